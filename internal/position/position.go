@@ -1,0 +1,60 @@
+// Package position finds the place of a fault in the text it came from: file, line and column of a YAML or JSON
+// document, of a field in it, and of a token inside the text of a field.
+//
+// # Terminology
+//
+// A path names a field the way kubectl prints it: `spec.steps[0].patch.template`; a key that is not a plain name is
+// quoted: `metadata.labels["a/b"]`. Lines and columns count from 1, columns and offsets in bytes; 0 means unknown.
+//
+// # Concurrency
+//
+// A Document must not be used from several goroutines at once; the other types are plain data.
+package position
+
+import "strconv"
+
+// Position is a place in a file. The zero value means unknown.
+type Position struct {
+	File   string
+	Line   int // from 1; 0 means unknown
+	Column int // in bytes, from 1; 0 means unknown
+}
+
+// IsValid reports whether the line is known.
+func (p Position) IsValid() bool { return p.Line > 0 }
+
+// String prints file:line:col, leaving out what is unknown.
+func (p Position) String() string {
+	s := p.File
+	for _, n := range []int{p.Line, p.Column} {
+		if n == 0 {
+			break
+		}
+		if s != "" {
+			s += ":"
+		}
+		s += strconv.Itoa(n)
+	}
+	return s
+}
+
+// Error is a fault in one field of a definition, found before the text it came from is known.
+type Error struct {
+	// Path is the field, relative to what was compiled; empty for that itself.
+	Path string
+	// Offset is the byte in the text of the field where the fault is, or -1 if the fault is the whole field.
+	Offset int
+	// Err says what is wrong.
+	Err error
+}
+
+// Error prints "path: what is wrong".
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return e.Err.Error()
+	}
+	return e.Path + ": " + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
