@@ -8,7 +8,7 @@
 //
 // # Concurrency
 //
-// A Document must not be used from several goroutines at once; the other types are plain data.
+// A Document is immutable and safe for concurrent use; the other types are plain data.
 package position
 
 import "strconv"
@@ -42,11 +42,16 @@ func (p Position) String() string {
 type Error struct {
 	// Path is the field, relative to what was compiled; empty for that itself.
 	Path string
-	// Offset is the byte in the text of the field where the fault is, or -1 if the fault is the whole field.
+	// Offset is the byte in the text of the field where the fault is, -1 if the fault is the whole field, or AtKey.
 	Offset int
+	// Harmless marks a fault that lenient loading turns into a warning.
+	Harmless bool
 	// Err says what is wrong.
 	Err error
 }
+
+// AtKey is the Offset of a fault that is the name of the field, not its value.
+const AtKey = -2
 
 // Error prints "path: what is wrong".
 func (e *Error) Error() string {

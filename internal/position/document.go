@@ -1,0 +1,257 @@
+package position
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// A Document is one YAML or JSON document of a file: its value, and where each field of it stands.
+type Document struct {
+	// Value is the document as sigs.k8s.io/yaml reads it (YAML 1.1): map[string]any, []any, string, bool, nil, int64, float64.
+	Value any
+
+	file  string
+	start Position // of text in the file
+	text  []byte
+	root  *yamlv3.Node
+
+	once  sync.Once
+	keys  map[string]*yamlv3.Node // by path, filled by index
+	nodes map[string]*yamlv3.Node
+	twice []string // paths of keys that occur twice in their mapping
+}
+
+// Parse splits a file into its documents and reads each. Documents that hold nothing are left out. A document that cannot be read
+// becomes an Error, located by the line that the YAML parser names; the others are still returned.
+func Parse(file string, data []byte) ([]*Document, []Located) {
+	var docs []*Document
+	var faults []Located
+	for i, c := range split(bytes.TrimPrefix(data, []byte("\ufeff"))) {
+		d, err := read(file, c)
+		if err != nil {
+			path := fmt.Sprintf("document[%d]", i)
+			faults = append(faults, Located{Position: lineOf(file, c.start, err), Error: &Error{Path: path, Offset: -1, Err: err}})
+			continue
+		}
+		if d.Value != nil {
+			docs = append(docs, d)
+		}
+	}
+	return docs, faults
+}
+
+// Located is an Error with its place in a file.
+type Located struct {
+	Position Position
+	*Error
+}
+
+func read(file string, c chunk) (*Document, error) {
+	d := &Document{file: file, start: c.start, text: c.text, root: new(yamlv3.Node)}
+	if err := yamlv3.Unmarshal(c.text, d.root); err != nil {
+		return nil, err
+	}
+	raw, err := yaml.YAMLToJSON(c.text)
+	if err != nil {
+		return nil, err
+	}
+	if err := utiljson.Unmarshal(raw, &d.Value); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// A chunk is the text of one document and where it begins.
+type chunk struct {
+	text  []byte
+	start Position // line and column of text[0], from 1
+}
+
+var separator = regexp.MustCompile(`(?m)^---(?:[ \t].*)?\r?$`)
+
+// split cuts a file at its document separators, and a chunk of concatenated JSON values into these.
+func split(data []byte) []chunk {
+	var chunks []chunk
+	begin, line := 0, 1
+	add := func(end int) {
+		c := chunk{text: data[begin:end], start: Position{Line: line, Column: 1}}
+		line += bytes.Count(c.text, []byte("\n"))
+		begin = end
+		chunks = append(chunks, splitJSON(c)...)
+	}
+	for _, at := range separator.FindAllIndex(data, -1) {
+		if at[0] > begin {
+			add(at[0])
+		}
+	}
+	add(len(data))
+	return chunks
+}
+
+// splitJSON cuts `{...} {...}` into its values. Whatever is not a sequence of JSON objects or arrays stays one chunk, for YAML.
+func splitJSON(c chunk) []chunk {
+	text := bytes.TrimSpace(c.text)
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
+		return []chunk{c}
+	}
+	var chunks []chunk
+	for dec := json.NewDecoder(bytes.NewReader(c.text)); dec.More(); {
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return []chunk{c}
+		}
+		from := int(dec.InputOffset()) - len(raw)
+		chunks = append(chunks, chunk{text: raw, start: c.position(from)})
+	}
+	return chunks
+}
+
+// position is the place of the byte at offset.
+func (c chunk) position(offset int) Position {
+	before := c.text[:offset]
+	p := c.start
+	if n := bytes.Count(before, []byte("\n")); n > 0 {
+		p.Line += n
+		p.Column = 1
+	}
+	p.Column += offset - 1 - bytes.LastIndexByte(before, '\n')
+	return p
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+):`)
+
+// lineOf finds the line that a YAML error names. The YAML libraries have no typed syntax error; when the text changes
+// shape, the fault is still reported, at the start of its document.
+func lineOf(file string, start Position, err error) Position {
+	start.File = file
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		start.Line += n - 1
+		start.Column = 0
+	}
+	return start
+}
+
+// Sub returns the part of the document at path, as a document of its own whose paths begin there.
+func (d *Document) Sub(path string, value any) *Document {
+	d.index()
+	sub := &Document{Value: value, file: d.file, start: d.start, text: d.text, root: d.nodes[path]}
+	if sub.root == nil {
+		sub.root = new(yamlv3.Node)
+	}
+	return sub
+}
+
+// Duplicates returns a harmless fault for each key that stands twice in its mapping (the last one counts).
+func (d *Document) Duplicates() []*Error {
+	d.index()
+	var faults []*Error
+	for _, path := range d.twice {
+		faults = append(faults, &Error{Path: path, Offset: AtKey, Harmless: true, Err: errors.New("the key is given twice")})
+	}
+	return faults
+}
+
+// Locate finds the place of a fault: of the token inside the text of a field if the offset is known, else of the field, else
+// of the nearest field around it that the document has.
+func (d *Document) Locate(e *Error) Position {
+	d.index()
+	path := e.Path
+	for ; path != ""; path = parent(path) {
+		if d.nodes[path] != nil {
+			break
+		}
+	}
+	key, node := d.keys[path], d.nodes[path]
+	switch {
+	case node == nil:
+		return Position{File: d.file, Line: d.start.Line}
+	case path == e.Path && e.Offset >= 0 && node.Kind == yamlv3.ScalarNode:
+		return d.within(node, e.Offset)
+	case key != nil && (e.Offset == AtKey || path != e.Path || node.Kind != yamlv3.ScalarNode):
+		return d.at(key.Line, key.Column)
+	default:
+		return d.at(node.Line, node.Column)
+	}
+}
+
+// at turns a place in the document's text into one in the file.
+func (d *Document) at(line, column int) Position {
+	if line == 1 {
+		column += d.start.Column - 1
+	}
+	return Position{File: d.file, Line: d.start.Line + line - 1, Column: column}
+}
+
+// index fills the tables of nodes by path, once.
+func (d *Document) index() { d.once.Do(d.build) }
+
+func (d *Document) build() {
+	d.keys, d.nodes = map[string]*yamlv3.Node{}, map[string]*yamlv3.Node{}
+	root := d.root
+	if root.Kind == yamlv3.DocumentNode && len(root.Content) > 0 {
+		root = root.Content[0]
+	}
+	d.walk("", root)
+}
+
+// walk indexes a node and what is below it. Aliases are leaves: what they repeat stands elsewhere.
+func (d *Document) walk(path string, n *yamlv3.Node) {
+	d.nodes[path] = n
+	switch n.Kind {
+	case yamlv3.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			child := Field(path, n.Content[i].Value)
+			if d.keys[child] != nil {
+				d.twice = append(d.twice, child)
+			}
+			d.keys[child] = n.Content[i]
+			d.walk(child, n.Content[i+1])
+		}
+	case yamlv3.SequenceNode:
+		for i, item := range n.Content {
+			d.walk(Index(path, i), item)
+		}
+	}
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// Field is the path of the field name below path.
+func Field(path, name string) string {
+	switch {
+	case !plainName.MatchString(name):
+		return path + "[" + strconv.Quote(name) + "]"
+	case path == "":
+		return name
+	default:
+		return path + "." + name
+	}
+}
+
+// Index is the path of item i below path.
+func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// Join puts a relative path below another.
+func Join(path, rest string) string {
+	if path == "" || rest == "" || strings.HasPrefix(rest, "[") {
+		return path + rest
+	}
+	return path + "." + rest
+}
+
+// parent cuts the last field or index off a path. A dot or bracket inside a quoted key cuts too short a piece, which only
+// costs another step.
+func parent(path string) string {
+	return path[:max(0, strings.LastIndexAny(path, ".["))]
+}

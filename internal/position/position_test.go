@@ -1,0 +1,136 @@
+package position_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+)
+
+const text = `# a comment
+kind: A
+spec:
+  plain: .status.phase ||
+  quoted: 'it''s .x'
+  double: "a\n\"b\" c"
+  folded: >-
+    one two
+    three
+---
+{"kind": "B", "list": [{"x": 1}]}
+---
+kind: C
+template: |
+    first
+      {{ second }}
+
+    third
+labels:
+  a/b: c
+---
+kind: D
+kind: E
+`
+
+func parse(t *testing.T, s string) []*position.Document {
+	t.Helper()
+	docs, faults := position.Parse("f.yaml", []byte(s))
+	require.Empty(t, faults)
+	return docs
+}
+
+func TestLocateFindsFieldsAndTokensInsideThem(t *testing.T) {
+	docs := parse(t, text)
+	require.Len(t, docs, 4)
+	for _, tc := range []struct {
+		doc    int
+		path   string
+		offset int
+		want   string
+	}{
+		{0, "spec.plain", -1, "f.yaml:4:10"},
+		{0, "spec.plain", position.AtKey, "f.yaml:4:3"},
+		{0, "spec.plain", 14, "f.yaml:4:24"},
+		{0, "spec.quoted", 5, "f.yaml:5:18"},
+		{0, "spec.double", 3, "f.yaml:6:17"},
+		{0, "spec.folded", 8, "f.yaml:9:5"},
+		{0, "spec.folded", 4, "f.yaml:8:9"},
+		{0, "spec.missing.deep", -1, "f.yaml:3:1"},
+		{0, "spec", -1, "f.yaml:3:1"},
+		{0, "", -1, "f.yaml:2:1"},
+		{1, "list[0].x", -1, "f.yaml:11:30"},
+		{2, "template", 8, "f.yaml:16:7"},
+		{2, "template", 22, "f.yaml:18:5"},
+		{2, `labels["a/b"]`, -1, "f.yaml:20:8"},
+	} {
+		e := &position.Error{Path: tc.path, Offset: tc.offset, Err: errors.New("x")}
+		require.Equal(t, tc.want, docs[tc.doc].Locate(e).String(), "%s+%d", tc.path, tc.offset)
+	}
+}
+
+func TestParseReportsEachUnreadableDocument(t *testing.T) {
+	docs, faults := position.Parse("f.yaml", []byte("a: 1\n---\nb: [\n---\nc: 2\n---\n\td: e\n"))
+	require.Len(t, docs, 2)
+	require.Len(t, faults, 2)
+	require.Equal(t, "document[1]", faults[0].Path)
+	require.Contains(t, faults[0].Position.String(), "f.yaml:")
+}
+
+func TestJSONStreamsAreSplit(t *testing.T) {
+	docs := parse(t, "{\"a\": 1}\n {\"b\": {\n\t\"c\": true}}")
+	require.Len(t, docs, 2)
+	e := &position.Error{Path: "b.c", Offset: -1, Err: errors.New("x")}
+	require.Equal(t, "f.yaml:3:7", docs[1].Locate(e).String())
+	e.Path = "b"
+	require.Equal(t, "f.yaml:2:3", docs[1].Locate(e).String())
+}
+
+type target struct {
+	Kind  string            `json:"kind"`
+	Count *int              `json:"count"`
+	Flags []bool            `json:"flags"`
+	Tags  map[string]string `json:"tags"`
+}
+
+func TestDecodeReportsEveryFaultWithItsPath(t *testing.T) {
+	doc := parse(t, "kind: yes\ncount: 1.5\nflags: [true, x]\ntags: {a: 1}\nother: 1\nTags: {b: c}\ncount: 2\n")[0]
+	var into target
+	var got []string
+	for _, e := range doc.Decode(&into) {
+		got = append(got, doc.Locate(e).String()+" "+e.Error())
+	}
+	require.Equal(t, []string{
+		"f.yaml:7:1 count: the key is given twice",
+		`f.yaml:6:1 Tags: unknown field; did you mean "tags"?`,
+		`f.yaml:3:15 flags[1]: want true or false, got the string "x"`,
+		"f.yaml:1:7 kind: want a string, got the boolean true; quote it",
+		"f.yaml:5:1 other: unknown field",
+		"f.yaml:4:11 tags.a: want a string, got the number 1; quote it",
+	}, got)
+	require.Equal(t, 2, *into.Count)
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{text, "a: &a [*a]", "a: &x {b: *x}", "- ? [a]: b", "a: !!binary x", "{\"a\":1}{", "? a\n: b", "\ufeffa: 1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		docs, faults := position.Parse("f", []byte(s))
+		for _, e := range faults {
+			require.True(t, e.Position.IsValid())
+			require.NotEmpty(t, e.Path)
+		}
+		for _, d := range docs {
+			var into target
+			for _, e := range d.Decode(&into) {
+				for _, offset := range []int{-1, 0, 3, len(s)} {
+					e.Offset = offset
+					require.LessOrEqual(t, d.Locate(e).Line, strings.Count(s, "\n")+2)
+				}
+			}
+		}
+	})
+}
