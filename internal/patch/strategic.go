@@ -1,0 +1,199 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	markPatch    = "$patch"
+	markRetain   = "$retainKeys"
+	prefixOrder  = "$setElementOrder/"
+	prefixDelete = "$deleteFromPrimitiveList/"
+)
+
+var errRetain = errors.New(markRetain + " must be a list that names every field of the patch")
+
+// Strategic applies a strategic merge patch by the rules of s. It honours $patch:
+// replace and delete, $retainKeys, $setElementOrder/… and $deleteFromPrimitiveList/….
+// Errors are of type [Error] and name the field.
+func Strategic(s Schema, target, patch map[string]any) (map[string]any, error) {
+	return s.object(target, patch)
+}
+
+func (s Schema) object(target, patch map[string]any) (map[string]any, error) {
+	if directive, ok := patch[markPatch]; ok {
+		return directed(directive, patch)
+	}
+	out := draft{m: target}
+	d := directivesOf(patch)
+	if d.retain {
+		if err := retainKeys(&out, patch); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.lists(&out, patch, d); err != nil {
+		return nil, err
+	}
+	for name, v := range patch {
+		if _, done := d.orders[name]; done || isDirective(name) {
+			continue
+		}
+		if err := s.set(&out, name, v); err != nil {
+			return nil, within(name, err)
+		}
+	}
+	if out.m == nil {
+		return map[string]any{}, nil
+	}
+	return out.m, nil
+}
+
+// directed is the result of a map that carries $patch: the map alone, or nothing.
+func directed(directive any, patch map[string]any) (map[string]any, error) {
+	switch directive {
+	case "delete":
+		return map[string]any{}, nil
+	case "replace":
+		alone := draft{m: patch}
+		alone.remove(markPatch)
+		return withoutDirectives.object(alone.m), nil
+	default:
+		return nil, &Error{Op: -1, Path: markPatch, Err: fmt.Errorf("unknown directive %v", directive)}
+	}
+}
+
+// directives of one map, by the field they are for. Most maps have none.
+type directives struct {
+	retain            bool
+	orders, deletions map[string]any
+}
+
+func directivesOf(patch map[string]any) (d directives) {
+	for name, v := range patch {
+		if name == markRetain {
+			d.retain = true
+		} else if field, ok := strings.CutPrefix(name, prefixOrder); ok {
+			d.orders = with(d.orders, field, v)
+		} else if field, ok := strings.CutPrefix(name, prefixDelete); ok {
+			d.deletions = with(d.deletions, field, v)
+		}
+	}
+	return d
+}
+
+func with(m map[string]any, key string, v any) map[string]any {
+	if m == nil {
+		m = map[string]any{}
+	}
+	m[key] = v
+	return m
+}
+
+func isDirective(name string) bool {
+	return strings.HasPrefix(name, "$") &&
+		(name == markPatch || name == markRetain || strings.HasPrefix(name, prefixOrder) || strings.HasPrefix(name, prefixDelete))
+}
+
+// retainKeys removes the fields that the patch does not retain.
+func retainKeys(out *draft, patch map[string]any) error {
+	retained, ok := patch[markRetain].([]any)
+	if !ok {
+		return &Error{Op: -1, Path: markRetain, Err: errRetain}
+	}
+	keep := make(map[any]bool, len(retained))
+	for _, name := range retained {
+		if name, ok := name.(string); ok {
+			keep[name] = true
+		}
+	}
+	for name, v := range patch {
+		if v != nil && !isDirective(name) && !keep[name] {
+			return &Error{Op: -1, Path: markRetain, Err: errRetain}
+		}
+	}
+	for name := range out.m {
+		if !keep[name] {
+			out.remove(name)
+		}
+	}
+	return nil
+}
+
+// lists applies the orders, with the lists they belong to, and then the deletions.
+func (s Schema) lists(out *draft, patch map[string]any, d directives) error {
+	for name, order := range d.orders {
+		if err := s.ordered(out, name, order, patch); err != nil {
+			return within(name, err)
+		}
+	}
+	for name, v := range d.deletions {
+		if err := deleteFrom(out, name, v); err != nil {
+			return within(name, err)
+		}
+	}
+	return nil
+}
+
+// set merges one field of the patch into out.
+func (s Schema) set(out *draft, name string, v any) error {
+	if v == nil {
+		out.remove(name)
+		return nil
+	}
+	merged, err := s.value(out.m[name], name, v)
+	switch {
+	case err != nil:
+		return err
+	case merged == nil:
+		out.remove(name)
+	default:
+		out.set(name, merged)
+	}
+	return nil
+}
+
+// value is the merged value of a field, nil for none.
+func (s Schema) value(old any, name string, v any) (any, error) {
+	rule, sub := s.field(name)
+	switch v := v.(type) {
+	case map[string]any:
+		if old, ok := old.(map[string]any); ok && rule.strategy != replacing {
+			return sub.object(old, v)
+		}
+	case []any:
+		if old, ok := old.([]any); ok && rule.strategy == merging {
+			return sub.list(old, v, rule.key)
+		}
+	}
+	if withoutDirectives.element(v) {
+		return nil, nil
+	}
+	return withoutDirectives.of(v), nil
+}
+
+// withoutDirectives turns a part of a patch that has nothing to merge with into a
+// plain value.
+var withoutDirectives = sieve{
+	member:  func(name string, v any) bool { return v == nil || isDirective(name) || marked(v) },
+	element: marked,
+}
+
+func marked(v any) bool {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	_, ok = m[markPatch]
+	return ok
+}
+
+// within puts a field name before the path of a fault, or makes a fault of it.
+func within(name string, err error) error {
+	var fault *Error
+	if errors.As(err, &fault) {
+		return &Error{Op: -1, Path: name + "." + fault.Path, Err: fault.Err}
+	}
+	return &Error{Op: -1, Path: name, Err: err}
+}
