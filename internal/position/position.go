@@ -11,7 +11,10 @@
 // A Document is immutable and safe for concurrent use; the other types are plain data.
 package position
 
-import "strconv"
+import (
+	"errors"
+	"strconv"
+)
 
 // Position is a place in a file. The zero value means unknown.
 type Position struct {
@@ -63,3 +66,32 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Below returns the fault err as one of the field path, or of a field below it if err is an Error with a path.
+func Below(path string, err error) *Error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return &Error{Path: path, Offset: -1, Err: err}
+	}
+	below := *e
+	below.Path = Join(path, e.Path)
+	return &below
+}
+
+// All lists the Errors that err joins, in order.
+func All(err error) []*Error {
+	switch err := err.(type) {
+	case nil:
+		return nil
+	case *Error:
+		return []*Error{err}
+	case interface{ Unwrap() []error }:
+		var all []*Error
+		for _, e := range err.Unwrap() {
+			all = append(all, All(e)...)
+		}
+		return all
+	default:
+		return []*Error{{Offset: -1, Err: err}}
+	}
+}

@@ -1,0 +1,39 @@
+# What .ci/run does not do for you: `make help`.
+
+GO ?= go
+MODULES := $(shell find . -name go.mod -not -path './go.mod' -exec dirname {} \;)
+CORPUS ?= ../shared/conformance
+FUZZTIME ?= 30s
+
+.PHONY: help test check conformance golden fuzz bench peers soak tidy
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
+
+test: ## the tests of the root module
+	$(GO) test ./...
+
+check: ## what CI runs
+	bash .ci/run
+
+conformance: ## the recorded cases, with diffs
+	$(GO) run ./internal/conformance -v $(CORPUS)
+
+golden: ## rewrite recorded expectations
+	$(GO) test ./stage/... ./examples/... -update
+
+fuzz: ## each fuzz target for FUZZTIME
+	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+		echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+bench: ## the benchmarks of the root module
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+peers: ## side by side with kwok: ratios
+	cd internal/bench && $(GO) run ./ratio
+
+soak: ## a million pods in virtual time
+	$(GO) test -run TestMillionPods -timeout 60m -v ./stage -million
+
+tidy: ## go mod tidy everywhere
+	$(GO) mod tidy && for m in $(MODULES); do (cd $$m && $(GO) mod tidy) || exit 1; done

@@ -1,0 +1,70 @@
+package delay
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/from"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// Compile prepares a delay, or returns every fault of it: the error joins an [*Error] for each. When all of them are
+// harmless the Delay comes with the error, and a lenient caller may use it. A nil StageDelay is no delay. The compiler
+// may be nil; the other packages of this module share one.
+func Compile(d *v1alpha1.StageDelay, c *expr.Compiler) (*Delay, error) {
+	if d == nil {
+		return &Delay{none: true}, nil
+	}
+	if c == nil {
+		c = expr.NewCompiler(expr.Options{})
+	}
+	b := builder{compiler: c}
+	duration := b.source("duration", d.DurationMilliseconds, d.DurationFrom)
+	duration.constant.given = true // the default is 0
+	jitter := b.source("jitterDuration", d.JitterDurationMilliseconds, d.JitterDurationFrom)
+	if b.fatal {
+		return nil, errors.Join(b.faults...)
+	}
+	return &Delay{duration: duration, jitter: jitter}, errors.Join(b.faults...)
+}
+
+type builder struct {
+	compiler *expr.Compiler
+	faults   []error
+	fatal    bool // some fault is not harmless
+}
+
+func (b *builder) fault(e *Error) {
+	b.faults = append(b.faults, e)
+	b.fatal = b.fatal || !e.Harmless
+}
+
+// results are the CEL types that mean a duration.
+const results = expr.String | expr.Duration | expr.Timestamp | expr.Number
+
+// source compiles the fields nameMilliseconds and nameFrom.
+func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) source {
+	program, err := from.Compile(b.compiler, f, results)
+	if err != nil {
+		b.fault(position.Below(name+"From", err))
+	}
+	return source{from: program, constant: b.milliseconds(name+"Milliseconds", ms)}
+}
+
+const maxMilliseconds = math.MaxInt64 / int64(time.Millisecond)
+
+func (b *builder) milliseconds(path string, ms *int64) reading {
+	switch {
+	case ms == nil:
+		return reading{}
+	case *ms < 0:
+		b.fault(&Error{Path: path, Offset: -1, Err: errors.New("must not be negative")})
+	case *ms > maxMilliseconds:
+		b.fault(&Error{Path: path, Offset: -1, Err: fmt.Errorf("must not be more than %d (292 years)", maxMilliseconds)})
+	}
+	return reading{time.Duration(*ms) * time.Millisecond, true}
+}

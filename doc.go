@@ -1,0 +1,18 @@
+// Package stagecraft answers three questions about Kubernetes objects, purely and fast: what happens to this object next, and when;
+// what state it is in; and whether a rollout may go on. This package holds no code; it is the map of the module.
+//
+// # What happens next
+//
+//   - [github.com/stagecraft-go/stagecraft/stage]: kwok Stages, compiled into a Set, decided without side effects, and played by an
+//     Engine in virtual time or a Player in real time
+//   - [github.com/stagecraft-go/stagecraft/stage/presets]: Stage sets for the stock lifecycles of pods, nodes and volumes
+//   - [github.com/stagecraft-go/stagecraft/stage/memory]: an in-memory API server, the transport that needs no cluster
+//   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: tests of Stage files, written as txtar stories
+//   - [github.com/stagecraft-go/stagecraft/selector], [github.com/stagecraft-go/stagecraft/delay] and
+//     [github.com/stagecraft-go/stagecraft/render]: the parts of a Stage, usable on their own
+//
+// # How it is built
+//
+// Decisions are pure functions of an object, a time and a seed; effects are data; input and output happen in one place; faults in
+// Stage files are found when they are compiled, all at once, with file, line and column.
+package stagecraft

@@ -1,0 +1,114 @@
+package selector
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// Compile prepares a selector, or returns every fault of it: the error joins an [*Error] for each. When all of them are
+// harmless the Selector comes with the error, and a lenient caller may use it. The compiler may be nil; the other packages
+// of this module share one.
+func Compile(s *v1alpha1.StageSelector, c *expr.Compiler) (*Selector, error) {
+	if s == nil {
+		return &Selector{}, nil
+	}
+	if c == nil {
+		c = expr.NewCompiler(expr.Options{})
+	}
+	b := builder{compiler: c, requirements: []requirement{}}
+	b.entries("labels", s.MatchLabels)
+	b.entries("annotations", s.MatchAnnotations)
+	for i, e := range s.MatchExpressions {
+		b.expression(position.Index("matchExpressions", i), e)
+	}
+	if b.fatal {
+		return nil, errors.Join(b.faults...)
+	}
+	return &Selector{requirements: b.requirements}, errors.Join(b.faults...)
+}
+
+type builder struct {
+	compiler     *expr.Compiler
+	requirements []requirement
+	faults       []error
+	fatal        bool // some fault is not harmless
+}
+
+func (b *builder) fault(e *Error) {
+	b.faults = append(b.faults, e)
+	b.fatal = b.fatal || !e.Harmless
+}
+
+func (b *builder) faultf(path, format string, args ...any) {
+	b.fault(&Error{Path: path, Offset: -1, Err: fmt.Errorf(format, args...)})
+}
+
+func (b *builder) entries(field string, want map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		b.requirements = append(b.requirements, entry{field: field, key: key, value: want[key]})
+	}
+}
+
+func (b *builder) expression(path string, e v1alpha1.MatchExpression) {
+	jq, at := e.JQ, path+".jq"
+	if jq == nil && (e.Key != "" || e.Operator != "" || len(e.Values) > 0) {
+		jq, at = &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}, path
+	}
+	if jq != nil && e.CEL != nil {
+		b.fault(&Error{Path: path, Offset: -1, Harmless: true, Err: errors.New("jq and cel in one expression; jq is used")})
+	}
+	switch {
+	case jq != nil:
+		b.jq(at, jq)
+	case e.CEL != nil:
+		b.cel(path+".cel.expression", e.CEL.Expression)
+	default:
+		b.faultf(path, "want key and operator, jq, or cel")
+	}
+}
+
+func (b *builder) jq(path string, e *v1alpha1.SelectorJQ) {
+	b.operator(path, e)
+	program, err := b.compiler.JQ(e.Key)
+	if err != nil {
+		b.fault(position.Below(path+".key", err))
+		return
+	}
+	r := &jqRequirement{path: path, source: e.Key, program: program, operator: e.Operator}
+	for _, v := range e.Values {
+		r.values = append(r.values, newLiteral(v))
+	}
+	b.requirements = append(b.requirements, r)
+}
+
+func (b *builder) operator(path string, e *v1alpha1.SelectorJQ) {
+	switch e.Operator {
+	case v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn:
+		if len(e.Values) == 0 {
+			b.faultf(path+".values", "%s needs at least one value", e.Operator)
+		}
+	case v1alpha1.SelectorOpExists, v1alpha1.SelectorOpDoesNotExist:
+		if len(e.Values) > 0 {
+			b.faultf(path+".values", "%s takes no values", e.Operator)
+		}
+	case "":
+		b.faultf(path+".operator", "missing; want In, NotIn, Exists or DoesNotExist")
+	default:
+		b.faultf(path+".operator", "unknown operator %q; want In, NotIn, Exists or DoesNotExist", e.Operator)
+	}
+}
+
+func (b *builder) cel(path, source string) {
+	program, err := b.compiler.CEL(source, expr.Bool)
+	if err != nil {
+		b.fault(position.Below(path, err))
+		return
+	}
+	b.requirements = append(b.requirements, &celRequirement{path: path, source: source, program: program})
+}

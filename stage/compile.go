@@ -1,0 +1,204 @@
+package stage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/from"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/render"
+	"github.com/stagecraft-go/stagecraft/selector"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// Options of [Compile]. The zero value is strict, with the limits of [Limits] and addresses from a [render.Network] of its own.
+type Options struct {
+	// Lenient turns faults that leave a Stage usable into warnings: unknown fields, keys given twice, jq and cel in one
+	// expression, Stages of the same name for one kind. Expressions that do not compile stay errors.
+	Lenient bool
+	// Env gives templates the addresses of nodes and pods. It must be safe for concurrent use.
+	Env render.Env
+	// Funcs are more template functions, as text/template takes them. They win over built-in ones of the same name and must be safe for
+	// concurrent use.
+	Funcs map[string]any
+	// MissingKey makes it an error when a template reads a field that the object does not have. By default that prints <no value>.
+	MissingKey bool
+	// Version is what the template function Version prints, StartTime what StartTime prints.
+	Version   string
+	StartTime time.Time
+	// Limits bound what one expression or template may cost.
+	Limits Limits
+}
+
+// Limits bound what one evaluation may cost, in steps, never in time, so that a result does not depend on the machine. Zero
+// means the default, which is far above what Stages need.
+type Limits struct {
+	JQSteps       int    // instructions of a jq program
+	JQSize        int    // bytes of a string, or elements of an array, that one jq operator builds
+	CELCost       uint64 // cost of a CEL expression, as cel-go counts it
+	TemplateSteps int    // work units of a template
+	TemplateSize  int    // bytes that a template prints
+}
+
+// Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault of every source, and then no
+// Set. Each fault names its source and Stage, so that a caller can leave those Stages out and compile the rest.
+func Compile(o Options, sources ...Source) (*Set, error) {
+	c := newCompiler(o)
+	for _, s := range sources {
+		c.source(s)
+	}
+	if faults := c.fatal(); len(faults) > 0 {
+		return nil, faults
+	}
+	c.set.warnings = c.faults
+	return c.set, nil
+}
+
+type compiler struct {
+	options     Options
+	expressions *expr.Compiler
+	templates   render.Options
+	set         *Set
+	faults      Errors
+
+	// The definition at hand.
+	definition definition
+}
+
+func newCompiler(o Options) *compiler {
+	env := o.Env
+	if env == nil {
+		env = render.NewNetwork(render.NetworkOptions{})
+	}
+	return &compiler{
+		options:     o,
+		expressions: expr.NewCompiler(expr.Options{Steps: o.Limits.JQSteps, Size: o.Limits.JQSize, Cost: o.Limits.CELCost}),
+		templates: render.Options{
+			Funcs: o.Funcs, Strict: o.MissingKey, Version: o.Version, StartTime: o.StartTime,
+			Steps: o.Limits.TemplateSteps, Output: o.Limits.TemplateSize,
+		},
+		set: newSet(env),
+	}
+}
+
+// source compiles the Stages of one source. Its faults come in the order of the text, whoever found them.
+func (c *compiler) source(s Source) {
+	first := len(c.faults)
+	c.faults = append(c.faults, s.faults...)
+	for _, d := range s.definitions {
+		c.definition = d
+		c.stage(&d.stage)
+	}
+	slices.SortStableFunc(c.faults[first:], func(a, b *Error) int {
+		p, q := a.Position, b.Position
+		return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+	})
+}
+
+// fatal returns all faults if one of them is an error, and marks the warnings among them.
+func (c *compiler) fatal() Errors {
+	errs := 0
+	for i, f := range c.faults {
+		if f.harmless && c.options.Lenient {
+			warning := *f
+			warning.Warning = true
+			c.faults[i] = &warning
+		}
+		if !c.faults[i].Warning {
+			errs++
+		}
+	}
+	if errs == 0 {
+		return nil
+	}
+	return c.faults
+}
+
+// fault records the faults that err joins, at or below path.
+func (c *compiler) fault(path string, err error) {
+	for _, e := range position.All(err) {
+		c.add(position.Below(path, e))
+	}
+}
+
+func (c *compiler) faultf(path, format string, args ...any) {
+	c.add(&position.Error{Path: path, Offset: -1, Err: fmt.Errorf(format, args...)})
+}
+
+func (c *compiler) warn(path, text string) {
+	c.add(&position.Error{Path: path, Offset: -1, Err: errors.New(text)}).Warning = true
+}
+
+func (c *compiler) add(e *position.Error) *Error {
+	fault := locate(c.definition.doc, c.definition.stage.Name, e)
+	c.faults = append(c.faults, fault)
+	return fault
+}
+
+// stage compiles one Stage and puts it into the set.
+func (c *compiler) stage(s *v1alpha1.Stage) {
+	before := len(c.faults)
+	st := &compiled{name: s.Name, kind: c.resource(s.Spec.ResourceRef), immediate: s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage}
+	c.name(s, st.kind)
+	st.selector = c.selector(s.Spec.Selector)
+	st.weight = c.weight(&s.Spec)
+	st.delay = c.delay(s.Spec.Delay)
+	st.steps = c.steps(st.kind, &s.Spec)
+	if s.Spec.Selector != nil && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.harmless }) {
+		c.set.add(st)
+	}
+}
+
+func (c *compiler) resource(ref v1alpha1.StageResourceRef) schema.GroupVersionKind {
+	if ref.Kind == "" {
+		c.faultf("spec.resourceRef.kind", "missing")
+	}
+	gv, err := schema.ParseGroupVersion(cmp.Or(ref.APIGroup, "v1"))
+	if err != nil {
+		c.fault("spec.resourceRef.apiGroup", err)
+	}
+	return gv.WithKind(ref.Kind)
+}
+
+// name checks that the Stage has a name which no other Stage of the kind has.
+func (c *compiler) name(s *v1alpha1.Stage, kind schema.GroupVersionKind) {
+	if s.Name == "" {
+		c.faultf("metadata.name", "missing")
+		return
+	}
+	if c.set.names[stageName{kind, s.Name}] {
+		c.add(&position.Error{Path: "metadata.name", Offset: -1, Harmless: true, Err: fmt.Errorf("another stage for %s has this name", kind.Kind)})
+	}
+	c.set.names[stageName{kind, s.Name}] = true
+}
+
+func (c *compiler) selector(s *v1alpha1.StageSelector) *selector.Selector {
+	if s == nil {
+		c.warn("spec.selector", "missing, so the stage matches no object; {} matches all")
+	}
+	compiled, err := selector.Compile(s, c.expressions)
+	c.fault("spec.selector", err)
+	return compiled
+}
+
+func (c *compiler) delay(d *v1alpha1.StageDelay) *delay.Delay {
+	compiled, err := delay.Compile(d, c.expressions)
+	c.fault("spec.delay", err)
+	return compiled
+}
+
+func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
+	if s.Weight < 0 {
+		c.faultf("spec.weight", "must not be negative")
+	}
+	program, err := from.Compile(c.expressions, s.WeightFrom, expr.Number|expr.Bool)
+	c.fault("spec.weightFrom", err)
+	return weight{constant: int64(s.Weight), from: program}
+}

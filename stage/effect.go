@@ -1,0 +1,139 @@
+package stage
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+)
+
+// Effect is one thing that a transition does to the cluster: an [Event], a [Patch], an [Apply] or a [Delete]. Effects are data: they
+// can be printed, compared with reflect.DeepEqual, kept and sent later. They must not be changed.
+type Effect interface {
+	// String prints the effect in one line.
+	String() string
+
+	isEffect()
+}
+
+// Event records an Event about the object.
+type Event struct {
+	Type    string // Normal or Warning
+	Reason  string
+	Message string
+}
+
+// Patch patches the object. Without a Subresource it goes to the main resource.
+type Patch struct {
+	Type        types.PatchType // JSON patch, merge patch or strategic merge patch
+	Subresource string
+	Impersonate string // the user who sends it; "" is the player itself
+	Data        any    // the whole patch as JSON values: map[string]any, or []any for a JSON patch
+}
+
+// Apply creates the object, or changes it if it exists: by server-side apply or by a patch. With a Subresource it only patches that.
+// An object of a namespaced kind that names no namespace belongs to that of the object the transition is for.
+type Apply struct {
+	Type        types.PatchType // ApplyPatchType, merge patch or strategic merge patch
+	Subresource string
+	Impersonate string
+	Object      *unstructured.Unstructured
+}
+
+// Delete deletes the object with a grace period of 0. An object that is already gone is a success.
+type Delete struct{}
+
+func (Event) isEffect()  {}
+func (Patch) isEffect()  {}
+func (Apply) isEffect()  {}
+func (Delete) isEffect() {}
+
+// String prints `event Normal Created "Created container"`.
+func (e Event) String() string { return fmt.Sprintf("event %s %s %q", e.Type, e.Reason, e.Message) }
+
+// String prints `patch merge /status as user {"status":…}`.
+func (p Patch) String() string {
+	return join("patch", short(p.Type), slash(p.Subresource), as(p.Impersonate), string(p.JSON()))
+}
+
+// String prints `apply merge /status as user v1 ConfigMap default/log {…}`.
+func (a Apply) String() string {
+	return join("apply", short(a.Type), slash(a.Subresource), as(a.Impersonate), a.Object.GetAPIVersion(), KeyOf(a.Object).String(), string(encode(a.Object.Object)))
+}
+
+// String prints "delete".
+func (Delete) String() string { return "delete" }
+
+// JSON returns the patch as it is sent, with sorted keys.
+func (p Patch) JSON() []byte { return encode(p.Data) }
+
+// NoOp reports whether the patch would change nothing on obj. It neither changes nor keeps obj. The error says why the patch cannot be
+// applied, for example because a JSON patch removes a field that is not there.
+func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
+	after, err := p.on(obj)
+	if err != nil {
+		return false, err
+	}
+	return object.DeepEqual(obj.Object, after), nil
+}
+
+func (p Patch) on(obj *unstructured.Unstructured) (any, error) {
+	switch p.Type {
+	case types.JSONPatchType:
+		ops, _ := p.Data.([]any)
+		return patch.JSON(obj.Object, ops)
+	case types.StrategicMergePatchType:
+		data, ok := p.Data.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("a strategic merge patch must be an object, not %T", p.Data)
+		}
+		gvk := obj.GroupVersionKind()
+		return patch.Strategic(patch.SchemaFor(gvk.Group, gvk.Version, gvk.Kind), obj.Object, data)
+	default:
+		return patch.Merge(obj.Object, p.Data), nil
+	}
+}
+
+// encode cannot fail: what it is given came from JSON values.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return []byte(fmt.Sprintf("%q", err))
+	}
+	return data
+}
+
+// short names a patch type by the word that Stages use.
+func short(t types.PatchType) string {
+	for name, known := range patchTypes {
+		if known == t {
+			return string(name)
+		}
+	}
+	return ""
+}
+
+func slash(subresource string) string {
+	if subresource == "" {
+		return ""
+	}
+	return "/" + subresource
+}
+
+func as(user string) string {
+	if user == "" {
+		return ""
+	}
+	return "as " + user
+}
+
+// join separates the words that are not empty.
+func join(words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+}

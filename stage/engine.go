@@ -1,0 +1,254 @@
+package stage
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+)
+
+// EngineOptions of [NewEngine]. The zero value is usable.
+type EngineOptions struct {
+	// Seed decides all draws, together with the names of the objects.
+	Seed uint64
+	// Trace is called for everything that happens, by the goroutine that uses the Engine.
+	Trace func(TraceEvent)
+	// MaxTransitions is how many transitions one object may make within Instant before it is parked as a livelock. Default 100.
+	MaxTransitions int
+	// Instant is how long "without time passing" is. Default 0, which suits virtual time.
+	Instant time.Duration
+}
+
+// An Engine schedules transitions: it is told what objects look like and says which Stage is due when. It has no clock, no goroutine and
+// no I/O, and keeps keys and due times but no objects.
+//
+// The loop that drives it:
+//
+//	for at, ok := e.NextDue(); ok; at, ok = e.NextDue() {
+//		now = at // or wait until then
+//		for t := range e.Due(now) {
+//			effects, err := t.Effects(objects[t.Key], now)
+//			…                                 // carry them out
+//			err = e.Observe(objects[t.Key], now) // or e.Forget(t.Key)
+//		}
+//	}
+//
+// An Engine must not be used from several goroutines at once.
+type Engine struct {
+	set     *Set
+	options EngineOptions
+	records map[Key]*record
+	queue   queue[*record]
+	shares  []share // buffer of Observe
+}
+
+// A record is what the engine remembers of one object.
+type record struct {
+	timer // in the queue while a Stage is pending
+	key   Key
+	uid   types.UID
+	hash  hash
+	next  uint64 // number of the next entry
+
+	// The pending Stage, nil if there is none.
+	stage   *compiled
+	draws   draws
+	random  uint64
+	entered time.Time
+
+	// The guard against livelocks.
+	instant time.Time // of the first of the transitions that are counted
+	count   int
+	parked  bool
+	version string // resourceVersion at which the object was parked
+}
+
+// NewEngine returns an engine without objects.
+func NewEngine(s *Set, o EngineOptions) *Engine {
+	o.MaxTransitions = cmp.Or(o.MaxTransitions, 100)
+	return &Engine{set: s, options: o, records: map[Key]*record{}}
+}
+
+// Observe looks at the present state of an object: it enters a Stage, keeps to the one entered before, or leaves it.
+//
+// While the Stage chosen before can still be played, the choice, the time of entry and the random number stay, and the due time is
+// computed anew from them. A transition that was returned by [Engine.Due] has ended its entry. An object with another UID is a new object.
+//
+// The only error is [ErrLivelock]. Observe neither changes nor keeps obj.
+func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
+	r := e.record(obj, now)
+	version := obj.GetResourceVersion()
+	e.trace(TraceEvent{Time: now, Kind: Observed, Key: r.key, ResourceVersion: version})
+	if r.parked && r.version == version && (version != "" || e.withinInstant(r, now)) {
+		return nil
+	}
+	if r.parked {
+		r.parked, r.count = false, 0
+	}
+	e.evaluate(r, obj, now)
+	if e.livelocked(r, now) {
+		return e.park(r, version, now)
+	}
+	return nil
+}
+
+// Forget drops an object and what is pending for it. It reports whether the object was known.
+func (e *Engine) Forget(k Key, now time.Time) bool {
+	r := e.records[k]
+	if r == nil {
+		return false
+	}
+	e.cancel(r, now)
+	delete(e.records, k)
+	e.trace(TraceEvent{Time: now, Kind: Forgotten, Key: k})
+	return true
+}
+
+// Len returns the number of objects that the engine knows, Pending how many of them have a transition ahead.
+func (e *Engine) Len() int     { return len(e.records) }
+func (e *Engine) Pending() int { return len(e.queue.items) }
+
+// NextDue returns the earliest time at which a transition is due. It is false if none is pending.
+func (e *Engine) NextDue() (time.Time, bool) { return e.queue.next() }
+
+// Due takes the transitions that are due at the time now out of the engine, in the order of their due times, and of equal times in that of
+// their scheduling. What becomes due while the caller goes through them is included.
+func (e *Engine) Due(now time.Time) iter.Seq[Transition] {
+	return func(yield func(Transition) bool) {
+		for {
+			t, ok := e.pop(now)
+			if !ok || !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+func (e *Engine) pop(now time.Time) (Transition, bool) {
+	r, ok := e.queue.pop(now)
+	if !ok {
+		return Transition{}, false
+	}
+	t := r.transition(e.set)
+	r.stage = nil
+	if !e.withinInstant(r, now) {
+		r.instant, r.count = now, 0
+	}
+	r.count++
+	e.trace(TraceEvent{Time: now, Kind: Played, Key: t.Key, Stage: t.Stage, N: t.N, Due: t.Due})
+	return t, true
+}
+
+// record finds or makes the record of an object.
+func (e *Engine) record(obj *unstructured.Unstructured, now time.Time) *record {
+	key := KeyOf(obj)
+	r := e.records[key]
+	switch {
+	case r == nil:
+		r = &record{key: key, uid: obj.GetUID(), hash: key.identity(e.options.Seed)}
+		e.records[key] = r
+	case r.uid != obj.GetUID():
+		e.cancel(r, now)
+		*r = record{key: key, uid: obj.GetUID(), hash: r.hash}
+	}
+	return r
+}
+
+// evaluate brings the record in line with the object.
+func (e *Engine) evaluate(r *record, obj *unstructured.Unstructured, now time.Time) {
+	n := r.next
+	if r.stage != nil {
+		n-- // the entry at hand
+	}
+	scope := e.set.scope(obj, now, r.hash.entry(n))
+	defer e.set.release(scope)
+	l := e.set.match(scope, e.shares)
+	e.shares = l.shares
+	if len(l.shares) > 1 {
+		l.weigh(scope)
+	}
+	switch {
+	case r.stage != nil && l.has(r.stage):
+		e.schedule(r, scope)
+	case len(l.shares) == 0:
+		e.cancel(r, now)
+	default:
+		e.cancel(r, now)
+		e.enter(r, &l, scope)
+	}
+}
+
+// enter draws a Stage and a random number for its delay.
+func (e *Engine) enter(r *record, l *lottery, scope *expr.Scope) {
+	r.draws = r.hash.entry(r.next)
+	r.next++
+	r.stage = l.choose(r.draws.choice())
+	r.random = r.draws.delay(r.stage.name)
+	r.entered = scope.Now
+	e.schedule(r, scope)
+	if e.options.Trace != nil {
+		e.trace(TraceEvent{Time: scope.Now, Kind: Scheduled, Key: r.key, Stage: r.stage.name, N: r.next - 1, Due: r.at, Weight: r.weight(scope), Random: r.random})
+	}
+}
+
+// schedule computes the due time from the time of entry: a delay that is read from the object as a time means that time, whenever it is read.
+func (e *Engine) schedule(r *record, scope *expr.Scope) {
+	scope.Now = r.entered
+	due := dueTime(r.entered, r.stage.delay.Eval(scope).Pick(r.random))
+	if r.place == 0 || !r.at.Equal(due) {
+		e.queue.set(r, due)
+	}
+}
+
+func (e *Engine) cancel(r *record, now time.Time) {
+	if r.stage == nil {
+		return
+	}
+	e.queue.remove(r)
+	e.trace(TraceEvent{Time: now, Kind: Cancelled, Key: r.key, Stage: r.stage.name})
+	r.stage = nil
+}
+
+// livelocked reports whether the object has made its transitions of this instant and another one is due within it.
+func (e *Engine) livelocked(r *record, now time.Time) bool {
+	return r.stage != nil && !r.at.After(now) && r.count >= e.options.MaxTransitions && e.withinInstant(r, now)
+}
+
+func (e *Engine) withinInstant(r *record, now time.Time) bool {
+	return now.Sub(r.instant) <= e.options.Instant
+}
+
+func (e *Engine) park(r *record, version string, now time.Time) error {
+	err := fmt.Errorf("%s: stage %q: %w", r.key, r.stage.name, ErrLivelock)
+	e.trace(TraceEvent{Time: now, Kind: Failed, Key: r.key, Stage: r.stage.name, Err: err})
+	e.queue.remove(r)
+	r.stage = nil
+	r.parked, r.version = true, version
+	return err
+}
+
+func (e *Engine) trace(t TraceEvent) {
+	if e.options.Trace != nil {
+		e.options.Trace(t)
+	}
+}
+
+func (r *record) transition(s *Set) Transition {
+	return Transition{
+		Key: r.key, UID: r.uid, Stage: r.stage.name, N: r.next - 1, Entered: r.entered, Due: r.at, Random: r.random,
+		set: s, stage: r.stage, draws: r.draws,
+	}
+}
+
+// weight is that of the pending Stage for the trace, -1 if it has none.
+func (r *record) weight(scope *expr.Scope) int64 {
+	if n, given := r.stage.weight.read(scope); given {
+		return n
+	}
+	return -1
+}

@@ -1,0 +1,92 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+)
+
+// Position is a place in a file, counted from 1, columns in bytes. Zero numbers are unknown.
+type Position struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// String prints file:line:col, leaving out what is unknown.
+func (p Position) String() string { return position.Position(p).String() }
+
+// Error is a fault in the definition of a Stage, or in the file that holds it.
+type Error struct {
+	Position Position // the place of the fault; zero if the Stage did not come from text
+	Stage    string   // metadata.name of the Stage; "" if the fault is in no Stage or it has no name
+	Path     string   // the field, such as spec.selector.matchExpressions[1].cel.expression
+	Warning  bool     // whether the fault leaves the Stage usable
+	Err      error    // what is wrong
+
+	harmless bool // an error in strict mode, a warning in lenient mode
+}
+
+// Error prints `file:line:col: stage "name": field.path: what is wrong`, leaving out what is unknown.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if p := e.Position.String(); p != "" {
+		b.WriteString(p + ": ")
+	}
+	if e.Warning {
+		b.WriteString("warning: ")
+	}
+	if e.Stage != "" {
+		fmt.Fprintf(&b, "stage %q: ", e.Stage)
+	}
+	if e.Path != "" {
+		b.WriteString(e.Path + ": ")
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errors is every fault of a set of Stages, in the order of the sources. [Compile] returns it.
+type Errors []*Error
+
+// Error prints one fault a line.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, fault := range e {
+		lines[i] = fault.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the faults.
+func (e Errors) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, fault := range e {
+		errs[i] = fault
+	}
+	return errs
+}
+
+// EvalError says which part of a Stage failed on an object. The Stage is sound, the object and it do not go together.
+type EvalError struct {
+	Key   Key
+	Stage string
+	Path  string // the field of the Stage, such as spec.next.statusTemplate
+	Err   error
+}
+
+// Error prints `kind namespace/name: stage "name": field.path: what went wrong`.
+func (e *EvalError) Error() string {
+	return fmt.Sprintf("%s: stage %q: %s: %s", e.Key, e.Stage, e.Path, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *EvalError) Unwrap() error { return e.Err }
+
+// ErrLivelock is returned for an object on which Stages go on without time passing. The object is parked until it changes.
+var ErrLivelock = errors.New("livelock: stages follow one another without delay; the object is parked until it changes")

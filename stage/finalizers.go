@@ -1,0 +1,90 @@
+package stage
+
+import (
+	"slices"
+	"strconv"
+)
+
+// finalizers is a change of metadata.finalizers.
+type finalizers struct {
+	add, remove []string
+	empty       bool
+}
+
+const finalizersPath = "/metadata/finalizers"
+
+// edit returns the JSON patch that makes the change to the list, and the list after it. No operations: no change.
+//
+// The operations are the reference's: items are removed before others are added, by descending index; a list of which nothing is kept is removed as
+// a whole.
+func (f *finalizers) edit(list []string) (ops []any, after []string) {
+	kept := f.kept(list)
+	missing := f.missing(kept)
+	after = append(slices.Clone(kept), missing...)
+	if slices.Equal(list, after) {
+		return nil, list
+	}
+	if len(kept) > 0 {
+		return append(removals(list, kept), additions(missing)...), after
+	}
+	if len(list) > 0 {
+		ops = append(ops, operation("remove", finalizersPath, nil))
+	}
+	if len(missing) > 0 {
+		ops = append(ops, operation("add", finalizersPath, anys(missing)))
+	}
+	return ops, after
+}
+
+func removals(list, kept []string) (ops []any) {
+	for i, name := range slices.Backward(list) {
+		if !slices.Contains(kept, name) {
+			ops = append(ops, operation("remove", finalizersPath+"/"+strconv.Itoa(i), nil))
+		}
+	}
+	return ops
+}
+
+func additions(names []string) (ops []any) {
+	for _, name := range names {
+		ops = append(ops, operation("add", finalizersPath+"/-", name))
+	}
+	return ops
+}
+
+// kept is the part of the list that is not removed. A finalizer that is also added stays.
+func (f *finalizers) kept(list []string) []string {
+	if f.empty {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(name string) bool {
+		return slices.Contains(f.remove, name) && !slices.Contains(f.add, name)
+	})
+}
+
+// missing is what is to be added to the list, without those that are there and without duplicates.
+func (f *finalizers) missing(list []string) []string {
+	var names []string
+	for _, name := range f.add {
+		if !slices.Contains(list, name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func operation(op, path string, value any) map[string]any {
+	m := map[string]any{"op": op, "path": path}
+	if value != nil {
+		m["value"] = value
+	}
+	return m
+}
+
+func anys(list []string) []any {
+	items := make([]any, len(list))
+	for i, s := range list {
+		items[i] = s
+	}
+	return items
+}

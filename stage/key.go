@@ -1,0 +1,42 @@
+package stage
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Key names an object. It is comparable.
+type Key struct {
+	Group, Version, Kind string
+	Namespace, Name      string // Namespace is "" for cluster-scoped objects
+}
+
+// KeyOf returns the key of an object.
+func KeyOf(obj *unstructured.Unstructured) Key {
+	gvk := obj.GroupVersionKind()
+	return Key{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// GroupVersionKind returns the kind of the object.
+func (k Key) GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}
+}
+
+// NamespacedName returns the namespace and name of the object.
+func (k Key) NamespacedName() types.NamespacedName {
+	return types.NamespacedName{Namespace: k.Namespace, Name: k.Name}
+}
+
+// String prints Kind.group namespace/name, such as "Pod default/web" or "Train.demo.example.com rail/t1".
+func (k Key) String() string {
+	s := k.Kind
+	if k.Group != "" {
+		s += "." + k.Group
+	}
+	s += " "
+	if k.Namespace != "" {
+		s += k.Namespace + "/"
+	}
+	return s + k.Name
+}

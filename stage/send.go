@@ -1,0 +1,248 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// manager is the field manager of what effects write.
+const manager = "stagecraft"
+
+// Do carries out a transition on obj, the object it was decided for, and returns the object as the last effect left it: nil
+// after a [Delete]. Patches that change nothing are not sent. Each patch requires that the object is still the version that the one before it
+// returned. Do does not retry: an error is a [*SendError], which says how far it came. It is what simulators and tests use; [Player]
+// adds retries.
+func Do(ctx context.Context, w Writer, t Transition, obj *unstructured.Unstructured, now time.Time) (*unstructured.Unstructured, error) {
+	slots, err := t.slots(obj, now)
+	if err != nil {
+		return obj, err
+	}
+	p := playing{transition: t, obj: obj, slots: slots}
+	for !p.done() {
+		if err := p.send(ctx, w, now); err != nil {
+			return p.obj, err
+		}
+	}
+	return p.obj, nil
+}
+
+// SendError says which effect of a transition could not be sent.
+type SendError struct {
+	Key    Key
+	Stage  string
+	Index  int // place of the effect in the transition
+	Effect Effect
+	Err    error
+}
+
+// Error prints `kind namespace/name: stage "name": effect: what went wrong`.
+func (e *SendError) Error() string {
+	return fmt.Sprintf("%s: stage %q: %.200s: %s", e.Key, e.Stage, e.Effect, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *SendError) Unwrap() error { return e.Err }
+
+// playing is a transition on its way.
+type playing struct {
+	transition Transition
+	obj        *unstructured.Unstructured // as the effects so far left it; nil once it is deleted
+	slots      []Effect
+	index      int  // of the next slot
+	changed    bool // whether a patch changed the object
+}
+
+func (p *playing) done() bool { return p.index >= len(p.slots) }
+
+// send carries out the effect at index and steps on. On an error it stays where it is.
+func (p *playing) send(ctx context.Context, w Writer, now time.Time) error {
+	e := p.slots[p.index]
+	if e != nil {
+		if err := p.effect(ctx, w, e, now); err != nil {
+			return &SendError{Key: p.transition.Key, Stage: p.transition.Stage, Index: p.index, Effect: e, Err: err}
+		}
+	}
+	p.index++
+	return nil
+}
+
+func (p *playing) effect(ctx context.Context, w Writer, e Effect, now time.Time) error {
+	switch e := e.(type) {
+	case Event:
+		return p.event(ctx, w, e, now)
+	case Delete:
+		return p.delete(ctx, w)
+	case Apply:
+		return p.apply(ctx, w, e)
+	case Patch:
+		return p.patch(ctx, w, e)
+	default:
+		return fmt.Errorf("unknown effect %T", e)
+	}
+}
+
+// patch sends a patch unless it changes nothing.
+func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
+	same, err := e.NoOp(p.obj)
+	if same || err != nil {
+		return err
+	}
+	w, err = impersonate(w, e.Impersonate)
+	if err != nil {
+		return err
+	}
+	k := p.transition.Key
+	obj, err := w.Patch(ctx, k.GroupVersionKind(), k.NamespacedName(), e.Type, e.guarded(p.obj).JSON(), metav1.PatchOptions{FieldManager: manager}, subresources(e.Subresource)...)
+	if err != nil {
+		return err
+	}
+	p.changed = p.changed || obj.GetResourceVersion() != p.obj.GetResourceVersion()
+	p.obj = obj
+	return nil
+}
+
+// guarded adds to the patch that it is for this version of the object, and no other.
+func (p Patch) guarded(obj *unstructured.Unstructured) Patch {
+	version := obj.GetResourceVersion()
+	if version == "" {
+		return p
+	}
+	if ops, ok := p.Data.([]any); ok {
+		p.Data = append(ops[:len(ops):len(ops)], operation("replace", "/metadata/resourceVersion", version))
+		return p
+	}
+	data := copyOf(p.Data)
+	metadata := copyOf(data["metadata"])
+	metadata["resourceVersion"] = version
+	data["metadata"] = metadata
+	p.Data = data
+	return p
+}
+
+// copyOf returns a shallow copy of an object, or an empty one.
+func copyOf(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	c := make(map[string]any, len(m)+1)
+	for k, item := range m {
+		c[k] = item
+	}
+	return c
+}
+
+func subresources(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+// delete deletes the object, unless it is another one by now.
+func (p *playing) delete(ctx context.Context, w Writer) error {
+	k := p.transition.Key
+	o := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	if uid := p.transition.UID; uid != "" {
+		o.Preconditions = &metav1.Preconditions{UID: &uid}
+	}
+	err := w.Delete(ctx, k.GroupVersionKind(), k.NamespacedName(), o)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	p.obj = nil
+	return nil
+}
+
+// apply patches a subresource, or applies the object; the other types create it first and patch it if it is there.
+func (p *playing) apply(ctx context.Context, w Writer, e Apply) error {
+	w, err := impersonate(w, e.Impersonate)
+	if err != nil {
+		return err
+	}
+	obj := e.Object
+	if obj.GetNamespace() == "" {
+		obj = obj.DeepCopy()
+		obj.SetNamespace(p.transition.Key.Namespace)
+	}
+	if e.Subresource == "" && e.Type != types.ApplyPatchType {
+		_, err := w.Create(ctx, obj, metav1.CreateOptions{FieldManager: manager})
+		if err == nil || !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	o := metav1.PatchOptions{FieldManager: manager}
+	if e.Type == types.ApplyPatchType {
+		o.Force = new(true)
+	}
+	name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	_, err = w.Patch(ctx, obj.GroupVersionKind(), name, e.Type, encode(obj.Object), o, subresources(e.Subresource)...)
+	return err
+}
+
+var errNoImpersonation = errors.New("the transport cannot impersonate")
+
+func impersonate(w Writer, user string) (Writer, error) {
+	if user == "" {
+		return w, nil
+	}
+	i, ok := w.(Impersonator)
+	if !ok {
+		return nil, fmt.Errorf("%w user %q", errNoImpersonation, user)
+	}
+	return i.As(user), nil
+}
+
+// event creates an Event about the object. Its name is made of the object's and of the place of the effect in the object's life, so that a
+// retry does not create a second one.
+func (p *playing) event(ctx context.Context, w Writer, e Event, now time.Time) error {
+	k := p.transition.Key
+	id := hash(p.transition.draws).text("event").text(string(p.transition.UID)).number(uint64(p.index)).sum()
+	obj := e.object(k, p.transition.UID, p.obj, now)
+	obj.SetName(k.Name + "." + strconv.FormatUint(id, 16))
+	_, err := w.Create(ctx, obj, metav1.CreateOptions{FieldManager: manager})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// object is the Event as a v1 object, as client-go's recorder makes it.
+func (e Event) object(k Key, uid types.UID, about *unstructured.Unstructured, now time.Time) *unstructured.Unstructured {
+	apiVersion, kind := k.GroupVersionKind().ToAPIVersionAndKind()
+	involved := map[string]any{"apiVersion": apiVersion, "kind": kind, "name": k.Name}
+	optional := map[string]string{"namespace": k.Namespace, "uid": string(uid)}
+	if about != nil {
+		optional["resourceVersion"] = about.GetResourceVersion()
+	}
+	for name, value := range optional {
+		if value != "" {
+			involved[name] = value
+		}
+	}
+	namespace := k.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	stamp := now.UTC().Format(time.RFC3339)
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion":         "v1",
+		"kind":               "Event",
+		"metadata":           map[string]any{"namespace": namespace},
+		"involvedObject":     involved,
+		"type":               e.Type,
+		"reason":             e.Reason,
+		"message":            e.Message,
+		"source":             map[string]any{"component": manager},
+		"firstTimestamp":     stamp,
+		"lastTimestamp":      stamp,
+		"count":              int64(1),
+		"reportingComponent": manager,
+		"reportingInstance":  "",
+	}}
+}

@@ -1,0 +1,168 @@
+package stage
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/render"
+	"github.com/stagecraft-go/stagecraft/selector"
+)
+
+// A Set is compiled Stages, for any number of kinds. It is immutable and safe for concurrent use.
+type Set struct {
+	kinds    map[string]map[string][]*compiled // by apiVersion, then kind: looking up an object takes no parsing
+	refs     []schema.GroupVersionKind
+	names    map[stageName]bool
+	env      render.Env
+	warnings Errors
+	scopes   sync.Pool // of *expr.Scope
+}
+
+// stageName identifies a Stage within a Set.
+type stageName struct {
+	kind schema.GroupVersionKind
+	name string
+}
+
+// compiled is one Stage.
+type compiled struct {
+	name      string
+	kind      schema.GroupVersionKind
+	selector  *selector.Selector
+	weight    weight
+	delay     *delay.Delay
+	steps     []step
+	immediate bool
+}
+
+// Candidate is a Stage that matches an object.
+type Candidate struct {
+	Stage string
+	// Weight is the share of the Stage, 0 or more. It counts only if Weighted; an expression may have given none.
+	Weight   int64
+	Weighted bool
+	// Probability is the chance that this Stage is the one that is played. The sum over all candidates is 1.
+	Probability float64
+	// Delay is the time from entering the Stage to its effects.
+	Delay delay.Range
+
+	transition Transition // without random number and due time
+}
+
+// Transition returns the decision for this candidate, whatever its probability. The random number chooses the delay: 0 the least.
+func (c Candidate) Transition(random uint64) Transition {
+	t := c.transition
+	t.Random, t.Due = random, dueTime(t.Entered, c.Delay.Pick(random))
+	return t
+}
+
+func newSet(env render.Env) *Set {
+	s := &Set{kinds: map[string]map[string][]*compiled{}, names: map[stageName]bool{}, env: env}
+	s.scopes.New = func() any { return new(expr.Scope) }
+	return s
+}
+
+func (s *Set) add(st *compiled) {
+	apiVersion, kind := st.kind.ToAPIVersionAndKind()
+	if s.kinds[apiVersion] == nil {
+		s.kinds[apiVersion] = map[string][]*compiled{}
+	}
+	if s.kinds[apiVersion][kind] == nil {
+		s.refs = append(s.refs, st.kind)
+	}
+	s.kinds[apiVersion][kind] = append(s.kinds[apiVersion][kind], st)
+}
+
+// Kinds returns the kinds of object that the Set has Stages for, in the order of the sources.
+func (s *Set) Kinds() []schema.GroupVersionKind { return slices.Clone(s.refs) }
+
+// Stages returns the names of the Stages for a kind, in the order of the sources.
+func (s *Set) Stages(kind schema.GroupVersionKind) []string {
+	apiVersion, name := kind.ToAPIVersionAndKind()
+	var names []string
+	for _, st := range s.kinds[apiVersion][name] {
+		names = append(names, st.name)
+	}
+	return names
+}
+
+// Warnings returns what Compile found but did not refuse.
+func (s *Set) Warnings() Errors { return slices.Clone(s.warnings) }
+
+// Candidates returns every Stage that matches obj at the time now, in the order of the sources, with its weight, probability and
+// delays. There are no dice in it. It neither changes nor keeps obj.
+func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candidate {
+	t := Transition{Key: KeyOf(obj), UID: obj.GetUID(), Entered: now, set: s}
+	t.draws = t.Key.identity(0).entry(0)
+	scope := s.scope(obj, now, t.draws)
+	defer s.release(scope)
+	l := s.match(scope, nil)
+	l.weigh(scope)
+	candidates := make([]Candidate, len(l.shares))
+	for i, sh := range l.shares {
+		t.Stage, t.stage = sh.stage.name, sh.stage
+		candidates[i] = Candidate{
+			Stage:       sh.stage.name,
+			Weight:      sh.weight,
+			Weighted:    sh.given,
+			Probability: l.probability(i),
+			Delay:       sh.stage.delay.Eval(scope),
+			transition:  t,
+		}
+	}
+	return candidates
+}
+
+// Next decides what happens to obj, seen at the time now for the first time: it chooses a Stage and a delay by the n-th dice
+// of the object. It is false if no Stage matches. Next is pure; [Engine] remembers earlier choices and counts n. It neither changes nor keeps obj.
+func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64) (Transition, bool) {
+	key := KeyOf(obj)
+	d := key.identity(seed).entry(n)
+	scope := s.scope(obj, now, d)
+	defer s.release(scope)
+	l := s.match(scope, nil)
+	if len(l.shares) == 0 {
+		return Transition{}, false
+	}
+	l.weigh(scope)
+	st := l.choose(d.choice())
+	t := Transition{Key: key, UID: obj.GetUID(), Stage: st.name, N: n, Entered: now, Random: d.delay(st.name), set: s, stage: st, draws: d}
+	t.Due = dueTime(now, st.delay.Eval(scope).Pick(t.Random))
+	return t, true
+}
+
+// dueTime is the time at which a Stage entered at a time is played: at once if the delay is not positive.
+func dueTime(entered time.Time, d time.Duration) time.Time { return entered.Add(max(d, 0)) }
+
+// scope prepares an object for evaluation.
+func (s *Set) scope(obj *unstructured.Unstructured, now time.Time, d draws) *expr.Scope {
+	scope := s.scopes.Get().(*expr.Scope)
+	scope.Reset(obj.Object, now)
+	scope.Seed = d.eval()
+	return scope
+}
+
+// release gives a scope back, without the object.
+func (s *Set) release(scope *expr.Scope) {
+	scope.Reset(nil, time.Time{})
+	s.scopes.Put(scope)
+}
+
+// match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
+func (s *Set) match(scope *expr.Scope, buf []share) lottery {
+	apiVersion, _ := scope.Object["apiVersion"].(string)
+	kind, _ := scope.Object["kind"].(string)
+	l := lottery{shares: buf[:0]}
+	for _, st := range s.kinds[apiVersion][kind] {
+		if st.selector.Eval(scope) {
+			l.shares = append(l.shares, share{stage: st})
+		}
+	}
+	return l
+}

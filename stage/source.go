@@ -1,0 +1,220 @@
+package stage
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// A Source is Stage definitions together with where they came from. It also holds the faults that were found while reading;
+// [Compile] reports these with its own, so that a user sees all of them at once.
+//
+// A Source is immutable and safe for concurrent use.
+type Source struct {
+	definitions []definition
+	others      []*unstructured.Unstructured
+	faults      []*Error
+}
+
+// A definition is one Stage and the document it was read from, if any.
+type definition struct {
+	stage v1alpha1.Stage
+	doc   *position.Document // nil if the Stage did not come from text
+}
+
+// Parse reads Stages from YAML or JSON text: any number of documents, each an object or a List of objects. Name is what errors call
+// the text. Parse itself cannot fail: faults go to [Source.Errors] and to [Compile].
+func Parse(name string, data []byte) Source {
+	var r reader
+	docs, faults := position.Parse(name, data)
+	for _, f := range faults {
+		r.source.faults = append(r.source.faults, &Error{Position: Position(f.Position), Path: f.Path, Err: f.Err})
+	}
+	for _, doc := range docs {
+		r.document(doc, "")
+	}
+	return r.source
+}
+
+// Read is [Parse] on all that a reader has. The error is that of reading.
+func Read(name string, from io.Reader) (Source, error) {
+	data, err := io.ReadAll(from)
+	if err != nil {
+		return Source{}, err
+	}
+	return Parse(name, data), nil
+}
+
+// Load reads files, and of directories the files below them that end in .yaml, .yml or .json, in the order of their
+// names. The error is that of the file system: nothing is read by half.
+func Load(paths ...string) (Source, error) {
+	var all Source
+	for _, p := range paths {
+		s, err := loadPath(p)
+		if err != nil {
+			return Source{}, err
+		}
+		all = all.with(s)
+	}
+	return all, nil
+}
+
+func loadPath(p string) (Source, error) {
+	info, err := os.Stat(p)
+	if err != nil {
+		return Source{}, err
+	}
+	if info.IsDir() {
+		return loadFS(os.DirFS(p), ".", func(name string) string { return filepath.Join(p, filepath.FromSlash(name)) })
+	}
+	data, err := os.ReadFile(p)
+	if err != nil {
+		return Source{}, err
+	}
+	return Parse(p, data), nil
+}
+
+// LoadFS is [Load] from a file system, such as an embedded one. Without paths it reads all of it.
+func LoadFS(fsys fs.FS, paths ...string) (Source, error) {
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	var all Source
+	for _, p := range paths {
+		s, err := loadFS(fsys, path.Clean(p), func(name string) string { return name })
+		if err != nil {
+			return Source{}, err
+		}
+		all = all.with(s)
+	}
+	return all, nil
+}
+
+// loadFS reads the file root, or the Stage files below the directory root. Display gives the name that errors print.
+func loadFS(fsys fs.FS, root string, display func(string) string) (Source, error) {
+	var all Source
+	err := fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || name != root && !isManifest(name) {
+			return err
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err == nil {
+			all = all.with(Parse(display(name), data))
+		}
+		return err
+	})
+	if err != nil {
+		return Source{}, err
+	}
+	return all, nil
+}
+
+func isManifest(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
+// Objects makes a Source of Stages that did not come from text. Its faults carry paths but no positions. The
+// Stages must not be changed afterwards.
+func Objects(stages ...v1alpha1.Stage) Source {
+	var s Source
+	for _, st := range stages {
+		s.definitions = append(s.definitions, definition{stage: st})
+	}
+	return s
+}
+
+// Stages returns the Stages that were read, those with faults included.
+func (s Source) Stages() []v1alpha1.Stage {
+	stages := make([]v1alpha1.Stage, len(s.definitions))
+	for i, d := range s.definitions {
+		stages[i] = d.stage
+	}
+	return stages
+}
+
+// Others returns the objects that are not Stages, in the order of the files.
+func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
+
+// Errors returns what was wrong with the text: syntax, unknown fields, values of the wrong type. [Compile] finds more.
+func (s Source) Errors() Errors { return slices.Clone(s.faults) }
+
+func (s Source) with(more Source) Source {
+	return Source{
+		definitions: append(s.definitions, more.definitions...),
+		others:      append(s.others, more.others...),
+		faults:      append(s.faults, more.faults...),
+	}
+}
+
+// reader sorts documents into Stages, other objects and faults.
+type reader struct{ source Source }
+
+// document reads one object. Kind is what an item of a StageList is when it does not say so itself.
+func (r *reader) document(doc *position.Document, kind string) {
+	m, ok := doc.Value.(map[string]any)
+	if !ok {
+		r.fault(doc, "", &position.Error{Offset: -1, Err: errors.New("want an object")})
+		return
+	}
+	obj := &unstructured.Unstructured{Object: m}
+	if obj.GetKind() != "" {
+		kind = obj.GetKind()
+	}
+	group, _, _ := strings.Cut(obj.GetAPIVersion(), "/")
+	isOurs := group == v1alpha1.Group || group == ""
+	switch {
+	case kind == "":
+		r.fault(doc, "", &position.Error{Path: "kind", Offset: -1, Harmless: true, Err: errors.New("missing")})
+	case kind == v1alpha1.Kind && isOurs:
+		r.stage(doc, obj)
+	case strings.HasSuffix(kind, "List") && m["items"] != nil:
+		r.list(doc, m["items"], strings.TrimSuffix(kind, "List"))
+	default:
+		r.source.others = append(r.source.others, obj)
+	}
+}
+
+func (r *reader) list(doc *position.Document, items any, kind string) {
+	list, ok := items.([]any)
+	if !ok {
+		r.fault(doc, "", &position.Error{Path: "items", Offset: -1, Err: errors.New("want a list")})
+	}
+	for i, item := range list {
+		r.document(doc.Sub(position.Index("items", i), item), kind)
+	}
+}
+
+func (r *reader) stage(doc *position.Document, obj *unstructured.Unstructured) {
+	d := definition{doc: doc}
+	faults := doc.Decode(&d.stage)
+	if want := v1alpha1.Group + "/" + v1alpha1.Version; obj.GetAPIVersion() != want {
+		faults = append(faults, &position.Error{Path: "apiVersion", Offset: -1, Harmless: obj.GetAPIVersion() == "", Err: errors.New("want " + want)})
+	}
+	for _, e := range faults {
+		r.fault(doc, d.stage.Name, e)
+	}
+	r.source.definitions = append(r.source.definitions, d)
+}
+
+func (r *reader) fault(doc *position.Document, name string, e *position.Error) {
+	r.source.faults = append(r.source.faults, locate(doc, name, e))
+}
+
+// locate gives a fault its place in the file.
+func locate(doc *position.Document, name string, e *position.Error) *Error {
+	fault := &Error{Stage: name, Path: e.Path, Err: e.Err, harmless: e.Harmless}
+	if doc != nil {
+		fault.Position = Position(doc.Locate(e))
+	}
+	return fault
+}

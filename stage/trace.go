@@ -1,0 +1,67 @@
+package stage
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// TraceEvent is one thing that an [Engine] or a [Player] did. Fields that do not belong to its Kind are zero.
+type TraceEvent struct {
+	Time time.Time // the time given to the engine, or that of the player
+	Kind TraceKind
+	Key  Key
+
+	ResourceVersion string    // Observed: of the object
+	Stage           string    // all but Observed and Forgotten
+	N               uint64    // Scheduled, Played: the how-many-th entry of the object
+	Due             time.Time // Scheduled, Played
+	Weight          int64     // Scheduled: of the Stage, -1 if it has none
+	Random          uint64    // Scheduled: the number that chose the delay
+	Index           int       // Effected, Failed: place of the effect in the transition, counted over all its steps
+	Effect          Effect    // Effected, Failed
+	Err             error     // Failed; Effected: a failure that is retried
+}
+
+// TraceKind says what happened.
+type TraceKind int
+
+// The kinds of TraceEvent.
+const (
+	Observed  TraceKind = iota // an object was looked at
+	Scheduled                  // a Stage was entered
+	Cancelled                  // the Stage no longer matches; nothing will be played
+	Played                     // the delay is over; the effects follow
+	Effected                   // an effect was sent
+	Failed                     // the transition or the object cannot go on
+	Forgotten                  // the object is gone
+)
+
+var traceKinds = [...]string{"observed", "scheduled", "cancelled", "played", "effect", "failed", "forgotten"}
+
+// String prints the kind in lower case.
+func (k TraceKind) String() string {
+	if k < 0 || int(k) >= len(traceKinds) {
+		return "TraceKind(" + strconv.Itoa(int(k)) + ")"
+	}
+	return traceKinds[k]
+}
+
+// String prints the event in one line, without its time and without what differs from run to run (resourceVersions).
+func (e TraceEvent) String() string {
+	words := []string{e.Kind.String(), e.Key.String()}
+	if e.Stage != "" {
+		words = append(words, e.Stage)
+	}
+	switch e.Kind {
+	case Scheduled:
+		words = append(words, "n="+strconv.FormatUint(e.N, 10), "weight="+strconv.FormatInt(e.Weight, 10),
+			"random="+strconv.FormatUint(e.Random, 16), "in="+e.Due.Sub(e.Time).String())
+	case Effected:
+		words = append(words, e.Effect.String())
+	}
+	if e.Err != nil {
+		words = append(words, "error: "+e.Err.Error())
+	}
+	return strings.Join(words, " ")
+}

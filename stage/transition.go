@@ -1,0 +1,215 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/render"
+)
+
+// A Transition is the decision to play a Stage on an object at a time. It is plain data, made by [Set.Next] or an [Engine], and safe for
+// concurrent use.
+type Transition struct {
+	Key     Key
+	UID     types.UID // of the object; "" if it has none
+	Stage   string
+	N       uint64    // the how-many-th entry of the object into a Stage, from 0
+	Entered time.Time // when the object was first seen to match
+	Due     time.Time // when the effects are due; not before Entered
+	Random  uint64    // the random number that chose the delay within its range
+
+	set   *Set
+	stage *compiled
+	draws draws
+}
+
+// String prints `Pod default/web: stage "pod-ready" due 15:04:05.123`.
+func (t Transition) String() string {
+	return fmt.Sprintf("%s: stage %q due %s", t.Key, t.Stage, t.Due.Format("15:04:05.999999999"))
+}
+
+// Immediate reports whether the Stage asks to look at the patched object at once, without waiting for the watch event.
+func (t Transition) Immediate() bool { return t.stage.immediate }
+
+// Effects returns what the transition does, in order, patches that change nothing included. It is pure: templates read obj,
+// the time now and the random numbers of the transition; only the addresses of pods come from the [render.Env]. It neither changes nor keeps obj. On an error
+// (an [*EvalError]) there are no effects.
+func (t Transition) Effects(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
+	slots, err := t.slots(obj, now)
+	if err != nil {
+		return nil, err
+	}
+	var effects []Effect
+	for _, e := range slots {
+		if e != nil {
+			effects = append(effects, e)
+		}
+	}
+	return effects, nil
+}
+
+// slots returns the effects at fixed places: four for each step (event, finalizers, delete or patch, apply), nil where there is nothing to do. A place means the
+// same thing for every version of the object, so that a transition can go on where it stopped.
+func (t Transition) slots(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
+	if t.stage == nil {
+		return nil, errors.New("stage: Effects of a zero Transition")
+	}
+	p := planner{
+		t:          t,
+		obj:        obj,
+		input:      render.Input{Object: obj.Object, Now: now, Seed: t.draws.effects(t.Stage), Env: t.set.env},
+		finalizers: obj.GetFinalizers(),
+	}
+	for _, st := range t.stage.steps {
+		if err := p.step(st); err != nil {
+			return nil, err
+		}
+	}
+	return p.effects, nil
+}
+
+// A planner collects the effects of a transition.
+type planner struct {
+	t          Transition
+	obj        *unstructured.Unstructured
+	input      render.Input
+	finalizers []string // as earlier steps leave them
+	deleted    bool     // by an earlier step: only events follow
+	effects    []Effect
+}
+
+func (p *planner) step(st step) error {
+	var slots [4]Effect
+	if st.event != nil {
+		slots[0] = *st.event
+	}
+	if !p.deleted {
+		if err := p.changes(st, slots[1:]); err != nil {
+			return err
+		}
+	}
+	p.effects = append(p.effects, slots[:]...)
+	return nil
+}
+
+// changes fills the slots for finalizers, delete or patch, and apply.
+func (p *planner) changes(st step, slots []Effect) (err error) {
+	if st.finalizers != nil {
+		slots[0] = p.editFinalizers(st.finalizers)
+	}
+	if st.delete {
+		p.deleted = true
+		slots[1] = Delete{}
+		return nil
+	}
+	if st.patch != nil {
+		if slots[1], err = p.patch(st.patch); err != nil {
+			return p.failed(st.patch.path, err)
+		}
+	}
+	if st.apply != nil {
+		if slots[2], err = p.apply(st.apply); err != nil {
+			return p.failed(st.apply.path, err)
+		}
+	}
+	return nil
+}
+
+func (p *planner) failed(path string, err error) error {
+	return &EvalError{Key: p.t.Key, Stage: p.t.Stage, Path: path, Err: err}
+}
+
+func (p *planner) editFinalizers(f *finalizers) Effect {
+	ops, after := f.edit(p.finalizers)
+	p.finalizers = after
+	if len(ops) == 0 {
+		return nil
+	}
+	return Patch{Type: types.JSONPatchType, Data: ops}
+}
+
+// patch renders a patch. An empty rendering is no patch: the reference sends null, which deletes what the root names.
+func (p *planner) patch(st *patchStep) (Effect, error) {
+	data, ok, err := st.template.Value(p.input)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if data, err = underRoot(data, st.patchType, st.root); err != nil {
+		return nil, err
+	}
+	return Patch{Type: st.patchType, Subresource: st.subresource, Impersonate: st.user, Data: data}, nil
+}
+
+// underRoot puts the patch below a root field.
+func underRoot(data any, t types.PatchType, root string) (any, error) {
+	if t == types.JSONPatchType {
+		return prefixed(data, root)
+	}
+	if root != "" {
+		return map[string]any{root: data}, nil
+	}
+	if _, ok := data.(map[string]any); !ok {
+		return nil, fmt.Errorf("want the template to give an object, got %T", data)
+	}
+	return data, nil
+}
+
+// prefixed puts the root before each path and from of a JSON patch.
+func prefixed(data any, root string) (any, error) {
+	ops, ok := data.([]any)
+	if !ok {
+		return nil, errors.New("want the template to give a list of JSON patch operations")
+	}
+	prefix := ""
+	if root != "" {
+		prefix = "/" + pointerEscapes.Replace(root)
+	}
+	result := make([]any, len(ops))
+	for i, op := range ops {
+		fields, ok := op.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("operation %d of the JSON patch is not an object", i)
+		}
+		result[i] = withPrefix(fields, prefix)
+	}
+	return result, nil
+}
+
+// pointerEscapes are those of a JSON pointer.
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func withPrefix(op map[string]any, prefix string) map[string]any {
+	result := make(map[string]any, len(op))
+	for k, v := range op {
+		if s, ok := v.(string); ok && (k == "path" || k == "from") {
+			v = prefix + s
+		}
+		result[k] = v
+	}
+	return result
+}
+
+// apply renders an object to apply.
+func (p *planner) apply(st *applyStep) (Effect, error) {
+	data, ok, err := st.template.Value(p.input)
+	if err != nil || !ok {
+		return nil, err
+	}
+	fields, ok := data.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("want the template to give an object, got %T", data)
+	}
+	obj := &unstructured.Unstructured{Object: fields}
+	for _, field := range []string{"apiVersion", "kind"} {
+		if s, ok := object.String(fields, field); !ok || s == "" {
+			return nil, fmt.Errorf("the object has no %s", field)
+		}
+	}
+	return Apply{Type: st.patchType, Subresource: st.subresource, Impersonate: st.user, Object: obj}, nil
+}

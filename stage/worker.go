@@ -1,0 +1,285 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// A worker plays the objects whose keys hash to it. Everything it has is used by one goroutine only.
+type worker struct {
+	player  *Player
+	inbox   chan sighting
+	engine  *Engine
+	actors  map[Key]*actor
+	retries queue[*actor]
+}
+
+// An actor is one object on the stage of a worker.
+type actor struct {
+	timer // in the queue of retries while the play waits
+	key   Key
+	obj   *unstructured.Unstructured // the newest state known
+	seen  uint64                     // resourceVersion of the state that the engine saw last; 0 if it has none
+	play  *playing                   // the transition on its way, nil if there is none
+	pause backoff
+}
+
+func newWorker(p *Player) *worker {
+	o := p.options
+	return &worker{
+		player: p,
+		inbox:  make(chan sighting, 128),
+		engine: NewEngine(p.set, EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions, Instant: o.Instant}),
+		actors: map[Key]*actor{},
+	}
+}
+
+// run works until ctx is done. What has arrived is looked at before what is due is played.
+func (w *worker) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		w.drain()
+		now := time.Now()
+		if w.step(ctx, now) {
+			continue
+		}
+		timer.Reset(w.wait(now))
+		select {
+		case <-ctx.Done():
+		case s := <-w.inbox:
+			w.saw(s)
+		case <-timer.C:
+		}
+	}
+}
+
+// drain looks at what is in the inbox now. It is bounded, so that a flood of events cannot hold up what is due.
+func (w *worker) drain() {
+	for range len(w.inbox) {
+		w.saw(<-w.inbox)
+	}
+}
+
+// wait is how long nothing is due.
+func (w *worker) wait(now time.Time) time.Duration {
+	d := time.Hour
+	if at, ok := w.engine.NextDue(); ok {
+		d = min(d, at.Sub(now))
+	}
+	if at, ok := w.retries.next(); ok {
+		d = min(d, at.Sub(now))
+	}
+	return d
+}
+
+// step plays one thing that is due, if there is one.
+func (w *worker) step(ctx context.Context, now time.Time) bool {
+	if a, ok := w.retries.pop(now); ok {
+		w.resume(ctx, a)
+		return true
+	}
+	if t, ok := w.engine.pop(now); ok {
+		w.start(ctx, t, now)
+		return true
+	}
+	return false
+}
+
+// saw takes in a state of an object.
+func (w *worker) saw(s sighting) {
+	a := w.actors[s.key]
+	switch {
+	case s.gone:
+		w.forget(s.key)
+		return
+	case a == nil:
+		a = &actor{key: s.key}
+		w.actors[s.key] = a
+	case a.obj.GetUID() == s.obj.GetUID() && version(s.obj) <= a.seen && version(s.obj) > 0:
+		return // an echo of what our own effects returned, or older
+	case a.play != nil && a.obj.GetUID() != s.obj.GetUID():
+		w.drop(a)
+	}
+	a.obj = s.obj
+	if a.play == nil {
+		w.observe(a)
+	}
+}
+
+// version is the resourceVersion as a number, 0 if it is none. Kubernetes defines its order since 1.35; before, it was so in practice.
+func version(obj *unstructured.Unstructured) uint64 {
+	n, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+	return n
+}
+
+func (w *worker) observe(a *actor) {
+	a.seen = version(a.obj)
+	_ = w.engine.Observe(a.obj, time.Now()) // the only error is a livelock, which the engine traces
+}
+
+func (w *worker) forget(k Key) {
+	if a := w.actors[k]; a != nil {
+		w.drop(a)
+		delete(w.actors, k)
+	}
+	w.engine.Forget(k, time.Now())
+}
+
+// drop gives up the transition that an object is in.
+func (w *worker) drop(a *actor) {
+	w.retries.remove(a)
+	a.play = nil
+}
+
+// start plays a transition.
+func (w *worker) start(ctx context.Context, t Transition, now time.Time) {
+	a := w.actors[t.Key]
+	slots, err := t.slots(a.obj, now)
+	if err != nil {
+		w.failed(t, -1, nil, err)
+		return
+	}
+	a.play = &playing{transition: t, obj: a.obj, slots: slots}
+	a.pause = backoff{first: w.player.options.RetryAfter, longest: w.player.options.MaxRetryAfter, hash: hash(t.draws).text("retry")}
+	w.resume(ctx, a)
+}
+
+// resume sends the effects that are left.
+func (w *worker) resume(ctx context.Context, a *actor) {
+	p := a.play
+	for !p.done() {
+		e, index := p.slots[p.index], p.index
+		err := p.send(ctx, w.player.transport, time.Now())
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			w.handle(ctx, a, err)
+			return
+		}
+		if e != nil {
+			w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: index, Effect: e})
+		}
+	}
+	w.finish(a)
+}
+
+// finish ends a play. The state that the effects left is looked at now if the Stage asks for it, else when its watch event comes;
+// states from before it are not looked at any more.
+func (w *worker) finish(a *actor) {
+	p := a.play
+	a.play = nil
+	if p.obj == nil { // deleted; its end, or how its finalizers hold it, is still to come
+		p.obj = a.obj
+	}
+	before, after := version(a.obj), version(p.obj)
+	switch {
+	case p.changed && p.transition.Immediate():
+		a.obj = p.obj
+		w.observe(a)
+	case after > before:
+		a.obj = p.obj
+		a.seen = after - 1
+	case before > a.seen:
+		w.observe(a) // it changed meanwhile
+	}
+}
+
+// handle decides what an error means for the play.
+func (w *worker) handle(ctx context.Context, a *actor, err error) {
+	switch {
+	case apierrors.IsConflict(err):
+		w.retryOn(ctx, a, err)
+	case transient(err):
+		w.retryLater(a, err)
+	default:
+		w.giveUp(a, err)
+	}
+}
+
+func (w *worker) retryLater(a *actor, err error) {
+	p := a.play
+	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: p.index, Effect: p.slots[p.index], Err: err})
+	w.retries.set(a, time.Now().Add(a.pause.next()))
+}
+
+func (w *worker) giveUp(a *actor, err error) {
+	p := a.play
+	var e Effect
+	if p.index < len(p.slots) {
+		e = p.slots[p.index]
+	}
+	w.failed(p.transition, p.index, e, err)
+	a.play = nil
+	if version(a.obj) > a.seen {
+		w.observe(a)
+	}
+}
+
+// retryOn goes on with the present state of the object, because an effect was for a state that has passed. If the object is another one
+// by now, or the Stage no longer matches before anything was sent, the transition is dropped; one that has begun is finished.
+func (w *worker) retryOn(ctx context.Context, a *actor, conflict error) {
+	p := a.play
+	obj, err := w.player.transport.Get(ctx, a.key.GroupVersionKind(), a.key.NamespacedName())
+	switch {
+	case ctx.Err() != nil:
+		return
+	case apierrors.IsNotFound(err):
+		w.giveUp(a, errors.Join(conflict, err))
+		return
+	case err != nil:
+		w.handle(ctx, a, err)
+		return
+	case obj.GetUID() != p.transition.UID:
+		w.giveUp(a, conflict)
+		return
+	}
+	a.obj = obj
+	if p.index == 0 && !p.transition.matches(obj, time.Now()) {
+		a.play = nil
+		w.observe(a)
+		return
+	}
+	w.rerender(a, conflict)
+}
+
+// rerender prepares the effects that are left for the present state.
+func (w *worker) rerender(a *actor, conflict error) {
+	p := a.play
+	slots, err := p.transition.slots(a.obj, time.Now())
+	if err != nil {
+		w.giveUp(a, err)
+		return
+	}
+	p.obj, p.slots = a.obj, slots
+	if a.pause.tries == 0 {
+		a.pause.tries++
+		w.retries.set(a, time.Now()) // the first conflict is no sign of trouble
+		return
+	}
+	w.retryLater(a, conflict)
+}
+
+// matches reports whether the Stage still matches the object.
+func (t Transition) matches(obj *unstructured.Unstructured, now time.Time) bool {
+	scope := t.set.scope(obj, now, t.draws)
+	defer t.set.release(scope)
+	return t.stage.selector.Eval(scope)
+}
+
+func (w *worker) failed(t Transition, index int, e Effect, err error) {
+	w.trace(TraceEvent{Kind: Failed, Key: t.Key, Stage: t.Stage, Index: index, Effect: e, Err: err})
+}
+
+func (w *worker) trace(e TraceEvent) {
+	if trace := w.player.options.Trace; trace != nil {
+		e.Time = time.Now()
+		trace(e)
+	}
+}
