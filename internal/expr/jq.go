@@ -1,0 +1,87 @@
+package expr
+
+import (
+	"fmt"
+
+	"github.com/itchyny/gojq"
+)
+
+// JQ is a compiled jq program. It is immutable and safe for concurrent use.
+type JQ struct {
+	native step       // nil: code runs
+	code   *gojq.Code // nil: native runs
+	limits Options
+}
+
+// JQ compiles a jq program. The error is a *position.Error at the faulty token: a fault of syntax, a function or variable
+// that does not exist, or one that is refused because a Stage has no use for it (see the package comment).
+func (c *Compiler) JQ(source string) (*JQ, error) {
+	query, err := parseJQ(source)
+	if err != nil {
+		return nil, err
+	}
+	if first, ok := steps(query, collect); ok {
+		return &JQ{native: first}, nil
+	}
+	code, err := compileGuarded(query)
+	if err != nil {
+		return nil, fault(undefinedAt(source, query), err)
+	}
+	return &JQ{code: code, limits: c.options}, nil
+}
+
+// Outputs returns all outputs in order, nulls included, or the error that ended the program; the outputs before it are
+// lost, as in `jq -e`. Values are nil, bool, string, int64, float64, json.Number (integers beyond int64), []any and
+// map[string]any; maps and lists may be the object's own, so treat them as read-only. The slice is valid until the next call on s.
+func (q *JQ) Outputs(s *Scope) ([]any, error) {
+	err := q.eval(s, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.run.outputs, nil
+}
+
+// First returns the first output, or false if there is none. The program runs no further, so an error after it does not matter.
+func (q *JQ) First(s *Scope) (v any, ok bool, err error) {
+	err = q.eval(s, true)
+	if err != nil || len(s.run.outputs) == 0 {
+		return nil, false, err
+	}
+	return s.run.outputs[0], true, nil
+}
+
+func (q *JQ) eval(s *Scope, first bool) error {
+	s.run.outputs, s.run.first = s.run.outputs[:0], first
+	if q.native == nil {
+		return q.interpret(s)
+	}
+	err := q.native(&s.run, s.root())
+	if err == errStop {
+		return nil
+	}
+	return err
+}
+
+// interpret runs the program with gojq. What gojq might do on values of its own making is no reason to take the caller down.
+func (q *JQ) interpret(s *Scope) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("gojq: %v", r)
+		}
+	}()
+	b := &s.budget
+	*b = budget{steps: q.limits.Steps, maxSteps: q.limits.Steps, size: q.limits.Size, maxSize: q.limits.Size}
+	outputs := q.code.RunWithContext(b, s.normal(), b, unixSeconds(s.Now))
+	for v, ok := outputs.Next(); ok; v, ok = outputs.Next() {
+		if b.failure != nil {
+			return b.failure
+		}
+		if err, ok := v.(error); ok {
+			return err
+		}
+		if collect(&s.run, result(v)) == errStop {
+			break
+		}
+	}
+	return b.failure
+}
