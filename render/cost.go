@@ -1,0 +1,154 @@
+package render
+
+import (
+	"math"
+	"reflect"
+	"regexp/syntax"
+	"strings"
+)
+
+// costFunc is what a call is going to need in steps, beyond its arguments and results. It is a float64 because that
+// cannot overflow.
+type costFunc func(in []reflect.Value) float64
+
+// costs are those of functions that can make or do much out of little.
+var costs = map[string]costFunc{
+	"until":     func(in []reflect.Value) float64 { return math.Abs(number(in[0])) },
+	"untilStep": func(in []reflect.Value) float64 { return span(number(in[0]), number(in[2]), number(in[1])) },
+	"seq":       seqCost,
+
+	"repeat":   func(in []reflect.Value) float64 { return bytes(number(in[0]) * length(in[1])) },
+	"indent":   indentCost,
+	"nindent":  indentCost,
+	"replace":  replaceCost,
+	"join":     func(in []reflect.Value) float64 { return bytes(length(in[0]) * length(in[1])) },
+	"wrap":     func(in []reflect.Value) float64 { return length(in[1]) },
+	"wrapWith": func(in []reflect.Value) float64 { return length(in[2]) + bytes((1+length(in[1]))*length(in[2])) },
+	"split":    func(in []reflect.Value) float64 { return 4 * pieces(in[0], in[1]) },
+	"splitn":   func(in []reflect.Value) float64 { return 4 * pieces(in[0], in[2]) },
+	"splitList": func(in []reflect.Value) float64 {
+		return pieces(in[0], in[1])
+	},
+	"trimall": productCost, "trimAll": productCost,
+
+	"randBytes": countCost, "randNumeric": countCost, "randAlpha": countCost, "randAlphaNum": countCost, "randAscii": countCost,
+
+	"uniq": quadraticCost, "mustUniq": quadraticCost, "without": productCost, "mustWithout": productCost,
+
+	"regexMatch": matchCost, "mustRegexMatch": matchCost, "regexFind": matchCost, "mustRegexFind": matchCost,
+	"regexFindAll": scanCost, "mustRegexFindAll": scanCost, "regexSplit": scanCost, "mustRegexSplit": scanCost,
+	"regexReplaceAll": rewriteCost, "mustRegexReplaceAll": rewriteCost,
+	"regexReplaceAllLiteral": rewriteCost, "mustRegexReplaceAllLiteral": rewriteCost,
+}
+
+func bytes(n float64) float64 { return max(n, 0) / bytesPerStep }
+
+func number(v reflect.Value) float64 { return float64(v.Int()) }
+
+// length is that of a string, a list or what an interface holds of them; 1 for everything else.
+func length(v reflect.Value) float64 {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.String, reflect.Slice, reflect.Array, reflect.Map:
+		return float64(v.Len())
+	}
+	return 1
+}
+
+func countCost(in []reflect.Value) float64 { return max(number(in[0]), 0) }
+
+func productCost(in []reflect.Value) float64 { return length(in[0]) * length(in[1]) / 16 }
+
+func quadraticCost(in []reflect.Value) float64 { return length(in[0]) * length(in[0]) / 16 }
+
+// span is how many steps lead from start to stop.
+func span(start, step, stop float64) float64 {
+	if step == 0 {
+		return 0
+	}
+	return max((stop-start)/step, 0)
+}
+
+func seqCost(in []reflect.Value) float64 {
+	params := in[0].Interface().([]int)
+	switch len(params) {
+	case 1:
+		return math.Abs(float64(params[0]) - 1)
+	case 2:
+		return math.Abs(float64(params[1]) - float64(params[0]))
+	case 3:
+		return span(float64(params[0]), float64(params[1]), float64(params[2]))
+	}
+	return 0
+}
+
+func indentCost(in []reflect.Value) float64 {
+	lines := 1 + strings.Count(in[1].String(), "\n")
+	return bytes(number(in[0]) * float64(lines))
+}
+
+func replaceCost(in []reflect.Value) float64 {
+	found := strings.Count(in[2].String(), in[0].String())
+	return bytes(float64(found) * length(in[1]))
+}
+
+func pieces(sep, s reflect.Value) float64 {
+	return 1 + float64(strings.Count(s.String(), sep.String()))
+}
+
+// matchCost is that of one search: the states of the program for every byte.
+func matchCost(in []reflect.Value) float64 {
+	return states(in[0].String()) * (1 + length(in[1])) / bytesPerStep
+}
+
+// scanCost is that of many searches, each of which may look at all that follows.
+func scanCost(in []reflect.Value) float64 { return matchCost(in) * (1 + length(in[1])/4) }
+
+// rewriteCost adds the largest result: every replacement can hold the whole text.
+func rewriteCost(in []reflect.Value) float64 {
+	return scanCost(in) + bytes(length(in[1])*length(in[2]))
+}
+
+// states counts the instructions of a compiled expression; one that does not compile has few.
+func states(expr string) float64 {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return 1
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return 1
+	}
+	return float64(len(prog.Inst))
+}
+
+// widest is the largest width and precision that fmt accepts.
+const widest = 1e6
+
+// formatCost is what a format can make beyond its arguments of the given weight: the widths in it, those given as
+// arguments, and arguments printed again by index.
+func formatCost(format string, args []any, weight float64) float64 {
+	size := widths(format)
+	if strings.Contains(format, "*") {
+		for _, arg := range args {
+			n, _ := whole(arg)
+			size += min(math.Abs(float64(n)), widest)
+		}
+	}
+	return bytes(size) + weight*float64(strings.Count(format, "["))
+}
+
+// widths adds up all numbers in a format.
+func widths(format string) float64 {
+	sum, n := 0.0, 0.0
+	for _, c := range []byte(format) {
+		if c < '0' || c > '9' {
+			sum, n = sum+n, 0
+			continue
+		}
+		n = min(10*n+float64(c-'0'), widest)
+	}
+	return sum + n
+}

@@ -1,0 +1,208 @@
+package render
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+const (
+	defaultNodeIP = "10.0.0.1"
+	defaultCIDR   = "10.0.0.0/8"
+)
+
+// NetworkOptions of NewNetwork. The zero value is the default.
+type NetworkOptions struct {
+	// Node is the simulator's own node. Without IPs it has 10.0.0.1.
+	Node Node
+	// CIDRs are where pods of nodes without their own podCIDRs get their addresses, one of each: two for dual stack.
+	// Without any it is 10.0.0.0/8.
+	CIDRs []netip.Prefix
+}
+
+// Network is an Env that hands out addresses to pods. It learns from Nodes and Pods which it is shown: what they have is
+// theirs.
+//
+// A pod has one address out of each podCIDR of its node, never the address of another pod or node, and keeps it until
+// Forget. With host network it has those of its node. All methods take constant time, amortised.
+//
+// A Network is safe for concurrent use.
+type Network struct {
+	self  Node
+	cidrs []netip.Prefix
+
+	mu    sync.Mutex
+	nodes map[string]knownNode
+	pods  map[string][]netip.Addr
+	held  holders
+	pools map[netip.Prefix]*pool
+	bits  []int // lengths of the prefixes of pools, each once
+}
+
+// knownNode is what was read of a Node.
+type knownNode struct {
+	Node
+	addrs []netip.Addr   // that it holds
+	cidrs []netip.Prefix // none: the default ones
+}
+
+// NewNetwork returns a Network without pods and other nodes than its own.
+func NewNetwork(o NetworkOptions) *Network {
+	n := &Network{
+		self:  o.Node,
+		cidrs: masked(o.CIDRs),
+		nodes: map[string]knownNode{},
+		pods:  map[string][]netip.Addr{},
+		held:  holders{},
+		pools: map[netip.Prefix]*pool{},
+	}
+	if len(n.self.IPs) == 0 {
+		n.self.IPs = []string{defaultNodeIP}
+	}
+	if len(n.cidrs) == 0 {
+		n.cidrs = []netip.Prefix{netip.MustParsePrefix(defaultCIDR)}
+	}
+	n.hold(addrs(n.self.IPs))
+	return n
+}
+
+// Node implements Env. The IPs of an observed Node are its first InternalIP, or ExternalIP if it has none, and the first
+// of the other family in the same order.
+func (n *Network) Node(name string) Node {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	known, ok := n.nodes[name]
+	if name == "" || !ok || len(known.IPs) == 0 {
+		return n.self
+	}
+	return known.Node
+}
+
+// PodIPs implements Env. It fails if a CIDR has no address left.
+func (n *Network) PodIPs(p Pod) ([]string, error) {
+	if p.HostNetwork {
+		return n.Node(p.Node).IPs, nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list, ok := n.pods[p.key()]
+	if !ok {
+		var err error
+		if list, err = n.allocate(p.Node); err != nil {
+			return nil, fmt.Errorf("pod %s/%s: %w", p.Namespace, p.Name, err)
+		}
+		n.pods[p.key()] = list
+	}
+	return texts(list), nil
+}
+
+// Observe learns from a Node its addresses and podCIDRs and from a Pod the addresses in its status; other objects are
+// ignored. A pod whose status has none keeps what it was given.
+func (n *Network) Observe(obj map[string]any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch kind(obj) {
+	case "Node":
+		n.observeNode(obj)
+	case "Pod":
+		n.observePod(obj)
+	}
+}
+
+// Forget releases what the Node or Pod has. Of the object only the names and the UID are read.
+func (n *Network) Forget(obj map[string]any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := podOf(obj)
+	switch kind(obj) {
+	case "Node":
+		n.release(n.nodes[p.Name].addrs)
+		delete(n.nodes, p.Name)
+	case "Pod":
+		n.release(n.pods[p.key()])
+		delete(n.pods, p.key())
+	}
+}
+
+func (n *Network) observeNode(obj map[string]any) {
+	name, _ := object.String(obj, "metadata", "name")
+	node := knownNode{Node: Node{Name: name, IPs: nodeIPs(obj)}, cidrs: podCIDRs(obj)}
+	port, _ := object.Int64(obj, "status", "daemonEndpoints", "kubeletEndpoint", "Port")
+	node.Port, node.addrs = int(port), addrs(node.IPs)
+	n.hold(node.addrs)
+	n.release(n.nodes[name].addrs)
+	n.nodes[name] = node
+}
+
+func (n *Network) observePod(obj map[string]any) {
+	p := podOf(obj)
+	seen := podIPs(obj)
+	if p.HostNetwork || len(seen) == 0 {
+		return
+	}
+	n.hold(seen)
+	n.release(n.pods[p.key()])
+	n.pods[p.key()] = seen
+}
+
+func (n *Network) allocate(node string) ([]netip.Addr, error) {
+	cidrs := n.nodes[node].cidrs
+	if len(cidrs) == 0 {
+		cidrs = n.cidrs
+	}
+	var list []netip.Addr
+	for _, cidr := range cidrs {
+		addr, err := n.pool(cidr).take(n.held)
+		if err != nil {
+			n.release(list)
+			return nil, err
+		}
+		list = append(list, addr)
+		n.held[addr]++
+	}
+	return list, nil
+}
+
+func (n *Network) pool(cidr netip.Prefix) *pool {
+	p := n.pools[cidr]
+	if p == nil {
+		p = newPool(cidr)
+		n.pools[cidr] = p
+		if !slices.Contains(n.bits, cidr.Bits()) {
+			n.bits = append(n.bits, cidr.Bits())
+		}
+	}
+	return p
+}
+
+func (n *Network) hold(list []netip.Addr) {
+	for _, addr := range list {
+		n.held[addr]++
+	}
+}
+
+func (n *Network) release(list []netip.Addr) {
+	for _, addr := range list {
+		if n.held[addr]--; n.held[addr] > 0 {
+			continue
+		}
+		delete(n.held, addr)
+		n.offer(addr)
+	}
+}
+
+// offer tells the pools of all prefixes around the address that it is free.
+func (n *Network) offer(addr netip.Addr) {
+	for _, bits := range n.bits {
+		prefix, err := addr.Prefix(bits)
+		if err != nil {
+			continue
+		}
+		if p := n.pools[prefix]; p != nil {
+			p.release(addr)
+		}
+	}
+}

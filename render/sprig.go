@@ -1,0 +1,154 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+	"time"
+
+	"github.com/Masterminds/sprig/v3"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+// fromSprig are the functions taken over as they are: they compute on their arguments alone.
+var fromSprig = names(`
+	hello date_modify dateModify must_date_modify mustDateModify duration unixEpoch
+	abbrev abbrevboth trunc trim upper lower title untitle substr repeat trimall trimAll trimSuffix trimPrefix nospace
+	initials swapcase snakecase camelcase kebabcase wrap wrapWith contains hasPrefix hasSuffix quote squote cat indent
+	nindent replace plural sha1sum sha256sum sha512sum adler32sum toString
+	atoi int64 int float64 toDecimal split splitList splitn toStrings
+	add1 add sub div mod mul add1f addf subf divf mulf biggest max min maxf minf ceil floor round
+	join sortAlpha default empty coalesce all any compact mustCompact fromJson toJson toPrettyJson toRawJson mustFromJson
+	mustToJson mustToPrettyJson mustToRawJson ternary deepCopy mustDeepCopy
+	typeOf typeIs typeIsLike kindOf kindIs deepEqual base dir clean ext isAbs osBase osClean osDir osExt osIsAbs
+	b64enc b64dec b32enc b32dec tuple list dict get unset hasKey pluck pick omit
+	append push mustAppend mustPush prepend mustPrepend first mustFirst rest mustRest last mustLast initial mustInitial
+	reverse mustReverse uniq mustUniq without mustWithout has mustHas slice mustSlice concat dig chunk mustChunk
+	semver semverCompare fail
+	regexMatch mustRegexMatch regexFindAll mustRegexFindAll regexFind mustRegexFind regexReplaceAll mustRegexReplaceAll
+	regexReplaceAllLiteral mustRegexReplaceAllLiteral regexSplit mustRegexSplit regexQuoteMeta urlParse urlJoin`)
+
+// cheap are those that look at no more than the top of their arguments.
+var cheap = names(`default empty coalesce all any ternary get hasKey dig first last mustFirst mustLast
+	kindOf kindIs typeOf typeIs typeIsLike int int64 float64 atoi add1 hello`)
+
+// mutators change an argument; a template with one of them gets a copy of the object.
+var mutators = names(`set unset merge mergeOverwrite mustMerge mustMergeOverwrite sortAlpha`)
+
+func names(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, name := range strings.Fields(list) {
+		set[name] = true
+	}
+	return set
+}
+
+// pure are the functions that depend on their arguments alone, ours in the place of sprig's where those read the map
+// order, run without end or store what they are given.
+var pure = sync.OnceValue(func() map[string]any {
+	all := sprig.TxtFuncMap()
+	funcs := map[string]any{
+		"print": fmt.Sprint, "println": fmt.Sprintln,
+		"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
+		"until": until, "untilStep": sequence, "seq": seq,
+		"keys": keys, "values": values, "set": set,
+		"toDate":     func(layout, s string) time.Time { t, _ := time.Parse(layout, s); return t },
+		"mustToDate": time.Parse,
+	}
+	for name := range fromSprig {
+		funcs[name] = all[name]
+	}
+	for _, name := range []string{"merge", "mergeOverwrite"} {
+		funcs[name] = merging(all[name].(func(map[string]any, ...map[string]any) any))
+	}
+	for _, name := range []string{"mustMerge", "mustMergeOverwrite"} {
+		funcs[name] = mustMerging(all[name].(func(map[string]any, ...map[string]any) (any, error)))
+	}
+	return funcs
+})
+
+// set stores a copy, so that no value can come to contain itself.
+func set(m map[string]any, key string, v any) map[string]any {
+	m[key] = object.DeepCopy(v)
+	return m
+}
+
+func merging(merge func(map[string]any, ...map[string]any) any) any {
+	return func(dst map[string]any, srcs ...map[string]any) any { return merge(dst, cloned(srcs)...) }
+}
+
+func mustMerging(merge func(map[string]any, ...map[string]any) (any, error)) any {
+	return func(dst map[string]any, srcs ...map[string]any) (any, error) { return merge(dst, cloned(srcs)...) }
+}
+
+func cloned(maps []map[string]any) []map[string]any {
+	out := make([]map[string]any, len(maps))
+	for i, m := range maps {
+		out[i] = object.CopyMap(m)
+	}
+	return out
+}
+
+func keys(dicts ...map[string]any) []string {
+	list := []string{}
+	for _, m := range dicts {
+		list = append(list, slices.Sorted(maps.Keys(m))...)
+	}
+	return list
+}
+
+func values(m map[string]any) []any {
+	list := make([]any, 0, len(m))
+	for _, k := range keys(m) {
+		list = append(list, m[k])
+	}
+	return list
+}
+
+func until(count int) []int {
+	if count < 0 {
+		return sequence(0, count, -1)
+	}
+	return sequence(0, count, 1)
+}
+
+// sequence counts from start up to stop, exclusive, and ends where an int does.
+func sequence(start, stop, step int) []int {
+	list := []int{}
+	up, down := step > 0, step < 0
+	for i := start; up && i < stop || down && i > stop; i += step {
+		list = append(list, i)
+		if up && i > math.MaxInt-step || down && i < math.MinInt-step {
+			break
+		}
+	}
+	return list
+}
+
+// seq prints what the command of that name does: last; first and last; or first, step and last.
+func seq(params ...int) string {
+	first, step, last := 1, 1, 0
+	switch len(params) {
+	case 1:
+		last = params[0]
+	case 2:
+		first, last = params[0], params[1]
+	case 3:
+		first, step, last = params[0], params[1], params[2]
+	default:
+		return ""
+	}
+	past := 1
+	if last < first {
+		past = -1
+	}
+	if len(params) < 3 {
+		step = past
+	}
+	return strings.Trim(fmt.Sprint(sequence(first, last+past, step)), "[]")
+}
