@@ -13,11 +13,11 @@ type costFunc func(in []reflect.Value) float64
 
 // costs are those of functions that can make or do much out of little.
 var costs = map[string]costFunc{
-	"until":     func(in []reflect.Value) float64 { return math.Abs(number(in[0])) },
-	"untilStep": func(in []reflect.Value) float64 { return span(number(in[0]), number(in[2]), number(in[1])) },
+	"until":     func(in []reflect.Value) float64 { return math.Abs(argument(in[0])) },
+	"untilStep": func(in []reflect.Value) float64 { return span(argument(in[0]), argument(in[2]), argument(in[1])) },
 	"seq":       seqCost,
 
-	"repeat":   func(in []reflect.Value) float64 { return bytes(number(in[0]) * length(in[1])) },
+	"repeat":   func(in []reflect.Value) float64 { return bytes(argument(in[0]) * length(in[1])) },
 	"indent":   indentCost,
 	"nindent":  indentCost,
 	"replace":  replaceCost,
@@ -43,7 +43,7 @@ var costs = map[string]costFunc{
 
 func bytes(n float64) float64 { return max(n, 0) / bytesPerStep }
 
-func number(v reflect.Value) float64 { return float64(v.Int()) }
+func argument(v reflect.Value) float64 { return float64(v.Int()) }
 
 // length is that of a string, a list or what an interface holds of them; 1 for everything else.
 func length(v reflect.Value) float64 {
@@ -57,7 +57,7 @@ func length(v reflect.Value) float64 {
 	return 1
 }
 
-func countCost(in []reflect.Value) float64 { return max(number(in[0]), 0) }
+func countCost(in []reflect.Value) float64 { return max(argument(in[0]), 0) }
 
 func productCost(in []reflect.Value) float64 { return length(in[0]) * length(in[1]) / 16 }
 
@@ -86,7 +86,7 @@ func seqCost(in []reflect.Value) float64 {
 
 func indentCost(in []reflect.Value) float64 {
 	lines := 1 + strings.Count(in[1].String(), "\n")
-	return bytes(number(in[0]) * float64(lines))
+	return bytes(argument(in[0]) * float64(lines))
 }
 
 func replaceCost(in []reflect.Value) float64 {

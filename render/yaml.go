@@ -19,6 +19,9 @@ func parseYAML(text string, limit int) (v any, ok bool, err error) {
 	if blank(text) {
 		return nil, false, nil
 	}
+	if v, ok := readPlain(text); ok {
+		return v, true, nil
+	}
 	doc, err := decode(text)
 	if err != nil {
 		return nil, false, atLine(text, err)
