@@ -37,7 +37,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/expr"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
 // Error is one fault of a selector: Path (the field, relative to the selector), Offset (the byte in the text of the

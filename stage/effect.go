@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
@@ -80,7 +79,7 @@ func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return object.DeepEqual(obj.Object, after), nil
+	return patch.Equal(obj.Object, after), nil
 }
 
 func (p Patch) on(obj *unstructured.Unstructured) (any, error) {
@@ -94,7 +93,8 @@ func (p Patch) on(obj *unstructured.Unstructured) (any, error) {
 			return nil, fmt.Errorf("a strategic merge patch must be an object, not %T", p.Data)
 		}
 		gvk := obj.GroupVersionKind()
-		return patch.Strategic(patch.SchemaFor(gvk.Group, gvk.Version, gvk.Kind), obj.Object, data)
+		schema, _ := patch.SchemaFor(gvk.Group, gvk.Version, gvk.Kind) // without one, lists are replaced; a server will refuse
+		return patch.Strategic(schema, obj.Object, data)
 	default:
 		return patch.Merge(obj.Object, p.Data), nil
 	}

@@ -39,8 +39,7 @@ func Parse(file string, data []byte) ([]*Document, []Located) {
 	for i, c := range split(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		d, err := read(file, c)
 		if err != nil {
-			path := fmt.Sprintf("document[%d]", i)
-			faults = append(faults, Located{Position: lineOf(file, c.start, err), Error: &Error{Path: path, Offset: -1, Err: err}})
+			faults = append(faults, unreadable(file, c.start, fmt.Sprintf("document[%d]", i), err))
 			continue
 		}
 		if d.Value != nil {
@@ -128,18 +127,19 @@ func (c chunk) position(offset int) Position {
 	return p
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+):`)
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
 
-// lineOf finds the line that a YAML error names. The YAML libraries have no typed syntax error; when the text changes
-// shape, the fault is still reported, at the start of its document.
-func lineOf(file string, start Position, err error) Position {
+// unreadable is the fault of a document that is not YAML. The YAML libraries have no typed syntax error that tells the line, so it is taken from their
+// message, where it counts from the start of the document; if that changes shape, the fault stands at the start.
+func unreadable(file string, start Position, path string, err error) Located {
 	start.File = file
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+	text := err.Error()
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1])
-		start.Line += n - 1
-		start.Column = 0
+		start.Line, start.Column = start.Line+n-1, 0
+		text = text[len(m[0]):]
 	}
-	return start
+	return Located{Position: start, Error: &Error{Path: path, Offset: -1, Err: errors.New("not YAML: " + strings.TrimPrefix(text, "yaml: "))}}
 }
 
 // Sub returns the part of the document at path, as a document of its own whose paths begin there.

@@ -1,4 +1,4 @@
-package main
+package record
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// diff compares two values as data and returns "" or both as YAML, line by line.
-func diff(want, got any) string {
+// Diff compares two values as data and returns "" or both as YAML, line by line.
+func Diff(want, got any) string {
 	w, g := text(want), text(got)
 	if w == g {
 		return ""
@@ -58,16 +58,16 @@ func lines(prefix string, ls []string) string {
 	return b.String()
 }
 
-// integers turns whole numbers into int64, as an API client decodes them.
-func integers(v any) any {
+// Integers turns whole numbers into int64, as an API client decodes them.
+func Integers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, item := range v {
-			v[k] = integers(item)
+			v[k] = Integers(item)
 		}
 	case []any:
 		for i, item := range v {
-			v[i] = integers(item)
+			v[i] = Integers(item)
 		}
 	case float64:
 		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {

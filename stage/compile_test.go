@@ -1,0 +1,173 @@
+package stage_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+const faulty = `apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata:
+  name: one
+spec:
+  resourceRef:
+    apiGroup: v1
+  selector:
+    matchExpressions:
+      - key: '.status.phase ||'
+        operator: Exists
+      - key: .status.phase
+        operator: In
+      - key: .x
+        operator: equals
+        values: [a]
+      - key: .x
+        operator: Exists
+        values: [a]
+      - cel:
+          expression: >-
+            self.status.phase ==
+            slf.x
+      - {}
+  wait: 3
+  weight: -1
+  delay:
+    durationMilliseconds: -5
+    durationFrom:
+      cel:
+        expression: "[1, 2]"
+  next:
+    event: {type: Strange, reason: x}
+    statusTemplate: |
+      phase: Running
+      at: {{ Nwo | Quote }}
+---
+kind: [
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: two}
+spec:
+  resourceRef: {kind: Pod}
+  weight: "1"
+  steps:
+    - patch: {type: strange, template: '{{ if }}'}
+    - apply: {type: json, template: 'a: 1', impersonation: {}}
+    - finalizers: {add: [{}]}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: two}
+spec:
+  resourceRef: {kind: Pod}
+  selector: {}
+`
+
+func TestFaultsAreReportedTogether(t *testing.T) {
+	_, err := stage.Compile(stage.Options{}, stage.Parse("pod.yaml", []byte(faulty)))
+	var faults stage.Errors
+	require.ErrorAs(t, err, &faults)
+	require.Equal(t, strings.TrimSpace(wantFaults), faults.Error())
+}
+
+const wantFaults = `
+pod.yaml:1:1: todo
+`
+
+func TestLenientLoading(t *testing.T) {
+	text := stageYAML("a", "  selector: {matchExpressions: [{key: .x, operator: Exists, cel: {expression: 'true'}}]}\n  extra: 1\n  weight: 1\n  weight: 2") + stageYAML("a", "  selector: {}") + stageYAML("none", "  selector: null")
+	src := stage.Parse("s.yaml", []byte(text))
+	_, err := stage.Compile(stage.Options{}, src)
+	require.Error(t, err)
+	set, err := stage.Compile(stage.Options{Lenient: true}, src)
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimSpace(`
+s.yaml:6:14: warning: stage "a": spec.selector.matchExpressions[0]: jq and cel in one expression; jq is used
+`), set.Warnings().Error())
+	require.Equal(t, []string{"a", "a"}, set.Stages(set.Kinds()[0]))
+}
+
+func TestLoadReadsFilesDirectoriesAndFileSystems(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	write("b.yaml", stageYAML("b", "  selector: {}"))
+	write("a/a.json", `{"apiVersion":"kwok.x-k8s.io/v1alpha1","kind":"Stage","metadata":{"name":"a"},"spec":{"resourceRef":{"kind":"Pod"},"selector":{}}}`)
+	write("README.md", "not a manifest: [")
+	list := "apiVersion: v1\nkind: List\nitems:\n- apiVersion: kwok.x-k8s.io/v1alpha1\n  kind: Stage\n  metadata: {name: c}\n  spec:\n    resourceRef: {kind: Pod}\n    selector: {}\n    wrong: 1\n- apiVersion: v1\n  kind: ConfigMap\n"
+	write("c.yml", list)
+	order := func(s stage.Source) (names []string) {
+		for _, st := range s.Stages() {
+			names = append(names, st.Name)
+		}
+		return names
+	}
+
+	all, err := stage.Load(dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b", "c"}, order(all))
+	require.Len(t, all.Others(), 1)
+	require.Equal(t, filepath.Join(dir, "c.yml")+`:10:5: stage "c": spec.wrong: unknown field`, all.Errors().Error())
+
+	one, err := stage.Load(filepath.Join(dir, "b.yaml"), filepath.Join(dir, "a"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"b", "a"}, order(one))
+
+	_, err = stage.Load(filepath.Join(dir, "nope.yaml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	embedded, err := stage.LoadFS(fstest.MapFS{"x/c.yml": {Data: []byte(list)}})
+	require.NoError(t, err)
+	require.ErrorContains(t, embedded.Errors(), "x/c.yml:10:5:")
+
+	read, err := stage.Read("stdin", strings.NewReader(list))
+	require.NoError(t, err)
+	require.Equal(t, []string{"c"}, order(read))
+}
+
+func TestOtherKindsNamedStageAreNotOurs(t *testing.T) {
+	src := stage.Parse("k.yaml", []byte("apiVersion: kargo.akuity.io/v1alpha1\nkind: Stage\nmetadata: {name: x}\n"))
+	require.Empty(t, src.Errors())
+	require.Empty(t, src.Stages())
+	require.Len(t, src.Others(), 1)
+}
+
+func TestObjectsHavePathsButNoPositions(t *testing.T) {
+	_, err := stage.Compile(stage.Options{}, stage.Objects(v1alpha1.Stage{Spec: v1alpha1.StageSpec{Weight: -1}}))
+	var fault *stage.Error
+	require.True(t, errors.As(err, &fault))
+	require.NotEmpty(t, fault.Path)
+	require.Zero(t, fault.Position)
+}
+
+func FuzzCompile(f *testing.F) {
+	f.Add(faulty)
+	f.Add(stageYAML("a", "  selector: {}\n  next: {statusTemplate: '{{ .a }}', delete: true}"))
+	f.Add("apiVersion: v1\nkind: List\nitems: [1, {kind: Stage}, null]\n")
+	f.Add("{\"kind\": \"Stage\", \"spec\": {\"steps\": [{\"patch\": {\"type\": 1}}]}}")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, lenient := range []bool{true, false} {
+			_, err := stage.Compile(stage.Options{Lenient: lenient}, stage.Parse("f", []byte(text)))
+			var faults stage.Errors
+			if err == nil {
+				return
+			}
+			require.ErrorAs(t, err, &faults)
+			for _, fault := range faults {
+				require.NotEmpty(t, fault.Path, fault.Error())
+				require.Positive(t, fault.Position.Line, fault.Error())
+			}
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package stage_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// start is the time at which all tests begin.
+var start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+
+// object reads an object from YAML.
+func object(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, obj.UnmarshalJSON(raw))
+	return obj
+}
+
+// pod is a running Pod with annotations and status as given in flow style.
+func pod(t testing.TB, annotations, status string) *unstructured.Unstructured {
+	t.Helper()
+	return object(t, "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default, uid: u1, annotations: "+annotations+"}, spec: {replicas: 3}, status: "+status+"}")
+}
+
+// stageYAML is a Stage for Pods; body is its spec below resourceRef, indented by two.
+func stageYAML(name, body string) string {
+	return "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: " + name + "}\nspec:\n  resourceRef: {kind: Pod}\n" + strings.TrimPrefix(body, "\n") + "\n---\n"
+}
+
+func compile(t testing.TB, text ...string) *stage.Set {
+	t.Helper()
+	set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(strings.Join(text, ""))))
+	require.NoError(t, err)
+	return set
+}
+
+// names lists the candidates of obj.
+func names(set *stage.Set, obj *unstructured.Unstructured) []string {
+	got := []string{}
+	for _, c := range set.Candidates(obj, start) {
+		got = append(got, c.Stage)
+	}
+	return got
+}
+
+// effects prints what the first candidate does.
+func effects(t testing.TB, set *stage.Set, obj *unstructured.Unstructured) []string {
+	t.Helper()
+	candidates := set.Candidates(obj, start)
+	require.NotEmpty(t, candidates)
+	list, err := candidates[0].Transition(0).Effects(obj, start)
+	require.NoError(t, err)
+	got := []string{}
+	for _, e := range list {
+		got = append(got, e.String())
+	}
+	return got
+}
