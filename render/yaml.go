@@ -34,11 +34,15 @@ func parseYAML(text string, limit int) (v any, ok bool, err error) {
 	return v, true, nil
 }
 
+// otherBreaks end a line of YAML, and with it a comment, beside the usual one.
+const otherBreaks = "\r\u0085\u2028\u2029"
+
 // blank reports whether the text has nothing but space, comments and document markers.
 func blank(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && line[0] != '#' && line != "---" && line != "..." {
+		comment := strings.HasPrefix(line, "#") && !strings.ContainsAny(line, otherBreaks)
+		if line != "" && line != "---" && line != "..." && !comment {
 			return false
 		}
 	}
