@@ -44,7 +44,7 @@ func (b *builder) fault(e *Error) {
 }
 
 // results are the CEL types that mean a duration.
-const results = expr.String | expr.Duration | expr.Timestamp | expr.Number
+const results = expr.String | expr.Duration | expr.Timestamp | expr.Int | expr.Uint | expr.Double
 
 // source compiles the fields nameMilliseconds and nameFrom.
 func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) source {

@@ -68,7 +68,8 @@ type compiler struct {
 	set         *Set
 	faults      Errors
 
-	// The definition at hand.
+	// The source and the definition at hand.
+	read       []*Error // faults that were found when the source was read
 	definition definition
 }
 
@@ -92,6 +93,7 @@ func newCompiler(o Options) *compiler {
 func (c *compiler) source(s Source) {
 	first := len(c.faults)
 	c.faults = append(c.faults, s.faults...)
+	c.read = s.faults
 	for _, d := range s.definitions {
 		c.definition = d
 		c.stage(&d.stage)
@@ -136,9 +138,15 @@ func (c *compiler) warn(path, text string) {
 	c.add(&position.Error{Path: path, Offset: -1, Err: errors.New(text)}).Warning = true
 }
 
+// add records a fault, unless the same field is known to be at fault since it was read: a value that is not a string is not also missing.
 func (c *compiler) add(e *position.Error) *Error {
 	fault := locate(c.definition.doc, c.definition.stage.Name, e)
-	c.faults = append(c.faults, fault)
+	known := slices.ContainsFunc(c.read, func(f *Error) bool {
+		return f.Path == fault.Path && f.Stage == fault.Stage && f.Position.Line == fault.Position.Line
+	})
+	if !known {
+		c.faults = append(c.faults, fault)
+	}
 	return fault
 }
 
@@ -198,7 +206,7 @@ func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
 	if s.Weight < 0 {
 		c.faultf("spec.weight", "must not be negative")
 	}
-	program, err := from.Compile(c.expressions, s.WeightFrom, expr.Number|expr.Bool)
+	program, err := from.Compile(c.expressions, s.WeightFrom, expr.Int|expr.Uint|expr.Double|expr.Bool)
 	c.fault("spec.weightFrom", err)
 	return weight{constant: int64(s.Weight), from: program}
 }

@@ -80,7 +80,28 @@ func TestFaultsAreReportedTogether(t *testing.T) {
 }
 
 const wantFaults = `
-pod.yaml:1:1: todo
+pod.yaml:6:3: stage "one": spec.resourceRef.kind: missing
+pod.yaml:10:30: stage "one": spec.selector.matchExpressions[0].key: unexpected token "|"
+pod.yaml:12:9: stage "one": spec.selector.matchExpressions[1].values: In needs at least one value
+pod.yaml:15:19: stage "one": spec.selector.matchExpressions[2].operator: unknown operator "equals"; want In, NotIn, Exists or DoesNotExist
+pod.yaml:19:9: stage "one": spec.selector.matchExpressions[3].values: Exists takes no values
+pod.yaml:23:13: stage "one": spec.selector.matchExpressions[4].cel.expression: undeclared reference to 'slf'
+pod.yaml:24:9: stage "one": spec.selector.matchExpressions[5]: want key and operator, jq, or cel
+pod.yaml:25:3: stage "one": spec.wait: unknown field
+pod.yaml:26:11: stage "one": spec.weight: must not be negative
+pod.yaml:28:27: stage "one": spec.delay.durationMilliseconds: must not be negative
+pod.yaml:31:22: stage "one": spec.delay.durationFrom.cel.expression: the result is list(int), not string, int, uint, double, duration or timestamp
+pod.yaml:33:19: stage "one": spec.next.event.type: unknown type "Strange"; want Normal or Warning
+pod.yaml:36:14: stage "one": spec.next.statusTemplate: function "Nwo" not defined
+pod.yaml:38: document[1]: not YAML: did not find expected node content
+pod.yaml:43:1: warning: stage "two": spec.selector: missing, so the stage matches no object; {} matches all
+pod.yaml:45:11: stage "two": spec.weight: want an integer, got the string "1"
+pod.yaml:47:21: stage "two": spec.steps[0].patch.type: unknown type "strange"; want json, merge or strategic
+pod.yaml:47:41: stage "two": spec.steps[0].patch.template: missing value for if
+pod.yaml:48:21: stage "two": spec.steps[1].apply.type: unknown type "json"; want apply, merge or strategic
+pod.yaml:48:45: stage "two": spec.steps[1].apply.impersonation.username: missing
+pod.yaml:49:26: stage "two": spec.steps[2].finalizers.add[0].value: missing
+pod.yaml:53:18: stage "two": metadata.name: another stage for Pod has this name
 `
 
 func TestLenientLoading(t *testing.T) {
@@ -91,7 +112,11 @@ func TestLenientLoading(t *testing.T) {
 	set, err := stage.Compile(stage.Options{Lenient: true}, src)
 	require.NoError(t, err)
 	require.Equal(t, strings.TrimSpace(`
-s.yaml:6:14: warning: stage "a": spec.selector.matchExpressions[0]: jq and cel in one expression; jq is used
+s.yaml:6:33: warning: stage "a": spec.selector.matchExpressions[0]: jq and cel in one expression; jq is used
+s.yaml:7:3: warning: stage "a": spec.extra: unknown field
+s.yaml:9:3: warning: stage "a": spec.weight: the key is given twice
+s.yaml:13:18: warning: stage "a": metadata.name: another stage for Pod has this name
+s.yaml:23:13: warning: stage "none": spec.selector: missing, so the stage matches no object; {} matches all
 `), set.Warnings().Error())
 	require.Equal(t, []string{"a", "a"}, set.Stages(set.Kinds()[0]))
 }

@@ -65,7 +65,7 @@ func TestDifferences(t *testing.T) {
 		require.Equal(t, []string{`event Normal R "m"`, "delete"}, effects(t, set, pod(t, "{}", "{}")))
 	})
 	t.Run("finalizers", func(t *testing.T) {
-		set := compile(t, stageYAML("a", always+"  steps: [{finalizers: {add: [{value: x}, {value: x}]}}, {finalizers: {add: [{value: x}], remove: [{value: y}]}}]"))
+		set := compile(t, stageYAML("a", always+"  steps: [{finalizers: {add: [{value: x}, {value: x}]}}, {finalizers: {add: [{value: x}], remove: [{value: z}]}}]"))
 		require.Equal(t, []string{`patch json [{"op":"add","path":"/metadata/finalizers","value":["x"]}]`}, effects(t, set, pod(t, "{}", "{}")))
 	})
 	t.Run("json-from", func(t *testing.T) {

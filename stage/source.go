@@ -163,7 +163,7 @@ type reader struct{ source Source }
 func (r *reader) document(doc *position.Document, kind string) {
 	m, ok := doc.Value.(map[string]any)
 	if !ok {
-		r.fault(doc, "", &position.Error{Offset: -1, Err: errors.New("want an object")})
+		r.fault(doc, "", &position.Error{Path: "document", Offset: -1, Err: errors.New("want an object")})
 		return
 	}
 	obj := &unstructured.Unstructured{Object: m}
