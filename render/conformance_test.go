@@ -33,6 +33,9 @@ func TestConformance(t *testing.T) {
 			played, _ := object.Slice(documents(t, output)[0], "stages")
 			for _, stage := range played {
 				wanted := stage.(map[string]any)
+				if contains(wanted, "delete") {
+					continue // nothing is patched then
+				}
 				for _, text := range templates[wanted["stage"].(string)] {
 					tmpl := compile(t, text, render.Options{Funcs: placeholders})
 					got, ok, err := tmpl.Value(render.Input{Object: input})
