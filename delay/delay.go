@@ -52,7 +52,7 @@ type Delay struct {
 type Range struct {
 	// Given is false if there is no delay at all: none in the Stage, or durationFrom read "".
 	Given bool
-	// Min is the least delay; Max is 0 where the delay is always Min, else the bound that is not reached. Both may be negative.
+	// Min is the least delay and Max the bound that is not reached; Max is Min where the delay is always the same. Both may be negative.
 	Min, Max time.Duration
 }
 
@@ -94,9 +94,9 @@ func (d *Delay) Eval(s *expr.Scope) Range {
 	jitter := d.jitter.read(s)
 	switch {
 	case !jitter.given:
-		return Range{Given: true, Min: duration.d}
+		return Range{Given: true, Min: duration.d, Max: duration.d}
 	case jitter.d <= duration.d:
-		return Range{Given: true, Min: jitter.d}
+		return Range{Given: true, Min: jitter.d, Max: jitter.d}
 	default:
 		return Range{Given: true, Min: duration.d, Max: jitter.d}
 	}

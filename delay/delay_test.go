@@ -1,0 +1,119 @@
+package delay_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+var now = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+
+func parse(t testing.TB, text string) *v1alpha1.StageDelay {
+	t.Helper()
+	var d *v1alpha1.StageDelay
+	require.NoError(t, yaml.UnmarshalStrict([]byte(text), &d))
+	return d
+}
+
+func TestRange(t *testing.T) {
+	obj := func() map[string]any {
+		return map[string]any{"a": map[string]any{
+			"empty": "", "five": "5s", "text": "5 minutes", "bare": "5000", "past": "2006-01-02T15:04:00Z", "soon": "2006-01-02T15:04:06.5Z", "number": int64(7), "null": nil,
+		}}
+	}
+	jq := func(field, path string) string { return "durationMilliseconds: 1000, " + field + ": {expressionFrom: ." + path + "}" }
+	cel := func(x string) string { return "durationMilliseconds: 1000, durationFrom: {cel: {expression: \"" + x + "\"}}" }
+	for _, tc := range []struct{ name, delay, want string }{
+		{"no delay", "null", "none"},
+		{"an empty delay is zero", "{}", "0s"},
+		{"milliseconds", "{durationMilliseconds: 1500}", "1.5s"},
+		{"jitter is the upper bound", "{durationMilliseconds: 1000, jitterDurationMilliseconds: 5000}", "[1s, 5s)"},
+		{"jitter below the duration is the delay", "{durationMilliseconds: 3000, jitterDurationMilliseconds: 2000}", "2s"},
+		{"jitter alone starts at zero", "{jitterDurationMilliseconds: 2000}", "[0s, 2s)"},
+		{"a duration read from the object", "{" + jq("durationFrom", "a.five") + "}", "5s"},
+		{"a past time is negative", "{" + jq("durationFrom", "a.past") + "}", "-5s"},
+		{"a time to come", "{" + jq("durationFrom", "a.soon") + "}", "1.5s"},
+		{"an empty string is no delay", "{" + jq("durationFrom", "a.empty") + ", jitterDurationMilliseconds: 9000}", "none"},
+		{"text that is no duration", "{" + jq("durationFrom", "a.text") + "}", "1s"},
+		{"a number without unit", "{" + jq("durationFrom", "a.bare") + "}", "1s"},
+		{"a jq number", "{" + jq("durationFrom", "a.number") + "}", "1s"},
+		{"null", "{" + jq("durationFrom", "a.null") + "}", "1s"},
+		{"a jq failure", "{" + jq("durationFrom", "a.five.x") + "}", "1s"},
+		{"only the first output counts", "{durationFrom: {expressionFrom: '.a.five, .a.bare.x'}}", "5s"},
+		{"jitter read from the object", "{" + jq("jitterDurationFrom", "a.five") + "}", "[1s, 5s)"},
+		{"an empty jitter is none", "{" + jq("jitterDurationFrom", "a.empty") + ", jitterDurationMilliseconds: 9000}", "1s"},
+		{"unreadable jitter falls back", "{" + jq("jitterDurationFrom", "a.text") + ", jitterDurationMilliseconds: 9000}", "[1s, 9s)"},
+		{"unreadable jitter without fallback", "{" + jq("jitterDurationFrom", "a.text") + "}", "1s"},
+		{"a past jitter is the delay", "{" + jq("jitterDurationFrom", "a.past") + "}", "-5s"},
+		{"the new form of jq", "{durationFrom: {jq: {expression: .a.five}}}", "5s"},
+		{"a CEL string", "{" + cel("self.a.five") + "}", "5s"},
+		{"a CEL time as string", "{" + cel("self.a.past") + "}", "-5s"},
+		{"an empty CEL string", "{" + cel("self.a.empty") + "}", "none"},
+		{"a CEL duration", "{" + cel("duration('1m')") + "}", "1m0s"},
+		{"a CEL timestamp", "{" + cel("timestamp(self.a.past)") + "}", "-5s"},
+		{"a CEL integer is nanoseconds", "{" + cel("1500000000") + "}", "1.5s"},
+		{"a CEL unsigned integer", "{" + cel("18446744073709551615u") + "}", "2562047h47m16.854775807s"},
+		{"a CEL double", "{" + cel("2e9") + "}", "2s"},
+		{"a CEL failure", "{" + cel("self.nope") + "}", "1s"},
+		{"a CEL result of another type", "{" + cel("self.a") + "}", "1s"},
+		{"jitter by CEL", "{durationMilliseconds: 1000, jitterDurationFrom: {cel: {expression: \"duration('4s')\"}}}", "[1s, 4s)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d, err := delay.Compile(parse(t, tc.delay), nil)
+			require.NoError(t, err)
+			o := obj()
+			require.Equal(t, tc.want, d.Range(o, now).String())
+			require.Equal(t, obj(), o, "the object is not changed")
+		})
+	}
+}
+
+func TestPickIsUniformAndStaysInside(t *testing.T) {
+	r := delay.Range{Given: true, Min: time.Second, Max: 5 * time.Second}
+	require.Equal(t, time.Second, r.Pick(0))
+	require.Equal(t, 3*time.Second, r.Pick(1<<63))
+	require.Equal(t, 5*time.Second-1, r.Pick(1<<64-1))
+	wide := delay.Range{Given: true, Min: -1 << 63, Max: 1<<63 - 1}
+	require.Equal(t, time.Duration(-1<<63), wide.Pick(0))
+	require.Equal(t, time.Duration(1<<63-2), wide.Pick(1<<64-1))
+	require.Equal(t, time.Second, delay.Range{Given: true, Min: time.Second, Max: time.Second}.Pick(1<<64-1))
+}
+
+func TestCompileReportsAllFaults(t *testing.T) {
+	d, err := delay.Compile(parse(t, `{durationMilliseconds: -1, durationFrom: {expressionFrom: '.a |'},
+		jitterDurationMilliseconds: 99999999999999999, jitterDurationFrom: {cel: {expression: 'true'}}}`), nil)
+	require.Nil(t, d)
+	var paths []string
+	for _, e := range position.All(err) {
+		paths = append(paths, e.Path)
+	}
+	require.Equal(t, []string{"durationFrom.expressionFrom", "durationMilliseconds", "jitterDurationFrom.cel.expression", "jitterDurationMilliseconds"}, paths)
+}
+
+func TestCELWinsOverJQ(t *testing.T) {
+	d, err := delay.Compile(parse(t, "{durationFrom: {expressionFrom: '\"1s\"', cel: {expression: duration('2s')}}}"), nil)
+	require.True(t, position.All(err)[0].Harmless)
+	require.Equal(t, 2*time.Second, d.Range(nil, now).Min)
+}
+
+func ExampleDelay_Range() {
+	ms := int64(1000)
+	d, err := delay.Compile(&v1alpha1.StageDelay{
+		DurationMilliseconds: &ms,
+		JitterDurationFrom:   &v1alpha1.ExpressionFrom{ExpressionFrom: `.metadata.annotations["jitter"]`},
+	}, nil)
+	if err != nil {
+		panic(err)
+	}
+	obj := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"jitter": "5s"}}}
+	r := d.Range(obj, now)
+	fmt.Println(r, r.Pick(1<<63))
+	// Output: [1s, 5s) 3s
+}
