@@ -1,0 +1,77 @@
+package stagecraft_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/stagecraft-go/stagecraft/"
+
+// mayImport lists, for each package, which others of this module it may use directly. Arrows point down only; what stands nowhere else
+// may be imported by commands, examples and tests alone.
+var mayImport = map[string][]string{
+	"stage/v1alpha1":              {},
+	"internal/object":             {},
+	"internal/patch":              {},
+	"internal/position":           {},
+	"internal/expr":               {"internal/object", "internal/position"},
+	"internal/from":               {"internal/expr", "internal/position", "stage/v1alpha1"},
+	"selector":                    {"internal/expr", "internal/object", "internal/position", "stage/v1alpha1"},
+	"delay":                       {"internal/expr", "internal/from", "internal/position", "stage/v1alpha1"},
+	"render":                      {"internal/object", "internal/position", "stage/v1alpha1"},
+	"stage":                       {"selector", "delay", "render", "internal/expr", "internal/from", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},
+	"stage/memory":                {"stage", "internal/object", "internal/patch"},
+	"stage/presets":               {"stage"},
+	"stage/stagetest":             {"stage", "stage/memory", "internal/object"},
+	"internal/conformance/record": {"stage"},
+	"internal/conformance":        {"stage", "internal/conformance/record"},
+	"examples/quickstart":         {"stage", "stage/memory", "stage/presets", "render"},
+}
+
+// budgets are how many packages outside the standard library a package may link, our own counted.
+var budgets = map[string]int{"stage": 180, "selector": 165, "delay": 165}
+
+func golist(t *testing.T, args ...string) []string {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list"}, args...)...).Output()
+	require.NoError(t, err)
+	return strings.Fields(string(out))
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, pkg := range golist(t, "./...") {
+		name := strings.TrimPrefix(pkg, module)
+		if name+"/" == module {
+			continue
+		}
+		allowed, known := mayImport[name]
+		require.True(t, known, "%s has no place in the table", name)
+		for _, dep := range golist(t, "-f", `{{join .Imports "\n"}}`, pkg) {
+			if rest, ours := strings.CutPrefix(dep, module); ours {
+				require.Contains(t, allowed, rest, "%s imports %s", name, rest)
+			}
+		}
+	}
+}
+
+func TestPackageBudgets(t *testing.T) {
+	for name, budget := range budgets {
+		deps := slices.DeleteFunc(golist(t, "-deps", module+name), func(dep string) bool {
+			first, _, _ := strings.Cut(dep, "/")
+			return !strings.Contains(first, ".")
+		})
+		t.Logf("%s links %d of %d packages", name, len(deps), budget)
+		require.LessOrEqual(t, len(deps), budget, name)
+	}
+}
+
+func TestHeavyPackagesStayOut(t *testing.T) {
+	deps := golist(t, "-deps", "./...")
+	for _, heavy := range []string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes", "k8s.io/apimachinery/pkg/util/strategicpatch", "k8s.io/apimachinery/pkg/util/managedfields"} {
+		require.NotContains(t, deps, heavy)
+	}
+}
