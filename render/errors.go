@@ -68,7 +68,7 @@ func (t *Template) fault(err error) *Error {
 	return e
 }
 
-// shorten leaves out of the text what Error says better: the place, and the names of the steps that we put in.
+// shorten leaves out of the text what Error says better: the place, and the functions that we put in.
 func shorten(err error) error {
 	var limit *limitError
 	if errors.As(err, &limit) {
@@ -78,5 +78,5 @@ func shorten(err error) error {
 	if !found {
 		return err
 	}
-	return &reworded{text: "<" + text, err: err}
+	return &reworded{text: unnamed.Replace("<" + text), err: err}
 }

@@ -46,11 +46,10 @@ func (t *Template) function(r *run, name string) any {
 	if fn := seeded[name]; fn != nil {
 		return r.metered(name, fn(r))
 	}
-	fn := pure()[name]
-	if fn == nil || cheap[name] {
-		return fn
+	if fn := pure()[name]; fn != nil {
+		return r.metered(name, fn)
 	}
-	return r.metered(name, fn)
+	return nil
 }
 
 // builtins are the functions of text/template whose results are never larger than what they are given.

@@ -11,9 +11,12 @@ import (
 // arguments of type int become any, so that they take whole numbers of every type.
 func (r *run) metered(name string, fn any) any {
 	f := reflect.ValueOf(fn)
-	cost := costs[name]
+	pay := func(in []reflect.Value) ([]reflect.Value, error) { return r.pay(f, costs[name], in) }
+	if cheap[name] {
+		pay = func(in []reflect.Value) ([]reflect.Value, error) { return r.glance(f, in) }
+	}
 	call := func(in []reflect.Value) []reflect.Value {
-		out, err := r.pay(f, cost, in)
+		out, err := pay(in)
 		if err != nil {
 			// text/template makes an error of it: not every function has one among its results.
 			panic(err)
@@ -36,13 +39,32 @@ func (r *run) pay(f reflect.Value, cost costFunc, in []reflect.Value) ([]reflect
 			return nil, err
 		}
 	}
-	var out []reflect.Value
-	if f.Type().IsVariadic() {
-		out = f.CallSlice(in)
-	} else {
-		out = f.Call(in)
-	}
+	out := apply(f, in)
 	return out, r.weighValues(out)
+}
+
+// glance calls a function that looks at no more than the top of its arguments, and at texts as a whole.
+func (r *run) glance(f reflect.Value, in []reflect.Value) ([]reflect.Value, error) {
+	size := 0.0
+	for _, v := range in {
+		size += length(v)
+		if list, ok := v.Interface().([]any); ok {
+			for _, e := range list {
+				size += length(reflect.ValueOf(e))
+			}
+		}
+	}
+	if err := r.spend(1 + size/bytesPerStep); err != nil {
+		return nil, err
+	}
+	return apply(f, in), nil
+}
+
+func apply(f reflect.Value, in []reflect.Value) []reflect.Value {
+	if f.Type().IsVariadic() {
+		return f.CallSlice(in)
+	}
+	return f.Call(in)
 }
 
 var (

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"text/template"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
@@ -30,7 +31,7 @@ type run struct {
 
 func (t *Template) newRun() *run {
 	r := &run{options: &t.options, copies: t.mutates}
-	funcs := template.FuncMap{stepFunc: r.step, callFunc: r.call, printFunc: r.print}
+	funcs := template.FuncMap{callFunc: r.call, rangeFunc: r.over, weighFunc: r.read}
 	for _, name := range t.names {
 		if fn := t.function(r, name); fn != nil {
 			funcs[name] = fn
@@ -70,7 +71,7 @@ func (r *run) reset() {
 // Write collects the rendered text; text/template is its only caller.
 func (r *run) Write(p []byte) (int, error) {
 	if len(p) == 0 {
-		return 0, nil // the counters print nothing
+		return 0, nil // the counter of calls prints nothing
 	}
 	if len(r.out)+len(p) > r.options.Output {
 		return 0, &limitError{r.options.Output, "bytes of output"}
@@ -88,11 +89,19 @@ func (r *run) spend(steps float64) error {
 	return nil
 }
 
-func (r *run) step() (string, error) { return "", r.spend(1) }
-
 func (r *run) call() (string, error) { return "", r.spend(callSteps) }
 
-func (r *run) print(v any) (any, error) { return v, r.weigh(v, 0) }
+func (r *run) read(v any) (any, error) { return v, r.weigh(v, 0) }
+
+// over pays for a loop: its passes, which for a map are also what it takes to sort the keys. Iterators, which only
+// functions of the user can return, are not counted.
+func (r *run) over(v any) (any, error) {
+	passes := length(reflect.ValueOf(v))
+	if n, ok := object.ToInt64(v); ok {
+		passes = float64(n)
+	}
+	return v, r.spend(1 + max(passes, 0))
+}
 
 // random is drawn from the seed only when a template asks for it.
 func (r *run) random() *rand.Rand {

@@ -3,21 +3,29 @@ package render
 import (
 	"maps"
 	"slices"
+	"strings"
 	"text/template/parse"
 )
 
 // Names of the functions that count. A template cannot name them: they stand in no table of functions.
 const (
-	stepFunc  = "step_"  // in front of the body of a loop
 	callFunc  = "call_"  // in front of a template call
-	printFunc = "print_" // at the end of an action, in templates that mutate
+	rangeFunc = "range_" // at the end of what a loop is over
+	weighFunc = "weigh_" // around what a builtin reads as a whole, and at the end of actions in templates that mutate
 )
+
+// unnamed takes these names out of the text of a node.
+var unnamed = strings.NewReplacer("<"+rangeFunc+">: ", "", "<"+weighFunc+">: ", "", " | "+rangeFunc, "", " | "+weighFunc, "", weighFunc+" ", "")
+
+// readers are the builtins that read arguments as a whole, and from where on.
+var readers = map[string]int{"eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 1, "index": 2}
 
 // contents is what a walk over the parse trees finds.
 type contents struct {
 	functions []*parse.IdentifierNode
 	lists     []*parse.ListNode
 	loops     []*parse.RangeNode
+	pipes     []*parse.PipeNode
 }
 
 func inspect(trees map[string]*parse.Tree) *contents {
@@ -81,6 +89,7 @@ func (c *contents) pipe(p *parse.PipeNode) {
 	if p == nil {
 		return
 	}
+	c.pipes = append(c.pipes, p)
 	for _, cmd := range p.Cmds {
 		for _, arg := range cmd.Args {
 			c.node(arg)
@@ -88,8 +97,8 @@ func (c *contents) pipe(p *parse.PipeNode) {
 	}
 }
 
-// instrument puts a counter into the body of every loop and in front of every template call: what else a template has
-// ends by itself. If values can change under their names, what is printed is weighed too.
+// instrument puts a counter into every loop, in front of every template call, and around what builtins read: what else a
+// template has ends by itself. If values can change under their names, what is printed is weighed too.
 func instrument(c *contents, mutates bool) {
 	for _, l := range c.lists {
 		l.Nodes = counted(l.Nodes)
@@ -97,8 +106,11 @@ func instrument(c *contents, mutates bool) {
 			weighed(l.Nodes)
 		}
 	}
+	for _, p := range c.pipes {
+		p.Cmds = read(p.Cmds)
+	}
 	for _, loop := range c.loops {
-		loop.List.Nodes = slices.Insert(loop.List.Nodes, 0, parse.Node(counter(stepFunc, loop.Pos)))
+		loop.Pipe.Cmds = append(loop.Pipe.Cmds, command(rangeFunc, loop.Pos))
 	}
 }
 
@@ -106,7 +118,8 @@ func counted(nodes []parse.Node) []parse.Node {
 	var out []parse.Node
 	for _, n := range nodes {
 		if call, ok := n.(*parse.TemplateNode); ok {
-			out = append(out, counter(callFunc, call.Pos))
+			pipe := pipeline(call.Pos, command(callFunc, call.Pos))
+			out = append(out, &parse.ActionNode{NodeType: parse.NodeAction, Pos: call.Pos, Pipe: pipe})
 		}
 		out = append(out, n)
 	}
@@ -116,15 +129,48 @@ func counted(nodes []parse.Node) []parse.Node {
 func weighed(nodes []parse.Node) {
 	for _, n := range nodes {
 		if action, ok := n.(*parse.ActionNode); ok && len(action.Pipe.Decl) == 0 {
-			action.Pipe.Cmds = append(action.Pipe.Cmds, command(printFunc, action.Pos))
+			action.Pipe.Cmds = append(action.Pipe.Cmds, command(weighFunc, action.Pos))
 		}
 	}
 }
 
-// counter is the action {{name}}.
-func counter(name string, pos parse.Pos) *parse.ActionNode {
-	pipe := &parse.PipeNode{NodeType: parse.NodePipe, Pos: pos, Cmds: []*parse.CommandNode{command(name, pos)}}
-	return &parse.ActionNode{NodeType: parse.NodeAction, Pos: pos, Pipe: pipe}
+// read weighs what the readers among the commands get, as arguments and from the command before.
+func read(cmds []*parse.CommandNode) []*parse.CommandNode {
+	var out []*parse.CommandNode
+	for i, cmd := range cmds {
+		id, ok := cmd.Args[0].(*parse.IdentifierNode)
+		from := 0
+		if ok {
+			from = readers[id.Ident]
+		}
+		if from > 0 && i > 0 {
+			out = append(out, command(weighFunc, cmd.Pos))
+		}
+		for n := from; from > 0 && n < len(cmd.Args); n++ {
+			cmd.Args[n] = measured(cmd.Args[n])
+		}
+		out = append(out, cmd)
+	}
+	return out
+}
+
+// measured leaves literals alone that weigh next to nothing.
+func measured(arg parse.Node) parse.Node {
+	switch n := arg.(type) {
+	case *parse.NumberNode, *parse.BoolNode, *parse.NilNode:
+		return arg
+	case *parse.StringNode:
+		if len(n.Text) <= bytesPerStep {
+			return arg
+		}
+	}
+	cmd := command(weighFunc, arg.Position())
+	cmd.Args = append(cmd.Args, arg)
+	return pipeline(arg.Position(), cmd)
+}
+
+func pipeline(pos parse.Pos, cmd *parse.CommandNode) *parse.PipeNode {
+	return &parse.PipeNode{NodeType: parse.NodePipe, Pos: pos, Cmds: []*parse.CommandNode{cmd}}
 }
 
 func command(name string, pos parse.Pos) *parse.CommandNode {
