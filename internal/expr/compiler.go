@@ -12,7 +12,7 @@ import (
 const (
 	DefaultSteps = 100_000
 	DefaultSize  = 16 << 20
-	DefaultCost  = 1_000_000
+	DefaultCost  = 100_000
 )
 
 // Options are the limits of evaluations and the names CEL knows. The zero value of each field means its default.

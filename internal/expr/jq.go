@@ -79,6 +79,9 @@ func (q *JQ) interpret(s *Scope) (err error) {
 		if err, ok := v.(error); ok {
 			return err
 		}
+		if err := b.charge(walk(v, b.size)); err != nil { // what shares memory does not after result
+			return err
+		}
 		if collect(&s.run, result(v)) == errStop {
 			break
 		}

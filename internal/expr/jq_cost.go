@@ -138,8 +138,10 @@ func eventCost(b *budget, event any) int {
 	return pathCost(b, nil, pair[0])
 }
 
-// guards are the functions that charge. Each takes the budget as its last argument: one with an argument returns that,
-// one without its input, an operator's the list of both operands, so that they vanish from the program they are put into.
+// guards are the functions that charge. Each takes the budget as its first argument: one with a second returns that, one
+// without its input, an operator's the list of both operands, so that they vanish from the program they are put into.
+// The budget is first because gojq computes arguments from the last to the first, and code that it has optimised (such as
+// `if . then 1 else 2 end | 3`) may leave a value too many on the stack, below what follows.
 func guards() []gojq.CompilerOption {
 	options := []gojq.CompilerOption{gojq.WithVariables([]string{"$__budget", "$__now"})}
 	for name, c := range inputs {
@@ -159,9 +161,9 @@ func charging(c cost) func(any, []any) any {
 	return func(input any, args []any) any {
 		out, arg := input, any(nil)
 		if len(args) == 2 {
-			out, arg = args[0], args[0]
+			out, arg = args[1], args[1]
 		}
-		b := args[len(args)-1].(*budget)
+		b := args[0].(*budget)
 		if err := b.charge(c(b, input, arg)); err != nil {
 			return err
 		}
@@ -171,10 +173,10 @@ func charging(c cost) func(any, []any) any {
 
 func chargingOperands(c cost) func(any, []any) any {
 	return func(_ any, args []any) any {
-		b := args[2].(*budget)
-		if err := b.charge(c(b, args[0], args[1])); err != nil {
+		b := args[0].(*budget)
+		if err := b.charge(c(b, args[1], args[2])); err != nil {
 			return err
 		}
-		return []any{args[0], args[1]}
+		return []any{args[1], args[2]}
 	}
 }

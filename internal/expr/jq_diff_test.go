@@ -60,7 +60,7 @@ func requireSame(t *testing.T, source string, obj map[string]any) {
 	t.Helper()
 	before := object.CopyMap(obj)
 	want, compileErr, wantErr := reference(source, obj)
-	program, err := expr.NewCompiler(expr.Options{}).JQ(source)
+	program, err := expr.NewCompiler(expr.Options{Steps: 1e8, Size: 1 << 30}).JQ(source)
 	if compileErr != nil {
 		require.Error(t, err, source)
 		return

@@ -9,9 +9,9 @@ import (
 
 // guard rewrites a program in place so that each operator charges its cost to the budget before it works:
 //
-//	l + r    =>  __add(l; r; $__budget) as [$__l, $__r] | $__l + $__r
+//	l + r    =>  __add($__budget; l; r) as [$__l, $__r] | $__l + $__r
 //	l += r   =>  r as $__r | l |= . + $__r, with + as above
-//	l |= f   =>  getpath(__path(path(l); $__budget)) |= f
+//	l |= f   =>  getpath(__path($__budget; path(l))) |= f
 //	"\(x)"   =>  "" + (x | tostring), with + as above
 //
 // Operands are still evaluated in the same order, once, on the same input, and bound outside of path expressions, so
@@ -84,7 +84,7 @@ func guardAssign(q *gojq.Query) {
 		return
 	}
 	assign := &gojq.Query{Left: q.Left, Op: q.Op, Right: q.Right}
-	replace(q, bind(call("__path", path, call("$__budget")), named("$__p"), assign))
+	replace(q, bind(call("__path", call("$__budget"), path), named("$__p"), assign))
 }
 
 func guardTerm(t *gojq.Term) {
@@ -120,11 +120,11 @@ func interpolated(s *gojq.String, convert *gojq.Query) *gojq.Query {
 func guardedOperator(name string, op gojq.Operator, left, right *gojq.Query) *gojq.Query {
 	pair := &gojq.Pattern{Array: []*gojq.Pattern{named("$__l"), named("$__r")}}
 	apply := &gojq.Query{Left: call("$__l"), Op: op, Right: call("$__r")}
-	return bind(call(name, left, right, call("$__budget")), pair, apply)
+	return bind(call(name, call("$__budget"), left, right), pair, apply)
 }
 
 func guardedPath(q *gojq.Query) *gojq.Query {
-	return call("getpath", call("__path", call("path", q), call("$__budget")))
+	return call("getpath", call("__path", call("$__budget"), call("path", q)))
 }
 
 // constantPath returns the path that q is, as a query, if it consists of names and numbers only.

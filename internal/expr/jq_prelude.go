@@ -89,8 +89,8 @@ var definitions = slices.Concat(
 		{"localtime/0", "def localtime: gmtime;"},
 		{"strflocaltime/1", "def strflocaltime(f): strftime(f);"},
 		{"setpath/2", "def __setpath(p; v): setpath(p; v);" +
-			"def setpath(p; v): v as $__v | __path(p; $__budget) as $__p | __setpath($__p; $__v);"},
-		{"fromstream/1", "def __fromstream(f): fromstream(f); def fromstream(f): __fromstream(__event(f; $__budget));"},
+			"def setpath(p; v): v as $__v | __path($__budget; p) as $__p | __setpath($__p; $__v);"},
+		{"fromstream/1", "def __fromstream(f): fromstream(f); def fromstream(f): __fromstream(__event($__budget; f));"},
 		{"add/1", "def add(f): [f] | add;"},
 		{"del/1", "def del(f): delpaths([path(f)]);"},
 		{"pick/1", "def pick(f): . as $v | reduce path(f) as $p (null; setpath($p; $v | getpath($p)));"},
@@ -114,7 +114,7 @@ const substitute = `def sub($re; str; $flags):
 func charged(cost string, arity int, names string) []definition {
 	text := "def __%[1]s: %[1]s; def %[1]s: %[2]s($__budget) | __%[1]s;"
 	if arity == 1 {
-		text = "def __%[1]s(x): %[1]s(x); def %[1]s(x): %[2]s(x; $__budget) as $__x | __%[1]s($__x);"
+		text = "def __%[1]s(x): %[1]s(x); def %[1]s(x): %[2]s($__budget; x) as $__x | __%[1]s($__x);"
 	}
 	var out []definition
 	for _, name := range strings.Fields(names) {
@@ -140,7 +140,7 @@ func keyed(names string) []definition {
 	var out []definition
 	for _, name := range strings.Fields(names) {
 		out = append(out, definition{name + "/1", fmt.Sprintf(
-			"def %[1]s(f): __walk(map([f]); $__budget) as $__k | _%[1]s($__k);", name)})
+			"def %[1]s(f): __walk($__budget; map([f])) as $__k | _%[1]s($__k);", name)})
 	}
 	return out
 }

@@ -1,0 +1,36 @@
+package expr_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+)
+
+func Example() {
+	c := expr.NewCompiler(expr.Options{})
+	ready, err := c.JQ(`.status.conditions.[] | select(.type == "Ready") | .status`)
+	if err != nil {
+		panic(err)
+	}
+	old, err := c.CEL(`SinceSecond(self) > 60.0`, expr.Bool)
+	if err != nil {
+		panic(err)
+	}
+	s := expr.NewScope(map[string]any{
+		"metadata": map[string]any{"creationTimestamp": "2026-11-20T12:00:00Z"},
+		"status":   map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}},
+	}, time.Date(2026, 11, 20, 12, 5, 0, 0, time.UTC))
+
+	fmt.Println(ready.Outputs(s))
+	fmt.Println(old.Bool(s))
+	// Output:
+	// [True] <nil>
+	// true <nil>
+}
+
+func ExampleCompiler_JQ_fault() {
+	_, err := expr.NewCompiler(expr.Options{}).JQ(`.status.phase | lenght`)
+	fmt.Println(err)
+	// Output: function not defined: lenght/0
+}
