@@ -1,13 +1,9 @@
 package render
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 )
-
-// errExhausted is why a prefix has no address left.
-var errExhausted = errors.New("no address left")
 
 // holders counts, for every address in use, those who use it. Pools share it, because their prefixes may overlap.
 type holders map[netip.Addr]int
@@ -65,7 +61,7 @@ func (p *pool) take(held holders) (netip.Addr, error) {
 			return addr, nil
 		}
 	}
-	return netip.Addr{}, fmt.Errorf("%w in %v", errExhausted, p.prefix)
+	return netip.Addr{}, fmt.Errorf("no address left in %v", p.prefix)
 }
 
 // release puts an address that nobody holds any more on the free list, unless take is going to reach it anyway.

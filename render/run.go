@@ -31,12 +31,13 @@ type run struct {
 
 func (t *Template) newRun() *run {
 	r := &run{options: &t.options, copies: t.mutates}
-	funcs := template.FuncMap{callFunc: r.call, rangeFunc: r.over, weighFunc: r.read}
+	funcs := template.FuncMap{}
 	for _, name := range t.names {
 		if fn := t.function(r, name); fn != nil {
 			funcs[name] = fn
 		}
 	}
+	funcs[callFunc], funcs[rangeFunc], funcs[weighFunc] = r.call, r.over, r.read
 	// Clone only fails for templates of html/template.
 	r.tmpl, _ = t.root.Clone()
 	r.tmpl.Funcs(funcs)

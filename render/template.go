@@ -30,8 +30,8 @@ type Options struct {
 	Funcs map[string]any
 	// Strict makes a missing key an error instead of `<no value>`.
 	Strict bool
-	// Steps is the budget of one rendering, 0 means 1,000,000. A pass through a loop, an action and a value or 32 bytes
-	// handled by a function are one step each, a template call is 100.
+	// Steps is the budget of one rendering, 0 means 1,000,000. A pass through a loop, an action, and a value or 32 bytes
+	// handled by a function are one step each; a template call and a question to the Env are 100.
 	Steps int
 	// Output is the largest rendered text in bytes, and the largest value in the same measure; 0 means 1 MiB.
 	Output int
@@ -196,7 +196,7 @@ func (t *Template) release(r *run) {
 	t.runs.Put(r)
 }
 
-// checkFuncs refuses what text/template panics on.
+// checkFuncs refuses what text/template panics on, and the names of the functions that count.
 func checkFuncs(funcs map[string]any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -204,5 +204,10 @@ func checkFuncs(funcs map[string]any) (err error) {
 		}
 	}()
 	template.New("").Funcs(funcs)
+	for _, name := range []string{callFunc, rangeFunc, weighFunc} {
+		if funcs[name] != nil {
+			return fmt.Errorf("functions: the name %q is taken", name)
+		}
+	}
 	return nil
 }

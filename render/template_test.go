@@ -2,8 +2,10 @@ package render_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"text/template"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -114,7 +116,7 @@ func TestCompileFaults(t *testing.T) {
 		"a parse error is found by its line":          {"\n a: 1\n b: {{ if }}x{{ end }}", 8, "missing value for if"},
 		"a template without an end is found":          {"{{ if .a }}", 0, "unexpected EOF"},
 		"getHostByName is left out":                   {`{{ getHostByName "a" }}`, 3, `function "getHostByName" not defined`},
-		"so is a function of our own":                 {`{{ step_ }}`, 3, `function "step_" not defined`},
+		"so is a function of our own":                 {`{{ weigh_ }}`, 3, `function "weigh_" not defined`},
 		"and what makes keys":                         {`{{ genPrivateKey "rsa" }}`, 3, `function "genPrivateKey" not defined`},
 		"a template is not larger than what is usual": {strings.Repeat("x", 2<<20), -1, "template of 2097152 bytes, more than 1048576"},
 	} {
@@ -134,7 +136,7 @@ func TestCompileReportsAllUnknownFunctions(t *testing.T) {
 }
 
 func TestCompileRefusesFunctionsThatCannotBeCalled(t *testing.T) {
-	for name, fn := range map[string]any{"no-name": func() int { return 1 }, "value": 3, "none": func() {}} {
+	for name, fn := range map[string]any{"no-name": func() int { return 1 }, "value": 3, "none": func() {}, "range_": func() int { return 1 }} {
 		_, err := render.Compile(``, render.Options{Funcs: map[string]any{name: fn}})
 		require.ErrorContains(t, err, "functions: ")
 	}
@@ -231,6 +233,34 @@ func TestConcurrentRenderings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzCountingChangesNothing compares with text/template alone, which has no counters.
+func FuzzCountingChangesNothing(f *testing.F) {
+	for _, text := range []string{`{{ range $k, $v := .spec }}{{ $k }}{{ if eq $k "share" }}{{ break }}{{ end }}{{ end }}`,
+		`{{ with index .spec.containers 0 }}{{ .name | eq "app" }}{{ end }}{{ range .nope }}{{ else }}{{ len . }}{{ end }}`,
+		`{{ define "a" }}{{ range . }}{{ template "a" .x }}{{ end }}{{ end }}{{ template "a" .metadata }}`,
+		`{{ $x := 1 }}{{ range 3 }}{{ $x = . }}{{ end }}{{ $x }}{{ (index .metadata "name") | printf "%q" }}{{ lt 1 .spec.replicas }}`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		tmpl, err := render.Compile(text, render.Options{Steps: 100_000})
+		plain, plainErr := template.New("_").Parse(strings.TrimSpace(text))
+		if plainErr != nil || strings.Contains(text, "slice") {
+			return
+		}
+		require.NoError(t, err)
+		got, err := tmpl.Text(render.Input{Object: pod()})
+		if errors.Is(err, render.ErrLimit) {
+			return
+		}
+		var want strings.Builder
+		plainErr = plain.Execute(&want, pod())
+		require.Equal(t, plainErr == nil, err == nil, "ours: %v\ntheirs: %v", err, plainErr)
+		if err == nil {
+			require.Equal(t, want.String(), got)
+		}
+	})
 }
 
 func FuzzRender(f *testing.F) {
