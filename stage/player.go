@@ -56,7 +56,7 @@ type Player struct {
 // NewPlayer returns a player that is ready to run.
 func NewPlayer(s *Set, t Transport, o PlayerOptions) *Player {
 	if sharer, ok := t.(Sharer); ok {
-		t = sharer.Shared()
+		t = sharer.Share()
 	}
 	p := &Player{set: s, transport: t, options: o.withDefaults()}
 	if p.options.Trace != nil {
@@ -100,16 +100,10 @@ var (
 	podKind  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 )
 
-// environment is what a [render.Env] can also be to learn from the objects that the player sees.
-type environment interface {
-	Observe(obj map[string]any)
-	Forget(obj map[string]any)
-}
-
 // watchNodes starts watching nodes if the addresses of pods depend on them, and returns a channel that is closed once those that exist
 // have been seen: pods must not be rendered before their nodes are known.
 func (p *Player) watchNodes(ctx context.Context, all *sync.WaitGroup) <-chan struct{} {
-	_, learns := p.set.env.(environment)
+	_, learns := p.set.env.(learner)
 	hasStages := func(kind schema.GroupVersionKind) bool { return len(p.set.Stages(kind)) > 0 }
 	if !learns || !hasStages(podKind) && !hasStages(nodeKind) {
 		return nil
@@ -125,18 +119,6 @@ func (p *Player) deliver(ctx context.Context, s sighting) {
 	select {
 	case w.inbox <- s:
 	case <-ctx.Done():
-	}
-}
-
-// learn tells the environment about an object, before any worker renders it.
-func (p *Player) learn(s sighting) {
-	env, ok := p.set.env.(environment)
-	switch {
-	case !ok:
-	case s.gone:
-		env.Forget(s.obj.Object)
-	default:
-		env.Observe(s.obj.Object)
 	}
 }
 

@@ -16,19 +16,39 @@ import (
 // manager is the field manager of what effects write.
 const manager = "stagecraft"
 
-// Do carries out a transition on obj, the object it was decided for, and returns the object as the last effect left it: nil
-// after a [Delete]. Patches that change nothing are not sent. Each patch requires that the object is still the version that the one before it
-// returned. Do does not retry: an error is a [*SendError], which says how far it came. It is what simulators and tests use; [Player]
-// adds retries.
-func Do(ctx context.Context, w Writer, t Transition, obj *unstructured.Unstructured, now time.Time) (*unstructured.Unstructured, error) {
-	slots, err := t.slots(obj, now)
+// DoOptions of [Transition.Do].
+type DoOptions struct {
+	// Now is what templates and Events take for the time.
+	Now time.Time
+	// Trace is called for each effect, and for the failure that ends the transition.
+	Trace func(TraceEvent)
+}
+
+// Do carries out the transition on obj, the object it was decided for, and returns the object as the last effect left it: nil
+// after a [Delete]. Patches that change nothing are not sent. Each patch requires that the object still is the version that the one before it
+// returned. Do does not retry: the error is an [*EvalError], or a [*SendError] that says how far it came. It is what simulators and tests
+// use; [Player] adds retries.
+func (t Transition) Do(ctx context.Context, w Writer, obj *unstructured.Unstructured, o DoOptions) (*unstructured.Unstructured, error) {
+	trace := func(e TraceEvent) {
+		if o.Trace != nil {
+			e.Time, e.Key, e.Stage = o.Now, t.Key, t.Stage
+			o.Trace(e)
+		}
+	}
+	slots, err := t.slots(obj, o.Now)
 	if err != nil {
+		trace(TraceEvent{Kind: Failed, Index: -1, Err: err})
 		return obj, err
 	}
 	p := playing{transition: t, obj: obj, slots: slots}
 	for !p.done() {
-		if err := p.send(ctx, w, now); err != nil {
+		e, index := p.slots[p.index], p.index
+		if err := p.send(ctx, w, o.Now); err != nil {
+			trace(TraceEvent{Kind: Failed, Index: index, Effect: e, Err: err})
 			return p.obj, err
+		}
+		if e != nil {
+			trace(TraceEvent{Kind: Effected, Index: index, Effect: e})
 		}
 	}
 	return p.obj, nil
@@ -57,6 +77,7 @@ type playing struct {
 	obj        *unstructured.Unstructured // as the effects so far left it; nil once it is deleted
 	slots      []Effect
 	index      int  // of the next slot
+	begun      bool // whether an effect was carried out
 	changed    bool // whether a patch changed the object
 }
 
@@ -69,6 +90,7 @@ func (p *playing) send(ctx context.Context, w Writer, now time.Time) error {
 		if err := p.effect(ctx, w, e, now); err != nil {
 			return &SendError{Key: p.transition.Key, Stage: p.transition.Stage, Index: p.index, Effect: e, Err: err}
 		}
+		p.begun = true
 	}
 	p.index++
 	return nil

@@ -95,6 +95,27 @@ func (s *Set) Stages(kind schema.GroupVersionKind) []string {
 // Warnings returns what Compile found but did not refuse.
 func (s *Set) Warnings() Errors { return slices.Clone(s.warnings) }
 
+// Learn shows the Env of the Set an object, so that it knows the addresses of nodes and those that pods have. An Env that does not learn ignores
+// it. [Player] calls it for every object it sees; whoever drives an [Engine] calls it before Observe.
+func (s *Set) Learn(obj *unstructured.Unstructured) {
+	if env, ok := s.env.(learner); ok {
+		env.Observe(obj.Object)
+	}
+}
+
+// Unlearn tells the Env of the Set that an object is gone.
+func (s *Set) Unlearn(obj *unstructured.Unstructured) {
+	if env, ok := s.env.(learner); ok {
+		env.Forget(obj.Object)
+	}
+}
+
+// learner is what a [render.Env] can also be.
+type learner interface {
+	Observe(obj map[string]any)
+	Forget(obj map[string]any)
+}
+
 // Candidates returns every Stage that matches obj at the time now, in the order of the sources, with its weight, probability and
 // delays. There are no dice in it. It neither changes nor keeps obj.
 func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candidate {

@@ -44,7 +44,7 @@ type Impersonator interface {
 	As(user string) Writer
 }
 
-// Sharer is what a [Transport] can also be to spare copies: Shared returns the same cluster, whose results are shared and must not be changed.
+// Sharer is what a [Transport] can also be to spare copies: Share returns the same cluster, whose results are shared and must not be changed.
 type Sharer interface {
-	Shared() Transport
+	Share() Transport
 }

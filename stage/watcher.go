@@ -135,17 +135,18 @@ func (w *watcher) event(ctx context.Context, e watch.Event) error {
 	return nil
 }
 
-// saw passes a state of an object on.
+// saw passes a state of an object on. The environment learns of it first, so that no worker renders what it does not know.
 func (w *watcher) saw(ctx context.Context, s sighting) {
 	if old := w.known[s.key]; old != nil && old.GetUID() != s.obj.GetUID() {
-		w.player.learn(sighting{key: s.key, obj: old, gone: true}) // replaced while nobody watched
+		w.player.set.Unlearn(old) // replaced while nobody watched
 	}
 	if s.gone {
 		delete(w.known, s.key)
+		w.player.set.Unlearn(s.obj)
 	} else {
 		w.known[s.key] = s.obj
+		w.player.set.Learn(s.obj)
 	}
-	w.player.learn(s)
 	w.player.deliver(ctx, s)
 }
 

@@ -241,7 +241,7 @@ func (w *worker) retryOn(ctx context.Context, a *actor, conflict error) {
 		return
 	}
 	a.obj = obj
-	if p.index == 0 && !p.transition.matches(obj, time.Now()) {
+	if !p.begun && !p.transition.matches(obj, time.Now()) {
 		a.play = nil
 		w.observe(a)
 		return

@@ -1,0 +1,380 @@
+package stage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+var (
+	podKind   = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	eventKind = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
+	webName   = types.NamespacedName{Namespace: "default", Name: "web"}
+)
+
+// playing runs a test in a bubble with a cluster and a player on it.
+func playing(t *testing.T, set *stage.Set, o stage.PlayerOptions, wrap func(stage.Transport) stage.Transport, test func(ctx context.Context, t *testing.T, c *memory.Cluster)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cluster := memory.New(memory.Options{})
+		var transport stage.Transport = cluster
+		if wrap != nil {
+			transport = wrap(cluster)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- stage.Play(ctx, set, transport, o) }()
+		synctest.Wait()
+		test(ctx, t, cluster)
+		enough := errors.New("enough")
+		cancel(enough)
+		require.ErrorIs(t, <-done, enough)
+	})
+}
+
+func create(t testing.TB, c *memory.Cluster, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	obj, err := c.Create(context.Background(), obj, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return obj
+}
+
+func newPod(name, annotations string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{"name": name, "namespace": "default", "annotations": map[string]any{"a": annotations}},
+		"spec":     map[string]any{"nodeName": "node", "containers": []any{map[string]any{"name": "c", "image": "i"}}},
+	}}
+}
+
+func phase(t testing.TB, c *memory.Cluster, name types.NamespacedName) string {
+	t.Helper()
+	obj, err := c.Get(context.Background(), podKind, name)
+	if apierrors.IsNotFound(err) {
+		return "gone"
+	}
+	require.NoError(t, err)
+	p, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
+	return p
+}
+
+// lifecycle is a pod's life: Running after 1s, Succeeded after 1s more, deleted 1s after it was asked for.
+func lifecycle(t testing.TB) *stage.Set {
+	none := "{key: .metadata.deletionTimestamp, operator: DoesNotExist}"
+	return compile(t,
+		stageYAML("run", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}, "+none+"]}\n  delay: {durationMilliseconds: 1000}\n  next: {event: {type: Normal, reason: Started, message: started}, finalizers: {add: [{value: example.com/hold}]}, statusTemplate: 'phase: Running'}"),
+		stageYAML("complete", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Running]}, "+none+"]}\n  delay: {durationMilliseconds: 1000}\n  next: {statusTemplate: 'phase: Succeeded'}"),
+		stageYAML("delete", "  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}\n  delay: {durationMilliseconds: 1000}\n  next: {finalizers: {empty: true}, delete: true}"))
+}
+
+func TestPlayerPlaysALife(t *testing.T) {
+	playing(t, lifecycle(t), stage.PlayerOptions{}, nil, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		for _, want := range []string{"Pending", "Running", "Succeeded", "Succeeded"} {
+			require.Equal(t, want, phase(t, c, webName))
+			time.Sleep(1100 * time.Millisecond)
+			synctest.Wait()
+		}
+		require.NoError(t, c.Delete(ctx, podKind, webName, metav1.DeleteOptions{}))
+		require.Equal(t, "Succeeded", phase(t, c, webName), "the finalizer holds it")
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, "gone", phase(t, c, webName))
+
+		events, err := c.List(ctx, eventKind, "default", metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Len(t, events.Items, 1)
+		involved, _, _ := unstructured.NestedStringMap(events.Items[0].Object, "involvedObject")
+		require.Equal(t, "v1 Pod default/web", strings.Join([]string{involved["apiVersion"], involved["kind"], involved["namespace"] + "/" + involved["name"]}, " "))
+	})
+}
+
+func TestPlayerLeavesNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 3 {
+		TestPlayerPlaysALife(t)
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before+1)
+}
+
+// flaky is a transport whose writes fail as told.
+type flaky struct {
+	*memory.Cluster
+	mu    sync.Mutex
+	fail  func(verb, subresource string) error // called before each write
+	calls []string
+}
+
+func (f *flaky) Share() stage.Transport { return f }
+
+func (f *flaky) As(user string) stage.Writer {
+	f.note("as "+user, "")
+	return f.Cluster.As(user)
+}
+
+func (f *flaky) note(verb, subresource string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, strings.TrimSpace(verb+" "+subresource))
+	if f.fail == nil {
+		return nil
+	}
+	return f.fail(verb, subresource)
+}
+
+func (f *flaky) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	if err := f.note("create", ""); err != nil {
+		return nil, err
+	}
+	return f.Cluster.Create(ctx, obj, o)
+}
+
+func (f *flaky) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+	if err := f.note("patch", strings.Join(sub, "/")); err != nil {
+		return nil, err
+	}
+	return f.Cluster.Patch(ctx, k, n, t, data, o, sub...)
+}
+
+func (f *flaky) Delete(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, o metav1.DeleteOptions) error {
+	if err := f.note("delete", ""); err != nil {
+		return err
+	}
+	return f.Cluster.Delete(ctx, k, n, o)
+}
+
+func (f *flaky) count(call string) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.calls {
+		if c == call {
+			n++
+		}
+	}
+	return n
+}
+
+func wrapped(f *flaky) func(stage.Transport) stage.Transport {
+	return func(t stage.Transport) stage.Transport {
+		f.Cluster = t.(*memory.Cluster)
+		return f
+	}
+}
+
+func TestTransientFailuresAreRetriedFromTheEffectThatFailed(t *testing.T) {
+	for name, failure := range map[string]error{
+		"throttled":   apierrors.NewTooManyRequestsError("slow down"),
+		"unavailable": apierrors.NewServiceUnavailable("away"),
+		"internal":    apierrors.NewInternalError(errors.New("oops")),
+		"timeout":     apierrors.NewTimeoutError("late", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			failures := 3
+			f := &flaky{fail: func(verb, sub string) error {
+				if sub == "status" && failures > 0 {
+					failures--
+					return failure
+				}
+				return nil
+			}}
+			playing(t, lifecycle(t), stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+				create(t, c, newPod("web", ""))
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				require.Equal(t, "Succeeded", phase(t, c, webName))
+				require.Equal(t, 1, f.count("create"), "the event is not sent again")
+				require.Equal(t, 1, f.count("patch"), "nor are the finalizers")
+				require.Equal(t, 5, f.count("patch status"), "3 failures and 2 stages")
+			})
+		})
+	}
+}
+
+func TestRefusedEffectsAreReportedNotRetried(t *testing.T) {
+	var failed []stage.TraceEvent
+	f := &flaky{fail: func(verb, sub string) error {
+		if sub == "status" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web", errors.New("no"))
+		}
+		return nil
+	}}
+	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.Failed {
+			failed = append(failed, e)
+		}
+	}}
+	playing(t, lifecycle(t), o, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, 1, f.count("patch status"))
+		require.Len(t, failed, 1)
+		var send *stage.SendError
+		require.ErrorAs(t, failed[0].Err, &send)
+		require.True(t, apierrors.IsForbidden(send.Err))
+	})
+}
+
+func TestConflictGoesOn(t *testing.T) {
+	meddle := true
+	f := &flaky{}
+	f.fail = func(verb, sub string) error {
+		if sub != "status" || !meddle {
+			return nil
+		}
+		meddle = false
+		_, err := f.Cluster.Patch(context.Background(), podKind, webName, types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"another"}}}`), metav1.PatchOptions{})
+		return err
+	}
+	playing(t, lifecycle(t), stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, "Running", phase(t, c, webName))
+		require.Equal(t, 1, f.count("create"), "effects before the conflict are not repeated")
+		require.Equal(t, 1, f.count("patch"))
+		require.Equal(t, 2, f.count("patch status"))
+	})
+}
+
+func TestConflictDropsAStageThatNoLongerMatches(t *testing.T) {
+	f := &flaky{}
+	set := compile(t, phased("go", "Pending", "  delay: {durationMilliseconds: 1000}\n  next: {statusTemplate: 'phase: Running'}"))
+	meddle := true
+	f.fail = func(verb, sub string) error {
+		if !meddle {
+			return nil
+		}
+		meddle = false
+		_, err := f.Cluster.Patch(context.Background(), podKind, webName, types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`), metav1.PatchOptions{}, "status")
+		return err
+	}
+	playing(t, set, stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		_, err := c.Patch(ctx, podKind, webName, types.MergePatchType, []byte(`{"status":{"phase":"Pending"}}`), metav1.PatchOptions{}, "status")
+		require.NoError(t, err)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		require.Equal(t, "Failed", phase(t, c, webName))
+		require.Equal(t, 1, f.count("patch status"))
+	})
+}
+
+func TestDeleteOfMissingObject(t *testing.T) {
+	var failed int
+	f := &flaky{fail: func(verb, sub string) error {
+		if verb == "delete" {
+			return apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "web")
+		}
+		return nil
+	}}
+	set := compile(t, stageYAML("delete", "  selector: {}\n  next: {delete: true}"))
+	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.Failed {
+			failed++
+		}
+	}}
+	playing(t, set, o, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, 1, f.count("delete"))
+		require.Zero(t, failed)
+	})
+}
+
+func TestImpersonation(t *testing.T) {
+	f := &flaky{}
+	set := compile(t, stageYAML("go", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  steps: [{patch: {root: status, subresource: status, template: 'phase: X', impersonation: {username: alice}}}, {apply: {template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: log}}', impersonation: {username: bob}}}]"))
+	playing(t, set, stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		synctest.Wait()
+		require.Equal(t, "X", phase(t, c, webName))
+		require.Equal(t, []string{"as alice", "as bob"}, f.calls)
+		_, err := c.Get(ctx, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, types.NamespacedName{Namespace: "default", Name: "log"})
+		require.NoError(t, err, "an object without namespace goes where the source is")
+	})
+}
+
+func TestNoOpPatchesAreNotSent(t *testing.T) {
+	f := &flaky{}
+	set := compile(t, stageYAML("go", "  selector: {}\n  next: {statusTemplate: 'phase: Running'}"))
+	playing(t, set, stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, 1, f.count("patch status"), "the second time it would change nothing")
+	})
+}
+
+func TestImmediateNextStageDoesNotWaitForTheWatch(t *testing.T) {
+	for _, tc := range []struct {
+		immediate string
+		want      string
+	}{{"true", "Done"}, {"false", "Half"}} {
+		t.Run(tc.immediate, func(t *testing.T) {
+			set := compile(t,
+				stageYAML("half", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  immediateNextStage: "+tc.immediate+"\n  next: {statusTemplate: 'phase: Half'}"),
+				phased("done", "Half", "  next: {statusTemplate: 'phase: Done'}"))
+			playing(t, set, stage.PlayerOptions{}, func(t stage.Transport) stage.Transport { return deaf{t.(*memory.Cluster)} },
+				func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+					create(t, c, newPod("web", ""))
+					time.Sleep(time.Second)
+					synctest.Wait()
+					require.Equal(t, tc.want, phase(t, c, webName))
+				})
+		})
+	}
+}
+
+// deaf is a cluster whose watches report new objects only.
+type deaf struct{ *memory.Cluster }
+
+func (d deaf) Share() stage.Transport { return d }
+
+func (d deaf) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
+	w, err := d.Cluster.Watch(ctx, k, ns, o)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) { return e, e.Type == watch.Added }), nil
+}
+
+func TestPlayerStopsInTheMiddle(t *testing.T) {
+	playing(t, lifecycle(t), stage.PlayerOptions{Workers: 3}, nil, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		for i := range 200 {
+			create(t, c, newPod(fmt.Sprintf("p%d", i), ""))
+		}
+		time.Sleep(1000 * time.Millisecond)
+	})
+}
+
+func TestKindsThatDoNotExistAreTriedAgain(t *testing.T) {
+	kinds := map[stage.TraceKind]int{}
+	set := compile(t, stageYAML("a", "  selector: {}"), strings.Replace(stageYAML("b", "  selector: {}"), "{kind: Pod}", "{apiGroup: demo.example.com/v1, kind: Train}", 1))
+	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) { kinds[e.Kind]++ }}
+	playing(t, set, o, nil, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.Positive(t, kinds[stage.Failed])
+		require.Equal(t, 1, kinds[stage.Played], "the other kinds are played")
+	})
+}

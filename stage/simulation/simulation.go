@@ -1,0 +1,213 @@
+// Package simulation plays a stage Set on an in-memory cluster in virtual time: it owns the clock, jumps from one thing that is due to the
+// next, and never waits.
+//
+// # Usage
+//
+//	sim, err := simulation.New(set, simulation.Options{Seed: 1})
+//	…
+//	_, err = sim.Cluster().Create(ctx, pod, metav1.CreateOptions{})
+//	err = sim.Advance(ctx, time.Minute) // everything that happens within a minute has happened
+//	got, err := sim.Cluster().Get(ctx, gvk, name)
+//
+// # Determinism
+//
+// Nothing but the Set, the Options and the calls decide what happens: the same program prints the same, byte for byte. Writes by the
+// caller are seen at the next Step, Advance or Settle.
+//
+// # Concurrency
+//
+// A Simulation must not be used from several goroutines at once. Its cluster may be read from others.
+package simulation
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// Options of [New]. The zero value is usable.
+type Options struct {
+	// Seed decides all draws, uids and generated names.
+	Seed uint64
+	// Start is the time at which the simulation begins. Default 2006-01-02T15:04:05Z.
+	Start time.Time
+	// Kinds are kinds beside those that memory knows.
+	Kinds []memory.Kind
+	// Trace is called for everything the engine does and every effect.
+	Trace func(stage.TraceEvent)
+}
+
+// A Simulation is a Set, a cluster and a clock.
+type Simulation struct {
+	set     *stage.Set
+	options Options
+	now     time.Time
+	cluster *memory.Cluster
+	writer  *memory.Cluster // shares objects instead of copying
+	engine  *stage.Engine
+	feeds   []*memory.Feed
+	objects map[stage.Key]*unstructured.Unstructured
+	calls   calls
+
+	observed map[stage.Key]*unstructured.Unstructured // by the engine
+}
+
+// New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for and the cluster does not know.
+func New(set *stage.Set, o Options) (*Simulation, error) {
+	if o.Start.IsZero() {
+		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+	}
+	s := &Simulation{
+		set: set, options: o, now: o.Start,
+		objects: map[stage.Key]*unstructured.Unstructured{}, observed: map[stage.Key]*unstructured.Unstructured{},
+	}
+	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: s.Now, Kinds: o.Kinds})
+	s.writer = s.cluster.Shared()
+	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace})
+	for _, kind := range s.kinds() {
+		feed, err := s.writer.Feed(kind, "", metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("simulation: %w", err)
+		}
+		s.feeds = append(s.feeds, feed)
+	}
+	return s, nil
+}
+
+// kinds are those the simulation follows: nodes first, because the addresses of pods depend on them.
+func (s *Simulation) kinds() []schema.GroupVersionKind {
+	node := schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	kinds := []schema.GroupVersionKind{node}
+	for _, kind := range s.set.Kinds() {
+		if kind != node {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// Cluster returns the cluster of the simulation. Its clock is that of the simulation.
+func (s *Simulation) Cluster() *memory.Cluster { return s.cluster }
+
+// Now returns the virtual time.
+func (s *Simulation) Now() time.Time { return s.now }
+
+// At has a function called at a time of the simulation, or at the next step if that is past. Functions for the same time
+// are called in the order of the calls of At, before Stages that are due then.
+func (s *Simulation) At(t time.Time, do func(context.Context) error) {
+	heap.Push(&s.calls, call{at: t, seq: s.calls.next(), do: do})
+}
+
+// Next returns the time of the next thing that will happen. It is false if nothing will.
+func (s *Simulation) Next() (time.Time, bool) {
+	s.look()
+	at, ok := s.engine.NextDue()
+	if len(s.calls.items) > 0 && (!ok || !s.calls.items[0].at.After(at)) {
+		at, ok = s.calls.items[0].at, true
+	}
+	if at.Before(s.now) {
+		at = s.now
+	}
+	return at, ok
+}
+
+// Step goes to the time of the next thing and does everything that is to be done then. It is false if there is nothing. The error is that of a function
+// given to At, or of ctx; failing effects go to Trace.
+func (s *Simulation) Step(ctx context.Context) (bool, error) {
+	at, ok := s.Next()
+	if !ok {
+		return false, nil
+	}
+	s.now = at
+	for next, ok := at, true; ok && !next.After(at); next, ok = s.Next() {
+		if err := cmp.Or(ctx.Err(), s.one(ctx)); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// one does one thing that is due now.
+func (s *Simulation) one(ctx context.Context) error {
+	if len(s.calls.items) > 0 && !s.calls.items[0].at.After(s.now) {
+		return heap.Pop(&s.calls).(call).do(ctx)
+	}
+	for t := range s.engine.Due(s.now) {
+		_, _ = t.Do(ctx, s.writer, s.objects[t.Key], stage.DoOptions{Now: s.now, Trace: s.options.Trace}) // failures are traced
+		break
+	}
+	return nil
+}
+
+// Advance lets a duration pass and does everything that is due within it, its end included.
+func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
+	end := s.now.Add(d)
+	for at, ok := s.Next(); ok && !at.After(end); at, ok = s.Next() {
+		if _, err := s.Step(ctx); err != nil {
+			return err
+		}
+	}
+	s.now = end
+	return nil
+}
+
+// Settle goes on until nothing is left to happen, for at most a duration. It reports whether that was reached: a set with heartbeats
+// never settles.
+func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, error) {
+	end := s.now.Add(longest)
+	for at, ok := s.Next(); ok; at, ok = s.Next() {
+		if at.After(end) {
+			s.now = end
+			return false, nil
+		}
+		if _, err := s.Step(ctx); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// look shows the engine what has changed in the cluster: of each object the present state only, because a transition with several
+// effects passes through states that are not meant to be seen.
+func (s *Simulation) look() {
+	var changed []stage.Key
+	for _, feed := range s.feeds {
+		for e, ok := feed.Next(); ok; e, ok = feed.Next() {
+			obj, ok := e.Object.(*unstructured.Unstructured)
+			if ok && s.saw(e.Type, obj) {
+				changed = append(changed, stage.KeyOf(obj))
+			}
+		}
+	}
+	for _, key := range changed {
+		if obj := s.objects[key]; obj != s.observed[key] {
+			s.observed[key] = obj
+			_ = s.engine.Observe(obj, s.now) // the only error is a livelock, which the engine traces
+		}
+	}
+}
+
+// saw takes in an event. It reports whether there is a state to look at.
+func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) bool {
+	key := stage.KeyOf(obj)
+	if event == watch.Deleted {
+		s.set.Unlearn(obj)
+		delete(s.objects, key)
+		delete(s.observed, key)
+		s.engine.Forget(key, s.now)
+		return false
+	}
+	s.set.Learn(obj)
+	s.objects[key] = obj
+	return true
+}
