@@ -1,0 +1,310 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	byApply  = "Apply"
+	byUpdate = "Update"
+
+	// beforeApply owns what was there before the first apply, as in an API server that
+	// finds an object without managedFields.
+	beforeApply = "before-first-apply"
+)
+
+// owner is one entry of managedFields.
+type owner struct {
+	manager, operation, subresource string
+	fields                          map[path]bool
+	entry                           map[string]any // as stored; nil if it is new or has changed
+}
+
+// apply carries out a server-side apply.
+func (r *request) apply(data []byte, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	config, err := r.decodeApply(data, o)
+	if err != nil {
+		return nil, err
+	}
+	_, old, err := r.find(r.Request.Kind, r.Name)
+	if apierrors.IsNotFound(err) && r.Subresource == "" {
+		return r.applyNew(config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Subresource == "status" {
+		config = map[string]any{"metadata": map[string]any{}, "status": config["status"]}
+	} else if r.kind.Status {
+		delete(config, "status")
+	}
+	next, err := r.applyTo(old.obj.Object, config, o.Force != nil && *o.Force)
+	if err != nil {
+		return nil, err
+	}
+	return r.replace(old, next)
+}
+
+func (r *request) decodeApply(data []byte, o metav1.PatchOptions) (map[string]any, error) {
+	if o.FieldManager == "" {
+		fault := field.Required(field.NewPath("fieldManager"), "is required for apply patch")
+		return nil, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("PatchOptions").GroupKind(), "", fieldErrors{fault})
+	}
+	config, err := decodeYAML(data)
+	if err == nil && config == nil {
+		err = errors.New("it must be an object")
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest("error decoding YAML: " + err.Error())
+	}
+	config, _ = patch.Merge(nil, config).(map[string]any) // drops nulls
+	if err := wellFormed(config); err != nil {
+		return nil, err
+	}
+	metadata := metadataOf(config)
+	if metadata["managedFields"] != nil {
+		return nil, apierrors.NewBadRequest("metadata.managedFields must be nil")
+	}
+	if !r.kind.ClusterScoped && metadata["namespace"] == nil {
+		metadata["namespace"] = r.Name.Namespace
+	}
+	if r.kind.ClusterScoped {
+		delete(metadata, "namespace")
+	}
+	return config, r.checkSameObject(config)
+}
+
+func (r *request) applyNew(config map[string]any) (*unstructured.Unstructured, error) {
+	if r.kind.Status {
+		delete(config, "status")
+	}
+	mine := owner{manager: r.manager, operation: byApply, fields: pathSet(leavesOf(r.kind.schema, config))}
+	r.managed = r.entries([]owner{mine})
+	return r.create(config, false)
+}
+
+// applyTo merges the configuration into an object, removes what the manager no longer
+// applies, and settles who owns what.
+func (r *request) applyTo(before, config map[string]any, force bool) (map[string]any, error) {
+	wanted := leavesOf(r.kind.schema, config)
+	owners := r.owners(before)
+	mine, others := r.split(owners)
+	if err := settleConflicts(others, wanted, leavesOf(r.kind.schema, before), force); err != nil {
+		return nil, err
+	}
+	next, err := patch.Strategic(r.kind.schema, before, config)
+	if err != nil {
+		return nil, unprocessable(err)
+	}
+	for p := range mine.fields {
+		if _, kept := wanted[p]; !kept && !owned(others, p) {
+			next = withoutPath(next, p)
+		}
+	}
+	if fields := pathSet(wanted); !maps.Equal(fields, mine.fields) {
+		mine.fields, mine.entry = fields, nil
+	}
+	r.managed = r.entries(append([]owner{mine}, others...))
+	return fork(next), nil
+}
+
+func withoutPath(obj map[string]any, p path) map[string]any {
+	rest, _ := without(obj, p.parts())
+	return rest.(map[string]any)
+}
+
+func pathSet(l leaves) map[path]bool {
+	set := make(map[path]bool, len(l))
+	for p := range l {
+		set[p] = true
+	}
+	return set
+}
+
+// owned reports whether someone owns the path; for an element of a list, also
+// something in it.
+func owned(owners []owner, p path) bool {
+	inside, element := strings.CutSuffix(string(p), ".")
+	for _, o := range owners {
+		if o.fields[p] {
+			return true
+		}
+		for q := range o.fields {
+			if element && strings.HasPrefix(string(q), inside) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settleConflicts finds the fields that others own and that would change. With force
+// the others lose them.
+func settleConflicts(others []owner, wanted, present leaves, force bool) error {
+	var causes []metav1.StatusCause
+	for i := range others {
+		for _, p := range slices.Sorted(maps.Keys(others[i].fields)) {
+			v, applied := wanted[p]
+			if !applied || patch.Equal(v, present[p]) {
+				continue
+			}
+			others[i].lose(p)
+			causes = append(causes, metav1.StatusCause{
+				Type:    metav1.CauseTypeFieldManagerConflict,
+				Message: fmt.Sprintf("conflict with %q", others[i].manager),
+				Field:   p.String(),
+			})
+		}
+	}
+	if force || len(causes) == 0 {
+		return nil
+	}
+	return apierrors.NewApplyConflict(causes, fmt.Sprintf("Apply failed with %d conflict(s): %s: %s", len(causes), causes[0].Message, causes[0].Field))
+}
+
+// String prints a path as kubectl does: .spec.containers[name="a"].image.
+func (p path) String() string {
+	var b strings.Builder
+	for _, part := range p.parts() {
+		switch text := part[min(2, len(part)):]; {
+		case part == ".":
+		case strings.HasPrefix(part, "f:"):
+			b.WriteString("." + text)
+		default:
+			b.WriteString("[" + strings.ReplaceAll(strings.Trim(text, `{}`), `":`, `"=`) + "]")
+		}
+	}
+	return b.String()
+}
+
+func (o *owner) lose(p path) {
+	if o.fields[p] {
+		delete(o.fields, p)
+		o.entry = nil
+	}
+}
+
+func (o *owner) gain(p path) {
+	if !o.fields[p] {
+		o.fields[p], o.entry = true, nil
+	}
+}
+
+// owners reads managedFields. What an object has before the first apply belongs to
+// one owner.
+func (r *request) owners(obj map[string]any) (found []owner) {
+	list, _ := object.Slice(obj, "metadata", "managedFields")
+	for _, v := range list {
+		entry, _ := object.ToMap(v)
+		o := owner{fields: map[path]bool{}, entry: entry}
+		o.manager, _ = object.String(entry, "manager")
+		o.operation, _ = object.String(entry, "operation")
+		o.subresource, _ = object.String(entry, "subresource")
+		tree, _ := object.Map(entry, "fieldsV1")
+		pathsOf("", tree, o.fields)
+		found = append(found, o)
+	}
+	if found == nil {
+		all := pathSet(leavesOf(r.kind.schema, obj))
+		found = []owner{{manager: beforeApply, operation: byUpdate, fields: all}}
+	}
+	return found
+}
+
+// split returns the entry of this request, perhaps a new one, and the others.
+func (r *request) split(owners []owner) (mine owner, others []owner) {
+	mine = owner{manager: r.manager, operation: byUpdate, subresource: r.Subresource, fields: map[path]bool{}}
+	if r.applies() {
+		mine.operation = byApply
+	}
+	for _, o := range owners {
+		if o.manager == mine.manager && o.operation == mine.operation && o.subresource == mine.subresource {
+			mine = o
+		} else {
+			others = append(others, o)
+		}
+	}
+	return mine, others
+}
+
+func (r *request) applies() bool { return r.Verb == "apply" }
+
+// entries writes managedFields, in an order that is always the same. An owner of
+// nothing is left out.
+func (r *request) entries(owners []owner) []any {
+	slices.SortFunc(owners, func(a, b owner) int {
+		return strings.Compare(a.operation+a.manager+"/"+a.subresource, b.operation+b.manager+"/"+b.subresource)
+	})
+	list := []any{}
+	for _, o := range owners {
+		if len(o.fields) == 0 {
+			continue
+		}
+		if o.entry == nil {
+			o.entry = r.entry(o)
+		}
+		list = append(list, o.entry)
+	}
+	return list
+}
+
+func (r *request) entry(o owner) map[string]any {
+	entry := map[string]any{
+		"manager":    o.manager,
+		"operation":  o.operation,
+		"apiVersion": r.kind.GroupVersion().String(),
+		"time":       r.timestamp(0),
+		"fieldsType": "FieldsV1",
+		"fieldsV1":   fieldsV1(o.fields),
+	}
+	if o.subresource != "" {
+		entry["subresource"] = o.subresource
+	}
+	return entry
+}
+
+// own keeps managedFields true to a write. Objects that were never applied have none.
+func (r *request) own(before, next map[string]any) {
+	switch {
+	case r.managed != nil:
+		metadataOf(next)["managedFields"] = r.managed
+	case metadataOf(before)["managedFields"] != nil:
+		metadataOf(next)["managedFields"] = r.reassign(before, next)
+	}
+}
+
+// reassign gives the fields that changed to the manager of this request.
+func (r *request) reassign(before, next map[string]any) []any {
+	old, now := leavesOf(r.kind.schema, before), leavesOf(r.kind.schema, next)
+	mine, others := r.split(r.owners(before))
+	for p, v := range now {
+		if was, ok := old[p]; ok && patch.Equal(was, v) {
+			continue
+		}
+		mine.gain(p)
+		for i := range others {
+			others[i].lose(p)
+		}
+	}
+	for p := range old {
+		if _, kept := now[p]; kept {
+			continue
+		}
+		mine.lose(p)
+		for i := range others {
+			others[i].lose(p)
+		}
+	}
+	return r.entries(append(others, mine))
+}

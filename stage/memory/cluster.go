@@ -1,0 +1,225 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Options of a [Cluster]. The zero value is the default.
+type Options struct {
+	Seed              uint64           // uids and generated names are drawn from it
+	Now               func() time.Time // default: time.Now; called with the cluster locked
+	Kinds             []Kind           // beside the built-in ones
+	History           int              // events kept for each resource, for watches from an earlier version; default: 10,000
+	RequireNamespaces bool             // creating an object in a namespace that is not there is an error
+	Trace             func(Request)    // told of every write, after it, from the goroutine that wrote; nil: off
+}
+
+// Request is what [Options.Trace] is told of a write.
+type Request struct {
+	Time        time.Time
+	User        string // who sent it; see [Cluster.Impersonate]
+	Verb        string // create, update, patch, apply or delete
+	Kind        schema.GroupVersionKind
+	Name        types.NamespacedName
+	Subresource string
+	Err         error // nil: it succeeded
+}
+
+// Cluster is a handle on an in-memory API server: it says as whom to write, and
+// whether results are copies. It is safe for concurrent use.
+type Cluster struct {
+	*store
+	user   string
+	shared bool
+}
+
+// New returns an empty cluster.
+func New(o Options) *Cluster {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.History <= 0 {
+		o.History = 10_000
+	}
+	return &Cluster{store: newStore(o)}
+}
+
+// Impersonate returns a handle on the same cluster that writes as another user.
+func (c *Cluster) Impersonate(user string) *Cluster {
+	return &Cluster{store: c.store, user: user, shared: c.shared}
+}
+
+// Shared returns a handle on the same cluster whose results, watch events included,
+// are the stored objects themselves: free of cost, and not to be modified. What a
+// result says never changes; a write stores a new object.
+func (c *Cluster) Shared() *Cluster {
+	return &Cluster{store: c.store, user: c.user, shared: true}
+}
+
+// result is what a handle returns for a stored object.
+func (c *Cluster) result(k *kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	if obj == nil {
+		return nil
+	}
+	obj = k.asVersion(obj)
+	if c.shared {
+		return obj
+	}
+	return &unstructured.Unstructured{Object: object.CopyMap(obj.Object)}
+}
+
+// asVersion shows an object in the version that is asked for. As for custom resources
+// without a conversion webhook, only apiVersion changes.
+func (k *kind) asVersion(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	version := k.GroupVersion().String()
+	if obj.Object["apiVersion"] == version {
+		return obj
+	}
+	other := maps.Clone(obj.Object)
+	other["apiVersion"] = version
+	return &unstructured.Unstructured{Object: other}
+}
+
+// Get returns one object. The namespace is ignored for a kind that has none.
+func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	c.mu.RLock()
+	k, r, err := c.find(gvk, name)
+	var obj *unstructured.Unstructured
+	if err == nil {
+		obj = r.obj
+	}
+	c.mu.RUnlock()
+	return c.result(k, obj), err
+}
+
+func (s *store) find(gvk schema.GroupVersionKind, name types.NamespacedName) (*kind, *record, error) {
+	k, err := s.kindOf(gvk)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := k.table.records[k.key(name)]
+	if r == nil {
+		return k, nil, apierrors.NewNotFound(k.groupResource(), name.Name)
+	}
+	return k, r, nil
+}
+
+func (k *kind) key(name types.NamespacedName) types.NamespacedName {
+	if k.ClusterScoped {
+		name.Namespace = ""
+	}
+	return name
+}
+
+// List returns the objects of a kind that match o's selectors, by namespace and name,
+// in a namespace or in all if it is "". A watch from the list's resourceVersion misses
+// nothing.
+//
+// With o.Limit the list comes in pages, all of the same moment; o.Continue asks for the
+// next one. The sixteen latest lists are kept for that, older ones are Expired (410).
+func (c *Cluster) List(_ context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	c.mu.Lock()
+	k, p, err := c.page(gvk, namespace, o)
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	list := &unstructured.UnstructuredList{Object: p.header(k), Items: make([]unstructured.Unstructured, len(p.objects))}
+	for i, obj := range p.objects {
+		list.Items[i] = *c.result(k, obj)
+	}
+	return list, nil
+}
+
+func (s *store) page(gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*kind, page, error) {
+	k, err := s.kindOf(gvk)
+	if err != nil {
+		return nil, page{}, err
+	}
+	if o.Continue != "" {
+		p, err := s.pages.next(o.Continue, o.Limit)
+		return k, p, err
+	}
+	selected, err := newSelection(k, namespace, o)
+	if err != nil {
+		return nil, page{}, err
+	}
+	found := selected.of(k.table)
+	p := page{version: s.version, objects: make([]*unstructured.Unstructured, len(found))}
+	for i, r := range found {
+		p.objects[i] = r.obj
+	}
+	return k, s.pages.split(p, o.Limit), nil
+}
+
+// page is a part of a list, or all of it.
+type page struct {
+	version uint64
+	objects []*unstructured.Unstructured
+	token   string // asks for the next page; "" for none
+	left    int    // objects in further pages
+}
+
+func (p page) header(k *kind) map[string]any {
+	metadata := map[string]any{"resourceVersion": strconv.FormatUint(p.version, 10)}
+	if p.token != "" {
+		metadata["continue"] = p.token
+		metadata["remainingItemCount"] = int64(p.left)
+	}
+	return map[string]any{"apiVersion": k.GroupVersion().String(), "kind": k.Kind.Kind + "List", "metadata": metadata}
+}
+
+// pages keeps the lists that are being read page by page.
+type pages struct {
+	lists [16]page
+	count uint64
+}
+
+// split keeps a list that is longer than limit and returns its first page.
+func (p *pages) split(all page, limit int64) page {
+	if limit <= 0 || int(limit) >= len(all.objects) {
+		return all
+	}
+	p.count++
+	p.lists[p.count%uint64(len(p.lists))] = all
+	return all.part(p.count, 0, int(limit))
+}
+
+// part is the page from an offset on. Tokens have the form list:offset.
+func (p page) part(number uint64, from, limit int) page {
+	to := len(p.objects)
+	if limit > 0 && limit < to-from {
+		to = from + limit
+	}
+	part := page{version: p.version, objects: p.objects[from:to], left: len(p.objects) - to}
+	if part.left > 0 {
+		part.token = fmt.Sprintf("%d:%d", number, to)
+	}
+	return part
+}
+
+func (p *pages) next(token string, limit int64) (page, error) {
+	list, offset, _ := strings.Cut(token, ":")
+	number, err := strconv.ParseUint(list, 10, 64)
+	from, err2 := strconv.Atoi(offset)
+	if err != nil || err2 != nil || from < 0 || number > p.count {
+		return page{}, apierrors.NewBadRequest("continue key is not valid")
+	}
+	all := p.lists[number%uint64(len(p.lists))]
+	if number+uint64(len(p.lists)) <= p.count || from > len(all.objects) {
+		return page{}, apierrors.NewResourceExpired("the list is no longer held: begin it anew")
+	}
+	return all.part(number, from, int(limit)), nil
+}

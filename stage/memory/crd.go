@@ -1,0 +1,83 @@
+package memory
+
+import (
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+
+// define makes the kinds of a CustomResourceDefinition known, one for each served
+// version.
+func (s *store) define(crd map[string]any) {
+	versions, _ := object.Slice(crd, "spec", "versions")
+	for _, v := range versions {
+		version, _ := object.ToMap(v)
+		if served, given := object.Bool(version, "served"); served || !given {
+			s.addCustom(customKind(crd, version))
+		}
+	}
+}
+
+// undefine makes the kinds unknown and drops their objects, whatever finalizers these
+// have.
+func (s *store) undefine(crd map[string]any) {
+	group, _ := object.String(crd, "spec", "group")
+	resource, _ := object.String(crd, "spec", "names", "plural")
+	at := schema.GroupResource{Group: group, Resource: resource}
+	for gvk, k := range s.kinds {
+		if k.groupResource() == at && !k.builtin {
+			delete(s.kinds, gvk)
+		}
+	}
+	if t := s.tables[at]; t != nil {
+		for _, r := range t.sorted() {
+			s.drop(r)
+		}
+	}
+}
+
+func customKind(crd, version map[string]any) Kind {
+	group, _ := object.String(crd, "spec", "group")
+	resource, _ := object.String(crd, "spec", "names", "plural")
+	scope, _ := object.String(crd, "spec", "scope")
+	name, _ := object.String(crd, "spec", "names", "kind")
+	at, _ := object.String(version, "name")
+	_, status := object.Get(version, "subresources", "status")
+	return Kind{
+		GroupVersionKind: schema.GroupVersionKind{Group: group, Version: at, Kind: name},
+		Resource:         resource,
+		ClusterScoped:    scope == "Cluster",
+		Status:           status,
+		Fields:           selectableFields(version),
+	}
+}
+
+func selectableFields(version map[string]any) (paths []string) {
+	fields, _ := object.Slice(version, "selectableFields")
+	for _, f := range fields {
+		field, _ := object.ToMap(f)
+		if path, ok := object.String(field, "jsonPath"); ok && len(path) > 1 {
+			paths = append(paths, path[1:])
+		}
+	}
+	return paths
+}
+
+// established is the status that an API server gives to a definition whose names are
+// free.
+func established(crd map[string]any, now string) map[string]any {
+	names, _ := object.Get(crd, "spec", "names")
+	return map[string]any{
+		"acceptedNames":  names,
+		"storedVersions": []any{},
+		"conditions": []any{
+			condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
+			condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
+		},
+	}
+}
+
+func condition(typ, reason, message, now string) map[string]any {
+	return map[string]any{"type": typ, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now}
+}

@@ -1,0 +1,170 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Delete deletes an object. One with finalizers, and a Pod with a grace period, stays
+// with a deletionTimestamp until these are done with; a Pod is done with its grace
+// period when it is deleted again with 0. A Pod that is bound to no node, or has ended,
+// has no grace period.
+//
+// Dependents go in the same call, by o.PropagationPolicy: Background (the default)
+// after the object, Foreground before it, Orphan not at all. Deleting a Namespace
+// deletes what is in it first.
+func (c *Cluster) Delete(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+	r := request{Request: Request{Verb: "delete", Kind: gvk, Name: name}, dryRun: len(o.DryRun) > 0}
+	_, err := c.write(r, func(r *request) (*unstructured.Unstructured, error) {
+		_, old, err := r.find(gvk, name)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.checkPreconditions(old.obj, o.Preconditions); err != nil || r.dryRun {
+			return nil, err
+		}
+		r.delete(old, o)
+		return nil, nil
+	})
+	return err
+}
+
+func (r *request) checkPreconditions(obj *unstructured.Unstructured, p *metav1.Preconditions) error {
+	switch {
+	case p == nil:
+	case p.UID != nil && *p.UID != obj.GetUID():
+		return r.conflict("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, obj.GetUID())
+	case p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion():
+		return r.conflict("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, obj.GetResourceVersion())
+	}
+	return nil
+}
+
+// delete begins, hastens or ends the deletion of an object.
+func (s *store) delete(r *record, o metav1.DeleteOptions) {
+	policy := policyOf(o)
+	if policy == metav1.DeletePropagationOrphan {
+		s.orphan(r)
+	}
+	next := fork(r.obj.Object)
+	metadata := metadataOf(next)
+	if policy == metav1.DeletePropagationForeground {
+		s.awaitDependents(r, metadata)
+	}
+	if r.kind.groupResource() == namespaces {
+		s.empty(r, next)
+	}
+	changed := r.mark(s, metadata, o)
+	switch {
+	case finished(metadata) && !s.occupied(r):
+		s.drop(r)
+	case changed || len(finalizersOf(metadata)) != len(r.obj.GetFinalizers()):
+		s.put(r, next)
+	}
+	if policy == metav1.DeletePropagationForeground {
+		s.deleteDependents(r)
+	}
+}
+
+func policyOf(o metav1.DeleteOptions) metav1.DeletionPropagation {
+	switch {
+	case o.PropagationPolicy != nil:
+		return *o.PropagationPolicy
+	case o.OrphanDependents != nil && *o.OrphanDependents: //nolint:staticcheck // the API still has it
+		return metav1.DeletePropagationOrphan
+	}
+	return metav1.DeletePropagationBackground
+}
+
+// mark sets the time of deletion, or brings it forward, and reports whether it did.
+func (r *record) mark(s *store, metadata map[string]any, o metav1.DeleteOptions) bool {
+	if metadata["deletionTimestamp"] != nil {
+		return hasten(metadata, o)
+	}
+	grace := r.gracePeriod(o)
+	metadata["deletionTimestamp"] = s.timestamp(seconds(grace))
+	metadata["deletionGracePeriodSeconds"] = grace
+	bump(metadata)
+	return true
+}
+
+// gracePeriod is how many seconds an object may take to go.
+func (r *record) gracePeriod(o metav1.DeleteOptions) int64 {
+	if !r.kind.has(graceful) {
+		return 0
+	}
+	node, _ := object.String(r.obj.Object, "spec", "nodeName")
+	phase, _ := object.String(r.obj.Object, "status", "phase")
+	if node == "" || phase == "Succeeded" || phase == "Failed" {
+		return 0
+	}
+	grace, given := object.Int64(r.obj.Object, "spec", "terminationGracePeriodSeconds")
+	if !given {
+		grace = 30
+	}
+	if o.GracePeriodSeconds != nil {
+		grace = *o.GracePeriodSeconds
+	}
+	if grace < 0 {
+		return 1
+	}
+	return grace
+}
+
+// hasten shortens the grace period of an object that is being deleted; it never
+// lengthens it.
+func hasten(metadata map[string]any, o metav1.DeleteOptions) bool {
+	grace, _ := object.ToInt64(metadata["deletionGracePeriodSeconds"])
+	if grace == 0 || o.GracePeriodSeconds == nil {
+		return false
+	}
+	wanted := *o.GracePeriodSeconds
+	if wanted < 0 {
+		wanted = 1
+	}
+	if wanted >= grace {
+		return false
+	}
+	text, _ := metadata["deletionTimestamp"].(string)
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		metadata["deletionTimestamp"] = at.Add(seconds(wanted - grace)).Format(time.RFC3339)
+	}
+	metadata["deletionGracePeriodSeconds"] = wanted
+	return true
+}
+
+// empty deletes what is in a namespace and shows that it is terminating.
+func (s *store) empty(ns *record, next map[string]any) {
+	status, _ := object.Map(next, "status")
+	next["status"] = withField(status, "phase", "Terminating")
+	s.terminated[ns] = struct{}{}
+	for _, r := range s.inNamespace(ns.key.Name) {
+		if !r.gone {
+			s.delete(r, metav1.DeleteOptions{})
+		}
+	}
+}
+
+// occupied reports whether a namespace still has contents.
+func (s *store) occupied(r *record) bool {
+	return r.kind.groupResource() == namespaces && s.contents[r.key.Name] > 0
+}
+
+// inNamespace returns the contents of a namespace, in an order that is always the same.
+func (s *store) inNamespace(namespace string) (found []*record) {
+	if s.contents[namespace] == 0 {
+		return nil
+	}
+	for _, t := range s.tables {
+		found = append(found, t.within(namespace)...)
+	}
+	slices.SortFunc(found, byPlace)
+	return found
+}

@@ -1,0 +1,71 @@
+// Package memory is an API server in memory: what a simulator or a test needs of
+// Kubernetes, without a cluster, and deterministic.
+//
+// # Terminology
+//
+// A [Cluster] is a handle on a store; handles differ in the user that writes and in
+// whether results are copies. A kind is a group, version and kind; its objects are held
+// by the resource, which all versions of a custom kind share.
+//
+// # Usage
+//
+//	cluster := memory.New(memory.Options{})
+//	err := cluster.Load(ctx, yaml) // definitions, namespaces, objects
+//	list, err := cluster.List(ctx, pods, "", metav1.ListOptions{})
+//	changes, err := cluster.Watch(ctx, pods, "", metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+//	defer changes.Stop()
+//	for e := range changes.ResultChan() {
+//		…
+//	}
+//
+// Objects are known by their fields alone, as *unstructured.Unstructured. Errors are
+// those of an API server, for the functions of apimachinery's api/errors.
+//
+// What it does: resourceVersion and optimistic locks; generation; uid and
+// creationTimestamp; the status subresource; JSON, merge and strategic merge patches;
+// server-side apply; finalizers and grace periods; owner references, in the background,
+// foreground or orphaning; terminating namespaces; label and field selectors; pages;
+// watches from a version; dry runs; definitions of custom resources.
+//
+// # Determinism
+//
+// The same calls in the same order give the same objects: uids are derived from
+// Options.Seed, the place of an object and how many were there before, so they do not
+// depend on the order of creation; generated names from the seed, the prefix and its
+// uses. Time is Options.Now. Garbage collection happens within the write that calls for
+// it, in the order of group, resource, namespace and name.
+//
+// # Concurrency
+//
+// A Cluster is safe for concurrent use. Each write is atomic, with all that follows from
+// it. Each watch has one goroutine, which ends with it; writers never wait for one.
+// Stored objects never change, so that handles made by [Cluster.Shared] can pass them
+// on as they are.
+//
+// # Compatibility
+//
+// What an API server does and this does not:
+//
+//   - Schemas: no defaults, no validation, no pruning of unknown fields. Names,
+//     namespaces, labels, annotations, finalizers and uid are checked.
+//   - Admission, authorisation and quotas; a user is a name, shown to Options.Trace.
+//   - Controllers, other than those of garbage collection, namespaces and definitions.
+//     A namespace need not exist unless Options.RequireNamespaces says so.
+//   - Conversion: between versions of a custom kind only apiVersion changes. Events of
+//     "" and of events.k8s.io are different objects.
+//   - Subresources other than status; DeleteCollection; periodic bookmarks.
+//   - An object whose owner was never there is kept.
+//
+// What it does in a simpler way:
+//
+//	API server                                  here
+//	managedFields from creation on              from the first apply on; what was there
+//	                                            before belongs to before-first-apply
+//	apply: list keys, atomic lists and maps     the keys of strategic merge; lists of
+//	by schema                                   custom kinds are atomic, maps are not
+//	apply: list order by apply configuration    that of strategic merge
+//	garbage collection, later                   within the same write
+//	orphan: a finalizer, later                  within the same write
+//	a definition is deleted: finalizers of its  they go at once
+//	objects are waited for
+package memory

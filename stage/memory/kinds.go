@@ -1,0 +1,188 @@
+package memory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kind describes a kind of object that a [Cluster] stores. The stable built-in kinds
+// are known, and CustomResourceDefinitions stored in the cluster add theirs.
+type Kind struct {
+	schema.GroupVersionKind
+	Resource      string // plural name; default: Kind in lower case with an s
+	ClusterScoped bool   // objects have no namespace
+	Status        bool   // status is a subresource
+	Fields        []string
+	// ^ paths that field selectors may use, beside metadata.name and metadata.namespace
+}
+
+// kind is a Kind in use. It is immutable.
+type kind struct {
+	Kind
+	traits
+	schema  patch.Schema
+	builtin bool
+	table   *table
+}
+
+// traits is a set of what a kind does.
+type traits uint8
+
+const (
+	cluster   traits = 1 << iota // ClusterScoped
+	status                       // Status
+	counted                      // metadata.generation counts changes of the spec
+	annotated                    // ... and of annotations
+	graceful                     // deletion has a grace period
+	freeNames                    // names need only be path segments
+	ownLabels                    // a status write cannot change labels
+	ownOwners                    // a status write cannot change owner references
+	ownMeta   = ownLabels | ownOwners
+)
+
+func (t traits) has(any traits) bool { return t&any != 0 }
+
+// builtins are the stable kinds of Kubernetes 1.37, by group and version.
+var builtins = map[schema.GroupVersion][]struct {
+	kind, resource string
+	traits         traits
+	fields         string
+}{
+	{Version: "v1"}: {
+		{"ConfigMap", "configmaps", 0, ""},
+		{"Endpoints", "endpoints", 0, ""},
+		{"Event", "events", 0, "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason reportingComponent source type"},
+		{"LimitRange", "limitranges", 0, ""},
+		{"Namespace", "namespaces", cluster | status, "status.phase name"},
+		{"Node", "nodes", cluster | status, "spec.unschedulable"},
+		{"PersistentVolume", "persistentvolumes", cluster | status, "name"},
+		{"PersistentVolumeClaim", "persistentvolumeclaims", status, "name"},
+		{"Pod", "pods", status | counted | graceful | ownOwners, "spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName spec.hostNetwork status.phase status.podIP status.nominatedNodeName"},
+		{"PodTemplate", "podtemplates", counted, ""},
+		{"ReplicationController", "replicationcontrollers", status | counted, "status.replicas"},
+		{"ResourceQuota", "resourcequotas", status, ""},
+		{"Secret", "secrets", 0, "type"},
+		{"Service", "services", status, "spec.clusterIP spec.type"},
+		{"ServiceAccount", "serviceaccounts", 0, ""},
+	},
+	{Group: "apps", Version: "v1"}: {
+		{"ControllerRevision", "controllerrevisions", 0, ""},
+		{"DaemonSet", "daemonsets", status | counted, ""},
+		{"Deployment", "deployments", status | counted | annotated | ownLabels, ""},
+		{"ReplicaSet", "replicasets", status | counted, "status.replicas"},
+		{"StatefulSet", "statefulsets", status | counted, ""},
+	},
+	{Group: "batch", Version: "v1"}: {
+		{"CronJob", "cronjobs", status | counted, ""},
+		{"Job", "jobs", status | counted, "status.successful"},
+	},
+	{Group: "autoscaling", Version: "v2"}: {
+		{"HorizontalPodAutoscaler", "horizontalpodautoscalers", status, ""},
+	},
+	{Group: "policy", Version: "v1"}: {
+		{"PodDisruptionBudget", "poddisruptionbudgets", status | counted, ""},
+	},
+	{Group: "networking.k8s.io", Version: "v1"}: {
+		{"IPAddress", "ipaddresses", cluster, ""},
+		{"Ingress", "ingresses", status | counted, ""},
+		{"IngressClass", "ingressclasses", cluster | counted, ""},
+		{"NetworkPolicy", "networkpolicies", counted, ""},
+		{"ServiceCIDR", "servicecidrs", cluster | status | ownMeta, ""},
+	},
+	{Group: "storage.k8s.io", Version: "v1"}: {
+		{"CSIDriver", "csidrivers", cluster | counted, ""},
+		{"CSINode", "csinodes", cluster, ""},
+		{"CSIStorageCapacity", "csistoragecapacities", 0, ""},
+		{"StorageClass", "storageclasses", cluster, ""},
+		{"VolumeAttachment", "volumeattachments", cluster | status, ""},
+		{"VolumeAttributesClass", "volumeattributesclasses", cluster, ""},
+	},
+	{Group: "coordination.k8s.io", Version: "v1"}: {{"Lease", "leases", 0, ""}},
+	{Group: "discovery.k8s.io", Version: "v1"}:    {{"EndpointSlice", "endpointslices", counted, ""}},
+	{Group: "events.k8s.io", Version: "v1"}:       {{"Event", "events", 0, ""}},
+	{Group: "rbac.authorization.k8s.io", Version: "v1"}: {
+		{"ClusterRole", "clusterroles", cluster | freeNames, ""},
+		{"ClusterRoleBinding", "clusterrolebindings", cluster | freeNames, ""},
+		{"Role", "roles", freeNames, ""},
+		{"RoleBinding", "rolebindings", freeNames, ""},
+	},
+	{Group: "scheduling.k8s.io", Version: "v1"}: {{"PriorityClass", "priorityclasses", cluster | counted, ""}},
+	{Group: "node.k8s.io", Version: "v1"}:       {{"RuntimeClass", "runtimeclasses", cluster, ""}},
+	{Group: "certificates.k8s.io", Version: "v1"}: {
+		{"CertificateSigningRequest", "certificatesigningrequests", cluster | status, "spec.signerName"},
+	},
+	{Group: "admissionregistration.k8s.io", Version: "v1"}: {
+		{"MutatingWebhookConfiguration", "mutatingwebhookconfigurations", cluster | counted, ""},
+		{"ValidatingAdmissionPolicy", "validatingadmissionpolicies", cluster | status | counted | ownMeta, ""},
+		{"ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", cluster | counted, ""},
+		{"ValidatingWebhookConfiguration", "validatingwebhookconfigurations", cluster | counted, ""},
+	},
+	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}: {
+		{"FlowSchema", "flowschemas", cluster | status | counted | ownMeta, ""},
+		{"PriorityLevelConfiguration", "prioritylevelconfigurations", cluster | status | counted | ownMeta, ""},
+	},
+	{Group: "resource.k8s.io", Version: "v1"}: {
+		{"DeviceClass", "deviceclasses", cluster | counted, ""},
+		{"ResourceClaim", "resourceclaims", status | ownMeta, ""},
+		{"ResourceClaimTemplate", "resourceclaimtemplates", 0, ""},
+		{"ResourceSlice", "resourceslices", cluster | counted, "spec.nodeName spec.driver"},
+	},
+	{Group: "apiextensions.k8s.io", Version: "v1"}:   {{"CustomResourceDefinition", "customresourcedefinitions", cluster | status | counted, ""}},
+	{Group: "apiregistration.k8s.io", Version: "v1"}: {{"APIService", "apiservices", cluster | status, ""}},
+}
+
+func (s *store) addBuiltins() {
+	for gv, rows := range builtins {
+		for _, row := range rows {
+			gvk := gv.WithKind(row.kind)
+			merge, _ := patch.SchemaFor(gvk.Group, gvk.Version, gvk.Kind)
+			s.add(&kind{
+				Kind:    Kind{gvk, row.resource, row.traits.has(cluster), row.traits.has(status), strings.Fields(row.fields)},
+				traits:  row.traits,
+				schema:  merge,
+				builtin: true,
+			})
+		}
+	}
+}
+
+// addCustom makes a kind known, in place of a custom one of the same name.
+func (s *store) addCustom(k Kind) {
+	if old := s.kinds[k.GroupVersionKind]; old != nil && old.builtin {
+		return
+	}
+	if k.Resource == "" {
+		k.Resource = strings.ToLower(k.Kind) + "s"
+	}
+	k.Fields = slices.Clone(k.Fields)
+	s.add(&kind{Kind: k, traits: counted | ownMeta})
+}
+
+// add gives a kind its table, which all versions of a resource share.
+func (s *store) add(k *kind) {
+	at := k.groupResource()
+	if s.tables[at] == nil {
+		s.tables[at] = newTable(at, s.options.History)
+	}
+	k.table = s.tables[at]
+	s.kinds[k.GroupVersionKind] = k
+}
+
+func (k *kind) groupResource() schema.GroupResource {
+	return schema.GroupResource{Group: k.Group, Resource: k.Resource}
+}
+
+// kindOf returns a known kind; the error is what an API server says to an unknown one.
+func (s *store) kindOf(gvk schema.GroupVersionKind) (*kind, error) {
+	if k := s.kinds[gvk]; k != nil {
+		return k, nil
+	}
+	err := apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, "")
+	err.ErrStatus.Message = fmt.Sprintf("the server could not find the requested resource: %s is no known kind", gvk)
+	return nil, err
+}

@@ -1,0 +1,91 @@
+package memory
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// Load creates the objects of a YAML or JSON text with any number of documents and
+// Lists: definitions first, then namespaces, then the others in their order. Unlike
+// Create it keeps their status, and namespaced objects without a namespace go to
+// "default". It tries every object and returns all errors, joined.
+func (c *Cluster) Load(_ context.Context, data []byte) error {
+	objs, err := decodeAll(data)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(objs, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
+	var errs []error
+	for _, obj := range objs {
+		c.defaultNamespace(obj)
+		_, given := object.Get(obj.Object, "status")
+		if _, err := c.create(obj, metav1.CreateOptions{}, given); err != nil {
+			errs = append(errs, fmt.Errorf("%s %q: %w", obj.GetKind(), obj.GetName(), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func rank(obj *unstructured.Unstructured) int {
+	switch obj.GetKind() {
+	case "CustomResourceDefinition":
+		return 0
+	case "Namespace":
+		return 1
+	default:
+		return 2
+	}
+}
+
+func (c *Cluster) defaultNamespace(obj *unstructured.Unstructured) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	k, err := c.kindOf(obj.GroupVersionKind())
+	if err == nil && !k.ClusterScoped && obj.GetNamespace() == "" {
+		obj.SetNamespace("default")
+	}
+}
+
+func decodeAll(data []byte) (objs []*unstructured.Unstructured, err error) {
+	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for n := 1; ; n++ {
+		doc, err := docs.Read()
+		if errors.Is(err, io.EOF) {
+			return objs, nil
+		}
+		var obj map[string]any
+		if err == nil {
+			obj, err = decodeYAML(doc)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", n, err)
+		}
+		objs = append(objs, flatten(obj)...)
+	}
+}
+
+// flatten takes Lists apart and leaves empty documents out.
+func flatten(obj map[string]any) (objs []*unstructured.Unstructured) {
+	if len(obj) == 0 {
+		return nil
+	}
+	items, isList := object.Slice(obj, "items")
+	if !isList {
+		return append(objs, &unstructured.Unstructured{Object: obj})
+	}
+	for _, item := range items {
+		m, _ := object.ToMap(item)
+		objs = append(objs, flatten(m)...)
+	}
+	return objs
+}

@@ -1,0 +1,131 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// Patch changes an object, or its status if subresources is "status", and returns it
+// as stored. The patch types are JSON, merge, strategic merge (built-in kinds only,
+// else 415) and server-side apply, which creates what is absent. A patch that sets
+// metadata.resourceVersion to another than the stored one is a Conflict, one that sets
+// another uid is Invalid.
+func (c *Cluster) Patch(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	verb := "patch"
+	if t == types.ApplyPatchType {
+		verb = "apply"
+	}
+	r := request{Request: newRequest(verb, nil, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+	r.Request.Kind, r.Name = gvk, name
+	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
+		if t == types.ApplyPatchType {
+			return r.apply(data, o)
+		}
+		_, old, err := r.find(gvk, name)
+		if err != nil {
+			return nil, err
+		}
+		next, err := r.patched(old.obj.Object, t, data)
+		if err != nil {
+			return nil, err
+		}
+		return r.replace(old, next)
+	})
+}
+
+// patched applies a patch to an object. The root and metadata of the result are
+// private.
+func (r *request) patched(obj map[string]any, t types.PatchType, data []byte) (map[string]any, error) {
+	var body any
+	if err := utiljson.Unmarshal(data, &body); err != nil {
+		return nil, apierrors.NewBadRequest("error decoding patch: " + err.Error())
+	}
+	next, err := r.applied(obj, t, body)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := next.(map[string]any)
+	if !ok {
+		return nil, apierrors.NewBadRequest("the patched object is no object")
+	}
+	if err := wellFormed(withMetadata(root)); err != nil {
+		return nil, err
+	}
+	root = fork(root)
+	return root, r.checkSameObject(root)
+}
+
+// withMetadata spares wellFormed a write to an object that may be shared.
+func withMetadata(root map[string]any) map[string]any {
+	if root["metadata"] == nil {
+		return withField(root, "metadata", map[string]any{})
+	}
+	return root
+}
+
+func (r *request) applied(obj map[string]any, t types.PatchType, body any) (any, error) {
+	switch t {
+	case types.JSONPatchType:
+		ops, ok := body.([]any)
+		if !ok {
+			return nil, apierrors.NewBadRequest("error decoding patch: a JSON patch must be a list of operations")
+		}
+		next, err := patch.JSON(obj, ops)
+		if err != nil {
+			return nil, unprocessable(err)
+		}
+		return next, nil
+	case types.MergePatchType:
+		if _, ok := body.(map[string]any); !ok {
+			return nil, apierrors.NewBadRequest("error decoding patch: a merge patch must be an object")
+		}
+		return patch.Merge(obj, body), nil
+	case types.StrategicMergePatchType:
+		return r.strategic(obj, body)
+	default:
+		return nil, unsupported(fmt.Sprintf("the patch type %q is not supported", t))
+	}
+}
+
+func (r *request) strategic(obj map[string]any, body any) (any, error) {
+	if !r.kind.builtin {
+		return nil, unsupported("the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
+	}
+	m, ok := body.(map[string]any)
+	if !ok {
+		return nil, apierrors.NewBadRequest("error decoding patch: a strategic merge patch must be an object")
+	}
+	next, err := patch.Strategic(r.kind.schema, obj, m)
+	var fault *patch.Error
+	if errors.As(err, &fault) {
+		return nil, unprocessable(err)
+	}
+	return next, err
+}
+
+func unsupported(message string) error {
+	err := apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", schema.GroupResource{}, "", message, 0, false)
+	err.ErrStatus.Message = message
+	return err
+}
+
+// decodeYAML reads one YAML or JSON document, integers as int64.
+func decodeYAML(data []byte) (map[string]any, error) {
+	text, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	var m map[string]any
+	return m, utiljson.Unmarshal(text, &m)
+}

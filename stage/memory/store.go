@@ -1,0 +1,199 @@
+package memory
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// store is what all handles of one cluster share. Its methods need mu held.
+type store struct {
+	options Options
+
+	mu         sync.RWMutex
+	version    uint64 // resourceVersion of the last write
+	kinds      map[schema.GroupVersionKind]*kind
+	tables     map[schema.GroupResource]*table
+	contents   map[string]int                     // objects by namespace
+	dependents map[types.UID]map[*record]struct{} // by owner
+	removed    []*record                          // whose dependents and namespace are still to be seen to
+	terminated map[*record]struct{}               // namespaces that wait for their contents to go
+	generated  map[string]uint64                  // names generated, by prefix
+	pages      pages                              // lists that are read page by page
+}
+
+func newStore(o Options) *store {
+	s := &store{
+		options:    o,
+		version:    1,
+		kinds:      map[schema.GroupVersionKind]*kind{},
+		tables:     map[schema.GroupResource]*table{},
+		contents:   map[string]int{},
+		dependents: map[types.UID]map[*record]struct{}{},
+		terminated: map[*record]struct{}{},
+		generated:  map[string]uint64{},
+	}
+	s.addBuiltins()
+	for _, k := range o.Kinds {
+		s.addCustom(k)
+	}
+	return s
+}
+
+func (s *store) now() time.Time { return s.options.Now().UTC().Truncate(time.Second) }
+
+func (s *store) timestamp(after time.Duration) string { return s.now().Add(after).Format(time.RFC3339) }
+
+// record is the place of one object. What obj points to never changes; a write
+// replaces it.
+type record struct {
+	kind    *kind
+	key     types.NamespacedName
+	obj     *unstructured.Unstructured
+	version uint64
+	gone    bool
+}
+
+// table holds the objects of one resource.
+type table struct {
+	resource schema.GroupResource
+	records  map[types.NamespacedName]*record
+	order    []*record                       // sorted by key, with records that are gone in between
+	added    []*record                       // not yet in order
+	dropped  int                             // records in order that are gone
+	births   map[types.NamespacedName]uint64 // incarnations of the keys that are gone
+	log      log
+}
+
+func newTable(at schema.GroupResource, history int) *table {
+	return &table{
+		resource: at,
+		records:  map[types.NamespacedName]*record{},
+		births:   map[types.NamespacedName]uint64{},
+		log:      log{keep: history, version: 1, watchers: map[*watcher]struct{}{}},
+	}
+}
+
+// sorted returns the records by namespace and name. The list must not be changed, and
+// is valid until mu is released.
+func (t *table) sorted() []*record {
+	if len(t.added) == 0 && t.dropped == 0 {
+		return t.order
+	}
+	slices.SortFunc(t.added, byKey)
+	merged := make([]*record, 0, len(t.records))
+	i, j := 0, 0
+	for i < len(t.order) || j < len(t.added) {
+		var r *record
+		if j == len(t.added) || i < len(t.order) && byKey(t.order[i], t.added[j]) <= 0 {
+			r, i = t.order[i], i+1
+		} else {
+			r, j = t.added[j], j+1
+		}
+		if !r.gone {
+			merged = append(merged, r)
+		}
+	}
+	t.order, t.added, t.dropped = merged, nil, 0
+	return merged
+}
+
+func byKey(a, b *record) int {
+	return cmp.Or(cmp.Compare(a.key.Namespace, b.key.Namespace), cmp.Compare(a.key.Name, b.key.Name))
+}
+
+// within returns the records of a namespace, or all if it is "".
+func (t *table) within(namespace string) []*record {
+	all := t.sorted()
+	if namespace == "" {
+		return all
+	}
+	from, _ := slices.BinarySearchFunc(all, namespace, func(r *record, ns string) int { return cmp.Compare(r.key.Namespace, ns) })
+	to := from
+	for to < len(all) && all[to].key.Namespace == namespace {
+		to++
+	}
+	return all[from:to]
+}
+
+// insert stores a new object. Its root and metadata become the store's.
+func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *record {
+	r := &record{kind: k, key: key}
+	k.table.records[key] = r
+	k.table.added = append(k.table.added, r)
+	if key.Namespace != "" {
+		s.contents[key.Namespace]++
+	}
+	s.put(r, obj)
+	return r
+}
+
+// put stores the next version of an object. Its root and metadata become the store's.
+func (s *store) put(r *record, obj map[string]any) {
+	old := r.obj
+	s.version++
+	metadataOf(obj)["resourceVersion"] = strconv.FormatUint(s.version, 10)
+	r.obj, r.version = &unstructured.Unstructured{Object: obj}, s.version
+	s.reindex(r, old)
+	typ := watch.Modified
+	if old == nil {
+		typ = watch.Added
+	}
+	r.kind.table.log.append(event{version: s.version, typ: typ, obj: r.obj, old: old})
+	if r.kind.table.resource == definitions {
+		s.define(obj)
+	}
+}
+
+// drop removes an object for good. What depends on it is seen to by settle.
+func (s *store) drop(r *record) {
+	if r.gone {
+		return
+	}
+	t, last := r.kind.table, r.obj
+	r.gone = true
+	delete(t.records, r.key)
+	delete(s.terminated, r)
+	t.dropped++
+	t.births[r.key]++
+	if r.key.Namespace != "" {
+		s.contents[r.key.Namespace]--
+	}
+	s.version++
+	obj := fork(last.Object)
+	metadataOf(obj)["resourceVersion"] = strconv.FormatUint(s.version, 10)
+	r.obj = nil
+	s.reindex(r, last)
+	r.obj = &unstructured.Unstructured{Object: obj}
+	t.log.append(event{version: s.version, typ: watch.Deleted, obj: r.obj, old: last})
+	s.removed = append(s.removed, r)
+	if t.resource == definitions {
+		s.undefine(obj)
+	}
+}
+
+// fork copies the root and the metadata of an object and shares the rest.
+func fork(obj map[string]any) map[string]any {
+	root := maps.Clone(obj)
+	metadata, _ := object.Map(obj, "metadata")
+	if metadata = maps.Clone(metadata); metadata == nil {
+		metadata = map[string]any{}
+	}
+	root["metadata"] = metadata
+	return root
+}
+
+// metadataOf is only for objects that fork or admit has made sure have metadata.
+func metadataOf(obj map[string]any) map[string]any {
+	m, _ := obj["metadata"].(map[string]any)
+	return m
+}

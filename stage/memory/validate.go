@@ -1,0 +1,160 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+type fieldErrors = field.ErrorList
+
+var metadataPath = field.NewPath("metadata")
+
+var namespaces = schema.GroupResource{Resource: "namespaces"}
+
+// checkNames checks the name by the rule of the kind, and the namespace by its scope.
+func (k *kind) checkNames(name types.NamespacedName) (faults fieldErrors) {
+	if name.Name == "" {
+		return append(faults, field.Required(metadataPath.Child("name"), "name or generateName is required"))
+	}
+	for _, text := range k.nameFaults(name.Name) {
+		faults = append(faults, field.Invalid(metadataPath.Child("name"), name.Name, text))
+	}
+	if !k.ClusterScoped && name.Namespace == "" {
+		faults = append(faults, field.Required(metadataPath.Child("namespace"), ""))
+	}
+	if name.Namespace != "" {
+		for _, text := range validation.IsDNS1123Label(name.Namespace) {
+			faults = append(faults, field.Invalid(metadataPath.Child("namespace"), name.Namespace, text))
+		}
+	}
+	return faults
+}
+
+func (k *kind) nameFaults(name string) []string {
+	switch {
+	case k.has(freeNames) && (name == "." || name == ".." || strings.ContainsAny(name, "/%")):
+		return []string{"may not be '.' or '..', nor contain '/' or '%'"}
+	case k.has(freeNames):
+		return nil
+	case k.groupResource() == namespaces:
+		return validation.IsDNS1123Label(name)
+	case k.groupResource() == schema.GroupResource{Resource: "services"}:
+		return validation.IsDNS1035Label(name)
+	default:
+		return validation.IsDNS1123Subdomain(name)
+	}
+}
+
+// checkNamespace refuses new objects in a namespace that is being deleted or, by
+// option, not there.
+func (r *request) checkNamespace() error {
+	if r.Name.Namespace == "" {
+		return nil
+	}
+	ns := r.tables[namespaces].records[types.NamespacedName{Name: r.Name.Namespace}]
+	switch {
+	case ns == nil && r.options.RequireNamespaces:
+		return apierrors.NewNotFound(namespaces, r.Name.Namespace)
+	case ns != nil && ns.obj.GetDeletionTimestamp() != nil:
+		err := apierrors.NewForbidden(r.resource(), r.Name.Name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", r.Name.Namespace))
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating", Message: "namespace " + r.Name.Namespace + " is being terminated", Field: "metadata.namespace"}}
+		return err
+	}
+	return nil
+}
+
+// checkUpdate returns the changes of metadata that no update may make.
+func checkUpdate(before, next map[string]any) (faults fieldErrors) {
+	if before["uid"] != next["uid"] {
+		faults = append(faults, field.Invalid(metadataPath.Child("uid"), next["uid"], "field is immutable"))
+	}
+	if before["deletionTimestamp"] == nil {
+		return faults
+	}
+	old := finalizersOf(before)
+	for _, f := range finalizersOf(next) {
+		if !slices.Contains(old, f) {
+			faults = append(faults, field.Forbidden(metadataPath.Child("finalizers"), fmt.Sprintf("no new finalizers can be added if the object is being deleted, found new finalizers %q", f)))
+		}
+	}
+	return faults
+}
+
+func (r *request) mustHaveVersion() error {
+	fault := field.Invalid(metadataPath.Child("resourceVersion"), 0, "must be specified for an update")
+	return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, fieldErrors{fault})
+}
+
+// checkSameObject refuses a body that is about another object than the request.
+func (r *request) checkSameObject(root map[string]any) error {
+	kind, _ := object.String(root, "kind")
+	name, _ := object.String(root, "metadata", "name")
+	namespace, _ := object.String(root, "metadata", "namespace")
+	switch {
+	case kind != r.kind.Kind.Kind:
+		return apierrors.NewBadRequest(fmt.Sprintf("the kind of the object (%s) does not match the one of the request (%s)", kind, r.kind.Kind.Kind))
+	case name != r.Name.Name:
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, r.Name.Name))
+	case namespace != r.Name.Namespace:
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	return nil
+}
+
+// unprocessable is the answer to a patch that does not fit the object.
+func unprocessable(err error) error {
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+}
+
+// uid depends on the seed, the place and how many objects were there before, so that
+// it is the same in every run and never used twice.
+func (s *store) uid(t *table, name types.NamespacedName) string {
+	h := s.hash(t.births[name], "uid", t.resource.String(), name.String())
+	h[6] = h[6]&0x0f | 0x40
+	h[8] = h[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", h[0:4], h[4:6], h[6:8], h[8:10], h[10:16])
+}
+
+// letters are those of the suffixes that Kubernetes generates.
+const letters = "bcdfghjklmnpqrstvwxz2456789"
+
+// longestPrefix leaves room for the suffix in a DNS label.
+const longestPrefix = 63 - 5
+
+// generate returns a free name that begins with the prefix.
+func (r *request) generate(prefix string) string {
+	prefix = prefix[:min(len(prefix), longestPrefix)]
+	at := r.resource().String() + " " + r.Name.Namespace + " " + prefix
+	for {
+		h := r.hash(r.generated[at], "name", at)
+		r.generated[at]++
+		name := []byte(prefix)
+		for _, b := range h[:5] {
+			name = append(name, letters[int(b)%len(letters)])
+		}
+		if r.kind.table.records[types.NamespacedName{Namespace: r.Name.Namespace, Name: string(name)}] == nil {
+			return string(name)
+		}
+	}
+}
+
+func (s *store) hash(n uint64, words ...string) [sha256.Size]byte {
+	text := binary.LittleEndian.AppendUint64(nil, s.options.Seed)
+	text = binary.LittleEndian.AppendUint64(text, n)
+	for _, word := range words {
+		text = append(append(text, word...), 0)
+	}
+	return sha256.Sum256(text)
+}

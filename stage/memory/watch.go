@@ -1,0 +1,264 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// backlog is how many events are kept at most for a watcher that does not keep up.
+const backlog = 1 << 20
+
+// event is one change of a table.
+type event struct {
+	version  uint64
+	typ      watch.EventType
+	obj, old *unstructured.Unstructured
+}
+
+// log holds the last events of a table: at least keep of them, and more for watchers
+// that are behind. Writers append and never wait; watchers read at their own pace.
+type log struct {
+	keep     int
+	limit    int // length at which to trim next
+	events   []event
+	first    uint64 // number of events[0]
+	version  uint64 // of the last event that is no longer held
+	watchers map[*watcher]struct{}
+}
+
+func (l *log) append(e event) {
+	l.events = append(l.events, e)
+	if len(l.events) >= l.limit {
+		l.trim()
+		l.limit = len(l.events) + l.keep
+	}
+	for w := range l.watchers {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (l *log) head() uint64 { return l.first + uint64(len(l.events)) }
+
+func (l *log) trim() {
+	if len(l.events) <= l.keep {
+		return
+	}
+	floor := l.head() - uint64(l.keep)
+	if len(l.events) < backlog {
+		for w := range l.watchers {
+			floor = min(floor, max(w.next, l.first))
+		}
+	}
+	n := int(floor - l.first)
+	if n == 0 {
+		return
+	}
+	l.version = l.events[n-1].version
+	l.events = slices.Clone(l.events[n:])
+	l.first = floor
+}
+
+// after returns the number of the first event after a version.
+func (l *log) after(version uint64) uint64 {
+	i := sort.Search(len(l.events), func(i int) bool { return l.events[i].version > version })
+	return l.first + uint64(i)
+}
+
+// watcher reads a log. It is a [watch.Interface].
+type watcher struct {
+	handle    *Cluster
+	kind      *kind
+	selection selection
+	ctx       context.Context
+	cancel    context.CancelFunc
+	out       chan watch.Event
+	wake      chan struct{}
+	initial   []watch.Event
+	next      uint64 // number of the next event to read; needs mu
+}
+
+// Watch reports what happens to the objects of a kind after o.ResourceVersion, in a
+// namespace or in all if it is "". Without a version, or with "0", it begins with the
+// present objects as ADDED. An object that begins or ceases to match the selectors is
+// ADDED or DELETED.
+//
+// With o.SendInitialEvents a BOOKMARK with the annotation k8s.io/initial-events-end
+// follows the present objects. A version that is no longer held, or a reader that
+// falls more than a million events behind, ends the watch with an ERROR event, Expired
+// (410). Stop, the end of ctx and o.TimeoutSeconds end it too. Writers never wait for
+// a watch.
+func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, err := c.kindOf(gvk)
+	if err != nil {
+		return nil, err
+	}
+	w := &watcher{handle: c, kind: k, out: make(chan watch.Event), wake: make(chan struct{}, 1)}
+	if w.selection, err = newSelection(k, namespace, o); err != nil {
+		return nil, err
+	}
+	if err := w.start(o); err != nil {
+		return nil, err
+	}
+	if o.TimeoutSeconds != nil {
+		w.ctx, w.cancel = context.WithTimeout(ctx, time.Duration(*o.TimeoutSeconds)*time.Second)
+	} else {
+		w.ctx, w.cancel = context.WithCancel(ctx)
+	}
+	k.table.log.watchers[w] = struct{}{}
+	go w.run()
+	return w, nil
+}
+
+// start finds the first event to report, and the present objects if they come first.
+func (w *watcher) start(o metav1.ListOptions) error {
+	l := &w.kind.table.log
+	version, err := parseVersion(o.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	present := version == 0
+	if o.SendInitialEvents != nil {
+		present = *o.SendInitialEvents
+	}
+	switch {
+	case version > w.handle.version:
+		return tooLarge(version, w.handle.version)
+	case present:
+		w.next = l.head()
+		w.present(o.SendInitialEvents != nil)
+	case version == 0:
+		w.next = l.head()
+	case version < l.version:
+		w.initial = []watch.Event{expired(version)}
+	default:
+		w.next = l.after(version)
+	}
+	return nil
+}
+
+func (w *watcher) present(mark bool) {
+	for _, r := range w.selection.of(w.kind.table) {
+		w.initial = append(w.initial, watch.Event{Type: watch.Added, Object: r.obj})
+	}
+	if !mark {
+		return
+	}
+	bookmark := &unstructured.Unstructured{}
+	bookmark.SetGroupVersionKind(w.kind.GroupVersionKind)
+	bookmark.SetResourceVersion(strconv.FormatUint(w.handle.version, 10))
+	bookmark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	w.initial = append(w.initial, watch.Event{Type: watch.Bookmark, Object: bookmark})
+}
+
+func parseVersion(s string) (uint64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	v, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, apierrors.NewBadRequest(fmt.Sprintf("resourceVersion: Invalid value: %q: must be a number", s))
+	}
+	return v, nil
+}
+
+func tooLarge(version, current uint64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", version, current), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return err
+}
+
+func expired(version uint64) watch.Event {
+	status := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d", version)).Status()
+	return watch.Event{Type: watch.Error, Object: &status}
+}
+
+// Stop ends the watch; the channel closes soon after.
+func (w *watcher) Stop() { w.cancel() }
+
+// ResultChan returns the channel of events.
+func (w *watcher) ResultChan() <-chan watch.Event { return w.out }
+
+func (w *watcher) run() {
+	defer close(w.out)
+	defer w.leave()
+	if !w.send(w.initial) {
+		return
+	}
+	w.initial = nil
+	for {
+		batch, ok := w.read()
+		if !ok {
+			w.send([]watch.Event{expired(0)})
+			return
+		}
+		if !w.send(batch) {
+			return
+		}
+		if len(batch) > 0 {
+			continue
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-w.wake:
+		}
+	}
+}
+
+func (w *watcher) leave() {
+	w.cancel()
+	w.handle.mu.Lock()
+	defer w.handle.mu.Unlock()
+	delete(w.kind.table.log.watchers, w)
+}
+
+// read takes the next events that match. It is false if some were lost.
+func (w *watcher) read() ([]watch.Event, bool) {
+	w.handle.mu.RLock()
+	defer w.handle.mu.RUnlock()
+	l := &w.kind.table.log
+	if w.next < l.first {
+		return nil, false
+	}
+	var batch []watch.Event
+	for w.next < l.head() && len(batch) < 256 {
+		if e, ok := w.selection.event(l.events[w.next-l.first]); ok {
+			batch = append(batch, e)
+		}
+		w.next++
+	}
+	return batch, true
+}
+
+// send passes events on. It is false if the watch ends, by itself or by an error event.
+func (w *watcher) send(events []watch.Event) bool {
+	for _, e := range events {
+		if obj, ok := e.Object.(*unstructured.Unstructured); ok {
+			e.Object = w.handle.result(w.kind, obj)
+		}
+		select {
+		case <-w.ctx.Done():
+			return false
+		case w.out <- e:
+		}
+		if e.Type == watch.Error {
+			return false
+		}
+	}
+	return w.ctx.Err() == nil
+}

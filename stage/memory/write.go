@@ -1,0 +1,372 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// request is one write. Its methods need mu held.
+type request struct {
+	*store
+	Request
+	kind    *kind
+	manager string // field manager
+	managed []any  // the managedFields to store, after an apply
+	dryRun  bool
+}
+
+// write carries out a request and what follows from it, all under one lock.
+func (c *Cluster) write(r request, f func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+	r.store, r.User = c.store, c.user
+	if r.manager == "" {
+		r.manager = cmp.Or(c.user, "unknown")
+	}
+	c.mu.Lock()
+	r.Time = c.now()
+	obj, err := r.do(f)
+	c.settle()
+	c.mu.Unlock()
+	if c.options.Trace != nil {
+		r.Err = err
+		c.options.Trace(r.Request)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.result(r.kind, obj), nil
+}
+
+func (r *request) do(f func(*request) (*unstructured.Unstructured, error)) (obj *unstructured.Unstructured, err error) {
+	if r.kind, err = r.kindOf(r.Request.Kind); err != nil {
+		return nil, err
+	}
+	r.Name = r.kind.key(r.Name)
+	switch {
+	case r.Subresource == "" || r.Subresource == "status" && r.kind.Status:
+		return f(r)
+	default:
+		return nil, apierrors.NewNotFound(r.resource(), r.Name.Name)
+	}
+}
+
+func (r *request) resource() schema.GroupResource { return r.kind.groupResource() }
+
+func (r *request) conflict(format string, args ...any) error {
+	return apierrors.NewConflict(r.resource(), r.Name.Name, fmt.Errorf(format, args...))
+}
+
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// Create stores a new object and returns it as stored. For a kind with the status
+// subresource the status is dropped.
+func (c *Cluster) Create(_ context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	return c.create(obj, o, false)
+}
+
+func (c *Cluster) create(obj *unstructured.Unstructured, o metav1.CreateOptions, withStatus bool) (*unstructured.Unstructured, error) {
+	r := request{Request: newRequest("create", obj, nil), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
+		root, err := r.admit(obj.Object)
+		if err != nil {
+			return nil, err
+		}
+		return r.create(root, withStatus)
+	})
+}
+
+// Update replaces an object, or its status if subresources is "status", and returns
+// it as stored. If it has a resourceVersion, that must be the stored one.
+func (c *Cluster) Update(_ context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	r := request{Request: newRequest("update", obj, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
+		root, err := r.admit(obj.Object)
+		if err != nil {
+			return nil, err
+		}
+		_, old, err := r.find(r.Request.Kind, r.Name)
+		if err != nil {
+			return nil, err
+		}
+		if uid, ok := object.String(root, "metadata", "uid"); ok && uid != "" && uid != string(old.obj.GetUID()) {
+			return nil, r.conflict("Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, old.obj.GetUID())
+		}
+		return r.replace(old, root)
+	})
+}
+
+func newRequest(verb string, obj *unstructured.Unstructured, subresources []string) Request {
+	r := Request{Verb: verb}
+	if obj != nil {
+		r.Kind = obj.GroupVersionKind()
+		r.Name = types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	}
+	if len(subresources) > 0 {
+		r.Subresource = subresources[0]
+	}
+	return r
+}
+
+// admit copies what a caller sent into a form that can be stored. Built-in kinds lose
+// their nulls, as they do in Go types.
+func (r *request) admit(obj map[string]any) (map[string]any, error) {
+	root := object.CopyMap(obj)
+	if r.kind.builtin {
+		root = patch.Merge(nil, root).(map[string]any)
+	}
+	return root, wellFormed(root)
+}
+
+// wellFormed checks the parts of an object that all kinds share.
+func wellFormed(root map[string]any) error {
+	if root["metadata"] == nil {
+		root["metadata"] = map[string]any{}
+	}
+	metadata, ok := root["metadata"].(map[string]any)
+	if !ok {
+		return apierrors.NewBadRequest("metadata: must be an object")
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if !textMap(metadata[field]) {
+			return apierrors.NewBadRequest(fmt.Sprintf("metadata.%s: must be a map of strings", field))
+		}
+	}
+	if _, ok := object.Strings(metadata, "finalizers"); metadata["finalizers"] != nil && !ok {
+		return apierrors.NewBadRequest("metadata.finalizers: must be a list of strings")
+	}
+	return nil
+}
+
+func textMap(v any) bool {
+	m, ok := object.ToMap(v)
+	for _, e := range m {
+		if _, text := e.(string); !text {
+			return false
+		}
+	}
+	return ok || v == nil
+}
+
+// create stores an object that admit returned.
+func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Unstructured, error) {
+	metadata := metadataOf(root)
+	if v, _ := metadata["resourceVersion"].(string); v != "" {
+		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+	}
+	if err := r.place(metadata); err != nil {
+		return nil, err
+	}
+	if r.kind.table.records[r.Name] != nil {
+		return nil, apierrors.NewAlreadyExists(r.resource(), r.Name.Name)
+	}
+	r.birth(metadata)
+	if !withStatus {
+		r.initialStatus(root)
+	}
+	if r.dryRun {
+		return &unstructured.Unstructured{Object: root}, nil
+	}
+	return r.insert(r.kind, r.Name, root).obj, nil
+}
+
+// place gives the object its name and namespace, and checks both.
+func (r *request) place(metadata map[string]any) error {
+	if prefix, _ := metadata["generateName"].(string); prefix != "" && r.Name.Name == "" {
+		r.Name.Name = r.generate(prefix)
+	}
+	metadata["name"] = r.Name.Name
+	metadata["namespace"] = r.Name.Namespace
+	if r.Name.Namespace == "" {
+		delete(metadata, "namespace")
+	}
+	if faults := r.kind.checkNames(r.Name); len(faults) > 0 {
+		return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
+	}
+	return r.checkNamespace()
+}
+
+// birth sets the metadata that only the server sets.
+func (r *request) birth(metadata map[string]any) {
+	for _, field := range []string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"} {
+		delete(metadata, field)
+	}
+	if r.managed != nil {
+		metadata["managedFields"] = r.managed
+	}
+	metadata["uid"] = r.uid(r.kind.table, r.Name)
+	metadata["creationTimestamp"] = r.timestamp(0)
+	if r.kind.has(counted) {
+		metadata["generation"] = int64(1)
+	}
+}
+
+// firstPhases are the phases that kinds begin in.
+var firstPhases = map[schema.GroupKind]string{
+	{Kind: "Namespace"}:             "Active",
+	{Kind: "PersistentVolume"}:      "Pending",
+	{Kind: "PersistentVolumeClaim"}: "Pending",
+	{Kind: "Pod"}:                   "Pending",
+}
+
+func (r *request) initialStatus(root map[string]any) {
+	if r.kind.Status {
+		delete(root, "status")
+	}
+	if phase := firstPhases[r.kind.GroupKind()]; phase != "" {
+		root["status"] = map[string]any{"phase": phase}
+	}
+	if r.resource() == definitions {
+		root["status"] = established(root, r.timestamp(0))
+	}
+}
+
+// replace stores the next version of an object. The root and metadata of next must be
+// private; the rest may be shared with the stored version.
+func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstructured, error) {
+	if err := r.checkVersion(old, metadataOf(next)); err != nil {
+		return nil, err
+	}
+	before := old.obj.Object
+	next = r.isolate(before, next)
+	if faults := r.restore(metadataOf(before), metadataOf(next)); len(faults) > 0 {
+		return nil, apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
+	}
+	r.own(before, next)
+	if patch.Equal(before, next) {
+		return old.obj, nil
+	}
+	r.count(before, next)
+	obj := &unstructured.Unstructured{Object: next}
+	switch {
+	case r.dryRun:
+	case finished(metadataOf(next)):
+		r.drop(old)
+	default:
+		r.put(old, next)
+		return old.obj, nil
+	}
+	return obj, nil
+}
+
+func (r *request) checkVersion(old *record, metadata map[string]any) error {
+	version, _ := metadata["resourceVersion"].(string)
+	switch {
+	case version == "" && !r.kind.builtin && r.Verb == "update":
+		return r.mustHaveVersion()
+	case version != "" && version != old.obj.GetResourceVersion():
+		return apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
+	}
+	return nil
+}
+
+// isolate keeps the stored status from a write to the object, and the rest from a
+// write to the status. As in the API server, a status write to a built-in kind may
+// still change labels, annotations and finalizers; one to a custom kind may not.
+func (r *request) isolate(before, next map[string]any) map[string]any {
+	switch {
+	case r.Subresource == "status":
+		metadata := metadataOf(next)
+		next = withField(before, "status", next["status"])
+		next["metadata"] = r.kind.statusMetadata(metadataOf(before), metadata)
+	case r.kind.Status:
+		next = withField(next, "status", before["status"])
+	}
+	next["apiVersion"], next["kind"] = before["apiVersion"], before["kind"]
+	return next
+}
+
+func withField(obj map[string]any, name string, v any) map[string]any {
+	obj = maps.Clone(obj)
+	obj[name] = v
+	if v == nil {
+		delete(obj, name)
+	}
+	return obj
+}
+
+// statusMetadata is the metadata after a status write.
+func (k *kind) statusMetadata(before, next map[string]any) map[string]any {
+	if k.traits&ownMeta == ownMeta {
+		return maps.Clone(before)
+	}
+	if k.has(ownLabels) {
+		next = withField(next, "labels", before["labels"])
+	}
+	if k.has(ownOwners) {
+		next = withField(next, "ownerReferences", before["ownerReferences"])
+	}
+	return next
+}
+
+// serverFields of the metadata cannot be written; attempts are ignored.
+var serverFields = []string{
+	"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "selfLink", "managedFields",
+}
+
+// restore puts back what writes cannot change, and returns what they must not.
+func (r *request) restore(before, next map[string]any) fieldErrors {
+	for _, field := range serverFields {
+		next[field] = before[field]
+		if before[field] == nil {
+			delete(next, field)
+		}
+	}
+	if next["uid"] == nil || next["uid"] == "" {
+		next["uid"] = before["uid"]
+	}
+	return checkUpdate(before, next)
+}
+
+// count bumps the generation if more than metadata and status changed.
+func (r *request) count(before, next map[string]any) {
+	if r.kind.has(counted) && r.Subresource == "" && r.contentChanged(before, next) {
+		bump(metadataOf(next))
+	}
+}
+
+func bump(metadata map[string]any) {
+	if n, ok := metadata["generation"].(int64); ok {
+		metadata["generation"] = n + 1
+	}
+}
+
+func (r *request) contentChanged(before, next map[string]any) bool {
+	if r.kind.has(annotated) && !patch.Equal(metadataOf(before)["annotations"], metadataOf(next)["annotations"]) {
+		return true
+	}
+	content := func(obj map[string]any) map[string]any {
+		obj = maps.Clone(obj)
+		delete(obj, "metadata")
+		if r.kind.Status {
+			delete(obj, "status")
+		}
+		return obj
+	}
+	return !patch.Equal(content(before), content(next))
+}
+
+// finished reports whether an object that is being deleted has nothing left to wait
+// for.
+func finished(metadata map[string]any) bool {
+	grace, _ := object.ToInt64(metadata["deletionGracePeriodSeconds"])
+	return metadata["deletionTimestamp"] != nil && grace == 0 && len(finalizersOf(metadata)) == 0
+}
+
+func finalizersOf(metadata map[string]any) []string {
+	f, _ := object.Strings(metadata, "finalizers")
+	return slices.Clip(f)
+}
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
