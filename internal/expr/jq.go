@@ -55,7 +55,7 @@ func (q *JQ) eval(s *Scope, first bool) error {
 	if q.native == nil {
 		return q.interpret(s)
 	}
-	err := q.native(&s.run, s.root())
+	err := q.native(&s.run, s.Object)
 	if err == errStop {
 		return nil
 	}

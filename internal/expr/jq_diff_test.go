@@ -1,6 +1,7 @@
 package expr_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/expr"
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
 // reference is what gojq, on its own, makes of a program and an object whose numbers it takes as they are.
@@ -131,7 +133,8 @@ func (g grammar) query(depth int) string {
 	case 6:
 		return g.path(d) + " | " + pick(g, `has("a")`, "has(0)", `test("R.*")`, `startswith("R")`, `endswith("x")`)
 	case 7:
-		return "if " + g.query(d) + " then " + g.query(d) + pick(g, "", " else "+g.query(d), " elif . then 1 else 2") + " end"
+		// Not a constant in both branches: gojq 0.12.20 leaves a value on its stack if another constant follows.
+		return "if " + g.query(d) + " then " + g.path(d) + pick(g, "", " else "+g.query(d), " elif . then .a else 2") + " end"
 	}
 	return g.path(d)
 }
@@ -212,4 +215,36 @@ func FuzzGuardedIsGojq(f *testing.F) {
 		g := grammar{rand.New(rand.NewPCG(seed, 2))}
 		requireSame(t, g.wider(2), g.object(3))
 	})
+}
+
+func FuzzCompile(f *testing.F) {
+	for _, source := range []string{"", ".a", ".a | (", `"\(.a)"`, "é | x", "self.é", `"é" + x`, "a\n.b\n+", "def f: g; f", "$x", `{"\(.a)"}`, "[.[] as [$a] | $a]"} {
+		f.Add(source)
+	}
+	c := expr.NewCompiler(expr.Options{Steps: 1000, Size: 100_000, Cost: 1000})
+	f.Fuzz(func(t *testing.T, source string) {
+		s := expr.NewScope(pod(), noon)
+		p, err := c.JQ(source)
+		requireInside(t, source, err)
+		if err == nil {
+			_, _ = p.Outputs(s)
+		}
+		q, err := c.CEL(source, anything)
+		requireInside(t, source, err)
+		if err == nil {
+			_, _ = q.Value(s)
+		}
+		require.Equal(t, pod(), s.Object, "the object is read only")
+	})
+}
+
+// requireInside holds that a fault is placed, and within the source.
+func requireInside(t *testing.T, source string, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	at, ok := errors.AsType[*position.Error](err)
+	require.True(t, ok, "%v", err)
+	require.True(t, -1 <= at.Offset && at.Offset <= len(source), "%d in %q", at.Offset, source)
 }

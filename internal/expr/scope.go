@@ -44,11 +44,6 @@ func (s *Scope) normal() any {
 	return s.input
 }
 
-// root is the object as native jq takes it.
-func (s *Scope) root() any {
-	return s.Object
-}
-
 // unixSeconds is how jq gives a time.
 func unixSeconds(t time.Time) float64 {
 	return float64(t.Unix()) + float64(t.Nanosecond())/1e9
