@@ -1,0 +1,226 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kwok/pkg/apis/internalversion"
+	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
+	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+)
+
+// Kwok is the side of kwok's lifecycle, called as its controllers call it. It must not be used from several goroutines at once.
+type Kwok struct {
+	Lifecycles map[Ref]lifecycle.Lifecycle
+	Renderer   gotpl.Renderer
+}
+
+// Ref is the resourceRef of a Stage, by which kwok's controllers group Stages.
+type Ref struct{ APIGroup, Kind string }
+
+// NewKwok prepares Stages in the form of JSON values. It drops unknown fields and defaults nothing, as kwok does with files.
+func NewKwok(stages []map[string]any, funcs gotpl.FuncMap) (*Kwok, error) {
+	k := &Kwok{Lifecycles: map[Ref]lifecycle.Lifecycle{}, Renderer: gotpl.NewRenderer(funcs)}
+	for _, s := range stages {
+		st, err := internalStage(s)
+		if err != nil {
+			return nil, err
+		}
+		lc, err := lifecycle.NewLifecycle([]*internalversion.Stage{st})
+		if err != nil {
+			return nil, err
+		}
+		ref := Ref{st.Spec.ResourceRef.APIGroup, st.Spec.ResourceRef.Kind}
+		k.Lifecycles[ref] = append(k.Lifecycles[ref], lc...)
+	}
+	return k, nil
+}
+
+func internalStage(s map[string]any) (*internalversion.Stage, error) {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	var public v1alpha1.Stage
+	if err := json.Unmarshal(data, &public); err != nil {
+		return nil, err
+	}
+	st, err := internalversion.ConvertToInternalStage(&public)
+	if err != nil {
+		return nil, err
+	}
+	typePatches(st)
+	return st, nil
+}
+
+// typePatches makes patches of Pods and Nodes strategic where the Stage does not say: kwok's controllers have these objects as Go types, from which
+// the lifecycle concludes the same.
+func typePatches(st *internalversion.Stage) {
+	ref := Ref{st.Spec.ResourceRef.APIGroup, st.Spec.ResourceRef.Kind}
+	if ref != (Ref{"v1", "Pod"}) && ref != (Ref{"v1", "Node"}) {
+		return
+	}
+	strategic := internalversion.StagePatchTypeStrategicMergePatch
+	for i := range st.Spec.Steps {
+		if p := st.Spec.Steps[i].Patch; p != nil && p.Type == nil {
+			p.Type = &strategic
+		}
+	}
+}
+
+// EventOf is what kwok's controllers make of an object before they look for a Stage.
+func EventOf(obj *unstructured.Unstructured) *lifecycle.Event {
+	return &lifecycle.Event{Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(), Data: obj}
+}
+
+// Of returns the Stages for an object.
+func (k *Kwok) Of(obj *unstructured.Unstructured) lifecycle.Lifecycle {
+	return k.Lifecycles[Ref{obj.GetAPIVersion(), obj.GetKind()}]
+}
+
+// Outcome is what kwok decides on the object, asked about each Stage alone and about all together.
+func (k *Kwok) Outcome(obj *unstructured.Unstructured) Outcome {
+	return k.decide(obj, EventOf(obj))
+}
+
+func (k *Kwok) decide(obj *unstructured.Unstructured, event *lifecycle.Event) Outcome {
+	var o Outcome
+	lc := k.Of(obj)
+	if err := broken(lc, event); err != nil {
+		return Outcome{Refused: err.Error()}
+	}
+	for _, st := range lc {
+		o.Stages = append(o.Stages, k.verdict(st, event, obj))
+	}
+	possible, err := lc.ListAllPossible(context.Background(), event)
+	for _, st := range possible {
+		o.Possible = append(o.Possible, st.Name())
+	}
+	if err == nil {
+		err = draws(lc, event)
+	}
+	if err != nil {
+		o.Err = err.Error()
+	}
+	return o
+}
+
+// broken finds a Stage that does not compile. Kwok finds out at the first object, errs once, and goes on with half a Stage, so that an
+// error that does not come again is one.
+func broken(lc lifecycle.Lifecycle, event *lifecycle.Event) error {
+	for _, st := range lc {
+		alone := lifecycle.Lifecycle{st}
+		_, first := alone.ListAllPossible(context.Background(), event)
+		_, second := alone.ListAllPossible(context.Background(), event)
+		if first != nil && (second == nil || first.Error() != second.Error()) {
+			return first
+		}
+	}
+	return nil
+}
+
+// draws has kwok throw its dice once, to see whether it can.
+func draws(lc lifecycle.Lifecycle, event *lifecycle.Event) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	_, err = lc.Match(context.Background(), event)
+	return err
+}
+
+func (k *Kwok) verdict(st *lifecycle.Stage, event *lifecycle.Event, obj *unstructured.Unstructured) Verdict {
+	v := Verdict{Stage: st.Name(), Match: "false"}
+	ctx := context.Background()
+	matched, err := lifecycle.Lifecycle{st}.ListAllPossible(ctx, event)
+	if err != nil {
+		v.Match = err.Error()
+	}
+	if err != nil || len(matched) == 0 {
+		return v
+	}
+	v.Match, v.Weight, v.Delay = "true", "none", "none"
+	if w, ok, err := st.Weight(ctx, event); err != nil {
+		v.Weight = err.Error()
+	} else if ok {
+		v.Weight = strconv.FormatInt(w, 10)
+	}
+	if r, ok, err := st.DelayRangePossible(ctx, event, Now); err != nil {
+		v.Delay = err.Error()
+	} else if ok {
+		v.Delay = durations(r...)
+	}
+	v.Effects, err = k.Effects(st, obj)
+	if err != nil {
+		v.Failed = err.Error()
+	}
+	return v
+}
+
+// Effects plays a Stage and returns what it would send.
+func (k *Kwok) Effects(st *lifecycle.Stage, obj *unstructured.Unstructured) ([]Effect, error) {
+	var effects []Effect
+	add := func(e Effect) error {
+		effects = append(effects, e)
+		return nil
+	}
+	_, err := st.DoSteps(0, obj.GetFinalizers(), obj.Object, k.Renderer,
+		func(e *internalversion.StageEvent) error {
+			return add(Effect{Kind: "event", Type: e.Type, Data: e.Reason + ": " + e.Message})
+		},
+		func() error { return add(Effect{Kind: "delete"}) },
+		func(p *lifecycle.Patch) error {
+			return add(Effect{"patch", string(p.Type), p.Subresource, user(p.Impersonation), plain(p.Data)})
+		},
+		func(a *lifecycle.Apply) error {
+			return errors.Join(applicable(a.Data), add(Effect{"apply", string(a.Type), a.Subresource, user(a.Impersonation), plain(a.Data)}))
+		},
+	)
+	return effects, err
+}
+
+func user(i *internalversion.ImpersonationConfig) string {
+	if i == nil {
+		return ""
+	}
+	return i.Username
+}
+
+// applicable makes the check that kwok makes when it sends: without apiVersion and kind no resource is found.
+func applicable(data []byte) error {
+	var obj struct{ APIVersion, Kind string }
+	if err := json.Unmarshal(data, &obj); err != nil {
+		return err
+	}
+	if obj.APIVersion == "" || obj.Kind == "" {
+		return errors.New("apply without apiVersion or kind")
+	}
+	return nil
+}
+
+// Play is one round of a kwok controller without its queue and its requests: find a Stage, draw the delay, make the effects. It returns the
+// number of bytes to send.
+func (k *Kwok) Play(lc lifecycle.Lifecycle, event *lifecycle.Event, finalizers []string, data any) (int, error) {
+	st, err := lc.Match(context.Background(), event)
+	if err != nil || st == nil {
+		return 0, err
+	}
+	if _, _, err := st.Delay(context.Background(), event, time.Now()); err != nil {
+		return 0, err
+	}
+	size := 0
+	_, err = st.DoSteps(0, finalizers, data, k.Renderer,
+		func(*internalversion.StageEvent) error { return nil },
+		func() error { return nil },
+		func(p *lifecycle.Patch) error { size += len(p.Data); return nil },
+		func(a *lifecycle.Apply) error { size += len(a.Data); return nil },
+	)
+	return size, err
+}

@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// Ours is the side of package stage. It is safe for concurrent use.
+type Ours struct{ Set *stage.Set }
+
+// NewOurs compiles the text of Stages.
+func NewOurs(text []byte, funcs map[string]any) (*Ours, error) {
+	set, err := stage.Compile(stage.Options{Funcs: funcs}, stage.Parse("stages.yaml", text))
+	return &Ours{Set: set}, err
+}
+
+// Outcome is what package stage decides on the object.
+func (s *Ours) Outcome(obj *unstructured.Unstructured) Outcome {
+	var o Outcome
+	candidates := map[string]stage.Candidate{}
+	for _, c := range s.Set.Candidates(obj, Now) {
+		candidates[c.Stage] = c
+		if c.Probability > 0 {
+			o.Possible = append(o.Possible, c.Stage)
+		}
+	}
+	for _, name := range s.Set.Stages(obj.GroupVersionKind()) {
+		v := Verdict{Stage: name, Match: "false"}
+		if c, ok := candidates[name]; ok {
+			v = verdict(c, obj)
+		}
+		o.Stages = append(o.Stages, v)
+	}
+	return o
+}
+
+func verdict(c stage.Candidate, obj *unstructured.Unstructured) Verdict {
+	v := Verdict{Stage: c.Stage, Match: "true", Weight: "none", Delay: "none"}
+	if c.Weighted {
+		v.Weight = strconv.FormatInt(c.Weight, 10)
+	}
+	if c.Delay.Given {
+		v.Delay = durations(c.Delay.Min)
+	}
+	if c.Delay.Max > c.Delay.Min {
+		v.Delay = durations(c.Delay.Min, c.Delay.Max)
+	}
+	effects, err := c.Transition(0).Effects(obj, Now)
+	if err != nil {
+		v.Failed = err.Error()
+	}
+	for _, e := range effects {
+		v.Effects = append(v.Effects, effect(e))
+	}
+	return v
+}
+
+func effect(e stage.Effect) Effect {
+	switch e := e.(type) {
+	case stage.Event:
+		return Effect{Kind: "event", Type: e.Type, Data: e.Reason + ": " + e.Message}
+	case stage.Patch:
+		return Effect{"patch", string(e.Type), e.Subresource, e.Impersonate, plain(e.JSON())}
+	case stage.Apply:
+		return Effect{"apply", string(e.Type), e.Subresource, e.Impersonate, plain(encode(e.Object.Object))}
+	default:
+		return Effect{Kind: "delete"}
+	}
+}
+
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return data
+}
+
+// Play is what one round of a Player does without its queue and its requests: decide, make the effects, encode them. It returns the number of
+// bytes to send.
+func (s *Ours) Play(obj *unstructured.Unstructured, n uint64) (int, error) {
+	now := time.Now()
+	t, ok := s.Set.Next(obj, now, 1, n)
+	if !ok {
+		return 0, nil
+	}
+	effects, err := t.Effects(obj, now)
+	size := 0
+	for _, e := range effects {
+		switch e := e.(type) {
+		case stage.Patch:
+			size += len(e.JSON())
+		case stage.Apply:
+			size += len(encode(e.Object.Object))
+		}
+	}
+	return size, err
+}

@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Now is the time at which both sides look at objects.
+var Now = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+
+// Outcome is what a side decides on a case.
+type Outcome struct {
+	Refused  string    // why the Stages do not compile; then nothing else is set
+	Err      string    // why no Stage is played although some match
+	Possible []string  // the Stages that can be drawn, in their order
+	Stages   []Verdict // all Stages of the case that are for the kind of the object
+}
+
+// Verdict is what a side says about one Stage alone.
+type Verdict struct {
+	Stage   string
+	Match   string // "true", "false", or an error
+	Weight  string // a number, "none", or an error
+	Delay   string // none, [d], [min max], or an error
+	Effects []Effect
+	Failed  string // the error that ended the effects
+}
+
+// Effect is one call that a side would make.
+type Effect struct {
+	Kind        string // event, patch, apply or delete
+	Type        string // of the event or the patch
+	Subresource string
+	User        string
+	Data        any // of the event or the patch, with numbers in one spelling
+}
+
+// String prints the effect on one line.
+func (e Effect) String() string {
+	data, err := json.Marshal(e.Data)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.Join([]string{e.Kind, e.Type, e.Subresource, e.User, string(data)}, " ")
+}
+
+// plain decodes JSON so that equal data are equal values: 1, 1.0 and 1e0 are the same.
+func plain(data []byte) any {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		return "not JSON: " + string(data)
+	}
+	return spelled(v)
+}
+
+func spelled(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, item := range v {
+			v[k] = spelled(item)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = spelled(item)
+		}
+	case json.Number:
+		return number(v)
+	}
+	return v
+}
+
+func number(n json.Number) any {
+	if i, err := n.Int64(); err == nil {
+		return json.Number(strconv.FormatInt(i, 10))
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return n
+	}
+	return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
+}
+
+func durations(ds ...time.Duration) string { return fmt.Sprint(ds) }
+
+// Placeholders are the template functions that depend on the surroundings, made independent of them.
+func Placeholders() map[string]any {
+	funcs := map[string]any{}
+	for _, name := range []string{"NodeIP", "NodeName", "PodIP", "NodeIPWith", "PodIPWith", "Now", "now", "StartTime", "Version"} {
+		funcs[name] = func(args ...any) string { return "<" + name + fmt.Sprint(args...) + ">" }
+	}
+	for _, name := range []string{"NodeIPsWith", "PodIPsWith"} {
+		funcs[name] = func(args ...any) []string { return []string{"<0 of " + name + fmt.Sprint(args...) + ">", "<1>"} }
+	}
+	funcs["NodePort"] = func() int { return 10250 }
+	return funcs
+}

@@ -1,0 +1,326 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+	"text/template/parse"
+
+	"github.com/Masterminds/sprig/v3"
+	"github.com/itchyny/gojq"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	peer "sigs.k8s.io/kwok/pkg/apis/v1alpha1"
+	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// values reads YAML as an API client reads an object: whole numbers are int64.
+func values(t *testing.T, text string) map[string]any {
+	var v map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(text), &v))
+	return integers(v).(map[string]any)
+}
+
+func integers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			v[k] = integers(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = integers(v[i])
+		}
+	case float64:
+		if n := int64(v); float64(n) == v {
+			return n
+		}
+	}
+	return v
+}
+
+// typed are the Stages of the case.
+func (c Case) typed() []*v1alpha1.Stage {
+	var stages []*v1alpha1.Stage
+	for _, s := range c.Stages {
+		st := &v1alpha1.Stage{}
+		_ = convert(s, st) // what does not fit is not recognised
+		stages = append(stages, st)
+	}
+	return stages
+}
+
+// of is the Stage of the situation.
+func (s situation) of() *v1alpha1.Stage {
+	for _, st := range s.typed() {
+		if st.Name == s.stage {
+			return st
+		}
+	}
+	return &v1alpha1.Stage{}
+}
+
+func (s situation) verdict() Verdict {
+	for _, v := range s.kwokSays.Stages {
+		if v.Stage == s.stage {
+			return v
+		}
+	}
+	return Verdict{}
+}
+
+func (s situation) anyStage(is func(*v1alpha1.Stage) bool) bool {
+	return slices.ContainsFunc(s.typed(), is)
+}
+
+// scope is the Stage of the situation, or all if it is about all.
+func (s situation) scope() []*v1alpha1.Stage {
+	if s.stage == "" {
+		return s.typed()
+	}
+	return []*v1alpha1.Stage{s.of()}
+}
+
+func (s situation) anyUnknownField() bool {
+	return slices.ContainsFunc(s.Stages, func(st map[string]any) bool {
+		data, err := json.Marshal(st)
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.DisallowUnknownFields()
+		return err == nil && decoder.Decode(&peer.Stage{}) != nil
+	})
+}
+
+// patches are those that kwok makes of a Stage; the legacy status template is one of them.
+func patches(st *v1alpha1.Stage) (all []v1alpha1.StagePatch) {
+	for _, step := range st.Spec.Steps {
+		if step.Patch != nil {
+			all = append(all, *step.Patch)
+		}
+	}
+	if n := st.Spec.Next; n != nil && len(st.Spec.Steps) == 0 {
+		all = append(all, n.Patches...)
+		if len(n.Patches) == 0 {
+			all = append(all, v1alpha1.StagePatch{Root: "status", Template: n.StatusTemplate})
+		}
+	}
+	return all
+}
+
+func templates(st *v1alpha1.Stage) (texts []string) {
+	for _, p := range patches(st) {
+		texts = append(texts, p.Template)
+	}
+	for _, step := range st.Spec.Steps {
+		if step.Apply != nil {
+			texts = append(texts, step.Apply.Template)
+		}
+	}
+	return texts
+}
+
+func (s situation) anyPatch(is func(v1alpha1.StagePatch) bool) bool {
+	return slices.ContainsFunc(patches(s.of()), is)
+}
+
+func (s situation) anyTemplate(is func(string) bool) bool {
+	return slices.ContainsFunc(s.scope(), func(st *v1alpha1.Stage) bool { return slices.ContainsFunc(templates(st), is) })
+}
+
+func badTemplate(st *v1alpha1.Stage) bool {
+	return slices.ContainsFunc(templates(st), func(text string) bool {
+		tree := parse.New("_")
+		tree.Mode = parse.SkipFuncCheck
+		_, err := tree.Parse(text, "", "", map[string]*parse.Tree{})
+		return err != nil
+	})
+}
+
+var environment = regexp.MustCompile(`\b(env|expandenv)\b`)
+
+func readsEnvironment(text string) bool { return environment.MatchString(text) }
+
+func movesBelowRoot(p v1alpha1.StagePatch) bool {
+	return p.Type != nil && *p.Type == v1alpha1.StagePatchTypeJSONPatch && p.Root != "" && strings.Contains(p.Template, "from:")
+}
+
+func (s situation) rendersNothing(text string) bool {
+	out, err := gotpl.NewRenderer(Placeholders()).ToText(text, s.Object)
+	return err == nil && blank(string(out))
+}
+
+func blank(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
+}
+
+// readsNumbers reports whether a template renders otherwise when numbers are numbers.
+func (s situation) readsNumbers(text string) bool {
+	kwok, err := gotpl.NewRenderer(Placeholders()).ToText(text, s.Object)
+	native, nativeErr := renderNative(text, s.Object)
+	return (err == nil) != (nativeErr == nil) || err == nil && string(kwok) != native
+}
+
+// renderNative is kwok's rendering, but for numbers.
+func renderNative(text string, obj map[string]any) (string, error) {
+	funcs := maps.Clone(Placeholders())
+	funcs["Quote"] = func(v any) string {
+		data, _ := json.Marshal(v) // JSON values always do
+		if _, ok := v.(string); ok {
+			return string(data)
+		}
+		return strconv.Quote(string(data))
+	}
+	funcs["YAML"] = func(v any, indent ...int) string {
+		data, _ := yaml.Marshal(v)
+		if len(indent) != 1 || indent[0] <= 0 {
+			return string(data)
+		}
+		return strings.ReplaceAll("\n"+string(data), "\n", "\n"+strings.Repeat("  ", indent[0]))
+	}
+	conditions, _ := gotpl.NewRenderer(nil).ToJSON("{{ NodeConditions | toJson }}", nil)
+	funcs["NodeConditions"] = func() (v any, err error) { return v, json.Unmarshal(conditions, &v) }
+	t, err := template.New("_").Funcs(sprig.TxtFuncMap()).Funcs(funcs).Parse(strings.TrimSpace(text))
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	err = t.Execute(&out, obj)
+	return out.String(), err
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil
+}
+
+// failedStage: kwok errs where we go on with the other Stages.
+func failedStage(s situation) bool {
+	switch s.aspect {
+	case "match":
+		return s.mismatch.kwok != "true" && s.mismatch.kwok != "false" && s.ours == "false"
+	case "weight":
+		return s.mismatch.kwok != "none" && !isNumber(s.mismatch.kwok) && s.ours == "none"
+	default:
+		return s.kwokSays.Err != "" && !strings.HasPrefix(s.kwokSays.Err, "panic")
+	}
+}
+
+// outputs runs a jq program as kwok does.
+func outputs(source string, obj map[string]any) []any {
+	query, err := gojq.Parse(source)
+	var input any
+	if err != nil || convert(obj, &input) != nil {
+		return nil
+	}
+	var outputs []any
+	iter := query.Run(input)
+	for v, ok := iter.Next(); ok; v, ok = iter.Next() {
+		if _, failed := v.(error); failed {
+			return nil
+		}
+		if v != nil {
+			outputs = append(outputs, v)
+		}
+	}
+	return outputs
+}
+
+// numberAmongValues: a program gives a number of the object that is one of the values.
+func numberAmongValues(s situation) bool {
+	sel := s.of().Spec.Selector
+	return sel != nil && slices.ContainsFunc(sel.MatchExpressions, func(e v1alpha1.MatchExpression) bool {
+		jq := e.JQ
+		if jq == nil {
+			jq = &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}
+		}
+		return slices.ContainsFunc(outputs(jq.Key, s.Object), func(v any) bool {
+			f, ok := v.(float64)
+			return ok && slices.Contains(jq.Values, strconv.FormatFloat(f, 'f', -1, 64))
+		})
+	})
+}
+
+func negativeWeight(s situation) bool {
+	if s.aspect == "weight" {
+		return strings.HasPrefix(s.mismatch.kwok, "-") && isNumber(s.mismatch.kwok) && s.ours == "0"
+	}
+	return slices.ContainsFunc(s.kwokSays.Stages, func(v Verdict) bool { return strings.HasPrefix(v.Weight, "-") })
+}
+
+func integerWeight(s situation) bool {
+	f := s.of().Spec.WeightFrom
+	if f == nil || f.CEL != nil {
+		return false
+	}
+	source := f.ExpressionFrom
+	if f.JQ != nil {
+		source = f.JQ.Expression
+	}
+	all := outputs(source, s.Object)
+	if len(all) == 0 {
+		return false
+	}
+	n, ok := all[0].(int)
+	return ok && s.ours == strconv.Itoa(max(n, 0))
+}
+
+func unreadableDelay(s situation) bool {
+	return s.mismatch.kwok != "none" && !strings.HasPrefix(s.mismatch.kwok, "[")
+}
+
+// finalizers are the steps that change finalizers.
+func (s situation) finalizers() (all []v1alpha1.StageFinalizers) {
+	spec := s.of().Spec
+	for _, step := range spec.Steps {
+		if step.Finalizers != nil {
+			all = append(all, *step.Finalizers)
+		}
+	}
+	if spec.Next != nil && len(spec.Steps) == 0 && spec.Next.Finalizers != nil {
+		all = append(all, *spec.Next.Finalizers)
+	}
+	return all
+}
+
+func (s situation) removesAndAdds(f v1alpha1.StageFinalizers) bool {
+	have := s.Case.object().GetFinalizers()
+	return slices.ContainsFunc(f.Add, func(item v1alpha1.FinalizerItem) bool {
+		return slices.Contains(have, item.Value) && (f.Empty || slices.Contains(f.Remove, item))
+	})
+}
+
+func addsTwice(f v1alpha1.StageFinalizers) bool {
+	seen := map[string]bool{}
+	return slices.ContainsFunc(f.Add, func(item v1alpha1.FinalizerItem) bool {
+		before := seen[item.Value]
+		seen[item.Value] = true
+		return before
+	})
+}
+
+// onlyJSONPatchesDiffer reports whether all effects but the JSON patches, which changes of finalizers are, are the same.
+func (s situation) onlyJSONPatchesDiffer() bool {
+	return slices.Equal(others(s.mismatch.kwok), others(s.ours))
+}
+
+func others(effects string) (lines []string) {
+	for line := range strings.Lines(effects) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "patch application/json-patch+json") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
