@@ -35,6 +35,8 @@
 //   - env, $ENV, input, debug, halt and their like, modules, and names that begin with two underscores are refused by JQ.
 //   - localtime and strflocaltime work in UTC.
 //   - An interpolated string as an object key needs a value: {"a\(.b)": 1}, not {"a\(.b)"}.
+//   - (if .a then 1 else 2 end | 3) < 10 is true in native jq. gojq 0.12.20 says false where .a holds: of two constant branches
+//     before another constant, it leaves one on its stack.
 //   - A program that exceeds Options.Steps or Options.Size fails, even if the error would be caught.
 //
 // CEL has the standard library and the extensions strings, lists, math, sets, encoders, optionals and two-variable

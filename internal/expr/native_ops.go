@@ -76,7 +76,7 @@ func character(s string, i int) any {
 	return nil
 }
 
-// ranks order the types of jq; false and true are types of their own.
+// rank orders the types of jq; false and true count as types of their own.
 func rank(v any) int {
 	switch x := v.(type) {
 	case nil:

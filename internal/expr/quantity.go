@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// quantity is a Kubernetes quantity ("100m", "1Gi") as a CEL value, exact to a billionth.
+// quantity is a Kubernetes quantity ("100m", "1Gi") as a CEL value: a fraction, exact.
 type quantity struct{ *big.Rat }
 
 var quantityType = cel.ObjectType("kubernetes.Quantity",
@@ -72,7 +72,7 @@ func tooLong(text string) bool {
 	return len(text) > 64 || len(exponent) > 4
 }
 
-// number returns a CEL number exactly.
+// rational returns a CEL number exactly.
 func rational(v ref.Val) (*big.Rat, bool) {
 	switch n := v.(type) {
 	case types.Int:
