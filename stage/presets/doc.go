@@ -5,7 +5,10 @@
 //
 //	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeat(), presets.PodGeneral())
 //
-// To have one Stage of a preset differently, take the others by name from Source.Stages and give them to [stage.Objects].
+// To have one Stage of a preset differently, take the others by name from Source.Stages and give them to [stage.Objects]. Templates
+// read fields that an object may lack: they need Options.MissingKey to be false, the default.
+//
+// # Presets
 //
 //	preset                    Stages
 //	-------------------------------------------------------------------------------------------------------------
@@ -56,16 +59,21 @@
 //	kwok's Stages do                                           | ours do                                         | case
 //	-----------------------------------------------------------+-------------------------------------------------+------------------------
 //	reset restartCount to 0                                    | keep that of the container of the same name     | restart count
+//	fail to render a Pod with fewer statuses than containers   | render it                                       | restart count
 //	set startTime anew when a Pod gets ready or fails          | keep it                                         | start time
 //	lose the time at which a container was started             | keep it, except pod-complete of PodGeneral      | container start
 //	make a failed Pod without an address pending again         | leave Pods alone that have ended                | ended pod
 //	end sidecars with the other init containers                | let them run                                    | sidecar
 //	render numbers or wrong YAML from reason and message       | quote them                                      | failure text
 //	fail to render a Pod without spec.nodeName                 | render it                                       | no node
-//	date every Node condition to the Node's creation           | date it to when its status changed              | condition time
+//	date the Ready condition of a Node to its creation         | date it to when its status changed              | condition time
 //	give a Node with capacity 4 allocatable 1k                 | take one from the other                         | allocatable
 //	print node information such as 1.30 as a number            | quote it                                        | node info
-//	send addresses: null where there is nothing to add         | send no addresses                               | addresses
-//	fail on a claim or volume that names no class              | do not match it                                 | no class
-//	fail on a claim or volume that has no phase yet            | take it for pending                             | no phase
+//	send addresses: null if there is neither IP nor host name  | send the name of the Node, or nothing           | addresses
+//	cannot evaluate a claim or volume that names no class      | do not match it                                 | no class
+//	cannot evaluate a claim or volume that has no phase yet    | take it for pending                             | no phase
+//
+// Kept, because recorded cases have it, although a kubelet does otherwise: pod-complete leaves the Ready condition True, and in PodGeneral
+// the containers ready and started when they finished; PodGeneral and PodChaos set no podIPs and hostIPs; a container that does not
+// fail runs on in a failed Pod; all init containers run at once; pvc-provision sets status.volumeName, which claims do not have.
 package presets
