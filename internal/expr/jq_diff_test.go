@@ -170,7 +170,7 @@ func (g grammar) wider(depth int) string {
 		return "def f(g): [g, .]; (" + a + ") | f(type)"
 	}
 	return pick(g, "error", "error(1)", "[limit(3; ..)]", "first(..)", "[range(3)]", "@text", "tojson | fromjson", "getpath([\"a\", 0])", "setpath([\"a\"]; 1)",
-		"isvalid(.a)", "[.[]?]", "input_x", "$x", "ascii", "now | type", `"\(.a)"`, `@base64 "x\(.a)"`, `{"\(.b)": 1}`, `."\("a")"`, "path(..)", "[splits(\"a\")]?")
+		"isvalid(.a)", "[.[]?]", "input_x", "$x", "ascii", "(now | type)", `"\(.a)"`, `@base64 "x\(.a)"`, `{"\(.b)": 1}`, `."\("a")"`, "path(..)", "[splits(\"a\")]?")
 }
 
 func (g grammar) object(depth int) map[string]any {
