@@ -44,7 +44,7 @@
 //
 // # Determinism
 //
-// A preset is the same at every call. Templates read the object, the time and the addresses that the [render.Env] of the Set gives.
+// A preset is the same at every call. Templates read the object, the time and the addresses that the Env of the Set gives.
 //
 // # Concurrency
 //
@@ -73,7 +73,7 @@
 //	cannot evaluate a claim or volume that names no class      | do not match it                                 | no class
 //	cannot evaluate a claim or volume that has no phase yet    | take it for pending                             | no phase
 //
-// Kept, because recorded cases have it, although a kubelet does otherwise: pod-complete leaves the Ready condition True, and in PodGeneral
-// the containers ready and started when they finished; PodGeneral and PodChaos set no podIPs and hostIPs; a container that does not
+// Kept, because recorded cases have it, although a kubelet does otherwise: pod-complete leaves the Ready condition True; in PodGeneral it
+// leaves the containers ready, and dates their start to their end; PodGeneral and PodChaos set no podIPs and hostIPs; a container that does not
 // fail runs on in a failed Pod; all init containers run at once; pvc-provision sets status.volumeName, which claims do not have.
 package presets
