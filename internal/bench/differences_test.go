@@ -33,8 +33,10 @@ type situation struct {
 var differences = []difference{
 	{
 		name: "checks nothing when Stages are loaded", aspects: []string{"refused"},
-		applies: func(s situation) bool { return s.mismatch.kwok == "" && s.anyStage(badTemplate) },
-		object:  pod, spec: `selector: {matchLabels: {a: b}}, next: {statusTemplate: "{{ if }}"}`,
+		applies: func(s situation) bool {
+			return s.mismatch.kwok == "" && (s.anyStage(badTemplate) || uselessResult.MatchString(s.ours))
+		},
+		object: pod, spec: `selector: {matchLabels: {a: b}}, next: {statusTemplate: "{{ if }}"}`,
 	},
 	{
 		name: "drops unknown fields silently", aspects: []string{"refused"},
@@ -142,6 +144,19 @@ var unlisted = []difference{
 		name: "jq has env, halt and the like, without content", aspects: []string{"refused"},
 		applies: func(s situation) bool { return s.mismatch.kwok == "" && strings.Contains(s.ours, " is not allowed: ") },
 		object:  pod, spec: `selector: {matchExpressions: [{key: env | length, operator: Exists}]}`,
+	},
+	{
+		name: "takes the first output of jq that is not null, or none if a later one fails", aspects: []string{"weight", "delay"},
+		applies: laterOutputMatters,
+		object:  pod, spec: `selector: {}, weightFrom: {expressionFrom: 'null, "5"'}`,
+	},
+	{
+		name: "a CEL duration is a weight", aspects: []string{"refused", "weight"},
+		applies: func(s situation) bool {
+			return s.mismatch.kwok == "" && strings.Contains(s.ours, "weightFrom.cel.expression: the result is google.protobuf.Duration") ||
+				s.aspect == "weight" && isNumber(s.mismatch.kwok) && s.ours == "none" && s.of().Spec.WeightFrom.CEL != nil
+		},
+		object: pod, spec: `selector: {}, weightFrom: {cel: {expression: "duration('5ns')"}}`,
 	},
 	{
 		name: "comparing Quantities gives an int in CEL", aspects: []string{"refused"},

@@ -142,7 +142,7 @@ var jqFilters = []string{"length", "tostring", "type", "keys", "not", "ascii_dow
 	"[paths] | length", "[leaf_paths] | length", "getpath([\"a\"])", "isvalid(.name)", "select(.)", "select(. != null)", `select(type == "string")`, "abs",
 	"toarray", "group_by(.)", "min_by(.)", "sort_by(.name)", "map(.name)", "[.[] | .name]", ".name", ".type", ".status", "splits(\"a\")", `capture("(?<x>a)")`,
 	`sub("a"; "b")`, `gsub("[aeiou]"; "")`, "ascii", "implode", "tojson | length", "fromdate", "todate", "ltrimstr(1)", "trim", "env | length", "$__loc__.line",
-	"limit(1; .[])", "range(3)", "[range(0; 3)] | add", "walk(.)", "transpose", "combinations", "input_line_number", "infinite", "nan | isnan", "-1", "pow(.; 2)",
+	"limit(1; .[])", "range(3)", "[range(0; 3)] | add", "walk(.)", "transpose", "combinations", "input_line_number", "nan | isnan", "-1", "pow(.; 2)",
 	"sqrt", "round", "ceil", ". * 2", ". + 1", ". - 1", ". / 2", ". % 2", ". + null", "-(.)", "[.] | length", "{a: .}", "{a: .}.a", "getpath([0])", "error(\"x\")", "tojson"}
 
 func (g *generator) jqFilter() string { return pick(g, jqFilters...) }

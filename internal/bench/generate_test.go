@@ -30,6 +30,32 @@ func generate(seed uint64) Case {
 	return c
 }
 
+// variants are objects of the kind of the case, each with other parts.
+func variants(c Case, seed uint64, n int) []map[string]any {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
+	makers := map[any]func() map[string]any{"Pod": g.pod, "Node": g.node, "Widget": g.widget}
+	objects := []map[string]any{c.Object}
+	for range n - 1 {
+		obj := clone(c).Object
+		graft(g, obj, makers[obj["kind"]]())
+		objects = append(objects, obj)
+	}
+	return objects
+}
+
+// graft replaces some fields of the parts of an object by those of another.
+func graft(g *generator, obj, from map[string]any) {
+	for _, part := range []string{"metadata", "spec", "status"} {
+		into, ok := obj[part].(map[string]any)
+		fields := from[part].(map[string]any)
+		for _, k := range sortedKeys(fields) {
+			if ok && g.oneIn(3) {
+				into[k] = fields[k]
+			}
+		}
+	}
+}
+
 // oneIn is true once in n times.
 func (g *generator) oneIn(n int) bool { return g.IntN(n) == 0 }
 

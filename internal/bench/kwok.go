@@ -19,6 +19,8 @@ import (
 type Kwok struct {
 	Lifecycles map[Ref]lifecycle.Lifecycle
 	Renderer   gotpl.Renderer
+
+	refused *error // what broken found, once asked; only the first object tells
 }
 
 // Ref is the resourceRef of a Stage, by which kwok's controllers group Stages.
@@ -92,8 +94,12 @@ func (k *Kwok) Outcome(obj *unstructured.Unstructured) Outcome {
 func (k *Kwok) decide(obj *unstructured.Unstructured, event *lifecycle.Event) Outcome {
 	var o Outcome
 	lc := k.Of(obj)
-	if err := broken(lc, event); err != nil {
-		return Outcome{Refused: err.Error()}
+	if k.refused == nil {
+		err := broken(lc, event)
+		k.refused = &err
+	}
+	if *k.refused != nil {
+		return Outcome{Refused: (*k.refused).Error()}
 	}
 	for _, st := range lc {
 		o.Stages = append(o.Stages, k.verdict(st, event, obj))

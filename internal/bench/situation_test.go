@@ -146,6 +146,9 @@ func badTemplate(st *v1alpha1.Stage) bool {
 
 var environment = regexp.MustCompile(`\b(env|expandenv)\b`)
 
+// uselessResult is our word for a CEL expression whose types can never do; kwok fails on every object.
+var uselessResult = regexp.MustCompile(`found no matching overload for '_(<|>|<=|>=)_' applied to '.*(list|map)\(|the result is (string|bool|kubernetes.Quantity|list\(.*\)|map\(.*\)|type\(.*\)), not`)
+
 func readsEnvironment(text string) bool { return environment.MatchString(text) }
 
 func movesBelowRoot(p v1alpha1.StagePatch) bool {
@@ -218,24 +221,65 @@ func failedStage(s situation) bool {
 	}
 }
 
-// outputs runs a jq program as kwok does.
+// outputs runs a jq program as kwok does: without nulls, and none if it fails.
 func outputs(source string, obj map[string]any) []any {
+	raw, failed := rawOutputs(source, obj)
+	if failed {
+		return nil
+	}
+	return slices.DeleteFunc(raw, func(v any) bool { return v == nil })
+}
+
+// rawOutputs are those before the program ends or fails.
+func rawOutputs(source string, obj map[string]any) (outputs []any, failed bool) {
 	query, err := gojq.Parse(source)
 	var input any
 	if err != nil || convert(obj, &input) != nil {
-		return nil
+		return nil, true
 	}
-	var outputs []any
 	iter := query.Run(input)
 	for v, ok := iter.Next(); ok; v, ok = iter.Next() {
 		if _, failed := v.(error); failed {
-			return nil
+			return outputs, true
 		}
-		if v != nil {
-			outputs = append(outputs, v)
+		outputs = append(outputs, v)
+	}
+	return outputs, false
+}
+
+// source is the jq program of an expression, if that counts.
+func source(f *v1alpha1.ExpressionFrom) (string, bool) {
+	switch {
+	case f == nil || f.CEL != nil:
+		return "", false
+	case f.JQ != nil:
+		return f.JQ.Expression, true
+	default:
+		return f.ExpressionFrom, true
+	}
+}
+
+// sources are the programs of the Stage that give its weight, or its delay.
+func (s situation) sources() (programs []string) {
+	spec := s.of().Spec
+	from := []*v1alpha1.ExpressionFrom{spec.WeightFrom}
+	if s.aspect == "delay" {
+		from = []*v1alpha1.ExpressionFrom{spec.Delay.DurationFrom, spec.Delay.JitterDurationFrom}
+	}
+	for _, f := range from {
+		if program, ok := source(f); ok {
+			programs = append(programs, program)
 		}
 	}
-	return outputs
+	return programs
+}
+
+// laterOutputMatters: what comes after the first output changes what kwok reads.
+func laterOutputMatters(s situation) bool {
+	return slices.ContainsFunc(s.sources(), func(program string) bool {
+		raw, failed := rawOutputs(program, s.Object)
+		return len(raw) > 0 && (failed || raw[0] == nil && len(raw) > 1)
+	})
 }
 
 // numberAmongValues: a program gives a number of the object that is one of the values.
@@ -247,8 +291,14 @@ func numberAmongValues(s situation) bool {
 			jq = &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}
 		}
 		return slices.ContainsFunc(outputs(jq.Key, s.Object), func(v any) bool {
-			f, ok := v.(float64)
-			return ok && slices.Contains(jq.Values, strconv.FormatFloat(f, 'f', -1, 64))
+			switch v := v.(type) {
+			case float64:
+				return slices.Contains(jq.Values, strconv.FormatFloat(v, 'f', -1, 64))
+			case json.Number:
+				return slices.Contains(jq.Values, v.String())
+			default:
+				return false
+			}
 		})
 	})
 }
@@ -261,20 +311,22 @@ func negativeWeight(s situation) bool {
 }
 
 func integerWeight(s situation) bool {
-	f := s.of().Spec.WeightFrom
-	if f == nil || f.CEL != nil {
+	program, ok := source(s.of().Spec.WeightFrom)
+	if !ok {
 		return false
 	}
-	source := f.ExpressionFrom
-	if f.JQ != nil {
-		source = f.JQ.Expression
-	}
-	all := outputs(source, s.Object)
+	all := outputs(program, s.Object)
 	if len(all) == 0 {
 		return false
 	}
-	n, ok := all[0].(int)
-	return ok && s.ours == strconv.Itoa(max(n, 0))
+	switch n := all[0].(type) {
+	case int:
+		return s.ours == strconv.Itoa(max(n, 0))
+	case json.Number: // of fromjson
+		return isNumber(s.ours)
+	default:
+		return false
+	}
 }
 
 func unreadableDelay(s situation) bool {
