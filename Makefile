@@ -33,7 +33,7 @@ peers: ## side by side with kwok: ratios
 	cd internal/bench && $(GO) run ./ratio
 
 soak: ## a million pods in virtual time
-	$(GO) test -run TestMillionPods -timeout 60m -v ./stage -million
+	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 1000000
 
 tidy: ## go mod tidy everywhere
 	$(GO) mod tidy && for m in $(MODULES); do (cd $$m && $(GO) mod tidy) || exit 1; done

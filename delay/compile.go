@@ -38,9 +38,11 @@ type builder struct {
 	fatal    bool // some fault is not harmless
 }
 
-func (b *builder) fault(e *Error) {
-	b.faults = append(b.faults, e)
-	b.fatal = b.fatal || !e.Harmless
+func (b *builder) fault(faults ...*Error) {
+	for _, e := range faults {
+		b.faults = append(b.faults, e)
+		b.fatal = b.fatal || !e.Harmless
+	}
 }
 
 // results are the CEL types that mean a duration.
@@ -49,9 +51,7 @@ const results = expr.String | expr.Duration | expr.Timestamp | expr.Int | expr.U
 // source compiles the fields nameMilliseconds and nameFrom.
 func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) source {
 	program, err := from.Compile(b.compiler, f, results)
-	if err != nil {
-		b.fault(position.Below(name+"From", err))
-	}
+	b.fault(position.Below(name+"From", err)...)
 	return source{from: program, constant: b.milliseconds(name+"Milliseconds", ms)}
 }
 

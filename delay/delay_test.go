@@ -28,8 +28,12 @@ func TestRange(t *testing.T) {
 			"empty": "", "five": "5s", "text": "5 minutes", "bare": "5000", "past": "2006-01-02T15:04:00Z", "soon": "2006-01-02T15:04:06.5Z", "number": int64(7), "null": nil,
 		}}
 	}
-	jq := func(field, path string) string { return "durationMilliseconds: 1000, " + field + ": {expressionFrom: ." + path + "}" }
-	cel := func(x string) string { return "durationMilliseconds: 1000, durationFrom: {cel: {expression: \"" + x + "\"}}" }
+	jq := func(field, path string) string {
+		return "durationMilliseconds: 1000, " + field + ": {expressionFrom: ." + path + "}"
+	}
+	cel := func(x string) string {
+		return "durationMilliseconds: 1000, durationFrom: {cel: {expression: \"" + x + "\"}}"
+	}
 	for _, tc := range []struct{ name, delay, want string }{
 		{"no delay", "null", "none"},
 		{"an empty delay is zero", "{}", "0s"},

@@ -40,9 +40,11 @@ type builder struct {
 	fatal        bool // some fault is not harmless
 }
 
-func (b *builder) fault(e *Error) {
-	b.faults = append(b.faults, e)
-	b.fatal = b.fatal || !e.Harmless
+func (b *builder) fault(faults ...*Error) {
+	for _, e := range faults {
+		b.faults = append(b.faults, e)
+		b.fatal = b.fatal || !e.Harmless
+	}
 }
 
 func (b *builder) faultf(path, format string, args ...any) {
@@ -77,7 +79,7 @@ func (b *builder) jq(path string, e *v1alpha1.SelectorJQ) {
 	b.operator(path, e)
 	program, err := b.compiler.JQ(e.Key)
 	if err != nil {
-		b.fault(position.Below(path+".key", err))
+		b.fault(position.Below(path+".key", err)...)
 		return
 	}
 	r := &jqRequirement{path: path, source: e.Key, program: program, operator: e.Operator}
@@ -107,7 +109,7 @@ func (b *builder) operator(path string, e *v1alpha1.SelectorJQ) {
 func (b *builder) cel(path, source string) {
 	program, err := b.compiler.CEL(source, expr.Bool)
 	if err != nil {
-		b.fault(position.Below(path, err))
+		b.fault(position.Below(path, err)...)
 		return
 	}
 	b.requirements = append(b.requirements, &celRequirement{path: path, source: source, program: program})

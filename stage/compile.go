@@ -125,8 +125,8 @@ func (c *compiler) fatal() Errors {
 
 // fault records the faults that err joins, at or below path.
 func (c *compiler) fault(path string, err error) {
-	for _, e := range position.All(err) {
-		c.add(position.Below(path, e))
+	for _, e := range position.Below(path, err) {
+		c.add(e)
 	}
 }
 
@@ -153,7 +153,7 @@ func (c *compiler) add(e *position.Error) *Error {
 // stage compiles one Stage and puts it into the set.
 func (c *compiler) stage(s *v1alpha1.Stage) {
 	before := len(c.faults)
-	st := &compiled{name: s.Name, kind: c.resource(s.Spec.ResourceRef), immediate: s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage}
+	st := &compiled{name: s.Name, kind: c.resource(s.Spec.ResourceRef), immediate: s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage, salt: newHash(0).text(s.Name).sum()}
 	c.name(s, st.kind)
 	st.selector = c.selector(s.Spec.Selector)
 	st.weight = c.weight(&s.Spec)

@@ -55,8 +55,10 @@ func (d draws) choice() uint64 { return hash(d).text("choice").sum() }
 // delay decides the delay of the chosen Stage.
 func (d draws) delay(stage string) uint64 { return hash(d).text("delay").text(stage).sum() }
 
-// eval is the seed of Rand() in expressions, effects that of random functions in templates.
-func (d draws) eval() uint64                { return hash(d).text("eval").sum() }
+// eval is the seed of Rand() in the expressions of the Stage with that salt. It is asked for at every match, so it is cheap.
+func (d draws) eval(salt uint64) uint64 { return uint64(d) ^ salt }
+
+// effects is the seed of random functions in templates.
 func (d draws) effects(stage string) uint64 { return hash(d).text("effects").text(stage).sum() }
 
 // below maps a random number to [0, n), uniformly up to a bias of n/2^64.

@@ -161,13 +161,13 @@ func (e *Engine) record(obj *unstructured.Unstructured, now time.Time) *record {
 
 // evaluate brings the record in line with the object.
 func (e *Engine) evaluate(r *record, obj *unstructured.Unstructured, now time.Time) {
-	n := r.next
-	if r.stage != nil {
-		n-- // the entry at hand
+	d := r.draws // of the entry at hand
+	if r.stage == nil {
+		d = r.hash.entry(r.next)
 	}
-	scope := e.set.scope(obj, now, r.hash.entry(n))
+	scope := e.set.scope(obj, now)
 	defer e.set.release(scope)
-	l := e.set.match(scope, e.shares)
+	l := e.set.match(scope, d, e.shares)
 	e.shares = l.shares
 	if len(l.shares) > 1 {
 		l.weigh(scope)
@@ -199,7 +199,7 @@ func (e *Engine) enter(r *record, l *lottery, scope *expr.Scope) {
 // schedule computes the due time from the time of entry: a delay that is read from the object as a time means that time, whenever it is read.
 func (e *Engine) schedule(r *record, scope *expr.Scope) {
 	scope.Now = r.entered
-	due := dueTime(r.entered, r.stage.delay.Eval(scope).Pick(r.random))
+	due := dueTime(r.entered, r.stage.delays(scope, r.draws).Pick(r.random))
 	if r.place == 0 || !r.at.Equal(due) {
 		e.queue.set(r, due)
 	}

@@ -8,6 +8,7 @@ import "github.com/stagecraft-go/stagecraft/internal/expr"
 // same chance and the others none. Else the chance is proportional to the weight.
 type lottery struct {
 	shares []share
+	draws  draws
 	given  int    // how many gave a weight
 	sum    uint64 // of their weights
 }
@@ -23,6 +24,7 @@ type share struct {
 func (l *lottery) weigh(scope *expr.Scope) {
 	for i := range l.shares {
 		sh := &l.shares[i]
+		scope.Seed = l.draws.eval(sh.stage.salt)
 		sh.weight, sh.given = sh.stage.weight.read(scope)
 		if sh.given {
 			l.given++

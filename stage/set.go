@@ -39,6 +39,7 @@ type compiled struct {
 	delay     *delay.Delay
 	steps     []step
 	immediate bool
+	salt      uint64 // tells the random numbers of its expressions from those of other Stages
 }
 
 // Candidate is a Stage that matches an object.
@@ -121,9 +122,9 @@ type learner interface {
 func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candidate {
 	t := Transition{Key: KeyOf(obj), UID: obj.GetUID(), Entered: now, set: s}
 	t.draws = t.Key.identity(0).entry(0)
-	scope := s.scope(obj, now, t.draws)
+	scope := s.scope(obj, now)
 	defer s.release(scope)
-	l := s.match(scope, nil)
+	l := s.match(scope, t.draws, nil)
 	l.weigh(scope)
 	candidates := make([]Candidate, len(l.shares))
 	for i, sh := range l.shares {
@@ -133,7 +134,7 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 			Weight:      sh.weight,
 			Weighted:    sh.given,
 			Probability: l.probability(i),
-			Delay:       sh.stage.delay.Eval(scope),
+			Delay:       sh.stage.delays(scope, t.draws),
 			transition:  t,
 		}
 	}
@@ -145,16 +146,16 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64) (Transition, bool) {
 	key := KeyOf(obj)
 	d := key.identity(seed).entry(n)
-	scope := s.scope(obj, now, d)
+	scope := s.scope(obj, now)
 	defer s.release(scope)
-	l := s.match(scope, nil)
+	l := s.match(scope, d, nil)
 	if len(l.shares) == 0 {
 		return Transition{}, false
 	}
 	l.weigh(scope)
 	st := l.choose(d.choice())
 	t := Transition{Key: key, UID: obj.GetUID(), Stage: st.name, N: n, Entered: now, Random: d.delay(st.name), set: s, stage: st, draws: d}
-	t.Due = dueTime(now, st.delay.Eval(scope).Pick(t.Random))
+	t.Due = dueTime(now, st.delays(scope, d).Pick(t.Random))
 	return t, true
 }
 
@@ -162,10 +163,9 @@ func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64
 func dueTime(entered time.Time, d time.Duration) time.Time { return entered.Add(max(d, 0)) }
 
 // scope prepares an object for evaluation.
-func (s *Set) scope(obj *unstructured.Unstructured, now time.Time, d draws) *expr.Scope {
+func (s *Set) scope(obj *unstructured.Unstructured, now time.Time) *expr.Scope {
 	scope := s.scopes.Get().(*expr.Scope)
 	scope.Reset(obj.Object, now)
-	scope.Seed = d.eval()
 	return scope
 }
 
@@ -176,14 +176,24 @@ func (s *Set) release(scope *expr.Scope) {
 }
 
 // match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
-func (s *Set) match(scope *expr.Scope, buf []share) lottery {
+func (s *Set) match(scope *expr.Scope, d draws, buf []share) lottery {
 	apiVersion, _ := scope.Object["apiVersion"].(string)
 	kind, _ := scope.Object["kind"].(string)
-	l := lottery{shares: buf[:0]}
+	l := lottery{shares: buf[:0], draws: d}
 	for _, st := range s.kinds[apiVersion][kind] {
-		if st.selector.Eval(scope) {
+		if st.matches(scope, d) {
 			l.shares = append(l.shares, share{stage: st})
 		}
 	}
 	return l
+}
+
+func (st *compiled) matches(scope *expr.Scope, d draws) bool {
+	scope.Seed = d.eval(st.salt)
+	return st.selector.Eval(scope)
+}
+
+func (st *compiled) delays(scope *expr.Scope, d draws) delay.Range {
+	scope.Seed = d.eval(st.salt)
+	return st.delay.Eval(scope)
 }

@@ -268,9 +268,9 @@ func (w *worker) rerender(a *actor, conflict error) {
 
 // matches reports whether the Stage still matches the object.
 func (t Transition) matches(obj *unstructured.Unstructured, now time.Time) bool {
-	scope := t.set.scope(obj, now, t.draws)
+	scope := t.set.scope(obj, now)
 	defer t.set.release(scope)
-	return t.stage.selector.Eval(scope)
+	return t.stage.matches(scope, t.draws)
 }
 
 func (w *worker) failed(t Transition, index int, e Effect, err error) {

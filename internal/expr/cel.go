@@ -28,26 +28,40 @@ const (
 )
 
 // kinds are in the order of the constants.
-var kinds = [...]*cel.Type{cel.BoolType, cel.StringType, cel.IntType, cel.UintType, cel.DoubleType, cel.DurationType, cel.TimestampType}
+var kinds = [...]struct {
+	name string
+	typ  *cel.Type
+}{
+	{"bool", cel.BoolType},
+	{"string", cel.StringType},
+	{"int", cel.IntType},
+	{"uint", cel.UintType},
+	{"double", cel.DoubleType},
+	{"duration", cel.DurationType},
+	{"timestamp", cel.TimestampType},
+}
 
 func (k Kinds) has(t *cel.Type) bool {
 	for i, kind := range kinds {
-		if kind.IsExactType(t) {
+		if kind.typ.IsExactType(t) {
 			return k&(1<<i) != 0
 		}
 	}
 	return t.Kind() == types.DynKind || t.Kind() == types.AnyKind
 }
 
-// String returns the kinds as CEL names them: "bool or string".
+// String lists the kinds: "bool, string or int".
 func (k Kinds) String() string {
 	var names []string
 	for i, kind := range kinds {
 		if k&(1<<i) != 0 {
-			names = append(names, kind.String())
+			names = append(names, kind.name)
 		}
 	}
-	return strings.Join(names, " or ")
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " or " + names[last]
+	}
+	return strings.Join(names, "")
 }
 
 // CEL is a compiled CEL expression. It is immutable and safe for concurrent use.
@@ -95,7 +109,7 @@ func check(env *cel.Env, source string) (*cel.Ast, error) {
 func faults(source string, issues *cel.Issues) error {
 	var errs []error
 	for _, e := range issues.Errors() {
-		errs = append(errs, fault(offsetOf(source, e.Location), errors.New(e.Message)))
+		errs = append(errs, fault(offsetOf(source, e.Location), errors.New(strings.TrimSuffix(e.Message, " (in container '')"))))
 	}
 	if len(errs) == 1 {
 		return errs[0]

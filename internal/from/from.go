@@ -29,8 +29,8 @@ const (
 	CEL
 )
 
-// Compile prepares an expression whose CEL result must be one of the kinds want. A nil f reads nothing. A fault is a
-// [*position.Error] relative to f; if it is harmless, the From is usable: of two expressions, the one in CEL counts, as in kwok.
+// Compile prepares an expression whose CEL result must be one of the kinds want. A nil f reads nothing. The error joins a
+// [*position.Error] for each fault, relative to f; if it is harmless, the From is usable: of two expressions, the one in CEL counts, as in kwok.
 func Compile(c *expr.Compiler, f *v1alpha1.ExpressionFrom, want expr.Kinds) (From, error) {
 	switch {
 	case f == nil:
@@ -49,7 +49,7 @@ func Compile(c *expr.Compiler, f *v1alpha1.ExpressionFrom, want expr.Kinds) (Fro
 func compileJQ(c *expr.Compiler, path, source string) (From, error) {
 	program, err := c.JQ(source)
 	if err != nil {
-		return From{}, position.Below(path, err)
+		return From{}, below(path, err)
 	}
 	return From{jq: program}, nil
 }
@@ -57,12 +57,20 @@ func compileJQ(c *expr.Compiler, path, source string) (From, error) {
 func compileCEL(c *expr.Compiler, f *v1alpha1.ExpressionFrom, want expr.Kinds) (From, error) {
 	program, err := c.CEL(f.CEL.Expression, want)
 	if err != nil {
-		return From{}, position.Below("cel.expression", err)
+		return From{}, below("cel.expression", err)
 	}
 	if f.JQ != nil || f.ExpressionFrom != "" {
 		err = &position.Error{Offset: -1, Harmless: true, Err: errors.New("jq and cel in one expression; cel is used")}
 	}
 	return From{cel: program}, err
+}
+
+func below(path string, err error) error {
+	var faults []error
+	for _, e := range position.Below(path, err) {
+		faults = append(faults, e)
+	}
+	return errors.Join(faults...)
 }
 
 // Read evaluates the expression on an object: the first output of a jq program (null if there is none), or the result of a

@@ -11,10 +11,7 @@
 // A Document is immutable and safe for concurrent use; the other types are plain data.
 package position
 
-import (
-	"errors"
-	"strconv"
-)
+import "strconv"
 
 // Position is a place in a file. The zero value means unknown.
 type Position struct {
@@ -67,15 +64,15 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Below returns the fault err as one of the field path, or of a field below it if err is an Error with a path.
-func Below(path string, err error) *Error {
-	var e *Error
-	if !errors.As(err, &e) {
-		return &Error{Path: path, Offset: -1, Err: err}
+// Below lists the Errors that err joins as faults of the field path, or of fields below it.
+func Below(path string, err error) []*Error {
+	faults := All(err)
+	for i, e := range faults {
+		below := *e
+		below.Path = Join(path, e.Path)
+		faults[i] = &below
 	}
-	below := *e
-	below.Path = Join(path, e.Path)
-	return &below
+	return faults
 }
 
 // All lists the Errors that err joins, in order.
