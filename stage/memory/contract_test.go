@@ -253,6 +253,39 @@ var contract = []scenario{
 		{verb: "apply", as: "one", body: "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: c1}]}}", force: true},
 		{verb: "apply", as: "one", body: "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {x: z}}}", want: "{spec.containers: [{name: a, image: a1}, {name: b, image: b1}], metadata.labels.x: z}"},
 	}},
+	{"apply leaves an element in which another manager has a field", unbound, []step{
+		{verb: "apply", as: "one", body: "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: a1}, {name: b, image: b1, stdin: true}]}}"},
+		{verb: "apply", as: "two", body: "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: b, image: b1}]}}"},
+		{verb: "apply", as: "one", body: "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: a1}]}}", want: "{spec.containers: [{name: a, image: a1}, {name: b, image: b1}]}"},
+		{verb: "apply", as: "two", body: "{apiVersion: v1, kind: Pod, metadata: {name: p}}", want: "{spec.containers: [{name: a, image: a1}]}"},
+	}},
+	{"apply to the status leaves the rest alone", node, []step{
+		{verb: "create"},
+		{verb: "apply", sub: "status", as: "kubelet", body: "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {unschedulable: true}, status: {conditions: [{type: Ready, status: 'True'}]}}", want: "{spec: null, status.conditions: [{type: Ready, status: 'True'}]}"},
+		{verb: "apply", sub: "status", as: "kubelet", body: "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {phase: Ready}}", want: "{status.conditions: null, status.phase: Ready}"},
+	}},
+	{"apply of a stale version is a conflict", configMap, []step{
+		{verb: "create"},
+		{verb: "apply", as: "one", force: true, body: "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, resourceVersion: '1'}, data: {a: '2'}}", reason: metav1.StatusReasonConflict},
+	}},
+	{"labels and finalizers must be text", configMap, []step{
+		{verb: "create", body: "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: default, labels: {a: 1}}}", reason: metav1.StatusReasonBadRequest},
+		{verb: "create"},
+		{verb: "merge", body: "{metadata: {finalizers: [1]}}", reason: metav1.StatusReasonBadRequest},
+		{verb: "merge", body: "{metadata: 1}", reason: metav1.StatusReasonBadRequest},
+		{verb: "get", moved: "no"},
+	}},
+	{"the kind of an object cannot change", configMap, []step{
+		{verb: "create"},
+		{verb: "merge", body: "{kind: Secret}", reason: metav1.StatusReasonBadRequest},
+	}},
+	{"a body of the wrong shape is refused", configMap, []step{
+		{verb: "create"},
+		{verb: "merge", body: "[1]", reason: metav1.StatusReasonBadRequest},
+		{verb: "strategic", body: "[1]", reason: metav1.StatusReasonBadRequest},
+		{verb: "json", body: "{a: 1}", reason: metav1.StatusReasonBadRequest},
+		{verb: "get", moved: "no"},
+	}},
 	{"apply needs a manager", configMap, []step{
 		{verb: "apply", body: configMap, reason: metav1.StatusReasonInvalid},
 	}},

@@ -10,6 +10,7 @@ var definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: 
 // define makes the kinds of a CustomResourceDefinition known, one for each served
 // version.
 func (s *store) define(crd map[string]any) {
+	s.forget(definedResource(crd))
 	versions, _ := object.Slice(crd, "spec", "versions")
 	for _, v := range versions {
 		version, _ := object.ToMap(v)
@@ -22,14 +23,8 @@ func (s *store) define(crd map[string]any) {
 // undefine makes the kinds unknown and drops their objects, whatever finalizers these
 // have.
 func (s *store) undefine(crd map[string]any) {
-	group, _ := object.String(crd, "spec", "group")
-	resource, _ := object.String(crd, "spec", "names", "plural")
-	at := schema.GroupResource{Group: group, Resource: resource}
-	for gvk, k := range s.kinds {
-		if k.groupResource() == at && !k.builtin {
-			delete(s.kinds, gvk)
-		}
-	}
+	at := definedResource(crd)
+	s.forget(at)
 	if t := s.tables[at]; t != nil {
 		for _, r := range t.sorted() {
 			s.drop(r)
@@ -37,16 +32,29 @@ func (s *store) undefine(crd map[string]any) {
 	}
 }
 
-func customKind(crd, version map[string]any) Kind {
+func (s *store) forget(at schema.GroupResource) {
+	for gvk, k := range s.kinds {
+		if k.groupResource() == at && !k.builtin {
+			delete(s.kinds, gvk)
+		}
+	}
+}
+
+func definedResource(crd map[string]any) schema.GroupResource {
 	group, _ := object.String(crd, "spec", "group")
 	resource, _ := object.String(crd, "spec", "names", "plural")
+	return schema.GroupResource{Group: group, Resource: resource}
+}
+
+func customKind(crd, version map[string]any) Kind {
+	at := definedResource(crd)
 	scope, _ := object.String(crd, "spec", "scope")
 	name, _ := object.String(crd, "spec", "names", "kind")
-	at, _ := object.String(version, "name")
+	number, _ := object.String(version, "name")
 	_, status := object.Get(version, "subresources", "status")
 	return Kind{
-		GroupVersionKind: schema.GroupVersionKind{Group: group, Version: at, Kind: name},
-		Resource:         resource,
+		GroupVersionKind: schema.GroupVersionKind{Group: at.Group, Version: number, Kind: name},
+		Resource:         at.Resource,
 		ClusterScoped:    scope == "Cluster",
 		Status:           status,
 		Fields:           selectableFields(version),

@@ -38,7 +38,8 @@
 // # Concurrency
 //
 // A Cluster is safe for concurrent use. Each write is atomic, with all that follows from
-// it. Each watch has one goroutine, which ends with it; writers never wait for one.
+// it. Each watch has one goroutine, which ends with it, a [Feed] has none; writers never
+// wait for either.
 // Stored objects never change, so that handles made by [Cluster.Shared] can pass them
 // on as they are.
 //

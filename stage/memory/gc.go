@@ -142,13 +142,21 @@ func (s *store) blocked(owner *record) bool {
 	return false
 }
 
+// deleteDependents deletes what only the owner keeps, and frees the rest of it.
 func (s *store) deleteDependents(owner *record) {
 	uid := owner.obj.GetUID()
 	foreground := metav1.DeletePropagationForeground
 	for _, r := range s.dependentsOf(uid) {
-		if !r.gone && len(withoutOwner(r.obj, uid)) == 0 && r.obj.GetDeletionTimestamp() == nil {
+		switch left := withoutOwner(r.obj, uid); {
+		case r.gone || len(left) == 0 && r.obj.GetDeletionTimestamp() != nil:
+		case len(left) == 0:
 			s.delete(r, metav1.DeleteOptions{PropagationPolicy: &foreground})
+		default:
+			s.putOwners(r, left)
 		}
+	}
+	if !s.blocked(owner) {
+		s.release(owner)
 	}
 }
 

@@ -14,11 +14,10 @@ import (
 // are known, and CustomResourceDefinitions stored in the cluster add theirs.
 type Kind struct {
 	schema.GroupVersionKind
-	Resource      string // plural name; default: Kind in lower case with an s
-	ClusterScoped bool   // objects have no namespace
-	Status        bool   // status is a subresource
-	Fields        []string
-	// ^ paths that field selectors may use, beside metadata.name and metadata.namespace
+	Resource      string   // plural name; default: Kind in lower case with an s
+	ClusterScoped bool     // objects have no namespace
+	Status        bool     // status is a subresource
+	Fields        []string // paths for field selectors, beside metadata.name and metadata.namespace
 }
 
 // kind is a Kind in use. It is immutable.

@@ -386,6 +386,29 @@ func TestVersionsOfAKindShareTheirObjects(t *testing.T) {
 	require.Equal(t, "example.com/v2", got.GetAPIVersion())
 }
 
+func TestDeletePreconditionsAreChecked(t *testing.T) {
+	c := memory.New(memory.Options{})
+	u := create(t, c, object(configMaps, "a"))
+	for name, p := range map[string]metav1.Preconditions{
+		"another uid":     {UID: new(types.UID("other"))},
+		"another version": {ResourceVersion: new("1")},
+	} {
+		err := c.Delete(t.Context(), configMaps, at("a"), metav1.DeleteOptions{Preconditions: &p})
+		require.True(t, apierrors.IsConflict(err), name)
+	}
+	require.NoError(t, c.Delete(t.Context(), configMaps, at("a"), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: new(u.GetUID())}}))
+}
+
+func TestADefinitionMayOfferFieldsToSelectors(t *testing.T) {
+	c := memory.New(memory.Options{})
+	require.NoError(t, c.Load(t.Context(), []byte(strings.ReplaceAll(definition, "served: true,", "served: true, selectableFields: [{jsonPath: .spec.size}],")+"\n---\n"+widget)))
+	for selector, want := range map[string]int{"spec.size=1": 1, "spec.size!=1": 0, "spec.size=2": 0} {
+		list, err := c.List(t.Context(), widgets, "", metav1.ListOptions{FieldSelector: selector})
+		require.NoError(t, err)
+		require.Len(t, list.Items, want, selector)
+	}
+}
+
 func TestLoadKeepsStatusAndReportsEveryError(t *testing.T) {
 	c := memory.New(memory.Options{})
 	err := c.Load(t.Context(), []byte(`

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	operators "k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -19,7 +21,14 @@ import (
 type selection struct {
 	namespace string
 	labels    labels.Selector // nil selects everything
-	fields    fields.Selector // nil selects everything
+	fields    []term
+}
+
+// term is one condition of a field selector.
+type term struct {
+	path  []string
+	value string
+	not   bool
 }
 
 func newSelection(k *kind, namespace string, o metav1.ListOptions) (selection, error) {
@@ -41,19 +50,24 @@ func newSelection(k *kind, namespace string, o metav1.ListOptions) (selection, e
 	if err != nil {
 		return s, apierrors.NewBadRequest(fmt.Sprintf("unable to parse field selector %q: %v", o.FieldSelector, err))
 	}
-	s.fields = parsed
-	return s, k.selectable(parsed)
+	s.fields, err = k.terms(parsed)
+	return s, err
 }
 
-// selectable refuses fields that the kind does not offer.
-func (k *kind) selectable(s fields.Selector) error {
+// terms refuses fields that the kind does not offer.
+func (k *kind) terms(s fields.Selector) (terms []term, err error) {
 	for _, r := range s.Requirements() {
 		if r.Field != "metadata.name" && r.Field != "metadata.namespace" && !slices.Contains(k.Fields, r.Field) {
-			return apierrors.NewBadRequest(fmt.Sprintf("field label not supported: %s", r.Field))
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("field label not supported: %s", r.Field))
 		}
+		path := strings.Split(cmp.Or(aliases[r.Field], r.Field), ".")
+		terms = append(terms, term{path, r.Value, r.Operator == operators.NotEquals})
 	}
-	return nil
+	return terms, nil
 }
+
+// aliases are the fields whose path is another.
+var aliases = map[string]string{"name": "metadata.name", "source": "source.component"}
 
 func (s selection) of(t *table) (found []*record) {
 	for _, r := range t.within(s.namespace) {
@@ -71,7 +85,12 @@ func (s selection) matches(obj *unstructured.Unstructured) bool {
 			return false
 		}
 	}
-	return s.fields == nil || s.fields.Matches(fieldSet(obj.Object))
+	for _, t := range s.fields {
+		if (fieldText(obj.Object, t.path) == t.value) == t.not {
+			return false
+		}
+	}
+	return true
 }
 
 // event turns a change of the table into one of the selection: an object that begins
@@ -114,29 +133,17 @@ func (l labelSet) Get(key string) string { v, _ := l.Lookup(key); return v }
 
 func (l labelSet) Lookup(key string) (string, bool) { v, ok := l[key].(string); return v, ok }
 
-// fieldSet reads fields of an object by path. It is a [fields.Fields].
-type fieldSet map[string]any
-
-func (f fieldSet) Has(path string) bool { return true }
-
-// Get returns what the API server compares: false and 0 stand for absent values.
-func (f fieldSet) Get(path string) string {
-	if path == "name" {
-		path = "metadata.name"
+// fieldText is what the API server compares: absent values read as "", false or 0.
+func fieldText(obj map[string]any, path []string) string {
+	switch v, _ := object.Get(obj, path...); v := v.(type) {
+	case string:
+		return v
+	case nil:
+		return absent[path[len(path)-1]]
+	default:
+		return fmt.Sprint(v)
 	}
-	v, ok := object.Get(f, strings.Split(path, ".")...)
-	if !ok || v == nil {
-		return absent[path]
-	}
-	if m, ok := v.(map[string]any); ok { // source of an Event is its component
-		v = m["component"]
-	}
-	return fmt.Sprint(v)
 }
 
-var absent = map[string]string{
-	"spec.unschedulable": "false",
-	"spec.hostNetwork":   "false",
-	"status.replicas":    "0",
-	"status.successful":  "0",
-}
+// absent holds what fields that are no strings read as when they are not there.
+var absent = map[string]string{"unschedulable": "false", "hostNetwork": "false", "replicas": "0", "successful": "0"}

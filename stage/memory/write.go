@@ -126,7 +126,13 @@ func (r *request) admit(obj map[string]any) (map[string]any, error) {
 	if r.kind.builtin {
 		root = patch.Merge(nil, root).(map[string]any)
 	}
-	return root, wellFormed(root)
+	if err := wellFormed(root); err != nil {
+		return nil, err
+	}
+	if r.kind.ClusterScoped {
+		delete(metadataOf(root), "namespace")
+	}
+	return root, nil
 }
 
 // wellFormed checks the parts of an object that all kinds share.
@@ -172,7 +178,7 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 		return nil, apierrors.NewAlreadyExists(r.resource(), r.Name.Name)
 	}
 	r.birth(metadata)
-	if !withStatus {
+	if !withStatus || r.resource() == definitions {
 		r.initialStatus(root)
 	}
 	if r.dryRun {
