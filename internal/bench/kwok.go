@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
@@ -209,24 +208,4 @@ func applicable(data []byte) error {
 		return errors.New("apply without apiVersion or kind")
 	}
 	return nil
-}
-
-// Play is one round of a kwok controller without its queue and its requests: find a Stage, draw the delay, make the effects. It returns the
-// number of bytes to send.
-func (k *Kwok) Play(lc lifecycle.Lifecycle, event *lifecycle.Event, finalizers []string, data any) (int, error) {
-	st, err := lc.Match(context.Background(), event)
-	if err != nil || st == nil {
-		return 0, err
-	}
-	if _, _, err := st.Delay(context.Background(), event, time.Now()); err != nil {
-		return 0, err
-	}
-	size := 0
-	_, err = st.DoSteps(0, finalizers, data, k.Renderer,
-		func(*internalversion.StageEvent) error { return nil },
-		func() error { return nil },
-		func(p *lifecycle.Patch) error { size += len(p.Data); return nil },
-		func(a *lifecycle.Apply) error { size += len(a.Data); return nil },
-	)
-	return size, err
 }

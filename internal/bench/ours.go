@@ -3,7 +3,6 @@ package bench
 import (
 	"encoding/json"
 	"strconv"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -81,15 +80,21 @@ func encode(v any) []byte {
 	return data
 }
 
-// Play is what one round of a Player does without its queue and its requests: decide, make the effects, encode them. It returns the number of
-// bytes to send.
-func (s *Ours) Play(obj *unstructured.Unstructured, n uint64) (int, error) {
-	now := time.Now()
-	t, ok := s.Set.Next(obj, now, 1, n)
+// Match decides which Stage is next for the object, and when. It returns how many there are: 0 or 1.
+func (s *Ours) Match(obj *unstructured.Unstructured) (int, error) {
+	if _, ok := s.Set.Next(obj, Now, 1, 0); !ok {
+		return 0, nil
+	}
+	return 1, nil
+}
+
+// Whole decides and makes what would be sent. It returns the number of bytes.
+func (s *Ours) Whole(obj *unstructured.Unstructured) (int, error) {
+	t, ok := s.Set.Next(obj, Now, 1, 0)
 	if !ok {
 		return 0, nil
 	}
-	effects, err := t.Effects(obj, now)
+	effects, err := t.Effects(obj, Now)
 	size := 0
 	for _, e := range effects {
 		switch e := e.(type) {
