@@ -43,6 +43,10 @@ type Options struct {
 	Start time.Time
 	// Kinds are kinds beside those that memory knows.
 	Kinds []memory.Kind
+	// Definitions are CustomResourceDefinitions that the cluster has from the start, so that the Set may have Stages for their kinds.
+	Definitions []*unstructured.Unstructured
+	// MaxTransitions is how many transitions one object may make without time passing before it is parked as a livelock. Default 100.
+	MaxTransitions int
 	// Trace is called for everything the engine does and every effect.
 	Trace func(stage.TraceEvent)
 }
@@ -62,7 +66,8 @@ type Simulation struct {
 	observed map[stage.Key]*unstructured.Unstructured // by the engine
 }
 
-// New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for and the cluster does not know.
+// New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for and the cluster does not know, or
+// of a definition that it refuses.
 func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
@@ -73,7 +78,12 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	}
 	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: s.Now, Kinds: o.Kinds})
 	s.writer = s.cluster.Shared()
-	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace})
+	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions})
+	for _, crd := range o.Definitions {
+		if _, err := s.cluster.Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {
+			return nil, fmt.Errorf("simulation: %w", err)
+		}
+	}
 	for _, kind := range s.kinds() {
 		feed, err := s.writer.Feed(kind, "", metav1.ListOptions{})
 		if err != nil {

@@ -1,0 +1,198 @@
+package stagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
+)
+
+// A story is an archive that is being played.
+type story struct {
+	name    string
+	archive *txtar.Archive
+	options Options
+	setting simulation.Options
+	sources []stage.Source
+	set     *stage.Set
+	sim     *simulation.Simulation // nil until the setting is complete
+	kinds   map[string]schema.GroupVersionKind
+	trace   trace
+}
+
+func newStory(name string, a *txtar.Archive, o Options) *story {
+	s := &story{
+		name: name, archive: a, options: o,
+		kinds:   map[string]schema.GroupVersionKind{},
+		sources: []stage.Source{o.Stages},
+		setting: simulation.Options{
+			Start: time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC),
+			Kinds: slices.Clone(o.Kinds), MaxTransitions: o.MaxTransitions,
+		},
+	}
+	s.setting.Trace = s.trace.event
+	s.trace.versions = map[stage.Key]string{}
+	s.trace.version = s.version
+	return s
+}
+
+// errRefused ends a story whose Stages have faults, which are its trace.
+var errRefused = errors.New("the stages have faults")
+
+// play carries out the commands. Errors are those of the story, not of what it tells.
+func (s *story) play() error {
+	for i, line := range lines(s.archive.Comment) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		if err := s.command(line); errors.Is(err, errRefused) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s:%d: %w", s.name, i+1, err)
+		}
+	}
+	if err := s.begin(); err != nil && !errors.Is(err, errRefused) {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
+// command carries out one line. The last argument of a command is the rest of the line.
+func (s *story) command(line string) error {
+	word, rest, _ := strings.Cut(line, " ")
+	c, known := commands[word]
+	if !known {
+		return fmt.Errorf("unknown command %q", word)
+	}
+	args := words(rest, c.max)
+	if len(args) < c.min || c.max == 0 && rest != "" {
+		return fmt.Errorf("usage: %s", c.usage)
+	}
+	if c.setting && s.sim != nil {
+		return fmt.Errorf("%s must stand before all commands that do something", word)
+	}
+	if !c.setting {
+		if err := s.begin(); err != nil {
+			return err
+		}
+		fmt.Fprintf(&s.trace.text, "> %s\n", line)
+	}
+	if err := c.run(s, args); err != nil {
+		return fmt.Errorf("%s: %w", word, err)
+	}
+	return nil
+}
+
+// words splits text at spaces into at most n words.
+func words(text string, n int) (found []string) {
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		if len(found) == n-1 {
+			return append(found, text)
+		}
+		word, rest, _ := strings.Cut(text, " ")
+		found, text = append(found, word), rest
+	}
+	return found
+}
+
+// begin compiles the Stages and sets up the simulation, once.
+func (s *story) begin() (err error) {
+	if s.sim != nil {
+		return nil
+	}
+	s.setting.Definitions = s.definitions()
+	s.trace.start = s.setting.Start
+	if s.set, err = stage.Compile(s.options.Compile, s.stages()...); err != nil {
+		s.trace.block("", err.Error())
+		return errRefused
+	}
+	if len(s.set.Kinds()) == 0 {
+		return errors.New("no Stages: put them into stages.yaml, or name their files by the command stages, or set Options.Stages")
+	}
+	for _, warning := range s.set.Warnings() {
+		s.trace.block("", warning.Error())
+	}
+	if s.sim, err = simulation.New(s.set, s.setting); err != nil {
+		return fmt.Errorf("%w (put its CustomResourceDefinition into the archive, or declare it: kind GROUP/VERSION KIND)", err)
+	}
+	for _, kind := range s.set.Kinds() {
+		s.know(kind)
+	}
+	return nil
+}
+
+// stages are those of the files that are named, by default of stages.yaml.
+func (s *story) stages() []stage.Source {
+	if byDefault := file(s.archive, "stages.yaml"); byDefault != nil && len(s.sources) == 1 {
+		return append(s.sources, stage.Parse(byDefault.Name, byDefault.Data))
+	}
+	return s.sources
+}
+
+// definitions are the CustomResourceDefinitions that stand anywhere in the story or beside the Stages of the options.
+func (s *story) definitions() (crds []*unstructured.Unstructured) {
+	objs := s.options.Stages.Others()
+	for _, f := range s.archive.Files {
+		if f.Name != wantFile {
+			objs = append(objs, stage.Parse(f.Name, f.Data).Others()...)
+		}
+	}
+	for _, obj := range objs {
+		if obj.GetKind() == "CustomResourceDefinition" {
+			crds = append(crds, obj)
+		}
+	}
+	return crds
+}
+
+// know lets commands name a kind: by its name, which the first kind of that name has, and by name and group, as the trace prints it.
+func (s *story) know(kind schema.GroupVersionKind) {
+	for _, name := range []string{kind.Kind, kind.GroupKind().String()} {
+		if _, taken := s.kinds[name]; !taken {
+			s.kinds[name] = kind
+		}
+	}
+}
+
+// ref reads the two words that name an object. Without a namespace it is in default; kinds that have none ignore that.
+func (s *story) ref(kind, name string) (schema.GroupVersionKind, types.NamespacedName, error) {
+	gvk, known := s.kinds[kind]
+	if !known {
+		return gvk, types.NamespacedName{}, fmt.Errorf("unknown kind %q: no Stage is for it, and no object of it was applied", kind)
+	}
+	namespace, rest, found := strings.Cut(name, "/")
+	if !found {
+		namespace, rest = "default", name
+	}
+	if namespace == "" || rest == "" || strings.ContainsAny(rest, "/ ") {
+		return gvk, types.NamespacedName{}, fmt.Errorf("%q is no name: want NAME or NAMESPACE/NAME", name)
+	}
+	return gvk, types.NamespacedName{Namespace: namespace, Name: rest}, nil
+}
+
+// version is the resourceVersion of an object.
+func (s *story) version(key stage.Key) string {
+	obj, err := s.sim.Cluster().Get(context.Background(), key.GroupVersionKind(), key.NamespacedName())
+	if err != nil {
+		return ""
+	}
+	return obj.GetResourceVersion()
+}
+
+// answer prints what the cluster refuses, which is part of the story.
+func (s *story) answer(err error) {
+	if err != nil {
+		s.trace.line(s.sim.Now(), "error: %s", err)
+	}
+	s.sim.Next() // looks at what has changed, and does nothing yet
+}

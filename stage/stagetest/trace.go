@@ -1,0 +1,120 @@
+package stagetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// A trace prints what happens in a story.
+type trace struct {
+	text     bytes.Buffer
+	start    time.Time
+	version  func(stage.Key) string // resourceVersion of an object, "" if it is gone
+	versions map[stage.Key]string   // as last seen, which tells whether a patch changed anything
+}
+
+// line prints one line with the time since the start.
+func (t *trace) line(now time.Time, format string, args ...any) {
+	fmt.Fprintf(&t.text, "%-8s %s\n", "+"+now.Sub(t.start).String(), fmt.Sprintf(format, args...))
+}
+
+// block prints text with every line indented.
+func (t *trace) block(indent, text string) {
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
+		t.text.WriteString(strings.TrimRight(indent+line, " \n") + "\n")
+	}
+}
+
+// event prints what the engine did.
+func (t *trace) event(e stage.TraceEvent) {
+	switch e.Kind {
+	case stage.Observed:
+		t.versions[e.Key] = e.ResourceVersion
+	case stage.Scheduled:
+		t.line(e.Time, "%s scheduled %s in %s%s", e.Key, e.Stage, e.Due.Sub(e.Time), weight(e.Weight))
+	case stage.Cancelled, stage.Played:
+		t.line(e.Time, "%s %s %s", e.Key, e.Kind, e.Stage)
+	case stage.Effected:
+		t.effect(e.Key, e.Effect)
+	case stage.Failed:
+		t.line(e.Time, "failed: %s", e.Err)
+	case stage.Forgotten:
+		t.line(e.Time, "%s gone", e.Key)
+	}
+}
+
+func weight(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (weight %d)", n)
+}
+
+// Effects stand below the line of the transition, their contents below them.
+const (
+	effectIndent  = "         "
+	contentIndent = effectIndent + "  "
+)
+
+// effect prints an effect that was sent, or that was not because it changes nothing.
+func (t *trace) effect(key stage.Key, e stage.Effect) {
+	head, content := describe(e)
+	before, after := t.versions[key], t.version(key)
+	t.versions[key] = after
+	if _, isPatch := e.(stage.Patch); isPatch && before == after {
+		head, content = head+" (changes nothing)", ""
+	}
+	t.block(effectIndent, head)
+	if content != "" {
+		t.block(contentIndent, content)
+	}
+}
+
+// describe parts an effect into the line that names it and what it holds: an object as YAML, a JSON patch as one operation a line.
+func describe(e stage.Effect) (head, content string) {
+	switch e := e.(type) {
+	case stage.Patch:
+		head = strings.TrimSuffix(e.String(), " "+string(e.JSON()))
+		if operations, ok := e.Data.([]any); ok {
+			return head, perLine(operations)
+		}
+		return head, toYAML(e.Data)
+	case stage.Apply:
+		return strings.TrimSuffix(e.String(), " "+string(toJSON(e.Object.Object))), toYAML(e.Object.Object)
+	default:
+		return e.String(), ""
+	}
+}
+
+func perLine(operations []any) string {
+	var b strings.Builder
+	for _, op := range operations {
+		b.Write(toJSON(op))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// toYAML and toJSON cannot fail: what they are given are JSON values.
+func toYAML(v any) string {
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+func toJSON(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return text
+}
