@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,8 +31,8 @@ type owner struct {
 }
 
 // apply carries out a server-side apply.
-func (r *request) apply(data []byte, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
-	config, err := r.decodeApply(data, o)
+func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	config, err := r.admitApply(body, o)
 	if err != nil {
 		return nil, err
 	}
@@ -56,19 +55,16 @@ func (r *request) apply(data []byte, o metav1.PatchOptions) (*unstructured.Unstr
 	return r.replace(old, next)
 }
 
-func (r *request) decodeApply(data []byte, o metav1.PatchOptions) (map[string]any, error) {
+// admitApply checks a configuration; its nulls say nothing.
+func (r *request) admitApply(body any, o metav1.PatchOptions) (map[string]any, error) {
 	if o.FieldManager == "" {
 		fault := field.Required(field.NewPath("fieldManager"), "is required for apply patch")
 		return nil, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("PatchOptions").GroupKind(), "", fieldErrors{fault})
 	}
-	config, err := decodeYAML(data)
-	if err == nil && config == nil {
-		err = errors.New("it must be an object")
+	config, _ := patch.Merge(nil, body).(map[string]any)
+	if config == nil {
+		return nil, apierrors.NewBadRequest("error decoding patch: a configuration must be an object")
 	}
-	if err != nil {
-		return nil, apierrors.NewBadRequest("error decoding YAML: " + err.Error())
-	}
-	config, _ = patch.Merge(nil, config).(map[string]any) // drops nulls
 	if err := wellFormed(config); err != nil {
 		return nil, err
 	}

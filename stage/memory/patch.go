@@ -28,15 +28,19 @@ func (c *Cluster) Patch(_ context.Context, gvk schema.GroupVersionKind, name typ
 	}
 	r := request{Request: newRequest(verb, nil, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
 	r.Request.Kind, r.Name = gvk, name
+	body, malformed := decodeBody(t, data)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
+		if malformed != nil {
+			return nil, malformed
+		}
 		if t == types.ApplyPatchType {
-			return r.apply(data, o)
+			return r.apply(body, o)
 		}
 		_, old, err := r.find(gvk, name)
 		if err != nil {
 			return nil, err
 		}
-		next, err := r.patched(old.obj.Object, t, data)
+		next, err := r.patched(old.obj.Object, t, body)
 		if err != nil {
 			return nil, err
 		}
@@ -44,13 +48,22 @@ func (c *Cluster) Patch(_ context.Context, gvk schema.GroupVersionKind, name typ
 	})
 }
 
-// patched applies a patch to an object. The root and metadata of the result are
-// private.
-func (r *request) patched(obj map[string]any, t types.PatchType, data []byte) (map[string]any, error) {
-	var body any
-	if err := utiljson.Unmarshal(data, &body); err != nil {
+// decodeBody reads a patch, without the lock: it is a good part of the work.
+func decodeBody(t types.PatchType, data []byte) (body any, err error) {
+	if t == types.ApplyPatchType {
+		body, err = decodeYAML(data)
+	} else {
+		err = utiljson.Unmarshal(data, &body)
+	}
+	if err != nil {
 		return nil, apierrors.NewBadRequest("error decoding patch: " + err.Error())
 	}
+	return body, nil
+}
+
+// patched applies a patch to an object. The root and metadata of the result are
+// private.
+func (r *request) patched(obj map[string]any, t types.PatchType, body any) (map[string]any, error) {
 	next, err := r.applied(obj, t, body)
 	if err != nil {
 		return nil, err

@@ -56,11 +56,10 @@ func (s *store) timestamp(after time.Duration) string { return s.now().Add(after
 // record is the place of one object. What obj points to never changes; a write
 // replaces it.
 type record struct {
-	kind    *kind
-	key     types.NamespacedName
-	obj     *unstructured.Unstructured
-	version uint64
-	gone    bool
+	kind *kind
+	key  types.NamespacedName
+	obj  *unstructured.Unstructured
+	gone bool
 }
 
 // table holds the objects of one resource.
@@ -142,7 +141,7 @@ func (s *store) put(r *record, obj map[string]any) {
 	old := r.obj
 	s.version++
 	metadataOf(obj)["resourceVersion"] = strconv.FormatUint(s.version, 10)
-	r.obj, r.version = &unstructured.Unstructured{Object: obj}, s.version
+	r.obj = &unstructured.Unstructured{Object: obj}
 	s.reindex(r, old)
 	typ := watch.Modified
 	if old == nil {

@@ -78,8 +78,9 @@ func (c *Cluster) Create(_ context.Context, obj *unstructured.Unstructured, o me
 
 func (c *Cluster) create(obj *unstructured.Unstructured, o metav1.CreateOptions, withStatus bool) (*unstructured.Unstructured, error) {
 	r := request{Request: newRequest("create", obj, nil), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+	root := object.CopyMap(obj.Object)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
-		root, err := r.admit(obj.Object)
+		root, err := r.admit(root)
 		if err != nil {
 			return nil, err
 		}
@@ -91,8 +92,9 @@ func (c *Cluster) create(obj *unstructured.Unstructured, o metav1.CreateOptions,
 // it as stored. If it has a resourceVersion, that must be the stored one.
 func (c *Cluster) Update(_ context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r := request{Request: newRequest("update", obj, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+	root := object.CopyMap(obj.Object)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
-		root, err := r.admit(obj.Object)
+		root, err := r.admit(root)
 		if err != nil {
 			return nil, err
 		}
@@ -119,10 +121,9 @@ func newRequest(verb string, obj *unstructured.Unstructured, subresources []stri
 	return r
 }
 
-// admit copies what a caller sent into a form that can be stored. Built-in kinds lose
-// their nulls, as they do in Go types.
-func (r *request) admit(obj map[string]any) (map[string]any, error) {
-	root := object.CopyMap(obj)
+// admit brings a copy of what a caller sent into a form that can be stored. Built-in
+// kinds lose their nulls, as they do in Go types.
+func (r *request) admit(root map[string]any) (map[string]any, error) {
 	if r.kind.builtin {
 		root = patch.Merge(nil, root).(map[string]any)
 	}
