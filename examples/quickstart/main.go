@@ -1,0 +1,165 @@
+// Quickstart replays the timed Job lifecycle of the KWOK/MCAD study in virtual time: a Job, its Pod on a fake Node, and the table that
+// kubectl get pods --output-watch-events --watch would print.
+//
+//	go run ./examples/quickstart
+//	go run ./examples/quickstart -seed 2 -jobs 3 -speed 10
+//	go run ./examples/quickstart -stages my-stages.yaml
+//
+// This file shows how stagecraft is embedded. The others are what a cluster has beside it: scheduler.go and jobs.go are its controllers,
+// cluster.go the loop that drives them, table.go what kubectl prints.
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+var (
+	//go:embed stages.yaml
+	stagesYAML []byte
+	//go:embed node.yaml
+	nodeYAML []byte
+	//go:embed job.yaml
+	jobYAML string
+)
+
+// options are the flags.
+type options struct {
+	seed   uint64
+	jobs   int
+	stages string
+	speed  float64
+	length time.Duration
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main with all that it depends on. It returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	err = play(ctx, o, stdout, stderr)
+	if err != nil && !errors.Is(err, context.Canceled) { // an interrupt is a way to end
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Uint64Var(&o.seed, "seed", 1, "decides delays and names")
+	flags.IntVar(&o.jobs, "jobs", 1, "how many Jobs to submit, a fifth of a second apart")
+	flags.StringVar(&o.stages, "stages", "", "play the Stages of this `file` or folder")
+	flags.Float64Var(&o.speed, "speed", 0, "1 is real time, 10 is ten times faster, 0 as fast as possible")
+	flags.DurationVar(&o.length, "for", time.Hour, "end after this much virtual time")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if o.jobs < 0 || !(o.speed >= 0) || flags.NArg() > 0 {
+		flags.Usage()
+		return o, errors.New("usage")
+	}
+	return o, nil
+}
+
+// play plays the Jobs to their end.
+func play(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	c, err := newCluster(o, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	if err := c.Load(ctx, nodeYAML); err != nil {
+		return err
+	}
+	return c.run(ctx, o)
+}
+
+// newCluster puts everything together. First Stage files are compiled into a Set: the error has all of their faults, with their places. Then
+// a Simulation plays the Set on a cluster in memory, and the controllers, of which the table is one, live on the same cluster.
+func newCluster(o options, stdout, stderr io.Writer) (*cluster, error) {
+	set, err := compile(o.stages)
+	if err != nil {
+		return nil, err
+	}
+	sim, err := simulation.New(set, simulation.Options{Seed: o.seed, Kinds: kinds(set), Trace: failures(stderr)})
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{Cluster: sim.Cluster(), sim: sim}
+	t := &table{out: stdout, now: sim.Now}
+	c.reactions = map[schema.GroupVersionKind][]reaction{
+		nodeKind: {c.watchNode, c.submit(o.jobs)},
+		jobKind:  {c.startJob, c.expireJob},
+		podKind:  {t.print, c.schedule, c.trackPod},
+	}
+	return c, c.watch(nodeKind, jobKind, podKind)
+}
+
+// compile compiles the Stages at path, and for Nodes and Pods ours if it has none.
+func compile(path string) (*stage.Set, error) {
+	var sources []stage.Source
+	if path != "" {
+		users, err := stage.Load(path)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, users)
+	}
+	for _, ours := range []stage.Source{presets.NodeFast(), stage.Parse("stages.yaml", stagesYAML)} {
+		if path == "" || !overlap(sources[0], ours) {
+			sources = append(sources, ours)
+		}
+	}
+	return stage.Compile(stage.Options{}, sources...)
+}
+
+// overlap reports whether a has Stages for the kind of object that b is about.
+func overlap(a, b stage.Source) bool {
+	kind := b.Stages()[0].Spec.ResourceRef.Kind
+	return slices.ContainsFunc(a.Stages(), func(s v1alpha1.Stage) bool { return s.Spec.ResourceRef.Kind == kind })
+}
+
+// kinds makes the kinds that the Set has Stages for known to the cluster, which knows those of Kubernetes only.
+func kinds(set *stage.Set) (kinds []memory.Kind) {
+	for _, kind := range set.Kinds() {
+		kinds = append(kinds, memory.Kind{GroupVersionKind: kind, Status: true})
+	}
+	return kinds
+}
+
+// failures prints what goes wrong while Stages are played. One bad object stops neither the others nor the program.
+func failures(w io.Writer) func(stage.TraceEvent) {
+	return func(e stage.TraceEvent) {
+		if e.Kind == stage.Failed {
+			fmt.Fprintln(w, e)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// A node is what the scheduler reads of a Node.
+type node struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Status struct {
+		Conditions []condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// watchNode keeps the name of a Node that is Ready. The Pods that waited for one are bound.
+func (c *cluster) watchNode(ctx context.Context, event watch.EventType, obj *unstructured.Unstructured) error {
+	n, err := decode[node](obj)
+	if err != nil {
+		return err
+	}
+	if event == watch.Deleted || !isTrue(n.Status.Conditions, "Ready") {
+		if c.node == n.Name {
+			c.node = ""
+		}
+		return nil
+	}
+	c.node = n.Name
+	waiting, err := c.List(ctx, podKind, "", metav1.ListOptions{FieldSelector: "spec.nodeName="})
+	if err != nil {
+		return err
+	}
+	for i := range waiting.Items {
+		if err := c.schedule(ctx, watch.Modified, &waiting.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// schedule binds a Pod that has no Node to the one that is Ready, whatever the Pod asks for.
+func (c *cluster) schedule(ctx context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
+	bound, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
+	if c.node == "" || bound != "" || obj.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	binding := fmt.Appendf(nil, `{"spec": {"nodeName": %q}}`, c.node)
+	_, err := c.Patch(ctx, podKind, nameOf(obj), types.MergePatchType, binding, metav1.PatchOptions{})
+	return ignoreNotFound(err)
+}
+
+func nameOf(obj metav1.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// ignoreNotFound forgives that an object is gone by the time it is written to.
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
