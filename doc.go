@@ -7,6 +7,7 @@
 //     Engine in virtual time or a Player in real time
 //   - [github.com/stagecraft-go/stagecraft/stage/presets]: Stage sets for the stock lifecycles of pods, nodes and volumes
 //   - [github.com/stagecraft-go/stagecraft/stage/memory]: an in-memory API server, the transport that needs no cluster
+//   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an in-memory cluster and a virtual clock
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: tests of Stage files, written as txtar stories
 //   - [github.com/stagecraft-go/stagecraft/selector], [github.com/stagecraft-go/stagecraft/delay] and
 //     [github.com/stagecraft-go/stagecraft/render]: the parts of a Stage, usable on their own

@@ -26,10 +26,11 @@ var mayImport = map[string][]string{
 	"stage":                       {"selector", "delay", "render", "internal/expr", "internal/from", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},
 	"stage/memory":                {"stage", "internal/object", "internal/patch"},
 	"stage/presets":               {"stage"},
-	"stage/stagetest":             {"stage", "stage/memory", "internal/object"},
+	"stage/simulation":            {"stage", "stage/memory"},
+	"stage/stagetest":             {"stage", "stage/memory", "stage/simulation", "internal/object"},
 	"internal/conformance/record": {"stage"},
 	"internal/conformance":        {"stage", "internal/conformance/record"},
-	"examples/quickstart":         {"stage", "stage/memory", "stage/presets", "render"},
+	"examples/quickstart":         {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
 }
 
 // budgets are how many packages outside the standard library a package may link, our own counted.

@@ -210,3 +210,12 @@ func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
 	c.fault("spec.weightFrom", err)
 	return weight{constant: int64(s.Weight), from: program}
 }
+
+// MustCompile is [Compile] with the zero Options for Stages that are part of the program. It panics on a fault.
+func MustCompile(sources ...Source) *Set {
+	set, err := Compile(Options{}, sources...)
+	if err != nil {
+		panic(err)
+	}
+	return set
+}
