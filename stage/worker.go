@@ -206,7 +206,11 @@ func (w *worker) handle(ctx context.Context, a *actor, err error) {
 func (w *worker) retryLater(a *actor, err error) {
 	p := a.play
 	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: p.index, Effect: p.slots[p.index], Err: err})
-	w.retries.set(a, time.Now().Add(a.pause.next()))
+	pause := a.pause.next()
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		pause = max(pause, time.Duration(seconds)*time.Second)
+	}
+	w.retries.set(a, time.Now().Add(pause))
 }
 
 func (w *worker) giveUp(a *actor, err error) {
