@@ -178,7 +178,7 @@ var elsewhere = map[string]string{
 	"a loop of Stages without delay runs for ever":      "controller",
 }
 
-const pod = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: n, generation: 2, finalizers: [a, b],
+const pod = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: ns, generation: 2, finalizers: [a, b],
   creationTimestamp: "2024-05-06T07:00:00Z"}, spec: {containers: [{name: main}]}}`
 
 func TestEveryDifferenceIsProduced(t *testing.T) {

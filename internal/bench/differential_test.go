@@ -3,6 +3,7 @@ package bench
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,7 @@ type pair struct {
 	kwok     *Kwok
 	ours     *Ours
 	refusals Outcome // on our side
+	tally    tally
 }
 
 func newPair(c Case) (p pair) {
@@ -110,21 +112,70 @@ func unexplained(c Case) []mismatch { return newPair(c).unexplained(c) }
 
 func (p pair) unexplained(c Case) []mismatch {
 	kwok, ours := p.decide(c.Object)
-	return slices.DeleteFunc(compare(kwok, ours), func(m mismatch) bool { return explained(c, kwok, m) })
+	p.tally.outcome(kwok)
+	return slices.DeleteFunc(compare(kwok, ours), func(m mismatch) bool {
+		d, ok := explanation(situation{m, c, kwok})
+		if ok {
+			p.tally.add("difference: " + d.name)
+		}
+		return ok
+	})
 }
 
-func explained(c Case, kwok Outcome, m mismatch) bool {
-	return slices.ContainsFunc(slices.Concat(differences, unlisted), func(d difference) bool {
-		return slices.Contains(d.aspects, m.aspect) && d.applies(situation{m, c, kwok})
-	})
+// explanation is the difference that a disagreement belongs to.
+func explanation(s situation) (difference, bool) {
+	for _, d := range slices.Concat(differences, unlisted) {
+		if slices.Contains(d.aspects, s.aspect) && d.applies(s) {
+			return d, true
+		}
+	}
+	return difference{}, false
+}
+
+// A tally counts what the cases were like. A nil one does not.
+type tally map[string]int
+
+func (t tally) add(what string) {
+	if t != nil {
+		t[what]++
+	}
+}
+
+func (t tally) outcome(kwok Outcome) {
+	t.add("cases")
+	if kwok.Refused != "" {
+		t.add("cases refused")
+	}
+	for _, v := range kwok.Stages {
+		t.add("stages")
+		if v.Match == "true" {
+			t.add("stages matching")
+		}
+		if v.Failed != "" {
+			t.add("stages whose effects fail")
+		}
+		for _, e := range v.Effects {
+			t.add("effects: " + e.Kind)
+		}
+	}
+}
+
+func (t tally) String() string {
+	text := ""
+	for _, what := range slices.Sorted(maps.Keys(t)) {
+		text += fmt.Sprintf("\n%8d %s", t[what], what)
+	}
+	return text
 }
 
 // perSet is how many objects one set of Stages is tried on: to compile it takes longer than to evaluate it.
 const perSet = 8
 
 func TestDifferential(t *testing.T) {
+	seen := tally{}
+	defer func() { t.Log(seen) }()
 	for seed := *from; seed < *from+*cases/perSet; seed++ {
-		for _, text := range disagreements(seed) {
+		for _, text := range disagreements(seed, seen) {
 			t.Errorf("seed %d: %s", seed, text)
 			if !*all {
 				t.FailNow()
@@ -137,13 +188,14 @@ func FuzzDifferential(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, seed uint64) { require.Empty(t, disagreements(seed)) })
+	f.Fuzz(func(t *testing.T, seed uint64) { require.Empty(t, disagreements(seed, nil)) })
 }
 
 // disagreements compares the cases of a seed and describes what cannot be explained, as small as possible.
-func disagreements(seed uint64) (texts []string) {
+func disagreements(seed uint64, seen tally) (texts []string) {
 	c := generate(seed)
 	p := newPair(c)
+	p.tally = seen
 	for _, obj := range variants(c, seed, perSet) {
 		c.Object = obj
 		if found := p.unexplained(c); len(found) > 0 {

@@ -50,14 +50,19 @@ func (g *generator) jqKey(key string, first bool) string {
 	return pick(g, forms...)
 }
 
-// selectorJQ makes a key and the values that it is compared with.
+// selectorJQ makes a key and the values that it is compared with: mostly what the program gives.
 func (g *generator) selectorJQ() (key string, values []any) {
 	p := g.place(g.object)
-	values = []any{g.scalar(p.value)}
-	for g.oneIn(2) {
+	key = g.jq(p, 2)
+	for _, v := range outputs(key, g.object) {
+		if g.oneIn(2) && len(values) < 3 {
+			values = append(values, g.scalar(v))
+		}
+	}
+	for len(values) == 0 || g.oneIn(3) {
 		values = append(values, g.word())
 	}
-	return g.jq(p, 2), values
+	return key, values
 }
 
 // jq makes a program about a place, of a depth at most.
