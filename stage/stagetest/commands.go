@@ -136,27 +136,24 @@ func (s *story) put(obj *unstructured.Unstructured) error {
 }
 
 func (s *story) patch(args []string) error {
-	body, err := s.value(args[2])
-	if err != nil {
-		return err
-	}
-	return s.merge(args, body)
+	return s.merge(args, func(body any) any { return body })
 }
 
 func (s *story) patchStatus(args []string) error {
-	body, err := s.value(args[2])
-	if err != nil {
-		return err
-	}
-	return s.merge(args, map[string]any{"status": body}, "status")
+	return s.merge(args, func(body any) any { return map[string]any{"status": body} }, "status")
 }
 
-func (s *story) merge(args []string, body any, subresources ...string) error {
+// merge sends a merge patch of what wrap makes of the YAML.
+func (s *story) merge(args []string, wrap func(any) any, subresources ...string) error {
 	kind, name, err := s.ref(args[0], args[1])
 	if err != nil {
 		return err
 	}
-	_, err = s.sim.Cluster().Patch(context.Background(), kind, name, types.MergePatchType, toJSON(body), metav1.PatchOptions{}, subresources...)
+	body, err := s.value(args[2])
+	if err != nil {
+		return err
+	}
+	_, err = s.sim.Cluster().Patch(context.Background(), kind, name, types.MergePatchType, toJSON(wrap(body)), metav1.PatchOptions{}, subresources...)
 	s.answer(err)
 	return nil
 }
@@ -191,7 +188,7 @@ func (s *story) settle(args []string) (err error) {
 	}
 	settled, err := s.sim.Settle(context.Background(), longest)
 	if next, more := s.sim.Next(); more && !settled {
-		s.trace.line(s.sim.Now(), "not settled, next in %s", next.Sub(s.sim.Now()))
+		s.trace.line(s.sim.Now(), "not settled, next in %s", short(next.Sub(s.sim.Now())))
 	} else {
 		s.trace.line(s.sim.Now(), "settled")
 	}

@@ -40,10 +40,18 @@ func newStory(name string, a *txtar.Archive, o Options) *story {
 			Kinds: slices.Clone(o.Kinds), MaxTransitions: o.MaxTransitions,
 		},
 	}
-	s.setting.Trace = s.trace.event
+	s.setting.Trace = s.happened
 	s.trace.versions = map[stage.Key]string{}
 	s.trace.version = s.version
 	return s
+}
+
+// happened takes in what the engine did.
+func (s *story) happened(e stage.TraceEvent) {
+	if a, ok := e.Effect.(stage.Apply); ok {
+		s.know(a.Object.GroupVersionKind())
+	}
+	s.trace.event(e)
 }
 
 // errRefused ends a story whose Stages have faults, which are its trace.
@@ -168,7 +176,7 @@ func (s *story) know(kind schema.GroupVersionKind) {
 func (s *story) ref(kind, name string) (schema.GroupVersionKind, types.NamespacedName, error) {
 	gvk, known := s.kinds[kind]
 	if !known {
-		return gvk, types.NamespacedName{}, fmt.Errorf("unknown kind %q: no Stage is for it, and no object of it was applied", kind)
+		return gvk, types.NamespacedName{}, fmt.Errorf("unknown kind %q: neither Stages nor objects so far are of it", kind)
 	}
 	namespace, rest, found := strings.Cut(name, "/")
 	if !found {

@@ -22,7 +22,15 @@ type trace struct {
 
 // line prints one line with the time since the start.
 func (t *trace) line(now time.Time, format string, args ...any) {
-	fmt.Fprintf(&t.text, "%-8s %s\n", "+"+now.Sub(t.start).String(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(&t.text, "%-10s %s\n", "+"+short(now.Sub(t.start)), fmt.Sprintf(format, args...))
+}
+
+// short prints a duration without what is below a millisecond, unless that is all there is.
+func short(d time.Duration) string {
+	if d >= time.Millisecond {
+		d = d.Truncate(time.Millisecond)
+	}
+	return d.String()
 }
 
 // block prints text with every line indented.
@@ -38,7 +46,7 @@ func (t *trace) event(e stage.TraceEvent) {
 	case stage.Observed:
 		t.versions[e.Key] = e.ResourceVersion
 	case stage.Scheduled:
-		t.line(e.Time, "%s scheduled %s in %s%s", e.Key, e.Stage, e.Due.Sub(e.Time), weight(e.Weight))
+		t.line(e.Time, "%s scheduled %s in %s%s", e.Key, e.Stage, short(e.Due.Sub(e.Time)), weight(e.Weight))
 	case stage.Cancelled, stage.Played:
 		t.line(e.Time, "%s %s %s", e.Key, e.Kind, e.Stage)
 	case stage.Effected:
@@ -59,7 +67,7 @@ func weight(n int64) string {
 
 // Effects stand below the line of the transition, their contents below them.
 const (
-	effectIndent  = "         "
+	effectIndent  = "           "
 	contentIndent = effectIndent + "  "
 )
 
