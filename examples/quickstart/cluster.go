@@ -31,17 +31,17 @@ type cluster struct {
 	sim       *simulation.Simulation
 	feeds     []*memory.Feed
 	reactions map[schema.GroupVersionKind][]reaction // to a change, in this order
-	node      string                // that Pods are bound to; "" while none is Ready
-	submitted bool                  // whether the Jobs are
+	node      string                                 // that Pods are bound to; "" while none is Ready
+	submitted bool                                   // whether the Jobs are
 }
 
-// A reaction is what a controller does about a change of an object. It may keep and change the object, which is a copy.
+// A reaction is what a controller does about a change of an object. The object is shared and not to be changed.
 type reaction func(ctx context.Context, event watch.EventType, obj *unstructured.Unstructured) error
 
 // watch begins to follow the objects of some kinds.
 func (c *cluster) watch(kinds ...schema.GroupVersionKind) error {
 	for _, kind := range kinds {
-		feed, err := c.Feed(kind, "", metav1.ListOptions{})
+		feed, err := c.Shared().Feed(kind, "", metav1.ListOptions{})
 		if err != nil {
 			return err
 		}

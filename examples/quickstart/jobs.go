@@ -148,7 +148,7 @@ func (j *job) newPod() *unstructured.Unstructured {
 // expireJob deletes a Job, and its Pods with it, some time after it has finished if the Job says so.
 func (c *cluster) expireJob(_ context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
 	j, err := decode[job](obj)
-	if err != nil || len(j.Status.Conditions) == 0 || j.Spec.TTLSecondsAfterFinished == nil {
+	if err != nil || len(j.Status.Conditions) == 0 || j.Spec.TTLSecondsAfterFinished == nil || j.DeletionTimestamp != nil {
 		return err
 	}
 	ttl := time.Duration(*j.Spec.TTLSecondsAfterFinished) * time.Second
