@@ -60,10 +60,14 @@ type Simulation struct {
 	writer  *memory.Cluster // shares objects instead of copying
 	engine  *stage.Engine
 	feeds   []*memory.Feed
-	objects map[stage.Key]*unstructured.Unstructured
+	actors  map[stage.Key]*actor
 	calls   calls
+}
 
-	observed map[stage.Key]*unstructured.Unstructured // by the engine
+// An actor is one object of the simulation.
+type actor struct {
+	obj  *unstructured.Unstructured
+	seen bool // whether the engine has observed this state
 }
 
 // New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for and the cluster does not know, or
@@ -72,10 +76,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 	}
-	s := &Simulation{
-		set: set, options: o, now: o.Start,
-		objects: map[stage.Key]*unstructured.Unstructured{}, observed: map[stage.Key]*unstructured.Unstructured{},
-	}
+	s := &Simulation{set: set, options: o, now: o.Start, actors: map[stage.Key]*actor{}}
 	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: s.Now, Kinds: o.Kinds})
 	s.writer = s.cluster.Shared()
 	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions})
@@ -153,7 +154,7 @@ func (s *Simulation) one(ctx context.Context) error {
 		return heap.Pop(&s.calls).(call).do(ctx)
 	}
 	for t := range s.engine.Due(s.now) {
-		_, _ = t.Do(ctx, s.writer, s.objects[t.Key], stage.DoOptions{Now: s.now, Trace: s.options.Trace}) // failures are traced
+		_, _ = t.Do(ctx, s.writer, s.actors[t.Key].obj, stage.DoOptions{Now: s.now, Trace: s.options.Trace}) // failures are traced
 		break
 	}
 	return nil
@@ -200,9 +201,9 @@ func (s *Simulation) look() {
 		}
 	}
 	for _, key := range changed {
-		if obj := s.objects[key]; obj != s.observed[key] {
-			s.observed[key] = obj
-			_ = s.engine.Observe(obj, s.now) // the only error is a livelock, which the engine traces
+		if a := s.actors[key]; a != nil && !a.seen {
+			a.seen = true
+			_ = s.engine.Observe(a.obj, s.now) // the only error is a livelock, which the engine traces
 		}
 	}
 }
@@ -212,12 +213,11 @@ func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) 
 	key := stage.KeyOf(obj)
 	if event == watch.Deleted {
 		s.set.Unlearn(obj)
-		delete(s.objects, key)
-		delete(s.observed, key)
+		delete(s.actors, key)
 		s.engine.Forget(key, s.now)
 		return false
 	}
 	s.set.Learn(obj)
-	s.objects[key] = obj
+	s.actors[key] = &actor{obj: obj}
 	return true
 }
