@@ -118,7 +118,7 @@ func (c *cluster) next() (watch.Event, bool) {
 // verdict is an error if the Jobs were never submitted.
 func (c *cluster) verdict() error {
 	if !c.submitted {
-		return errors.New("no Node has become Ready")
+		return errors.New("no Node has become Ready by the Stages for Nodes")
 	}
 	return nil
 }

@@ -58,8 +58,8 @@ func (c *cluster) startJob(ctx context.Context, event watch.EventType, obj *unst
 func (c *cluster) trackPod(_ context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
 	phase := phaseOf(obj)
 	over := phase == "Succeeded" || phase == "Failed" || obj.GetDeletionTimestamp() != nil
-	if over && isTracked(obj) {
-		c.sim.At(c.sim.Now().Add(batch), func(ctx context.Context) error { return c.countPod(ctx, nameOf(obj)) })
+	if name := nameOf(obj); over && isTracked(obj) {
+		c.sim.At(c.sim.Now().Add(batch), func(ctx context.Context) error { return c.countPod(ctx, name) })
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (c *cluster) countPod(ctx context.Context, name types.NamespacedName) error
 	if err != nil || !isTracked(pod) {
 		return ignoreNotFound(err)
 	}
-	pod.SetFinalizers(slices.DeleteFunc(pod.GetFinalizers(), func(f string) bool { return f == tracking }))
+	untrack(pod)
 	if _, err := c.Update(ctx, pod, metav1.UpdateOptions{}); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *jobStatus) count(phase string) {
 	}
 }
 
-// syncJob creates the Pods that a Job lacks, or ends the Job, and writes its status.
+// syncJob creates the Pods that a Job lacks, or ends the Job, and writes its status. The real controller waits longer after each failure.
 func (c *cluster) syncJob(ctx context.Context, j *job) error {
 	switch {
 	case j.DeletionTimestamp != nil || len(j.Status.Conditions) > 0:
@@ -154,9 +154,20 @@ func (c *cluster) expireJob(_ context.Context, _ watch.EventType, obj *unstructu
 	ttl := time.Duration(*j.Spec.TTLSecondsAfterFinished) * time.Second
 	policy := metav1.DeletePropagationForeground
 	c.sim.At(c.sim.Now().Add(ttl), func(ctx context.Context) error {
-		return ignoreNotFound(c.Delete(ctx, jobKind, nameOf(obj), metav1.DeleteOptions{PropagationPolicy: &policy}))
+		return ignoreNotFound(c.Delete(ctx, jobKind, nameOf(&j), metav1.DeleteOptions{PropagationPolicy: &policy}))
 	})
 	return nil
+}
+
+// untrack takes the finalizer away, and the list of finalizers with the last one.
+func untrack(pod *unstructured.Unstructured) {
+	var left []string
+	for _, f := range pod.GetFinalizers() {
+		if f != tracking {
+			left = append(left, f)
+		}
+	}
+	pod.SetFinalizers(left)
 }
 
 func phaseOf(obj *unstructured.Unstructured) string {

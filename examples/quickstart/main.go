@@ -18,8 +18,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -27,7 +25,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
 var (
@@ -38,15 +35,6 @@ var (
 	//go:embed job.yaml
 	jobYAML string
 )
-
-// options are the flags.
-type options struct {
-	seed   uint64
-	jobs   int
-	stages string
-	speed  float64
-	length time.Duration
-}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -70,24 +58,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
-}
-
-func parse(args []string, stderr io.Writer) (o options, err error) {
-	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Uint64Var(&o.seed, "seed", 1, "decides delays and names")
-	flags.IntVar(&o.jobs, "jobs", 1, "how many Jobs to submit, a fifth of a second apart")
-	flags.StringVar(&o.stages, "stages", "", "play the Stages of this `file` or folder")
-	flags.Float64Var(&o.speed, "speed", 0, "1 is real time, 10 is ten times faster, 0 as fast as possible")
-	flags.DurationVar(&o.length, "for", time.Hour, "end after this much virtual time")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	if o.jobs < 0 || !(o.speed >= 0) || flags.NArg() > 0 {
-		flags.Usage()
-		return o, errors.New("usage")
-	}
-	return o, nil
 }
 
 // play plays the Jobs to their end.
@@ -144,7 +114,12 @@ func compile(path string) (*stage.Set, error) {
 // overlap reports whether a has Stages for the kind of object that b is about.
 func overlap(a, b stage.Source) bool {
 	kind := b.Stages()[0].Spec.ResourceRef.Kind
-	return slices.ContainsFunc(a.Stages(), func(s v1alpha1.Stage) bool { return s.Spec.ResourceRef.Kind == kind })
+	for _, s := range a.Stages() {
+		if s.Spec.ResourceRef.Kind == kind {
+			return true
+		}
+	}
+	return false
 }
 
 // kinds makes the kinds that the Set has Stages for known to the cluster, which knows those of Kubernetes only.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -210,6 +211,25 @@ func TestStagesOfTheUser(t *testing.T) {
 	require.Contains(t, rows[5], "Evicted            0            66s")
 	require.NotContains(t, text, "Running", "ours are not played")
 	require.Equal(t, mostFailures+1, strings.Count(text, "ADDED"), "the Job gives up")
+}
+
+func TestStagesOfTheStudy(t *testing.T) {
+	requireStudy(t, parseTable(t, output(t, "-stages", conformance(t, "wild-mcad"))))
+}
+
+func TestEmptyListOfFinalizersHoldsNoPod(t *testing.T) {
+	rows := strings.Split(strings.TrimSpace(output(t, "-stages", conformance(t, "wild-kperf"))), "\n")
+	require.Regexp(t, `^DELETED .* Terminating `, rows[len(rows)-1])
+}
+
+// conformance is where Stages of others are.
+func conformance(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join("../../../shared/conformance/stage", name, "stages")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("no conformance data: ", err)
+	}
+	return path
 }
 
 func TestFaultsAreReportedWithTheirPlaces(t *testing.T) {

@@ -45,7 +45,8 @@ func (c *cluster) watchNode(ctx context.Context, event watch.EventType, obj *uns
 	return nil
 }
 
-// schedule binds a Pod that has no Node to the one that is Ready, whatever the Pod asks for.
+// schedule binds a Pod that has no Node to the one that is Ready, whatever the Pod asks for. An API server would set the condition
+// PodScheduled in the same write; here that takes another, which the study's table does not have.
 func (c *cluster) schedule(ctx context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
 	bound, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 	if c.node == "" || bound != "" || obj.GetDeletionTimestamp() != nil {
