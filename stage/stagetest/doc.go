@@ -18,7 +18,7 @@
 //
 //	source, err := stage.Load("../stages")
 //	…
-//	stagetest.Run(t, "testdata/*.txtar", stagetest.Options{Update: *update, Stages: source})
+//	stagetest.Run(t, "testdata/*.txtar", stagetest.Options{Update: *update, Stages: []stage.Source{source}})
 //
 // # A story
 //

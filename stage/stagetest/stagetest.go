@@ -19,7 +19,7 @@ type Options struct {
 	// Update has Run write what it got into the files, where it would otherwise compare.
 	Update bool
 	// Stages are played in every story, before those of the story itself.
-	Stages stage.Source
+	Stages []stage.Source
 	// Compile is how the Stages are compiled. A story can make it lenient. An Env given here is shared by all stories, and so are the
 	// addresses it has allocated.
 	Compile stage.Options

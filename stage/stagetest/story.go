@@ -23,7 +23,7 @@ type story struct {
 	archive *txtar.Archive
 	options Options
 	setting simulation.Options
-	sources []stage.Source
+	sources []stage.Source // the files that the command stages names
 	set     *stage.Set
 	sim     *simulation.Simulation // nil until the setting is complete
 	kinds   map[string]schema.GroupVersionKind
@@ -33,8 +33,7 @@ type story struct {
 func newStory(name string, a *txtar.Archive, o Options) *story {
 	s := &story{
 		name: name, archive: a, options: o,
-		kinds:   map[string]schema.GroupVersionKind{},
-		sources: []stage.Source{o.Stages},
+		kinds: map[string]schema.GroupVersionKind{},
 		setting: simulation.Options{
 			Start: time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC),
 			Kinds: slices.Clone(o.Kinds), MaxTransitions: o.MaxTransitions,
@@ -139,17 +138,20 @@ func (s *story) begin() (err error) {
 	return nil
 }
 
-// stages are those of the files that are named, by default of stages.yaml.
+// stages are those of the options and of the files that are named, by default of stages.yaml.
 func (s *story) stages() []stage.Source {
-	if byDefault := file(s.archive, "stages.yaml"); byDefault != nil && len(s.sources) == 1 {
-		return append(s.sources, stage.Parse(byDefault.Name, byDefault.Data))
+	if f := file(s.archive, "stages.yaml"); f != nil && len(s.sources) == 0 {
+		s.sources = append(s.sources, stage.Parse(f.Name, f.Data))
 	}
-	return s.sources
+	return slices.Concat(s.options.Stages, s.sources)
 }
 
 // definitions are the CustomResourceDefinitions that stand anywhere in the story or beside the Stages of the options.
 func (s *story) definitions() (crds []*unstructured.Unstructured) {
-	objs := s.options.Stages.Others()
+	var objs []*unstructured.Unstructured
+	for _, source := range s.options.Stages {
+		objs = append(objs, source.Others()...)
+	}
 	for _, f := range s.archive.Files {
 		if f.Name != wantFile {
 			objs = append(objs, stage.Parse(f.Name, f.Data).Others()...)
