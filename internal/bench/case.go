@@ -11,6 +11,8 @@ import (
 type Case struct {
 	Stages []map[string]any `json:"stages"`
 	Object map[string]any   `json:"object"`
+	// Lenient has our side compile leniently, as kwok always does.
+	Lenient bool `json:"lenient,omitempty"`
 }
 
 // String prints the case as YAML documents, the object last.

@@ -74,7 +74,7 @@ var differences = []difference{
 		name: "ignores jitterDurationFrom.cel", aspects: []string{"delay"},
 		applies: func(s situation) bool {
 			d := s.of().Spec.Delay
-			return d != nil && d.JitterDurationFrom != nil && d.JitterDurationFrom.CEL != nil
+			return d != nil && d.JitterDurationFrom != nil && d.JitterDurationFrom.CEL != nil && d.JitterDurationFrom.JQ == nil
 		},
 		object: pod, spec: `selector: {}, delay: {jitterDurationFrom: {cel: {expression: "duration('5s')"}}}`,
 	},
@@ -157,6 +157,19 @@ var unlisted = []difference{
 				s.aspect == "weight" && isNumber(s.mismatch.kwok) && s.ours == "none" && s.of().Spec.WeightFrom.CEL != nil
 		},
 		object: pod, spec: `selector: {}, weightFrom: {cel: {expression: "duration('5ns')"}}`,
+	},
+	{
+		name: "a weight may be more than 2^40", aspects: []string{"weight"},
+		applies: func(s situation) bool {
+			return len(s.mismatch.kwok) > len("1099511627776") && s.ours == "1099511627776"
+		},
+		object: pod, spec: `selector: {}, weightFrom: {expressionFrom: '"9223372036854775807"'}`,
+	},
+	{
+		name: "jq sees integers beyond 2^53 as the nearest float", aspects: []string{"match", "weight", "delay"},
+		applies: func(s situation) bool { return slices.ContainsFunc(s.sources(), s.needsPrecision) },
+		object:  `{apiVersion: v1, kind: Pod, metadata: {generation: 9007199254740993}}`,
+		spec:    `selector: {matchExpressions: [{key: .metadata.generation | tostring, operator: In, values: ["9007199254740993"]}]}`,
 	},
 	{
 		name: "comparing Quantities gives an int in CEL", aspects: []string{"refused"},

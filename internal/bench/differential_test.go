@@ -44,7 +44,7 @@ func newPair(c Case) (p pair) {
 		panic(err) // kwok reads everything that is JSON of the right types, and so are cases
 	}
 	p.kwok = k
-	if p.ours, err = NewOurs(c.Text(), Placeholders()); err != nil {
+	if p.ours, err = NewOurs(c, Placeholders()); err != nil {
 		p.refusals.Refused = err.Error()
 	}
 	return p

@@ -16,7 +16,7 @@ func both(t *testing.T, spec string) (*Kwok, *Ours, *unstructured.Unstructured) 
 	c := caseFrom(t, difference{object: pod, spec: spec})
 	k, err := NewKwok(c.Stages, Placeholders())
 	require.NoError(t, err)
-	o, err := NewOurs(c.Text(), Placeholders())
+	o, err := NewOurs(c, Placeholders())
 	require.NoError(t, err)
 	return k, o, c.object()
 }

@@ -56,7 +56,7 @@ func (g *generator) pairs(keys ...string) map[string]any {
 }
 
 // texts are annotation values that weights and delays are read from.
-var texts = []string{"5s", "100ms", "-3s", "1m30s", "", "bogus", "5", "0", "-2", "0x10", "1_0", "1.5", " 5", "010", "9223372036854775808",
+var texts = []string{"5s", "100ms", "-3s", "1m30s", "", "bogus", "5", "0", "-2", "0x10", "1_0", "1.5", " 5", "010", "9223372036854775808", "9223372036854775807", "2562048h",
 	"2024-05-06T07:08:19Z", "2024-05-06T07:08:00.5Z", "2024-05-06T09:08:19+02:00", "5 minutes", "true"}
 
 func (g *generator) annotations() map[string]any {
@@ -153,6 +153,7 @@ func (g *generator) widget() map[string]any {
 			"mode":     pick(g, "fast", "slow", ""),
 			"duration": pick(g, texts...),
 			"weight":   int64(g.IntN(5)),
+			"big":      pick(g, int64(7), int64(9007199254740993), int64(-9223372036854775808)),
 			"items":    list(g, 3, func() any { return g.word() }),
 			"parts": list(g, 3, func() any {
 				return map[string]any{"name": g.word(), "size": int64(g.IntN(5)), "on": g.oneIn(2)}

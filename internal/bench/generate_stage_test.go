@@ -1,6 +1,9 @@
 package bench
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // stage makes a Stage for the object of the case.
 func (g *generator) stage(name string) map[string]any {
@@ -20,9 +23,11 @@ func (g *generator) stage(name string) map[string]any {
 	if g.oneIn(4) {
 		spec["immediateNextStage"] = true
 	}
-	if g.oneIn(2) {
+	form := g.IntN(10) // of the effects; exported Stages have both
+	if form < 6 {
 		spec["next"] = g.next()
-	} else {
+	}
+	if form > 4 {
 		spec["steps"] = list(g, 3, g.step)
 	}
 	return map[string]any{
@@ -55,7 +60,10 @@ func (g *generator) expression() any {
 		e["values"] = values
 	}
 	if g.oneIn(2) {
-		return map[string]any{"jq": e}
+		e = map[string]any{"jq": e}
+	}
+	if g.lenient && g.oneIn(3) {
+		e["cel"] = map[string]any{"expression": g.celBool(1)} // beside jq
 	}
 	return e
 }
@@ -65,14 +73,12 @@ func (g *generator) from(annotation string) map[string]any {
 	path := g.jqPath([]any{"metadata", "annotations", annotation})
 	jq := pick(g, path, path, path, ".metadata.deletionTimestamp", ".spec.duration", ".spec.containers[0].args[1]", ".spec.weight", `.spec.duration // "2s"`,
 		`"5s"`, `""`, "empty", "null", "error", g.jq(g.place(g.object), 1), g.jq(g.place(g.object), 1), path+", "+g.jqFilter(), "null, "+path)
-	switch g.IntN(5) {
-	case 0:
-		return map[string]any{"cel": map[string]any{"expression": g.celValue()}}
-	case 1, 2:
-		return map[string]any{"jq": map[string]any{"expression": jq}}
-	default:
-		return map[string]any{"expressionFrom": jq}
+	inJQ := pick(g, map[string]any{"jq": map[string]any{"expression": jq}}, map[string]any{"expressionFrom": jq})
+	inCEL := map[string]any{"cel": map[string]any{"expression": g.celValue()}}
+	if g.lenient && g.oneIn(3) {
+		maps.Copy(inJQ, inCEL)
 	}
+	return pick(g, inJQ, inJQ, inJQ, inCEL)
 }
 
 func (g *generator) delay() map[string]any {

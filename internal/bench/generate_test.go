@@ -12,7 +12,8 @@ import (
 // A generator makes cases of the shapes that Stage files in use have, and of what their authors might write next.
 type generator struct {
 	*rand.Rand
-	object map[string]any // of the case at hand: expressions read mostly what is there
+	lenient bool
+	object  map[string]any // of the case at hand: expressions read mostly what is there
 }
 
 func newGenerator(seed uint64) *generator {
@@ -23,7 +24,8 @@ func newGenerator(seed uint64) *generator {
 func generate(seed uint64) Case {
 	g := newGenerator(seed)
 	g.object = g.anObject()
-	c := Case{Object: g.object}
+	g.lenient = g.oneIn(8)
+	c := Case{Object: g.object, Lenient: g.lenient}
 	for i := range 1 + g.IntN(3) {
 		c.Stages = append(c.Stages, g.stage(fmt.Sprintf("stage-%d", i)))
 	}
@@ -154,6 +156,8 @@ func (g *generator) scalar(v any) string {
 		return v
 	case nil, map[string]any, []any:
 		return g.word()
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
 	default:
 		return fmt.Sprint(v)
 	}

@@ -12,9 +12,9 @@ import (
 // Ours is the side of package stage. It is safe for concurrent use.
 type Ours struct{ Set *stage.Set }
 
-// NewOurs compiles the text of Stages.
-func NewOurs(text []byte, funcs map[string]any) (*Ours, error) {
-	set, err := stage.Compile(stage.Options{Funcs: funcs}, stage.Parse("stages.yaml", text))
+// NewOurs compiles the Stages of a case from their text.
+func NewOurs(c Case, funcs map[string]any) (*Ours, error) {
+	set, err := stage.Compile(stage.Options{Lenient: c.Lenient, Funcs: funcs}, stage.Parse("stages.yaml", c.Text()))
 	return &Ours{Set: set}, err
 }
 

@@ -32,7 +32,9 @@ func reason(text string) string { return text[strings.LastIndex(text, ": ")+1:] 
 
 func clone(c Case) Case {
 	v := runtime.DeepCopyJSON(map[string]any{"stages": anys(c.Stages), "object": c.Object})
-	return caseOf(v)
+	copied := caseOf(v)
+	copied.Lenient = c.Lenient
+	return copied
 }
 
 func anys(stages []map[string]any) []any {

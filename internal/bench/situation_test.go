@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 	"github.com/itchyny/gojq"
 	"github.com/stretchr/testify/require"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	peer "sigs.k8s.io/kwok/pkg/apis/v1alpha1"
@@ -25,26 +27,10 @@ import (
 
 // values reads YAML as an API client reads an object: whole numbers are int64.
 func values(t *testing.T, text string) map[string]any {
+	data, err := yaml.YAMLToJSON([]byte(text))
+	require.NoError(t, err)
 	var v map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(text), &v))
-	return integers(v).(map[string]any)
-}
-
-func integers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k := range v {
-			v[k] = integers(v[k])
-		}
-	case []any:
-		for i := range v {
-			v[i] = integers(v[i])
-		}
-	case float64:
-		if n := int64(v); float64(n) == v {
-			return n
-		}
-	}
+	require.NoError(t, utiljson.Unmarshal(data, &v))
 	return v
 }
 
@@ -230,11 +216,52 @@ func outputs(source string, obj map[string]any) []any {
 	return slices.DeleteFunc(raw, func(v any) bool { return v == nil })
 }
 
+// needsPrecision reports whether a program gives something else when integers stay integers.
+func (s situation) needsPrecision(program string) bool {
+	raw, failed := rawOutputs(program, s.Object)
+	exact, exactFailed := run(program, ints(s.Object))
+	return failed != exactFailed || printed64(raw) != printed64(exact)
+}
+
+// ints makes of integers what gojq takes for them.
+func ints(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := map[string]any{}
+		for k, item := range v {
+			m[k] = ints(item)
+		}
+		return m
+	case []any:
+		items := make([]any, len(v))
+		for i, item := range v {
+			items[i] = ints(item)
+		}
+		return items
+	case int64:
+		return int(v)
+	default:
+		return v
+	}
+}
+
+func printed64(outputs []any) string {
+	data, err := json.Marshal(outputs)
+	return fmt.Sprint(string(data), err)
+}
+
 // rawOutputs are those before the program ends or fails.
 func rawOutputs(source string, obj map[string]any) (outputs []any, failed bool) {
-	query, err := gojq.Parse(source)
 	var input any
-	if err != nil || convert(obj, &input) != nil {
+	if err := convert(obj, &input); err != nil {
+		return nil, true
+	}
+	return run(source, input)
+}
+
+func run(source string, input any) (outputs []any, failed bool) {
+	query, err := gojq.Parse(source)
+	if err != nil {
 		return nil, true
 	}
 	iter := query.Run(input)
@@ -259,11 +286,14 @@ func source(f *v1alpha1.ExpressionFrom) (string, bool) {
 	}
 }
 
-// sources are the programs of the Stage that give its weight, or its delay.
+// sources are the jq programs of the Stage for the aspect.
 func (s situation) sources() (programs []string) {
 	spec := s.of().Spec
 	from := []*v1alpha1.ExpressionFrom{spec.WeightFrom}
-	if s.aspect == "delay" {
+	switch s.aspect {
+	case "match":
+		return keys(spec.Selector)
+	case "delay":
 		from = []*v1alpha1.ExpressionFrom{spec.Delay.DurationFrom, spec.Delay.JitterDurationFrom}
 	}
 	for _, f := range from {
@@ -280,6 +310,20 @@ func laterOutputMatters(s situation) bool {
 		raw, failed := rawOutputs(program, s.Object)
 		return len(raw) > 0 && (failed || raw[0] == nil && len(raw) > 1)
 	})
+}
+
+// keys are the programs of a selector.
+func keys(sel *v1alpha1.StageSelector) (programs []string) {
+	if sel == nil {
+		return nil
+	}
+	for _, e := range sel.MatchExpressions {
+		programs = append(programs, e.Key)
+		if e.JQ != nil {
+			programs[len(programs)-1] = e.JQ.Key
+		}
+	}
+	return programs
 }
 
 // numberAmongValues: a program gives a number of the object that is one of the values.
@@ -307,7 +351,8 @@ func negativeWeight(s situation) bool {
 	if s.aspect == "weight" {
 		return strings.HasPrefix(s.mismatch.kwok, "-") && isNumber(s.mismatch.kwok) && s.ours == "0"
 	}
-	return slices.ContainsFunc(s.kwokSays.Stages, func(v Verdict) bool { return strings.HasPrefix(v.Weight, "-") })
+	overflows := strings.HasPrefix(s.kwokSays.Err, "panic: invalid argument to Int63n")
+	return overflows || slices.ContainsFunc(s.kwokSays.Stages, func(v Verdict) bool { return strings.HasPrefix(v.Weight, "-") })
 }
 
 func integerWeight(s situation) bool {
