@@ -1,0 +1,4 @@
+package kstatus
+
+// augmented marks a condition that Augment wrote.
+const augmented = "augmentedBy"

@@ -1,0 +1,17 @@
+package kstatus
+
+// definition is the rule for CustomResourceDefinitions.
+func definition(o Object) (Result, bool) {
+	for c := range o.Conditions() {
+		switch {
+		case c.Type == "NamesAccepted" && c.Status == "False",
+			c.Type == "Established" && c.Status == "False" && c.Reason != "Installing":
+			return Failed.From(c), true
+		case c.Type == "Established" && c.Status == "True":
+			r := Current.From(c)
+			r.Reason, r.message = "", text("CRD is established")
+			return r, true
+		}
+	}
+	return InProgress.Because("Installing", "Install in progress").At("status.conditions"), true
+}

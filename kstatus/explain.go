@@ -1,0 +1,5 @@
+package kstatus
+
+type trace struct{}
+
+func (t *trace) see(path string, v any) {}

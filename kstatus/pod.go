@@ -1,0 +1,73 @@
+package kstatus
+
+import (
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+// scheduleWindow is how long a Pod may be unschedulable before it counts as failed.
+const scheduleWindow = 15 * time.Second
+
+func pod(o Object) (Result, bool) {
+	phase := o.Text("status", "phase")
+	switch phase {
+	case "Succeeded":
+		return Current.Because("", "Pod has completed successfully").At("status.phase"), true
+	case "Failed":
+		return Current.Because("", "Pod has completed, but not successfully").At("status.phase"), true
+	case "Running":
+		return runningPod(o), true
+	case "Pending":
+		return pendingPod(o), true
+	case "":
+		return InProgress.Because("PodNotObserved", "Pod phase not available").At("status.phase"), true
+	}
+	return Unknown.because("UnknownPhase", named("unknown phase %s", phase)).At("status.phase"), true
+}
+
+func runningPod(o Object) Result {
+	if ready, ok := o.holding("Ready", "True"); ok {
+		r := Current.From(ready)
+		r.Reason, r.message = "", text("Pod is Ready")
+		return r
+	}
+	if names, some := crashLooping(o); some {
+		r := Failed.because("ContainerCrashLooping", named("Containers in CrashLoop state: %s", names))
+		r.path = "status.containerStatuses"
+		return r
+	}
+	return InProgress.Because("PodRunningNotReady", "Pod is running but is not Ready").At("status.conditions")
+}
+
+// crashLooping are the names of the containers that wait in CrashLoopBackOff, joined by commas.
+func crashLooping(o Object) (names string, some bool) {
+	for _, item := range o.List("status", "containerStatuses") {
+		container, _ := object.ToMap(item)
+		name, called := object.String(container, "name")
+		reason, _ := object.String(container, "state", "waiting", "reason")
+		if !called || reason != "CrashLoopBackOff" {
+			continue
+		}
+		if some {
+			names += ","
+		}
+		names, some = names+name, true
+	}
+	return names, some
+}
+
+func pendingPod(o Object) Result {
+	c, unscheduled := o.holding("PodScheduled", "False")
+	if !unscheduled || c.Reason != "Unschedulable" {
+		return InProgress.Because("PodPending", "Pod is in the Pending phase").At("status.phase")
+	}
+	if left := o.created().Add(scheduleWindow).Sub(o.now); left > 0 {
+		r := InProgress.From(c)
+		r.Reason, r.message, r.RecheckAfter = "PodNotScheduled", text("Pod has not been scheduled"), left
+		return r
+	}
+	r := Failed.From(c)
+	r.Reason, r.message = "PodUnschedulable", text("Pod could not be scheduled")
+	return r
+}

@@ -1,0 +1,36 @@
+package kstatus
+
+// A Status says how far the world is from what an object asks for.
+type Status string
+
+// The statuses, in the words of upstream.
+const (
+	InProgress  Status = "InProgress"  // on the way to the desired state
+	Failed      Status = "Failed"      // an error, or not enough progress
+	Current     Status = "Current"     // the desired state is reached
+	Terminating Status = "Terminating" // being deleted
+	NotFound    Status = "NotFound"    // not in the cluster; no rule returns it
+	Unknown     Status = "Unknown"     // cannot be told; the reason says why
+)
+
+// The abnormal-true condition types: absent means all is well.
+const (
+	Reconciling = "Reconciling"
+	Stalled     = "Stalled"
+)
+
+// Because returns a result of this status. The reason is one CamelCase word ("" for Current, by custom), the message one line for people.
+func (s Status) Because(reason, message string) Result { return s.because(reason, text(message)) }
+
+// From returns a result of this status with the reason, the message and the place of a condition of the object.
+func (s Status) From(c Condition) Result {
+	r := s.Because(c.Reason, c.Message)
+	r.path, r.item = "status.conditions", c.Type
+	return r
+}
+
+func (s Status) because(reason string, m message) Result {
+	return Result{Status: s, Reason: reason, message: m}
+}
+
+func (s Status) saying(m message) Result { return Result{Status: s, message: m} }
