@@ -103,7 +103,7 @@ func (s *story) apply(args []string) error {
 	for _, obj := range source.Others() {
 		err := s.put(obj)
 		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("%w: put its CustomResourceDefinition into the archive, or declare it: kind GROUP/VERSION KIND", err)
+			return unknownKind(err)
 		}
 		s.know(obj.GroupVersionKind())
 		s.answer(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -130,12 +131,20 @@ func (s *story) begin() (err error) {
 		s.trace.block("", warning.Error())
 	}
 	if s.sim, err = simulation.New(s.set, s.setting); err != nil {
-		return fmt.Errorf("%w (put its CustomResourceDefinition into the archive, or declare it: kind GROUP/VERSION KIND)", err)
+		return unknownKind(err)
 	}
 	for _, kind := range s.set.Kinds() {
 		s.know(kind)
 	}
 	return nil
+}
+
+// unknownKind adds what to do to the error that a kind is not found.
+func unknownKind(err error) error {
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w; put its CustomResourceDefinition into the archive, or declare it: kind GROUP/VERSION KIND", err)
+	}
+	return err
 }
 
 // stages are those of the options and of the files that are named, by default of stages.yaml.
@@ -199,10 +208,10 @@ func (s *story) version(key stage.Key) string {
 	return obj.GetResourceVersion()
 }
 
-// answer prints what the cluster refuses, which is part of the story.
+// answer prints what the cluster refuses, which is part of the story, and lets the Stages look at what changed.
 func (s *story) answer(err error) {
 	if err != nil {
 		s.trace.line(s.sim.Now(), "error: %s", err)
 	}
-	s.sim.Next() // looks at what has changed, and does nothing yet
+	s.sim.Next() // asks what is next, and so plays nothing
 }
