@@ -188,7 +188,25 @@ func fork(obj map[string]any) map[string]any {
 		metadata = map[string]any{}
 	}
 	root["metadata"] = metadata
+	dropEmpty(metadata)
 	return root
+}
+
+// dropEmpty removes the lists and maps of the metadata that have nothing in them, as the
+// API server does: a Stage that waits until there are no finalizers must see none.
+func dropEmpty(metadata map[string]any) {
+	for _, field := range [...]string{"labels", "annotations", "finalizers", "ownerReferences"} {
+		switch v := metadata[field].(type) {
+		case map[string]any:
+			if len(v) == 0 {
+				delete(metadata, field)
+			}
+		case []any:
+			if len(v) == 0 {
+				delete(metadata, field)
+			}
+		}
+	}
 }
 
 // metadataOf is only for objects that fork or admit has made sure have metadata.

@@ -122,7 +122,7 @@ func newRequest(verb string, obj *unstructured.Unstructured, subresources []stri
 }
 
 // admit brings a copy of what a caller sent into a form that can be stored. Built-in
-// kinds lose their nulls, as they do in Go types.
+// kinds lose their nulls, as they do in Go types, all lose empty metadata.
 func (r *request) admit(root map[string]any) (map[string]any, error) {
 	if r.kind.builtin {
 		root = patch.Merge(nil, root).(map[string]any)
@@ -133,6 +133,7 @@ func (r *request) admit(root map[string]any) (map[string]any, error) {
 	if r.kind.ClusterScoped {
 		delete(metadataOf(root), "namespace")
 	}
+	dropEmpty(metadataOf(root))
 	return root, nil
 }
 
