@@ -286,6 +286,17 @@ func source(f *v1alpha1.ExpressionFrom) (string, bool) {
 	}
 }
 
+// hasIdleJQ: the Stage has jq where CEL counts.
+func hasIdleJQ(st *v1alpha1.Stage) bool {
+	from := []*v1alpha1.ExpressionFrom{st.Spec.WeightFrom}
+	if d := st.Spec.Delay; d != nil {
+		from = append(from, d.DurationFrom, d.JitterDurationFrom)
+	}
+	return slices.ContainsFunc(from, func(f *v1alpha1.ExpressionFrom) bool {
+		return f != nil && f.CEL != nil && (f.JQ != nil || f.ExpressionFrom != "")
+	})
+}
+
 // sources are the jq programs of the Stage for the aspect.
 func (s situation) sources() (programs []string) {
 	spec := s.of().Spec
@@ -374,8 +385,29 @@ func integerWeight(s situation) bool {
 	}
 }
 
+// unreadableDelay: kwok errs where we do what kwok does without the expressions.
 func unreadableDelay(s situation) bool {
+	return s.delayErrs() && (s.withoutExpressions("durationFrom") || s.withoutExpressions("jitterDurationFrom") ||
+		s.withoutExpressions("durationFrom", "jitterDurationFrom"))
+}
+
+func (s situation) delayErrs() bool {
 	return s.mismatch.kwok != "none" && !strings.HasPrefix(s.mismatch.kwok, "[")
+}
+
+// withoutExpressions reports whether our delay is the one that kwok has when the Stage does not have these fields.
+func (s situation) withoutExpressions(fields ...string) bool {
+	c := clone(s.Case)
+	for _, st := range c.Stages {
+		d, _ := st["spec"].(map[string]any)["delay"].(map[string]any)
+		for _, f := range fields {
+			delete(d, f)
+		}
+	}
+	k, err := NewKwok(c.Stages, Placeholders())
+	return err == nil && slices.ContainsFunc(k.Outcome(c.object()).Stages, func(v Verdict) bool {
+		return v.Stage == s.stage && v.Delay == s.ours
+	})
 }
 
 // finalizers are the steps that change finalizers.
