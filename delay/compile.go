@@ -1,8 +1,6 @@
 package delay
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -26,23 +24,15 @@ func Compile(d *v1alpha1.StageDelay, c *expr.Compiler) (*Delay, error) {
 	duration := b.source("duration", d.DurationMilliseconds, d.DurationFrom)
 	duration.constant.given = true // the default is 0
 	jitter := b.source("jitterDuration", d.JitterDurationMilliseconds, d.JitterDurationFrom)
-	if b.fatal {
-		return nil, errors.Join(b.faults...)
+	if b.faults.Fatal() {
+		return nil, b.faults.Err()
 	}
-	return &Delay{duration: duration, jitter: jitter}, errors.Join(b.faults...)
+	return &Delay{duration: duration, jitter: jitter}, b.faults.Err()
 }
 
 type builder struct {
 	compiler *expr.Compiler
-	faults   []error
-	fatal    bool // some fault is not harmless
-}
-
-func (b *builder) fault(faults ...*Error) {
-	for _, e := range faults {
-		b.faults = append(b.faults, e)
-		b.fatal = b.fatal || !e.Harmless
-	}
+	faults   position.Faults
 }
 
 // results are the CEL types that mean a duration.
@@ -51,7 +41,7 @@ const results = expr.String | expr.Duration | expr.Timestamp | expr.Int | expr.U
 // source compiles the fields nameMilliseconds and nameFrom.
 func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) source {
 	program, err := from.Compile(b.compiler, f, results)
-	b.fault(position.Below(name+"From", err)...)
+	b.faults.Add(position.Below(name+"From", err)...)
 	return source{from: program, constant: b.milliseconds(name+"Milliseconds", ms)}
 }
 
@@ -62,9 +52,9 @@ func (b *builder) milliseconds(path string, ms *int64) reading {
 	case ms == nil:
 		return reading{}
 	case *ms < 0:
-		b.fault(&Error{Path: path, Offset: -1, Err: errors.New("must not be negative")})
+		b.faults.Addf(path, "must not be negative")
 	case *ms > maxMilliseconds:
-		b.fault(&Error{Path: path, Offset: -1, Err: fmt.Errorf("must not be more than %d (292 years)", maxMilliseconds)})
+		b.faults.Addf(path, "must not be more than %d (292 years)", maxMilliseconds)
 	}
 	return reading{time.Duration(*ms) * time.Millisecond, true}
 }

@@ -2,7 +2,6 @@ package selector
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -27,28 +26,16 @@ func Compile(s *v1alpha1.StageSelector, c *expr.Compiler) (*Selector, error) {
 	for i, e := range s.MatchExpressions {
 		b.expression(position.Index("matchExpressions", i), e)
 	}
-	if b.fatal {
-		return nil, errors.Join(b.faults...)
+	if b.faults.Fatal() {
+		return nil, b.faults.Err()
 	}
-	return &Selector{requirements: b.requirements}, errors.Join(b.faults...)
+	return &Selector{requirements: b.requirements}, b.faults.Err()
 }
 
 type builder struct {
 	compiler     *expr.Compiler
 	requirements []requirement
-	faults       []error
-	fatal        bool // some fault is not harmless
-}
-
-func (b *builder) fault(faults ...*Error) {
-	for _, e := range faults {
-		b.faults = append(b.faults, e)
-		b.fatal = b.fatal || !e.Harmless
-	}
-}
-
-func (b *builder) faultf(path, format string, args ...any) {
-	b.fault(&Error{Path: path, Offset: -1, Err: fmt.Errorf(format, args...)})
+	faults       position.Faults
 }
 
 func (b *builder) entries(field string, want map[string]string) {
@@ -63,7 +50,7 @@ func (b *builder) expression(path string, e v1alpha1.MatchExpression) {
 		jq, at = &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}, path
 	}
 	if jq != nil && e.CEL != nil {
-		b.fault(&Error{Path: path, Offset: -1, Harmless: true, Err: errors.New("jq and cel in one expression; jq is used")})
+		b.faults.Add(&Error{Path: path, Offset: -1, Harmless: true, Err: errors.New("jq and cel in one expression; jq is used")})
 	}
 	switch {
 	case jq != nil:
@@ -71,7 +58,7 @@ func (b *builder) expression(path string, e v1alpha1.MatchExpression) {
 	case e.CEL != nil:
 		b.cel(path+".cel.expression", e.CEL.Expression)
 	default:
-		b.faultf(path, "want key and operator, jq, or cel")
+		b.faults.Addf(path, "want key and operator, jq, or cel")
 	}
 }
 
@@ -79,7 +66,7 @@ func (b *builder) jq(path string, e *v1alpha1.SelectorJQ) {
 	b.operator(path, e)
 	program, err := b.compiler.JQ(e.Key)
 	if err != nil {
-		b.fault(position.Below(path+".key", err)...)
+		b.faults.Add(position.Below(path+".key", err)...)
 		return
 	}
 	r := &jqRequirement{path: path, source: e.Key, program: program, operator: e.Operator}
@@ -93,23 +80,23 @@ func (b *builder) operator(path string, e *v1alpha1.SelectorJQ) {
 	switch e.Operator {
 	case v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn:
 		if len(e.Values) == 0 {
-			b.faultf(path+".values", "%s needs at least one value", e.Operator)
+			b.faults.Addf(path+".values", "%s needs at least one value", e.Operator)
 		}
 	case v1alpha1.SelectorOpExists, v1alpha1.SelectorOpDoesNotExist:
 		if len(e.Values) > 0 {
-			b.faultf(path+".values", "%s takes no values", e.Operator)
+			b.faults.Addf(path+".values", "%s takes no values", e.Operator)
 		}
 	case "":
-		b.faultf(path+".operator", "missing; want In, NotIn, Exists or DoesNotExist")
+		b.faults.Addf(path+".operator", "missing; want In, NotIn, Exists or DoesNotExist")
 	default:
-		b.faultf(path+".operator", "unknown operator %q; want In, NotIn, Exists or DoesNotExist", e.Operator)
+		b.faults.Addf(path+".operator", "unknown operator %q; want In, NotIn, Exists or DoesNotExist", e.Operator)
 	}
 }
 
 func (b *builder) cel(path, source string) {
 	program, err := b.compiler.CEL(source, expr.Bool)
 	if err != nil {
-		b.fault(position.Below(path, err)...)
+		b.faults.Add(position.Below(path, err)...)
 		return
 	}
 	b.requirements = append(b.requirements, &celRequirement{path: path, source: source, program: program})

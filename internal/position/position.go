@@ -11,7 +11,11 @@
 // A Document is immutable and safe for concurrent use; the other types are plain data.
 package position
 
-import "strconv"
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
 
 // Position is a place in a file. The zero value means unknown.
 type Position struct {
@@ -92,3 +96,28 @@ func All(err error) []*Error {
 		return []*Error{{Offset: -1, Err: err}}
 	}
 }
+
+// Faults collects the Errors of a compilation. The zero value is empty.
+type Faults struct {
+	errs  []error
+	fatal bool
+}
+
+// Add records faults.
+func (f *Faults) Add(faults ...*Error) {
+	for _, e := range faults {
+		f.errs = append(f.errs, e)
+		f.fatal = f.fatal || !e.Harmless
+	}
+}
+
+// Addf records a fault of the whole field path.
+func (f *Faults) Addf(path, format string, args ...any) {
+	f.Add(&Error{Path: path, Offset: -1, Err: fmt.Errorf(format, args...)})
+}
+
+// Fatal reports whether some fault is not harmless.
+func (f *Faults) Fatal() bool { return f.fatal }
+
+// Err joins the faults; it is nil if there are none.
+func (f *Faults) Err() error { return errors.Join(f.errs...) }
