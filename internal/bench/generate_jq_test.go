@@ -79,7 +79,7 @@ func (g *generator) jq(p place, depth int) string {
 		func() string { return path + " | " + g.jqFilter() },
 		func() string { return path + " | " + g.jqFilter() + " | " + g.jqFilter() },
 		func() string { return path + g.comparison() + g.literal(p.value) },
-		func() string { return path + g.comparison() + again() },
+		func() string { return path + g.comparison() + "(" + again() + ")" },
 		func() string {
 			return "(" + again() + ") " + pick(g, "and", "or", "+", "-", "*", "/", "%", ",", "//") + " (" + again() + ")"
 		},

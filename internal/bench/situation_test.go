@@ -348,7 +348,7 @@ func numberAmongValues(s situation) bool {
 		return slices.ContainsFunc(outputs(jq.Key, s.Object), func(v any) bool {
 			switch v := v.(type) {
 			case float64:
-				return slices.Contains(jq.Values, strconv.FormatFloat(v, 'f', -1, 64))
+				return slices.Contains(jq.Values, strconv.FormatFloat(v+0, 'f', -1, 64)) // +0 makes 0 of -0
 			case json.Number:
 				return slices.Contains(jq.Values, v.String())
 			default:
