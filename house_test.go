@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"stage/simulation":            {"stage", "stage/memory"},
 	"stage/stagetest":             {"stage", "stage/memory", "stage/simulation", "internal/object"},
 	"internal/conformance/record": {"stage"},
-	"internal/conformance":        {"stage", "internal/conformance/record"},
+	"internal/conformance":        {"stage", "kstatus", "internal/conformance/record"},
 	"examples/quickstart":         {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
 }
 

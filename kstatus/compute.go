@@ -1,9 +1,12 @@
 package kstatus
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Compute returns the status of an object now, by the rules of upstream. It is the only function of the package that reads the clock.
@@ -14,5 +17,16 @@ func ComputeAt(obj *unstructured.Unstructured, now time.Time) Result {
 	return standard.Compute(obj, now)
 }
 
-// Extended returns the rules that are right more often.
-func Extended() *Rules { return standard }
+// ComputeTyped is [Rules.Compute] for a Go type such as *appsv1.Deployment. Typed clients leave the kind of an object empty; then the given
+// one counts. The error is that the object cannot be converted.
+func (r *Rules) ComputeTyped(obj runtime.Object, kind schema.GroupVersionKind, now time.Time) (Result, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return Result{}, fmt.Errorf("kstatus: converting a %T: %w", obj, err)
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	if u.GroupVersionKind().Empty() {
+		u.SetGroupVersionKind(kind)
+	}
+	return r.Compute(u, now), nil
+}

@@ -12,23 +12,38 @@ type Condition struct {
 }
 
 // readCondition reads an element of a list of conditions. A bool status is True or False; a reason or message that is no string is "".
-// It reports false for what cannot be read: no map, no string for a type, neither string nor bool for a status.
+// It reports false for what cannot be read, and for what Augment wrote.
 func readCondition(item any) (Condition, bool) {
-	m, ok := object.ToMap(item)
-	if !ok {
+	if item == nil || unreadable(item) {
 		return Condition{}, false
 	}
+	m, _ := object.ToMap(item)
 	c := Condition{}
-	if c.Type, ok = optional(m["type"]); !ok {
-		return Condition{}, false
-	}
-	if c.Status, ok = truth(m["status"]); !ok {
-		return Condition{}, false
-	}
+	c.Type, _ = m["type"].(string)
+	c.Status, _ = truth(m["status"])
 	c.Reason, _ = m["reason"].(string)
 	c.Message, _ = m["message"].(string)
 	c.ObservedGeneration, _ = integer(m["observedGeneration"])
-	return c, true
+	return c, !ours(m)
+}
+
+// unreadable tells whether an element of a list of conditions is none: no map, no string for a type, neither string nor bool for a status.
+func unreadable(item any) bool {
+	m, ok := object.ToMap(item)
+	_, typed := optional(m["type"])
+	_, known := truth(m["status"])
+	return !ok || !typed || !known
+}
+
+// standardTrue tells whether a readable condition is Reconciling=True or Stalled=True, and not from Augment.
+func standardTrue(item any) bool {
+	m, _ := object.ToMap(item)
+	kind, _ := m["type"].(string)
+	if kind != Reconciling && kind != Stalled {
+		return false
+	}
+	status, _ := truth(m["status"])
+	return status == "True" && !ours(m)
 }
 
 // optional reads a string that may be missing or null.

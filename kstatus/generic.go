@@ -17,8 +17,7 @@ var standardAfter = []step{{"Ready condition", readyCondition}}
 var current = Current.Because("", "Resource is current")
 
 func deletion(o Object) (Result, bool) {
-	v := o.metadata["deletionTimestamp"]
-	if v == nil || v == "" {
+	if v := o.Value("metadata", "deletionTimestamp"); v == nil || v == "" {
 		return Result{}, false
 	}
 	return Terminating.Because("", "Resource scheduled for deletion").At("metadata.deletionTimestamp"), true

@@ -60,19 +60,16 @@ func (o *Object) list(from map[string]any, key, path string) []any {
 	return s
 }
 
-// survey finds what every verdict needs to know of the conditions, in one pass: the first standard one that holds, the first unreadable one.
+// survey finds in one pass what every verdict needs to know of the conditions: the first standard one that holds, and the first unreadable one.
 func survey(conditions []any) (standard, skipped int32) {
 	for i, item := range conditions {
-		m, ok := object.ToMap(item)
-		kind, typed := optional(m["type"])
-		status, known := truth(m["status"])
 		switch {
 		case item == nil:
-		case !ok || !typed || !known:
+		case unreadable(item):
 			if skipped == 0 {
 				skipped = int32(i + 1)
 			}
-		case standard == 0 && status == "True" && (kind == Reconciling || kind == Stalled) && m[augmented] == nil:
+		case standard == 0 && standardTrue(item):
 			standard = int32(i + 1)
 		}
 	}
@@ -93,10 +90,25 @@ func (o Object) Now() time.Time { return o.now }
 
 // Value returns what is at the path; nil if nothing is.
 func (o Object) Value(path ...string) any {
-	v, _ := object.Get(o.fields, path...)
+	v := o.get(path)
 	if o.trace != nil {
 		o.trace.see(strings.Join(path, "."), v)
 	}
+	return v
+}
+
+// get saves a look-up for the parts that most rules read.
+func (o Object) get(path []string) any {
+	from := o.fields
+	if len(path) > 1 {
+		switch path[0] {
+		case "status":
+			from, path = o.status, path[1:]
+		case "metadata":
+			from, path = o.metadata, path[1:]
+		}
+	}
+	v, _ := object.Get(from, path...)
 	return v
 }
 

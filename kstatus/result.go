@@ -1,6 +1,9 @@
 package kstatus
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // A Result is a status and why. It is a comparable value; text is formatted when it is asked for.
 type Result struct {
@@ -41,8 +44,10 @@ func (r Result) Skipped() string {
 	if r.skipped == 0 {
 		return ""
 	}
-	return counted("status.conditions[%d]", int64(r.skipped-1)).String()
+	return skippedPath(int(r.skipped - 1))
 }
+
+func skippedPath(index int) string { return "status.conditions[" + strconv.Itoa(index) + "]" }
 
 // Conditions is the verdict as conditions: Reconciling for InProgress, Stalled for Failed, none otherwise.
 func (r Result) Conditions() []Condition {

@@ -3,7 +3,11 @@
 //	suite NAME passed/total
 //
 // and the failing cases, with -v as diffs. It exits with 1 if a case failed and with 2 if a file cannot be read. Suites whose folder or file
-// is missing are skipped.
+// is missing are skipped. Scores against the health rules of other projects follow, as
+//
+//	suite NAME agreed/total falseCurrent N
+//
+// with the disagreements under -v; they decide nothing.
 //
 // Usage:
 //
@@ -34,7 +38,7 @@ type testCase struct {
 type loader func(dir string) ([]suite, error)
 
 // loaders are the parts of the corpus, in the order of the output.
-var loaders = []loader{stageSuites, invalidSuites}
+var loaders = []loader{stageSuites, invalidSuites, statusSuites}
 
 func main() {
 	verbose := flag.Bool("v", false, "print a diff for each failing case")
@@ -70,7 +74,7 @@ func run(w io.Writer, dir, only string, verbose bool) (failed int, err error) {
 			}
 		}
 	}
-	return failed, nil
+	return failed, scoreHealth(w, dir, only, verbose)
 }
 
 // print runs a suite and prints its line and its failures.
