@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (t Transition) Do(ctx context.Context, w Writer, obj *unstructured.Unstruct
 			return p.obj, err
 		}
 		if e != nil {
-			trace(TraceEvent{Kind: Effected, Index: index, Effect: e})
+			trace(TraceEvent{Kind: Effected, Index: index, Effect: e, NoOp: p.noop})
 		}
 	}
 	return p.obj, nil
@@ -79,6 +80,7 @@ type playing struct {
 	index      int  // of the next slot
 	begun      bool // whether an effect was carried out
 	changed    bool // whether a patch changed the object
+	noop       bool // whether the last effect was a patch that changes nothing, and so was not sent
 }
 
 func (p *playing) done() bool { return p.index >= len(p.slots) }
@@ -97,6 +99,7 @@ func (p *playing) send(ctx context.Context, w Writer, now time.Time) error {
 }
 
 func (p *playing) effect(ctx context.Context, w Writer, e Effect, now time.Time) error {
+	p.noop = false
 	switch e := e.(type) {
 	case Event:
 		return p.event(ctx, w, e, now)
@@ -113,8 +116,8 @@ func (p *playing) effect(ctx context.Context, w Writer, e Effect, now time.Time)
 
 // patch sends a patch unless it changes nothing.
 func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
-	same, err := e.NoOp(p.obj)
-	if same || err != nil {
+	var err error
+	if p.noop, err = e.NoOp(p.obj); p.noop || err != nil {
 		return err
 	}
 	w, err = impersonate(w, e.Impersonate)
@@ -188,12 +191,11 @@ func (p *playing) apply(ctx context.Context, w Writer, e Apply) error {
 		return err
 	}
 	obj := e.Object
-	if obj.GetNamespace() == "" {
-		obj = obj.DeepCopy()
-		obj.SetNamespace(p.transition.Key.Namespace)
-	}
+	name := types.NamespacedName{Namespace: cmp.Or(obj.GetNamespace(), p.transition.Key.Namespace), Name: obj.GetName()}
 	if e.Subresource == "" && e.Type != types.ApplyPatchType {
-		_, err := w.Create(ctx, obj, metav1.CreateOptions{FieldManager: manager})
+		created := obj.DeepCopy()
+		created.SetNamespace(name.Namespace)
+		_, err := w.Create(ctx, created, metav1.CreateOptions{FieldManager: manager})
 		if err == nil || !apierrors.IsAlreadyExists(err) {
 			return err
 		}
@@ -202,8 +204,10 @@ func (p *playing) apply(ctx context.Context, w Writer, e Apply) error {
 	if e.Type == types.ApplyPatchType {
 		o.Force = new(true)
 	}
-	name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
-	_, err = w.Patch(ctx, obj.GroupVersionKind(), name, e.Type, encode(obj.Object), o, subresources(e.Subresource)...)
+	result, err := w.Patch(ctx, obj.GroupVersionKind(), name, e.Type, encode(obj.Object), o, subresources(e.Subresource)...)
+	if err == nil && p.obj != nil && KeyOf(result) == p.transition.Key {
+		p.obj = result // it was the object itself
+	}
 	return err
 }
 

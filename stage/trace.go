@@ -20,6 +20,7 @@ type TraceEvent struct {
 	Random          uint64    // Scheduled: the number that chose the delay
 	Index           int       // Effected, Failed: place of the effect in the transition, counted over all its steps
 	Effect          Effect    // Effected, Failed
+	NoOp            bool      // Effected: it is a patch that would change nothing, and was not sent
 	Err             error     // Failed; Effected: a failure that is retried
 }
 
@@ -32,7 +33,7 @@ const (
 	Scheduled                  // a Stage was entered
 	Cancelled                  // the Stage no longer matches; nothing will be played
 	Played                     // the delay is over; the effects follow
-	Effected                   // an effect was sent
+	Effected                   // an effect was carried out
 	Failed                     // the transition or the object cannot go on
 	Forgotten                  // the object is gone
 )
@@ -59,6 +60,9 @@ func (e TraceEvent) String() string {
 			"random="+strconv.FormatUint(e.Random, 16), "in="+e.Due.Sub(e.Time).String())
 	case Effected:
 		words = append(words, e.Effect.String())
+	}
+	if e.NoOp {
+		words = append(words, "(changes nothing)")
 	}
 	if e.Err != nil {
 		words = append(words, "error: "+e.Err.Error())

@@ -1,7 +1,6 @@
 package stagetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,8 +40,6 @@ func newStory(name string, a *txtar.Archive, o Options) *story {
 		},
 	}
 	s.setting.Trace = s.happened
-	s.trace.versions = map[stage.Key]string{}
-	s.trace.version = s.version
 	return s
 }
 
@@ -197,15 +194,6 @@ func (s *story) ref(kind, name string) (schema.GroupVersionKind, types.Namespace
 		return gvk, types.NamespacedName{}, fmt.Errorf("%q is no name: want NAME or NAMESPACE/NAME", name)
 	}
 	return gvk, types.NamespacedName{Namespace: namespace, Name: rest}, nil
-}
-
-// version is the resourceVersion of an object.
-func (s *story) version(key stage.Key) string {
-	obj, err := s.sim.Cluster().Get(context.Background(), key.GroupVersionKind(), key.NamespacedName())
-	if err != nil {
-		return ""
-	}
-	return obj.GetResourceVersion()
 }
 
 // answer prints what the cluster refuses, which is part of the story, and lets the Stages look at what changed.

@@ -14,10 +14,8 @@ import (
 
 // A trace prints what happens in a story.
 type trace struct {
-	text     bytes.Buffer
-	start    time.Time
-	version  func(stage.Key) string // resourceVersion of an object, "" if it is gone
-	versions map[stage.Key]string   // as last seen, which tells whether a patch changed anything
+	text  bytes.Buffer
+	start time.Time
 }
 
 // line prints one line with the time since the start.
@@ -43,14 +41,12 @@ func (t *trace) block(indent, text string) {
 // event prints what the engine did.
 func (t *trace) event(e stage.TraceEvent) {
 	switch e.Kind {
-	case stage.Observed:
-		t.versions[e.Key] = e.ResourceVersion
 	case stage.Scheduled:
 		t.line(e.Time, "%s scheduled %s in %s%s", e.Key, e.Stage, short(e.Due.Sub(e.Time)), weight(e.Weight))
 	case stage.Cancelled, stage.Played:
 		t.line(e.Time, "%s %s %s", e.Key, e.Kind, e.Stage)
 	case stage.Effected:
-		t.effect(e.Key, e.Effect)
+		t.effect(e)
 	case stage.Failed:
 		t.line(e.Time, "failed: %s", e.Err)
 	case stage.Forgotten:
@@ -71,12 +67,10 @@ const (
 	contentIndent = effectIndent + "  "
 )
 
-// effect prints an effect that was sent, or that was not because it changes nothing.
-func (t *trace) effect(key stage.Key, e stage.Effect) {
-	head, content := describe(e)
-	before, after := t.versions[key], t.version(key)
-	t.versions[key] = after
-	if _, isPatch := e.(stage.Patch); isPatch && before == after {
+// effect prints an effect, and says of a patch that it was not sent because it changes nothing.
+func (t *trace) effect(e stage.TraceEvent) {
+	head, content := describe(e.Effect)
+	if e.NoOp {
 		head, content = head+" (changes nothing)", ""
 	}
 	t.block(effectIndent, head)
