@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
 // A Scenario is Stages in use and an object, prepared for all players.
@@ -38,22 +39,45 @@ var inputs = []struct{ name, suite, object string }{
 	{"pv-bind-cel", "kwok-volume-fast", "pv-bind.input.yaml"},
 }
 
-// Scenarios prepares them from a conformance corpus. The error wraps fs.ErrNotExist if there is none.
+// Scenarios prepares them from a conformance corpus. If there is none, the error wraps fs.ErrNotExist and the result has what
+// needs none.
 func Scenarios(corpus string) ([]Scenario, error) {
-	var all []Scenario
+	all, err := presetScenarios()
+	if err != nil {
+		return nil, err
+	}
 	for _, in := range inputs {
 		dir := filepath.Join(corpus, "stage", in.suite)
-		obj, err := readObject(dir, in.object)
+		players, err := playersOf(dir, in.object)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", in.name, err)
-		}
-		players, err := players(filepath.Join(dir, "stages"), obj)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", in.name, err)
+			return all, fmt.Errorf("%s: %w", in.name, err)
 		}
 		all = append(all, Scenario{in.name, players})
 	}
 	return all, nil
+}
+
+// presetScenarios need no corpus.
+func presetScenarios() ([]Scenario, error) {
+	obj, err := readObject("", runningJob)
+	if err != nil {
+		return nil, err
+	}
+	players, err := players(presets.PodGeneral(), obj)
+	return []Scenario{{"preset-pod-general", players}}, err
+}
+
+// playersOf prepares the Stages of a suite and an object.
+func playersOf(dir, object string) ([]Player, error) {
+	obj, err := readObject(dir, object)
+	if err != nil {
+		return nil, err
+	}
+	source, err := stage.Load(filepath.Join(dir, "stages"))
+	if err != nil {
+		return nil, err
+	}
+	return players(source, obj)
 }
 
 // readObject takes the text of an object, or a file with it, as an API client does: whole numbers are int64.
@@ -75,11 +99,7 @@ func readObject(dir, text string) (*unstructured.Unstructured, error) {
 
 // players prepares the sides. Kwok sees Pods and Nodes as Go types, as in its controllers; beside that, as maps, because then
 // both sides have the same input.
-func players(dir string, obj *unstructured.Unstructured) ([]Player, error) {
-	source, err := stage.Load(dir)
-	if err != nil {
-		return nil, err
-	}
+func players(source stage.Source, obj *unstructured.Unstructured) ([]Player, error) {
 	set, err := stage.Compile(stage.Options{Lenient: true}, source)
 	if err != nil {
 		return nil, err
