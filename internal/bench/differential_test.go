@@ -114,12 +114,19 @@ func (p pair) unexplained(c Case) []mismatch {
 	kwok, ours := p.decide(c.Object)
 	p.tally.outcome(kwok)
 	return slices.DeleteFunc(compare(kwok, ours), func(m mismatch) bool {
-		d, ok := explanation(situation{m, c, kwok})
+		d, ok := explanation(newSituation(m, c, kwok))
 		if ok {
 			p.tally.add("difference: " + d.name)
 		}
 		return ok
 	})
+}
+
+func newSituation(m mismatch, c Case, kwok Outcome) situation {
+	return situation{m, c, kwok, func(s situation) bool {
+		_, ok := explanation(s)
+		return ok
+	}}
 }
 
 // explanation is the difference that a disagreement belongs to.

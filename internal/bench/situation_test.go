@@ -49,9 +49,9 @@ func (s situation) of() *v1alpha1.Stage {
 	return &v1alpha1.Stage{}
 }
 
-func (s situation) verdict() Verdict {
-	for _, v := range s.kwokSays.Stages {
-		if v.Stage == s.stage {
+func (o Outcome) of(stage string) Verdict {
+	for _, v := range o.Stages {
+		if v.Stage == stage {
 			return v
 		}
 	}
@@ -274,27 +274,24 @@ func integerWeight(s situation) bool {
 	}
 }
 
-// unreadableDelay: kwok errs where we do what kwok does without the expressions.
+// unreadableDelay: kwok errs where we do what it does without the expression, other differences aside.
 func unreadableDelay(s situation) bool {
-	return s.delayErrs() && (s.withoutExpressions("durationFrom") || s.withoutExpressions("jitterDurationFrom") ||
-		s.withoutExpressions("durationFrom", "jitterDurationFrom"))
+	errs := s.mismatch.kwok != "none" && !strings.HasPrefix(s.mismatch.kwok, "[")
+	return errs && (s.withoutExpression("durationFrom") || s.withoutExpression("jitterDurationFrom"))
 }
 
-func (s situation) delayErrs() bool {
-	return s.mismatch.kwok != "none" && !strings.HasPrefix(s.mismatch.kwok, "[")
-}
-
-// withoutExpressions reports whether our delay is the one that kwok has when the Stage does not have these fields.
-func (s situation) withoutExpressions(fields ...string) bool {
-	c := clone(s.Case)
+func (s situation) withoutExpression(field string) bool {
+	c, removed := clone(s.Case), false
 	for _, st := range c.Stages {
 		d, _ := st["spec"].(map[string]any)["delay"].(map[string]any)
-		for _, f := range fields {
-			delete(d, f)
-		}
+		removed = removed || st["metadata"].(map[string]any)["name"] == s.stage && d[field] != nil
+		delete(d, field)
 	}
 	k, err := NewKwok(c.Stages, Placeholders())
-	return err == nil && slices.ContainsFunc(k.Outcome(c.object()).Stages, func(v Verdict) bool {
-		return v.Stage == s.stage && v.Delay == s.ours
-	})
+	if err != nil || !removed {
+		return false
+	}
+	says := k.Outcome(c.object())
+	rest := situation{mismatch{"delay", s.stage, says.of(s.stage).Delay, s.ours}, c, says, s.explained}
+	return rest.mismatch.kwok == s.ours || s.explained(rest)
 }
