@@ -79,8 +79,11 @@ func NewEngine(s *Set, o EngineOptions) *Engine {
 // While the Stage chosen before can still be played, the choice, the time of entry and the random number stay, and the due time is
 // computed anew from them. A transition that was returned by [Engine.Due] has ended its entry. An object with another UID is a new object.
 //
-// The only error is [ErrLivelock]. Observe neither changes nor keeps obj.
+// The only error is [ErrLivelock]. An object of a kind without Stages is ignored. Observe neither changes nor keeps obj.
 func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
+	if len(e.set.stagesFor(obj.Object)) == 0 {
+		return nil
+	}
 	r := e.record(obj, now)
 	version := obj.GetResourceVersion()
 	e.trace(TraceEvent{Time: now, Kind: Observed, Key: r.key, ResourceVersion: version})

@@ -175,12 +175,17 @@ func (s *Set) release(scope *expr.Scope) {
 	s.scopes.Put(scope)
 }
 
+// stagesFor returns the Stages for the kind of an object.
+func (s *Set) stagesFor(obj map[string]any) []*compiled {
+	apiVersion, _ := obj["apiVersion"].(string)
+	kind, _ := obj["kind"].(string)
+	return s.kinds[apiVersion][kind]
+}
+
 // match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
 func (s *Set) match(scope *expr.Scope, d draws, buf []share) lottery {
-	apiVersion, _ := scope.Object["apiVersion"].(string)
-	kind, _ := scope.Object["kind"].(string)
 	l := lottery{shares: buf[:0], draws: d}
-	for _, st := range s.kinds[apiVersion][kind] {
+	for _, st := range s.stagesFor(scope.Object) {
 		if st.matches(scope, d) {
 			l.shares = append(l.shares, share{stage: st})
 		}
