@@ -101,8 +101,8 @@ func (w *worker) saw(s sighting) {
 	case a == nil:
 		a = &actor{key: s.key}
 		w.actors[s.key] = a
-	case a.obj.GetUID() == s.obj.GetUID() && version(s.obj) <= a.seen && version(s.obj) > 0:
-		return // an echo of what our own effects returned, or older
+	case a.isOld(s.obj):
+		return // an echo of what our own effects returned, or from before it
 	case a.play != nil && a.obj.GetUID() != s.obj.GetUID():
 		w.drop(a)
 	}
@@ -110,6 +110,12 @@ func (w *worker) saw(s sighting) {
 	if a.play == nil {
 		w.observe(a)
 	}
+}
+
+// isOld reports whether a state of the object was looked at already, or is older than one that is known.
+func (a *actor) isOld(obj *unstructured.Unstructured) bool {
+	v := version(obj)
+	return v > 0 && a.obj.GetUID() == obj.GetUID() && (v <= a.seen || v < version(a.obj))
 }
 
 // version is the resourceVersion as a number, 0 if it is none. Kubernetes defines its order since 1.35; before, it was so in practice.
