@@ -4,43 +4,149 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A Child is an object that another one made, and its verdict.
+// A Child is an object that another one made or refers to, and the verdict on it. [Rules.Child] makes one.
 type Child struct {
-	Object *unstructured.Unstructured // nil if it could not be had
+	Object *unstructured.Unstructured // nil if it could not be had, or was dropped
 	Result Result
+
+	name string
+	note childNote
 }
 
-// Combine is the verdict on a ReplicaSet or StatefulSet in the light of its Pods: while it is InProgress, a failed Pod fails it. In the standard
-// profile every failed Pod counts; in Extended those do not that are being deleted, cannot be scheduled yet, or are gone.
-func (r *Rules) Combine(own Result, pods []Child) Result {
-	if own.Status != InProgress {
-		return own
-	}
-	failed := int64(0)
-	for _, p := range pods {
-		if p.Result.Status == Failed && (r.transient == nil || !r.transient(p)) {
-			failed++
-		}
-	}
-	if failed == 0 {
-		return own
-	}
-	return Failed.because("PodsFailed", counted("%d pods have failed", failed))
+// childNote is what [Rules.Combine] wants to know of a child besides the verdict on it.
+type childNote uint8
+
+const (
+	noted     childNote = 1 << iota // the object was read: what follows says all about it
+	transient                       // its failure may be none in a moment
+	waiting                         // a StorageClass that waits for the first consumer of a claim
+)
+
+// Child returns an object as a child, with the verdict on it. [Rules.Combine] does not need its Object: who keeps many children can drop them.
+func (r *Rules) Child(obj *unstructured.Unstructured, now time.Time) Child {
+	c := Child{Object: obj, Result: r.Compute(obj, now)}
+	c.note, c.name = noteOf(obj), obj.GetName()
+	return c
 }
 
-// transientFailure tells whether a failed Pod may be none in a moment: as in the fork of Flux.
-func transientFailure(pod Child) bool {
-	if pod.Object == nil {
-		return true
+func noteOf(obj *unstructured.Unstructured) childNote {
+	note := noted
+	o := newObject(obj.Object, time.Time{})
+	if transientFailure(o) {
+		note |= transient
 	}
-	o := newObject(pod.Object.Object, time.Time{})
+	if mode, _ := object.String(o.fields, "volumeBindingMode"); mode == "WaitForFirstConsumer" {
+		note |= waiting
+	}
+	return note
+}
+
+// transientFailure tells whether a failed Pod may be none in a moment, as in the fork of Flux: it is being deleted, or waits for a node.
+func transientFailure(o Object) bool {
 	if _, deleted := object.String(o.metadata, "deletionTimestamp"); deleted {
 		return true
 	}
 	c, unscheduled := o.holding("PodScheduled", "False")
 	return unscheduled && c.Reason == "Unschedulable"
+}
+
+// is reads the note of a child. That of a child without an object is that its failure may be none.
+func (c Child) is(what childNote) bool {
+	switch {
+	case c.note&noted != 0:
+		return c.note&what != 0
+	case c.Object == nil:
+		return what == transient
+	}
+	return noteOf(c.Object)&what != 0
+}
+
+// Combine is the verdict on an object of a kind in the light of its children: nothing but InProgress changes by it. In the standard profile a
+// ReplicaSet or StatefulSet fails with any failed Pod. In Extended so do Deployments and DaemonSets, but Pods do not count that are being deleted,
+// cannot be scheduled yet, or are gone; the worst child explains what is still in progress; and a claim is Current whose class waits for a consumer.
+func (r *Rules) Combine(kind schema.GroupKind, own Result, children []Child) Result {
+	switch {
+	case own.Status != InProgress || len(children) == 0:
+		return own
+	case r.transient:
+		return combineExtended(kind, own, children)
+	case fails[kind] != standardFails:
+		return own
+	}
+	if failed, _ := failures(children, 0); failed > 0 {
+		return Failed.because("PodsFailed", counted("%d pods have failed", failed))
+	}
+	return own
+}
+
+// What failed Pods do to their owner, by its kind.
+const (
+	extendedFails = iota + 1 // it fails in Extended
+	standardFails            // it fails
+)
+
+var fails = map[schema.GroupKind]int{
+	{Group: "apps", Kind: "ReplicaSet"}:  standardFails,
+	{Group: "apps", Kind: "StatefulSet"}: standardFails,
+	{Group: "apps", Kind: "Deployment"}:  extendedFails,
+	{Group: "apps", Kind: "DaemonSet"}:   extendedFails,
+}
+
+// failures counts the children that failed, those with a note apart, and returns the first.
+func failures(children []Child, but childNote) (n int64, first Child) {
+	for _, c := range children {
+		if c.Result.Status != Failed || but != 0 && c.is(but) {
+			continue
+		}
+		if n++; n == 1 {
+			first = c
+		}
+	}
+	return n, first
+}
+
+func combineExtended(kind schema.GroupKind, own Result, children []Child) Result {
+	if own.path == "status.observedGeneration" {
+		return own // the children may be those of the former generation
+	}
+	if failed, first := failures(children, transient); failed > 0 && fails[kind] != 0 {
+		return first.explain(Failed.because("PodsFailed", counted("%d pods have failed", failed)))
+	}
+	worst := children[0]
+	for _, c := range children {
+		if c.is(waiting) {
+			return Current.Because("WaitForFirstConsumer", "The claim is bound with the first Pod that uses it").At("spec.storageClassName")
+		}
+		if severity[c.Result.Status] > severity[worst.Result.Status] {
+			worst = c
+		}
+	}
+	if severity[worst.Result.Status] == 0 {
+		return own
+	}
+	return worst.explain(own)
+}
+
+// severity orders what explains best why a parent is in progress; 0 explains nothing.
+var severity = map[Status]int{InProgress: 1, Unknown: 2, Failed: 3}
+
+// explain adds to the verdict on a parent what is the matter with a child.
+func (c Child) explain(r Result) Result {
+	name, why := c.name, c.Result.Message()
+	if name == "" && c.Object != nil {
+		name = c.Object.GetName()
+	}
+	if why == "" {
+		why = c.Result.Reason
+	}
+	if name == "" || why == "" {
+		return r
+	}
+	r.message = named("%s; %s", r.Message(), name+": "+why)
+	return r
 }

@@ -25,7 +25,7 @@ type Rules struct {
 	wildcards   table // by what follows the * of the group
 	after       []step
 	waitForJobs bool
-	transient   func(Child) bool // failures of Pods that do not fail their owner; nil: there are none
+	transient   bool // failures of Pods that may pass do not fail their owner, and children explain
 }
 
 // A step is a rule with the name that explanations give it.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
@@ -154,6 +155,9 @@ func checkAggregate(c statusCase, _ wanted) string {
 	return equal(wantedStatus(c), kstatus.Aggregate(c.Desired, c.Statuses...))
 }
 
+// replicaSet is the kind whose Pods the cases of kstatus/pod-controller speak of.
+var replicaSet = schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+
 // checkPodController checks the standard profile against upstream, and Extended against the fork.
 func checkPodController(c statusCase, _ wanted) string {
 	own := kstatus.Unknown.Because("Error", "")
@@ -168,8 +172,8 @@ func checkPodController(c statusCase, _ wanted) string {
 		}
 		pods = append(pods, child)
 	}
-	return equal(wantedStatus(c), kstatus.Standard().Combine(own, pods).Status) +
-		equal(c.WantFork, kstatus.Extended().Combine(own, pods).Status)
+	return equal(wantedStatus(c), kstatus.Standard().Combine(replicaSet, own, pods).Status) +
+		equal(c.WantFork, kstatus.Extended().Combine(replicaSet, own, pods).Status)
 }
 
 func wantedStatus(c statusCase) (s kstatus.Status) {
