@@ -1,7 +1,7 @@
 package kstatus
 
 // extended is the profile that is right more often.
-var extended = &Rules{before: standardBefore, kinds: kinds(standardKinds), after: standardAfter, waitForJobs: true, transient: true}
+var extended = &Rules{before: extendedBefore, kinds: kinds(standardKinds), after: extendedAfter, waitForJobs: true, transient: true}
 
 // Extended returns the rules that are right more often than upstream.
 func Extended() *Rules { return extended }

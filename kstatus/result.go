@@ -2,6 +2,7 @@ package kstatus
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -16,7 +17,7 @@ type Result struct {
 
 	message  message
 	path     string // the field that decided
-	item     string // the element of the list at path, by type or name; "" for the field itself
+	item     string // the element of the list at path, by type or name, or the field of the map; "" for the field itself
 	skipped  int32  // 1 + index of the first condition that could not be read
 	original bool   // the condition's message is the first word of the message, not its text
 }
@@ -30,12 +31,18 @@ func (r Result) Field() string {
 	if r.item == "" {
 		return r.path
 	}
-	return r.path + `[` + listKeys[r.path] + `="` + r.item + `"]`
+	key, list := listKeys[r.path]
+	switch {
+	case !list && strings.HasSuffix(r.path, "conditions"):
+		key = "type"
+	case !list:
+		return r.path + "." + r.item
+	}
+	return r.path + `[` + key + `="` + r.item + `"]`
 }
 
 // listKeys are the fields that name the elements of a list.
 var listKeys = map[string]string{
-	"status.conditions":        "type",
 	"status.containerStatuses": "name",
 }
 
@@ -67,6 +74,12 @@ var abnormal = map[Status]string{InProgress: Reconciling, Failed: Stalled}
 // At returns the result with the path of the field that decided, such as "status.phase".
 func (r Result) At(field string) Result {
 	r.path, r.item = field, ""
+	return r
+}
+
+// in is At for a field of a map, joined when someone asks.
+func (r Result) in(path, field string) Result {
+	r.path, r.item = path, field
 	return r
 }
 

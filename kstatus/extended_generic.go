@@ -1,0 +1,119 @@
+package kstatus
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+// The generic layer of the extended profile: it must be right on kinds that nobody wrote a rule for. Before the rules for the kind:
+var extendedBefore = []step{
+	{"deletion", deletion},
+	{"generation", generationSeen},
+	{"readable", legible},
+}
+
+// and after them:
+var extendedAfter = []step{
+	{"suspension", suspension},
+	{"no status", withoutStatus},
+	{"signs", signs},
+	{"nothing to tell", unclear},
+}
+
+// generationSeen waits for the controller to see the latest generation. One that has seen a later one is not behind.
+func generationSeen(o Object) (Result, bool) {
+	if latest, observed, ok := o.Generations(); !ok || latest <= observed {
+		return Result{}, false
+	}
+	return generation(o)
+}
+
+// legible takes an empty map of conditions for an empty list, as some encoders do.
+func legible(o Object) (Result, bool) {
+	if m, ok := object.ToMap(o.status["conditions"]); ok && len(m) == 0 && o.unreadable == "status.conditions" {
+		return Result{}, false
+	}
+	return readable(o)
+}
+
+// suspension is the wish to hold, in the words that APIs have for it.
+func suspension(o Object) (Result, bool) {
+	spec, _ := object.ToMap(o.fields["spec"])
+	for _, field := range pauseFields {
+		if on, _ := spec[field].(bool); on {
+			return suspended("spec", field), true
+		}
+	}
+	return Result{}, false
+}
+
+var pauseFields = [...]string{"suspend", "suspended", "paused", "pause"}
+
+// suspended is Current: nothing will happen until someone resumes it.
+func suspended(path, field string) Result {
+	r := Current.Because("Suspended", "Resource is suspended").in(path, field)
+	r.Suspended = true
+	return r
+}
+
+// withoutStatus takes an object that nobody has reported on for new, unless its kind never has a status.
+func withoutStatus(o Object) (Result, bool) {
+	switch {
+	case len(o.status) > 0:
+		return Result{}, false
+	case statusless[schema.GroupKind{Group: o.group, Kind: o.kind}], statusless[schema.GroupKind{Group: o.group, Kind: anyKind}],
+		strings.HasSuffix(o.kind, "Template"):
+		return current, true
+	}
+	return InProgress.Because("NoStatus", "Nothing has reported a status yet").At("status"), true
+}
+
+// unclear is the verdict on a status without any sign: its controller has seen the object, if it says so.
+func unclear(o Object) (Result, bool) {
+	if _, seen := o.Int("status", "observedGeneration"); seen && o.conditions == nil {
+		return Current.Because("", "Resource is current").At("status.observedGeneration"), true
+	}
+	return InProgress.Because("StatusUnclear", "The status does not say whether the resource is ready").At("status"), true
+}
+
+// statusless are the kinds that are Current as soon as they exist: nothing ever reports on them, or nothing that matters here.
+var statusless = kindSet(map[string]string{
+	"":                             "Binding ConfigMap Endpoints Event LimitRange PodTemplate Secret ServiceAccount",
+	"admissionregistration.k8s.io": "*",
+	"apps":                         "ControllerRevision",
+	"coordination.k8s.io":          "*",
+	"discovery.k8s.io":             "*",
+	"events.k8s.io":                "*",
+	"node.k8s.io":                  "*",
+	"rbac.authorization.k8s.io":    "*",
+	"scheduling.k8s.io":            "*",
+	"storage.k8s.io":               "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttributesClass",
+	"networking.k8s.io":            "IngressClass NetworkPolicy IPAddress",
+	"snapshot.storage.k8s.io":      "VolumeSnapshotClass",
+	"metrics.k8s.io":               "*",
+
+	"networking.istio.io":        "*",
+	"security.istio.io":          "*",
+	"telemetry.istio.io":         "*",
+	"extensions.istio.io":        "*",
+	"monitoring.coreos.com":      "PodMonitor Probe PrometheusRule ScrapeConfig ServiceMonitor AlertmanagerConfig",
+	"argoproj.io":                "AppProject",
+	"traefik.io":                 "*",
+	"kueue.x-k8s.io":             "ResourceFlavor Topology WorkloadPriorityClass Cohort",
+	"k8s.cni.cncf.io":            "*",
+	"crd.projectcalico.org":      "*",
+	"secrets-store.csi.x-k8s.io": "*",
+})
+
+func kindSet(groups map[string]string) map[schema.GroupKind]bool {
+	out := map[schema.GroupKind]bool{}
+	for group, kinds := range groups {
+		for kind := range strings.FieldsSeq(kinds) {
+			out[schema.GroupKind{Group: group, Kind: kind}] = true
+		}
+	}
+	return out
+}

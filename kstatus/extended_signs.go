@@ -1,0 +1,221 @@
+package kstatus
+
+import (
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+// signs weighs all that a status says in the ways that are common among APIs. The worst decides, so that one part that is ready does not hide
+// another that is not.
+func signs(o Object) (Result, bool) {
+	t := o.tally(o.conditions)
+	worst, found := t.sum()
+	if found && worst.Status == Current && t.decided() {
+		return worst, true
+	}
+	for _, sign := range [...]Rule{branches, faults, phases, flags, replicas} {
+		if r, ok := sign(o); ok && (!found || r.worse(worst)) {
+			worst, found = r, true
+		}
+	}
+	return worst, found
+}
+
+// worse orders verdicts on parts of one object.
+func (r Result) worse(than Result) bool {
+	if r.Status != than.Status {
+		return badness[r.Status] > badness[than.Status]
+	}
+	return r.Suspended && !than.Suspended
+}
+
+var badness = map[Status]int{Current: 1, InProgress: 2, Failed: 3}
+
+// branches are conditions that controllers give for each of their parts, and such below another field than status.
+func branches(o Object) (worst Result, found bool) {
+	see := func(path string, conditions []any) {
+		t := o.tally(conditions)
+		r, ok := t.sum()
+		if !ok {
+			r = InProgress.Because("ConditionsMissing", "A part of the status has no conditions yet")
+		}
+		r.path = path
+		if !found || r.worse(worst) || !worst.worse(r) && path < worst.path {
+			worst, found = r, true
+		}
+	}
+	for _, b := range branchLists {
+		list, _ := object.ToSlice(o.status[b.field])
+		for _, item := range list {
+			if m, _ := object.ToMap(item); m["conditions"] != nil {
+				conditions, _ := object.ToSlice(m["conditions"])
+				see(b.path, conditions)
+			}
+		}
+	}
+	for key, v := range o.status {
+		if m, ok := object.ToMap(v); ok && m["conditions"] != nil {
+			if conditions, ok := object.ToSlice(m["conditions"]); ok && len(conditions) > 0 {
+				see("status."+key+".conditions", conditions)
+			}
+		}
+	}
+	return worst, found
+}
+
+// branchLists are the lists of parts that have conditions.
+var branchLists = [...]struct{ field, path string }{
+	{"parents", "status.parents[].conditions"},
+	{"ancestors", "status.ancestors[].conditions"},
+	{"listeners", "status.listeners[].conditions"},
+	{"ingress", "status.ingress[].conditions"},
+}
+
+// faults are fields that are only there when something is wrong.
+func faults(o Object) (Result, bool) {
+	for _, field := range faultFields {
+		v := o.status[field]
+		if m, ok := object.ToMap(v); ok {
+			v = m["message"]
+		}
+		if s, ok := v.(string); ok && s != "" {
+			return Failed.Because("Error", s).in("status", field), true
+		}
+	}
+	return Result{}, false
+}
+
+var faultFields = [...]string{"failureMessage", "failureReason", "errorMessage", "error", "errMsg"}
+
+// phases are texts in fields such as phase, state, health or deploymentStatus, of the status or of a field of it.
+func phases(o Object) (Result, bool) {
+	var loudest tone
+	var field, phase string
+	see := func(path, s string) {
+		t := phraseTone(s)
+		if t == running && ends(o.kind) {
+			t = busy
+		}
+		if t > loudest || t == loudest && t != quiet && path < field {
+			loudest, field, phase = t, path, s
+		}
+	}
+	for key, v := range o.status {
+		if s, ok := v.(string); ok {
+			if namesPhase(key) {
+				see(key, s)
+			}
+			continue
+		}
+		m, _ := object.ToMap(v)
+		for _, inner := range phaseFields {
+			if s, ok := m[inner].(string); ok {
+				see(key+"."+inner, s)
+			}
+		}
+	}
+	if loudest == quiet {
+		return Result{}, false
+	}
+	return o.phase(field, phase, loudest), true
+}
+
+var phaseFields = [...]string{"phase", "state", "status", "health"}
+
+// namesPhase tells by the name of a field whether it holds a phase; what is only wished for is none.
+func namesPhase(field string) bool {
+	first, last := "", ""
+	for word, rest := cutWord(field); word != ""; word, rest = cutWord(rest) {
+		if first == "" {
+			first = word
+		}
+		last = word
+	}
+	return !wishes[first] && phaseWords[last]
+}
+
+var (
+	phaseWords = set("phase Phase state State status Status health Health")
+	wishes     = set("desired expected previous target")
+)
+
+// phase is the verdict that the tone of a phase stands for.
+func (o Object) phase(field, phase string, t tone) Result {
+	s := phaseStatus[t]
+	r := s.because(phaseReason(s, phase), o.phaseMessage(field, phase)).in("status", field)
+	r.Suspended = t == held
+	r.Terminal = t == fatal || t == bad && ends(o.kind)
+	return r
+}
+
+var phaseStatus = [...]Status{
+	stepped: Current, good: Current, sound: Current, done: Current, running: Current, held: Current, busy: InProgress, bad: Failed, fatal: Failed,
+}
+
+// phaseReason is the phase if it is one word.
+func phaseReason(s Status, phase string) string {
+	if word, rest := cutWord(phase); s == Current || word != phase || rest != "" {
+		return phaseReasons[s]
+	}
+	return phase
+}
+
+var phaseReasons = map[Status]string{InProgress: "InProgress", Failed: "Failed"}
+
+// phaseMessage is what the object itself says, or else the phase.
+func (o Object) phaseMessage(field, phase string) message {
+	if s, ok := o.status["message"].(string); ok && s != "" {
+		return text(s)
+	}
+	return named("%s is %s", field, phase)
+}
+
+// flags are bools that say whether all is well.
+func flags(o Object) (Result, bool) {
+	for _, f := range flagFields {
+		on, ok := o.status[f.name].(bool)
+		switch {
+		case !ok:
+		case on:
+			return Current.because("", named("%s is true", f.name)).in("status", f.name), true
+		default:
+			return f.otherwise.because("NotReady", named("%s is false", f.name)).in("status", f.name), true
+		}
+	}
+	return Result{}, false
+}
+
+var flagFields = [...]struct {
+	name      string
+	otherwise Status
+}{
+	{"ready", InProgress}, {"available", InProgress}, {"readyToUse", InProgress}, {"healthy", Failed}, {"pass", Failed}, {"passed", Failed},
+}
+
+// replicas compares the counts of what scales.
+func replicas(o Object) (Result, bool) {
+	wanted, ok := o.Int("spec", "replicas")
+	if !ok {
+		if wanted, ok = integer(o.status["replicas"]); !ok {
+			return Result{}, false
+		}
+	}
+	counts := 0
+	for _, field := range replicaFields {
+		n, ok := integer(o.status[field])
+		if !ok {
+			continue
+		}
+		if counts++; n < wanted {
+			return InProgress.because("LessReplicas", replicaCount(field, n, wanted)).in("status", field), true
+		}
+	}
+	return Current.saying(counted("Replicas: %d", wanted)), counts > 0
+}
+
+var replicaFields = [...]string{"readyReplicas", "availableReplicas", "updatedReplicas"}
+
+func replicaCount(field string, n, wanted int64) message {
+	m := counted("%s: %d/%d", n, wanted)
+	m.words[0] = field
+	return m
+}
