@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,6 +240,8 @@ func numberAmongValues(s situation) bool {
 			case float64:
 				return slices.Contains(jq.Values, strconv.FormatFloat(v+0, 'f', -1, 64)) // +0 makes 0 of -0
 			case json.Number:
+				return slices.Contains(jq.Values, v.String())
+			case *big.Int:
 				return slices.Contains(jq.Values, v.String())
 			default:
 				return false
