@@ -56,7 +56,7 @@ func merge(conditions []any, wanted []Condition, now string) (next []any, change
 			missing = false
 			updated, differs := update(m, wanted[0], now)
 			next, changed = append(next, updated), changed || differs
-		case ours(m):
+		case ours(item):
 			changed = true
 		default:
 			next = append(next, item)
@@ -87,7 +87,7 @@ func update(m map[string]any, c Condition, now string) (map[string]any, bool) {
 }
 
 // ours tells whether Augment wrote a condition.
-func ours(m map[string]any) bool {
-	kind, _ := m["type"].(string)
-	return (kind == Reconciling || kind == Stalled) && m[augmented] == "kstatus"
+func ours(item any) bool {
+	g, ok := look(item)
+	return ok && g.ours()
 }

@@ -36,8 +36,9 @@ func (r *Rules) Child(obj *unstructured.Unstructured, now time.Time) Child {
 
 func noteOf(obj *unstructured.Unstructured) childNote {
 	note := noted
-	o := newObject(obj.Object, time.Time{})
-	if transientFailure(o) {
+	var o Object
+	o.read(obj.Object, time.Time{})
+	if transientFailure(&o) {
 		note |= transient
 	}
 	if mode, _ := object.String(o.fields, "volumeBindingMode"); mode == "WaitForFirstConsumer" {
@@ -47,11 +48,11 @@ func noteOf(obj *unstructured.Unstructured) childNote {
 }
 
 // transientFailure tells whether a failed Pod may be none in a moment, as in the fork of Flux: it is being deleted, or waits for a node.
-func transientFailure(o Object) bool {
+func transientFailure(o *Object) bool {
 	if _, deleted := object.String(o.metadata, "deletionTimestamp"); deleted {
 		return true
 	}
-	c, unscheduled := o.holding("PodScheduled", "False")
+	c, unscheduled := o.find("PodScheduled", "False", "")
 	return unscheduled && c.Reason == "Unschedulable"
 }
 

@@ -1,7 +1,5 @@
 package kstatus
 
-import "github.com/stagecraft-go/stagecraft/internal/object"
-
 // A Condition is an element of status.conditions: one that an object has, or one that a [Result] stands for.
 type Condition struct {
 	Type               string
@@ -14,36 +12,55 @@ type Condition struct {
 // readCondition reads an element of a list of conditions. A bool status is True or False; a reason or message that is no string is "".
 // It reports false for what cannot be read, and for what Augment wrote.
 func readCondition(item any) (Condition, bool) {
-	if item == nil || unreadable(item) {
+	l, ok := look(item)
+	if !ok || l.ours() {
 		return Condition{}, false
 	}
-	m, _ := object.ToMap(item)
-	c := Condition{}
-	c.Type, _ = m["type"].(string)
-	c.Status, _ = truth(m["status"])
-	c.Reason, _ = m["reason"].(string)
-	c.Message, _ = m["message"].(string)
-	c.ObservedGeneration, _ = integer(m["observedGeneration"])
-	return c, !ours(m)
+	return l.condition(), true
 }
 
-// unreadable tells whether an element of a list of conditions is none: no map, no string for a type, neither string nor bool for a status.
-func unreadable(item any) bool {
-	m, ok := object.ToMap(item)
-	_, typed := optional(m["type"])
-	_, known := truth(m["status"])
-	return !ok || !typed || !known
+// A glance is a condition of which as much has been read as is needed to pass it over.
+type glance struct {
+	fields       map[string]any
+	kind, status string
 }
 
-// standardTrue tells whether a readable condition is Reconciling=True or Stalled=True, and not from Augment.
-func standardTrue(item any) bool {
-	m, _ := object.ToMap(item)
-	kind, _ := m["type"].(string)
-	if kind != Reconciling && kind != Stalled {
-		return false
+// look reports false, and looks at nothing, for what is no condition: no map, no string for a type, neither string nor bool for a status.
+func look(item any) (glance, bool) {
+	m, ok := mapOf(item)
+	kind, typed := optional(m["type"])
+	status, known := truth(m["status"])
+	if !ok || !typed || !known {
+		return glance{}, false
 	}
-	status, _ := truth(m["status"])
-	return status == "True" && !ours(m)
+	return glance{m, kind, status}, true
+}
+
+func (g *glance) reason() string {
+	s, _ := g.fields["reason"].(string)
+	return s
+}
+
+// is compares with a type, a status and a reason; "" stands for any status or reason.
+func (g *glance) is(kind, status, reason string) bool {
+	return g.kind == kind && (status == "" || g.status == status) && (reason == "" || g.reason() == reason) && !g.ours()
+}
+
+// ours tells whether Augment wrote the condition.
+func (g *glance) ours() bool {
+	return (g.kind == Reconciling || g.kind == Stalled) && g.fields[augmented] == "kstatus"
+}
+
+// standard tells whether the condition decides by itself.
+func (g *glance) standard() bool {
+	return (g.kind == Reconciling || g.kind == Stalled) && g.status == "True" && !g.ours()
+}
+
+func (g *glance) condition() Condition {
+	c := Condition{Type: g.kind, Status: g.status, Reason: g.reason()}
+	c.Message, _ = g.fields["message"].(string)
+	c.ObservedGeneration, _ = integer(g.fields["observedGeneration"])
+	return c
 }
 
 // optional reads a string that may be missing or null.

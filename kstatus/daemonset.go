@@ -6,17 +6,22 @@ func daemonSet(o Object) (Result, bool) {
 	wanted := o.IntOr(-1, "status", "desiredNumberScheduled")
 	scheduled, updated := o.count("currentNumberScheduled"), o.count("updatedNumberScheduled")
 	available, ready := o.count("numberAvailable"), o.count("numberReady")
-	if r, not := failing(
-		check{!generated, "NoGeneration", named("%s metadata.generation not found", o.kind), "metadata.generation"},
-		check{!observed, "NoObservedGeneration", named("%s status.observedGeneration not found", o.kind), "status.observedGeneration"},
-		// Upstream takes -1 for missing.
-		check{wanted == -1, "NoDesiredNumber", text("Missing .status.desiredNumberScheduled"), "status.desiredNumberScheduled"},
-		check{wanted > scheduled, "LessCurrent", counted("Current: %d/%d", scheduled, wanted), "status.currentNumberScheduled"},
-		check{wanted > updated, "LessUpdated", counted("Updated: %d/%d", updated, wanted), "status.updatedNumberScheduled"},
-		check{wanted > available, "LessAvailable", counted("Available: %d/%d", available, wanted), "status.numberAvailable"},
-		check{wanted > ready, "LessReady", counted("Ready: %d/%d", ready, wanted), "status.numberReady"},
-	); not {
-		return r, true
+	switch {
+	case !generated:
+		return progress("NoGeneration", named("%s metadata.generation not found", o.kind), "metadata.generation")
+	case !observed:
+		return progress("NoObservedGeneration", named("%s status.observedGeneration not found", o.kind), "status.observedGeneration")
+	// Upstream takes -1 for missing.
+	case wanted == -1:
+		return progress("NoDesiredNumber", text("Missing .status.desiredNumberScheduled"), "status.desiredNumberScheduled")
+	case wanted > scheduled:
+		return progress("LessCurrent", counted("Current: %d/%d", scheduled, wanted), "status.currentNumberScheduled")
+	case wanted > updated:
+		return progress("LessUpdated", counted("Updated: %d/%d", updated, wanted), "status.updatedNumberScheduled")
+	case wanted > available:
+		return progress("LessAvailable", counted("Available: %d/%d", available, wanted), "status.numberAvailable")
+	case wanted > ready:
+		return progress("LessReady", counted("Ready: %d/%d", ready, wanted), "status.numberReady")
 	}
 	return Current.saying(counted("All replicas scheduled as expected. Replicas: %d", wanted)), true
 }

@@ -8,9 +8,7 @@ func definition(o Object) (Result, bool) {
 			c.Type == "Established" && c.Status == "False" && c.Reason != "Installing":
 			return Failed.From(c), true
 		case c.Type == "Established" && c.Status == "True":
-			r := Current.From(c)
-			r.Reason, r.message = "", text("CRD is established")
-			return r, true
+			return Current.Because("", "CRD is established").on(c), true
 		}
 	}
 	return InProgress.Because("Installing", "Install in progress").At("status.conditions"), true

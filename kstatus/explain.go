@@ -36,14 +36,14 @@ func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanati
 	if obj == nil || obj.Object == nil {
 		return e
 	}
-	o := newObject(obj.Object, now)
-	o.waitForJobs = r.waitForJobs
+	o := Object{waitForJobs: r.waitForJobs}
+	o.read(obj.Object, now)
 	for i, item := range o.conditions {
-		if item != nil && unreadable(item) {
+		if _, ok := look(item); !ok && item != nil {
 			e.Skipped = append(e.Skipped, skippedPath(i))
 		}
 	}
-	for _, s := range r.steps(o) {
+	for _, s := range r.steps(&o) {
 		o.trace = &trace{}
 		_, decided := s.rule(o)
 		e.Steps = append(e.Steps, Step{Rule: s.name, Seen: o.trace.seen, Decided: decided})

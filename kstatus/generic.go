@@ -56,16 +56,15 @@ func standardConditions(o Object) (Result, bool) {
 
 func readyCondition(o Object) (Result, bool) {
 	for _, item := range o.conditions {
-		c, ok := readCondition(item)
-		if !ok || c.Type != "Ready" {
+		g, ok := look(item)
+		if !ok || g.kind != "Ready" {
 			continue
 		}
+		c := g.condition()
 		o.saw(c)
 		switch c.Status {
 		case "True":
-			r := Current.From(c)
-			r.Reason, r.message = "", text("Resource is Ready")
-			return r, true
+			return Current.saying(text("Resource is Ready")).on(c), true
 		case "False", "Unknown":
 			return InProgress.From(c), true
 		}

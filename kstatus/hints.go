@@ -18,9 +18,8 @@ func (h Hints) Rule(o Object) (Result, bool) {
 		c, ok := o.Condition(kind)
 		switch {
 		case !ok:
-			r := InProgress.From(Condition{Type: kind})
-			r.Reason, r.message = "ConditionMissing", named("%s condition %s not found", o.kind, kind)
-			return r, true
+			missing := named("%s condition %s not found", o.kind, kind)
+			return InProgress.because("ConditionMissing", missing).on(Condition{Type: kind}), true
 		case c.Status != "True":
 			return InProgress.From(c), true
 		}

@@ -18,7 +18,7 @@ func job(o Object) (Result, bool) {
 			return suspendedJob(), true
 		}
 	}
-	return unfinishedJob(o, parallelism), true
+	return unfinishedJob(&o, parallelism), true
 }
 
 func suspendedJob() Result {
@@ -28,12 +28,12 @@ func suspendedJob() Result {
 }
 
 func failedJob(failed, completions int64) Result {
-	r := Failed.because("JobFailed", counted("Job Failed. failed: %d/%d", failed, completions))
-	r.path, r.item, r.Terminal = "status.conditions", "Failed", true
+	r := Failed.because("JobFailed", counted("Job Failed. failed: %d/%d", failed, completions)).on(Condition{Type: "Failed"})
+	r.Terminal = true
 	return r
 }
 
-func unfinishedJob(o Object, parallelism int64) Result {
+func unfinishedJob(o *Object, parallelism int64) Result {
 	started := o.Text("status", "startTime") != ""
 	progress := counted("Job in progress. success:%d, active: %d, failed: %d", o.count("succeeded"), o.count("active"), o.count("failed"))
 	switch {

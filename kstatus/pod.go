@@ -17,20 +17,18 @@ func pod(o Object) (Result, bool) {
 	case "Failed":
 		return Current.Because("", "Pod has completed, but not successfully").At("status.phase"), true
 	case "Running":
-		return runningPod(o), true
+		return runningPod(&o), true
 	case "Pending":
-		return pendingPod(o), true
+		return pendingPod(&o), true
 	case "":
 		return InProgress.Because("PodNotObserved", "Pod phase not available").At("status.phase"), true
 	}
 	return Unknown.because("UnknownPhase", named("unknown phase %s", phase)).At("status.phase"), true
 }
 
-func runningPod(o Object) Result {
-	if ready, ok := o.holding("Ready", "True"); ok {
-		r := Current.From(ready)
-		r.Reason, r.message = "", text("Pod is Ready")
-		return r
+func runningPod(o *Object) Result {
+	if ready, ok := o.find("Ready", "True", ""); ok {
+		return Current.Because("", "Pod is Ready").on(ready)
 	}
 	if names, some := crashLooping(o); some {
 		r := Failed.because("ContainerCrashLooping", named("Containers in CrashLoop state: %s", names))
@@ -41,7 +39,7 @@ func runningPod(o Object) Result {
 }
 
 // crashLooping are the names of the containers that wait in CrashLoopBackOff, joined by commas.
-func crashLooping(o Object) (names string, some bool) {
+func crashLooping(o *Object) (names string, some bool) {
 	for _, item := range o.List("status", "containerStatuses") {
 		container, _ := object.ToMap(item)
 		name, called := object.String(container, "name")
@@ -57,17 +55,15 @@ func crashLooping(o Object) (names string, some bool) {
 	return names, some
 }
 
-func pendingPod(o Object) Result {
-	c, unscheduled := o.holding("PodScheduled", "False")
+func pendingPod(o *Object) Result {
+	c, unscheduled := o.find("PodScheduled", "False", "")
 	if !unscheduled || c.Reason != "Unschedulable" {
 		return InProgress.Because("PodPending", "Pod is in the Pending phase").At("status.phase")
 	}
 	if left := o.created().Add(scheduleWindow).Sub(o.now); left > 0 {
-		r := InProgress.From(c)
-		r.Reason, r.message, r.RecheckAfter = "PodNotScheduled", text("Pod has not been scheduled"), left
+		r := InProgress.Because("PodNotScheduled", "Pod has not been scheduled").on(c)
+		r.RecheckAfter = left
 		return r
 	}
-	r := Failed.From(c)
-	r.Reason, r.message = "PodUnschedulable", text("Pod could not be scheduled")
-	return r
+	return Failed.Because("PodUnschedulable", "Pod could not be scheduled").on(c)
 }

@@ -77,6 +77,9 @@ func (r Result) At(field string) Result {
 	return r
 }
 
+// on is At for a condition.
+func (r Result) on(c Condition) Result { return r.in("status.conditions", c.Type) }
+
 // in is At for a field of a map, joined when someone asks.
 func (r Result) in(path, field string) Result {
 	r.path, r.item = path, field

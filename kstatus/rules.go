@@ -20,9 +20,10 @@ type Rule func(Object) (Result, bool)
 //
 // Rules are immutable and safe for concurrent use.
 type Rules struct {
-	before      []step
+	before      []step // tried only on objects that are notable: deletion, generation, readability, standard conditions
 	kinds       table
-	wildcards   table // by what follows the * of the group
+	groups      table            // for all kinds of a group, which is the key
+	suffixes    map[string]table // for groups that end with the key
 	after       []step
 	waitForJobs bool
 	transient   bool // failures of Pods that may pass do not fail their owner, and children explain
@@ -34,7 +35,35 @@ type step struct {
 	rule Rule
 }
 
-type table map[schema.GroupKind][]step
+// A table holds rules by kind, and under each kind by group: few kinds share a name, and one look-up by a string is cheaper than one by two.
+type table map[string][]entry
+
+type entry struct {
+	group string
+	steps []step
+}
+
+func (t table) of(group, kind string) []step {
+	entries := t[kind]
+	for i := range entries {
+		if entries[i].group == group {
+			return entries[i].steps
+		}
+	}
+	return nil
+}
+
+// with returns the table with a step before those of the same kind.
+func (t table) with(kind schema.GroupKind, s step) table {
+	out := maps.Clone(t)
+	if out == nil {
+		out = table{}
+	}
+	e := entry{kind.Group, append([]step{s}, t.of(kind.Group, kind.Kind)...)}
+	others := slices.Clone(t[kind.Kind])
+	out[kind.Kind] = append(slices.DeleteFunc(others, func(o entry) bool { return o.group == kind.Group }), e)
+	return out
+}
 
 const anyKind = "*"
 
@@ -46,31 +75,36 @@ func Standard() *Rules { return standard }
 // shorter one; within a group an exact kind precedes "*".
 func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	out := *r
-	out.kinds, out.wildcards = maps.Clone(r.kinds), maps.Clone(r.wildcards)
 	for kind, rule := range rules {
-		if rule == nil {
-			continue
+		if rule != nil {
+			out.add(kind, step{kind.String(), rule})
 		}
-		into, key := &out.kinds, kind
-		if suffix, wild := strings.CutPrefix(kind.Group, "*"); wild {
-			into, key = &out.wildcards, schema.GroupKind{Group: suffix, Kind: kind.Kind}
-		}
-		into.prepend(key, step{kind.String(), rule})
 	}
 	return &out
 }
 
-func (t *table) prepend(kind schema.GroupKind, s step) {
-	if *t == nil {
-		*t = table{}
+// add puts a rule into the table that it belongs in. The tables themselves may be shared with other Rules.
+func (r *Rules) add(kind schema.GroupKind, s step) {
+	suffix, wild := strings.CutPrefix(kind.Group, "*")
+	switch {
+	case wild:
+		suffixes := maps.Clone(r.suffixes)
+		if suffixes == nil {
+			suffixes = map[string]table{}
+		}
+		suffixes[suffix] = suffixes[suffix].with(schema.GroupKind{Kind: kind.Kind}, s)
+		r.suffixes = suffixes
+	case kind.Kind == anyKind:
+		r.groups = r.groups.with(schema.GroupKind{Kind: kind.Group}, s)
+	default:
+		r.kinds = r.kinds.with(kind, s)
 	}
-	(*t)[kind] = append([]step{s}, (*t)[kind]...)
 }
 
 // Generic returns the rules without those for kinds.
 func (r *Rules) Generic() *Rules {
 	out := *r
-	out.kinds, out.wildcards = nil, nil
+	out.kinds, out.groups, out.suffixes = nil, nil, nil
 	return &out
 }
 
@@ -88,67 +122,70 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) Result {
 	if obj == nil || obj.Object == nil {
 		return Unknown.Because("NoObject", "There is no object")
 	}
-	o := newObject(obj.Object, now)
-	o.waitForJobs = r.waitForJobs
-	result := r.decide(o)
+	o := Object{waitForJobs: r.waitForJobs}
+	o.read(obj.Object, now)
+	result := current
+	r.decide(&o, &result)
 	result.skipped = o.skipped
 	return result
 }
 
-func (r *Rules) decide(o Object) Result {
-	for _, s := range r.before {
-		if result, ok := s.rule(o); ok {
-			return result
+// decide stores the verdict of the first rule that has an opinion, if any.
+func (r *Rules) decide(o *Object, verdict *Result) {
+	if o.notable && first(r.before, o, verdict) {
+		return
+	}
+	for steps := range r.specific(o) {
+		if first(steps, o, verdict) {
+			return
 		}
 	}
-	for s := range r.specific(o) {
-		if result, ok := s.rule(o); ok {
-			return result
+	first(r.after, o, verdict)
+}
+
+func first(steps []step, o *Object, verdict *Result) bool {
+	for i := range steps {
+		if r, ok := steps[i].rule(*o); ok {
+			*verdict = r
+			return true
 		}
 	}
-	for _, s := range r.after {
-		if result, ok := s.rule(o); ok {
-			return result
-		}
-	}
-	return current
+	return false
 }
 
 // specific yields the rules for the kind of an object, most specific first.
-func (r *Rules) specific(o Object) iter.Seq[step] {
-	return func(yield func(step) bool) {
-		_ = r.kinds.each(o.group, o.kind, yield) && r.each(o, yield)
+func (r *Rules) specific(o *Object) iter.Seq[[]step] {
+	return func(yield func([]step) bool) {
+		if !yield(r.kinds.of(o.group, o.kind)) {
+			return
+		}
+		if len(r.groups) > 0 && !yield(r.groups.of("", o.group)) {
+			return
+		}
+		if len(r.suffixes) > 0 {
+			r.wild(o, yield)
+		}
 	}
 }
 
-func (r *Rules) each(o Object, yield func(step) bool) bool {
-	if len(r.wildcards) == 0 {
-		return true
-	}
-	for rest := o.group; ; {
-		dot := strings.IndexByte(rest, '.')
-		if dot < 0 {
-			return r.wildcards.each("", o.kind, yield)
+// wild yields the rules for the endings of the group, from the longest to the empty one.
+func (r *Rules) wild(o *Object, yield func([]step) bool) {
+	for i := range len(o.group) + 1 {
+		if i < len(o.group) && o.group[i] != '.' {
+			continue
 		}
-		if !r.wildcards.each(rest[dot:], o.kind, yield) {
-			return false
-		}
-		rest = rest[dot+1:]
-	}
-}
-
-func (t table) each(group, kind string, yield func(step) bool) bool {
-	for _, k := range [...]string{kind, anyKind} {
-		for _, s := range t[schema.GroupKind{Group: group, Kind: k}] {
-			if !yield(s) {
-				return false
-			}
+		t := r.suffixes[o.group[i:]]
+		if t != nil && (!yield(t.of("", o.kind)) || !yield(t.of("", anyKind))) {
+			return
 		}
 	}
-	return true
 }
 
 // steps are all rules for an object, in the order in which they are tried.
-func (r *Rules) steps(o Object) []step {
-	return slices.Concat(r.before, slices.Collect(r.specific(o)), r.after)
+func (r *Rules) steps(o *Object) []step {
+	steps := slices.Clone(r.before)
+	for specific := range r.specific(o) {
+		steps = append(steps, specific...)
+	}
+	return append(steps, r.after...)
 }

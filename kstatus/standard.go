@@ -29,7 +29,7 @@ var standardKinds = map[schema.GroupKind]Rule{
 func kinds(rules map[schema.GroupKind]Rule) table {
 	t := table{}
 	for kind, rule := range rules {
-		t[kind] = []step{{kind.String(), rule}}
+		t[kind.Kind] = append(t[kind.Kind], entry{kind.Group, []step{{kind.String(), rule}}})
 	}
 	return t
 }

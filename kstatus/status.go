@@ -24,9 +24,7 @@ func (s Status) Because(reason, message string) Result { return s.because(reason
 
 // From returns a result of this status with the reason, the message and the place of a condition of the object.
 func (s Status) From(c Condition) Result {
-	r := s.Because(c.Reason, c.Message)
-	r.path, r.item = "status.conditions", c.Type
-	return r
+	return s.Because(c.Reason, c.Message).on(c)
 }
 
 func (s Status) because(reason string, m message) Result {
