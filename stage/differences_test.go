@@ -1,6 +1,10 @@
 package stage_test
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,8 +87,36 @@ func TestDifferences(t *testing.T) {
 		set = compile(t, stageYAML("a", always+"  next: {statusTemplate: '{three: {{ eq .spec.replicas 3 }}, text: {{ printf \"%03d\" .spec.replicas | Quote }}}'}"))
 		require.Equal(t, []string{`patch strategic /status {"status":{"text":"003","three":true}}`}, effects(t, set, pod(t, "{}", "{}")))
 	})
+	t.Run("jq-surroundings", func(t *testing.T) {
+		for _, program := range []string{"env.HOME", "$ENV.HOME", "input", "import \"a\" as a; .x"} {
+			_, err := stage.Compile(stage.Options{}, stage.Parse("s.yaml", []byte(stageYAML("a", "  selector: {matchExpressions: [{key: '"+program+"', operator: Exists}]}"))))
+			require.Error(t, err, program)
+		}
+	})
 	t.Run("no-env", func(t *testing.T) {
 		_, err := stage.Compile(stage.Options{}, stage.Parse("s.yaml", []byte(stageYAML("a", always+"  next: {statusTemplate: '{{ env \"HOME\" }}'}"))))
 		require.ErrorContains(t, err, `function "env" not defined`)
 	})
+}
+
+// TestDifferencesArePinned checks that each test that the table in the package documentation names is there.
+func TestDifferencesArePinned(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	var tests strings.Builder
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		require.NoError(t, err)
+		tests.Write(text)
+	}
+	rows := regexp.MustCompile(`(?m)^//\t.* \| (Test\w+)(?:/([\w-]+))?$`).FindAllStringSubmatch(string(doc), -1)
+	require.Greater(t, len(rows), 20)
+	for _, row := range rows {
+		require.Contains(t, tests.String(), "func "+row[1]+"(", row[0])
+		if row[2] != "" {
+			require.Contains(t, tests.String(), `t.Run("`+row[2]+`"`, row[0])
+		}
+	}
 }

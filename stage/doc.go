@@ -79,8 +79,12 @@
 //	an empty template sends null                       | it sends nothing                                   | TestDifferences/empty-template
 //	numbers are strings in templates                   | numbers are numbers                                | TestDifferences/template-numbers
 //	templates read the process environment             | they cannot                                        | TestDifferences/no-env
+//	env and $ENV in jq are empty                       | they are refused, as is input                      | TestDifferences/jq-surroundings
 //	impersonation in apply is ignored for Pods, Nodes  | it is honoured                                     | TestImpersonation
 //	Delete of a missing object fails                   | it succeeds                                        | TestDeleteOfMissingObject
 //	drops an effect on conflict                        | render the rest against the new object, go on      | TestConflictGoesOn
 //	a loop of Stages without delay runs for ever       | the object is parked as a livelock                 | TestLivelock
+//
+// One rule goes beyond the specification of this project: when a conflict shows that the Stage no longer matches, a transition of
+// which nothing was sent is dropped, but one that has begun is finished, because half of a transition is worse than a late one.
 package stage
