@@ -30,7 +30,11 @@ var mayImport = map[string][]string{
 	"stage/simulation":            {"stage", "stage/memory"},
 	"stage/stagetest":             {"stage", "stage/memory", "stage/simulation", "internal/object"},
 	"internal/conformance/record": {"stage"},
-	"internal/conformance":        {"stage", "kstatus", "internal/conformance/record"},
+	"internal/conformance":        {"stage", "kstatus", "internal/conformance/record", "staged/control", "staged/kubestellar"},
+	"staged/control":              {},
+	"staged/v1alpha1":             {"staged/control"},
+	"staged/internal/eval":        {"internal/object", "internal/position"},
+	"staged/kubestellar":          {"staged/control", "staged/internal/eval"},
 	"examples/quickstart":         {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
 }
 

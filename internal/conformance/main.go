@@ -38,7 +38,7 @@ type testCase struct {
 type loader func(dir string) ([]suite, error)
 
 // loaders are the parts of the corpus, in the order of the output.
-var loaders = []loader{stageSuites, invalidSuites, statusSuites}
+var loaders = []loader{stageSuites, invalidSuites, statusSuites, stagedSuites}
 
 func main() {
 	verbose := flag.Bool("v", false, "print a diff for each failing case")

@@ -1,0 +1,133 @@
+package eval
+
+import (
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+)
+
+// maxSize is how large a value an expression may build, in bytes, about.
+const maxSize = 1 << 20
+
+// cell is how many bytes an element of a list or map takes, about.
+const cell = 16
+
+// programOptions count the cost only where an expression repeats something, and sizes only where it builds something.
+func (c *Compiler) programOptions(checked *cel.Ast) []cel.ProgramOption {
+	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
+	repeats, builds := survey(checked.NativeRep().Expr())
+	if repeats {
+		options = append(options, cel.CostTracking(nil), cel.CostLimit(c.cost))
+	}
+	if repeats && builds {
+		options = append(options, cel.CustomDecoratorV2(limitSizes))
+	}
+	return options
+}
+
+func survey(e ast.Expr) (repeats, builds bool) {
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.ComprehensionKind:
+			repeats = true
+		case ast.ListKind:
+			builds = builds || e.AsList().Size() > 0
+		case ast.MapKind:
+			builds = true
+		case ast.CallKind:
+			builds = builds || e.AsCall().FunctionName() == operators.Add
+		}
+	}))
+	return repeats, builds
+}
+
+// leastCost is what an evaluation costs whatever the values are.
+func (c *Compiler) leastCost(checked *cel.Ast) uint64 {
+	estimate, err := c.env.EstimateCost(checked, smallest{})
+	if err != nil {
+		return 0
+	}
+	return estimate.Min
+}
+
+// smallest takes every value for empty.
+type smallest struct{}
+
+func (smallest) EstimateSize(checker.AstNode) *checker.SizeEstimate { return nil }
+
+func (smallest) EstimateCallCost(string, string, *checker.AstNode, []checker.AstNode) *checker.CallEstimate {
+	return nil
+}
+
+// limitSizes makes too large a result of + or of a list or map literal an error: nested macros could double a value until
+// comparing it takes for ever, and cel-go counts the cost of a call only after it.
+func limitSizes(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+	switch node := i.(type) {
+	case interpreter.InterpretableConstructor:
+		return limitedConstructor{node}, nil
+	case interpreter.InterpretableCall:
+		if node.Function() == operators.Add {
+			return limitedSum{node}, nil
+		}
+	}
+	return i, nil
+}
+
+type limitedSum struct{ interpreter.InterpretableCall }
+
+func (c limitedSum) Exec(f *interpreter.ExecutionFrame) ref.Val {
+	return limited(c.InterpretableCall.Exec(f))
+}
+func (c limitedSum) Eval(a interpreter.Activation) ref.Val {
+	return limited(c.InterpretableCall.Eval(a))
+}
+
+type limitedConstructor struct {
+	interpreter.InterpretableConstructor
+}
+
+func (c limitedConstructor) Exec(f *interpreter.ExecutionFrame) ref.Val {
+	return limited(c.InterpretableConstructor.Exec(f))
+}
+
+func (c limitedConstructor) Eval(a interpreter.Activation) ref.Val {
+	return limited(c.InterpretableConstructor.Eval(a))
+}
+
+func limited(v ref.Val) ref.Val {
+	if size(v) > maxSize {
+		return types.NewErr("a value is larger than %d bytes", maxSize)
+	}
+	return v
+}
+
+// size is about the size of a value. It stops counting soon after maxSize.
+func size(v ref.Val) int {
+	switch x := v.(type) {
+	case types.String:
+		return cell + len(x)
+	case types.Bytes:
+		return cell + len(x)
+	case traits.Lister:
+		return sizes(x.Iterator(), size)
+	case traits.Mapper:
+		return sizes(x.Iterator(), func(k ref.Val) int {
+			e, _ := x.Find(k)
+			return size(k) + size(e)
+		})
+	}
+	return cell
+}
+
+func sizes(it traits.Iterator, of func(ref.Val) int) int {
+	n := cell
+	for n <= maxSize && it.HasNext() == types.True {
+		n += of(it.Next())
+	}
+	return n
+}

@@ -1,0 +1,82 @@
+package kubestellar
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/stagecraft-go/stagecraft/staged/control"
+)
+
+// An Object is what matching looks at.
+type Object struct {
+	Group     string // "" for core
+	Version   string
+	Resource  string // the plural name, in lower case
+	Namespace string // "" for an object that has none
+	Name      string
+	Labels    map[string]string
+	// ResourceVersion goes into the Binding.
+	ResourceVersion string
+}
+
+// Namespaces are those that exist, with their labels.
+type Namespaces map[string]map[string]string
+
+// Match tells whether any of the clauses matches an object, and how those that do want it treated. An invalid label selector matches nothing.
+func Match(clauses []control.DownsyncPolicyClause, obj Object, namespaces Namespaces) (control.DownsyncModulation, bool) {
+	var all control.DownsyncModulation
+	matched := false
+	for i := range clauses {
+		if matches(&clauses[i], obj, namespaces) {
+			all = merge(all, clauses[i].DownsyncModulation)
+			matched = true
+		}
+	}
+	return all, matched
+}
+
+func matches(c *control.DownsyncPolicyClause, obj Object, namespaces Namespaces) bool {
+	return (c.APIGroup == nil || *c.APIGroup == obj.Group) &&
+		listed(c.Resources, obj.Resource) &&
+		listed(c.Namespaces, obj.Namespace) &&
+		listed(c.ObjectNames, obj.Name) &&
+		inNamespace(c.NamespaceSelectors, obj.Namespace, namespaces) &&
+		(len(c.ObjectSelectors) == 0 || anySelector(c.ObjectSelectors, obj.Labels))
+}
+
+func listed(names []string, name string) bool {
+	return len(names) == 0 || slices.Contains(names, "*") || slices.Contains(names, name)
+}
+
+// inNamespace holds for every object, even one in no namespace, if one of the selectors is empty.
+func inNamespace(selectors []metav1.LabelSelector, name string, namespaces Namespaces) bool {
+	if len(selectors) == 0 || slices.ContainsFunc(selectors, isEmpty) {
+		return true
+	}
+	have, exists := namespaces[name]
+	return exists && name != "" && anySelector(selectors, have)
+}
+
+func isEmpty(s metav1.LabelSelector) bool {
+	return len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0
+}
+
+func anySelector(selectors []metav1.LabelSelector, have map[string]string) bool {
+	return slices.ContainsFunc(selectors, func(s metav1.LabelSelector) bool {
+		selector, err := metav1.LabelSelectorAsSelector(&s)
+		return err == nil && selector.Matches(labels.Set(have))
+	})
+}
+
+func merge(a, b control.DownsyncModulation) control.DownsyncModulation {
+	collectors := slices.Concat(a.StatusCollectors, b.StatusCollectors)
+	slices.Sort(collectors)
+	return control.DownsyncModulation{
+		CreateOnly:                 a.CreateOnly || b.CreateOnly,
+		StatusCollectors:           slices.Compact(collectors),
+		WantSingletonReportedState: a.WantSingletonReportedState || b.WantSingletonReportedState,
+		WantMultiWECReportedState:  a.WantMultiWECReportedState || b.WantMultiWECReportedState,
+	}
+}

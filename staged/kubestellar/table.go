@@ -1,0 +1,133 @@
+package kubestellar
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
+)
+
+// A table is being made of the rows of destinations.
+type table struct {
+	*Collector
+	mode   Mode
+	result control.NamedStatusCombination
+	seen   int // rows that the filter let pass, those in error included
+}
+
+func (c *Collector) table(mode Mode, input []row) control.NamedStatusCombination {
+	t := &table{Collector: c, mode: mode, result: control.NamedStatusCombination{ColumnNames: c.columnNames()}}
+	if len(c.selects) > 0 {
+		t.selectRows(input)
+	} else {
+		t.aggregate(input)
+	}
+	if limit := int(c.spec.Limit); mode == Strict && limit > 0 && len(t.result.Rows) > limit {
+		t.result.Rows = t.result.Rows[:limit]
+	}
+	return t.result
+}
+
+// pass applies the filter. A row whose filter fails is kept in Upstream mode, with the error.
+func (t *table) pass(r row) (keep bool, err error) {
+	if t.filter == nil {
+		return true, nil
+	}
+	v, err := evaluate(t.filter, r)
+	if err != nil {
+		return t.mode == Upstream, err
+	}
+	if b, ok := v.Val.(types.Bool); ok {
+		return bool(b), nil
+	}
+	if v.Val == types.NullValue && t.mode == Strict {
+		return false, nil
+	}
+	return t.mode == Upstream, fmt.Errorf("filter expression has type %s but expected bool or null", v.Type().TypeName())
+}
+
+func evaluate(p *eval.Program, r row) (eval.Value, error) {
+	v, err := p.Eval(r.values)
+	if err != nil {
+		return v, fmt.Errorf("failed to evaluate expression: %w", err)
+	}
+	return v, nil
+}
+
+func (t *table) selectRows(input []row) {
+	for _, r := range input {
+		keep, err := t.pass(r)
+		if err != nil && t.mode == Strict {
+			t.rowError(r, "", err)
+		}
+		if !keep {
+			continue
+		}
+		var cells []control.Value
+		for i, p := range t.selects {
+			cells = append(cells, t.selected(r, t.spec.Select[i].Name, p))
+		}
+		t.result.Rows = append(t.result.Rows, control.StatusCombinationRow{Columns: cells})
+	}
+}
+
+func (t *table) selected(r row, column string, p *eval.Program) control.Value {
+	v, err := evaluate(p, r)
+	switch {
+	case err == nil:
+		return t.mode.value(v)
+	case t.mode == Upstream:
+		return control.Value{Type: "String", String: new(err.Error())}
+	}
+	t.rowError(r, column, err)
+	return control.Value{Type: "Null"}
+}
+
+// rowError reports the error of a row, unless another row has one in the same column.
+func (t *table) rowError(r row, column string, err error) {
+	known := slices.ContainsFunc(t.result.RowErrors, func(e control.RowError) bool { return e.ColumnName == column })
+	if !known {
+		t.result.RowErrors = append(t.result.RowErrors, control.RowError{WEC: control.Destination{ClusterID: r.cluster}, ColumnName: column, Error: err.Error()})
+	}
+}
+
+// value is a cell. Upstream calls everything Object that is no string, number or bool, and gives up on what JSON does not take.
+func (m Mode) value(v eval.Value) control.Value {
+	switch x := v.Val.(type) {
+	case types.String:
+		return control.Value{Type: "String", String: new(string(x))}
+	case types.Bool:
+		return control.Value{Type: "Bool", Bool: new(bool(x))}
+	case types.Int, types.Uint, types.Double:
+		return number(x.Value())
+	}
+	if m == Strict {
+		return strictValue(v)
+	}
+	raw, err := json.Marshal(v.Value())
+	if err != nil {
+		return control.Value{Type: "Null"}
+	}
+	return control.Value{Type: "Object", Object: &control.JSON{Raw: raw}}
+}
+
+func strictValue(v eval.Value) control.Value {
+	plain := v.Plain()
+	raw, err := json.Marshal(plain)
+	if err != nil { // a number that JSON does not have
+		return control.Value{Type: "Null"}
+	}
+	switch x := plain.(type) {
+	case string:
+		return control.Value{Type: "String", String: &x}
+	case []any:
+		return control.Value{Type: "Array", Array: &control.JSON{Raw: raw}}
+	case map[string]any:
+		return control.Value{Type: "Object", Object: &control.JSON{Raw: raw}}
+	}
+	return control.Value{Type: "Null"}
+}
