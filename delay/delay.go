@@ -17,7 +17,7 @@
 //
 // # Semantics
 //
-// The first output of a jq program counts, if it is a string: "" is no delay at all (or no jitter), an RFC 3339
+// The first output of a jq program that is not null counts, if it is a string: "" is no delay at all (or no jitter), an RFC 3339
 // time is that time minus now, and may be negative, anything else is a Go duration such as 1m30s. A CEL result may also be a duration, a timestamp
 // (minus now) or a number of nanoseconds. Where an expression yields none of these, the milliseconds field counts.
 //

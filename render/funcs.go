@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
+	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
 // own are the functions that read the state of the rendering and count their steps themselves.
@@ -60,7 +60,7 @@ func (r *run) quote(v any) (string, error) {
 	if err := r.weigh(v, 0); err != nil {
 		return "", err
 	}
-	if s, ok := v.(string); ok && plainJSON(s) {
+	if s, ok := v.(string); ok && object.IsPlain(s) {
 		return `"` + s + `"`, nil
 	}
 	data, err := json.Marshal(v)
@@ -73,23 +73,13 @@ func (r *run) quote(v any) (string, error) {
 	return strconv.Quote(string(data)), nil
 }
 
-// plainJSON reports whether encoding/json would write s as it is.
-func plainJSON(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // yaml writes v as YAML. One indent above 0 puts every line, with a line break in front, below so many levels of two
 // spaces; any other number of indents leaves it at none.
 func (r *run) yaml(v any, indent ...any) (string, error) {
 	if err := r.weigh(v, 0); err != nil {
 		return "", err
 	}
-	data, err := yaml.Marshal(v)
+	data, err := marshalYAML(v)
 	if err != nil || len(indent) != 1 {
 		return string(data), err
 	}

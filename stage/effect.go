@@ -1,14 +1,15 @@
 package stage
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
@@ -100,11 +101,12 @@ func (p Patch) on(obj *unstructured.Unstructured) (any, error) {
 	}
 }
 
-// encode cannot fail: what it is given came from JSON values.
+// encode writes JSON values. What it is given came from a template or from Go code of the user, who may have put anything into a
+// Patch: what is not JSON is written as an error, which every server refuses.
 func encode(v any) []byte {
-	data, err := json.Marshal(v)
+	data, err := object.AppendJSON(make([]byte, 0, 512), v)
 	if err != nil {
-		return []byte(fmt.Sprintf("%q", err))
+		return strconv.AppendQuote(nil, err.Error())
 	}
 	return data
 }

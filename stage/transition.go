@@ -176,6 +176,9 @@ func prefixed(data any, root string) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("operation %d of the JSON patch is not an object", i)
 		}
+		if _, ok := fields["path"].(string); !ok {
+			return nil, fmt.Errorf("operation %d of the JSON patch has no path", i)
+		}
 		result[i] = withPrefix(fields, prefix)
 	}
 	return result, nil

@@ -30,39 +30,43 @@ const (
 )
 
 // Compile prepares an expression whose CEL result must be one of the kinds want. A nil f reads nothing. The error joins a
-// [*position.Error] for each fault, relative to f; if it is harmless, the From is usable: of two expressions, the one in CEL counts, as in kwok.
+// [*position.Error] for each fault, relative to f; if it is harmless, the From is usable: of two expressions, both must be sound and the one in CEL
+// counts, as in kwok.
 func Compile(c *expr.Compiler, f *v1alpha1.ExpressionFrom, want expr.Kinds) (From, error) {
-	switch {
-	case f == nil:
+	if f == nil {
 		return From{}, nil
-	case f.CEL != nil:
-		return compileCEL(c, f, want)
+	}
+	var from From
+	var errs [3]error
+	switch {
 	case f.JQ != nil:
-		return compileJQ(c, "jq.expression", f.JQ.Expression)
+		from.jq, errs[0] = jq(c, "jq.expression", f.JQ.Expression)
 	case f.ExpressionFrom != "":
-		return compileJQ(c, "expressionFrom", f.ExpressionFrom)
-	default:
-		return From{}, &position.Error{Offset: -1, Err: errors.New("want jq, cel or expressionFrom")}
+		from.jq, errs[0] = jq(c, "expressionFrom", f.ExpressionFrom)
+	case f.CEL == nil:
+		errs[0] = fault(false, "want jq, cel or expressionFrom")
 	}
+	if f.CEL != nil {
+		from.cel, errs[1] = cel(c, f.CEL.Expression, want)
+	}
+	if from.jq != nil && from.cel != nil {
+		errs[2] = fault(true, "jq and cel in one expression; cel is used")
+	}
+	return from, errors.Join(errs[:]...)
 }
 
-func compileJQ(c *expr.Compiler, path, source string) (From, error) {
+func fault(harmless bool, text string) error {
+	return &position.Error{Offset: -1, Harmless: harmless, Err: errors.New(text)}
+}
+
+func jq(c *expr.Compiler, path, source string) (*expr.JQ, error) {
 	program, err := c.JQ(source)
-	if err != nil {
-		return From{}, below(path, err)
-	}
-	return From{jq: program}, nil
+	return program, below(path, err)
 }
 
-func compileCEL(c *expr.Compiler, f *v1alpha1.ExpressionFrom, want expr.Kinds) (From, error) {
-	program, err := c.CEL(f.CEL.Expression, want)
-	if err != nil {
-		return From{}, below("cel.expression", err)
-	}
-	if f.JQ != nil || f.ExpressionFrom != "" {
-		err = &position.Error{Offset: -1, Harmless: true, Err: errors.New("jq and cel in one expression; cel is used")}
-	}
-	return From{cel: program}, err
+func cel(c *expr.Compiler, source string, want expr.Kinds) (*expr.CEL, error) {
+	program, err := c.CEL(source, want)
+	return program, below("cel.expression", err)
 }
 
 func below(path string, err error) error {
@@ -73,17 +77,27 @@ func below(path string, err error) error {
 	return errors.Join(faults...)
 }
 
-// Read evaluates the expression on an object: the first output of a jq program (null if there is none), or the result of a
-// CEL expression.
+// Read evaluates the expression on an object: to the result of a CEL expression, or to the first output of a jq program that is not null, if
+// there is one and the program does not fail, as in kwok.
 func (f From) Read(s *expr.Scope) (any, Language, error) {
 	switch {
 	case f.cel != nil:
 		v, err := f.cel.Value(s)
 		return v, CEL, err
 	case f.jq != nil:
-		v, _, err := f.jq.First(s)
-		return v, JQ, err
+		outputs, err := f.jq.Outputs(s)
+		return first(outputs), JQ, err
 	default:
 		return nil, None, nil
 	}
+}
+
+// first returns the first output that is not null.
+func first(outputs []any) any {
+	for _, v := range outputs {
+		if v != nil {
+			return v
+		}
+	}
+	return nil
 }

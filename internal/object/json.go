@@ -1,0 +1,96 @@
+package object
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// AppendJSON appends v, a JSON value, to b exactly as [json.Marshal] writes it: with sorted keys and escaped <, > and &. Values
+// of other types are left to json.Marshal; the error is its.
+//
+// It is here because writing a patch took as long as rendering it: json.Marshal reflects on every value and boxes every key.
+func AppendJSON(b []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	case string:
+		return appendText(b, v)
+	case map[string]any:
+		return appendMap(b, v)
+	case []any:
+		return appendList(b, v)
+	default:
+		return appendOther(b, v)
+	}
+}
+
+func appendMap(b []byte, m map[string]any) (_ []byte, err error) {
+	if m == nil {
+		return append(b, "null"...), nil
+	}
+	var few [16]string // most objects have no more keys, and then need no allocation
+	keys := few[:0]
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	b = append(b, '{')
+	for i, k := range keys {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = appendText(b, k); err != nil {
+			return b, err
+		}
+		if b, err = AppendJSON(append(b, ':'), m[k]); err != nil {
+			return b, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func appendList(b []byte, list []any) (_ []byte, err error) {
+	if list == nil {
+		return append(b, "null"...), nil
+	}
+	b = append(b, '[')
+	for i, item := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = AppendJSON(b, item); err != nil {
+			return b, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func appendText(b []byte, s string) ([]byte, error) {
+	if !IsPlain(s) {
+		return appendOther(b, s)
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"'), nil
+}
+
+// IsPlain reports whether JSON writes s as it is, between quotes.
+func IsPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func appendOther(b []byte, v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	return append(b, data...), err
+}
