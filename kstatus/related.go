@@ -27,7 +27,7 @@ func (r *Rules) Inspect(ctx context.Context, reader Reader, obj *unstructured.Un
 	if obj == nil || obj.Object == nil {
 		return own, nil, nil
 	}
-	f := family{rules: r, reader: reader, now: now, wants: kin.FactsOf(obj).Wants, owners: []types.UID{obj.GetUID()}}
+	f := kindred{rules: r, reader: reader, now: now, wants: kin.FactsOf(obj).Wants, owners: []types.UID{obj.GetUID()}}
 	var errs []error
 	for _, place := range kin.Places(obj) {
 		if err := f.level(ctx, place); err != nil {
@@ -37,8 +37,8 @@ func (r *Rules) Inspect(ctx context.Context, reader Reader, obj *unstructured.Un
 	return r.Combine(obj.GroupVersionKind().GroupKind(), own, f.children), f.children, errors.Join(errs...)
 }
 
-// A family is what is found of the kin of one object, level by level.
-type family struct {
+// A kindred is what is found of the kin of one object, level by level.
+type kindred struct {
 	rules    *Rules
 	reader   Reader
 	now      time.Time
@@ -48,7 +48,7 @@ type family struct {
 }
 
 // level adds the children at a place, before those of the levels above. They own the next one.
-func (f *family) level(ctx context.Context, place kin.Place) error {
+func (f *kindred) level(ctx context.Context, place kin.Place) error {
 	if len(f.owners) == 0 {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (f *family) level(ctx context.Context, place kin.Place) error {
 }
 
 // current are those of the objects that belong to the owners, in the revision that they want.
-func (f *family) current(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+func (f *kindred) current(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	objects = slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool {
 		owner := kin.FactsOf(obj).Owner
 		return owner == "" || !slices.Contains(f.owners, owner)
@@ -84,7 +84,7 @@ func (f *family) current(objects []*unstructured.Unstructured) []*unstructured.U
 }
 
 // find returns all objects of a place.
-func (f *family) find(ctx context.Context, place kin.Place) ([]*unstructured.Unstructured, error) {
+func (f *kindred) find(ctx context.Context, place kin.Place) ([]*unstructured.Unstructured, error) {
 	if place.Name != "" {
 		obj, err := f.reader.Get(ctx, place.Kind, types.NamespacedName{Namespace: place.Namespace, Name: place.Name})
 		if err != nil || obj == nil {

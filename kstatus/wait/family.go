@@ -1,0 +1,135 @@
+package wait
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/kin"
+)
+
+// meet looks at the children of an object from now on.
+func (t *tracker) meet(i int32, obj *unstructured.Unstructured) {
+	facts, places := kin.FactsOf(obj), kin.Places(obj)
+	if f := t.records[i].family; f != nil && f.facts.UID == facts.UID && slices.Equal(f.places, places) {
+		f.facts = facts
+		return
+	}
+	t.part(i)
+	if len(places) == 0 {
+		return
+	}
+	f := &family{facts: facts, places: places}
+	for _, place := range places {
+		s := t.childSource(place)
+		if !slices.Contains(s.kids.parents, i) {
+			s.kids.parents = append(s.kids.parents, i)
+		}
+		f.levels = append(f.levels, s)
+	}
+	t.records[i].family, t.roots[facts.UID] = f, i
+}
+
+// part forgets whose children were looked at.
+func (t *tracker) part(i int32) {
+	if f := t.records[i].family; f != nil {
+		delete(t.roots, f.facts.UID)
+		t.records[i].family = nil
+	}
+}
+
+// childSource returns the source for a place: its own, or that of the whole namespace if too many are followed there already.
+func (t *tracker) childSource(place kin.Place) *source {
+	if s := t.children[place]; s != nil {
+		return s
+	}
+	if namespace := (kin.Place{Kind: place.Kind, Namespace: place.Namespace}); place.Name == "" {
+		if t.narrow[namespace]++; t.narrow[namespace] > maxSelectors {
+			place = namespace
+		}
+	}
+	if t.children[place] == nil {
+		t.children[place] = &source{place: place, kids: newKids()}
+		t.start = append(t.start, t.children[place])
+	}
+	return t.children[place]
+}
+
+// judgeFamily judges an object in the light of its children.
+func (t *tracker) judgeFamily(i int32, now time.Time) {
+	f := t.records[i].family
+	children, err := f.children()
+	result := t.options.Rules.Combine(t.states[i].Ref.Kind.GroupKind(), f.own, children)
+	t.tell(i, State{Result: result, UID: f.facts.UID, Err: err}, now)
+}
+
+// observeKids takes note of a sighting of a child. What a list brings is judged when all of it is read.
+func (t *tracker) observeKids(s sighting, now time.Time) {
+	kids := s.source.kids
+	switch s.what {
+	case found:
+		owner, ours := t.raise(s, now)
+		if s.round == 0 && ours {
+			t.judgeParents(kids, owner, now)
+		}
+	case gone:
+		facts := kin.FactsOf(s.obj)
+		kids.drop(facts.UID)
+		t.rechecks.forget(keyOf(s), facts.UID)
+		t.judgeParents(kids, facts.Owner, now)
+	case listed:
+		for _, child := range kids.sweep(s.round) {
+			t.rechecks.forget(recheckKey{s.source, types.NamespacedName{Namespace: s.source.place.Namespace, Name: child.name}}, child.facts.UID)
+		}
+		kids.err = nil
+		t.judgeAll(kids, now)
+	case unread:
+		kids.err = s.err
+		t.judgeAll(kids, now)
+	}
+}
+
+// raise keeps a child that belongs to someone.
+func (t *tracker) raise(s sighting, now time.Time) (owner types.UID, ours bool) {
+	child := &kid{facts: kin.FactsOf(s.obj), name: s.obj.GetName(), round: s.round, child: t.options.Rules.Child(s.obj, now)}
+	if s.source.place.Name != "" {
+		child.facts.Owner = ""
+	} else if child.facts.Owner == "" {
+		return "", false
+	}
+	if old := s.source.kids.byUID[child.facts.UID]; old != nil && s.round == 0 {
+		child.round = old.round
+	}
+	t.rechecks.set(s, child.child.Result.RecheckAfter, now)
+	child.child.Object = nil
+	if kin.Decide(s.obj.GroupVersionKind().GroupKind()) {
+		t.owners[child.facts.UID] = child.facts.Owner
+	}
+	s.source.kids.put(child)
+	return child.facts.Owner, true
+}
+
+// judgeParents judges those anew whose child has changed.
+func (t *tracker) judgeParents(kids *kids, owner types.UID, now time.Time) {
+	if len(kids.parents) <= maxSelectors || owner == "" {
+		t.judgeAll(kids, now)
+		return
+	}
+	root, ok := t.roots[owner]
+	if !ok {
+		root, ok = t.roots[t.owners[owner]]
+	}
+	if ok {
+		t.judgeFamily(root, now)
+	}
+}
+
+func (t *tracker) judgeAll(kids *kids, now time.Time) {
+	for _, i := range kids.parents {
+		if t.records[i].family != nil {
+			t.judgeFamily(i, now)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package wait_test
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/wait"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true}]
+`
+
+var (
+	web    = pod("web")
+	config = ref("v1", "ConfigMap", "config")
+	secret = ref("v1", "Secret", "secret")
+	widget = ref("example.com/v1", "Widget", "widget")
+	job    = ref("batch/v1", "Job", "job")
+	rs     = ref("apps/v1", "ReplicaSet", "rs")
+	claim  = ref("v1", "PersistentVolumeClaim", "claim")
+)
+
+func scenarios() []scenario {
+	return append(lives(), append(policies(), troubles()...)...)
+}
+
+// lives are what can become of an object.
+func lives() []scenario {
+	return []scenario{
+		{
+			name: "nothing to wait for",
+		}, {
+			name: "ready from the start", refs: []wait.Ref{web, config, web},
+			before: func(w world) { w.create(manifest(web, "status: "+podReady), manifest(config, "")) },
+			want:   "config: Current; web: Current",
+		}, {
+			name: "created late", refs: []wait.Ref{web},
+			script: do(create(web, "status: {phase: Pending}"), status(web, podReady)),
+			want:   "web: NotFound InProgress Current", after: 10 * time.Second,
+		}, {
+			name: "kind defined late", refs: []wait.Ref{widget, config},
+			before: create(config, ""),
+			script: do(nothing, nothing, func(w world) { w.create(definition) }, create(widget, "status: {conditions: [{type: Ready, status: 'False'}]}"), nothing, nothing,
+				status(widget, "{conditions: [{type: Ready, status: 'True'}]}")),
+			want: "config: Current; widget: NotFound InProgress Current", after: 35 * time.Second,
+		}, {
+			name: "flapping", refs: []wait.Ref{web, config},
+			before: create(web, "status: "+podReady),
+			script: do(status(web, podUnready), status(web, podReady), status(web, podUnready), create(config, ""), status(web, podReady)),
+			want:   "config: NotFound Current; web: Current InProgress Current InProgress Current", after: 25 * time.Second,
+		}, {
+			name: "deleted and recreated", refs: []wait.Ref{web},
+			before: create(web, "status: "+podUnready),
+			script: do(remove(web), create(web, "status: {phase: Pending}"), status(web, podReady)),
+			want:   "web: InProgress NotFound InProgress Current", after: 15 * time.Second,
+		}, {
+			name: "unschedulable for longer than it may", refs: []wait.Ref{web},
+			policy: wait.Policy{FailFast: true},
+			before: create(web, "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}"),
+			want:   "web: InProgress Failed", after: 15 * time.Second,
+			err: wait.ErrFailed, says: []string{"1 of 1 objects", "Pod default/web: Failed, PodUnschedulable: Pod could not be scheduled"},
+		},
+	}
+}
+
+// policies are what can be waited for.
+func policies() []scenario {
+	return []scenario{
+		{
+			name: "until it is gone", refs: []wait.Ref{web},
+			policy: wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}},
+			before: create(web, "status: "+podCrashes),
+			script: do(nothing, remove(web)),
+			want:   "web: Failed NotFound", after: 10 * time.Second,
+		}, {
+			name: "until it is gone, of a kind that is not there", refs: []wait.Ref{widget},
+			policy: wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}},
+			want:   "widget: NotFound",
+		}, {
+			name: "until it is gone, though another takes its name", refs: []wait.Ref{config},
+			policy: wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}},
+			before: create(config, ""),
+			script: do(nothing, func(w world) { w.remove(config); w.create(manifest(config, "")) }),
+			want:   "config: Current NotFound", polled: "config: Current", after: 10 * time.Second,
+		}, {
+			name: "each object its own goal", refs: []wait.Ref{web, config},
+			policy: wait.Policy{Goals: map[wait.Ref]wait.Goal{config: {Status: kstatus.NotFound}}},
+			before: func(w world) { w.create(manifest(web, "status: "+podUnready), manifest(config, "")) },
+			script: do(status(web, podReady), remove(config)),
+			want:   "config: Current NotFound; web: InProgress Current", after: 10 * time.Second,
+		}, {
+			name: "absent is as good", refs: []wait.Ref{web, config},
+			policy: wait.Policy{Goal: wait.Goal{AbsentOK: true}},
+			before: create(web, "status: "+podUnready),
+			script: do(status(web, podReady)),
+			want:   "config: NotFound; web: InProgress Current", after: 5 * time.Second,
+		}, {
+			name: "failed for good, the others are waited for", refs: []wait.Ref{job, web},
+			before: func(w world) {
+				w.create(manifest(job, "status: {failed: 1, conditions: [{type: Failed, status: 'True'}]}"), manifest(web, "status: "+podUnready))
+			},
+			script: do(nothing, status(web, podReady)),
+			want:   "job: Failed; web: InProgress Current", after: 10 * time.Second,
+			err: wait.ErrFailed, says: []string{"1 of 2 objects", "Job.batch default/job: Failed for 1", "JobFailed: Job Failed. failed: 1/1"},
+		}, {
+			name: "failed for now", refs: []wait.Ref{web},
+			before: create(web, "status: "+podCrashes),
+			script: do(nothing, status(web, podReady)),
+			want:   "web: Failed Current", after: 10 * time.Second,
+		}, {
+			name: "failing fast", refs: []wait.Ref{config, web},
+			policy: wait.Policy{FailFast: true},
+			before: create(web, "status: "+podUnready),
+			script: do(status(web, podCrashes)),
+			want:   "config: NotFound; web: InProgress Failed", after: 5 * time.Second,
+			err: wait.ErrFailed, says: []string{"2 of 2 objects", "Containers in CrashLoop state: app", "ConfigMap default/config: NotFound for "},
+		}, {
+			name: "suspended, until it is resumed", refs: []wait.Ref{job},
+			before: create(job, "spec: {suspend: true}\nstatus: {conditions: [{type: Suspended, status: 'True'}]}"),
+			script: do(nothing, status(job, "{conditions: [{type: Complete, status: 'True'}]}")),
+			want:   "job: Current", after: 10 * time.Second,
+		}, {
+			name: "suspended, for ever", refs: []wait.Ref{job},
+			before: create(job, "spec: {suspend: true}\nstatus: {conditions: [{type: Suspended, status: 'True'}]}"),
+			want:   "job: Current", after: time.Minute,
+			err: context.DeadlineExceeded, says: []string{"Job.batch default/job: Current (suspended) for 1m0s: Job is suspended"},
+		}, {
+			name: "suspended is as good", refs: []wait.Ref{job},
+			policy: wait.Policy{IgnoreSuspended: true},
+			before: create(job, "spec: {suspend: true}\nstatus: {conditions: [{type: Suspended, status: 'True'}]}"),
+			want:   "job: Current",
+		}, {
+			name: "each object its own time", refs: []wait.Ref{web, config, secret},
+			policy: wait.Policy{Goal: wait.Goal{Timeout: 10 * time.Second}, Goals: map[wait.Ref]wait.Goal{config: {Timeout: 20 * time.Second}}},
+			before: create(secret, ""),
+			script: do(nothing, nothing, create(web, "status: "+podReady)),
+			want:   "config: NotFound; secret: Current; web: NotFound Current", after: 20 * time.Second,
+			err: wait.ErrTimedOut, says: []string{"2 of 3 objects", "ConfigMap default/config: NotFound for 20s"},
+		},
+	}
+}
+
+// troubles are what can go wrong on the way.
+func troubles() []scenario {
+	return []scenario{
+		{
+			name: "a kind is forbidden, the others are not", refs: []wait.Ref{secret, web}, timeout: 20 * time.Second,
+			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, forbidden: "Secret"} },
+			before:    create(secret, ""),
+			script:    do(create(web, "status: "+podReady)),
+			want:      "secret: Unknown; web: NotFound Current", after: 20 * time.Second,
+			err: context.DeadlineExceeded, says: []string{"1 of 2 objects", "Secret default/secret: Unknown for 20s, Forbidden: "},
+		}, {
+			name: "a kind is forbidden for a while", refs: []wait.Ref{secret},
+			transport: func(c *memory.Cluster) wait.Watcher {
+				return &faulty{Cluster: c, forbidden: "Secret", until: time.Now().Add(12 * time.Second)}
+			},
+			before: create(secret, ""),
+			want:   "secret: Unknown Current", after: 12 * time.Second,
+		}, {
+			name: "a kind can be listed only", refs: []wait.Ref{web},
+			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, unwatchable: true} },
+			script:    do(create(web, "status: "+podUnready), status(web, podReady)),
+			want:      "web: NotFound InProgress Current", after: 10 * time.Second,
+		}, {
+			name: "the watch is dropped and resumed", refs: []wait.Ref{web},
+			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, cut: 3 * time.Second} },
+			script:    do(create(web, "status: "+podUnready), nothing, remove(web), nothing, create(web, "status: "+podReady)),
+			want:      "web: NotFound InProgress NotFound Current", after: 25 * time.Second,
+		}, {
+			name: "the watch falls too far behind", refs: []wait.Ref{web},
+			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, cut: 3 * time.Second, expire: true} },
+			script:    do(create(web, "status: "+podUnready), nothing, remove(web), nothing, create(web, "status: "+podReady)),
+			want:      "web: NotFound InProgress NotFound Current", after: 25 * time.Second,
+		}, {
+			name: "pages expire", refs: []wait.Ref{web},
+			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, expirePages: true} },
+			before:    create(web, "status: "+podReady),
+			want:      "web: Current",
+		},
+	}
+}
+
+// faulty is a cluster that is trouble.
+type faulty struct {
+	*memory.Cluster
+	forbidden   string    // kind
+	until       time.Time // zero: for ever
+	unwatchable bool
+	cut         time.Duration // how long a watch lasts
+	expire      bool          // every second watch is told that its version is too old
+	watches     int
+	expirePages bool
+}
+
+func (f *faulty) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	switch {
+	case kind.Kind == f.forbidden && (f.until.IsZero() || time.Now().Before(f.until)):
+		return nil, apierrors.NewForbidden(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, "", nil)
+	case f.expirePages && o.Limit > 0:
+		return nil, apierrors.NewResourceExpired("too old")
+	}
+	return f.Cluster.List(ctx, kind, namespace, o)
+}
+
+func (f *faulty) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	if f.unwatchable {
+		return nil, apierrors.NewMethodNotSupported(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, "watch")
+	}
+	if f.watches++; f.expire && f.watches%2 == 0 {
+		return nil, apierrors.NewResourceExpired("too old")
+	}
+	if f.cut > 0 {
+		seconds := int64(f.cut / time.Second)
+		o.TimeoutSeconds = &seconds
+	}
+	return f.Cluster.Watch(ctx, kind, namespace, o)
+}
