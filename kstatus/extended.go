@@ -1,7 +1,9 @@
 package kstatus
 
 // extended is the profile that is right more often.
-var extended = &Rules{before: extendedBefore, kinds: kinds(standardKinds), after: extendedAfter, waitForJobs: true, transient: true}
+var extended = (&Rules{before: extendedBefore, kinds: kinds(standardKinds), after: extendedAfter, waitForJobs: true, transient: true}).With(
+	join(extendedWorkloads, extendedBuiltin, certManager, flux, argo),
+)
 
 // Extended returns the rules that are right more often than upstream.
 func Extended() *Rules { return extended }

@@ -78,7 +78,7 @@ type tally struct {
 	ready      string // the status of Ready, "" if there is none
 }
 
-func (o Object) tally(conditions []any) tally {
+func (o *Object) tally(conditions []any) tally {
 	t := tally{conditions: conditions}
 	generation, _ := integer(o.metadata["generation"])
 	for i, item := range conditions {

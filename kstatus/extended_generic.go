@@ -64,17 +64,24 @@ func withoutStatus(o Object) (Result, bool) {
 	switch {
 	case len(o.status) > 0:
 		return Result{}, false
-	case statusless[schema.GroupKind{Group: o.group, Kind: o.kind}], statusless[schema.GroupKind{Group: o.group, Kind: anyKind}],
-		strings.HasSuffix(o.kind, "Template"):
+	case neverReported(&o):
 		return current, true
 	}
 	return InProgress.Because("NoStatus", "Nothing has reported a status yet").At("status"), true
+}
+
+func neverReported(o *Object) bool {
+	return statusless[schema.GroupKind{Group: o.group, Kind: o.kind}] || statusless[schema.GroupKind{Group: o.group, Kind: anyKind}] ||
+		strings.HasSuffix(o.kind, "Template")
 }
 
 // unclear is the verdict on a status without any sign: its controller has seen the object, if it says so.
 func unclear(o Object) (Result, bool) {
 	if _, seen := o.Int("status", "observedGeneration"); seen && o.conditions == nil {
 		return Current.Because("", "Resource is current").At("status.observedGeneration"), true
+	}
+	if neverReported(&o) {
+		return current, true
 	}
 	return InProgress.Because("StatusUnclear", "The status does not say whether the resource is ready").At("status"), true
 }
@@ -87,6 +94,7 @@ var statusless = kindSet(map[string]string{
 	"coordination.k8s.io":          "*",
 	"discovery.k8s.io":             "*",
 	"events.k8s.io":                "*",
+	"flowcontrol.apiserver.k8s.io": "*",
 	"node.k8s.io":                  "*",
 	"rbac.authorization.k8s.io":    "*",
 	"scheduling.k8s.io":            "*",

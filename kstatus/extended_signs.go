@@ -139,7 +139,7 @@ var (
 )
 
 // phase is the verdict that the tone of a phase stands for.
-func (o Object) phase(field, phase string, t tone) Result {
+func (o *Object) phase(field, phase string, t tone) Result {
 	s := phaseStatus[t]
 	r := s.because(phaseReason(s, phase), o.phaseMessage(field, phase)).in("status", field)
 	r.Suspended = t == held
@@ -148,7 +148,7 @@ func (o Object) phase(field, phase string, t tone) Result {
 }
 
 var phaseStatus = [...]Status{
-	stepped: Current, good: Current, sound: Current, done: Current, running: Current, held: Current, busy: InProgress, bad: Failed, fatal: Failed,
+	stepped: Current, lively: Current, good: Current, sound: Current, done: Current, running: Current, held: Current, busy: InProgress, bad: Failed, fatal: Failed,
 }
 
 // phaseReason is the phase if it is one word.
@@ -162,7 +162,7 @@ func phaseReason(s Status, phase string) string {
 var phaseReasons = map[Status]string{InProgress: "InProgress", Failed: "Failed"}
 
 // phaseMessage is what the object itself says, or else the phase.
-func (o Object) phaseMessage(field, phase string) message {
+func (o *Object) phaseMessage(field, phase string) message {
 	if s, ok := o.status["message"].(string); ok && s != "" {
 		return text(s)
 	}

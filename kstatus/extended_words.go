@@ -8,6 +8,7 @@ type tone uint8
 const (
 	quiet   tone = iota // says nothing
 	stepped             // one step of several is done
+	lively              // good as a phase, but as a condition it may well be False
 	good                // a wanted state, which may take a while
 	sound               // a judgement in favour; its opposite is an error
 	done                // the end of something that ends
@@ -22,6 +23,7 @@ const (
 // tones are the words that APIs use for states, without the forms in -ing, which are busy unless they stand here.
 var tones = lexicon{
 	stepped: `configured created initialized launched provisioned registered scheduled updated validated`,
+	lively:  `active`,
 	good: `attached availability available bound connected deployable deployed discoverable enabled ensured exists green installed issued normal
 		ok online operational programmed published advertised reachable readiness ready released resumed stable up uptodate idle`,
 	sound: `accepted admitted adopted applied approved compliant established granted healthy insync reconciled resolved synced synchronized valid`,

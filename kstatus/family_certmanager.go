@@ -1,0 +1,46 @@
+package kstatus
+
+// cert-manager: a Certificate that is being issued is on the way, even if the last attempt failed; Orders and Challenges speak ACME.
+var certManager = catalogue{
+	"Certificate.cert-manager.io":                     either(when("Issuing", "True", InProgress), needs("Ready"), issued),
+	"Certificate.certmanager.k8s.io":                  either(needs("Ready"), issued),
+	"Issuer,ClusterIssuer.cert-manager.io":            either(needs("Ready"), falseFails("Ready")),
+	"Issuer,ClusterIssuer.certmanager.k8s.io":         either(needs("Ready"), falseFails("Ready")),
+	"CertificateRequest.cert-manager.io":              certificateRequest,
+	"Order,Challenge.acme.cert-manager.io":            acmeState,
+	"Order,Challenge.certmanager.k8s.io":              acmeState,
+	"Bundle.trust.cert-manager.io":                    either(needs("Synced"), falseFails("Synced")),
+	"CertificateRequestPolicy.policy.cert-manager.io": needs("Ready"),
+}
+
+var acmeState = vocabulary{inProgress: "pending, processing, ready", current: "valid", fatal: "invalid, expired, errored", empty: InProgress}.
+	says("status", "state")
+
+// issued tells a certificate that is not there yet from one that could not be had.
+func issued(o Object) (Result, bool) {
+	c, ok := o.fresh("Ready")
+	switch {
+	case !ok || c.Status == "True":
+		return Result{}, false
+	case c.Reason == "DoesNotExist" || c.Reason == "InProgress" || c.Reason == "TemporaryCertificate" || c.Reason == "Pending":
+		return InProgress.From(c), true
+	}
+	return Failed.From(c), true
+}
+
+// certificateRequest is decided once: it is Failed or Denied for good.
+func certificateRequest(o Object) (Result, bool) {
+	for _, kind := range [...]string{"InvalidRequest", "Denied"} {
+		if c, ok := o.find(kind, "True", ""); ok {
+			r := Failed.From(c)
+			r.Terminal = true
+			return r, true
+		}
+	}
+	if c, ok := o.find("Ready", "False", "Failed"); ok {
+		r := Failed.From(c)
+		r.Terminal = true
+		return r, true
+	}
+	return needs("Ready")(o)
+}

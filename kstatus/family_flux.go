@@ -1,0 +1,23 @@
+package kstatus
+
+// Flux publishes Ready on every kind; while it retries after a failure, Reconciling is True with the reason ProgressingWithRetry. The last
+// attempt has failed all the same: Failed, not terminal.
+var flux = catalogue{
+	"*.*.toolkit.fluxcd.io":                                      either(suspendedWhen("spec", "suspend"), fluxReady),
+	"Alert,Provider.notification.toolkit.fluxcd.io":              fluxNotification,
+	"FluxInstance,FluxReport,ResourceSet.fluxcd.controlplane.io": fluxReady,
+}
+
+func fluxReady(o Object) (Result, bool) {
+	if c, ok := o.fresh("Ready"); ok && c.Status == "False" && c.Reason != "Progressing" && c.Reason != "DependencyNotReady" {
+		r := Failed.From(c)
+		_, r.Terminal = o.find(Stalled, "True", "")
+		return r, true
+	}
+	return needs("Ready")(o)
+}
+
+// fluxNotification has had no status since v1beta3.
+func fluxNotification(o Object) (Result, bool) {
+	return current, len(o.status) == 0 && !o.Bool("spec", "suspend")
+}
