@@ -71,6 +71,10 @@ func TestDifferences(t *testing.T) {
 	t.Run("finalizers", func(t *testing.T) {
 		set := compile(t, stageYAML("a", always+"  steps: [{finalizers: {add: [{value: x}, {value: x}]}}, {finalizers: {add: [{value: x}], remove: [{value: z}]}}]"))
 		require.Equal(t, []string{`patch json [{"op":"add","path":"/metadata/finalizers","value":["x"]}]`}, effects(t, set, pod(t, "{}", "{}")))
+		set = compile(t, stageYAML("a", always+"  steps: [{finalizers: {add: [{value: x}], remove: [{value: x}]}}]"))
+		kept := pod(t, "{}", "{}")
+		kept.SetFinalizers([]string{"x"})
+		require.Empty(t, effects(t, set, kept))
 	})
 	t.Run("json-from", func(t *testing.T) {
 		set := compile(t, stageYAML("a", always+"  steps: [{patch: {type: json, root: a/b, template: '[{op: move, from: /x, path: /y}]'}}]"))
@@ -86,6 +90,36 @@ func TestDifferences(t *testing.T) {
 		require.Error(t, err, "a flow without braces is no YAML")
 		set = compile(t, stageYAML("a", always+"  next: {statusTemplate: '{three: {{ eq .spec.replicas 3 }}, text: {{ printf \"%03d\" .spec.replicas | Quote }}}'}"))
 		require.Equal(t, []string{`patch strategic /status {"status":{"text":"003","three":true}}`}, effects(t, set, pod(t, "{}", "{}")))
+	})
+	t.Run("cel-weight", func(t *testing.T) {
+		_, err := stage.Compile(stage.Options{}, stage.Parse("s.yaml", []byte(stageYAML("a", always+"  weightFrom: {cel: {expression: duration('5s')}}"))))
+		require.ErrorContains(t, err, "the result is google.protobuf.Duration, not bool, int, uint or double")
+	})
+	t.Run("heavy-weight", func(t *testing.T) {
+		c := first(t, compile(t, stageYAML("a", always+"  weightFrom: {expressionFrom: .metadata.annotations.w}")), "{w: '9223372036854775807'}", "{}")
+		require.EqualValues(t, 1<<40, c.Weight)
+	})
+	t.Run("cel-text", func(t *testing.T) {
+		set := compile(t, stageYAML("a", always+"  delay: {durationMilliseconds: 7, durationFrom: {cel: {expression: self.metadata.annotations.d}}}"))
+		require.Equal(t, time.Minute, first(t, set, "{d: '2006-01-02T15:05:05Z'}", "{}").Delay.Min)
+		require.False(t, first(t, set, "{d: ''}", "{}").Delay.Given)
+	})
+	t.Run("quantities", func(t *testing.T) {
+		set := compile(t, stageYAML("a", "  selector: {matchExpressions: [{cel: {expression: \"!(Quantity('1Gi') < Quantity('1Mi'))\"}}]}"))
+		require.Equal(t, []string{"a"}, names(set, pod(t, "{}", "{}")))
+	})
+	t.Run("big-integers", func(t *testing.T) {
+		set := compile(t, stageYAML("a", "  selector: {matchExpressions: [{key: .status.big, operator: In, values: ['9007199254740993']}]}"))
+		require.Equal(t, []string{"a"}, names(set, pod(t, "{}", "{big: 9007199254740993}")))
+		require.Empty(t, names(set, pod(t, "{}", "{big: 9007199254740992}")))
+	})
+	t.Run("patch-shape", func(t *testing.T) {
+		for _, patch := range []string{"type: merge, template: '[1]'", "type: json, template: 'a: 1'", "type: json, template: '[{op: add, value: 1}]'"} {
+			set := compile(t, stageYAML("a", always+"  steps: [{patch: {"+patch+"}}]"))
+			_, err := set.Candidates(pod(t, "{}", "{}"), start)[0].Transition(0).Effects(pod(t, "{}", "{}"), start)
+			var eval *stage.EvalError
+			require.ErrorAs(t, err, &eval)
+		}
 	})
 	t.Run("jq-surroundings", func(t *testing.T) {
 		for _, program := range []string{"env.HOME", "$ENV.HOME", "input", "import \"a\" as a; .x"} {

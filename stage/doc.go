@@ -84,6 +84,14 @@
 //	Delete of a missing object fails                   | it succeeds                                        | TestDeleteOfMissingObject
 //	drops an effect on conflict                        | render the rest against the new object, go on      | TestConflictGoesOn
 //	a loop of Stages without delay runs for ever       | the object is parked as a livelock                 | TestLivelock
+//	loses a finalizer that a step removes and adds     | keep it                                            | TestDifferences/finalizers
+//	a CEL duration is a weight                         | it is refused                                      | TestDifferences/cel-weight
+//	a weight may be more than 2^40                     | it counts as 2^40                                  | TestDifferences/heavy-weight
+//	CEL text is a duration, never a time or nothing    | it is read like text from jq                       | TestDifferences/cel-text
+//	comparing Quantities gives an int in CEL           | it gives a bool                                    | TestDifferences/quantities
+//	jq sees integers beyond 2^53 as floats             | they stay exact                                    | TestDifferences/big-integers
+//	a path may be missing in a JSON patch              | that is an error                                   | TestDifferences/patch-shape
+//	a patch may be of the wrong shape                  | that is an error                                   | TestDifferences/patch-shape
 //
 // One rule goes beyond the specification of this project: when a conflict shows that the Stage no longer matches, a transition of
 // which nothing was sent is dropped, but one that has begun is finished, because half of a transition is worse than a late one.

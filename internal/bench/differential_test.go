@@ -131,7 +131,7 @@ func newSituation(m mismatch, c Case, kwok Outcome) situation {
 
 // explanation is the difference that a disagreement belongs to.
 func explanation(s situation) (difference, bool) {
-	for _, d := range slices.Concat(differences, unlisted) {
+	for _, d := range differences {
 		if slices.Contains(d.aspects, s.aspect) && d.applies(s) {
 			return d, true
 		}

@@ -176,17 +176,6 @@ func source(f *v1alpha1.ExpressionFrom) (string, bool) {
 	}
 }
 
-// hasIdleJQ: the Stage has jq where CEL counts.
-func hasIdleJQ(st *v1alpha1.Stage) bool {
-	from := []*v1alpha1.ExpressionFrom{st.Spec.WeightFrom}
-	if d := st.Spec.Delay; d != nil {
-		from = append(from, d.DurationFrom, d.JitterDurationFrom)
-	}
-	return slices.ContainsFunc(from, func(f *v1alpha1.ExpressionFrom) bool {
-		return f != nil && f.CEL != nil && (f.JQ != nil || f.ExpressionFrom != "")
-	})
-}
-
 // sources are the jq programs of the Stage for the aspect.
 func (s situation) sources() (programs []string) {
 	spec := s.of().Spec
@@ -203,14 +192,6 @@ func (s situation) sources() (programs []string) {
 		}
 	}
 	return programs
-}
-
-// laterOutputMatters: what comes after the first output changes what kwok reads.
-func laterOutputMatters(s situation) bool {
-	return slices.ContainsFunc(s.sources(), func(program string) bool {
-		raw, failed := rawOutputs(program, s.Object)
-		return len(raw) > 0 && (failed || raw[0] == nil && len(raw) > 1)
-	})
 }
 
 // keys are the programs of a selector.
