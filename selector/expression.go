@@ -117,7 +117,7 @@ func newLiteral(text string) literal {
 		l.integer, l.isInt = n, strconv.FormatInt(n, 10) == text
 	}
 	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		l.float, l.isFloat = f, strconv.FormatFloat(f, 'f', -1, 64) == text && f != 0 // 0 is an int; there is no -0
+		l.float, l.isFloat = f, strconv.FormatFloat(f, 'f', -1, 64) == text && text != "-0" // which no 0 is written like
 	}
 	return l
 }

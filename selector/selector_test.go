@@ -63,6 +63,8 @@ func TestMatch(t *testing.T) {
 		{"In with a fraction", jq(".spec.ratio", "operator: In, values: ['1.5']"), true},
 		{"In with an integer beyond 2^53", jq(".spec.big", "operator: In, values: ['9007199254740993']"), true},
 		{"In with its neighbour beyond 2^53", jq(".spec.big", "operator: In, values: ['9007199254740992']"), false},
+		{"In with a zero that is a float", jq("1.5 - 1.5", "operator: In, values: ['0']"), true},
+		{"In with a minus zero", jq("1.5 - 1.5", "operator: In, values: ['-0']"), false},
 		{"In with a bool", jq(".spec.suspend", "operator: In, values: ['false']"), true},
 		{"In with a computed number", jq(".status.conditions | length", "operator: In, values: ['2']"), true},
 		{"In with one of several outputs", jq(".status.conditions.[].type", "operator: In, values: [Fancy]"), true},
