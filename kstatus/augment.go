@@ -72,17 +72,21 @@ func merge(conditions []any, wanted []Condition, now string) (next []any, change
 	return next, changed
 }
 
-// update returns a condition of the wanted type that says what is wanted: itself if it does already.
+// update returns a condition of the wanted type that says what is wanted: itself if it does already. One that a controller reports as true stays
+// its own: it is evidence also after it was updated.
 func update(m map[string]any, c Condition, now string) (map[string]any, bool) {
-	status, _ := truth(m["status"])
-	if status == c.Status && m["reason"] == c.Reason && m["message"] == c.Message {
+	g, _ := look(m)
+	if old := g.condition(); old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
 		return m, false
 	}
-	if m = maps.Clone(m); status != c.Status {
+	m = maps.Clone(m)
+	if g.status != c.Status {
 		m["lastTransitionTime"] = now
 	}
-	m["status"], m["reason"], m["message"] = c.Status, c.Reason, c.Message
-	m["lastUpdateTime"], m[augmented] = now, "kstatus"
+	if !g.standard() {
+		m[augmented] = "kstatus"
+	}
+	m["status"], m["reason"], m["message"], m["lastUpdateTime"] = c.Status, c.Reason, c.Message, now
 	return m, true
 }
 

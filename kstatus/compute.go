@@ -1,6 +1,7 @@
 package kstatus
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,9 @@ func ComputeAt(obj *unstructured.Unstructured, now time.Time) Result {
 // ComputeTyped is [Rules.Compute] for a Go type such as *appsv1.Deployment. Typed clients leave the kind of an object empty; then the given
 // one counts. The error is that the object cannot be converted.
 func (r *Rules) ComputeTyped(obj runtime.Object, kind schema.GroupVersionKind, now time.Time) (Result, error) {
+	if obj == nil {
+		return Result{}, errors.New("kstatus: there is no object")
+	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
 		return Result{}, fmt.Errorf("kstatus: converting a %T: %w", obj, err)

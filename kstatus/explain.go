@@ -77,6 +77,9 @@ func (e Explanation) String() string {
 
 // printable keeps whole maps and lists out of a line.
 func printable(v any) any {
+	if v == nil {
+		return "-"
+	}
 	if s, ok := object.ToSlice(v); ok {
 		return fmt.Sprintf("[%d]", len(s))
 	}

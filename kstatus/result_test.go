@@ -1,0 +1,88 @@
+package kstatus_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+)
+
+func TestConditionsStandForTheStatus(t *testing.T) {
+	cases := map[kstatus.Status][]kstatus.Condition{
+		kstatus.InProgress:  {{Type: "Reconciling", Status: "True", Reason: "R", Message: "m %d"}},
+		kstatus.Failed:      {{Type: "Stalled", Status: "True", Reason: "R", Message: "m %d"}},
+		kstatus.Current:     nil,
+		kstatus.Terminating: nil,
+		kstatus.NotFound:    nil,
+		kstatus.Unknown:     nil,
+	}
+	for status, want := range cases {
+		t.Run(string(status), func(t *testing.T) {
+			require.Equal(t, want, status.Because("R", "m %d").Conditions())
+		})
+	}
+}
+
+func TestAMissedDeadlineKeepsTheMessageOfTheController(t *testing.T) {
+	r := kstatus.ComputeAt(parse(t, `{apiVersion: apps/v1, kind: Deployment, status: {conditions: [
+  {type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: timed out}]}}`), now)
+	require.Equal(t, "Progress deadline exceeded", r.Message())
+	require.Equal(t, []kstatus.Condition{{Type: "Stalled", Status: "True", Reason: "ProgressDeadlineExceeded", Message: "timed out"}}, r.Conditions())
+}
+
+func TestResultsAreComparable(t *testing.T) {
+	pod := parse(t, measured["Pod crash-looping"])
+	require.True(t, kstatus.ComputeAt(pod, now) == kstatus.ComputeAt(pod, now))
+	require.Equal(t, "spec.size", kstatus.InProgress.Because("Small", "too small").At("spec.size").Field())
+}
+
+func TestAggregate(t *testing.T) {
+	cases := map[string]struct {
+		desired kstatus.Status
+		of      []kstatus.Status
+		want    kstatus.Status
+	}{
+		"none have reached it":            {kstatus.Current, nil, kstatus.Current},
+		"all have reached it":             {kstatus.NotFound, []kstatus.Status{kstatus.NotFound, kstatus.NotFound}, kstatus.NotFound},
+		"one has not":                     {kstatus.Current, []kstatus.Status{kstatus.Current, kstatus.Terminating}, kstatus.InProgress},
+		"one is unknown":                  {kstatus.Current, []kstatus.Status{kstatus.Unknown, kstatus.InProgress}, kstatus.Unknown},
+		"a failure is worse than unknown": {kstatus.Current, []kstatus.Status{kstatus.Unknown, kstatus.Failed}, kstatus.Failed},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, kstatus.Aggregate(c.desired, c.of...)) })
+	}
+}
+
+// widgetObject is a typed object, as clients have them: it does not say its kind.
+type widgetObject struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta `json:"metadata"`
+	Status            struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	} `json:"status"`
+}
+
+func (w *widgetObject) DeepCopyObject() runtime.Object { c := *w; return &c }
+
+func TestTypedObjects(t *testing.T) {
+	w := &widgetObject{}
+	w.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Young"}}
+	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+	r, err := kstatus.Standard().ComputeTyped(w, kind, now)
+	require.NoError(t, err)
+	require.Equal(t, "InProgress Young", r.String())
+
+	seen := func(o kstatus.Object) (kstatus.Result, bool) {
+		return kstatus.Current.Because("", o.Group()+" "+o.Kind()), true
+	}
+	r, err = kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{kind.GroupKind(): seen}).ComputeTyped(w, kind, now)
+	require.NoError(t, err)
+	require.Equal(t, "example.com Widget", r.Message())
+
+	_, err = kstatus.Standard().ComputeTyped(nil, kind, now)
+	require.Error(t, err)
+}

@@ -1,0 +1,118 @@
+package kstatus_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+)
+
+func say(message string) kstatus.Rule {
+	return func(kstatus.Object) (kstatus.Result, bool) { return kstatus.Failed.Because("Said", message), true }
+}
+
+func noOpinion(kstatus.Object) (kstatus.Result, bool) { return kstatus.Result{}, false }
+
+func objectOf(apiVersion, kind string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+}
+
+func TestTheMostSpecificRuleWins(t *testing.T) {
+	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{
+		{Group: "*", Kind: "*"}:                 say("anything"),
+		{Group: "*", Kind: "Gadget"}:            say("any gadget"),
+		{Group: "*.example.com", Kind: "*"}:     say("below example.com"),
+		{Group: "*.eu.example.com", Kind: "*"}:  say("below eu.example.com"),
+		{Group: "de.eu.example.com", Kind: "*"}: say("de.eu.example.com"),
+		{Group: "de.eu.example.com", Kind: "A"}: say("A"),
+		{Kind: "Pod"}:                           say("a pod"),
+		{Group: "apps", Kind: "Deployment"}:     noOpinion,
+		{Group: "nil", Kind: "Nil"}:             nil,
+	})
+	cases := map[string]struct{ apiVersion, kind, want string }{
+		"the kind itself":                          {"de.eu.example.com/v1", "A", "A"},
+		"all kinds of the group":                   {"de.eu.example.com/v1", "B", "de.eu.example.com"},
+		"the longer ending":                        {"fr.eu.example.com/v1", "B", "below eu.example.com"},
+		"the shorter ending":                       {"us.example.com/v1", "B", "below example.com"},
+		"an ending is not the group itself":        {"example.com/v1", "B", "anything"},
+		"a kind in any group":                      {"x/v1", "Gadget", "any gadget"},
+		"any group includes core":                  {"v1", "Node", "anything"},
+		"a rule of a profile comes after":          {"v1", "Pod", "a pod"},
+		"a rule without opinion leaves it to them": {"apps/v1", "Deployment", "Replicas: 0/1"},
+		"a nil rule is none":                       {"nil/v1", "Nil", "anything"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, rules.Compute(objectOf(c.apiVersion, c.kind), now).Message())
+		})
+	}
+}
+
+func TestWithLeavesTheOriginalAlone(t *testing.T) {
+	pod := objectOf("v1", "Pod")
+	gk := schema.GroupKind{Kind: "Pod"}
+	first := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{gk: say("first")})
+	second := first.With(map[schema.GroupKind]kstatus.Rule{gk: say("second"), {Group: "*", Kind: "*"}: say("wild"), {Group: "x", Kind: "*"}: say("x")})
+	require.Equal(t, "second", second.Compute(pod, now).Message())
+	require.Equal(t, "first", first.Compute(pod, now).Message())
+	require.Equal(t, "Pod phase not available", kstatus.Standard().Compute(pod, now).Message())
+	require.Equal(t, "Resource is current", first.Compute(objectOf("y/v1", "Y"), now).Message())
+}
+
+func TestGenericHasNoKinds(t *testing.T) {
+	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{{Group: "*", Kind: "*"}: say("wild")}).Generic()
+	require.Equal(t, "Resource is current", rules.Compute(objectOf("apps/v1", "Deployment"), now).Message())
+}
+
+func TestHints(t *testing.T) {
+	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{
+		{Group: "example.com", Kind: "Widget"}: kstatus.Hints{Conditions: []string{"Ready", "Synced"}, ObservedGeneration: true}.Rule,
+	})
+	cases := map[string]struct{ status, want string }{
+		"no status yet":               {"{}", "InProgress NoObservedGeneration: Widget status.observedGeneration not found (status.observedGeneration)"},
+		"a condition is missing":      {`{observedGeneration: 1, conditions: [{type: Ready, status: "True"}]}`, `InProgress ConditionMissing: Widget condition Synced not found (status.conditions[type="Synced"])`},
+		"a condition is not true":     {`{observedGeneration: 1, conditions: [{type: Ready, status: "True"}, {type: Synced, status: "False", reason: Busy}]}`, `InProgress Busy (status.conditions[type="Synced"])`},
+		"all is there, others decide": {`{observedGeneration: 1, conditions: [{type: Ready, status: "True"}, {type: Synced, status: "True"}]}`, `Current: Resource is Ready (status.conditions[type="Ready"])`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			obj := parse(t, "apiVersion: example.com/v1\nkind: Widget\nmetadata: {generation: 1}\nstatus: "+c.status)
+			require.Equal(t, c.want, verdict(rules.Compute(obj, now)))
+		})
+	}
+}
+
+func TestRulesReadTolerantly(t *testing.T) {
+	obj := parse(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {generation: 2}, spec: {size: "4", active: true, tags: [a], limits: {cpu: "1"}},
+  status: {observedGeneration: 2, conditions: [{type: A, status: "True", observedGeneration: 2}, {type: B, status: false}]}}`)
+	rule := func(o kstatus.Object) (kstatus.Result, bool) {
+		size, ok := o.Int("spec", "size")
+		require.True(t, ok)
+		require.EqualValues(t, 4, size)
+		require.EqualValues(t, 7, o.IntOr(7, "spec", "nothing"))
+		require.True(t, o.Bool("spec", "active"))
+		require.Len(t, o.List("spec", "tags"), 1)
+		require.Equal(t, "1", o.Map("spec", "limits")["cpu"])
+		require.Equal(t, []string{"example.com", "Widget", ""}, []string{o.Group(), o.Kind(), o.Text("spec", "size", "x")})
+		require.Equal(t, obj.Object, o.Fields())
+		var types []string
+		for c := range o.Conditions() {
+			types = append(types, c.Type+c.Status)
+		}
+		require.Equal(t, []string{"ATrue", "BFalse"}, types)
+		a, found := o.Condition("A")
+		require.True(t, found)
+		require.EqualValues(t, 2, a.ObservedGeneration)
+		_, found = o.Condition("C")
+		require.False(t, found)
+		require.Equal(t, now, o.Now())
+		generation, observed, ok := o.Generations()
+		require.True(t, ok && generation == observed)
+		return kstatus.Current.Because("", "read"), true
+	}
+	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{{Group: "example.com", Kind: "Widget"}: rule})
+	require.Equal(t, "read", rules.Compute(obj, now).Message())
+}

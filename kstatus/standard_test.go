@@ -1,0 +1,29 @@
+package kstatus_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+)
+
+func TestStandard(t *testing.T) { runCases(t, "standard", kstatus.Standard()) }
+
+func TestWaitForJobs(t *testing.T) {
+	cases := map[string]struct{ spec, status, want string }{
+		"a running job is in progress":           {"{}", `{startTime: "2026-01-01T00:00:00Z", active: 1}`, "InProgress JobInProgress: Job in progress. success:0, active: 1, failed: 0 (status.conditions)"},
+		"a job that did not start says of what":  {"{parallelism: 2}", "{}", "InProgress JobNotStarted: Job not started. active: 0/2 (status.startTime)"},
+		"a suspended job is current at once":     {"{suspend: true}", "{}", "Current: Job is suspended (spec.suspend) suspended"},
+		"a complete job is current":              {"{}", `{succeeded: 1, conditions: [{type: Complete, status: "True"}]}`, "Current: Job Completed. succeeded: 1/1"},
+		"a job that cannot be read is unknown":   {"{}", "{conditions: invalid}", "Unknown Unreadable: Failed to compute job status: status.conditions has the wrong type (status.conditions)"},
+		"a failed job has failed, not to return": {"{}", `{failed: 1, conditions: [{type: Failed, status: "True"}]}`, `Failed JobFailed: Job Failed. failed: 1/1 (status.conditions[type="Failed"]) terminal`},
+	}
+	rules := kstatus.Standard().WaitForJobs(true)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			obj := parse(t, "apiVersion: batch/v1\nkind: Job\nspec: "+c.spec+"\nstatus: "+c.status)
+			require.Equal(t, c.want, verdict(rules.Compute(obj, now)))
+		})
+	}
+}
