@@ -2,6 +2,7 @@ package wait_test
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,7 +38,7 @@ var (
 )
 
 func scenarios() []scenario {
-	return append(lives(), append(policies(), troubles()...)...)
+	return slices.Concat(lives(), policies(), troubles(), families())
 }
 
 // lives are what can become of an object.

@@ -64,11 +64,11 @@ func ref(version, kind, name string) wait.Ref {
 
 func manifest(ref wait.Ref, rest string) string {
 	version, kind := ref.Kind.ToAPIVersionAndKind()
-	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {namespace: %s, name: %s}\n%s\n", version, kind, ref.Namespace, ref.Name, rest)
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  namespace: %s\n  name: %s\n%s\n", version, kind, ref.Namespace, ref.Name, rest)
 }
 
 const (
-	podReady   = "{phase: Running, conditions: [{type: Ready, status: 'True'}]}"
+	podReady   = "{phase: Running, containerStatuses: [], conditions: [{type: Ready, status: 'True'}]}"
 	podUnready = "{phase: Running, conditions: [{type: Ready, status: 'False'}]}"
 	podCrashes = "{phase: Running, conditions: [], containerStatuses: [{name: app, state: {waiting: {reason: CrashLoopBackOff}}}]}"
 )

@@ -1,0 +1,111 @@
+package wait_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/wait"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+const (
+	selects       = "spec: {replicas: 1, selector: {matchLabels: {app: web}}}"
+	setReady      = "{replicas: 1, fullyLabeledReplicas: 1, availableReplicas: 1, readyReplicas: 1}"
+	unschedulable = "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}"
+)
+
+var (
+	deployment = ref("apps/v1", "Deployment", "web")
+	oldSet     = ref("apps/v1", "ReplicaSet", "web-1")
+	newSet     = ref("apps/v1", "ReplicaSet", "web-2")
+)
+
+// own creates an object with an owner that is there, and a revision as a Deployment numbers them.
+func own(child, owner wait.Ref, revision int, rest string) func(world) {
+	return func(w world) {
+		parent, err := w.Get(w.t.Context(), owner.Kind, name(owner))
+		require.NoError(w.t, err)
+		version, kind := owner.Kind.ToAPIVersionAndKind()
+		w.create(manifest(child, fmt.Sprintf("  labels: {app: web}\n  annotations: {deployment.kubernetes.io/revision: '%d'}\n"+
+			"  ownerReferences: [{apiVersion: %s, kind: %s, name: %s, uid: %s, controller: true}]\n%s",
+			revision, version, kind, owner.Name, parent.GetUID(), rest)))
+	}
+}
+
+func all(acts ...func(world)) func(world) {
+	return func(w world) {
+		for _, act := range acts {
+			act(w)
+		}
+	}
+}
+
+// families are what children do to their parents.
+func families() []scenario {
+	extended := wait.Options{Rules: kstatus.Extended()}
+	return []scenario{
+		{
+			name: "a failed child", refs: []wait.Ref{rs}, policy: wait.Policy{FailFast: true},
+			before: create(rs, selects),
+			script: do(own(web, rs, 0, "status: "+podUnready), status(web, podCrashes)),
+			want:   "rs: InProgress Failed", after: 10 * time.Second,
+			err: wait.ErrFailed, says: []string{"ReplicaSet.apps default/rs: Failed, PodsFailed: 1 pods have failed"},
+		}, {
+			name: "a failed child that is replaced", refs: []wait.Ref{rs},
+			before: all(create(rs, selects), own(web, rs, 0, "status: "+podCrashes)),
+			script: do(remove(web), own(pod("web-b"), rs, 0, "status: "+podReady), status(rs, setReady)),
+			want:   "rs: InProgress Failed InProgress Current", after: 15 * time.Second,
+		}, {
+			name: "a child that fails as time goes by", refs: []wait.Ref{rs}, policy: wait.Policy{FailFast: true},
+			before: create(rs, selects),
+			script: do(own(web, rs, 0, "status: "+unschedulable)),
+			want:   "rs: InProgress Failed", after: 20 * time.Second, err: wait.ErrFailed,
+		}, {
+			name: "children that do not matter", refs: []wait.Ref{rs}, policy: wait.Policy{FailFast: true, Options: wait.Options{Alone: true}},
+			before: all(create(rs, selects), own(web, rs, 0, "status: "+podCrashes)),
+			script: do(status(rs, setReady)),
+			want:   "rs: InProgress Current", after: 5 * time.Second,
+		}, {
+			name: "children that cannot be read", refs: []wait.Ref{rs}, timeout: 8 * time.Second,
+			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, forbidden: "Pod"} },
+			before:    all(create(rs, selects), own(web, rs, 0, "status: "+podCrashes)),
+			want:      "rs: InProgress", after: 8 * time.Second,
+			err: context.DeadlineExceeded, says: []string{"InProgress for 8s, LessLabelled: Labelled: 0/1 (Pod is forbidden"},
+		}, {
+			name: "a Deployment rolls out", refs: []wait.Ref{deployment}, policy: wait.Policy{Options: extended},
+			before: all(create(deployment, "  annotations: {deployment.kubernetes.io/revision: '2'}\n"+selects),
+				own(oldSet, deployment, 1, selects), own(pod("old"), oldSet, 0, "status: "+podCrashes)),
+			script: do(own(newSet, deployment, 2, selects), own(web, newSet, 0, "status: "+podCrashes), status(web, podReady),
+				status(deployment, "{observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, "+
+					"conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]}")),
+			want: "web: InProgress Failed InProgress Current", after: 20 * time.Second,
+		}, {
+			name: "a claim that waits for its first consumer", refs: []wait.Ref{claim}, policy: wait.Policy{Options: extended},
+			before: create(claim, "spec: {storageClassName: local}\nstatus: {phase: Pending}"),
+			script: do(func(w world) {
+				w.create("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: local}\nvolumeBindingMode: WaitForFirstConsumer")
+			}),
+			want: "claim: InProgress Current", after: 5 * time.Second,
+		}, crowd(),
+	}
+}
+
+// crowd is more parents than are followed each by itself.
+func crowd() scenario {
+	s := scenario{name: "many parents in a namespace", policy: wait.Policy{FailFast: true}, after: 10 * time.Second, err: wait.ErrFailed}
+	var before []func(world)
+	for i := range 12 {
+		set := ref("apps/v1", "ReplicaSet", fmt.Sprintf("set-%02d", i))
+		s.refs = append(s.refs, set)
+		before = append(before, create(set, "spec: {replicas: 1, selector: {matchLabels: {app: web, set: s"+set.Name+"}}}"))
+		s.want += fmt.Sprintf("; %s: InProgress", set.Name)
+	}
+	s.want = s.want[2:] + " Failed"
+	s.before = all(before...)
+	s.script = do(nothing, own(web, s.refs[11], 0, "status: "+podCrashes))
+	return s
+}
