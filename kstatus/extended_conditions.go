@@ -166,18 +166,18 @@ func grave(r role, c Condition, item map[string]any) bool {
 	switch {
 	case reason.wrong():
 		return true
-	case r == transition || r == completion:
+	case r == transition:
 		return false
 	case reason == busy && !tautology(c):
-		return r != part && r != milestone && phraseTone(c.Message).wrong()
+		return (r == summary || r == verdict) && phraseTone(c.Message).wrong()
 	}
 	return r == verdict || phraseTone(c.Message).wrong()
 }
 
-// tautology says whether the reason only repeats the condition: NotReady.
+// tautology says whether the reason only repeats the condition: NotReady, DatabaseNotReady.
 func tautology(c Condition) bool {
-	word, negated := strings.CutPrefix(c.Reason, "Not")
-	return negated && strings.HasSuffix(c.Type, word)
+	before, repeats := strings.CutSuffix(c.Reason, c.Type)
+	return repeats && strings.HasSuffix(before, "Not")
 }
 
 // sum is what the conditions say together, if anything.

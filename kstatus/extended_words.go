@@ -31,12 +31,12 @@ var tones = lexicon{
 	held:  `disabled hibernated pause paused stopped suspend suspended`,
 	busy:  `inprogress new pending progress progressed provision queued requested retry submitted unavailable unknown wait yellow`,
 	bad: `backoff broken cannot conflict conflicted corrupt crash crashed critical dead deadlock degraded err error errored errors evicted exceeded
-		expired fail failed failure failures faulted inconsistent insufficient lost mismatch misconfigured noncompliant red refused stale timeout
+		expired fail failed failing failure failures faulted inconsistent insufficient lost mismatch misconfigured noncompliant red refused stale timeout
 		unable unhealthy unreachable`,
 	fatal:   `aborted canceled cancelled denied forbidden illegal invalid malformed rejected stalled terminal unauthorized unsupported`,
 	not:     `no non none not partial partially un`,
 	running: `running`,
-	quiet:   `disrupting ingress missing nothing remaining string warning`,
+	quiet:   `archiving disrupting ingress missing listening monitoring nothing remaining serving streaming string warning`,
 }.index()
 
 type lexicon map[tone]string

@@ -1,0 +1,159 @@
+package kstatus
+
+// Batch: Kueue, JobSet, LeaderWorkerSet, KubeRay.
+var batch = catalogue{
+	"Workload.kueue.x-k8s.io":                                          kueueWorkload,
+	"ClusterQueue,LocalQueue.kueue.x-k8s.io":                           either(kueueStopped, falseFails("Active"), needs("Active"), when("Active", "True", Current)),
+	"AdmissionCheck,MultiKueueCluster.kueue.x-k8s.io":                  either(falseFails("Active"), needs("Active"), when("Active", "True", Current)),
+	"JobSet.jobset.x-k8s.io":                                           jobSet,
+	"LeaderWorkerSet.leaderworkerset.x-k8s.io":                         either(when("UpdateInProgress", "True", InProgress), leaderWorkerSet),
+	"RayCluster.ray.io":                                                rayCluster,
+	"RayJob.ray.io":                                                    either(rayJobOutcome, rayJob),
+	"RayService.ray.io":                                                either(when("UpgradeInProgress", "True", InProgress), rayService),
+	"ResourceFlavor,WorkloadPriorityClass,Topology.kueue.x-k8s.io":     exists,
+	"MultiKueueConfig,ProvisioningRequestConfig,Cohort.kueue.x-k8s.io": exists,
+}
+
+// kueueWorkload is Current once it is admitted and its Pods, if Kueue waits for them, are ready: what runs in it has a status of its own.
+func kueueWorkload(o Object) (Result, bool) {
+	if c, ok := o.find("Finished", "True", ""); ok {
+		return workloadFinished(c), true
+	}
+	if active, set := o.Value("spec", "active").(bool); set && !active {
+		return workloadInactive(&o), true
+	}
+	if c, ok := o.find("Evicted", "True", ""); ok {
+		return InProgress.From(c), true
+	}
+	if c, ok := o.find("PodsReady", "False", ""); ok {
+		return InProgress.From(c), true
+	}
+	if c, ok := o.find("Admitted", "True", ""); ok {
+		return Current.From(c), true
+	}
+	if c, ok := o.Condition("QuotaReserved"); ok {
+		return InProgress.From(c), true
+	}
+	return InProgress.Because("Pending", "Waiting for quota").in("status.conditions", "QuotaReserved"), true
+}
+
+func workloadFinished(c Condition) Result {
+	switch c.Reason {
+	case "Succeeded", "JobFinished", "AdmissionChecksSkipped":
+		return Current.From(c)
+	}
+	r := Current.From(c)
+	if phraseTone(c.Reason).wrong() || c.Reason == "OutOfSync" || c.Reason == "OwnerNotFound" {
+		r = Failed.From(c)
+		r.Terminal = true
+	}
+	return r
+}
+
+// workloadInactive tells what someone put on hold from what Kueue gave up.
+func workloadInactive(o *Object) Result {
+	c, ok := o.find("Evicted", "True", "")
+	switch {
+	case !ok || c.Reason == "Deactivated" || c.Reason == "InactiveWorkload":
+		return suspended("spec", "active")
+	}
+	r := Failed.From(c)
+	r.Terminal = true
+	return r
+}
+
+// kueueStopped: a queue with a stop policy admits nothing until someone resumes it.
+func kueueStopped(o Object) (Result, bool) {
+	policy := o.Text("spec", "stopPolicy")
+	return suspended("spec", "stopPolicy"), policy == "Hold" || policy == "HoldAndDrain"
+}
+
+// jobSet ends, with a terminalState beside the condition.
+func jobSet(o Object) (Result, bool) {
+	for _, outcome := range [...]struct {
+		kind   string
+		status Status
+	}{{"Completed", Current}, {"Failed", Failed}} {
+		c, ok := o.find(outcome.kind, "True", "")
+		if ok || o.Text("status", "terminalState") == outcome.kind {
+			c.Type = outcome.kind
+			r := outcome.status.From(c)
+			r.Terminal = outcome.status == Failed
+			return r, true
+		}
+	}
+	if o.Bool("spec", "suspend") {
+		return suspended("spec", "suspend"), true
+	}
+	return InProgress.Because("JobSetInProgress", "JobSet is in progress").At("status.conditions"), true
+}
+
+// leaderWorkerSet counts groups; a partition keeps the first ones at the old revision.
+func leaderWorkerSet(o Object) (Result, bool) {
+	wanted := o.IntOr(1, "spec", "replicas")
+	target := max(0, wanted-o.IntOr(0, "spec", "rolloutStrategy", "rollingUpdateConfiguration", "partition"))
+	updated, ready := o.count("updatedReplicas"), o.count("readyReplicas")
+	switch {
+	case len(o.status) == 0:
+		return Result{}, false
+	case updated < target:
+		return progress("LessUpdated", counted("Updated: %d/%d", updated, target), "status.updatedReplicas")
+	case ready < wanted:
+		return progress("LessReady", counted("Ready: %d/%d", ready, wanted), "status.readyReplicas")
+	}
+	return needs("Available")(o)
+}
+
+// rayCluster: RayClusterProvisioned stays True once all Pods were there, so that the counts decide.
+func rayCluster(o Object) (Result, bool) {
+	state := o.Text("status", "state")
+	if o.Bool("spec", "suspend") {
+		if c, ok := o.find("RayClusterSuspended", "True", ""); ok {
+			return pausedResult(c), true
+		}
+		return suspended("spec", "suspend"), state == "suspended"
+	}
+	if c, ok := o.find("ReplicaFailure", "True", ""); ok {
+		return Failed.From(c), true
+	}
+	wanted, ready := o.count("desiredWorkerReplicas"), o.count("readyWorkerReplicas")
+	switch {
+	case state == "failed":
+		return Failed.because("ClusterFailed", text(o.Text("status", "reason"))).At("status.state"), true
+	case len(o.status) == 0:
+		return Result{}, false
+	case ready < wanted:
+		return progress("LessReady", counted("Ready workers: %d/%d", ready, wanted), "status.readyWorkerReplicas")
+	}
+	if c, ok := o.Condition("HeadPodReady"); ok && c.Status != "True" {
+		return InProgress.From(c), true
+	}
+	if state != "ready" {
+		return InProgress.Because("ClusterNotReady", "Waiting for the cluster to be ready").At("status.state"), true
+	}
+	return Current.saying(counted("Ready workers: %d/%d", ready, wanted)).At("status.state"), true
+}
+
+var (
+	// A deployment of a job that is complete does not tell how the job went.
+	rayJobOutcome = vocabulary{fatal: "FAILED, STOPPED"}.says("status", "jobStatus")
+	rayJob        = vocabulary{
+		inProgress: "New, Initializing, Waiting, Running, Retrying, Suspending", current: "Complete", suspended: "Suspended",
+		fatal: "Failed, ValidationFailed", empty: InProgress,
+	}.says("status", "jobDeploymentStatus")
+)
+
+// rayService serves once it has endpoints; the versions without conditions have serviceStatus.
+func rayService(o Object) (Result, bool) {
+	c, ok := o.fresh("Ready")
+	switch {
+	case ok && c.Status == "False" && phraseTone(c.Reason).wrong():
+		return Failed.From(c), true
+	case ok && c.Status != "True":
+		return InProgress.From(c), true
+	case ok:
+		return Current.From(c), true
+	}
+	return vocabulary{current: "Running", failed: "FailedToGetOrCreateRayCluster, FailedToUpdateServeApplications", empty: InProgress}.
+		says("status", "serviceStatus")(o)
+}

@@ -1,0 +1,81 @@
+package kstatus
+
+import "github.com/stagecraft-go/stagecraft/internal/object"
+
+// Traffic: Knative, Istio, Gloo, Contour, Gateway API and its kin.
+var network = catalogue{
+	"*.serving.knative.dev":             either(falseFails("Ready"), needs("Ready")),
+	"*.eventing.knative.dev":            either(falseFails("Ready"), needs("Ready")),
+	"*.messaging.knative.dev":           either(falseFails("Ready"), needs("Ready")),
+	"*.sources.knative.dev":             either(falseFails("Ready"), needs("Ready")),
+	"*.flows.knative.dev":               either(falseFails("Ready"), needs("Ready")),
+	"*.networking.internal.knative.dev": either(falseFails("Ready"), needs("Ready")),
+	"*.operator.knative.dev":            needs("Ready"),
+	"IstioOperator.install.istio.io": vocabulary{
+		inProgress: "NONE, UPDATING, RECONCILING", current: "HEALTHY", failed: "ERROR, ACTION_REQUIRED", empty: InProgress,
+	}.says("status", "status"),
+
+	"*.gateway.solo.io":         gloo,
+	"*.gloo.solo.io":            gloo,
+	"*.enterprise.gloo.solo.io": gloo,
+	"HTTPProxy.projectcontour.io": either(vocabulary{
+		inProgress: "NotReconciled", failed: "orphaned", fatal: "invalid", empty: InProgress,
+	}.says("status", "currentStatus")),
+
+	"Gateway.gateway.networking.k8s.io":        needs("Accepted", "Programmed"),
+	"GatewayClass.gateway.networking.k8s.io":   needs("Accepted"),
+	"ReferenceGrant.gateway.networking.k8s.io": exists,
+	"Function.openfaas.com":                    openFaaS,
+	"Route.route.openshift.io":                 openShiftRoute,
+}
+
+// gloo gives a state to each controller that reports, in words or as a number, and the same to what it makes of an object.
+func gloo(o Object) (Result, bool) {
+	worst, found := glooState(o.status)
+	statuses, _ := object.ToMap(o.status["statuses"])
+	for _, v := range statuses {
+		report, _ := object.ToMap(v)
+		if r, ok := glooState(report); ok && (!found || r.worse(worst)) {
+			worst, found = r, true
+		}
+	}
+	return worst, found
+}
+
+func glooState(report map[string]any) (Result, bool) {
+	state, _ := report["state"].(string)
+	if n, ok := integer(report["state"]); ok && 0 <= n && n < int64(len(glooStates)) {
+		state = glooStates[n]
+	}
+	status, known := glooStatus[state]
+	r := status.because(phaseReason(status, state), named("State is %s", state)).At("status.state")
+	if why, _ := report["reason"].(string); why != "" {
+		r.message = text(why)
+	}
+	return r, known
+}
+
+var glooStates = [...]string{"Pending", "Accepted", "Rejected", "Warning"}
+
+var glooStatus = map[string]Status{"Pending": InProgress, "Accepted": Current, "Rejected": Failed, "Warning": Failed}
+
+// openFaaS scales to zero: a function without replicas is at rest.
+func openFaaS(o Object) (Result, bool) {
+	if c, ok := o.fresh(Stalled); ok && c.Status == "True" {
+		return Failed.From(c), true
+	}
+	c, ok := o.fresh("Healthy")
+	if _, ready := o.find("Ready", "True", ""); ready && ok && c.Status == "False" {
+		return pausedResult(c), true
+	}
+	return Result{}, false
+}
+
+// openShiftRoute is admitted by one router at least.
+func openShiftRoute(o Object) (Result, bool) {
+	ingress := o.List("status", "ingress")
+	if len(ingress) == 0 {
+		return InProgress.Because("NotAdmitted", "No router has admitted the route yet").At("status.ingress"), true
+	}
+	return Result{}, false
+}

@@ -1,0 +1,209 @@
+package kstatus
+
+import "github.com/stagecraft-go/stagecraft/internal/object"
+
+// Workloads besides the built-in ones: KEDA, Flagger, KubeVirt, KServe, Spark, Flink, Numaflow, OpenKruise, Tekton, Volcano.
+var workloads = catalogue{
+	"ScaledObject,ScaledJob.keda.sh": either(annotated("autoscaling.keda.sh/paused", "true"), pausedBy("Paused"), kedaReady, when("Fallback", "True", Failed)),
+	"Canary.flagger.app": vocabulary{
+		inProgress: "Initializing, Waiting, Progressing, WaitingPromotion, Promoting, Finalising, Terminating", current: "Initialized, Succeeded",
+		failed: "Failed", empty: InProgress,
+	}.says("status", "phase"),
+
+	"VirtualMachine.kubevirt.io": vocabulary{
+		inProgress: "Provisioning, Starting, Stopping, Terminating, Migrating, Unknown, WaitingForVolumeBinding, WaitingForReceiver",
+		suspended:  "Stopped, Paused",
+		failed:     "CrashLoopBackOff, ErrorUnschedulable, ErrImagePull, ImagePullBackOff, ErrorPvcNotFound, DataVolumeError, PvcNotFound, Unschedulable",
+	}.says("status", "printableStatus"),
+	"VirtualMachineInstance.kubevirt.io": either(vocabulary{
+		inProgress: "Pending, Scheduling, Scheduled, Unknown, WaitingForSync", current: "Succeeded", fatal: "Failed", empty: InProgress,
+	}.says("status", "phase"), pausedBy("Paused"), needs("Ready")),
+	"DataVolume.cdi.kubevirt.io": vocabulary{
+		inProgress: "Pending, PVCBound, ImportScheduled, ImportInProgress, CloneScheduled, CloneInProgress, UploadScheduled, SnapshotForSmartCloneInProgress, " +
+			"CloneFromSnapshotSourceInProgress, CSICloneInProgress, ExpansionInProgress, NamespaceTransferInProgress, PrepClaimInProgress, " +
+			"RebindInProgress, PendingPopulation, Unknown",
+		current: "Succeeded, WaitForFirstConsumer, UploadReady", suspended: "Paused", fatal: "Failed", empty: InProgress,
+	}.says("status", "phase"),
+
+	"InferenceService.serving.kserve.io": either(pausedBy("Stopped"), vocabulary{
+		inProgress: "InProgress", failed: "BlockedByFailedLoad, InvalidSpec",
+	}.says("status", "modelStatus", "transitionStatus"), needs("Ready")),
+	"SparkApplication.sparkoperator.k8s.io": vocabulary{
+		inProgress: "SUBMITTED, PENDING_RERUN, INVALIDATING, SUCCEEDING, RESUMING, SUSPENDING, NEW, UNKNOWN", current: "RUNNING, COMPLETED",
+		suspended: "SUSPENDED", failed: "FAILING, SUBMISSION_FAILED", fatal: "FAILED", empty: InProgress,
+	}.says("status", "applicationState", "state"),
+	"FlinkDeployment.flink.apache.org": flink,
+	"FlinkSessionJob.flink.apache.org": flink,
+
+	"*.numaflow.numaproj.io":  numaflow,
+	"*.numaplane.numaproj.io": numaplane,
+
+	"CloneSet.apps.kruise.io":        either(suspendedWhen("spec", "updateStrategy", "paused"), when("FailedScale", "True", Failed), when("FailedUpdate", "True", Failed), kruiseReplicas),
+	"StatefulSet.apps.kruise.io":     either(suspendedWhen("spec", "updateStrategy", "rollingUpdate", "paused"), when("FailedCreatePod", "True", Failed), when("FailedUpdatePod", "True", Failed), kruiseReplicas),
+	"DaemonSet.apps.kruise.io":       either(suspendedWhen("spec", "updateStrategy", "rollingUpdate", "paused"), daemonSetExtended, daemonSet),
+	"SidecarSet.apps.kruise.io":      either(suspendedWhen("spec", "updateStrategy", "paused"), sidecarSet),
+	"BroadcastJob.apps.kruise.io":    either(suspendedWhen("spec", "paused"), vocabulary{suspended: "paused"}.says("status", "phase")),
+	"AdvancedCronJob.apps.kruise.io": advancedCronJob,
+	"Rollout.rollouts.kruise.io":     kruiseRollout,
+	"GameServer.game.kruise.io":      gameServer,
+
+	"PipelineRun,TaskRun,CustomRun,Run.tekton.dev":                                            tekton,
+	"Pipeline,Task,ClusterTask,StepAction.tekton.dev":                                         exists,
+	"TriggerBinding,ClusterTriggerBinding,ClusterInterceptor,Interceptor.triggers.tekton.dev": exists,
+	"Job.batch.volcano.sh": vocabulary{
+		inProgress: "Pending, Running, Restarting, Completing, Aborting, Terminating", current: "Completed", suspended: "Aborted", fatal: "Failed, Terminated",
+		empty: InProgress,
+	}.says("status", "state", "phase"),
+	"AnsibleJob.tower.ansible.com": vocabulary{
+		inProgress: "new, pending, waiting, running", current: "successful", fatal: "failed, error, canceled", empty: InProgress,
+	}.says("status", "ansibleJobResult", "status"),
+}
+
+// kedaReady: Ready is Unknown if some triggers work and others do not.
+func kedaReady(o Object) (Result, bool) {
+	c, ok := o.fresh("Ready")
+	if ok && (c.Status == "False" || c.Status == "Unknown" && phraseTone(c.Reason).wrong()) {
+		return Failed.From(c), true
+	}
+	return Result{}, false
+}
+
+var (
+	flinkManager = vocabulary{
+		inProgress: "DEPLOYING, DEPLOYED_NOT_READY", failed: "MISSING", fatal: "ERROR",
+	}.says("status", "jobManagerDeploymentStatus")
+	flinkJob = vocabulary{
+		inProgress: "INITIALIZING, CREATED, RECONCILING, RESTARTING, FAILING, CANCELLING", current: "RUNNING, FINISHED", suspended: "SUSPENDED",
+		fatal: "FAILED, CANCELED",
+	}.says("status", "jobStatus", "state")
+	flinkLife = vocabulary{
+		inProgress: "CREATED, UPGRADING, ROLLING_BACK, DEPLOYED", current: "STABLE", suspended: "SUSPENDED", failed: "ROLLED_BACK", fatal: "FAILED",
+		empty: InProgress,
+	}.says("status", "lifecycleState")
+	flinkTrouble = vocabulary{suspended: "SUSPENDED", failed: "ROLLED_BACK", fatal: "FAILED", inProgress: "UPGRADING, ROLLING_BACK"}.says("status", "lifecycleState")
+
+	flink = either(flinkTrouble, flinkManager, flinkJob, flinkLife)
+)
+
+// numaflow fails with any of its conditions: the phase tells only what was asked for.
+func numaflow(o Object) (Result, bool) {
+	labels, _ := object.ToMap(o.metadata["labels"])
+	if labels["numaplane.numaproj.io/progressive-result-state"] == "failed" {
+		return Failed.Because("ProgressiveUpgradeFailed", "The progressive upgrade has failed").in("metadata.labels", "numaplane.numaproj.io/progressive-result-state"), true
+	}
+	if r, ok := numaphase(o); ok {
+		return r, true
+	}
+	for c := range o.Conditions() {
+		if c.Status == "False" && o.isFresh(c) {
+			return Failed.From(c), true
+		}
+	}
+	return Result{}, false
+}
+
+var numaphase = vocabulary{inProgress: "Pending, Deleting, Pausing", suspended: "Paused", current: "Succeeded", failed: "Failed"}.says("status", "phase")
+
+func (o *Object) isFresh(c Condition) bool {
+	generation, _ := integer(o.metadata["generation"])
+	return c.ObservedGeneration == 0 || c.ObservedGeneration >= generation
+}
+
+// numaplane goes through its phase first, which is about the roll-out, then its conditions, which are about what was rolled out.
+func numaplane(o Object) (Result, bool) {
+	if r, ok := falseFails("ProgressiveUpgradeSucceeded")(o); ok {
+		return r, true
+	}
+	return vocabulary{inProgress: "Pending", failed: "Failed", empty: InProgress}.says("status", "phase")(o)
+}
+
+// kruiseReplicas compares counts; a partition keeps some Pods at the old revision, and CloneSets say how many shall have the new one.
+func kruiseReplicas(o Object) (Result, bool) {
+	wanted, told := o.IntOr(1, "spec", "replicas"), len(o.status) > 0
+	target, partitioned := wanted, int64(0)
+	if n, ok := o.Int("status", "expectedUpdatedReplicas"); ok {
+		target = n
+	} else if partitioned, ok = o.Int("spec", "updateStrategy", "rollingUpdate", "partition"); ok {
+		target = max(0, wanted-partitioned)
+	}
+	updated, ready, replicas := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("replicas")
+	switch {
+	case !told:
+		return Result{}, false
+	case updated < target:
+		return progress("LessUpdated", counted("Updated: %d/%d", updated, target), "status.updatedReplicas")
+	case ready < wanted:
+		return progress("LessReady", counted("Ready: %d/%d", ready, wanted), "status.readyReplicas")
+	case replicas > wanted:
+		return progress("ExtraPods", counted("Pending termination: %d", replicas-wanted), "status.replicas")
+	}
+	return Current.saying(counted("All replicas are ready. Replicas: %d", replicas)), true
+}
+
+func sidecarSet(o Object) (Result, bool) {
+	matched, updated, ready := o.count("matchedPods"), o.count("updatedPods"), o.count("readyPods")
+	switch {
+	case len(o.status) == 0:
+		return Result{}, false
+	case updated < matched && o.Text("spec", "updateStrategy", "type") != "NotUpdate":
+		return progress("LessUpdated", counted("Updated: %d/%d", updated, matched), "status.updatedPods")
+	case ready < matched:
+		return progress("LessReady", counted("Ready: %d/%d", ready, matched), "status.readyPods")
+	}
+	return Current.saying(counted("Sidecars are ready in %d pods", matched)), true
+}
+
+func advancedCronJob(o Object) (Result, bool) {
+	switch {
+	case o.Bool("spec", "paused"):
+		return suspended("spec", "paused"), true
+	case len(o.List("status", "active")) > 0:
+		return InProgress.Because("RunActive", "A run is active").At("status.active"), true
+	}
+	return Current.Because("", "No run is active").At("status.active"), true
+}
+
+// kruiseRollout waits where its steps wait for someone.
+func kruiseRollout(o Object) (Result, bool) {
+	phase := o.Text("status", "phase")
+	if phase == "Disabled" && !o.Bool("spec", "disabled") || phase == "Terminating" {
+		return Failed.because(phase, o.phaseMessage("phase", phase)).At("status.phase"), true
+	}
+	for _, strategy := range [...]string{"canaryStatus", "blueGreenStatus"} {
+		if phase == "Progressing" && o.Text("status", strategy, "currentStepState") == "StepPaused" {
+			return suspended("status."+strategy, "currentStepState"), true
+		}
+	}
+	return Result{}, false
+}
+
+// gameServer can be ready while its Pod is not, in the middle of an update in place.
+func gameServer(o Object) (Result, bool) {
+	for _, item := range o.List("status", "podStatus", "conditions") {
+		if c, ok := readCondition(item); ok && c.Status == "False" && (c.Type == "Ready" || c.Type == "KruisePodReady") {
+			return InProgress.From(c).in("status.podStatus.conditions", c.Type), true
+		}
+	}
+	if wanted := o.Text("status", "desiredState"); wanted != "" && wanted != o.Text("status", "currentState") {
+		return InProgress.because("StateChanging", named("State is %s, shall be %s", o.Text("status", "currentState"), wanted)).At("status.currentState"), true
+	}
+	return Result{}, false
+}
+
+// tekton: runs end with Succeeded, for good.
+func tekton(o Object) (Result, bool) {
+	c, ok := o.Condition("Succeeded")
+	switch {
+	case ok && c.Status == "True":
+		return Current.From(c), true
+	case ok && c.Status == "False":
+		r := Failed.From(c)
+		r.Terminal = true
+		return r, true
+	case o.Text("spec", "status") == "PipelineRunPending":
+		return suspended("spec", "status"), true
+	case ok:
+		return InProgress.From(c), true
+	}
+	return Result{}, false
+}
