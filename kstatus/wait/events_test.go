@@ -1,0 +1,111 @@
+package wait_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/wait"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+func TestEventsEndWithTheLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{t, memory.New(memory.Options{})}
+		w.create(manifest(web, "status: "+podUnready))
+		events := wait.Events(t.Context(), w.Cluster, []wait.Ref{web, config}, wait.Options{})
+		for range 2 { // an iterator can be used again
+			for state := range events {
+				require.Equal(t, state.Time, state.Since)
+				break
+			}
+			synctest.Wait() // nothing is left running, or the bubble would say so
+		}
+	})
+}
+
+func TestEventsEndWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		events := 0
+		for range wait.Events(ctx, memory.New(memory.Options{}), []wait.Ref{web}, wait.Options{}) {
+			events++
+		}
+		require.Equal(t, 1, events)
+		require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
+	})
+}
+
+func TestEqualStatesAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{t, memory.New(memory.Options{})}
+		w.create(manifest(web, "status: "+podUnready))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() {
+			for range 10 {
+				time.Sleep(time.Second)
+				w.status(web, "{phase: Running, observed: '"+time.Now().String()+"'}")
+			}
+			w.status(web, podReady)
+		}()
+		collector := wait.NewCollector([]wait.Ref{web}, wait.Policy{})
+		events := 0
+		for state := range wait.Events(ctx, w.Cluster, []wait.Ref{web}, wait.Options{}) {
+			events++
+			if collector.Add(state); collector.Done() {
+				break
+			}
+		}
+		require.Equal(t, 2, events)
+	})
+}
+
+func TestTheCauseOfTheContextIsTheCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		boss := errors.New("the boss said so")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(boss) })
+		err := wait.For(ctx, memory.New(memory.Options{}), []wait.Ref{web}, wait.Policy{})
+		require.ErrorIs(t, err, boss)
+		require.EqualError(t, err, "1 of 1 objects are not ready: the boss said so\n  Pod default/web: NotFound for 1s: Resource not found")
+	})
+}
+
+func TestObjectsAreNotSeenAtFirst(t *testing.T) {
+	c := wait.NewCollector([]wait.Ref{web, config, web}, wait.Policy{})
+	require.Equal(t, wait.Progress{Total: 2, Statuses: map[kstatus.Status]int{wait.NotSeen: 2}}, c.Progress())
+	require.False(t, c.Done())
+	c.Add(wait.State{Ref: secret})
+	c.Add(wait.State{Ref: web, Result: kstatus.Current.Because("", "")})
+	require.Equal(t, wait.Progress{Total: 2, Reached: 1, Statuses: map[kstatus.Status]int{wait.NotSeen: 1, kstatus.Current: 1}}, c.Progress())
+	for s := range c.Open() {
+		require.Equal(t, config, s.Ref)
+		require.Equal(t, wait.NotSeen, s.Result.Status)
+	}
+	for s := range c.States() {
+		require.Equal(t, web, s.Ref)
+		break
+	}
+}
+
+func TestTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
+		defer cancel()
+		ticks := 0
+		policy := wait.Policy{Tick: time.Second, Observe: func(_ *wait.Collector, s wait.State) {
+			if s.Ref == (wait.Ref{}) {
+				ticks++
+			}
+		}}
+		require.Error(t, wait.For(ctx, memory.New(memory.Options{}), []wait.Ref{web}, policy))
+		require.Equal(t, 10, ticks)
+	})
+}
