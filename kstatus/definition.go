@@ -2,12 +2,12 @@ package kstatus
 
 // definition is the rule for CustomResourceDefinitions.
 func definition(o Object) (Result, bool) {
-	for c := range o.Conditions() {
+	for _, item := range o.conditions {
+		c, _ := look(item)
 		switch {
-		case c.Type == "NamesAccepted" && c.Status == "False",
-			c.Type == "Established" && c.Status == "False" && c.Reason != "Installing":
-			return Failed.From(c), true
-		case c.Type == "Established" && c.Status == "True":
+		case c.is("NamesAccepted", "False", ""), c.is("Established", "False", "") && c.reason() != "Installing":
+			return Failed.From(c.condition()), true
+		case c.is("Established", "True", ""):
 			return Current.Because("", "CRD is established").on(c), true
 		}
 	}

@@ -60,13 +60,12 @@ func readyCondition(o Object) (Result, bool) {
 		if !ok || g.kind != "Ready" {
 			continue
 		}
-		c := g.condition()
-		o.saw(c)
-		switch c.Status {
+		o.sawStatus(g)
+		switch g.status {
 		case "True":
-			return Current.saying(text("Resource is Ready")).on(c), true
+			return Current.saying(text("Resource is Ready")).on(g), true
 		case "False", "Unknown":
-			return InProgress.From(c), true
+			return InProgress.From(g.condition()), true
 		}
 	}
 	return Result{}, false

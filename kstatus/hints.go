@@ -19,7 +19,7 @@ func (h Hints) Rule(o Object) (Result, bool) {
 		switch {
 		case !ok:
 			missing := named("%s condition %s not found", o.kind, kind)
-			return InProgress.because("ConditionMissing", missing).on(Condition{Type: kind}), true
+			return InProgress.because("ConditionMissing", missing).in("status.conditions", kind), true
 		case c.Status != "True":
 			return InProgress.From(c), true
 		}

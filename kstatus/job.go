@@ -28,7 +28,7 @@ func suspendedJob() Result {
 }
 
 func failedJob(failed, completions int64) Result {
-	r := Failed.because("JobFailed", counted("Job Failed. failed: %d/%d", failed, completions)).on(Condition{Type: "Failed"})
+	r := Failed.because("JobFailed", counted("Job Failed. failed: %d/%d", failed, completions)).in("status.conditions", "Failed")
 	r.Terminal = true
 	return r
 }

@@ -10,11 +10,13 @@ import (
 )
 
 // An Object is a rule's view of an object, tolerant of what decoders do: every integer or float type, json.Number and digit strings
-// are numbers, null is absent, what has the wrong type is absent. It is read only and safe for concurrent use.
+// are numbers, null is absent, what has the wrong type is absent. It is
+// read only, and for the one call that it was passed to.
 type Object struct {
 	fields      map[string]any
 	metadata    map[string]any
 	status      map[string]any
+	spec        map[string]any // set when first read
 	conditions  []any
 	group, kind string
 	now         time.Time
@@ -110,12 +112,26 @@ func (o *Object) Value(path ...string) any {
 	return v
 }
 
-// get saves a look-up for the part that most rules read.
+// get saves the look-up of the parts that most rules read.
 func (o *Object) get(path []string) any {
-	if len(path) == 2 && path[0] == "status" {
-		return o.status[path[1]]
+	if len(path) < 2 {
+		v, _ := object.Get(o.fields, path...)
+		return v
 	}
-	v, _ := object.Get(o.fields, path...)
+	from, rest := o.fields, path
+	switch path[0] {
+	case "status":
+		from, rest = o.status, path[1:]
+	case "spec":
+		if o.spec == nil {
+			o.spec, _ = mapOf(o.fields["spec"])
+		}
+		from, rest = o.spec, path[1:]
+	}
+	if len(rest) == 1 {
+		return from[rest[0]]
+	}
+	v, _ := object.Get(from, rest...)
 	return v
 }
 
@@ -180,20 +196,30 @@ func (o *Object) Condition(kind string) (Condition, bool) { return o.find(kind, 
 
 // find returns the first condition of a type that has a status and a reason; "" stands for any.
 func (o *Object) find(kind, status, reason string) (Condition, bool) {
-	for _, item := range o.conditions {
-		if c, ok := look(item); ok && c.is(kind, status, reason) {
-			found := c.condition()
-			o.saw(found)
-			return found, true
-		}
+	g, ok := o.glimpse(kind, status, reason)
+	if !ok {
+		return Condition{}, false
 	}
-	o.saw(Condition{Type: kind})
-	return Condition{}, false
+	return g.condition(), true
 }
 
-func (o *Object) saw(c Condition) {
+// glimpse is find for who needs no more than to know that it is there.
+func (o *Object) glimpse(kind, status, reason string) (glance, bool) {
+	for _, item := range o.conditions {
+		if g, ok := look(item); ok && g.is(kind, status, reason) {
+			o.sawStatus(g)
+			return g, true
+		}
+	}
+	o.sawStatus(glance{kind: kind})
+	return glance{}, false
+}
+
+func (o *Object) saw(c Condition) { o.sawStatus(glance{kind: c.Type, status: c.Status}) }
+
+func (o *Object) sawStatus(g glance) {
 	if o.trace != nil {
-		o.trace.see(InProgress.From(c).Field()+".status", c.Status)
+		o.trace.see(InProgress.because("", text("")).on(g).Field()+".status", g.status)
 	}
 }
 

@@ -27,7 +27,7 @@ func pod(o Object) (Result, bool) {
 }
 
 func runningPod(o *Object) Result {
-	if ready, ok := o.find("Ready", "True", ""); ok {
+	if ready, ok := o.glimpse("Ready", "True", ""); ok {
 		return Current.Because("", "Pod is Ready").on(ready)
 	}
 	if names, some := crashLooping(o); some {
@@ -56,8 +56,8 @@ func crashLooping(o *Object) (names string, some bool) {
 }
 
 func pendingPod(o *Object) Result {
-	c, unscheduled := o.find("PodScheduled", "False", "")
-	if !unscheduled || c.Reason != "Unschedulable" {
+	c, unscheduled := o.glimpse("PodScheduled", "False", "")
+	if !unscheduled || c.reason() != "Unschedulable" {
 		return InProgress.Because("PodPending", "Pod is in the Pending phase").At("status.phase")
 	}
 	if left := o.created().Add(scheduleWindow).Sub(o.now); left > 0 {

@@ -1,7 +1,7 @@
 package kstatus
 
 func replicaSet(o Object) (Result, bool) {
-	if c, failed := o.find("ReplicaFailure", "True", ""); failed {
+	if c, failed := o.glimpse("ReplicaFailure", "True", ""); failed {
 		return InProgress.Because("ReplicaFailure", "Replica Failure condition. Check Pods").on(c), true
 	}
 	wanted, replicas := o.IntOr(1, "spec", "replicas"), o.count("replicas")

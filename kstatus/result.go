@@ -78,7 +78,7 @@ func (r Result) At(field string) Result {
 }
 
 // on is At for a condition.
-func (r Result) on(c Condition) Result { return r.in("status.conditions", c.Type) }
+func (r Result) on(g glance) Result { return r.in("status.conditions", g.kind) }
 
 // in is At for a field of a map, joined when someone asks.
 func (r Result) in(path, field string) Result {

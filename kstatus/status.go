@@ -24,7 +24,7 @@ func (s Status) Because(reason, message string) Result { return s.because(reason
 
 // From returns a result of this status with the reason, the message and the place of a condition of the object.
 func (s Status) From(c Condition) Result {
-	return s.Because(c.Reason, c.Message).on(c)
+	return s.Because(c.Reason, c.Message).in("status.conditions", c.Type)
 }
 
 func (s Status) because(reason string, m message) Result {
