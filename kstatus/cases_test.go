@@ -41,10 +41,7 @@ func parse(t testing.TB, manifest string) *unstructured.Unstructured {
 //	apiVersion: v1
 //	…
 func runCases(t *testing.T, folder string, rules *kstatus.Rules) {
-	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
+	for _, file := range caseFiles(t, folder) {
 		kind := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(kind, func(t *testing.T) {
 			archive, err := txtar.ParseFile(file)
@@ -59,6 +56,13 @@ func runCases(t *testing.T, folder string, rules *kstatus.Rules) {
 	}
 }
 
+func caseFiles(t *testing.T, folder string) []string {
+	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return files
+}
+
 func runCase(t *testing.T, c txtar.File, rules *kstatus.Rules) (rewritten []byte) {
 	t.Run(c.Name, func(t *testing.T) {
 		want, manifest, _ := bytes.Cut(c.Data, []byte("\n"))
@@ -68,6 +72,7 @@ func runCase(t *testing.T, c txtar.File, rules *kstatus.Rules) (rewritten []byte
 		obj := parse(t, string(manifest))
 		before := obj.DeepCopy()
 		got := "# " + verdict(rules.Compute(obj, now))
+		require.Equal(t, rules.Compute(obj, now), rules.Explain(obj, now).Result)
 		require.Equal(t, before, obj, "computing changes nothing")
 		if !*rewrite {
 			require.Equal(t, string(want), got)

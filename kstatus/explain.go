@@ -32,26 +32,33 @@ type Seen struct {
 
 // Explain computes a result and tells how. It is for people: slower than [Rules.Compute], the same answer.
 func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanation {
-	e := Explanation{Result: r.Compute(obj, now)}
 	if obj == nil || obj.Object == nil {
-		return e
+		return Explanation{Result: r.Compute(obj, now)}
 	}
 	o := Object{waitForJobs: r.waitForJobs}
 	o.read(obj.Object, now)
-	for i, item := range o.conditions {
-		if _, ok := look(item); !ok && item != nil {
-			e.Skipped = append(e.Skipped, skippedPath(i))
-		}
-	}
+	e := Explanation{Result: current, Skipped: skipped(o.conditions)}
 	for _, s := range r.steps(&o) {
 		o.trace = &trace{}
-		_, decided := s.rule(o)
+		result, decided := s.rule(o)
 		e.Steps = append(e.Steps, Step{Rule: s.name, Seen: o.trace.seen, Decided: decided})
 		if decided {
+			e.Result = result
 			break
 		}
 	}
+	e.Result.skipped = o.skipped
 	return e
+}
+
+// skipped are the paths of the conditions that cannot be read.
+func skipped(conditions []any) (paths []string) {
+	for i, item := range conditions {
+		if _, ok := look(item); !ok && item != nil {
+			paths = append(paths, skippedPath(i))
+		}
+	}
+	return paths
 }
 
 // String is the result on a line, then a line for each step: "*" if it decided, the rule, what it saw.

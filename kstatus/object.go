@@ -257,7 +257,11 @@ func (o *Object) count(field string) int64 {
 
 // created returns metadata.creationTimestamp; the zero time if there is none.
 func (o *Object) created() time.Time {
-	at, err := time.Parse(time.RFC3339, o.Text("metadata", "creationTimestamp"))
+	s := o.Text("metadata", "creationTimestamp")
+	if s == "" {
+		return time.Time{} // and no error is made
+	}
+	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {
 		return time.Time{}
 	}

@@ -4,11 +4,26 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
 func TestStandard(t *testing.T) { runCases(t, "standard", kstatus.Standard()) }
+
+// TestNoVerdictAllocates measures all cases, not only the happy ones. To join the names of several containers takes memory.
+func TestNoVerdictAllocates(t *testing.T) {
+	for _, file := range caseFiles(t, "standard") {
+		archive, err := txtar.ParseFile(file)
+		require.NoError(t, err)
+		for _, c := range archive.Files {
+			obj := parse(t, string(c.Data))
+			if c.Name != "all containers in a crash loop are named" {
+				require.Zero(t, testing.AllocsPerRun(10, func() { kstatus.ComputeAt(obj, now) }), c.Name)
+			}
+		}
+	}
+}
 
 func TestWaitForJobs(t *testing.T) {
 	cases := map[string]struct{ spec, status, want string }{
