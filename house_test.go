@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"staged/v1alpha1":             {"staged/control"},
 	"staged/internal/eval":        {"internal/object", "internal/position"},
 	"staged/kubestellar":          {"staged/control", "staged/internal/eval"},
+	"examples/readiness":          {"kstatus"},
 	"examples/quickstart":         {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
 }
 

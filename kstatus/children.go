@@ -116,7 +116,12 @@ func combineExtended(kind schema.GroupKind, own Result, children []Child) Result
 		return own // the children may be those of the former generation
 	}
 	if failed, first := failures(children, transient); failed > 0 && fails[kind] != 0 {
-		return first.explain(Failed.because("PodsFailed", counted("%d pods have failed", failed)))
+		r := Failed.because("PodsFailed", counted("%d pods have failed", failed))
+		if why := first.trouble(); failed == 1 && why != "" {
+			r.message = text(why)
+			return r
+		}
+		return first.explain(r)
 	}
 	worst := children[0]
 	for _, c := range children {
@@ -138,6 +143,14 @@ var severity = map[Status]int{InProgress: 1, Unknown: 2, Failed: 3}
 
 // explain adds to the verdict on a parent what is the matter with a child.
 func (c Child) explain(r Result) Result {
+	if why := c.trouble(); why != "" {
+		r.message = named("%s; %s", r.Message(), why)
+	}
+	return r
+}
+
+// trouble is what is the matter with a child, with its name; "" if that is not known.
+func (c Child) trouble() string {
 	name, why := c.name, c.Result.Message()
 	if name == "" && c.Object != nil {
 		name = c.Object.GetName()
@@ -146,8 +159,7 @@ func (c Child) explain(r Result) Result {
 		why = c.Result.Reason
 	}
 	if name == "" || why == "" {
-		return r
+		return ""
 	}
-	r.message = named("%s; %s", r.Message(), name+": "+why)
-	return r
+	return name + ": " + why
 }

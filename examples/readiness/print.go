@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+)
+
+var printers = map[string]func(io.Writer, []verdict, bool) error{"table": printTable, "json": printJSON}
+
+func (o options) print(w io.Writer, verdicts []verdict) error {
+	return printers[o.output](w, verdicts, o.explain)
+}
+
+// printTable prints a line for each object, and what explains them after the table.
+func printTable(w io.Writer, verdicts []verdict, explain bool) error {
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "KIND\tNAME\tSTATUS\tREASON\tMESSAGE")
+	for _, v := range verdicts {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", clean(v.obj.GetKind()), clean(v.name()), v.status(), or(clean(v.Reason), "-"), clean(v.Message()))
+	}
+	err := table.Flush()
+	for _, v := range verdicts {
+		if explain && err == nil {
+			_, err = fmt.Fprintf(w, "\n%s %s\n%s", clean(v.obj.GetKind()), clean(v.name()), indent(v.explain.String()))
+		}
+	}
+	return err
+}
+
+// name is the name with the namespace, if there is one.
+func (v verdict) name() string {
+	if v.obj.GetNamespace() == "" {
+		return v.obj.GetName()
+	}
+	return v.obj.GetNamespace() + "/" + v.obj.GetName()
+}
+
+func (v verdict) status() string {
+	if v.Suspended {
+		return string(v.Status) + " (suspended)"
+	}
+	return string(v.Status)
+}
+
+func or(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}
+
+// clean keeps a text on its line, and terminals from obeying it.
+func clean(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) }), " ")
+}
+
+func indent(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString("  " + clean(line) + "\n")
+	}
+	return b.String()
+}
+
+// A row is a verdict in JSON. Field is the path of the field that decided.
+type row struct {
+	APIVersion   string `json:"apiVersion"`
+	Kind         string `json:"kind"`
+	Namespace    string `json:"namespace,omitempty"`
+	Name         string `json:"name"`
+	Status       string `json:"status"`
+	Reason       string `json:"reason,omitempty"`
+	Message      string `json:"message,omitempty"`
+	Field        string `json:"field,omitempty"`
+	Suspended    bool   `json:"suspended,omitempty"`
+	Terminal     bool   `json:"terminal,omitempty"`
+	RecheckAfter string `json:"recheckAfter,omitempty"`
+	Explanation  string `json:"explanation,omitempty"`
+}
+
+func printJSON(w io.Writer, verdicts []verdict, explain bool) error {
+	rows := make([]row, len(verdicts))
+	for i, v := range verdicts {
+		rows[i] = row{
+			APIVersion: v.obj.GetAPIVersion(), Kind: v.obj.GetKind(), Namespace: v.obj.GetNamespace(), Name: v.obj.GetName(),
+			Status: string(v.Status), Reason: v.Reason, Message: v.Message(), Field: v.Field(), Suspended: v.Suspended, Terminal: v.Terminal,
+		}
+		if v.RecheckAfter > 0 {
+			rows[i].RecheckAfter = v.RecheckAfter.String()
+		}
+		if explain {
+			rows[i].Explanation = v.explain.String()
+		}
+	}
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(rows)
+}
