@@ -1,10 +1,6 @@
 package kstatus
 
-import (
-	"strings"
-
-	"github.com/stagecraft-go/stagecraft/internal/object"
-)
+import "strings"
 
 // A role is what a condition stands for, told by the words of its type.
 type role uint8
@@ -82,22 +78,22 @@ func (o *Object) tally(conditions []any) tally {
 	t := tally{conditions: conditions}
 	generation, _ := integer(o.metadata["generation"])
 	for i, item := range conditions {
-		m, _ := object.ToMap(item)
-		kind, _ := m["type"].(string)
-		r := roleOf(kind)
+		c, ok := look(item)
+		if !ok || c.ours() {
+			continue
+		}
+		r := roleOf(c.kind)
 		if r == neutral {
 			continue
 		}
-		c, ok := readCondition(item)
-		if !ok {
-			continue
+		if o.trace != nil {
+			o.saw(c.condition())
 		}
-		o.saw(c)
-		w, counts := weigh(r, c, m)
-		if c.ObservedGeneration != 0 && c.ObservedGeneration < generation {
+		w, counts := c.weigh(r)
+		if c.outdated(generation) {
 			w, counts = stale, true
 		} else if r == summary && t.ready == "" {
-			t.ready = c.Status
+			t.ready = c.status
 		}
 		if counts && t.first[w] == 0 {
 			t.first[w] = int32(i + 1)
@@ -106,28 +102,34 @@ func (o *Object) tally(conditions []any) tally {
 	return t
 }
 
+// outdated tells whether a condition is about an older generation than the given one.
+func (g *glance) outdated(generation int64) bool {
+	observed, ok := integer(g.fields["observedGeneration"])
+	return ok && observed != 0 && observed < generation
+}
+
 // weigh says what a condition with a role adds.
-func weigh(r role, c Condition, item map[string]any) (weight, bool) {
-	switch c.Status {
+func (g *glance) weigh(r role) (weight, bool) {
+	switch g.status {
 	case "True":
-		return whenTrue(r, c, item)
+		return g.whenTrue(r)
 	case "False":
-		return whenFalse(r, c, item)
+		return g.whenFalse(r)
 	}
 	return lacking, r == summary || r == part || r == verdict
 }
 
-func whenTrue(r role, c Condition, item map[string]any) (weight, bool) {
-	if r == transition && settled(c.Reason) {
+func (g *glance) whenTrue(r role) (weight, bool) {
+	if r == transition && settled(g.reason()) {
 		return fine, true
 	}
 	if r == opposite {
-		return whenFalse(summary, c, item)
+		return g.whenFalse(summary)
 	}
-	return heldWeights[r], true
+	return trueWeights[r], true
 }
 
-var heldWeights = [...]weight{
+var trueWeights = [...]weight{
 	summary: fine, part: fine, verdict: fine, milestone: passed, completion: over, transition: moving, failure: failed, pause: paused,
 }
 
@@ -137,14 +139,15 @@ func settled(reason string) bool {
 	return t == good || t == done
 }
 
-func whenFalse(r role, c Condition, item map[string]any) (weight, bool) {
-	wrong := grave(r, c, item)
-	switch {
-	case r == failure || r == pause || r == opposite:
+func (g *glance) whenFalse(r role) (weight, bool) {
+	if r == failure || r == pause || r == opposite {
 		return 0, false
+	}
+	wrong := g.grave(r)
+	switch {
 	case r == transition:
 		return failed, wrong
-	case phraseTone(c.Reason) == held:
+	case phraseTone(g.reason()) == held:
 		return paused, true
 	case wrong && r == verdict:
 		return failed, true
@@ -155,28 +158,33 @@ func whenFalse(r role, c Condition, item map[string]any) (weight, bool) {
 }
 
 // grave tells an error from what is only not there yet: by the severity that some APIs give, by the reason, by the message.
-func grave(r role, c Condition, item map[string]any) bool {
-	switch item["severity"] {
+func (g *glance) grave(r role) bool {
+	switch g.fields["severity"] {
 	case "Error":
 		return true
 	case "Warning", "Info":
 		return false
 	}
-	reason := phraseTone(c.Reason)
+	reason := phraseTone(g.reason())
 	switch {
 	case reason.wrong():
 		return true
 	case r == transition:
 		return false
-	case reason == busy && !tautology(c):
-		return (r == summary || r == verdict) && phraseTone(c.Message).wrong()
+	case reason == busy && !g.tautology():
+		return (r == summary || r == verdict) && phraseTone(g.message()).wrong()
 	}
-	return r == verdict || phraseTone(c.Message).wrong()
+	return r == verdict || phraseTone(g.message()).wrong()
+}
+
+func (g *glance) message() string {
+	s, _ := g.fields["message"].(string)
+	return s
 }
 
 // tautology says whether the reason only repeats the condition: NotReady, DatabaseNotReady.
-func tautology(c Condition) bool {
-	before, repeats := strings.CutSuffix(c.Reason, c.Type)
+func (g *glance) tautology() bool {
+	before, repeats := strings.CutSuffix(g.reason(), g.kind)
 	return repeats && strings.HasSuffix(before, "Not")
 }
 

@@ -43,8 +43,8 @@ func either(rules ...Rule) Rule {
 // when is a verdict if a condition has a status, and is about the latest generation.
 func when(kind, status string, then Status) Rule {
 	return func(o Object) (Result, bool) {
-		if c, ok := o.fresh(kind); ok && c.Status == status {
-			return then.From(c), true
+		if c, ok := o.fresh(kind); ok && c.status == status {
+			return then.From(c.condition()), true
 		}
 		return Result{}, false
 	}
@@ -54,7 +54,7 @@ func when(kind, status string, then Status) Rule {
 func needs(kinds ...string) Rule {
 	return func(o Object) (Result, bool) {
 		for _, kind := range kinds {
-			if c, ok := o.fresh(kind); !ok || c.Status != "True" && c.Status != "False" {
+			if c, ok := o.fresh(kind); !ok || c.status != "True" && c.status != "False" {
 				return o.missing(kind, c, ok), true
 			}
 		}
@@ -62,9 +62,9 @@ func needs(kinds ...string) Rule {
 	}
 }
 
-func (o *Object) missing(kind string, c Condition, there bool) Result {
+func (o *Object) missing(kind string, c glance, there bool) Result {
 	if there {
-		return InProgress.From(c)
+		return InProgress.From(c.condition())
 	}
 	return InProgress.because("ConditionMissing", named("Waiting for condition %s", kind)).in("status.conditions", kind)
 }
@@ -73,8 +73,8 @@ func (o *Object) missing(kind string, c Condition, there bool) Result {
 func falseFails(kinds ...string) Rule {
 	return func(o Object) (Result, bool) {
 		for _, kind := range kinds {
-			if c, ok := o.fresh(kind); ok && c.Status == "False" {
-				return Failed.From(c), true
+			if c, ok := o.fresh(kind); ok && c.status == "False" {
+				return Failed.From(c.condition()), true
 			}
 		}
 		return Result{}, false
@@ -85,10 +85,10 @@ func falseFails(kinds ...string) Rule {
 func pausedBy(kind string) Rule {
 	return func(o Object) (Result, bool) {
 		c, ok := o.fresh(kind)
-		if !ok || c.Status != "True" {
+		if !ok || c.status != "True" {
 			return Result{}, false
 		}
-		r := Current.From(c)
+		r := Current.From(c.condition())
 		r.Suspended = true
 		return r, true
 	}
@@ -111,13 +111,24 @@ func annotated(key, value string) Rule {
 	}
 }
 
-// fresh returns a condition unless it is about an older generation.
-func (o *Object) fresh(kind string) (Condition, bool) {
-	c, ok := o.Condition(kind)
-	if generation, _ := integer(o.metadata["generation"]); c.ObservedGeneration != 0 && c.ObservedGeneration < generation {
-		return Condition{}, false
+// fresh returns the first condition of a type, unless it is about an older generation.
+func (o *Object) fresh(kind string) (glance, bool) {
+	for _, item := range o.conditions {
+		m, _ := mapOf(item)
+		if m["type"] != kind {
+			continue
+		}
+		c, ok := look(item)
+		if !ok || c.ours() {
+			continue
+		}
+		if o.trace != nil {
+			o.saw(c.condition())
+		}
+		generation, _ := integer(o.metadata["generation"])
+		return c, !c.outdated(generation)
 	}
-	return c, ok
+	return glance{}, false
 }
 
 // A vocabulary lists the values of a phase by what they mean, separated by ", ".

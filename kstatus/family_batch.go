@@ -147,12 +147,12 @@ var (
 func rayService(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
 	switch {
-	case ok && c.Status == "False" && phraseTone(c.Reason).wrong():
-		return Failed.From(c), true
-	case ok && c.Status != "True":
-		return InProgress.From(c), true
+	case ok && c.status == "False" && phraseTone(c.reason()).wrong():
+		return Failed.From(c.condition()), true
+	case ok && c.status != "True":
+		return InProgress.From(c.condition()), true
 	case ok:
-		return Current.From(c), true
+		return Current.From(c.condition()), true
 	}
 	return vocabulary{current: "Running", failed: "FailedToGetOrCreateRayCluster, FailedToUpdateServeApplications", empty: InProgress}.
 		says("status", "serviceStatus")(o)

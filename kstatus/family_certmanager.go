@@ -20,12 +20,12 @@ var acmeState = vocabulary{inProgress: "pending, processing, ready", current: "v
 func issued(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
 	switch {
-	case !ok || c.Status == "True":
+	case !ok || c.status == "True":
 		return Result{}, false
-	case c.Reason == "DoesNotExist" || c.Reason == "InProgress" || c.Reason == "TemporaryCertificate" || c.Reason == "Pending":
-		return InProgress.From(c), true
+	case c.reason() == "DoesNotExist" || c.reason() == "InProgress" || c.reason() == "TemporaryCertificate" || c.reason() == "Pending":
+		return InProgress.From(c.condition()), true
 	}
-	return Failed.From(c), true
+	return Failed.From(c.condition()), true
 }
 
 // certificateRequest is decided once: it is Failed or Denied for good.

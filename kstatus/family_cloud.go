@@ -66,14 +66,14 @@ func configConnector(o Object) (Result, bool) {
 	switch {
 	case !ok:
 		return InProgress.because("ConditionMissing", text("Waiting for condition Ready")).in("status.conditions", "Ready"), true
-	case c.Status != "False":
+	case c.status != "False":
 		return Result{}, false
 	}
-	switch c.Reason {
+	switch c.reason() {
 	case "Creating", "Updating", "Deleting", "DependencyNotReady", "DependencyNotFound", "Unmanaged":
-		return InProgress.From(c), true
+		return InProgress.From(c.condition()), true
 	}
-	return Failed.From(c), true
+	return Failed.From(c.condition()), true
 }
 
 func configConnectorHealth(o Object) (Result, bool) {
@@ -102,10 +102,10 @@ func ack(o Object) (Result, bool) {
 	switch {
 	case !ok:
 		return InProgress.because("ConditionMissing", text("Waiting for condition ACK.ResourceSynced")).in("status.conditions", "ACK.ResourceSynced"), true
-	case c.Status == "True":
-		return Current.From(c), true
-	case c.Status == "False" && (phraseTone(c.Reason).wrong() || phraseTone(c.Message).wrong()):
-		return Failed.From(c), true
+	case c.status == "True":
+		return Current.From(c.condition()), true
+	case c.status == "False" && (phraseTone(c.reason()).wrong() || phraseTone(c.message()).wrong()):
+		return Failed.From(c.condition()), true
 	}
-	return InProgress.From(c), true
+	return InProgress.From(c.condition()), true
 }

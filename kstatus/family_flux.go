@@ -9,8 +9,8 @@ var flux = catalogue{
 }
 
 func fluxReady(o Object) (Result, bool) {
-	if c, ok := o.fresh("Ready"); ok && c.Status == "False" && c.Reason != "Progressing" && c.Reason != "DependencyNotReady" {
-		r := Failed.From(c)
+	if c, ok := o.fresh("Ready"); ok && c.status == "False" && c.reason() != "Progressing" && c.reason() != "DependencyNotReady" {
+		r := Failed.From(c.condition())
 		_, r.Terminal = o.find(Stalled, "True", "")
 		return r, true
 	}

@@ -62,8 +62,8 @@ var workloads = catalogue{
 // kedaReady: Ready is Unknown if some triggers work and others do not.
 func kedaReady(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
-	if ok && (c.Status == "False" || c.Status == "Unknown" && phraseTone(c.Reason).wrong()) {
-		return Failed.From(c), true
+	if ok && (c.status == "False" || c.status == "Unknown" && phraseTone(c.reason()).wrong()) {
+		return Failed.From(c.condition()), true
 	}
 	return Result{}, false
 }

@@ -53,15 +53,17 @@ func (t table) of(group, kind string) []step {
 	return nil
 }
 
-// with returns the table with a step before those of the same kind.
-func (t table) with(kind schema.GroupKind, s step) table {
-	out := maps.Clone(t)
-	if out == nil {
-		out = table{}
-	}
+// add puts a step before those of the same kind. Entries may be shared with other tables.
+func (t table) add(kind schema.GroupKind, s step) {
 	e := entry{kind.Group, append([]step{s}, t.of(kind.Group, kind.Kind)...)}
 	others := slices.Clone(t[kind.Kind])
-	out[kind.Kind] = append(slices.DeleteFunc(others, func(o entry) bool { return o.group == kind.Group }), e)
+	t[kind.Kind] = append(slices.DeleteFunc(others, func(o entry) bool { return o.group == kind.Group }), e)
+}
+
+// copy returns a table that can be added to.
+func (t table) copy() table {
+	out := make(table, len(t))
+	maps.Copy(out, t)
 	return out
 }
 
@@ -75,6 +77,10 @@ func Standard() *Rules { return standard }
 // shorter one; within a group an exact kind precedes "*".
 func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	out := *r
+	out.kinds, out.groups, out.suffixes = r.kinds.copy(), r.groups.copy(), make(map[string]table, len(r.suffixes))
+	for suffix, t := range r.suffixes {
+		out.suffixes[suffix] = t.copy()
+	}
 	for kind, rule := range rules {
 		if rule != nil {
 			out.add(kind, step{kind.String(), rule})
@@ -83,21 +89,19 @@ func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	return &out
 }
 
-// add puts a rule into the table that it belongs in. The tables themselves may be shared with other Rules.
+// add puts a rule into the table that it belongs in.
 func (r *Rules) add(kind schema.GroupKind, s step) {
 	suffix, wild := strings.CutPrefix(kind.Group, "*")
 	switch {
 	case wild:
-		suffixes := maps.Clone(r.suffixes)
-		if suffixes == nil {
-			suffixes = map[string]table{}
+		if r.suffixes[suffix] == nil {
+			r.suffixes[suffix] = table{}
 		}
-		suffixes[suffix] = suffixes[suffix].with(schema.GroupKind{Kind: kind.Kind}, s)
-		r.suffixes = suffixes
+		r.suffixes[suffix].add(schema.GroupKind{Kind: kind.Kind}, s)
 	case kind.Kind == anyKind:
-		r.groups = r.groups.with(schema.GroupKind{Kind: kind.Group}, s)
+		r.groups.add(schema.GroupKind{Kind: kind.Group}, s)
 	default:
-		r.kinds = r.kinds.with(kind, s)
+		r.kinds.add(kind, s)
 	}
 }
 
