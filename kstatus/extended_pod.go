@@ -40,16 +40,21 @@ func podEnds(o *Object) bool {
 
 // stuckContainer returns the first container, those for initialisation first, that will not come up as it is.
 func stuckContainer(o *Object) (Result, bool) {
-	for _, list := range [...]string{"initContainerStatuses", "containerStatuses"} {
-		for _, item := range o.List("status", list) {
+	for _, list := range containerLists {
+		for _, item := range o.List("status", list.field) {
 			c, _ := object.ToMap(item)
 			if r, ok := o.stuck(c); ok {
 				name, _ := c["name"].(string)
-				return r.in("status."+list, name), true
+				return r.in(list.path, name), true
 			}
 		}
 	}
 	return Result{}, false
+}
+
+var containerLists = [...]struct{ field, path string }{
+	{"initContainerStatuses", "status.initContainerStatuses"},
+	{"containerStatuses", "status.containerStatuses"},
 }
 
 // restartGrace is how long a container that has crashed before must run to count as started again.

@@ -62,6 +62,23 @@ func needs(kinds ...string) Rule {
 	}
 }
 
+// ready is the verdict of the conditions alone, of which Ready must be one.
+func ready(o Object) (Result, bool) {
+	t := o.tally(o.conditions)
+	if t.ready == "" && t.first[failed] == 0 && t.first[stale] == 0 {
+		return o.missing("Ready", glance{}, false), true
+	}
+	return t.sum()
+}
+
+// readyOrFailed is ready for APIs in which Ready is Unknown for what is on the way, so that False is an error.
+func readyOrFailed(o Object) (Result, bool) {
+	if c, ok := o.fresh("Ready"); ok && c.status == "False" {
+		return Failed.From(c.condition()), true
+	}
+	return ready(o)
+}
+
 func (o *Object) missing(kind string, c glance, there bool) Result {
 	if there {
 		return InProgress.From(c.condition())

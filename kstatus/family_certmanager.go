@@ -2,10 +2,10 @@ package kstatus
 
 // cert-manager: a Certificate that is being issued is on the way, even if the last attempt failed; Orders and Challenges speak ACME.
 var certManager = catalogue{
-	"Certificate.cert-manager.io":                     either(when("Issuing", "True", InProgress), needs("Ready"), issued),
-	"Certificate.certmanager.k8s.io":                  either(needs("Ready"), issued),
-	"Issuer,ClusterIssuer.cert-manager.io":            either(needs("Ready"), falseFails("Ready")),
-	"Issuer,ClusterIssuer.certmanager.k8s.io":         either(needs("Ready"), falseFails("Ready")),
+	"Certificate.cert-manager.io":                     either(when("Issuing", "True", InProgress), issued),
+	"Certificate.certmanager.k8s.io":                  issued,
+	"Issuer,ClusterIssuer.cert-manager.io":            readyOrFailed,
+	"Issuer,ClusterIssuer.certmanager.k8s.io":         readyOrFailed,
 	"CertificateRequest.cert-manager.io":              certificateRequest,
 	"Order,Challenge.acme.cert-manager.io":            acmeState,
 	"Order,Challenge.certmanager.k8s.io":              acmeState,
@@ -19,14 +19,20 @@ var acmeState = vocabulary{inProgress: "pending, processing, ready", current: "v
 // issued tells a certificate that is not there yet from one that could not be had.
 func issued(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
-	switch {
-	case !ok || c.status == "True":
-		return Result{}, false
-	case c.reason() == "DoesNotExist" || c.reason() == "InProgress" || c.reason() == "TemporaryCertificate" || c.reason() == "Pending":
-		return InProgress.From(c.condition()), true
+	if !ok {
+		return o.missing("Ready", c, ok), true
 	}
-	return Failed.From(c.condition()), true
+	switch {
+	case c.status == "True":
+		return Current.From(c.condition()), true
+	case c.status == "False" && !issuing[c.reason()]:
+		return Failed.From(c.condition()), true
+	}
+	return InProgress.From(c.condition()), true
 }
+
+// issuing are the reasons for which a Certificate is not Ready yet.
+var issuing = set("DoesNotExist InProgress Pending TemporaryCertificate")
 
 // certificateRequest is decided once: it is Failed or Denied for good.
 func certificateRequest(o Object) (Result, bool) {

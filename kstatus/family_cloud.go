@@ -20,10 +20,7 @@ var cloud = catalogue{
 // exists is the rule for kinds that nothing reports on, in families that otherwise do.
 func exists(o Object) (Result, bool) { return current, len(o.conditions) == 0 }
 
-var (
-	crossplanePaused = annotated("crossplane.io/paused", "true")
-	crossplaneReady  = needs("Ready")
-)
+var crossplanePaused = annotated("crossplane.io/paused", "true")
 
 // crossplane is the rule for managed resources; the configurations of their providers have the same groups and no conditions.
 func crossplane(o Object) (Result, bool) {
@@ -37,13 +34,7 @@ func crossplane(o Object) (Result, bool) {
 	if _, nested := o.status["conditionedStatus"]; nested {
 		return Result{}, false // as in the days of stacks
 	}
-	if c, ok := o.find("Synced", "False", "ReconcilePaused"); ok {
-		return pausedResult(c), true
-	}
-	if c, ok := o.find("Synced", "False", ""); ok {
-		return Failed.From(c), true
-	}
-	return crossplaneReady(o)
+	return ready(o)
 }
 
 func pausedResult(c Condition) Result {

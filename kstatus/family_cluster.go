@@ -6,9 +6,9 @@ var clusters = catalogue{
 	"*.*.cluster.x-k8s.io": clusterAPI,
 	"NodeClaim.karpenter.sh": either(pausedBy("Disrupting"), falseFails("Ready"),
 		needs("Launched", "Registered", "Initialized", "Ready"), when("Ready", "True", Current)),
-	"NodePool.karpenter.sh": either(falseFails("Ready"), needs("Ready")),
-	"*.karpenter.k8s.aws":   either(falseFails("Ready"), needs("Ready")),
-	"*.karpenter.azure.com": either(falseFails("Ready"), needs("Ready")),
+	"NodePool.karpenter.sh": readyOrFailed,
+	"*.karpenter.k8s.aws":   readyOrFailed,
+	"*.karpenter.azure.com": readyOrFailed,
 
 	"ResourceBinding,ClusterResourceBinding.work.karmada.io": karmadaBinding,
 	"Work.work.karmada.io": needs("Applied"),

@@ -12,7 +12,7 @@ var data = catalogue{
 	"KafkaCluster.kafka.banzaicloud.io": banzaiKafka,
 	"Connector.platform.confluent.io":   vocabulary{failed: "FAILED", suspended: "PAUSED", inProgress: "UNASSIGNED"}.says("status", "connectorState"),
 	"RabbitmqCluster.rabbitmq.com":      either(falseFails("ReconcileSuccess"), needs("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess"), signs),
-	"*.rabbitmq.com":                    either(falseFails("Ready"), needs("Ready")),
+	"*.rabbitmq.com":                    readyOrFailed,
 
 	"Cluster.postgresql.cnpg.io": either(annotated("cnpg.io/hibernation", "on"), cnpgCluster),
 	"Backup.postgresql.cnpg.io": vocabulary{

@@ -9,12 +9,13 @@ var flux = catalogue{
 }
 
 func fluxReady(o Object) (Result, bool) {
-	if c, ok := o.fresh("Ready"); ok && c.status == "False" && c.reason() != "Progressing" && c.reason() != "DependencyNotReady" {
-		r := Failed.From(c.condition())
-		_, r.Terminal = o.find(Stalled, "True", "")
-		return r, true
+	c, ok := o.fresh("Ready")
+	if !ok || c.status != "False" || c.reason() == "Progressing" || c.reason() == "DependencyNotReady" {
+		return ready(o)
 	}
-	return needs("Ready")(o)
+	r := Failed.From(c.condition())
+	_, r.Terminal = o.find(Stalled, "True", "")
+	return r, true
 }
 
 // fluxNotification has had no status since v1beta3.

@@ -4,12 +4,12 @@ import "github.com/stagecraft-go/stagecraft/internal/object"
 
 // Traffic: Knative, Istio, Gloo, Contour, Gateway API and its kin.
 var network = catalogue{
-	"*.serving.knative.dev":             either(falseFails("Ready"), needs("Ready")),
-	"*.eventing.knative.dev":            either(falseFails("Ready"), needs("Ready")),
-	"*.messaging.knative.dev":           either(falseFails("Ready"), needs("Ready")),
-	"*.sources.knative.dev":             either(falseFails("Ready"), needs("Ready")),
-	"*.flows.knative.dev":               either(falseFails("Ready"), needs("Ready")),
-	"*.networking.internal.knative.dev": either(falseFails("Ready"), needs("Ready")),
+	"*.serving.knative.dev":             readyOrFailed,
+	"*.eventing.knative.dev":            readyOrFailed,
+	"*.messaging.knative.dev":           readyOrFailed,
+	"*.sources.knative.dev":             readyOrFailed,
+	"*.flows.knative.dev":               readyOrFailed,
+	"*.networking.internal.knative.dev": readyOrFailed,
 	"*.operator.knative.dev":            needs("Ready"),
 	"IstioOperator.install.istio.io": vocabulary{
 		inProgress: "NONE, UPDATING, RECONCILING", current: "HEALTHY", failed: "ERROR, ACTION_REQUIRED", empty: InProgress,

@@ -2,7 +2,7 @@ package kstatus
 
 // Secrets, monitoring and other platform services.
 var platform = catalogue{
-	"ExternalSecret,SecretStore,ClusterSecretStore,PushSecret,ClusterPushSecret.external-secrets.io": either(falseFails("Ready"), needs("Ready")),
+	"ExternalSecret,SecretStore,ClusterSecretStore,PushSecret,ClusterPushSecret.external-secrets.io": readyOrFailed,
 	"SealedSecret.bitnami.com": falseFails("Synced"),
 
 	"Prometheus,PrometheusAgent,Alertmanager,ThanosRuler.monitoring.coreos.com": either(suspendedWhen("spec", "paused"),

@@ -43,7 +43,8 @@ func (r Result) Field() string {
 
 // listKeys are the fields that name the elements of a list.
 var listKeys = map[string]string{
-	"status.containerStatuses": "name",
+	"status.containerStatuses":     "name",
+	"status.initContainerStatuses": "name",
 }
 
 // Skipped is the path of the first condition that could not be read and was left out of account, "" if all could.
