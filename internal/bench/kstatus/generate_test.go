@@ -49,7 +49,7 @@ var kindsToTry = []kind{
 		texts: map[string][]string{"status.startTime": {"2026-01-01T00:00:00Z"}}, conditions: []string{"Complete", "Failed"}},
 	{apiVersion: "apiextensions.k8s.io/v1", name: "CustomResourceDefinition", conditions: []string{"NamesAccepted", "Established"}, reasons: []string{"Installing"}},
 	{apiVersion: "example.com/v1", name: "Widget", conditions: []string{"Ready", "Available"}},
-	{apiVersion: "a/b/c", name: "Deployment", conditions: []string{"Ready"}},
+	{apiVersion: "apps/v1/x", name: "Deployment", conditions: []string{"Ready"}},
 	{apiVersion: "apps/v1", name: "Widget", conditions: []string{"Ready", "Synced"}},
 	{apiVersion: "", name: ""},
 }
