@@ -32,3 +32,8 @@ func (s Status) because(reason string, m message) Result {
 }
 
 func (s Status) saying(m message) Result { return Result{Status: s, message: m} }
+
+// progress is a line of a rule's table: what is missing, and the field that says so.
+func progress(reason string, m message, field string) (Result, bool) {
+	return InProgress.because(reason, m).At(field), true
+}
