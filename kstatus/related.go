@@ -34,7 +34,21 @@ func (r *Rules) Inspect(ctx context.Context, reader Reader, obj *unstructured.Un
 			errs = append(errs, fmt.Errorf("look up %s: %w", place.Kind.GroupKind(), err))
 		}
 	}
-	return r.Combine(obj.GroupVersionKind().GroupKind(), own, f.children), f.children, errors.Join(errs...)
+	result := r.Combine(obj.GroupVersionKind().GroupKind(), own, f.children)
+	if result.Status == InProgress {
+		result.RecheckAfter = soonest(own.RecheckAfter, f.children)
+	}
+	return result, f.children, errors.Join(errs...)
+}
+
+// soonest is when to look again at an object or a child of it, whichever comes first.
+func soonest(d time.Duration, children []Child) time.Duration {
+	for _, c := range children {
+		if after := c.Result.RecheckAfter; after > 0 && (d == 0 || after < d) {
+			d = after
+		}
+	}
+	return d
 }
 
 // A kindred is what is found of the kin of one object, level by level.
