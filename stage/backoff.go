@@ -2,9 +2,7 @@ package stage
 
 import (
 	"errors"
-	"io"
-	"net"
-	"syscall"
+	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,26 +28,23 @@ func (b *backoff) next() time.Duration {
 
 func (b *backoff) reset() { b.tries = 0 }
 
-// transient reports whether the same request may succeed later: the server is busy or away.
+// transient reports whether the same request may succeed later: the server is busy, away, or does not accept the credentials of the moment; or the answer is
+// not that of a server at all, so that the connection is to blame.
 func transient(err error) bool {
-	for _, is := range []func(error) bool{
-		apierrors.IsTooManyRequests, apierrors.IsTimeout, apierrors.IsServerTimeout,
-		apierrors.IsServiceUnavailable, apierrors.IsInternalError, disconnected,
-	} {
-		if is(err) {
-			return true
-		}
+	var local *localError
+	if errors.As(err, &local) {
+		return false
 	}
 	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code >= 500
+	if !errors.As(err, &status) {
+		return true
+	}
+	code := status.Status().Code
+	return code == http.StatusUnauthorized || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500 ||
+		apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err)
 }
 
-func disconnected(err error) bool {
-	for _, target := range []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, io.EOF, io.ErrUnexpectedEOF} {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	var network net.Error
-	return errors.As(err, &network)
-}
+// A localError was found before anything was sent. Sending again cannot help.
+type localError struct{ error }
+
+func (e *localError) Unwrap() error { return e.error }

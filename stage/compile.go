@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,9 +70,17 @@ type compiler struct {
 	set         *Set
 	faults      Errors
 
+	names map[stageName]Position // of the Stages so far
+
 	// The source and the definition at hand.
 	read       []*Error // faults that were found when the source was read
 	definition definition
+}
+
+// stageName identifies a Stage within a Set.
+type stageName struct {
+	kind schema.GroupVersionKind
+	name string
 }
 
 func newCompiler(o Options) *compiler {
@@ -85,7 +95,8 @@ func newCompiler(o Options) *compiler {
 			Funcs: o.Funcs, Strict: o.MissingKey, Version: o.Version, StartTime: o.StartTime,
 			Steps: o.Limits.TemplateSteps, Output: o.Limits.TemplateSize,
 		},
-		set: newSet(env),
+		set:   newSet(env),
+		names: map[stageName]Position{},
 	}
 }
 
@@ -138,11 +149,11 @@ func (c *compiler) warn(path, text string) {
 	c.add(&position.Error{Path: path, Offset: -1, Err: errors.New(text)}).Warning = true
 }
 
-// add records a fault, unless the same field is known to be at fault since it was read: a value that is not a string is not also missing.
+// add records a fault, unless the field, or one around it, is known to be at fault since it was read: a value that is not a string is not also missing.
 func (c *compiler) add(e *position.Error) *Error {
 	fault := locate(c.definition.doc, c.definition.stage.Name, e)
 	known := slices.ContainsFunc(c.read, func(f *Error) bool {
-		return f.Path == fault.Path && f.Stage == fault.Stage && f.Position.Line == fault.Position.Line
+		return !f.harmless && f.Stage == fault.Stage && f.Position.Line == fault.Position.Line && strings.HasPrefix(fault.Path, f.Path)
 	})
 	if !known {
 		c.faults = append(c.faults, fault)
@@ -169,11 +180,17 @@ func (c *compiler) resource(ref v1alpha1.StageResourceRef) schema.GroupVersionKi
 		c.faultf("spec.resourceRef.kind", "missing")
 	}
 	gv, err := schema.ParseGroupVersion(cmp.Or(ref.APIGroup, "v1"))
-	if err != nil {
+	switch {
+	case err != nil:
 		c.fault("spec.resourceRef.apiGroup", err)
+	case gv.Group == "" && !isVersion.MatchString(gv.Version):
+		c.warn("spec.resourceRef.apiGroup", fmt.Sprintf("%q is read as a version of the core group; want a group and version, such as %s/v1", gv.Version, gv.Version))
 	}
 	return gv.WithKind(ref.Kind)
 }
+
+// isVersion matches what Kubernetes takes for a version.
+var isVersion = regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)
 
 // name checks that the Stage has a name which no other Stage of the kind has.
 func (c *compiler) name(s *v1alpha1.Stage, kind schema.GroupVersionKind) {
@@ -181,10 +198,20 @@ func (c *compiler) name(s *v1alpha1.Stage, kind schema.GroupVersionKind) {
 		c.faultf("metadata.name", "missing")
 		return
 	}
-	if c.set.names[stageName{kind, s.Name}] {
-		c.add(&position.Error{Path: "metadata.name", Offset: -1, Harmless: true, Err: fmt.Errorf("another stage for %s has this name", kind.Kind)})
+	id, at := stageName{kind, s.Name}, &position.Error{Path: "metadata.name", Offset: -1, Harmless: true}
+	if other, taken := c.names[id]; taken {
+		at.Err = fmt.Errorf("another stage for %s has this name%s", kind.Kind, place(other))
+		c.add(at)
+		return
 	}
-	c.set.names[stageName{kind, s.Name}] = true
+	c.names[id] = locate(c.definition.doc, s.Name, at).Position
+}
+
+func place(p Position) string {
+	if p == (Position{}) {
+		return ""
+	}
+	return ", at " + p.String()
 }
 
 func (c *compiler) selector(s *v1alpha1.StageSelector) *selector.Selector {

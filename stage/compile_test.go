@@ -93,7 +93,7 @@ pod.yaml:28:27: stage "one": spec.delay.durationMilliseconds: must not be negati
 pod.yaml:31:22: stage "one": spec.delay.durationFrom.cel.expression: the result is list(int), not string, int, uint, double, duration or timestamp
 pod.yaml:33:19: stage "one": spec.next.event.type: unknown type "Strange"; want Normal or Warning
 pod.yaml:36:14: stage "one": spec.next.statusTemplate: function "Nwo" not defined
-pod.yaml:38: document[1]: not YAML: did not find expected node content
+pod.yaml:39: document[1]: not YAML: did not find expected node content
 pod.yaml:43:1: warning: stage "two": spec.selector: missing, so the stage matches no object; {} matches all
 pod.yaml:45:11: stage "two": spec.weight: want an integer, got the string "1"
 pod.yaml:47:21: stage "two": spec.steps[0].patch.type: unknown type "strange"; want json, merge or strategic
@@ -101,7 +101,7 @@ pod.yaml:47:41: stage "two": spec.steps[0].patch.template: missing value for if
 pod.yaml:48:21: stage "two": spec.steps[1].apply.type: unknown type "json"; want apply, merge or strategic
 pod.yaml:48:45: stage "two": spec.steps[1].apply.impersonation.username: missing
 pod.yaml:49:26: stage "two": spec.steps[2].finalizers.add[0].value: missing
-pod.yaml:53:18: stage "two": metadata.name: another stage for Pod has this name
+pod.yaml:53:18: stage "two": metadata.name: another stage for Pod has this name, at pod.yaml:42:18
 `
 
 func TestLenientLoading(t *testing.T) {
@@ -115,10 +115,49 @@ func TestLenientLoading(t *testing.T) {
 s.yaml:6:33: warning: stage "a": spec.selector.matchExpressions[0]: jq and cel in one expression; jq is used
 s.yaml:7:3: warning: stage "a": spec.extra: unknown field
 s.yaml:9:3: warning: stage "a": spec.weight: the key is given twice
-s.yaml:13:18: warning: stage "a": metadata.name: another stage for Pod has this name
+s.yaml:13:18: warning: stage "a": metadata.name: another stage for Pod has this name, at s.yaml:3:18
 s.yaml:23:13: warning: stage "none": spec.selector: missing, so the stage matches no object; {} matches all
 `), set.Warnings().Error())
 	require.Equal(t, []string{"a", "a"}, set.Stages(set.Kinds()[0]))
+}
+
+func TestCommonMistakesAreWarnedAbout(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{strings.Replace(stageYAML("a", "  selector: {}"), "{kind: Pod}", "{apiGroup: apps, kind: Deployment}", 1), `spec.resourceRef.apiGroup: "apps" is read as a version of the core group; want a group and version, such as apps/v1`},
+		{stageYAML("a", "  selector: {}\n  next: {}"), "spec.next: empty, so that the stage has no effect"},
+		{stageYAML("a", "  next: {delete: true}"), "spec.selector: missing, so the stage matches no object; {} matches all"},
+		{stageYAML("a", "  selector: {}\n  next: {statusTemplate: 'a: 1', patches: [{template: 'b: 1'}]}"), "spec.next.statusTemplate: ignored beside patches"},
+	} {
+		set, err := stage.Compile(stage.Options{}, stage.Parse("s.yaml", []byte(tc.text)))
+		require.NoError(t, err)
+		require.ErrorContains(t, set.Warnings(), tc.want)
+	}
+	for _, kind := range []string{"stage", "Stages"} {
+		require.ErrorContains(t, stage.Parse("s.yaml", []byte(strings.Replace(stageYAML("a", "  selector: {}"), "kind: Stage", "kind: "+kind, 1))).Errors(), "want Stage")
+	}
+}
+
+func TestMisuseDoesNotPanic(t *testing.T) {
+	set := compile(t, stageYAML("a", "  selector: {}"))
+	for _, s := range []*stage.Set{set, {}} {
+		require.Empty(t, s.Candidates(nil, start))
+		_, ok := s.Next(nil, start, 0, 0)
+		require.False(t, ok)
+		s.Learn(nil)
+		s.Unlearn(nil)
+		require.NoError(t, stage.NewEngine(s, stage.EngineOptions{}).Observe(nil, start))
+	}
+	require.Empty(t, new(stage.Set).Candidates(pod(t, "{}", "{}"), start))
+	var zero stage.Transition
+	require.NotPanics(t, func() { _ = zero.String() })
+	require.False(t, zero.Immediate())
+	_, err := zero.Effects(pod(t, "{}", "{}"), start)
+	require.Error(t, err)
+	_, err = set.Candidates(pod(t, "{}", "{}"), start)[0].Transition(0).Effects(nil, start)
+	require.Error(t, err)
+	_, err = stage.Patch{}.NoOp(nil)
+	require.Error(t, err)
+	require.NotPanics(t, func() { _, _, _ = stage.Apply{}.String(), stage.Patch{}.String(), stage.KeyOf(nil) })
 }
 
 func TestLoadReadsFilesDirectoriesAndFileSystems(t *testing.T) {

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -64,6 +65,9 @@ func (p Patch) String() string {
 
 // String prints `apply merge /status as user v1 ConfigMap default/log {…}`.
 func (a Apply) String() string {
+	if a.Object == nil {
+		return "apply nothing"
+	}
 	return join("apply", short(a.Type), slash(a.Subresource), as(a.Impersonate), a.Object.GetAPIVersion(), KeyOf(a.Object).String(), string(encode(a.Object.Object)))
 }
 
@@ -76,6 +80,9 @@ func (p Patch) JSON() []byte { return encode(p.Data) }
 // NoOp reports whether the patch would change nothing on obj. It neither changes nor keeps obj. The error says why the patch cannot be
 // applied, for example because a JSON patch removes a field that is not there.
 func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
+	if obj == nil {
+		return false, errors.New("there is no object to patch")
+	}
 	after, err := p.on(obj)
 	if err != nil {
 		return false, err

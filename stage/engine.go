@@ -81,7 +81,7 @@ func NewEngine(s *Set, o EngineOptions) *Engine {
 //
 // The only error is [ErrLivelock]. An object of a kind without Stages is ignored. Observe neither changes nor keeps obj.
 func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
-	if len(e.set.stagesFor(obj.Object)) == 0 {
+	if len(e.set.stagesFor(obj)) == 0 {
 		return nil
 	}
 	r := e.record(obj, now)

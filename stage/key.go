@@ -12,8 +12,11 @@ type Key struct {
 	Namespace, Name      string // Namespace is "" for cluster-scoped objects
 }
 
-// KeyOf returns the key of an object.
+// KeyOf returns the key of an object; that of nil is zero.
 func KeyOf(obj *unstructured.Unstructured) Key {
+	if obj == nil {
+		return Key{}
+	}
 	gvk := obj.GroupVersionKind()
 	return Key{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }

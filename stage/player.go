@@ -3,7 +3,6 @@ package stage
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"sync"
 	"time"
 
@@ -15,8 +14,11 @@ import (
 type PlayerOptions struct {
 	// Seed decides all draws, together with the names of the objects.
 	Seed uint64
-	// Workers is how many objects are worked on at once. The result does not depend on it. Default GOMAXPROCS.
+	// Workers is how many requests are under way at once: each worker sends one after another. The result does not depend on it. Choose it by the
+	// rate that is wanted and the time that a request takes. Default 16.
 	Workers int
+	// Timeout is how long one request may take before it counts as failed and is tried again. Default 30s.
+	Timeout time.Duration
 	// Namespace limits the player to one namespace. Default all.
 	Namespace string
 	// Trace is called for everything that happens, by one goroutine at a time.
@@ -32,7 +34,8 @@ type PlayerOptions struct {
 }
 
 func (o PlayerOptions) withDefaults() PlayerOptions {
-	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.Workers = cmp.Or(o.Workers, 16)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.MaxTransitions = cmp.Or(o.MaxTransitions, 100)
 	o.Instant = cmp.Or(o.Instant, time.Second)
 	o.RetryAfter = cmp.Or(o.RetryAfter, 200*time.Millisecond)
@@ -113,13 +116,9 @@ func (p *Player) watchNodes(ctx context.Context, all *sync.WaitGroup) <-chan str
 	return listed
 }
 
-// deliver gives what a watcher saw to the worker of the object.
-func (p *Player) deliver(ctx context.Context, s sighting) {
-	w := p.workers[below(s.key.identity(0).sum(), uint64(len(p.workers)))]
-	select {
-	case w.inbox <- s:
-	case <-ctx.Done():
-	}
+// deliver gives what a watcher saw to the worker of the object. It never waits.
+func (p *Player) deliver(s sighting) {
+	p.workers[below(s.key.identity(0).sum(), uint64(len(p.workers)))].inbox.put(s)
 }
 
 // A sighting is one state of an object, or its end.

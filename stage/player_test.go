@@ -184,6 +184,8 @@ func TestTransientFailuresAreRetriedFromTheEffectThatFailed(t *testing.T) {
 		"unavailable": apierrors.NewServiceUnavailable("away"),
 		"internal":    apierrors.NewInternalError(errors.New("oops")),
 		"timeout":     apierrors.NewTimeoutError("late", 1),
+		"expired":     apierrors.NewUnauthorized("the token has expired"),
+		"cut off":     errors.New("http2: client connection lost"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			failures := 3
@@ -364,6 +366,96 @@ func TestPlayerStopsInTheMiddle(t *testing.T) {
 		}
 		time.Sleep(1000 * time.Millisecond)
 	})
+}
+
+// TestAHangingRequestHoldsUpNobodyForLong: one object whose patches hang, among others on the same worker.
+func TestAHangingRequestHoldsUpNobodyForLong(t *testing.T) {
+	set := compile(t, phased("go", "Pending", "  next: {statusTemplate: 'phase: Running'}"))
+	wrap := func(t stage.Transport) stage.Transport { return hanging{t.(*memory.Cluster)} }
+	playing(t, set, stage.PlayerOptions{Workers: 1, Timeout: 10 * time.Second}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("stuck", ""))
+		synctest.Wait()
+		for i := range 500 {
+			create(t, c, newPod(fmt.Sprintf("p%d", i), ""))
+		}
+		for range 300 {
+			_, err := c.Patch(ctx, podKind, types.NamespacedName{Namespace: "default", Name: "stuck"}, types.MergePatchType, []byte(fmt.Sprintf(`{"metadata":{"labels":{"t":"%d"}}}`, time.Now().UnixNano())), metav1.PatchOptions{})
+			require.NoError(t, err)
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		for i := range 500 {
+			require.Equal(t, "Running", phase(t, c, types.NamespacedName{Namespace: "default", Name: fmt.Sprintf("p%d", i)}))
+		}
+	})
+}
+
+// hanging is a cluster that never answers a patch of the pod stuck.
+type hanging struct{ *memory.Cluster }
+
+func (h hanging) Share() stage.Transport { return h }
+
+func (h hanging) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+	if n.Name == "stuck" {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.Cluster.Patch(ctx, k, n, t, data, o, sub...)
+}
+
+// TestAnotherRunRecordsItsOwnEvents: a second player on the same cluster, with the same seed.
+func TestAnotherRunRecordsItsOwnEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := compile(t, stageYAML("beat", "  selector: {}\n  delay: {durationMilliseconds: 10000}\n  next: {event: {type: Normal, reason: Beat, message: beat}, statusTemplate: 'beat: {{ Now | Quote }}'}"))
+		cluster := memory.New(memory.Options{})
+		create(t, cluster, newPod("web", ""))
+		for run := range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), 61*time.Second)
+			require.ErrorIs(t, stage.Play(ctx, set, cluster, stage.PlayerOptions{}), context.DeadlineExceeded)
+			cancel()
+			events, err := cluster.List(t.Context(), eventKind, "default", metav1.ListOptions{})
+			require.NoError(t, err)
+			require.Len(t, events.Items, 6*(run+1))
+		}
+	})
+}
+
+// TestALostAnswerDoesNotLoseTheRest: the first patch is carried out, but its answer is lost.
+func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
+	set := compile(t, phased("go", "Pending", "  steps: [{patch: {subresource: status, root: status, template: 'phase: Running'}}, {patch: {root: metadata, template: 'labels: {done: really}'}}]"))
+	lost := false
+	f := &flaky{}
+	wrap := func(t stage.Transport) stage.Transport {
+		f.Cluster = t.(*memory.Cluster)
+		return forgetful{f, &lost}
+	}
+	playing(t, set, stage.PlayerOptions{}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.True(t, lost)
+		obj, err := c.Get(ctx, podKind, webName)
+		require.NoError(t, err)
+		require.Equal(t, "really", obj.GetLabels()["done"])
+	})
+}
+
+// forgetful carries out the first patch and then reports a timeout.
+type forgetful struct {
+	*flaky
+	lost *bool
+}
+
+func (f forgetful) Share() stage.Transport { return f }
+
+func (f forgetful) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+	obj, err := f.flaky.Patch(ctx, k, n, t, data, o, sub...)
+	if !*f.lost {
+		*f.lost = true
+		return nil, apierrors.NewTimeoutError("no answer", 1)
+	}
+	return obj, err
 }
 
 func TestKindsThatDoNotExistAreTriedAgain(t *testing.T) {

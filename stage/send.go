@@ -110,15 +110,18 @@ func (p *playing) effect(ctx context.Context, w Writer, e Effect, now time.Time)
 	case Patch:
 		return p.patch(ctx, w, e)
 	default:
-		return fmt.Errorf("unknown effect %T", e)
+		return &localError{fmt.Errorf("unknown effect %T", e)}
 	}
 }
 
 // patch sends a patch unless it changes nothing.
 func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
 	var err error
-	if p.noop, err = e.NoOp(p.obj); p.noop || err != nil {
-		return err
+	if p.noop, err = e.NoOp(p.obj); p.noop {
+		return nil
+	}
+	if err != nil {
+		return &localError{err}
 	}
 	w, err = impersonate(w, e.Impersonate)
 	if err != nil {
@@ -126,6 +129,9 @@ func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
 	}
 	k := p.transition.Key
 	obj, err := w.Patch(ctx, k.GroupVersionKind(), k.NamespacedName(), e.Type, e.guarded(p.obj).JSON(), metav1.PatchOptions{FieldManager: manager}, subresources(e.Subresource)...)
+	if err == nil && obj == nil {
+		err = errNoResult
+	}
 	if err != nil {
 		return err
 	}
@@ -205,13 +211,16 @@ func (p *playing) apply(ctx context.Context, w Writer, e Apply) error {
 		o.Force = new(true)
 	}
 	result, err := w.Patch(ctx, obj.GroupVersionKind(), name, e.Type, encode(obj.Object), o, subresources(e.Subresource)...)
-	if err == nil && p.obj != nil && KeyOf(result) == p.transition.Key {
+	if err == nil && result != nil && p.obj != nil && KeyOf(result) == p.transition.Key {
 		p.obj = result // it was the object itself
 	}
 	return err
 }
 
-var errNoImpersonation = errors.New("the transport cannot impersonate")
+var (
+	errNoImpersonation = errors.New("the transport cannot impersonate")
+	errNoResult        = errors.New("the transport returned neither a result nor an error")
+)
 
 func impersonate(w Writer, user string) (Writer, error) {
 	if user == "" {
@@ -219,16 +228,16 @@ func impersonate(w Writer, user string) (Writer, error) {
 	}
 	i, ok := w.(Impersonator)
 	if !ok {
-		return nil, fmt.Errorf("%w user %q", errNoImpersonation, user)
+		return nil, &localError{fmt.Errorf("%w user %q", errNoImpersonation, user)}
 	}
 	return i.As(user), nil
 }
 
-// event creates an Event about the object. Its name is made of the object's and of the place of the effect in the object's life, so that a
-// retry does not create a second one.
+// event creates an Event about the object. Its name is made of the object's, of the place of the effect in the object's life and of the time at which
+// that began, so that a retry does not create a second one, but another run does.
 func (p *playing) event(ctx context.Context, w Writer, e Event, now time.Time) error {
 	k := p.transition.Key
-	id := hash(p.transition.draws).text("event").text(string(p.transition.UID)).number(uint64(p.index)).sum()
+	id := hash(p.transition.draws).text("event").text(string(p.transition.UID)).number(uint64(p.transition.Entered.UnixNano())).number(uint64(p.index)).sum()
 	obj := e.object(k, p.transition.UID, p.obj, now)
 	obj.SetName(k.Name + "." + strconv.FormatUint(id, 16))
 	_, err := w.Create(ctx, obj, metav1.CreateOptions{FieldManager: manager})

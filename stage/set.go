@@ -18,16 +18,9 @@ import (
 type Set struct {
 	kinds    map[string]map[string][]*compiled // by apiVersion, then kind: looking up an object takes no parsing
 	refs     []schema.GroupVersionKind
-	names    map[stageName]bool
 	env      render.Env
 	warnings Errors
 	scopes   sync.Pool // of *expr.Scope
-}
-
-// stageName identifies a Stage within a Set.
-type stageName struct {
-	kind schema.GroupVersionKind
-	name string
 }
 
 // compiled is one Stage.
@@ -64,9 +57,7 @@ func (c Candidate) Transition(random uint64) Transition {
 }
 
 func newSet(env render.Env) *Set {
-	s := &Set{kinds: map[string]map[string][]*compiled{}, names: map[stageName]bool{}, env: env}
-	s.scopes.New = func() any { return new(expr.Scope) }
-	return s
+	return &Set{kinds: map[string]map[string][]*compiled{}, env: env}
 }
 
 func (s *Set) add(st *compiled) {
@@ -99,14 +90,14 @@ func (s *Set) Warnings() Errors { return slices.Clone(s.warnings) }
 // Learn shows the Env of the Set an object, so that it knows the addresses of nodes and those that pods have. An Env that does not learn ignores
 // it. [Player] calls it for every object it sees; whoever drives an [Engine] calls it before Observe.
 func (s *Set) Learn(obj *unstructured.Unstructured) {
-	if env, ok := s.env.(learner); ok {
+	if env, ok := s.env.(learner); ok && obj != nil {
 		env.Observe(obj.Object)
 	}
 }
 
 // Unlearn tells the Env of the Set that an object is gone.
 func (s *Set) Unlearn(obj *unstructured.Unstructured) {
-	if env, ok := s.env.(learner); ok {
+	if env, ok := s.env.(learner); ok && obj != nil {
 		env.Forget(obj.Object)
 	}
 }
@@ -120,6 +111,9 @@ type learner interface {
 // Candidates returns every Stage that matches obj at the time now, in the order of the sources, with its weight, probability and
 // delays. There are no dice in it. It neither changes nor keeps obj.
 func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candidate {
+	if len(s.stagesFor(obj)) == 0 {
+		return nil
+	}
 	t := Transition{Key: KeyOf(obj), UID: obj.GetUID(), Entered: now, set: s}
 	t.draws = t.Key.identity(0).entry(0)
 	scope := s.scope(obj, now)
@@ -144,6 +138,9 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 // Next decides what happens to obj, seen at the time now for the first time: it chooses a Stage and a delay by the n-th dice
 // of the object. It is false if no Stage matches. Next is pure; [Engine] remembers earlier choices and counts n. It neither changes nor keeps obj.
 func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64) (Transition, bool) {
+	if len(s.stagesFor(obj)) == 0 {
+		return Transition{}, false
+	}
 	key := KeyOf(obj)
 	d := key.identity(seed).entry(n)
 	scope := s.scope(obj, now)
@@ -164,7 +161,10 @@ func dueTime(entered time.Time, d time.Duration) time.Time { return entered.Add(
 
 // scope prepares an object for evaluation.
 func (s *Set) scope(obj *unstructured.Unstructured, now time.Time) *expr.Scope {
-	scope := s.scopes.Get().(*expr.Scope)
+	scope, ok := s.scopes.Get().(*expr.Scope)
+	if !ok {
+		scope = new(expr.Scope)
+	}
 	scope.Reset(obj.Object, now)
 	return scope
 }
@@ -175,8 +175,15 @@ func (s *Set) release(scope *expr.Scope) {
 	s.scopes.Put(scope)
 }
 
-// stagesFor returns the Stages for the kind of an object.
-func (s *Set) stagesFor(obj map[string]any) []*compiled {
+// stagesFor returns the Stages for the kind of an object; none for nil.
+func (s *Set) stagesFor(obj *unstructured.Unstructured) []*compiled {
+	if obj == nil {
+		return nil
+	}
+	return s.of(obj.Object)
+}
+
+func (s *Set) of(obj map[string]any) []*compiled {
 	apiVersion, _ := obj["apiVersion"].(string)
 	kind, _ := obj["kind"].(string)
 	return s.kinds[apiVersion][kind]
@@ -185,7 +192,7 @@ func (s *Set) stagesFor(obj map[string]any) []*compiled {
 // match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
 func (s *Set) match(scope *expr.Scope, d draws, buf []share) lottery {
 	l := lottery{shares: buf[:0], draws: d}
-	for _, st := range s.stagesFor(scope.Object) {
+	for _, st := range s.of(scope.Object) {
 		if st.matches(scope, d) {
 			l.shares = append(l.shares, share{stage: st})
 		}

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -19,7 +20,7 @@ import (
 // A Source is Stage definitions together with where they came from. It also holds the faults that were found while reading;
 // [Compile] reports these with its own, so that a user sees all of them at once.
 //
-// A Source is immutable and safe for concurrent use.
+// A Source is immutable and safe for concurrent use; what its methods return is shared with it and must not be changed.
 type Source struct {
 	definitions []definition
 	others      []*unstructured.Unstructured
@@ -177,6 +178,8 @@ func (r *reader) document(doc *position.Document, kind string) {
 		r.fault(doc, "", &position.Error{Path: "kind", Offset: -1, Harmless: true, Err: errors.New("missing")})
 	case kind == v1alpha1.Kind && isOurs:
 		r.stage(doc, obj)
+	case group == v1alpha1.Group && strings.EqualFold(strings.TrimSuffix(strings.ToLower(kind), "s"), v1alpha1.Kind):
+		r.fault(doc, obj.GetName(), &position.Error{Path: "kind", Offset: -1, Err: fmt.Errorf("unknown kind %q; want %s", kind, v1alpha1.Kind)})
 	case strings.HasSuffix(kind, "List") && m["items"] != nil:
 		r.list(doc, m["items"], strings.TrimSuffix(kind, "List"))
 	default:

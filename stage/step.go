@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,10 +48,13 @@ func (c *compiler) steps(kind schema.GroupVersionKind, s *v1alpha1.StageSpec) []
 			steps[i] = c.step(position.Index("spec.steps", i), kind, st)
 		}
 		return steps
-	case s.Next != nil:
-		return c.next(kind, s.Next)
-	default:
+	case s.Next == nil:
 		return nil
+	case reflect.ValueOf(*s.Next).IsZero():
+		c.warn("spec.next", "empty, so that the stage has no effect")
+		return nil
+	default:
+		return c.next(kind, s.Next)
 	}
 }
 

@@ -35,7 +35,7 @@ func (t Transition) String() string {
 }
 
 // Immediate reports whether the Stage asks to look at the patched object at once, without waiting for the watch event.
-func (t Transition) Immediate() bool { return t.stage.immediate }
+func (t Transition) Immediate() bool { return t.stage != nil && t.stage.immediate }
 
 // Effects returns what the transition does, in order, patches that change nothing included. It is pure: templates read obj,
 // the time now and the random numbers of the transition; only the addresses of pods come from the [render.Env]. It neither changes nor keeps obj. On an error
@@ -57,8 +57,8 @@ func (t Transition) Effects(obj *unstructured.Unstructured, now time.Time) ([]Ef
 // slots returns the effects at fixed places: four for each step (event, finalizers, delete or patch, apply), nil where there is nothing to do. A place means the
 // same thing for every version of the object, so that a transition can go on where it stopped.
 func (t Transition) slots(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
-	if t.stage == nil {
-		return nil, errors.New("stage: Effects of a zero Transition")
+	if t.stage == nil || obj == nil {
+		return nil, errors.New("stage: effects of a zero Transition, or without an object")
 	}
 	p := planner{
 		t:          t,

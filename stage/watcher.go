@@ -72,6 +72,9 @@ func (w *watcher) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if changes == nil {
+		return errNoResult
+	}
 	defer changes.Stop()
 	for {
 		select {
@@ -81,7 +84,7 @@ func (w *watcher) follow(ctx context.Context) error {
 			if !open {
 				return sleep(ctx, w.player.options.RetryAfter)
 			}
-			if err := w.event(ctx, e); err != nil {
+			if err := w.event(e); err != nil {
 				return err
 			}
 		}
@@ -93,13 +96,13 @@ func (w *watcher) list(ctx context.Context) error {
 	found := map[Key]*unstructured.Unstructured{}
 	o := metav1.ListOptions{Limit: pageSize}
 	for {
-		page, err := w.player.transport.List(ctx, w.kind, w.player.options.Namespace, o)
+		page, err := w.page(ctx, o)
 		if err != nil {
 			return err
 		}
 		for i := range page.Items {
 			found[KeyOf(&page.Items[i])] = &page.Items[i]
-			w.saw(ctx, sighting{key: KeyOf(&page.Items[i]), obj: &page.Items[i]})
+			w.saw(sighting{key: KeyOf(&page.Items[i]), obj: &page.Items[i]})
 		}
 		if o.Continue = page.GetContinue(); o.Continue == "" {
 			w.version = page.GetResourceVersion()
@@ -108,7 +111,7 @@ func (w *watcher) list(ctx context.Context) error {
 	}
 	for key, obj := range w.known {
 		if found[key] == nil {
-			w.saw(ctx, sighting{key: key, obj: obj, gone: true})
+			w.saw(sighting{key: key, obj: obj, gone: true})
 		}
 	}
 	w.pause.reset()
@@ -119,7 +122,17 @@ func (w *watcher) list(ctx context.Context) error {
 	return nil
 }
 
-func (w *watcher) event(ctx context.Context, e watch.Event) error {
+func (w *watcher) page(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.player.options.Timeout)
+	defer cancel()
+	page, err := w.player.transport.List(ctx, w.kind, w.player.options.Namespace, o)
+	if err == nil && page == nil {
+		err = errNoResult
+	}
+	return page, err
+}
+
+func (w *watcher) event(e watch.Event) error {
 	if e.Type == watch.Error {
 		return apierrors.FromObject(e.Object)
 	}
@@ -129,14 +142,14 @@ func (w *watcher) event(ctx context.Context, e watch.Event) error {
 	}
 	w.version = obj.GetResourceVersion()
 	if e.Type != watch.Bookmark {
-		w.saw(ctx, sighting{key: KeyOf(obj), obj: obj, gone: e.Type == watch.Deleted})
+		w.saw(sighting{key: KeyOf(obj), obj: obj, gone: e.Type == watch.Deleted})
 	}
 	w.pause.reset()
 	return nil
 }
 
 // saw passes a state of an object on. The environment learns of it first, so that no worker renders what it does not know.
-func (w *watcher) saw(ctx context.Context, s sighting) {
+func (w *watcher) saw(s sighting) {
 	if old := w.known[s.key]; old != nil && old.GetUID() != s.obj.GetUID() {
 		w.player.set.Unlearn(old) // replaced while nobody watched
 	}
@@ -147,7 +160,7 @@ func (w *watcher) saw(ctx context.Context, s sighting) {
 		w.known[s.key] = s.obj
 		w.player.set.Learn(s.obj)
 	}
-	w.player.deliver(ctx, s)
+	w.player.deliver(s)
 }
 
 // sleep waits, and returns nil also when ctx ends the wait.

@@ -13,7 +13,7 @@ import (
 // A worker plays the objects whose keys hash to it. Everything it has is used by one goroutine only.
 type worker struct {
 	player  *Player
-	inbox   chan sighting
+	inbox   *mailbox
 	engine  *Engine
 	actors  map[Key]*actor
 	retries queue[*actor]
@@ -33,7 +33,7 @@ func newWorker(p *Player) *worker {
 	o := p.options
 	return &worker{
 		player: p,
-		inbox:  make(chan sighting, 128),
+		inbox:  newMailbox(),
 		engine: NewEngine(p.set, EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions, Instant: o.Instant}),
 		actors: map[Key]*actor{},
 	}
@@ -44,7 +44,9 @@ func (w *worker) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		w.drain()
+		for _, s := range w.inbox.take() {
+			w.saw(s)
+		}
 		now := time.Now()
 		if w.step(ctx, now) {
 			continue
@@ -52,17 +54,9 @@ func (w *worker) run(ctx context.Context) {
 		timer.Reset(w.wait(now))
 		select {
 		case <-ctx.Done():
-		case s := <-w.inbox:
-			w.saw(s)
+		case <-w.inbox.wake:
 		case <-timer.C:
 		}
-	}
-}
-
-// drain looks at what is in the inbox now. It is bounded, so that a flood of events cannot hold up what is due.
-func (w *worker) drain() {
-	for range len(w.inbox) {
-		w.saw(<-w.inbox)
 	}
 }
 
@@ -161,7 +155,7 @@ func (w *worker) resume(ctx context.Context, a *actor) {
 	p := a.play
 	for !p.done() {
 		e, index := p.slots[p.index], p.index
-		err := p.send(ctx, w.player.transport, time.Now())
+		err := w.send(ctx, p)
 		if ctx.Err() != nil {
 			return
 		}
@@ -174,6 +168,13 @@ func (w *worker) resume(ctx context.Context, a *actor) {
 		}
 	}
 	w.finish(a)
+}
+
+// send carries out the next effect, within the time that one may take: a request that hangs must not stop the worker for good.
+func (w *worker) send(ctx context.Context, p *playing) error {
+	ctx, cancel := context.WithTimeout(ctx, w.player.options.Timeout)
+	defer cancel()
+	return p.send(ctx, w.player.transport, time.Now())
 }
 
 // finish ends a play. The state that the effects left is looked at now if the Stage asks for it, else when its watch event comes;
@@ -209,8 +210,11 @@ func (w *worker) handle(ctx context.Context, a *actor, err error) {
 	}
 }
 
+// retryLater sends the effect again after a pause. Unless it was throttled, it may have been carried out although the answer was lost, so that the
+// transition counts as begun.
 func (w *worker) retryLater(a *actor, err error) {
 	p := a.play
+	p.begun = p.begun || !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err)
 	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: p.index, Effect: p.slots[p.index], Err: err})
 	pause := a.pause.next()
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
@@ -236,7 +240,7 @@ func (w *worker) giveUp(a *actor, err error) {
 // by now, or the Stage no longer matches before anything was sent, the transition is dropped; one that has begun is finished.
 func (w *worker) retryOn(ctx context.Context, a *actor, conflict error) {
 	p := a.play
-	obj, err := w.player.transport.Get(ctx, a.key.GroupVersionKind(), a.key.NamespacedName())
+	obj, err := w.get(ctx, a.key)
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -257,6 +261,16 @@ func (w *worker) retryOn(ctx context.Context, a *actor, conflict error) {
 		return
 	}
 	w.rerender(a, conflict)
+}
+
+func (w *worker) get(ctx context.Context, k Key) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.player.options.Timeout)
+	defer cancel()
+	obj, err := w.player.transport.Get(ctx, k.GroupVersionKind(), k.NamespacedName())
+	if err == nil && obj == nil {
+		err = errNoResult
+	}
+	return obj, err
 }
 
 // rerender prepares the effects that are left for the present state.

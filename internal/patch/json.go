@@ -13,7 +13,12 @@ var (
 	errTest     = errors.New("the value under test is another one")
 	errIndex    = errors.New("no such list index")
 	errNoObject = errors.New("the value must be an object or a list")
+	errTooLarge = fmt.Errorf("the patch copies more than %d bytes", maxCopied)
 )
+
+// maxCopied bounds what all copy operations of a patch copy, about as the API server does: each may double the object, and the copies share
+// memory only until someone writes them out.
+const maxCopied = 3 << 20
 
 // JSON applies the operations of a JSON patch (RFC 6902), each a map with "op",
 // "path", and "from" or "value". All apply or none: the first fault is returned as
@@ -24,8 +29,12 @@ var (
 // member copies null, "test" of a missing member against null holds, and whatever
 // stands before the first slash of a path is skipped.
 func JSON(target any, ops []any) (any, error) {
+	left := maxCopied
 	for i, raw := range ops {
 		op, err := newOperation(raw)
+		if err == nil {
+			err = op.pay(target, &left)
+		}
 		if err == nil {
 			target, err = op.apply(target)
 		}
@@ -105,6 +114,40 @@ func (op operation) move(target any) (any, error) {
 		return nil, fmt.Errorf("from %q: %w", op.from, err)
 	}
 	return edit(target, op.path, add(v))
+}
+
+// pay takes what a copy copies from what is left.
+func (op operation) pay(target any, left *int) error {
+	if op.kind != "copy" {
+		return nil
+	}
+	v, err := get(target, op.from)
+	if err == nil && !weigh(v, left) {
+		return errTooLarge
+	}
+	return nil // a missing from is the business of copy
+}
+
+// weigh takes about as many bytes as v has in JSON from what is left, and stops when that is used up.
+func weigh(v any, left *int) bool {
+	*left -= 8
+	switch v := v.(type) {
+	case string:
+		*left -= len(v)
+	case []any:
+		for _, item := range v {
+			if !weigh(item, left) {
+				return false
+			}
+		}
+	case map[string]any:
+		for k, item := range v {
+			if *left -= len(k); !weigh(item, left) {
+				return false
+			}
+		}
+	}
+	return *left >= 0
 }
 
 func (op operation) copy(target any) (any, error) {

@@ -161,3 +161,12 @@ func text(v any) string {
 	}
 	return string(data)
 }
+
+func TestCopiesThatDoubleTheObjectAreRefused(t *testing.T) {
+	var ops []any
+	for i := range 40 {
+		ops = append(ops, map[string]any{"op": "copy", "from": "/data", "path": fmt.Sprintf("/data/x%d", i)})
+	}
+	_, err := patch.JSON(map[string]any{"data": map[string]any{"a": "b"}}, ops)
+	require.ErrorContains(t, err, "copies more than")
+}

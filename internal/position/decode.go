@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -61,27 +62,32 @@ func (d *decoder) object(path string, v any, dst reflect.Value) {
 	}
 	fields := map[string]reflect.Value{}
 	collect(dst, fields)
-	for name, item := range m {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		field, known := fields[name]
 		if !known {
-			field, known = d.unknown(Field(path, name), name, fields)
+			field, known = d.unknown(path, name, m, fields)
 		}
 		if known {
-			d.value(Field(path, name), item, field)
+			d.value(Field(path, name), m[name], field)
 		}
 	}
 }
 
-// unknown reports a field that the type does not have. One that differs only in case is still decoded, as encoding/json would.
-func (d *decoder) unknown(path, name string, fields map[string]reflect.Value) (reflect.Value, bool) {
+// unknown reports a field of m that the type does not have. One that differs only in case is still decoded, as encoding/json would, unless m has the
+// right one too.
+func (d *decoder) unknown(path, name string, m map[string]any, fields map[string]reflect.Value) (reflect.Value, bool) {
 	err := errors.New("unknown field")
 	var found reflect.Value
 	for tag, field := range fields {
-		if strings.EqualFold(tag, name) {
-			err, found = fmt.Errorf("unknown field; did you mean %q?", tag), field
+		if !strings.EqualFold(tag, name) {
+			continue
+		}
+		err = fmt.Errorf("unknown field; did you mean %q?", tag)
+		if _, both := m[tag]; !both {
+			found = field
 		}
 	}
-	d.faults = append(d.faults, &Error{Path: path, Offset: AtKey, Harmless: true, Err: err})
+	d.faults = append(d.faults, &Error{Path: Field(path, name), Offset: AtKey, Harmless: true, Err: err})
 	return found, found.IsValid()
 }
 

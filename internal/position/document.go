@@ -2,10 +2,12 @@ package position
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,17 +59,35 @@ type Located struct {
 
 func read(file string, c chunk) (*Document, error) {
 	d := &Document{file: file, start: c.start, text: c.text, root: new(yamlv3.Node)}
-	if err := yamlv3.Unmarshal(c.text, d.root); err != nil {
+	syntax := yamlv3.Unmarshal(c.text, d.root)
+	if syntax == nil && expanded(d.root, maxExpanded, nil) < 0 {
+		return nil, fmt.Errorf("aliases make more than %d MiB of it", maxExpanded>>20)
+	}
+	raw, err := yaml.YAMLToJSON(c.text) // its error comes first: it names the line of the fault, the other that of the block around it
+	if err := cmp.Or(err, syntax); err != nil {
 		return nil, err
 	}
-	raw, err := yaml.YAMLToJSON(c.text)
-	if err != nil {
-		return nil, err
+	return d, utiljson.Unmarshal(raw, &d.Value)
+}
+
+// maxExpanded is how many bytes a document may have once its aliases are written out. The YAML libraries bound the number of values
+// that aliases make, not their size.
+const maxExpanded = 64 << 20
+
+// expanded takes the bytes of a node, aliases written out, from what is left. It is negative if they are more. Within are the anchors that the node is
+// in, for one that contains itself, which the YAML library reports.
+func expanded(n *yamlv3.Node, left int, within []*yamlv3.Node) int {
+	if n.Kind == yamlv3.AliasNode && !slices.Contains(within, n.Alias) {
+		return expanded(n.Alias, left, append(within, n.Alias))
 	}
-	if err := utiljson.Unmarshal(raw, &d.Value); err != nil {
-		return nil, err
+	left -= len(n.Value) + 1
+	for _, child := range n.Content {
+		if left < 0 {
+			return left
+		}
+		left = expanded(child, left, within)
 	}
-	return d, nil
+	return left
 }
 
 // A chunk is the text of one document and where it begins.
@@ -127,19 +147,29 @@ func (c chunk) position(offset int) Position {
 	return p
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
+var (
+	yamlLine = regexp.MustCompile(`^line (\d+): `)
+	// yamlParser are the faults that the parser, not the scanner, finds: it counts their lines from 0.
+	yamlParser = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or '.'|<document start>)`)
+)
 
-// unreadable is the fault of a document that is not YAML. The YAML libraries have no typed syntax error that tells the line, so it is taken from their
+// unreadable is the fault of a document that cannot be read. The YAML libraries have no typed syntax error that tells the line, so it is taken from their
 // message, where it counts from the start of the document; if that changes shape, the fault stands at the start.
 func unreadable(file string, start Position, path string, err error) Located {
 	start.File = file
-	text := err.Error()
+	text, syntax := strings.CutPrefix(err.Error(), "yaml: ")
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1])
-		start.Line, start.Column = start.Line+n-1, 0
 		text = text[len(m[0]):]
+		if yamlParser.MatchString(text) {
+			n++
+		}
+		start.Line, start.Column = start.Line+n-1, 0
 	}
-	return Located{Position: start, Error: &Error{Path: path, Offset: -1, Err: errors.New("not YAML: " + strings.TrimPrefix(text, "yaml: "))}}
+	if syntax {
+		text = "not YAML: " + text
+	}
+	return Located{Position: start, Error: &Error{Path: path, Offset: -1, Err: errors.New(text)}}
 }
 
 // Sub returns the part of the document at path, as a document of its own whose paths begin there.

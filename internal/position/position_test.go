@@ -71,6 +71,50 @@ func TestLocateFindsFieldsAndTokensInsideThem(t *testing.T) {
 	}
 }
 
+func TestLocateCountsEscapesAndLetters(t *testing.T) {
+	doc := parse(t, "a: \"\\u002ea\\\n   | foo(\"\nb: 'é, ü | x'\nc: \"\\x41\\U0001F600\\t|\"\nfoo(: d\n")[0]
+	for path, want := range map[string]string{"a": "f.yaml:2:6", "b": "f.yaml:3:12", "c": "f.yaml:4:21"} {
+		value := doc.Value.(map[string]any)[path].(string)
+		offset := strings.Index(value, "|")
+		if path == "a" {
+			offset = strings.Index(value, "foo")
+		}
+		e := &position.Error{Path: path, Offset: offset, Err: errors.New("x")}
+		require.Equal(t, want, doc.Locate(e).String(), "%q", value)
+	}
+}
+
+func TestAliasesThatExplodeAreRefused(t *testing.T) {
+	text := "a: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a, ", 1000) + "]\n"
+	_, faults := position.Parse("f.yaml", []byte(text))
+	require.Len(t, faults, 1)
+	require.ErrorContains(t, faults[0].Err, "aliases")
+}
+
+func TestTheExactNameWinsOverOneInAnotherCase(t *testing.T) {
+	for range 20 {
+		var into target
+		require.Len(t, parse(t, "Count: 1\ncount: 2\nCOUNT: 3\n")[0].Decode(&into), 2)
+		require.Equal(t, 2, *into.Count)
+	}
+}
+
+func TestSyntaxErrorsNameTheLineOfTheFault(t *testing.T) {
+	for text, want := range map[string]string{
+		"a:\n  b:\n    c: 1\n   d: 2\n":     "f.yaml:4",
+		"a:\n  b: c\n    d: 1\n":            "f.yaml:3",
+		"a: 1\nb:\n\tc: 1\n":                "f.yaml:3",
+		"a: 1\n---\nb:\n- c\n  - d: [\n":    "f.yaml:5",
+		"a:\n- b: 1\n  c: 2\n c: 3\nd: e\n": "f.yaml:4",
+		"a: 'x\nb: c\n":                     "f.yaml:3",
+		"a: {b: c\nd: e}\n":                 "f.yaml:2",
+	} {
+		_, faults := position.Parse("f.yaml", []byte(text))
+		require.Len(t, faults, 1, text)
+		require.Equal(t, want, faults[0].Position.String(), "%s: %s", text, faults[0].Err)
+	}
+}
+
 func TestParseReportsEachUnreadableDocument(t *testing.T) {
 	docs, faults := position.Parse("f.yaml", []byte("a: 1\n---\nb: [\n---\nc: 2\n---\n\td: e\n"))
 	require.Len(t, docs, 2)

@@ -2,6 +2,8 @@ package position
 
 import (
 	"bytes"
+	"strings"
+	"unicode/utf8"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 )
@@ -9,28 +11,42 @@ import (
 // within finds the place of the byte at offset in the value of a scalar.
 //
 // YAML transforms the text of a scalar (indentation, folding, escapes), so the two texts are walked side by side: white space
-// of the value stands for any run of white space in the text, and text that the value does not have (quotes,
-// backslashes, a second single quote) is skipped.
+// of the value stands for any run of white space in the text, an escape for one character, and text that the value does not have (quotes, a second
+// single quote) is skipped.
 func (d *Document) within(n *yamlv3.Node, offset int) Position {
-	at := d.contentOf(n)
+	at, double := d.contentOf(n), n.Style&yamlv3.DoubleQuotedStyle != 0
 	value := n.Value[:min(offset, len(n.Value))]
-	for i := 0; i < len(value) && at < len(d.text); i++ {
-		if isSpace(value[i]) {
-			at = skipBreak(d.text, at)
-			for i+1 < len(value) && isSpace(value[i+1]) {
-				i++
-			}
+	for value != "" && at < len(d.text) {
+		if rest := strings.TrimLeft(value, " \n\t\r"); rest != value {
+			at, value = skipBreak(d.text, at), rest
 			continue
 		}
-		if next := bytes.IndexByte(d.text[at:], value[i]); next >= 0 {
-			at += next + 1
-		}
+		r, size := utf8.DecodeRuneInString(value)
+		at, value = skipRune(d.text, at, r, double), value[size:]
 	}
 	if offset < len(n.Value) {
 		at = skipTo(d.text, at, n.Value[offset])
 	}
 	p := chunk{text: d.text, start: Position{Line: 1, Column: 1}}.position(min(at, len(d.text)))
 	return d.at(p.Line, p.Column)
+}
+
+// escapes are the lengths of escapes in double quotes; others have two bytes.
+var escapes = map[byte]int{'x': 4, 'u': 6, 'U': 10}
+
+// skipRune passes the text that stands for one character.
+func skipRune(text []byte, at int, r rune, double bool) int {
+	if double && bytes.HasPrefix(text[at:], []byte("\\\n")) { // an escaped line break stands for nothing
+		at = min(skipBreak(text, at), len(text)-1)
+	}
+	if double && text[at] == '\\' && at+1 < len(text) {
+		return min(at+max(escapes[text[at+1]], 2), len(text))
+	}
+	const near = 8 // quotes, a line break and some indentation
+	if next := bytes.IndexRune(text[at:min(at+near, len(text))], r); next >= 0 {
+		return at + next + utf8.RuneLen(r)
+	}
+	return min(at+1, len(text))
 }
 
 // contentOf is the offset in the text at which the content of a scalar begins: after the quote, or after the header line of a block.

@@ -20,7 +20,6 @@
 package simulation
 
 import (
-	"cmp"
 	"container/heap"
 	"context"
 	"fmt"
@@ -141,7 +140,11 @@ func (s *Simulation) Step(ctx context.Context) (bool, error) {
 	}
 	s.now = at
 	for next, ok := at, true; ok && !next.After(at); next, ok = s.Next() {
-		if err := cmp.Or(ctx.Err(), s.one(ctx)); err != nil {
+		err := ctx.Err()
+		if err == nil {
+			err = s.one(ctx)
+		}
+		if err != nil {
 			return true, err
 		}
 	}
@@ -160,8 +163,11 @@ func (s *Simulation) one(ctx context.Context) error {
 	return nil
 }
 
-// Advance lets a duration pass and does everything that is due within it, its end included.
+// Advance lets a duration pass, which must not be negative, and does everything that is due within it, its end included.
 func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("simulation: time does not go back by %s", -d)
+	}
 	end := s.now.Add(d)
 	for at, ok := s.Next(); ok && !at.After(end); at, ok = s.Next() {
 		if _, err := s.Step(ctx); err != nil {

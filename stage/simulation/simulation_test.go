@@ -90,6 +90,16 @@ func TestErrorsOfFunctionsAndContextsEndTheRun(t *testing.T) {
 	sim.At(sim.Now(), func(context.Context) error { return nil })
 	_, err = sim.Step(ctx)
 	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, sim.Advance(t.Context(), -time.Hour), "does not go back")
+}
+
+func TestNothingIsDoneAfterCancellation(t *testing.T) {
+	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	sim.At(sim.Now().Add(time.Second), func(context.Context) error { cancel(); return nil })
+	sim.At(sim.Now().Add(2*time.Second), func(context.Context) error { t.Error("called"); return nil })
+	require.ErrorIs(t, sim.Advance(ctx, time.Minute), context.Canceled)
 }
 
 func TestWritesAndDeletionsByTheUserAreSeen(t *testing.T) {
