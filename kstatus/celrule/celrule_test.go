@@ -1,0 +1,169 @@
+package celrule_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/celrule"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func Example() {
+	rules, err := celrule.Parse("health.yaml", []byte(`
+rules:
+- group: bakery.example.com
+  kind: Cake
+  inProgress: status.stage in ["mixing", "baking"]
+  failed: status.stage == "burnt"
+  current: status.stage == "iced"
+  message: '"The cake is " + status.stage'
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	profile := kstatus.Extended().With(rules)
+	for _, stage := range []string{"baking", "iced", "burnt"} {
+		cake := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "bakery.example.com/v1", "kind": "Cake", "status": map[string]any{"stage": stage},
+		}}
+		fmt.Println(profile.Compute(cake, time.Now()))
+	}
+	// Output:
+	// InProgress InProgress: The cake is baking
+	// Current: The cake is iced
+	// Failed Failed: The cake is burnt
+}
+
+func ExampleParse_faults() {
+	_, err := celrule.Parse("health.yaml", []byte(`rules:
+- group: bakery.example.com
+  kind: Cake
+  failed: stats.stage == "burnt"
+  current: status.stage
+  mesage: oops
+`))
+	fmt.Println(err)
+	// Output:
+	// health.yaml:6:3: rules[0].mesage: unknown field
+	// health.yaml:4:11: rules[0].failed: undeclared reference to 'stats'
+}
+
+func object(t testing.TB, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	obj := map[string]any{}
+	require.NoError(t, yaml.Unmarshal([]byte(manifest), &obj))
+	return &unstructured.Unstructured{Object: obj}
+}
+
+func TestExpressionsDecideInOrder(t *testing.T) {
+	widget := celrule.Spec{
+		Group: "example.com", Kind: "Widget", InProgress: `has(status.busy) && status.busy`, Failed: `status.phase == "Bad"`, Current: `status.phase != ""`,
+	}
+	cases := map[string]struct {
+		manifest string
+		want     kstatus.Status
+		reason   string
+	}{
+		"inProgress comes first":                    {`{status: {busy: true, phase: Bad}}`, kstatus.InProgress, "InProgress"},
+		"failed comes before current":               {`{status: {phase: Bad}}`, kstatus.Failed, "Failed"},
+		"current comes last":                        {`{status: {phase: Good}}`, kstatus.Current, ""},
+		"nothing true is in progress":               {`{status: {phase: ""}}`, kstatus.InProgress, "CurrentNotTrue"},
+		"an expression that fails is not true":      {`{status: {busy: "x", phase: Good}}`, kstatus.Current, ""},
+		"a missing status is in progress":           {`{}`, kstatus.InProgress, "ExpressionFailed"},
+		"an unseen generation comes before all":     {`{metadata: {generation: 2}, status: {observedGeneration: 1, phase: Good}}`, kstatus.InProgress, "LatestGenerationNotObserved"},
+		"a field called self does not hide objects": {`{self: {}, status: {phase: Good}}`, kstatus.InProgress, "ExpressionFailed"},
+	}
+	rules, err := celrule.Compile(widget)
+	require.NoError(t, err)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			obj := object(t, c.manifest)
+			obj.SetAPIVersion("example.com/v1")
+			obj.SetKind("Widget")
+			r := kstatus.Standard().With(rules).Compute(obj, now)
+			require.Equal(t, c.want, r.Status, r.String())
+			require.Equal(t, c.reason, r.Reason)
+		})
+	}
+}
+
+func TestGroupsAndKindsMayBeWild(t *testing.T) {
+	rules, err := celrule.Compile(
+		celrule.Spec{Group: "*.example.com", Kind: "*", Current: `true`, Message: `"wild"`},
+		celrule.Spec{Group: "a.example.com", Kind: "Widget", Current: `true`, Message: `"exact"`},
+	)
+	require.NoError(t, err)
+	profile := kstatus.Standard().With(rules)
+	require.Equal(t, "wild", profile.Compute(object(t, `{apiVersion: b.example.com/v1, kind: Widget}`), now).Message())
+	require.Equal(t, "exact", profile.Compute(object(t, `{apiVersion: a.example.com/v1, kind: Widget}`), now).Message())
+}
+
+func TestTimeIsThatOfTheResult(t *testing.T) {
+	rules, err := celrule.Compile(celrule.Spec{Kind: "Egg", Current: `Now() - timestamp(metadata.creationTimestamp) > duration("3m")`})
+	require.NoError(t, err)
+	egg := object(t, `{apiVersion: v1, kind: Egg, metadata: {creationTimestamp: "2026-01-02T03:03:05Z"}}`)
+	profile := kstatus.Standard().With(rules)
+	require.Equal(t, kstatus.InProgress, profile.Compute(egg, now).Status)
+	require.Equal(t, kstatus.Current, profile.Compute(egg, now.Add(3*time.Minute)).Status)
+}
+
+func TestFaultsAreAllReported(t *testing.T) {
+	cases := map[string]struct{ text, want string }{
+		"a missing kind":           {"rules: [{current: 'true'}]", "rules[0].kind: is required"},
+		"a missing current":        {"rules: [{kind: A}]", "rules[0].current: is required"},
+		"a second rule for a kind": {"rules: [{kind: A, current: 'true'}, {kind: A, current: 'true'}]", "rules[1]: there are rules for A already"},
+		"one in another document":  {"rules: [{kind: A, current: 'true'}]\n---\nrules: [{kind: A, current: 'true'}]", "x.yaml:3:"},
+		"a result that is no bool": {"rules: [{kind: A, current: '1'}]", "the result is int, not bool"},
+		"no message":               {"rules: [{kind: A, current: 'true', message: '1'}]", "the result is int, not string"},
+		"a syntax error":           {"rules: [{kind: A, current: '1 +'}]", "x.yaml:1:"},
+		"no YAML":                  {"{", "not YAML"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			rules, err := celrule.Parse("x.yaml", []byte(c.text))
+			require.ErrorContains(t, err, c.want)
+			require.Nil(t, rules)
+			var fault *celrule.Error
+			require.True(t, errors.As(err, &fault))
+			require.NotZero(t, fault.Position.Line, err.Error())
+		})
+	}
+}
+
+func TestWorkIsLimited(t *testing.T) {
+	list := "[" + strings.Repeat("0,", 200) + "0]"
+	rules, err := celrule.Compile(celrule.Spec{Kind: "A", Current: list + `.all(a, ` + list + `.all(b, ` + list + `.all(c, true)))`})
+	require.NoError(t, err)
+	r := kstatus.Standard().With(rules).Compute(object(t, `{apiVersion: v1, kind: A}`), now)
+	require.Equal(t, "ExpressionFailed", r.Reason, r.String())
+}
+
+func FuzzParseNeverPanics(f *testing.F) {
+	f.Add("rules: [{kind: A, current: 'status.a'}]", `{status: {a: true}}`)
+	f.Add("rules: [{kind: A, group: '*', inProgress: 'self', current: 'true', message: 'self.b'}]", `{b: [1]}`)
+	f.Fuzz(func(t *testing.T, text, manifest string) {
+		rules, err := celrule.Parse("fuzz.yaml", []byte(text))
+		if err != nil {
+			require.Nil(t, rules)
+			return
+		}
+		var obj map[string]any
+		if yaml.Unmarshal([]byte(manifest), &obj) != nil || obj == nil {
+			return
+		}
+		obj["kind"] = "A"
+		profile := kstatus.Standard().With(rules)
+		u := &unstructured.Unstructured{Object: obj}
+		require.Equal(t, profile.Compute(u, now), profile.Compute(u, now))
+	})
+}

@@ -1,0 +1,144 @@
+package celrule
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/kstatus"
+)
+
+// A Spec is the expressions for the objects of a kind. All but Kind and Current may be empty.
+type Spec struct {
+	Group      string `json:"group,omitempty"`      // "" for core; "*.example.com" for all groups below example.com
+	Kind       string `json:"kind"`                 // "*" for all kinds of the group
+	InProgress string `json:"inProgress,omitempty"` // bool: the object is on the way
+	Failed     string `json:"failed,omitempty"`     // bool: it has failed
+	Current    string `json:"current"`              // bool: it is ready
+	Message    string `json:"message,omitempty"`    // string: what to say of it; by default, which expression decided
+}
+
+// Rules are compiled Specs by kind, for [kstatus.Rules.With].
+type Rules = map[schema.GroupKind]kstatus.Rule
+
+// Compile compiles Specs. It returns no rules if there is any fault; the error is of type [Errors] and lists all of them.
+func Compile(specs ...Spec) (Rules, error) {
+	rules, faults := compile("", specs)
+	if len(faults) > 0 {
+		return nil, placed(nil, faults)
+	}
+	return rules, nil
+}
+
+// Parse reads documents of the form {rules: [Spec, …]} from YAML or JSON text and compiles them. Name is what errors call the text.
+// Unknown fields are faults.
+func Parse(name string, data []byte) (Rules, error) {
+	docs, located := position.Parse(name, data)
+	var errs Errors
+	for _, f := range located {
+		errs = append(errs, &Error{Position(f.Position), f.Path, f.Err})
+	}
+	all := Rules{}
+	for _, doc := range docs {
+		rules, faults := decode(doc)
+		errs = append(errs, placed(doc, append(faults, merge(all, rules)...))...)
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return all, nil
+}
+
+// file is a document of Specs.
+type file struct {
+	Rules []Spec `json:"rules"`
+}
+
+func decode(doc *position.Document) (Rules, []*position.Error) {
+	var f file
+	faults := doc.Decode(&f)
+	rules, more := compile("rules", f.Rules)
+	return rules, append(faults, more...)
+}
+
+// merge adds the rules of a document to those of the ones before.
+func merge(all, rules Rules) (faults []*position.Error) {
+	for kind, rule := range rules {
+		if _, twice := all[kind]; twice {
+			faults = append(faults, &position.Error{Path: "rules", Offset: -1, Err: fmt.Errorf("there are rules for %s already", kind)})
+		}
+		all[kind] = rule
+	}
+	return faults
+}
+
+// placed gives faults their place in a document, which is nil if there is none.
+func placed(doc *position.Document, faults []*position.Error) Errors {
+	errs := make(Errors, len(faults))
+	for i, f := range faults {
+		errs[i] = &Error{Path: f.Path, Err: f.Err}
+		if doc != nil {
+			errs[i].Position = Position(doc.Locate(f))
+		}
+	}
+	return errs
+}
+
+func compile(path string, specs []Spec) (Rules, []*position.Error) {
+	compiler := expr.NewCompiler(expr.Options{Variables: []string{"self", "apiVersion", "kind", "metadata", "spec", "status", "data"}})
+	rules, faults := Rules{}, position.Faults{}
+	for i, spec := range specs {
+		at := position.Index(path, i)
+		kind := schema.GroupKind{Group: spec.Group, Kind: spec.Kind}
+		if _, twice := rules[kind]; twice {
+			faults.Addf(at, "there are rules for %s already", kind)
+		}
+		if spec.Kind == "" {
+			faults.Addf(position.Field(at, "kind"), "is required; * stands for all kinds of the group")
+		}
+		r, errs := newRule(compiler, spec)
+		faults.Add(below(at, errs)...)
+		rules[kind] = r.judge
+	}
+	return rules, position.All(faults.Err())
+}
+
+func below(path string, errs []*position.Error) (out []*position.Error) {
+	for _, e := range errs {
+		out = append(out, position.Below(path, e)...)
+	}
+	return out
+}
+
+var errNoCurrent = errors.New("is required: no object would ever be ready")
+
+func newRule(compiler *expr.Compiler, spec Spec) (*rule, []*position.Error) {
+	r, faults := &rule{}, position.Faults{}
+	for _, line := range [...]struct {
+		field, source string
+		status        kstatus.Status
+	}{
+		{"inProgress", spec.InProgress, kstatus.InProgress},
+		{"failed", spec.Failed, kstatus.Failed},
+		{"current", spec.Current, kstatus.Current},
+	} {
+		if line.source == "" {
+			continue
+		}
+		program, err := compiler.CEL(line.source, expr.Bool)
+		faults.Add(position.Below(line.field, err)...)
+		r.lines = append(r.lines, test{line.field, line.status, program})
+	}
+	if spec.Current == "" {
+		faults.Add(&position.Error{Path: "current", Offset: -1, Err: errNoCurrent})
+	}
+	if spec.Message != "" {
+		program, err := compiler.CEL(spec.Message, expr.String)
+		faults.Add(position.Below("message", err)...)
+		r.message = program
+	}
+	return r, position.All(faults.Err())
+}

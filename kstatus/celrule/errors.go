@@ -1,0 +1,60 @@
+package celrule
+
+import (
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+)
+
+// Position is a place in a file, counted from 1, columns in bytes. Zero numbers are unknown.
+type Position struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// String prints file:line:col, leaving out what is unknown.
+func (p Position) String() string { return position.Position(p).String() }
+
+// Error is a fault in a Spec, or in the file that holds it.
+type Error struct {
+	Position Position // zero if the Spec did not come from text
+	Path     string   // the field, such as rules[1].current
+	Err      error    // what is wrong
+}
+
+// Error prints `file:line:col: field.path: what is wrong`, leaving out what is unknown.
+func (e *Error) Error() string {
+	text := e.Err.Error()
+	if e.Path != "" {
+		text = e.Path + ": " + text
+	}
+	if p := e.Position.String(); p != "" {
+		text = p + ": " + text
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errors is every fault that was found, in order. [Parse] and [Compile] return it.
+type Errors []*Error
+
+// Error prints one fault a line.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, fault := range e {
+		lines[i] = fault.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the faults.
+func (e Errors) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, fault := range e {
+		errs[i] = fault
+	}
+	return errs
+}

@@ -1,0 +1,55 @@
+package celrule
+
+import (
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/kstatus"
+)
+
+// A rule is a compiled Spec. It is immutable.
+type rule struct {
+	lines   []test
+	message *expr.CEL // nil if there is none
+}
+
+// A test is one of the expressions and what it stands for.
+type test struct {
+	field  string
+	status kstatus.Status
+	holds  *expr.CEL
+}
+
+func (r *rule) judge(o kstatus.Object) (kstatus.Result, bool) {
+	s := expr.NewScope(o.Fields(), o.Now())
+	if _, hidden := s.Object["self"]; !hidden {
+		s.Values = s.Object
+	}
+	var failure string
+	for _, line := range r.lines {
+		holds, err := line.holds.Bool(s)
+		switch {
+		case err != nil && failure == "":
+			failure = line.field + ": " + err.Error()
+		case holds:
+			return line.status.Because(reasons[line.status], r.text(s, "Expression "+line.field+" is true")), true
+		}
+	}
+	if failure != "" {
+		return kstatus.InProgress.Because("ExpressionFailed", r.text(s, failure)), true
+	}
+	return kstatus.InProgress.Because("CurrentNotTrue", r.text(s, "Expression current is not true")), true
+}
+
+var reasons = map[kstatus.Status]string{kstatus.InProgress: "InProgress", kstatus.Failed: "Failed"}
+
+// text is the message of the Spec, or else the given one.
+func (r *rule) text(s *expr.Scope, otherwise string) string {
+	if r.message == nil {
+		return otherwise
+	}
+	if v, err := r.message.Value(s); err == nil {
+		if text, ok := v.(string); ok && text != "" {
+			return text
+		}
+	}
+	return otherwise
+}
