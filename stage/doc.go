@@ -39,6 +39,17 @@
 // An expression that fails on an object makes its requirement false, its weight not given, its delay that of the milliseconds field. It
 // never hides another Stage, nor another object.
 //
+// A Stage that is played is entered again at the next observation, if it still matches: a heartbeat goes on because its patch changes
+// the object. Effects that change nothing, only an event, say, end it until somebody else changes the object. Rendered YAML is YAML 1.1, as in
+// kwok: n, y, no, yes, on and off are booleans, as keys too.
+//
+// # Transports
+//
+// A [Transport] returns a result or an error, never neither, and heeds its context: a request that hangs is given up after
+// [PlayerOptions.Timeout]. Errors of an API server (apimachinery's api/errors) say what to do: conflicts are read again, throttling, timeouts, 401 and
+// 5xx are tried again, the rest is reported. An error of any other type is taken for a failure of the connection, and tried again. Objects carry a
+// resourceVersion that grows.
+//
 // # Determinism
 //
 // Random numbers are hashes of the seed, the group, kind, namespace and name of the object, the number of the entry and the Stage. They are
@@ -54,7 +65,7 @@
 //
 // # Compatibility
 //
-// Stage files for kwok v0.8 work unchanged, in both generations of the API. Where kwok's behaviour is a fault, ours differs on purpose; the
+// Sound Stage files for kwok v0.8 work unchanged, in both generations of the API. Where kwok's behaviour is a fault, ours differs on purpose; the
 // test in the third column pins it.
 //
 //	kwok does                                          | we do                                              | test
