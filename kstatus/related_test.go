@@ -2,6 +2,7 @@ package kstatus_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -222,4 +223,34 @@ func TestInspectNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, children)
 	require.Equal(t, kstatus.Unknown, result.Status)
+}
+
+// FuzzInspect gives Inspect any object, and any others for children. It must not panic, change nothing, and say the same twice.
+func FuzzInspect(f *testing.F) {
+	f.Add([]byte(`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}}}}`),
+		[]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"uid":"b","labels":{"a":"b"},"ownerReferences":[{"uid":"a"}]},"status":{"phase":"Failed"}}`))
+	f.Add([]byte(`{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"uid":1,"annotations":[]},"spec":{"selector":{"matchExpressions":[{"key":1}]}}}`),
+		[]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"ownerReferences":[null,{"uid":{},"controller":"true"}]}}`))
+	f.Add([]byte(`{"apiVersion":"v1","kind":"PersistentVolumeClaim","spec":{"storageClassName":"a"}}`),
+		[]byte(`{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"a"},"volumeBindingMode":"WaitForFirstConsumer"}`))
+	f.Fuzz(func(t *testing.T, one, other []byte) {
+		var obj, child unstructured.Unstructured
+		if json.Unmarshal(one, &obj.Object) != nil || json.Unmarshal(other, &child.Object) != nil || child.Object == nil {
+			t.Skip()
+		}
+		before := obj.DeepCopy()
+		for _, rules := range []*kstatus.Rules{kstatus.Standard(), kstatus.Extended()} {
+			reader := shelf{objects: []unstructured.Unstructured{child, child}}
+			result, children, _ := rules.Inspect(t.Context(), reader, &obj, now)
+			again, _, _ := rules.Inspect(t.Context(), reader, &obj, now)
+			require.Equal(t, result, again)
+			require.Equal(t, before.Object, obj.Object)
+			if own := rules.Compute(&obj, now); own.Status != kstatus.InProgress {
+				require.Equal(t, own, result)
+			}
+			for _, c := range children {
+				require.Equal(t, rules.Compute(&child, now), c.Result)
+			}
+		}
+	})
 }

@@ -45,8 +45,8 @@ func describe(s State, now time.Time) string {
 	if s.Result.Suspended {
 		line += " (suspended)"
 	}
-	if !s.Since.IsZero() && now.After(s.Since) {
-		line += " for " + now.Sub(s.Since).Round(time.Second).String()
+	if d := now.Sub(s.Since).Round(time.Second); d > 0 && !s.Since.IsZero() {
+		line += " for " + d.String()
 	}
 	if s.Result.Reason != "" {
 		line += ", " + s.Result.Reason

@@ -77,10 +77,12 @@ func (t *tracker) observeKids(s sighting, now time.Time) {
 	case gone:
 		facts := kin.FactsOf(s.obj)
 		kids.drop(facts.UID)
+		delete(t.owners, facts.UID)
 		t.rechecks.forget(keyOf(s), facts.UID)
 		t.judgeParents(kids, facts.Owner, now)
 	case listed:
 		for _, child := range kids.sweep(s.round) {
+			delete(t.owners, child.facts.UID)
 			t.rechecks.forget(recheckKey{s.source, types.NamespacedName{Namespace: s.source.place.Namespace, Name: child.name}}, child.facts.UID)
 		}
 		kids.err = nil

@@ -60,8 +60,8 @@ type Policy struct {
 
 	// Observe is told of every change, after it was counted, by the goroutine that waits; nil: nobody is.
 	Observe func(*Collector, State)
-	// Tick is how long nothing may change before Observe is called with a State of the time alone, so that what it shows of times moves
-	// on; 0: it is not.
+	// Tick is how long nothing may change before Observe is called with a State that has a Time alone, so that what it shows of times
+	// moves on; 0: for ever. It is also called so when objects are given up.
 	Tick time.Duration
 }
 

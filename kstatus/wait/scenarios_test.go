@@ -3,6 +3,7 @@ package wait_test
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,7 +39,7 @@ var (
 )
 
 func scenarios() []scenario {
-	return slices.Concat(lives(), policies(), troubles(), families())
+	return slices.Concat(lives(), goals(), ends(), troubles(), families())
 }
 
 // lives are what can become of an object.
@@ -80,8 +81,8 @@ func lives() []scenario {
 	}
 }
 
-// policies are what can be waited for.
-func policies() []scenario {
+// goals are what can be waited for.
+func goals() []scenario {
 	return []scenario{
 		{
 			name: "until it is gone", refs: []wait.Ref{web},
@@ -111,7 +112,14 @@ func policies() []scenario {
 			before: create(web, "status: "+podUnready),
 			script: do(status(web, podReady)),
 			want:   "config: NotFound; web: InProgress Current", after: 5 * time.Second,
-		}, {
+		},
+	}
+}
+
+// ends are how a wait can end.
+func ends() []scenario {
+	return []scenario{
+		{
 			name: "failed for good, the others are waited for", refs: []wait.Ref{job, web},
 			before: func(w world) {
 				w.create(manifest(job, "status: {failed: 1, conditions: [{type: Failed, status: 'True'}]}"), manifest(web, "status: "+podUnready))
@@ -206,7 +214,7 @@ type faulty struct {
 	unwatchable bool
 	cut         time.Duration // how long a watch lasts
 	expire      bool          // every second watch is told that its version is too old
-	watches     int
+	watches     atomic.Int32
 	expirePages bool
 }
 
@@ -224,7 +232,7 @@ func (f *faulty) Watch(ctx context.Context, kind schema.GroupVersionKind, namesp
 	if f.unwatchable {
 		return nil, apierrors.NewMethodNotSupported(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, "watch")
 	}
-	if f.watches++; f.expire && f.watches%2 == 0 {
+	if n := f.watches.Add(1); f.expire && n%2 == 0 {
 		return nil, apierrors.NewResourceExpired("too old")
 	}
 	if f.cut > 0 {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Events yields each change of the state of an object, in the order in which it comes; equal states of an object are one. It ends with
+// Events yields each change of the state of an object, in the order in which it comes; equal states of an object are one, and that it was
+// not seen yet is none. It ends with
 // ctx, or when the caller has enough; then all it began has ended too: nothing is left running.
 //
 // The iterator can be used again: it begins anew. What a transport does of its own accord must give up when ctx ends.

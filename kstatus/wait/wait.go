@@ -16,7 +16,7 @@ func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error
 	s := open(ctx, transport, newTracker(refs, policy))
 	defer s.close()
 	limits := timeoutsOf(s.Collector)
-	for !s.Done() {
+	for !s.Done() || len(s.told) > 0 {
 		limit := limits.next(began)
 		state, ok := s.next(first(limit, policy.tick()))
 		switch {
@@ -26,6 +26,7 @@ func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error
 			return newError(s.Collector, context.Cause(ctx))
 		case !limit.IsZero() && !time.Now().Before(limit):
 			s.giveUp(limits.pass())
+			policy.tell(s.Collector, State{Time: time.Now()})
 		default:
 			policy.tell(s.Collector, State{Time: time.Now()})
 		}

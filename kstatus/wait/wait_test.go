@@ -130,6 +130,9 @@ func (s scenario) play(t *testing.T, poll bool) {
 	history := map[string][]string{}
 	s.policy.Observe = func(_ *wait.Collector, state wait.State) {
 		require.False(t, over, "an event came after the end")
+		if state.Ref == (wait.Ref{}) {
+			return
+		}
 		statuses := history[state.Ref.Name]
 		if word := string(state.Result.Status); len(statuses) == 0 || statuses[len(statuses)-1] != word {
 			history[state.Ref.Name] = append(statuses, word)

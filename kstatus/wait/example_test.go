@@ -1,0 +1,54 @@
+package wait_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/wait"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// Two Jobs: one is done, the other has failed for good, so that there is nothing more to wait for.
+func ExampleFor() {
+	ctx, cluster := context.Background(), memory.New(memory.Options{})
+	err := cluster.Load(ctx, []byte(`
+{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: migrate}, status: {succeeded: 1, conditions: [{type: Complete, status: "True"}]}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: import}, status: {failed: 6, conditions: [{type: Failed, status: "True"}]}}
+`))
+	jobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	refs := []wait.Ref{{Kind: jobs, Namespace: "shop", Name: "migrate"}, {Kind: jobs, Namespace: "shop", Name: "import"}}
+	err = errors.Join(err, wait.For(ctx, cluster, refs, wait.Policy{Options: wait.Options{Rules: kstatus.Extended()}}))
+	fmt.Println(err)
+	var open *wait.Error
+	if errors.As(err, &open) {
+		fmt.Println(len(open.Open), open.Open[0].Ref.Name, open.Open[0].Result.Reason)
+	}
+	// Output:
+	// 1 of 2 objects are not ready: objects failed
+	//   Job.batch shop/import: Failed, JobFailed: Job Failed. failed: 6/1
+	// 1 import JobFailed
+}
+
+// Who wants another end than a Policy has, loops over the events. Here the first object that is there is enough.
+func ExampleEvents() {
+	ctx, cluster := context.Background(), memory.New(memory.Options{})
+	err := cluster.Load(ctx, []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: blue}}`))
+	if err != nil {
+		fmt.Println(err)
+	}
+	maps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	refs := []wait.Ref{{Kind: maps, Namespace: "shop", Name: "green"}, {Kind: maps, Namespace: "shop", Name: "blue"}}
+	for state := range wait.Events(ctx, cluster, refs, wait.Options{}) {
+		if state.Result.Status != kstatus.NotFound {
+			fmt.Println(state.Ref, state.Result)
+			break
+		}
+	}
+	// Output:
+	// ConfigMap shop/blue Current: Resource is always ready
+}
