@@ -17,6 +17,9 @@ func signs(o Object) (Result, bool) {
 			worst, found = r, true
 		}
 	}
+	if worst.Status == Failed && ends(o.kind) {
+		worst.Terminal = true
+	}
 	return worst, found
 }
 
@@ -143,7 +146,7 @@ func (o *Object) phase(field, phase string, t tone) Result {
 	s := phaseStatus[t]
 	r := s.because(phaseReason(s, phase), o.phaseMessage(field, phase)).in("status", field)
 	r.Suspended = t == held
-	r.Terminal = t == fatal || t == bad && ends(o.kind)
+	r.Terminal = t == fatal
 	return r
 }
 
@@ -178,7 +181,7 @@ func flags(o Object) (Result, bool) {
 		case on:
 			return Current.because("", named("%s is true", f.name)).in("status", f.name), true
 		default:
-			return f.otherwise.because("NotReady", named("%s is false", f.name)).in("status", f.name), true
+			return f.otherwise.because(f.reason, named("%s is false", f.name)).in("status", f.name), true
 		}
 	}
 	return Result{}, false
@@ -187,8 +190,10 @@ func flags(o Object) (Result, bool) {
 var flagFields = [...]struct {
 	name      string
 	otherwise Status
+	reason    string
 }{
-	{"ready", InProgress}, {"available", InProgress}, {"readyToUse", InProgress}, {"healthy", Failed}, {"pass", Failed}, {"passed", Failed},
+	{"ready", InProgress, "NotReady"}, {"available", InProgress, "NotAvailable"}, {"readyToUse", InProgress, "NotReady"},
+	{"healthy", Failed, "Unhealthy"}, {"pass", Failed, "NotPassed"}, {"passed", Failed, "NotPassed"},
 }
 
 // replicas compares the counts of what scales.

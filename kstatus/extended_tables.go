@@ -165,6 +165,9 @@ func (v vocabulary) says(path ...string) Rule {
 		if !known {
 			return Result{}, false
 		}
+		if phase == "" && m.Status == InProgress {
+			return InProgress.because("NotReported", named("Waiting for %s", field)).At(field), true
+		}
 		r := m.because(phaseReason(m.Status, phase), o.phaseMessage(path[len(path)-1], phase)).At(field)
 		r.Suspended, r.Terminal = m.Suspended, m.Terminal
 		return r, true

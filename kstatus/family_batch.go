@@ -101,8 +101,10 @@ func leaderWorkerSet(o Object) (Result, bool) {
 	case ready < wanted:
 		return progress("LessReady", counted("Ready: %d/%d", ready, wanted), "status.readyReplicas")
 	}
-	return needs("Available")(o)
+	return groupsAvailable(o)
 }
+
+var groupsAvailable = either(needs("Available"), when("Available", "True", Current), when("Available", "False", InProgress))
 
 // rayCluster: RayClusterProvisioned stays True once all Pods were there, so that the counts decide.
 func rayCluster(o Object) (Result, bool) {
@@ -111,7 +113,10 @@ func rayCluster(o Object) (Result, bool) {
 		if c, ok := o.find("RayClusterSuspended", "True", ""); ok {
 			return pausedResult(c), true
 		}
-		return suspended("spec", "suspend"), state == "suspended"
+		if state != "suspended" {
+			return InProgress.Because("Suspending", "The cluster is being suspended").At("status.state"), true
+		}
+		return suspended("spec", "suspend"), true
 	}
 	if c, ok := o.find("ReplicaFailure", "True", ""); ok {
 		return Failed.From(c), true

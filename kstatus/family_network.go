@@ -33,10 +33,12 @@ var network = catalogue{
 func gloo(o Object) (Result, bool) {
 	worst, found := glooState(o.status)
 	statuses, _ := object.ToMap(o.status["statuses"])
-	for _, v := range statuses {
+	first := ""
+	for reporter, v := range statuses {
 		report, _ := object.ToMap(v)
-		if r, ok := glooState(report); ok && (!found || r.worse(worst)) {
-			worst, found = r, true
+		r, ok := glooState(report)
+		if ok && (!found || r.worse(worst) || !worst.worse(r) && reporter < first) {
+			worst, found, first = r, true, reporter
 		}
 	}
 	return worst, found
