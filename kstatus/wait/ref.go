@@ -31,6 +31,7 @@ func (r Ref) String() string {
 const NotSeen kstatus.Status = "NotSeen"
 
 var (
-	notSeen  = NotSeen.Because("NotSeen", "Not looked for yet")
-	notFound = kstatus.NotFound.Because("", "Resource not found")
+	notSeen     = NotSeen.Because("NotSeen", "Not looked for yet")
+	noNamespace = kstatus.Unknown.Because("NoNamespace", "The kind has namespaces, and the reference has none")
+	notFound    = kstatus.NotFound.Because("", "Resource not found")
 )

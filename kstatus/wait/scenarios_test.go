@@ -198,6 +198,11 @@ func troubles() []scenario {
 			script:    do(create(web, "status: "+podUnready), nothing, remove(web), nothing, create(web, "status: "+podReady)),
 			want:      "web: NotFound InProgress NotFound Current", after: 25 * time.Second,
 		}, {
+			name: "a reference without a namespace", refs: []wait.Ref{{Kind: web.Kind, Name: "web"}},
+			before: create(web, "status: "+podReady),
+			want:   "web: Unknown", after: time.Minute,
+			err: context.DeadlineExceeded, says: []string{"Pod web: Unknown for 1m0s, NoNamespace: "},
+		}, {
 			name: "pages expire", refs: []wait.Ref{web},
 			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, expirePages: true} },
 			before:    create(web, "status: "+podReady),

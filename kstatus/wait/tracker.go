@@ -70,7 +70,7 @@ func (t *tracker) observe(s sighting, now time.Time) {
 	case unread:
 		result := failure(s.source.place.Kind, s.err)
 		for _, i := range s.source.members {
-			t.part(i)
+			t.leave(i)
 			t.tell(i, State{Result: result, UID: t.states[i].UID, Err: s.err}, now)
 		}
 	}
@@ -85,6 +85,7 @@ func (t *tracker) member(s sighting) (int32, bool) {
 func (t *tracker) found(s sighting, now time.Time) {
 	i, ok := t.member(s)
 	if !ok {
+		t.misplaced(s, now)
 		return
 	}
 	r := &t.records[i]
@@ -106,16 +107,31 @@ func (t *tracker) found(s sighting, now time.Time) {
 	t.tell(i, State{Result: own, UID: s.obj.GetUID()}, now)
 }
 
+// misplaced says of an object that is asked for without a namespace that its kind has them: it would be NotFound for ever.
+func (t *tracker) misplaced(s sighting, now time.Time) {
+	i, ok := t.index[Ref{Kind: s.source.place.Kind, Name: s.obj.GetName()}]
+	if !ok || t.records[i].source != s.source {
+		return
+	}
+	t.records[i].round = max(t.records[i].round, s.round)
+	t.tell(i, State{Result: noNamespace}, now)
+}
+
 // hasFamily tells whether the children of an object matter now: they change no verdict but InProgress.
 func (t *tracker) hasFamily(obj *unstructured.Unstructured, own kstatus.Result) bool {
 	return own.Status == kstatus.InProgress && !t.options.Alone && kin.Decide(obj.GroupVersionKind().GroupKind())
 }
 
 func (t *tracker) absent(i int32, now time.Time) {
+	t.leave(i)
+	t.tell(i, State{Result: notFound, UID: t.states[i].UID}, now)
+}
+
+// leave forgets what is planned for an object that can no longer be seen.
+func (t *tracker) leave(i int32) {
 	ref := t.states[i].Ref
 	t.rechecks.forget(recheckKey{t.records[i].source, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}, t.states[i].UID)
 	t.part(i)
-	t.tell(i, State{Result: notFound, UID: t.states[i].UID}, now)
 }
 
 // tell keeps the state of an object, and remembers to pass it on if it is new.
