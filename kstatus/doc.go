@@ -8,6 +8,7 @@
 //   - A [Rule] gives a verdict on an [Object] or has no opinion. [Rules] are all rules of a profile, in the order in which they are tried.
 //   - [Standard] is the profile of upstream, [Extended] the one that is right more often.
 //   - Reconciling and Stalled are the abnormal-true conditions: Reconciling=True goes with InProgress, Stalled=True with Failed.
+//   - A [Child] is an object that another one made or refers to, as a Deployment its Pods; [Rules.Combine] is what children change.
 //   - Suspended is held on purpose: Current, and nothing will happen until someone resumes it. Terminal is Failed for good.
 //
 // # Usage
@@ -29,6 +30,12 @@
 //		{Group: "*.example.com", Kind: "*"}:    kstatus.Hints{Conditions: []string{"Ready"}}.Rule,
 //	})
 //	r := rules.Compute(obj, now)
+//
+// With a [Reader] of the cluster, children count too; an error is of look-ups, and the verdict holds without what they did not find:
+//
+//	r, children, err := rules.Inspect(ctx, reader, obj, now)
+//
+// Package kstatus/wait follows objects and their children until they are ready, with the same verdicts.
 //
 // [Rules.Explain] tells which rules were tried and what they saw.
 //
@@ -65,6 +72,9 @@
 //	takes them for conditions of the controller                | ignore them in verdicts                  | TestAugmentIsNoEvidence
 //	sets lastUpdateTime at every Augment                       | only when the condition changes          | TestAugmentTwiceIsOnce
 //	adds an empty status to kinds without one                  | leave them alone                         | TestAugmentAddsNoStatus
+//	takes for children what a selector matches                 | what the object controls, by uid         | TestInspect/Pods_of_others_…
+//	counts Pods of former revisions                            | only those of the current one            | TestInspect/a_StatefulSet_…
+//	is Unknown or NotFound if children cannot be looked up     | the verdict on the object, and an error  | TestInspect/a_look-up_that_…
 //
 // A condition that Augment wrote carries the field augmentedBy, by which it is known again, as long as no server drops it.
 package kstatus
