@@ -12,7 +12,7 @@ func signs(o Object) (Result, bool) {
 	if found && worst.Status == Current && t.decided() {
 		return worst, true
 	}
-	for _, sign := range [...]Rule{branches, faults, phases, flags, replicas} {
+	for _, sign := range [...]Rule{branches, nested, faults, phases, flags, replicas} {
 		if r, ok := sign(o); ok && (!found || r.worse(worst)) {
 			worst, found = r, true
 		}
@@ -33,33 +33,44 @@ func (r Result) worse(than Result) bool {
 
 var badness = map[Status]int{Current: 1, InProgress: 2, Failed: 3}
 
-// branches are conditions that controllers give for each of their parts, and such below another field than status.
+// branches are conditions that controllers give for each of the parts of an object, or of what it belongs to.
 func branches(o Object) (worst Result, found bool) {
-	see := func(path string, conditions []any) {
-		t := o.tally(conditions)
-		r, ok := t.sum()
-		if !ok {
-			r = InProgress.Because("ConditionsMissing", "A part of the status has no conditions yet")
-		}
-		r.path = path
-		if !found || r.worse(worst) || !worst.worse(r) && path < worst.path {
-			worst, found = r, true
-		}
-	}
 	for _, b := range branchLists {
 		list, _ := object.ToSlice(o.status[b.field])
 		for _, item := range list {
-			if m, _ := object.ToMap(item); m["conditions"] != nil {
-				conditions, _ := object.ToSlice(m["conditions"])
-				see(b.path, conditions)
+			m, _ := object.ToMap(item)
+			if m["conditions"] == nil {
+				continue
+			}
+			if r := o.branch(m, b.path); !found || r.worse(worst) {
+				worst, found = r, true
 			}
 		}
 	}
-	for key, v := range o.status {
-		if m, ok := object.ToMap(v); ok && m["conditions"] != nil {
-			if conditions, ok := object.ToSlice(m["conditions"]); ok && len(conditions) > 0 {
-				see("status."+key+".conditions", conditions)
-			}
+	return worst, found
+}
+
+func (o *Object) branch(part map[string]any, path string) Result {
+	conditions, _ := object.ToSlice(part["conditions"])
+	t := o.tally(conditions)
+	r, ok := t.sum()
+	if !ok {
+		return InProgress.Because("ConditionsMissing", "A part of the status has no conditions yet").At(path)
+	}
+	r.path = path
+	return r
+}
+
+// nested are conditions one level down. Of several that are equally bad, the first by name is told.
+func nested(o Object) (worst Result, found bool) {
+	for field, v := range o.status {
+		m, _ := object.ToMap(v)
+		if conditions, _ := object.ToSlice(m["conditions"]); len(conditions) == 0 {
+			continue
+		}
+		r := o.branch(m, "").in("status", field)
+		if !found || r.worse(worst) || !worst.worse(r) && field < worst.item {
+			worst, found = r, true
 		}
 	}
 	return worst, found

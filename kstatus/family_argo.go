@@ -12,7 +12,7 @@ var argo = catalogue{
 	"SpotDeployment.spot.io":                    argoRollout,
 	"AnalysisRun,Experiment.argoproj.io":        argoRun,
 	"Application.argoproj.io":                   application,
-	"ApplicationSet.argoproj.io":                applicationSet,
+	"ApplicationSet.argoproj.io":                either(applicationSet, needs("ResourcesUpToDate")),
 	"EventBus,EventSource,Sensor.argoproj.io":   needs("Deployed"),
 	"ArgoCD.argoproj.io":                        vocabulary{inProgress: "Pending, Unknown", current: "Available", failed: "Failed"}.says("status", "phase"),
 	"PromotionStrategy.promoter.argoproj.io":    either(promoterReady, promotionStrategy),
@@ -84,14 +84,14 @@ func rolloutReplicas(o *Object) (Result, bool) {
 	return Current.saying(counted("Rollout is available. Replicas: %d", replicas)), true
 }
 
-// application reads Argo CD's own verdict; one that is out of sync is not what was asked for.
-func application(o Object) (Result, bool) {
-	operation := vocabulary{inProgress: "Running, Terminating", failed: "Failed, Error"}.says("status", "operationState", "phase")
-	health := vocabulary{
+// application reads Argo CD's own verdict, unless the last operation goes on or has failed.
+var application = either(
+	vocabulary{inProgress: "Running, Terminating", failed: "Failed, Error"}.says("status", "operationState", "phase"),
+	when("SyncError", "True", Failed),
+	vocabulary{
 		inProgress: "Progressing, Missing, Unknown", current: "Healthy", suspended: "Suspended", failed: "Degraded", empty: InProgress,
-	}.says("status", "health", "status")
-	return either(operation, when("SyncError", "True", Failed), health)(o)
-}
+	}.says("status", "health", "status"),
+)
 
 func applicationSet(o Object) (Result, bool) {
 	for c := range o.Conditions() {
@@ -102,17 +102,12 @@ func applicationSet(o Object) (Result, bool) {
 			return InProgress.From(c), true
 		}
 	}
-	return needs("ResourcesUpToDate")(o)
+	return Result{}, false
 }
 
 // promoterReady is Failed when Ready is False: the promoter knows no other reason for it. One that is True says that the object was
 // looked at, not that its gates are open.
-func promoterReady(o Object) (Result, bool) {
-	if r, ok := falseFails("Ready")(o); ok {
-		return r, ok
-	}
-	return needs("Ready")(o)
-}
+var promoterReady = either(falseFails("Ready"), needs("Ready"))
 
 // promoterGates is the verdict of commit statuses, environment by environment.
 func promoterGates(o Object) (Result, bool) {

@@ -9,7 +9,7 @@ var batch = catalogue{
 	"LeaderWorkerSet.leaderworkerset.x-k8s.io":                         either(when("UpdateInProgress", "True", InProgress), leaderWorkerSet),
 	"RayCluster.ray.io":                                                rayCluster,
 	"RayJob.ray.io":                                                    either(rayJobOutcome, rayJob),
-	"RayService.ray.io":                                                either(when("UpgradeInProgress", "True", InProgress), rayService),
+	"RayService.ray.io":                                                either(when("UpgradeInProgress", "True", InProgress), rayService, rayServiceStatus),
 	"ResourceFlavor,WorkloadPriorityClass,Topology.kueue.x-k8s.io":     exists,
 	"MultiKueueConfig,ProvisioningRequestConfig,Cohort.kueue.x-k8s.io": exists,
 }
@@ -148,6 +148,10 @@ var (
 	}.says("status", "jobDeploymentStatus")
 )
 
+var rayServiceStatus = vocabulary{
+	current: "Running", failed: "FailedToGetOrCreateRayCluster, FailedToUpdateServeApplications", empty: InProgress,
+}.says("status", "serviceStatus")
+
 // rayService serves once it has endpoints; the versions without conditions have serviceStatus.
 func rayService(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
@@ -159,6 +163,5 @@ func rayService(o Object) (Result, bool) {
 	case ok:
 		return Current.From(c.condition()), true
 	}
-	return vocabulary{current: "Running", failed: "FailedToGetOrCreateRayCluster, FailedToUpdateServeApplications", empty: InProgress}.
-		says("status", "serviceStatus")(o)
+	return Result{}, false
 }

@@ -6,7 +6,7 @@ var certManager = catalogue{
 	"Certificate.certmanager.k8s.io":                  issued,
 	"Issuer,ClusterIssuer.cert-manager.io":            readyOrFailed,
 	"Issuer,ClusterIssuer.certmanager.k8s.io":         readyOrFailed,
-	"CertificateRequest.cert-manager.io":              certificateRequest,
+	"CertificateRequest.cert-manager.io":              either(certificateRequest, needs("Ready")),
 	"Order,Challenge.acme.cert-manager.io":            acmeState,
 	"Order,Challenge.certmanager.k8s.io":              acmeState,
 	"Bundle.trust.cert-manager.io":                    either(needs("Synced"), falseFails("Synced")),
@@ -48,5 +48,5 @@ func certificateRequest(o Object) (Result, bool) {
 		r.Terminal = true
 		return r, true
 	}
-	return needs("Ready")(o)
+	return Result{}, false
 }

@@ -10,7 +10,7 @@ var clusters = catalogue{
 	"*.karpenter.k8s.aws":   readyOrFailed,
 	"*.karpenter.azure.com": readyOrFailed,
 
-	"ResourceBinding,ClusterResourceBinding.work.karmada.io": karmadaBinding,
+	"ResourceBinding,ClusterResourceBinding.work.karmada.io": either(karmadaBinding, needs("FullyApplied")),
 	"Work.work.karmada.io": needs("Applied"),
 	"PropagationPolicy,ClusterPropagationPolicy,OverridePolicy,ClusterOverridePolicy.policy.karmada.io": exists,
 
@@ -32,7 +32,7 @@ var clusters = catalogue{
 	}.says("status", "connectionState", "lastObservedState"),
 	"OperatorGroup.operators.coreos.com": exists,
 
-	"DeploymentConfig.apps.openshift.io": deploymentConfig,
+	"DeploymentConfig.apps.openshift.io": either(deploymentConfig, needs("Available", "Progressing")),
 	"MachineConfigPool.machineconfiguration.openshift.io": either(suspendedWhen("spec", "paused"), when("Degraded", "True", Failed),
 		when("NodeDegraded", "True", Failed), when("RenderDegraded", "True", Failed), when("Updating", "True", InProgress), when("Updated", "True", Current)),
 	"ClusterVersion.config.openshift.io": either(when("Failing", "True", Failed), needs("Available")),
@@ -71,7 +71,7 @@ func deploymentConfig(o Object) (Result, bool) {
 	if c, ok := o.Condition("Progressing"); ok && c.Status == "False" {
 		return Failed.From(c), true
 	}
-	return needs("Available", "Progressing")(o)
+	return Result{}, false
 }
 
 // olmSubscription: an upgrade that someone must approve is waited for by nobody else.

@@ -17,7 +17,7 @@ func karmadaBinding(o Object) (Result, bool) {
 	if len(reported) < wanted {
 		return InProgress.because("LessReported", counted("Clusters: %d/%d", int64(len(reported)), int64(wanted))).At("status.aggregatedStatus"), true
 	}
-	return needs("FullyApplied")(o)
+	return Result{}, false
 }
 
 func notBound(cluster map[string]any) (Result, bool) {

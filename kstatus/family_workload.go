@@ -109,13 +109,11 @@ func (o *Object) isFresh(c Condition) bool {
 	return c.ObservedGeneration == 0 || c.ObservedGeneration >= generation
 }
 
-// numaplane goes through its phase first, which is about the roll-out, then its conditions, which are about what was rolled out.
-func numaplane(o Object) (Result, bool) {
-	if r, ok := falseFails("ProgressiveUpgradeSucceeded")(o); ok {
-		return r, true
-	}
-	return vocabulary{inProgress: "Pending", failed: "Failed", empty: InProgress}.says("status", "phase")(o)
-}
+// numaplane has its phase for the roll-out and its conditions for what was rolled out.
+var numaplane = either(
+	falseFails("ProgressiveUpgradeSucceeded"),
+	vocabulary{inProgress: "Pending", failed: "Failed", empty: InProgress}.says("status", "phase"),
+)
 
 // kruiseReplicas compares counts; a partition keeps some Pods at the old revision, and CloneSets say how many shall have the new one.
 func kruiseReplicas(o Object) (Result, bool) {
@@ -169,12 +167,17 @@ func kruiseRollout(o Object) (Result, bool) {
 	if phase == "Disabled" && !o.Bool("spec", "disabled") || phase == "Terminating" {
 		return Failed.because(phase, o.phaseMessage("phase", phase)).At("status.phase"), true
 	}
-	for _, strategy := range [...]string{"canaryStatus", "blueGreenStatus"} {
-		if phase == "Progressing" && o.Text("status", strategy, "currentStepState") == "StepPaused" {
-			return suspended("status."+strategy, "currentStepState"), true
+	for _, step := range kruiseSteps {
+		if phase == "Progressing" && o.Text("status", step.field, "currentStepState") == "StepPaused" {
+			return suspended(step.path, "currentStepState"), true
 		}
 	}
 	return Result{}, false
+}
+
+var kruiseSteps = [...]struct{ field, path string }{
+	{"canaryStatus", "status.canaryStatus"},
+	{"blueGreenStatus", "status.blueGreenStatus"},
 }
 
 // gameServer can be ready while its Pod is not, in the middle of an update in place.

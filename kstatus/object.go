@@ -231,6 +231,9 @@ func integer(v any) (int64, bool) {
 	case int64:
 		return n, true
 	case string:
+		if strings.Trim(n, "+-0123456789") != "" {
+			return 0, false // an error would take memory
+		}
 		i, err := strconv.ParseInt(n, 10, 64)
 		return i, err == nil
 	}
