@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/internal/kin"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
@@ -83,6 +84,14 @@ func (r *Rules) Combine(kind schema.GroupKind, own Result, children []Child) Res
 		return Failed.because("PodsFailed", counted("%d pods have failed", failed))
 	}
 	return own
+}
+
+// Heeds tells whether children can change the verdict on objects of a kind: if not, nobody need look them up.
+func (r *Rules) Heeds(kind schema.GroupKind) bool {
+	if r.transient {
+		return kin.Decide(kind)
+	}
+	return fails[kind] == standardFails
 }
 
 // What failed Pods do to their owner, by its kind.

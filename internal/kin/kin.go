@@ -12,6 +12,7 @@
 package kin
 
 import (
+	"iter"
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,7 +104,7 @@ func kindOf(owner map[string]any) schema.GroupKind {
 
 // Current tells which of the children of an object are of its current revision: those of the revision it wants, else the newest by
 // number. The answer is a test for revisions.
-func Current(wants string, revisions func(yield func(string) bool)) func(revision string) bool {
+func Current(wants string, revisions iter.Seq[string]) func(revision string) bool {
 	if wants != "" {
 		return func(revision string) bool { return revision == wants }
 	}

@@ -94,6 +94,31 @@ func lister(transport wait.Watcher, poll bool) wait.Lister {
 	return transport
 }
 
+func TestChildrenAreNotLookedUpInVain(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		rules   *kstatus.Rules
+		status  string
+		watches int32
+	}{
+		{name: "no rule heeds them", rules: kstatus.Standard(), watches: 1},
+		{name: "the verdict is sure", rules: kstatus.Extended(), status: "\nstatus: {observedGeneration: 1, conditions: [{type: Stalled, status: 'True'}]}", watches: 1},
+		{name: "they explain", rules: kstatus.Extended(), watches: 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := world{t, memory.New(memory.Options{})}
+				w.create(manifest(deployment, selects+c.status))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				transport := &counting{Cluster: w.Cluster}
+				require.Error(t, wait.For(ctx, transport, []wait.Ref{deployment}, wait.Policy{Options: wait.Options{Rules: c.rules}}))
+				require.Equal(t, c.watches, transport.watches.Load())
+			})
+		})
+	}
+}
+
 // BenchmarkMemory tells how much is kept for each object that is waited for, the reference not counted: `-bench Memory -benchtime 1x`.
 func BenchmarkMemory(b *testing.B) {
 	const n = 50_000
