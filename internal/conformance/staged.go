@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/internal/conformance/record"
+	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
@@ -22,6 +23,7 @@ var stagedChecks = []struct {
 	name  string
 	check func(json.RawMessage) string
 }{
+	{"expressions", checkExpression},
 	{"combinedstatus", checkCombined},
 	{"matching", checkMatching},
 	{"hang", checkHang},
@@ -49,6 +51,46 @@ func stagedSuites(dir string) ([]suite, error) {
 		suites = append(suites, s)
 	}
 	return suites, nil
+}
+
+// An outcome is what an expression comes to in expressions.json.
+type outcome struct {
+	Outcome             bool
+	Type                string
+	Error, CompileError string
+}
+
+func checkExpression(raw json.RawMessage) string {
+	var c struct {
+		Kind, Expression string
+		Input            map[string]any
+		Upstream         outcome
+		Ours             *outcome
+	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return err.Error()
+	}
+	want := c.Upstream
+	if c.Ours != nil {
+		want = *c.Ours
+	}
+	compile := staged.CompileCondition
+	if c.Kind == "filter" {
+		compile = staged.CompileFilter
+	}
+	got, failed := false, error(nil)
+	e, err := compile(c.Expression)
+	if err == nil {
+		got, failed = e.Eval(record.Integers(c.Input).(map[string]any))
+	}
+	isBool := want.Type == "" || want.Type == "bool"
+	switch {
+	case got != want.Outcome:
+		return fmt.Sprintf("want %v, got %v, %v, %v", want.Outcome, got, err, failed)
+	case (err != nil || failed != nil) != (want.Error != "") && isBool:
+		return fmt.Sprintf("want error %q, got %v, %v", want.Error, err, failed)
+	}
+	return ""
 }
 
 // A combinedCase is a case of combinedstatus.json.

@@ -52,7 +52,7 @@ type Counts struct {
 // Phase is where a stage stands.
 type Phase string
 
-// The phases. A stage is Pending until it is active, then Progressing, Soaking while its condition holds but not yet for long enough,
+// The phases. A stage is Pending until it is active, then Progressing, Soaking while its condition holds but it may not be left yet,
 // Failed while it fails, and in the end Succeeded, Skipped, or Failed if the rollout went on regardless. RolledBack is left for a new spec.
 const (
 	Pending     Phase = "Pending"

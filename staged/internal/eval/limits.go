@@ -17,33 +17,64 @@ const maxSize = 1 << 20
 // cell is how many bytes an element of a list or map takes, about.
 const cell = 16
 
-// programOptions count the cost only where an expression repeats something, and sizes only where it builds something.
+// programOptions count the cost only where the work could grow faster than what an expression is given, and sizes only where it builds something.
 func (c *Compiler) programOptions(checked *cel.Ast) []cel.ProgramOption {
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	repeats, builds := survey(checked.NativeRep().Expr())
-	if repeats {
-		options = append(options, cel.CostTracking(nil), cel.CostLimit(c.cost))
+	tree := checked.NativeRep().Expr()
+	builds := builds(tree)
+	if isLinear(tree, "") && !builds {
+		return options
 	}
-	if repeats && builds {
+	options = append(options, cel.CostTracking(nil), cel.CostLimit(c.cost))
+	if builds {
 		options = append(options, cel.CustomDecoratorV2(limitSizes))
 	}
 	return options
 }
 
-func survey(e ast.Expr) (repeats, builds bool) {
+// builds reports whether an expression makes lists, maps or longer texts.
+func builds(e ast.Expr) (yes bool) {
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
-		case ast.ComprehensionKind:
-			repeats = true
 		case ast.ListKind:
-			builds = builds || e.AsList().Size() > 0
-		case ast.MapKind:
-			builds = true
+			yes = yes || e.AsList().Size() > 0
+		case ast.MapKind, ast.StructKind:
+			yes = true
 		case ast.CallKind:
-			builds = builds || e.AsCall().FunctionName() == operators.Add
+			yes = yes || e.AsCall().FunctionName() == operators.Add
 		}
 	}))
-	return repeats, builds
+	return yes
+}
+
+// isLinear reports whether each macro within another goes over a part of the other's element, as exists over the rows of a
+// result does, so that no element is looked at twice by one macro. Inner is the variable of the macro around e.
+func isLinear(e ast.Expr, inner string) bool {
+	if e.Kind() != ast.ComprehensionKind {
+		for _, child := range children(e) {
+			if !isLinear(child, inner) {
+				return false
+			}
+		}
+		return true
+	}
+	c := e.AsComprehension()
+	root, ok := pathRoot(c.IterRange())
+	if !ok || c.HasIterVar2() || inner != "" && root != inner {
+		return false
+	}
+	return isLinear(c.LoopCondition(), c.IterVar()) && isLinear(c.LoopStep(), c.IterVar()) && isLinear(c.Result(), inner)
+}
+
+// pathRoot is the variable that a chain of fields begins with.
+func pathRoot(e ast.Expr) (string, bool) {
+	for e.Kind() == ast.SelectKind && !e.AsSelect().IsTestOnly() {
+		e = e.AsSelect().Operand()
+	}
+	if e.Kind() != ast.IdentKind {
+		return "", false
+	}
+	return e.AsIdent(), true
 }
 
 // leastCost is what an evaluation costs whatever the values are.

@@ -1,0 +1,103 @@
+package staged_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// printed is the condition of the workload stager's document.
+const printed = `obj.results.exists(r, r.name == 'agg' && r.rows.exists(row, row.columns.exists(col, col.type == 'Number' && col.float == '1')))`
+
+func BenchmarkCondition(b *testing.B) {
+	input := map[string]any{"obj": map[string]any{"results": []any{map[string]any{"name": "agg", "columnNames": []any{"sum"},
+		"rows": []any{map[string]any{"columns": []any{map[string]any{"type": "Number", "float": "1"}}}}}}}}
+	b.Run("compiled once", func(b *testing.B) {
+		e, err := staged.CompileCondition(printed)
+		require.NoError(b, err)
+		b.ReportAllocs()
+		for b.Loop() {
+			if ok, err := e.Eval(input); err != nil || !ok {
+				b.Fatal(ok, err)
+			}
+		}
+	})
+	b.Run("compiled at every evaluation", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			e, err := staged.CompileCondition(printed)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if ok, err := e.Eval(input); err != nil || !ok {
+				b.Fatal(ok, err)
+			}
+		}
+	})
+}
+
+// large is a rollout of objects over clusters, all of them satisfied but the first.
+func large(tb testing.TB, objects, clusters int) (r *staged.Rollout, status v1alpha1.Status, change func(value string)) {
+	p := compile(tb, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], condition: \""+printed+"\"}, {name: prod}]\n")
+	r = staged.NewRollout(p)
+	r.Update(p, metav1.ObjectMeta{Name: "s", UID: "sbp"})
+	owner := metav1.OwnerReference{Kind: v1alpha1.Kind, Name: "s", UID: "sbp"}
+	r.ObservePolicy(&control.BindingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", UID: "p", OwnerReferences: []metav1.OwnerReference{owner}}})
+	binding := &control.Binding{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", OwnerReferences: []metav1.OwnerReference{{UID: "p"}}}}
+	var reports []staged.ClusterReport
+	for i := range clusters {
+		name := fmt.Sprintf("c%03d", i)
+		binding.Spec.Destinations = append(binding.Spec.Destinations, control.Destination{ClusterID: name})
+		reports = append(reports, staged.ClusterReport{Cluster: name, Reported: true, LastReturned: start, BoundAt: start})
+	}
+	for i := range objects {
+		name := fmt.Sprintf("o%04d", i)
+		binding.Spec.Workload.NamespaceScope = append(binding.Spec.Workload.NamespaceScope, control.DownsyncClause{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: name})
+		r.ObserveReport(staged.Report{Policy: "s.stage.dev", Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, Clusters: reports})
+		if i > 0 {
+			r.ObserveStatus(cells(name, "1"))
+		}
+	}
+	r.ObserveBinding(binding)
+	change = func(value string) { r.ObserveStatus(cells("o0000", value)) }
+	change("0")
+	return r, r.Decide(v1alpha1.Status{}, start).Status, change
+}
+
+// cells is a CombinedStatus with one cell.
+func cells(name, value string) *control.CombinedStatus {
+	s := &control.CombinedStatus{ObjectMeta: metav1.ObjectMeta{Name: name + ".p", Labels: map[string]string{}}}
+	for key, v := range map[string]string{"binding-policy": "s.stage.dev", "api-group": "apps", "resource": "deployments", "namespace": "shop", "name": name} {
+		s.Labels["status.kubestellar.io/"+key] = v
+	}
+	s.Results = []control.NamedStatusCombination{{Name: "agg", ColumnNames: []string{"sum"},
+		Rows: []control.StatusCombinationRow{{Columns: []control.Value{{Type: "Number", Number: &value}}}}}}
+	return s
+}
+
+func TestLargeRollout(t *testing.T) {
+	r, status, change := large(t, 100, 10)
+	require.Equal(t, v1alpha1.Counts{Objects: 100, Satisfied: 99, Destinations: 10}, status.Stages[0].Counts)
+	change("1")
+	require.Equal(t, "prod", r.Decide(status, start).Status.ActiveStage)
+}
+
+// One status of a thousand objects on a hundred clusters changes.
+func BenchmarkDecide(b *testing.B) {
+	for _, objects := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("one status of %d objects on 100 clusters", objects), func(b *testing.B) {
+			r, status, change := large(b, objects, 100)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				change([]string{"0", "2"}[i%2])
+				status = r.Decide(status, start).Status
+			}
+		})
+	}
+}

@@ -1,0 +1,227 @@
+package staged
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// Options of [Compile]. The zero value is the default.
+type Options struct {
+	// Cost limits an evaluation of an expression, in CEL's units. Default 1,000,000.
+	Cost uint64
+	// ClusterLabel is the label of a cluster that holds its name, by which the batches of a stage with maxConcurrency select. Default "name".
+	ClusterLabel string
+}
+
+// A Policy is a compiled StagedBindingPolicy. It is immutable and safe for concurrent use.
+type Policy struct {
+	object       v1alpha1.StagedBindingPolicy
+	stages       []*stage
+	revision     string
+	clusterLabel string
+	warnings     Errors
+}
+
+// Name is metadata.name.
+func (p *Policy) Name() string { return p.object.Name }
+
+// Warnings are what Compile found but did not refuse.
+func (p *Policy) Warnings() Errors { return slices.Clone(p.warnings) }
+
+// Compile checks the policies of all sources and prepares them, in order. It returns [Errors] with every fault, and then no policies. Each
+// fault names its policy, so that a caller can leave that out and compile the rest.
+func Compile(o Options, sources ...Source) ([]*Policy, error) {
+	env, err := newEnvironments(o.Cost)
+	if err != nil {
+		return nil, err
+	}
+	var policies []*Policy
+	var faults Errors
+	fatal := false
+	names := map[string]bool{}
+	for _, s := range sources {
+		found := slices.Clone(s.faults)
+		for _, d := range s.definitions {
+			c := &compiler{env: env, definition: d, known: s.faults}
+			if p := c.policy(o); !names[p.Name()] {
+				policies = append(policies, p)
+			} else {
+				c.faultf("metadata.name", "another policy has this name")
+			}
+			names[d.policy.Name] = true
+			found = append(found, c.faults...)
+		}
+		slices.SortStableFunc(found, byPosition)
+		faults = append(faults, found...)
+		fatal = fatal || slices.ContainsFunc(found, func(e *Error) bool { return !e.Warning })
+	}
+	if fatal {
+		return nil, faults
+	}
+	return policies, nil
+}
+
+func byPosition(a, b *Error) int {
+	p, q := a.Position, b.Position
+	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+}
+
+// A compiler compiles one definition.
+type compiler struct {
+	env        environments
+	definition definition
+	known      Errors // faults found while reading
+	faults     Errors
+}
+
+// add records a fault, unless its field was at fault already when it was read.
+func (c *compiler) add(e *position.Error) *Error {
+	fault := locate(c.definition.doc, c.definition.policy.Name, e)
+	if !slices.ContainsFunc(c.known, func(f *Error) bool { return f.Path == fault.Path && f.Policy == fault.Policy }) {
+		c.faults = append(c.faults, fault)
+	}
+	return fault
+}
+
+func (c *compiler) faultf(path, format string, args ...any) {
+	c.add(&position.Error{Path: path, Offset: -1, Err: fmt.Errorf(format, args...)})
+}
+
+func (c *compiler) warn(path, text string) {
+	c.add(&position.Error{Path: path, Offset: -1, Err: errors.New(text)}).Warning = true
+}
+
+func (c *compiler) policy(o Options) *Policy {
+	spec := &c.definition.policy.Spec
+	p := &Policy{object: c.definition.policy, revision: revision(spec), clusterLabel: cmp.Or(o.ClusterLabel, "name")}
+	if p.Name() == "" {
+		c.faultf("metadata.name", "missing")
+	}
+	if strings.Contains(p.Name(), separator) {
+		c.faultf("metadata.name", "must not contain %q", separator)
+	}
+	c.selectors()
+	c.oneOf("spec.retention", string(spec.Retention), string(v1alpha1.Move), string(v1alpha1.Keep))
+	c.oneOf("spec.onChange", string(spec.OnChange), string(v1alpha1.Ignore), string(v1alpha1.Restart))
+	if len(spec.Stages) == 0 {
+		c.faultf("spec.stages", "want at least one stage")
+	}
+	for i := range spec.Stages {
+		p.stages = append(p.stages, c.stage(i))
+	}
+	for _, f := range c.faults {
+		if f.Warning {
+			p.warnings = append(p.warnings, f)
+		}
+	}
+	return p
+}
+
+func (c *compiler) oneOf(path, value string, allowed ...string) {
+	if value != "" && !slices.Contains(allowed, value) {
+		c.faultf(path, "want %s, got %q", strings.Join(allowed, " or "), value)
+	}
+}
+
+// separator stands between the name of a policy and that of a stage in the name of a BindingPolicy.
+const separator = ".stage."
+
+// batchDigits is the room that the names of batches need: a dot and a number.
+const batchDigits = len(".9999")
+
+// name checks that the names of BindingPolicies will be unique, object names, and label values: KubeStellar makes labels of them.
+func (c *compiler) name(i int) {
+	path := position.Index("spec.stages", i)
+	policy, spec := c.definition.policy, c.definition.policy.Spec
+	name := spec.Stages[i].Name
+	full := policy.Name + separator + name
+	length := len(full)
+	if spec.Stages[i].MaxConcurrency != nil {
+		length += batchDigits
+	}
+	switch {
+	case name == "":
+		c.faultf(path+".name", "missing")
+		return
+	case strings.Contains(name, separator):
+		c.faultf(path+".name", "must not contain %q", separator)
+	case length > validation.LabelValueMaxLength:
+		c.faultf(path+".name", "%s has %d characters, over the %d of a label value", full, length, validation.LabelValueMaxLength)
+	}
+	if msgs := validation.IsDNS1123Subdomain(full); policy.Name != "" && len(msgs) > 0 {
+		c.faultf(path+".name", "%s is no object name: %s", full, msgs[0])
+	}
+	for j, other := range spec.Stages[:i] {
+		if other.Name == name {
+			c.faultf(path+".name", "stage %d has this name too", j)
+		}
+	}
+	for _, other := range spec.Stages {
+		if rest, ok := strings.CutPrefix(name, other.Name+"."); ok && other.MaxConcurrency != nil && isNumber(rest) {
+			c.faultf(path+".name", "a batch of stage %q has this name", other.Name)
+		}
+	}
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// revision is a hash of what OnChange watches.
+func revision(spec *v1alpha1.Spec) string {
+	type part struct{ Name, Clusters any }
+	parts := []any{spec.Downsync}
+	for _, s := range spec.Stages {
+		parts = append(parts, part{s.Name, s.ClusterSelectors})
+	}
+	raw, err := json.Marshal(parts)
+	if err != nil { // plain data has no such error
+		return ""
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:8])
+}
+
+// A threshold is a number, or a percentage of a number, rounded down.
+type threshold struct {
+	value   int
+	percent bool
+}
+
+func (t threshold) of(total int) int {
+	if t.percent {
+		return t.value * total / 100
+	}
+	return t.value
+}
+
+func (c *compiler) threshold(path string, v *intstr.IntOrString, least int) *threshold {
+	if v == nil {
+		return nil
+	}
+	t := threshold{value: v.IntValue(), percent: v.Type == intstr.String}
+	if t.percent {
+		number, ok := strings.CutSuffix(v.StrVal, "%")
+		n, err := strconv.Atoi(number)
+		t.value = n
+		if !ok || err != nil {
+			c.faultf(path, "want a number or a percentage, got %q", v.StrVal)
+			return nil
+		}
+	}
+	if t.value < least || t.percent && t.value > 100 {
+		c.faultf(path, "want at least %d, and at most 100%%, got %s", least, v.String())
+	}
+	return &t
+}

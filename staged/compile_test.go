@@ -1,0 +1,131 @@
+package staged_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// Each wanted fault stands behind ### on its line.
+const faulty = `apiVersion: community.kubestellar.io/v1alpha1
+kind: StagedBindingPolicy
+metadata: {name: shop}
+spec:
+  retention: Kept ### want Move or Keep
+  downsync:
+  - statusCollectors: [ready]
+    objectSelectors: [{matchExpressions: [{key: app, operator: Gt}]}] ### not a valid label selector operator
+  stages:
+  - name: dev
+    filter: downsyncClaus.name == 'x' ### undeclared reference to 'downsyncClaus'
+    condition: num('sum') > 1 && ob.results.size() > 0 ### undeclared reference to 'ob'
+    soak: -1m ### must not be negative
+  - name: dev ### stage 0 has this name too
+    condition: size(obj.results) ### the result is int, not bool
+    conditions: x ### unknown field
+    maxFailures: 101% ### at most 100%
+    maxConcurrency: 0 ### at least 1
+  - name: a.stage.b ### must not contain
+    condition: cell('redy', 'n') == 1 ### collector "redy" is in no statusCollectors
+    failureCondition: obj.results.exists(r, r.name == 'gone') ### collector "gone"
+    windows:
+    - {cron: '61 * * * *', duration: 1h} ### minute: want 0 to 59
+    - {cron: '* * * * *', duration: 0s} ### want more than 0
+    - {cron: '* * * * *', duration: 1s, timeZone: Mars/Base} ### unknown time zone
+  - name: a-name-so-long-that-it-does-not-fit-into-a-label-value-together ### over the 63 of a label value
+    condition: 'true'
+    progressDeadlineSeconds: 0 ### at least 1
+    onFailure: Stop ### want Pause or Continue or Rollback
+    guards: {minDestinations: -1} ### must not be negative
+  - name: Prod ### is no object name
+---
+apiVersion: community.kubestellar.io/v1alpha1
+kind: StagedBindingPolicy
+metadata: {name: empty}
+spec:
+  stages: [] ### want at least one stage
+`
+
+func TestFaultsAreReportedTogether(t *testing.T) {
+	text := strings.Builder{}
+	wanted := map[int]string{}
+	for i, line := range strings.SplitAfter(faulty, "\n") {
+		code, want, marked := strings.Cut(line, " ### ")
+		text.WriteString(code)
+		if marked {
+			text.WriteString("\n")
+			wanted[i+1] = strings.TrimSpace(want)
+		}
+	}
+	_, err := staged.Compile(staged.Options{}, staged.Parse("policy.yaml", []byte(text.String())))
+	var faults staged.Errors
+	require.ErrorAs(t, err, &faults)
+	for _, f := range faults {
+		require.Contains(t, f.Error(), wanted[f.Position.Line], "line %d", f.Position.Line)
+		require.NotEmpty(t, wanted[f.Position.Line], f.Error())
+		require.NotZero(t, f.Position.Column, f.Error())
+		delete(wanted, f.Position.Line)
+	}
+	require.Empty(t, wanted)
+}
+
+func TestWarnings(t *testing.T) {
+	p := compile(t, policyHead+"  stages: [{name: a}, {name: b}]\n")
+	require.Len(t, p.Warnings(), 1)
+	require.Contains(t, p.Warnings()[0].Error(), "policy.yaml:6:12: warning: policy \"s\": spec.stages[0].condition: missing before the last stage")
+}
+
+func TestTooCostlyExpressionsAreRefused(t *testing.T) {
+	long := "[" + strings.Repeat("1,", 200) + "1]"
+	for name, expression := range map[string]string{
+		"constant lists": long + ".map(a, " + long + ".map(b, " + long + ".map(c, a + b + c))).size() > 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := staged.CompileCondition(expression)
+			require.ErrorContains(t, err, "over the limit")
+		})
+	}
+}
+
+func TestObjectsWithoutTextHaveFaultsWithoutPosition(t *testing.T) {
+	_, err := staged.Compile(staged.Options{}, staged.Object(v1alpha1.StagedBindingPolicy{}))
+	require.EqualError(t, err, "metadata.name: missing\nspec.stages: want at least one stage")
+	var fault *staged.Error
+	require.True(t, errors.As(err, &fault))
+}
+
+func TestOtherObjectsAreHandedOn(t *testing.T) {
+	s := staged.Parse("f", []byte("{kind: List, apiVersion: v1, items: [{kind: Pod, apiVersion: v1}]}\n---\n{kind: ConfigMap, apiVersion: v1}\n---\n3\n"))
+	require.Len(t, s.Others(), 2)
+	_, err := staged.Compile(staged.Options{}, s)
+	require.ErrorContains(t, err, "f:5")
+}
+
+func TestManifestIsWellFormed(t *testing.T) {
+	var crd map[string]any
+	require.NoError(t, yaml.UnmarshalStrict([]byte(v1alpha1.CRD()), &crd))
+	require.Equal(t, "CustomResourceDefinition", crd["kind"])
+}
+
+const corpus = "../../shared/conformance/staged"
+
+// The policies of the workload stager's documents compile; one of an earlier shape does not.
+func TestDocumentsCompile(t *testing.T) {
+	for file, ok := range map[string]bool{"sbp-seed-document.yaml": true, "sbp-readme-head.yaml": true, "sbp-first-readme.yaml": false} {
+		data, err := os.ReadFile(filepath.Join(corpus, "examples", file))
+		if errors.Is(err, os.ErrNotExist) {
+			t.Skip("the corpus is not here:", err)
+		}
+		require.NoError(t, err)
+		_, err = staged.Compile(staged.Options{}, staged.Parse(file, data))
+		require.Equal(t, ok, err == nil, "%s: %v", file, err)
+	}
+}

@@ -1,0 +1,113 @@
+package staged_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// journeys are policies whose rollouts must come to the same end, however often they are interrupted.
+var journeys = []string{
+	twoStages(""),
+	twoStages("    soak: 5s\n") + "  retention: Keep\n",
+	twoStages("    maxConcurrency: 1\n    guards: {allowErrors: true}\n") + "    condition: num('sum') == 2\n    soak: 3s\n",
+	twoStages("") + "    skipIfEmpty: true\n    condition: num('sum') == 2\n    progressDeadlineSeconds: 1\n  - {name: end, clusterSelectors: [{matchLabels: {env: prod}}]}\n",
+}
+
+// end is what the world looks like at the end, without times and uids.
+type end struct {
+	active   string
+	policies []string
+	phases   []v1alpha1.Phase
+	done     bool
+}
+
+func (w *world) end() end {
+	e := end{active: w.status.ActiveStage, policies: w.exist(), done: w.holds("Succeeded")}
+	for _, s := range w.status.Stages {
+		e.phases = append(e.phases, s.Phase)
+	}
+	return e
+}
+
+// calm lets everything become as it should be, and then enough time pass.
+func (w *world) calm() end {
+	w.available = map[string]int64{"dev1": 1, "prod1": 1, "prod2": 1}
+	for range 6 {
+		w.settle()
+		w.pass(10 * time.Second)
+	}
+	return w.end()
+}
+
+// Whoever is cut off between any two writes, at any of them, and begins again from what is stored, comes to the same end.
+func TestRestartAtAnyPointComesToTheSameEnd(t *testing.T) {
+	for _, text := range journeys {
+		policy := compile(t, text)
+		want := worldOf(t, policy).calm()
+		for cut := range 12 {
+			for steps := range 4 {
+				w := worldOf(t, policy)
+				w.available = map[string]int64{"dev1": 1, "prod1": 1, "prod2": 1}
+				for i := range cut + 1 {
+					if i < cut {
+						w.decide()
+					} else {
+						w.decide(steps)
+					}
+					w.pass(time.Second)
+				}
+				require.Equal(t, want, w.calm(), "cut %d, steps %d", cut, steps)
+			}
+		}
+	}
+}
+
+// Observations that are late, doubled or lost, statuses that come and go and writes that fail do no lasting harm, and never leave the workload without a policy.
+func TestAnyOrderOfEventsConverges(t *testing.T) {
+	runs := uint64(2000)
+	if testing.Short() {
+		runs = 300
+	}
+	for _, text := range journeys {
+		policy := compile(t, text)
+		want := worldOf(t, policy).calm()
+		for seed := range runs / uint64(len(journeys)) {
+			w := worldOf(t, policy)
+			w.chaos(rand.New(rand.NewPCG(seed, 1)))
+			require.Equal(t, want, w.calm(), "seed %d", seed)
+		}
+	}
+}
+
+// chaos decides on old observations, carries out a part, and lets clusters do what they like.
+func (w *world) chaos(r *rand.Rand) {
+	clusters := []string{"dev1", "prod1", "prod2"}
+	seen := []staged.Observation{w.observe()}
+	for range 12 {
+		switch r.IntN(4) {
+		case 0:
+			w.available = maps.Clone(w.available)
+			w.available[clusters[r.IntN(3)]] = int64(r.IntN(3))
+		case 1:
+			w.pass(time.Duration(r.IntN(4000)) * time.Millisecond)
+		case 2:
+			seen = append(seen, w.observe())
+		default:
+			old := seen[max(0, len(seen)-1-r.IntN(3))]
+			d := w.policy.Decide(w.status, old, w.now)
+			actions := w.actions(d)
+			for _, do := range actions[:r.IntN(len(actions)+1)] {
+				had := len(w.policies)
+				do()
+				require.False(w.t, had > 0 && len(w.policies) == 0, "there is always a policy")
+			}
+		}
+	}
+}

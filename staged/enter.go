@@ -1,0 +1,147 @@
+package staged
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// enter starts the first stage from i on that is not to be skipped, if it may be started. If all are to be skipped, the rollout ends where it is.
+func (d *decider) enter(i int) bool {
+	first := i
+	for i < len(d.policy.stages) && d.skips(i) {
+		i++
+	}
+	ended := i == len(d.policy.stages)
+	if !ended && !d.open(i) {
+		return false
+	}
+	for j := first; j < i; j++ {
+		rec := &d.Status.Stages[j]
+		rec.Phase, rec.CompletedAt, rec.Message = v1alpha1.Skipped, d.second(), "its selectors match no cluster"
+	}
+	if !ended {
+		d.event("Normal", "StageStarted", "stage %q", d.policy.stages[i].Name)
+		d.start(i)
+		return true
+	}
+	if first > 0 {
+		d.finish(first - 1)
+	} else {
+		d.stall("NoClusters", "the selectors of no stage match a cluster")
+	}
+	return false
+}
+
+// skips reports whether a stage is to be skipped because it would have no cluster. Where clusters are not known, its Binding will tell.
+func (d *decider) skips(i int) bool {
+	s := d.policy.stages[i]
+	return s.SkipIfEmpty && d.clusters != nil && len(d.selected(s)) == 0
+}
+
+// selected are the names of the clusters of a stage, sorted.
+func (d *decider) selected(s *stage) []string {
+	var names []string
+	for name, have := range d.clusters {
+		if slices.ContainsFunc(s.ClusterSelectors, func(ls metav1.LabelSelector) bool {
+			selector, err := metav1.LabelSelectorAsSelector(&ls)
+			return err == nil && selector.Matches(labels.Set(have))
+		}) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// open asks for what must be so before a stage is started.
+func (d *decider) open(i int) bool {
+	s, rec := d.policy.stages[i], &d.Status.Stages[i]
+	open, change := entry(s.windows, d.now)
+	switch {
+	case s.Paused:
+		d.paused = true
+		d.Message = "paused"
+	case rec.Phase == v1alpha1.RolledBack:
+		d.stall("RolledBack", "stage %q was rolled back until the spec changes: %s", s.Name, rec.Message)
+		return false
+	case s.maxConcurrency != nil && d.clusters == nil:
+		d.stall("ClustersUnknown", "maxConcurrency of stage %q needs the clusters, which are not known", s.Name)
+		return false
+	case s.Approval != nil && s.Approval.Before && rec.ApprovedBefore == "":
+		d.Message = "waits for the annotation " + ApprovalPrefix + "before." + s.Name
+	case !open:
+		d.again(change)
+		d.Message = "waits for a window"
+	default:
+		return true
+	}
+	d.explain(s.Name, "not started: "+d.Message)
+	d.Message = fmt.Sprintf("stage %q is not started: %s", s.Name, d.Message)
+	return false
+}
+
+// start makes a stage the active one.
+func (d *decider) start(i int) {
+	rec := &d.Status.Stages[i]
+	rec.Phase, rec.Message, rec.Counts = v1alpha1.Progressing, "", v1alpha1.Counts{}
+	rec.StartedAt, rec.SatisfiedSince, rec.CompletedAt = d.second(), nil, nil
+	d.Status.ActiveStage = rec.Name
+}
+
+// divide divides the clusters of a stage with maxConcurrency into batches. Those that are divided stay so; new ones go into batches that have not
+// begun. It is false if that cannot be done.
+func (d *decider) divide(i int) bool {
+	s, rec := d.policy.stages[i], &d.Status.Stages[i]
+	if s.maxConcurrency == nil || d.clusters == nil && len(rec.Batches) > 0 {
+		return true
+	}
+	if d.clusters == nil {
+		d.stall("ClustersUnknown", "maxConcurrency of stage %q needs the clusters, which are not known", s.Name)
+		return false
+	}
+	all := d.selected(s)
+	size := max(1, s.maxConcurrency.of(len(all)), (len(all)+maxBatches-1)/maxBatches)
+	rec.Batches = slices.Clone(rec.Batches)
+	for _, name := range all {
+		if label := d.clusters[name][d.policy.clusterLabel]; label != name {
+			d.stall("ClusterLabel", "cluster %s has no label %s=%s, by which a batch could select it", name, d.policy.clusterLabel, name)
+			return false
+		}
+		rec.Batches = assign(rec.Batches, name, int(rec.Batch), size)
+	}
+	rec.Batch = min(max(rec.Batch, 1), int32(len(rec.Batches)))
+	return true
+}
+
+// maxBatches is how many numbers fit into the names of BindingPolicies.
+const maxBatches = 9999
+
+// assign puts a cluster that is in no batch into the last one, if that has not begun and is not full, else into a new one.
+func assign(batches []v1alpha1.Batch, cluster string, begun, size int) []v1alpha1.Batch {
+	if slices.ContainsFunc(batches, func(b v1alpha1.Batch) bool { return slices.Contains(b.Clusters, cluster) }) {
+		return batches
+	}
+	last := len(batches) - 1
+	if last >= begun && len(batches[last].Clusters) < size {
+		batches[last].Clusters = append(slices.Clone(batches[last].Clusters), cluster)
+		return batches
+	}
+	return append(batches, v1alpha1.Batch{Clusters: []string{cluster}})
+}
+
+// nextBatch starts the next batch of a stage, if there is one.
+func (d *decider) nextBatch(i int) bool {
+	rec := &d.Status.Stages[i]
+	if int(rec.Batch) >= len(rec.Batches) {
+		return false
+	}
+	rec.Batch++
+	rec.Phase, rec.StartedAt, rec.SatisfiedSince = v1alpha1.Progressing, d.second(), nil
+	d.event("Normal", "BatchStarted", "batch %d of %d of stage %q", rec.Batch, len(rec.Batches), rec.Name)
+	return true
+}

@@ -1,0 +1,70 @@
+package staged
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+)
+
+// Position is a place in a file, counted from 1, columns in bytes. Zero numbers are unknown.
+type Position struct {
+	File   string
+	Line   int
+	Column int
+}
+
+// String prints file:line:col, leaving out what is unknown.
+func (p Position) String() string { return position.Position(p).String() }
+
+// Error is a fault in a StagedBindingPolicy, or in the file that holds it.
+type Error struct {
+	Position Position // the place of the fault; zero if the policy did not come from text
+	Policy   string   // metadata.name; "" if unknown
+	Path     string   // the field, such as spec.stages[1].condition
+	Warning  bool     // whether the fault leaves the policy usable
+	Err      error    // what is wrong
+}
+
+// Error prints `file:line:col: policy "name": field.path: what is wrong`, leaving out what is unknown.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if p := e.Position.String(); p != "" {
+		b.WriteString(p + ": ")
+	}
+	if e.Warning {
+		b.WriteString("warning: ")
+	}
+	if e.Policy != "" {
+		fmt.Fprintf(&b, "policy %q: ", e.Policy)
+	}
+	if e.Path != "" {
+		b.WriteString(e.Path + ": ")
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errors is every fault of a set of policies, in the order of the sources. [Compile] returns it.
+type Errors []*Error
+
+// Error prints one fault a line.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, fault := range e {
+		lines[i] = fault.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the faults.
+func (e Errors) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, fault := range e {
+		errs[i] = fault
+	}
+	return errs
+}

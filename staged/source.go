@@ -1,0 +1,100 @@
+package staged
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// A Source is StagedBindingPolicies together with where they came from, and the faults found while reading them; [Compile] reports these with its own.
+//
+// A Source is immutable and safe for concurrent use.
+type Source struct {
+	definitions []definition
+	others      []*unstructured.Unstructured
+	faults      Errors
+}
+
+// A definition is one StagedBindingPolicy and the document it was read from, if any.
+type definition struct {
+	policy v1alpha1.StagedBindingPolicy
+	doc    *position.Document // nil if it did not come from text
+}
+
+// Parse reads StagedBindingPolicies from YAML or JSON text: any number of documents. Name is what errors call the text. Parse itself
+// cannot fail: faults go to [Compile].
+func Parse(name string, data []byte) Source {
+	var s Source
+	docs, faults := position.Parse(name, data)
+	for _, f := range faults {
+		s.faults = append(s.faults, &Error{Position: Position(f.Position), Path: f.Path, Err: f.Err})
+	}
+	for _, doc := range docs {
+		s.document(doc, "")
+	}
+	return s
+}
+
+// Object makes a Source of a StagedBindingPolicy that did not come from text. Its faults carry paths but no positions. The policy must not be changed afterwards.
+func Object(policy v1alpha1.StagedBindingPolicy) Source {
+	return Source{definitions: []definition{{policy: policy}}}
+}
+
+// Others returns the objects of the text that are not StagedBindingPolicies, in its order.
+func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
+
+// document reads one object. Kind is what an item of a list is when it does not say so itself.
+func (s *Source) document(doc *position.Document, kind string) {
+	m, ok := doc.Value.(map[string]any)
+	if !ok {
+		s.fault(doc, "", &position.Error{Path: "document", Offset: -1, Err: errors.New("want an object")})
+		return
+	}
+	obj := &unstructured.Unstructured{Object: m}
+	if obj.GetKind() != "" {
+		kind = obj.GetKind()
+	}
+	items, isList := m["items"].([]any)
+	switch {
+	case kind == "":
+		s.fault(doc, "", &position.Error{Path: "kind", Offset: -1, Err: errors.New("missing")})
+	case kind == v1alpha1.Kind:
+		s.policy(doc, obj)
+	case isList && strings.HasSuffix(kind, "List"):
+		for i, item := range items {
+			s.document(doc.Sub(position.Index("items", i), item), strings.TrimSuffix(kind, "List"))
+		}
+	default:
+		s.others = append(s.others, obj)
+	}
+}
+
+func (s *Source) policy(doc *position.Document, obj *unstructured.Unstructured) {
+	d := definition{doc: doc}
+	faults := doc.Decode(&d.policy)
+	if want := v1alpha1.Group + "/" + v1alpha1.Version; obj.GetAPIVersion() != want {
+		faults = append(faults, &position.Error{Path: "apiVersion", Offset: -1, Err: errors.New("want " + want)})
+	}
+	for _, e := range faults {
+		s.fault(doc, d.policy.Name, e)
+	}
+	s.definitions = append(s.definitions, d)
+}
+
+func (s *Source) fault(doc *position.Document, name string, e *position.Error) {
+	s.faults = append(s.faults, locate(doc, name, e))
+}
+
+// locate gives a fault its place in the file.
+func locate(doc *position.Document, name string, e *position.Error) *Error {
+	fault := &Error{Policy: name, Path: e.Path, Err: e.Err}
+	if doc != nil {
+		fault.Position = Position(doc.Locate(e))
+	}
+	return fault
+}

@@ -1,0 +1,154 @@
+package staged
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// A stage is a compiled v1alpha1.Stage.
+type stage struct {
+	v1alpha1.Stage
+	filter         *eval.Program // nil: all
+	condition      *eval.Program // nil: never
+	failure        *eval.Program // nil: never
+	terms          []term        // of condition
+	windows        []window
+	timed          bool // verdicts on objects change by themselves
+	soak           time.Duration
+	deadline       time.Duration // 0: none
+	maxFailures    threshold
+	maxConcurrency *threshold
+	guards         v1alpha1.Guards
+}
+
+func (s *stage) minDestinations() int {
+	if s.guards.MinDestinations == nil {
+		return 1
+	}
+	return int(*s.guards.MinDestinations)
+}
+
+// readsTime reports whether the verdict on an object changes by itself.
+func (s *stage) readsTime() bool {
+	return slices.ContainsFunc([]*eval.Program{s.condition, s.failure}, func(p *eval.Program) bool {
+		return p != nil && (p.Reads("now") || p.Reads("since"))
+	})
+}
+
+func (c *compiler) stage(i int) *stage {
+	spec := c.definition.policy.Spec
+	s := &stage{Stage: spec.Stages[i]}
+	path := position.Index("spec.stages", i)
+	c.name(i)
+	for j := range s.ClusterSelectors {
+		c.selector(position.Index(path+".clusterSelectors", j), &s.ClusterSelectors[j])
+	}
+	s.filter = c.expression(path+".filter", s.Filter, c.env.filter)
+	s.condition = c.expression(path+".condition", s.Condition, c.env.condition)
+	s.failure = c.expression(path+".failureCondition", s.FailureCondition, c.env.condition)
+	s.timed = s.readsTime()
+	if s.condition != nil {
+		s.terms = c.terms(s.condition)
+	} else if s.Condition == "" && i < len(spec.Stages)-1 {
+		c.warn(path+".condition", "missing before the last stage: the rollout stops here")
+	}
+	c.collectors(path+".condition", s.condition)
+	c.collectors(path+".failureCondition", s.failure)
+	c.gates(path, s)
+	return s
+}
+
+func (c *compiler) expression(path, source string, env *eval.Compiler) *eval.Program {
+	if source == "" {
+		return nil
+	}
+	p, err := env.Bool(source)
+	for _, e := range position.Below(path, err) {
+		c.add(e)
+	}
+	return p
+}
+
+// collectors checks that the collectors which an expression names are asked for by a clause.
+func (c *compiler) collectors(path string, p *eval.Program) {
+	if p == nil {
+		return
+	}
+	for _, name := range p.Collectors() {
+		if !c.asksFor(name) {
+			c.faultf(path, "collector %q is in no statusCollectors of spec.downsync", name)
+		}
+	}
+}
+
+func (c *compiler) asksFor(collector string) bool {
+	for _, clause := range c.definition.policy.Spec.Downsync {
+		if slices.Contains(clause.StatusCollectors, collector) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *compiler) selector(path string, s *metav1.LabelSelector) {
+	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+		c.faultf(path, "%v", err)
+	}
+}
+
+// selectors checks those of the workload.
+func (c *compiler) selectors() {
+	for i, clause := range c.definition.policy.Spec.Downsync {
+		path := position.Index("spec.downsync", i)
+		for j := range clause.ObjectSelectors {
+			c.selector(position.Index(path+".objectSelectors", j), &clause.ObjectSelectors[j])
+		}
+		for j := range clause.NamespaceSelectors {
+			c.selector(position.Index(path+".namespaceSelectors", j), &clause.NamespaceSelectors[j])
+		}
+	}
+}
+
+// gates compiles what is asked for beside the condition.
+func (c *compiler) gates(path string, s *stage) {
+	if s.Soak != nil {
+		if s.soak = s.Soak.Duration; s.soak < 0 {
+			c.faultf(path+".soak", "must not be negative")
+		}
+	}
+	if s.ProgressDeadlineSeconds != nil {
+		if s.deadline = time.Duration(*s.ProgressDeadlineSeconds) * time.Second; s.deadline <= 0 {
+			c.faultf(path+".progressDeadlineSeconds", "want at least 1")
+		}
+	}
+	for i, w := range s.Windows {
+		at := position.Index(path+".windows", i)
+		compiled, field, err := compileWindow(w)
+		if err != nil {
+			c.faultf(at+"."+field, "%v", err)
+		}
+		if w.Duration.Duration <= 0 || w.Duration.Duration > maxWindow {
+			c.faultf(at+".duration", "want more than 0 and at most %s", maxWindow)
+		}
+		s.windows = append(s.windows, compiled)
+	}
+	c.oneOf(path+".onFailure", string(s.OnFailure), string(v1alpha1.Pause), string(v1alpha1.Continue), string(v1alpha1.Rollback))
+	s.OnFailure = cmp.Or(s.OnFailure, v1alpha1.Pause)
+	if t := c.threshold(path+".maxFailures", s.MaxFailures, 0); t != nil {
+		s.maxFailures = *t
+	}
+	s.maxConcurrency = c.threshold(path+".maxConcurrency", s.MaxConcurrency, 1)
+	if s.Guards != nil {
+		s.guards = *s.Guards
+	}
+	if s.minDestinations() < 0 {
+		c.faultf(path+".guards.minDestinations", "must not be negative")
+	}
+}

@@ -1,0 +1,192 @@
+package staged
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
+)
+
+// Verdict is the answer to a question about a rollout: yes, no, or that it cannot be told. Only yes lets a stage pass.
+type Verdict int
+
+// The verdicts, worst first. Unknown is what an evaluation error or a missing status comes to.
+const (
+	Unknown Verdict = iota
+	Unsatisfied
+	Satisfied
+)
+
+// String is the name in words.
+func (v Verdict) String() string { return [...]string{"unknown", "not satisfied", "satisfied"}[v] }
+
+// An answer is a verdict and, unless it is Satisfied, why.
+type answer struct {
+	Verdict
+	why string
+}
+
+func unknown(format string, args ...any) answer { return answer{Unknown, fmt.Sprintf(format, args...)} }
+func unsatisfied(format string, args ...any) answer {
+	return answer{Unsatisfied, fmt.Sprintf(format, args...)}
+}
+
+// ask evaluates an expression.
+func ask(p *eval.Program, variables map[string]any) answer {
+	ok, err := p.Bool(variables)
+	switch {
+	case err != nil:
+		return unknown("%v", err)
+	case !ok:
+		return answer{Verdict: Unsatisfied}
+	}
+	return answer{Verdict: Satisfied}
+}
+
+// A verdict is what was found out about one object that the filter keeps.
+type verdict struct {
+	condition answer
+	failing   bool
+	hopeless  bool     // KubeStellar will never report it
+	late      []string // clusters that are silent or out of date, if that is known
+	unchecked bool     // whether it is not known which clusters reported
+}
+
+// A judge looks at the objects of one BindingPolicy for one stage.
+type judge struct {
+	stage *stage
+	*placed
+	since, now time.Time
+}
+
+// keeps asks the filter. An error is not a no.
+func (j *judge) keeps(o *sight) answer {
+	if j.stage.filter == nil {
+		return answer{Verdict: Satisfied}
+	}
+	if o.kept == nil {
+		a := ask(j.stage.filter, map[string]any{"downsyncClause": clauseFields(o.clause)})
+		if a.Verdict == Unknown {
+			a.why = "filter: " + a.why
+		}
+		o.kept = &a
+	}
+	return *o.kept
+}
+
+// judge returns the verdict on an object, the one before if nothing has changed.
+func (j *judge) judge(o *sight) *verdict {
+	if o.verdict == nil || j.stage.timed {
+		o.verdict = j.fresh(o)
+	}
+	return o.verdict
+}
+
+func (j *judge) fresh(o *sight) *verdict {
+	v := &verdict{unchecked: !o.reported, late: j.late(o)}
+	status := o.status(string(j.policy.UID))
+	if status == nil {
+		v.condition = unknown("there is no CombinedStatus yet")
+		if v.hopeless = len(validation.IsValidLabelValue(o.ref.Name)) > 0; v.hopeless {
+			v.condition = unknown("there can be no CombinedStatus, because the name is no label value; a filter could leave it out")
+		}
+		return v
+	}
+	variables, err := j.variables(o, status)
+	if err != nil {
+		v.condition = unknown("%v", err)
+		return v
+	}
+	if j.stage.condition != nil {
+		v.condition = ask(j.stage.condition, variables)
+	}
+	if j.stage.failure != nil {
+		v.failing = ask(j.stage.failure, variables).Verdict == Satisfied
+	}
+	if text := errorIn(status, j.stage.condition); text != "" && !j.stage.guards.AllowErrors && v.condition.Verdict == Satisfied {
+		v.condition = unknown("%s", text)
+	}
+	return v
+}
+
+// variables are what a condition sees. What is not known is not there, so that asking for it is an error.
+func (j *judge) variables(o *sight, status *control.CombinedStatus) (map[string]any, error) {
+	fields, err := o.fields(status)
+	variables := map[string]any{
+		"obj": fields, "combinedStatus": fields, "destinations": j.destinations(), "now": j.now, "since": j.now.Sub(j.since),
+	}
+	if o.reported {
+		reported := 0
+		for _, c := range o.clusters {
+			if c.Reported {
+				reported++
+			}
+		}
+		variables["reported"] = reported
+	}
+	return variables, err
+}
+
+func (j *judge) destinations() []string {
+	names := make([]string, len(j.binding.Spec.Destinations))
+	for i, d := range j.binding.Spec.Destinations {
+		names[i] = d.ClusterID
+	}
+	return names
+}
+
+// late lists the destinations that have not reported the object, or not since it was bound.
+func (j *judge) late(o *sight) (late []string) {
+	if !o.reported || j.stage.guards.AllowStale {
+		return nil
+	}
+	ok := make(map[string]bool, len(o.clusters))
+	for _, c := range o.clusters {
+		ok[c.Cluster] = !c.late()
+	}
+	for _, d := range j.binding.Spec.Destinations {
+		if !ok[d.ClusterID] {
+			late = append(late, d.ClusterID)
+		}
+	}
+	return late
+}
+
+// errorIn returns the first error in the columns that a condition reads. It reads the tables and columns whose names stand in it; all, if none does.
+func errorIn(s *control.CombinedStatus, condition *eval.Program) string {
+	var words []string
+	if condition != nil {
+		words = condition.Literals()
+	}
+	named := func(name string) bool { return slices.Contains(words, name) }
+	anyTable := !slices.ContainsFunc(s.Results, func(r control.NamedStatusCombination) bool { return named(r.Name) })
+	for _, r := range s.Results {
+		if !anyTable && !named(r.Name) {
+			continue
+		}
+		anyColumn := !slices.ContainsFunc(r.ColumnNames, named)
+		for _, e := range errorsOf(r) {
+			if e.column == "" || anyColumn || named(e.column) {
+				return fmt.Sprintf("collector %s: %s: %s", r.Name, cmp.Or(e.column, "filter"), e.text)
+			}
+		}
+	}
+	return ""
+}
+
+type columnError struct{ column, text string }
+
+func errorsOf(r control.NamedStatusCombination) (all []columnError) {
+	for _, e := range r.RowErrors {
+		all = append(all, columnError{e.ColumnName, e.WEC.ClusterID + ": " + e.Error})
+	}
+	for _, e := range r.AggregationErrors {
+		all = append(all, columnError{e.ColumnName, e.Error})
+	}
+	return all
+}
