@@ -53,11 +53,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// A verdict is a result with the object that it is about.
+// A verdict is a result with the object that it is about, and how it came about.
 type verdict struct {
 	kstatus.Result
-	obj     *unstructured.Unstructured
-	explain kstatus.Explanation
+	obj      *unstructured.Unstructured
+	explain  kstatus.Explanation
+	children []kstatus.Child
 }
 
 // judge reads all objects and judges each, in the light of the others.
@@ -70,8 +71,8 @@ func (o options) judge(stdin io.Reader) ([]verdict, error) {
 	var verdicts []verdict
 	for _, obj := range objects {
 		// The error is of look-ups, and all that a shelf has is at hand.
-		result, _, _ := rules.Inspect(context.Background(), shelf(objects), obj, now)
-		verdicts = append(verdicts, verdict{Result: result, obj: obj, explain: rules.Explain(obj, now)})
+		result, children, _ := rules.Inspect(context.Background(), shelf(objects), obj, now)
+		verdicts = append(verdicts, verdict{Result: result, obj: obj, explain: rules.Explain(obj, now), children: children})
 	}
 	return verdicts, nil
 }

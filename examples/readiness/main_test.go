@@ -21,7 +21,7 @@ func TestGolden(t *testing.T) {
 	}{
 		{golden: "standard.txt", args: "testdata/web.yaml", code: 1},
 		{golden: "extended.txt", args: "-profile extended testdata/web.yaml", code: 1},
-		{golden: "explain.txt", args: "-explain testdata/web.yaml", code: 1},
+		{golden: "explain.txt", args: "-profile extended -explain testdata/web.yaml", code: 1},
 		{golden: "json.txt", args: "-o json -profile extended testdata/web.yaml", code: 1},
 		{golden: "ready.txt", args: "testdata/ready.json", code: 0},
 	} {

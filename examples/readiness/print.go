@@ -25,10 +25,19 @@ func printTable(w io.Writer, verdicts []verdict, explain bool) error {
 	err := table.Flush()
 	for _, v := range verdicts {
 		if explain && err == nil {
-			_, err = fmt.Fprintf(w, "\n%s %s\n%s", clean(v.obj.GetKind()), clean(v.name()), indent(v.explain.String()))
+			_, err = fmt.Fprintf(w, "\n%s %s\n%s", clean(v.obj.GetKind()), clean(v.name()), indent(v.why()))
 		}
 	}
 	return err
+}
+
+// why is how the object was judged by itself, and the children that then counted.
+func (v verdict) why() string {
+	why := v.explain.String()
+	for _, c := range v.children {
+		why += fmt.Sprintf("  child %s %s %s\n", c.Object.GetKind(), c.Object.GetName(), clean(c.Result.String()))
+	}
+	return why
 }
 
 // name is the name with the namespace, if there is one.
@@ -93,7 +102,7 @@ func printJSON(w io.Writer, verdicts []verdict, explain bool) error {
 			rows[i].RecheckAfter = v.RecheckAfter.String()
 		}
 		if explain {
-			rows[i].Explanation = v.explain.String()
+			rows[i].Explanation = v.why()
 		}
 	}
 	out := json.NewEncoder(w)
