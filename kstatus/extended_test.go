@@ -1,6 +1,8 @@
 package kstatus_test
 
 import (
+	"encoding/json"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,5 +24,50 @@ func TestExtendedAllocatesNothing(t *testing.T) {
 				require.Zero(t, testing.AllocsPerRun(10, func() { kstatus.Extended().Compute(obj, now) }), c.Name)
 			}
 		}
+	}
+}
+
+// FuzzExtended begins with an object of each kind that has rules, and holds what is true of all of them: one verdict an object, whatever the
+// order of its maps, that an explanation shares, and none but Terminating for what is being deleted.
+func FuzzExtended(f *testing.F) {
+	files, err := filepath.Glob("testdata/extended/*.txtar")
+	require.NoError(f, err)
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		require.NoError(f, err)
+		for _, c := range archive.Files {
+			data, err := json.Marshal(parse(f, string(c.Data)).Object)
+			require.NoError(f, err)
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, obj := range decodings(data) {
+			for _, rules := range []*kstatus.Rules{kstatus.Extended(), kstatus.Extended().Generic()} {
+				r := rules.Compute(obj, now)
+				for range 5 {
+					require.Equal(t, r, rules.Compute(obj.DeepCopy(), now))
+				}
+				require.Equal(t, r, rules.Explain(obj, now).Result)
+				require.False(t, r.Terminal && r.Status != kstatus.Failed || r.Suspended && r.Status != kstatus.Current, r.String())
+			}
+			if _, ok := obj.Object["metadata"].(map[string]any); ok {
+				obj.Object["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+				require.Equal(t, kstatus.Terminating, kstatus.Extended().Compute(obj, now).Status)
+			}
+		}
+	})
+}
+
+func BenchmarkExtended(b *testing.B) {
+	for name, manifest := range measured {
+		b.Run(name, func(b *testing.B) {
+			obj := parse(b, manifest)
+			rules := kstatus.Extended()
+			b.ReportAllocs()
+			for b.Loop() {
+				rules.Compute(obj, now)
+			}
+		})
 	}
 }
