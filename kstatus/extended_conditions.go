@@ -12,6 +12,7 @@ const (
 	part            // good when True, not yet there when False
 	verdict         // good when True, wrong when False
 	milestone       // passed when True, with more to come
+	sideline        // good when True, of no account when False
 	completion      // over when True
 	transition      // on the way when True
 	failure         // failed when True
@@ -19,7 +20,7 @@ const (
 )
 
 var roles = [...]role{
-	stepped: milestone, good: part, sound: verdict, done: completion, running: transition, held: pause, busy: transition, bad: failure,
+	stepped: milestone, lively: sideline, good: part, sound: verdict, done: completion, running: transition, held: pause, busy: transition, bad: failure,
 	fatal: failure, not: neutral,
 }
 
@@ -130,7 +131,7 @@ func (g *glance) whenTrue(r role) (weight, bool) {
 }
 
 var trueWeights = [...]weight{
-	summary: fine, part: fine, verdict: fine, milestone: passed, completion: over, transition: moving, failure: failed, pause: paused,
+	summary: fine, part: fine, verdict: fine, milestone: passed, sideline: fine, completion: over, transition: moving, failure: failed, pause: paused,
 }
 
 // settled says whether the reason of a transition is that it is over: NewReplicaSetAvailable.
@@ -140,7 +141,7 @@ func settled(reason string) bool {
 }
 
 func (g *glance) whenFalse(r role) (weight, bool) {
-	if r == failure || r == pause || r == opposite {
+	if r == failure || r == pause || r == opposite || r == sideline {
 		return 0, false
 	}
 	wrong := g.grave(r)

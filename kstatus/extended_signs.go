@@ -148,7 +148,7 @@ func namesPhase(field string) bool {
 }
 
 var (
-	phaseWords = set("phase Phase state State status Status health Health")
+	phaseWords = set("phase Phase state State status Status health Health stage Stage")
 	wishes     = set("desired expected previous target")
 )
 

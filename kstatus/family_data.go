@@ -54,9 +54,10 @@ var (
 		inProgress: "initializing, stopping, unknown", current: "ready", suspended: "paused", failed: "error",
 	}.says("status", "state")
 
-	elasticHealth = vocabulary{
-		inProgress: "yellow, unknown", current: "green", failed: "red", empty: InProgress,
-	}.says("status", "health")
+	elasticHealth = either(
+		vocabulary{failed: "Stalled", fatal: "Invalid"}.says("status", "phase"),
+		vocabulary{inProgress: "yellow, unknown", current: "green", failed: "red", empty: InProgress}.says("status", "health"),
+	)
 
 	// The phases of CloudNativePG are sentences.
 	cnpgCluster = vocabulary{

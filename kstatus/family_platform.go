@@ -1,5 +1,7 @@
 package kstatus
 
+import "strings"
+
 // Secrets, monitoring and other platform services.
 var platform = catalogue{
 	"ExternalSecret,SecretStore,ClusterSecretStore,PushSecret,ClusterPushSecret.external-secrets.io": readyOrFailed,
@@ -15,8 +17,9 @@ var platform = catalogue{
 	}.says("status", "updateStatus"),
 
 	"GrafanaDatasource,GrafanaDashboard,GrafanaFolder,GrafanaAlertRuleGroup,GrafanaContactPoint.grafana.integreatly.org": grafanaMatch,
-	"Grafana.grafana.integreatly.org": grafanaStage,
-	"KeptnMetric.metrics.keptn.sh":    keptnMetric,
+	"Grafana.grafana.integreatly.org":         grafanaStage,
+	"OpenTelemetryCollector.opentelemetry.io": collector,
+	"KeptnMetric.metrics.keptn.sh":            keptnMetric,
 }
 
 // grafanaMatch: what no instance takes is of no use; before version 5.10 a hash tells what was taken.
@@ -40,6 +43,18 @@ func grafanaStage(o Object) (Result, bool) {
 		return Current.Because("", "All stages are complete").At("status.stageStatus"), true
 	}
 	return InProgress.because("StageInProgress", named("At stage %s", stage)).At("status.stageStatus"), true
+}
+
+// collector has its replicas in one text: "1/2" are ready.
+func collector(o Object) (Result, bool) {
+	ready, wanted, ok := strings.Cut(o.Text("status", "scale", "statusReplicas"), "/")
+	switch {
+	case !ok:
+		return Result{}, false
+	case ready != wanted:
+		return InProgress.because("LessReady", named("Ready: %s/%s", ready, wanted)).At("status.scale.statusReplicas"), true
+	}
+	return Current.because("", named("Ready: %s/%s", ready, wanted)).At("status.scale.statusReplicas"), true
 }
 
 func keptnMetric(o Object) (Result, bool) {

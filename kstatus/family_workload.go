@@ -40,7 +40,7 @@ var workloads = catalogue{
 
 	"CloneSet.apps.kruise.io":        either(suspendedWhen("spec", "updateStrategy", "paused"), when("FailedScale", "True", Failed), when("FailedUpdate", "True", Failed), kruiseReplicas),
 	"StatefulSet.apps.kruise.io":     either(suspendedWhen("spec", "updateStrategy", "rollingUpdate", "paused"), when("FailedCreatePod", "True", Failed), when("FailedUpdatePod", "True", Failed), kruiseReplicas),
-	"DaemonSet.apps.kruise.io":       either(suspendedWhen("spec", "updateStrategy", "rollingUpdate", "paused"), daemonSetExtended, daemonSet),
+	"DaemonSet.apps.kruise.io":       either(suspendedWhen("spec", "updateStrategy", "rollingUpdate", "paused"), daemonSetExtended, kruiseDaemonSet),
 	"SidecarSet.apps.kruise.io":      either(suspendedWhen("spec", "updateStrategy", "paused"), sidecarSet),
 	"BroadcastJob.apps.kruise.io":    either(suspendedWhen("spec", "paused"), vocabulary{suspended: "paused"}.says("status", "phase")),
 	"AdvancedCronJob.apps.kruise.io": advancedCronJob,
@@ -115,18 +115,13 @@ var numaplane = either(
 	vocabulary{inProgress: "Pending", failed: "Failed", empty: InProgress}.says("status", "phase"),
 )
 
-// kruiseReplicas compares counts; a partition keeps some Pods at the old revision, and CloneSets say how many shall have the new one.
+// kruiseReplicas compares counts. A partition keeps some Pods at the old revision until someone changes it.
 func kruiseReplicas(o Object) (Result, bool) {
-	wanted, told := o.IntOr(1, "spec", "replicas"), len(o.status) > 0
-	target, partitioned := wanted, int64(0)
-	if n, ok := o.Int("status", "expectedUpdatedReplicas"); ok {
-		target = n
-	} else if partitioned, ok = o.Int("spec", "updateStrategy", "rollingUpdate", "partition"); ok {
-		target = max(0, wanted-partitioned)
-	}
+	wanted := o.IntOr(1, "spec", "replicas")
+	target := kruiseTarget(&o, wanted)
 	updated, ready, replicas := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("replicas")
 	switch {
-	case !told:
+	case len(o.status) == 0:
 		return Result{}, false
 	case updated < target:
 		return progress("LessUpdated", counted("Updated: %d/%d", updated, target), "status.updatedReplicas")
@@ -135,7 +130,29 @@ func kruiseReplicas(o Object) (Result, bool) {
 	case replicas > wanted:
 		return progress("ExtraPods", counted("Pending termination: %d", replicas-wanted), "status.replicas")
 	}
-	return Current.saying(counted("All replicas are ready. Replicas: %d", replicas)), true
+	r := Current.saying(counted("Updated and ready. Replicas: %d/%d", updated, wanted)).At("status.updatedReplicas")
+	r.Suspended = updated < wanted
+	return r, true
+}
+
+// kruiseTarget is how many Pods shall have the new revision. CloneSets say so, as their partition may be a percentage.
+func kruiseTarget(o *Object, wanted int64) int64 {
+	if n, ok := o.Int("status", "expectedUpdatedReplicas"); ok {
+		return n
+	}
+	partition := max(o.IntOr(0, "spec", "updateStrategy", "partition"), o.IntOr(0, "spec", "updateStrategy", "rollingUpdate", "partition"))
+	return max(0, wanted-partition)
+}
+
+// kruiseDaemonSet waits at a partition as the others do.
+func kruiseDaemonSet(o Object) (Result, bool) {
+	partition := o.IntOr(0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	r, _ := daemonSet(o)
+	wanted := o.count("desiredNumberScheduled")
+	if r.Reason != "LessUpdated" || o.count("updatedNumberScheduled") < wanted-partition || o.count("numberAvailable") < wanted {
+		return r, true
+	}
+	return suspended("spec.updateStrategy.rollingUpdate", "partition"), true
 }
 
 func sidecarSet(o Object) (Result, bool) {
