@@ -12,6 +12,13 @@
 //   - [github.com/stagecraft-go/stagecraft/selector], [github.com/stagecraft-go/stagecraft/delay] and
 //     [github.com/stagecraft-go/stagecraft/render]: the parts of a Stage, usable on their own
 //
+// # What state it is in
+//
+//   - [github.com/stagecraft-go/stagecraft/kstatus]: Current, InProgress, Failed, Terminating, NotFound or Unknown, and why; the rules of upstream,
+//     exact, and Extended ones that are right more often
+//   - [github.com/stagecraft-go/stagecraft/kstatus/celrule]: rules written in CEL
+//   - [github.com/stagecraft-go/stagecraft/kstatus/wait]: waiting for objects, by watch or by polling
+//
 // # How it is built
 //
 // Decisions are pure functions of an object, a time and a seed; effects are data; input and output happen in one place; faults in
