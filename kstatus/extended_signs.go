@@ -84,10 +84,19 @@ var branchLists = [...]struct{ field, path string }{
 	{"ingress", "status.ingress[].conditions"},
 }
 
+// seen returns a field of the status, and notes for an explanation that it was read.
+func (o *Object) seen(field string) any {
+	v := o.status[field]
+	if o.trace != nil && v != nil {
+		o.trace.see("status."+field, v)
+	}
+	return v
+}
+
 // faults are fields that are only there when something is wrong.
 func faults(o Object) (Result, bool) {
 	for _, field := range faultFields {
-		v := o.status[field]
+		v := o.seen(field)
 		if m, ok := object.ToMap(v); ok {
 			v = m["message"]
 		}
@@ -117,6 +126,7 @@ func phases(o Object) (Result, bool) {
 		if s, ok := v.(string); ok {
 			if namesPhase(key) {
 				see(key, s)
+				o.seen(key)
 			}
 			continue
 		}
@@ -186,7 +196,7 @@ func (o *Object) phaseMessage(field, phase string) message {
 // flags are bools that say whether all is well.
 func flags(o Object) (Result, bool) {
 	for _, f := range flagFields {
-		on, ok := o.status[f.name].(bool)
+		on, ok := o.seen(f.name).(bool)
 		switch {
 		case !ok:
 		case on:
@@ -211,13 +221,13 @@ var flagFields = [...]struct {
 func replicas(o Object) (Result, bool) {
 	wanted, ok := o.Int("spec", "replicas")
 	if !ok {
-		if wanted, ok = integer(o.status["replicas"]); !ok {
+		if wanted, ok = integer(o.seen("replicas")); !ok {
 			return Result{}, false
 		}
 	}
 	counts := 0
 	for _, field := range replicaFields {
-		n, ok := integer(o.status[field])
+		n, ok := integer(o.seen(field))
 		if !ok {
 			continue
 		}

@@ -3,8 +3,8 @@ package kstatus
 // Batch: Kueue, JobSet, LeaderWorkerSet, KubeRay.
 var batch = catalogue{
 	"Workload.kueue.x-k8s.io":                                          kueueWorkload,
-	"ClusterQueue,LocalQueue.kueue.x-k8s.io":                           either(kueueStopped, falseFails("Active"), needs("Active"), when("Active", "True", Current)),
-	"AdmissionCheck,MultiKueueCluster.kueue.x-k8s.io":                  either(falseFails("Active"), needs("Active"), when("Active", "True", Current)),
+	"ClusterQueue,LocalQueue.kueue.x-k8s.io":                           either(kueueStopped, kueueActive),
+	"AdmissionCheck,MultiKueueCluster.kueue.x-k8s.io":                  kueueActive,
 	"JobSet.jobset.x-k8s.io":                                           jobSet,
 	"LeaderWorkerSet.leaderworkerset.x-k8s.io":                         either(when("UpdateInProgress", "True", InProgress), leaderWorkerSet),
 	"RayCluster.ray.io":                                                rayCluster,
@@ -13,6 +13,8 @@ var batch = catalogue{
 	"ResourceFlavor,WorkloadPriorityClass,Topology.kueue.x-k8s.io":     exists,
 	"MultiKueueConfig,ProvisioningRequestConfig,Cohort.kueue.x-k8s.io": exists,
 }
+
+var kueueActive = either(falseFails("Active"), needs("Active"), when("Active", "True", Current))
 
 // kueueWorkload is Current once it is admitted and its Pods, if Kueue waits for them, are ready: what runs in it has a status of its own.
 func kueueWorkload(o Object) (Result, bool) {

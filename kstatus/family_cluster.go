@@ -14,8 +14,9 @@ var clusters = catalogue{
 	"Work.work.karmada.io": needs("Applied"),
 	"PropagationPolicy,ClusterPropagationPolicy,OverridePolicy,ClusterOverridePolicy.policy.karmada.io": exists,
 
-	"ManifestWork.work.open-cluster-management.io":                                   needs("Applied", "Available"),
-	"ManagedCluster.cluster.open-cluster-management.io":                              needs("HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable"),
+	"ManifestWork.work.open-cluster-management.io": needs("Applied", "Available"),
+	"ManagedCluster.cluster.open-cluster-management.io": needs("HubAcceptedManagedCluster",
+		"ManagedClusterJoined", "ManagedClusterConditionAvailable"),
 	"ManagedClusterAddOn.addon.open-cluster-management.io":                           needs("Available"),
 	"Policy,ConfigurationPolicy,CertificatePolicy.policy.open-cluster-management.io": either(suspendedWhen("spec", "disabled"), compliance),
 	"OperatorPolicy.policy.open-cluster-management.io":                               either(falseFails("Compliant"), needs("Compliant"), compliance),

@@ -4,9 +4,11 @@ import "github.com/stagecraft-go/stagecraft/internal/object"
 
 // Databases, queues and storage.
 var data = catalogue{
-	"*.kafka.strimzi.io":              strimzi,
-	"*.core.strimzi.io":               strimzi,
-	"KafkaConnector.kafka.strimzi.io": either(strimzi, vocabulary{failed: "FAILED", suspended: "PAUSED, STOPPED"}.says("status", "connectorStatus", "connector", "state")),
+	"*.kafka.strimzi.io": strimzi,
+	"*.core.strimzi.io":  strimzi,
+	"KafkaConnector.kafka.strimzi.io": either(strimzi, vocabulary{
+		failed: "FAILED", suspended: "PAUSED, STOPPED",
+	}.says("status", "connectorStatus", "connector", "state")),
 	"KafkaRebalance.kafka.strimzi.io": either(strimzi, when("PendingProposal", "True", InProgress), pausedBy("ProposalReady"),
 		when("Rebalancing", "True", InProgress), pausedBy("Stopped"), when("NotReady", "True", Failed)),
 	"KafkaCluster.kafka.banzaicloud.io": banzaiKafka,
@@ -38,8 +40,9 @@ var data = catalogue{
 	}.says("status", "status"),
 
 	"Backup,Restore.velero.io": vocabulary{
-		inProgress: "New, Queued, ReadyToStart, InProgress, WaitingForPluginOperations, Finalizing, FinalizingPartiallyFailed, WaitingForPluginOperationsPartiallyFailed, Deleting",
-		current:    "Completed", fatal: "Failed, PartiallyFailed, FailedValidation", empty: InProgress,
+		inProgress: "New, Queued, ReadyToStart, InProgress, WaitingForPluginOperations, WaitingForPluginOperationsPartiallyFailed, " +
+			"Finalizing, FinalizingPartiallyFailed, Deleting",
+		current: "Completed", fatal: "Failed, PartiallyFailed, FailedValidation", empty: InProgress,
 	}.says("status", "phase"),
 	"Volume.longhorn.io": vocabulary{
 		inProgress: "creating, attaching, detaching, deleting", current: "attached, detached", empty: InProgress,
