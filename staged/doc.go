@@ -1,5 +1,5 @@
 // Package staged decides how a StagedBindingPolicy places a workload on one group of clusters after another: which BindingPolicies must
-// exist now, which may go, and what the rollout waits for. It decides purely, and leaves the rest to its caller.
+// exist now, which may go, and what the rollout waits for. It decides purely; [Player] carries it out.
 //
 // # Terminology
 //
@@ -23,7 +23,10 @@
 //	d := policies[0].Decide(stored.Status, seen, time.Now())
 //	// store d.Status; then create or update d.Ensure; then delete d.Remove; look again after d.RecheckAfter
 //
-// Where many objects are watched, a [Rollout] is shown what changes, and decides at a cost that grows with that alone.
+// Where many objects are watched, a [Rollout] is shown what changes, and decides at a cost that grows with that alone. To carry out all policies of a
+// hub until the context ends:
+//
+//	err := staged.Play(ctx, cluster, staged.PlayerOptions{})
 //
 // # Semantics
 //
@@ -49,7 +52,8 @@
 //
 // # Concurrency
 //
-// Sources, Policies and Expressions are immutable and safe for concurrent use. A Rollout belongs to one goroutine. Arguments are only read.
+// Sources, Policies and Expressions are immutable and safe for concurrent use. A Rollout belongs to one goroutine. Arguments are only read. A Player
+// decides in one goroutine and watches in four more; all end with Run.
 //
 // # Compatibility
 //

@@ -1,0 +1,128 @@
+package staged
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// playing is one StagedBindingPolicy as a Player knows it.
+type playing struct {
+	rollout    *Rollout
+	policy     *Policy
+	uid        types.UID
+	generation int64
+	status     v1alpha1.Status
+	version    string    // of the StagedBindingPolicy that has this status
+	written    string    // the version that the last write made, until the watch has shown it
+	due        time.Time // of the next decision; zero is never
+}
+
+// awaited reports whether an event is older than the last write: events come in order, so all are until that of the write itself. After a list there is
+// no telling; if that was older, the next write is a conflict, and the event of this one comes yet.
+func (r *playing) awaited(n news) bool {
+	if n.inList || r.written == "" || n.obj.GetUID() != r.uid {
+		r.written = ""
+		return false
+	}
+	if n.obj.GetResourceVersion() == r.written {
+		r.written = ""
+	}
+	return true
+}
+
+// carryOut does what a decision says, in its order, and stops at the first failure. It reports whether it wrote anything.
+func (r *playing) carryOut(ctx context.Context, hub Writer, name string, d Decision) (changed bool, err error) {
+	if !reflect.DeepEqual(d.Status, r.status) {
+		changed = true
+		if err := r.store(ctx, hub, name, d.Status); err != nil {
+			return changed, err
+		}
+	}
+	for _, p := range d.Ensure {
+		wrote, err := r.ensure(ctx, hub, p)
+		changed = changed || wrote
+		if err != nil {
+			return changed, err
+		}
+	}
+	for _, old := range d.Remove {
+		changed = true
+		uid := r.rollout.placed[old].policy.UID
+		err := hub.Delete(ctx, policyKind, types.NamespacedName{Name: old}, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return changed, err
+		}
+		r.rollout.ForgetPolicy(old)
+	}
+	return changed, nil
+}
+
+// store writes the status, if nobody has written the object since it was read.
+func (r *playing) store(ctx context.Context, hub Writer, name string, status v1alpha1.Status) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": r.version, "uid": r.uid}, "status": status})
+	if err != nil {
+		return err
+	}
+	stored, err := hub.Patch(ctx, stagedKind, types.NamespacedName{Name: name}, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return err
+	}
+	r.status, r.version = status, stored.GetResourceVersion()
+	r.written = r.version
+	return nil
+}
+
+// ensure creates a BindingPolicy, or brings its spec up to date.
+func (r *playing) ensure(ctx context.Context, hub Writer, want *control.BindingPolicy) (changed bool, err error) {
+	pl := r.rollout.at(want.Name)
+	if pl.policy != nil && same(pl.policy.Spec, want.Spec) {
+		return false, nil
+	}
+	var stored *unstructured.Unstructured
+	if pl.policy == nil {
+		stored, err = create(ctx, hub, want)
+	} else {
+		spec := map[string]any{"clusterSelectors": want.Spec.ClusterSelectors, "downsync": want.Spec.Downsync}
+		patch, failed := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pl.policy.UID}, "spec": spec})
+		if failed != nil {
+			return false, failed
+		}
+		stored, err = hub.Patch(ctx, policyKind, types.NamespacedName{Name: want.Name}, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	if err != nil {
+		return true, err
+	}
+	seen := new(control.BindingPolicy)
+	if err := convert(stored, seen); err != nil {
+		return true, err
+	}
+	r.rollout.ObservePolicy(seen)
+	return true, nil
+}
+
+func create(ctx context.Context, hub Writer, p *control.BindingPolicy) (*unstructured.Unstructured, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
+	if err != nil {
+		return nil, err
+	}
+	delete(fields["metadata"].(map[string]any), "creationTimestamp")
+	return hub.Create(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
+}
+
+// same compares specs as they are stored: what is empty is absent.
+func same(a, b control.BindingPolicySpec) bool {
+	one, err := json.Marshal(a)
+	other, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && string(one) == string(other)
+}

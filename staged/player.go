@@ -1,0 +1,217 @@
+package staged
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// PlayerOptions of [NewPlayer]. The zero value is usable.
+type PlayerOptions struct {
+	// Compile are the options that policies are compiled with.
+	Compile Options
+	// Clusters returns the labels of the clusters that exist, by name. Nil: that is not known. It is asked before each decision.
+	Clusters func() map[string]map[string]string
+	// Reports returns when clusters reported the objects of a StagedBindingPolicy. Nil: that is not known. It is asked before each decision.
+	Reports func(policy string) []Report
+	// RetryAfter is the pause after a failure. Default 1s.
+	RetryAfter time.Duration
+	// Trace is told of each decision that changes something and of each failure. Nil: off.
+	Trace func(TraceEvent)
+}
+
+// TraceEvent is a decision that was carried out, or what went wrong.
+type TraceEvent struct {
+	Time     time.Time
+	Policy   string // "" if the failure concerns none
+	Decision Decision
+	Err      error // nil: it was carried out
+}
+
+// The kinds that a Player watches.
+var (
+	stagedKind  = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind}
+	policyKind  = schema.GroupVersionKind{Group: control.Group, Version: control.Version, Kind: "BindingPolicy"}
+	bindingKind = schema.GroupVersionKind{Group: control.Group, Version: control.Version, Kind: "Binding"}
+	statusKind  = schema.GroupVersionKind{Group: control.Group, Version: control.Version, Kind: "CombinedStatus"}
+)
+
+// A Player carries out the StagedBindingPolicies of a hub, in real time, or in virtual time within a testing/synctest bubble. It remembers nothing
+// that is not stored there: one may take the place of another at any moment. Two at once do no harm, but waste work.
+//
+// A Player may be run once.
+type Player struct {
+	hub      Transport
+	options  PlayerOptions
+	store    store
+	rollouts map[string]*playing // by the name of the StagedBindingPolicy
+	unlisted map[schema.GroupVersionKind]bool
+}
+
+// NewPlayer returns a player that is ready to run.
+func NewPlayer(hub Transport, o PlayerOptions) *Player {
+	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
+	return &Player{hub: hub, options: o, store: newStore(), rollouts: map[string]*playing{},
+		unlisted: map[schema.GroupVersionKind]bool{stagedKind: true, policyKind: true, bindingKind: true, statusKind: true}}
+}
+
+// Play runs a new [Player].
+func Play(ctx context.Context, hub Transport, o PlayerOptions) error {
+	return NewPlayer(hub, o).Run(ctx)
+}
+
+// Run plays until ctx is done, and returns its cause. All goroutines have ended by then. Failures go to Trace and are tried again.
+func (p *Player) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	heard := make(chan news)
+	for kind := range p.unlisted {
+		f := &follower{reader: p.hub, kind: kind, retry: p.options.RetryAfter, send: heard}
+		all.Go(func() { f.run(ctx) })
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case n := <-heard:
+			p.take(n)
+			p.drain(heard)
+		case <-timer.C:
+		}
+		// A decision needs all there is: what is missing would look as if it had gone, and break a soak.
+		if len(p.unlisted) == 0 {
+			if at := p.decide(ctx); !at.IsZero() {
+				timer.Reset(time.Until(at))
+			}
+		}
+	}
+}
+
+// drain takes in what else has come.
+func (p *Player) drain(heard <-chan news) {
+	for {
+		select {
+		case n := <-heard:
+			p.take(n)
+		default:
+			return
+		}
+	}
+}
+
+// take takes in a piece of news.
+func (p *Player) take(n news) {
+	switch {
+	case n.err != nil:
+		p.failed("", n.err)
+	case n.listed:
+		delete(p.unlisted, n.kind)
+	case n.kind == stagedKind:
+		p.takePolicy(n)
+	default:
+		owner, err := p.store.take(n)
+		if err != nil {
+			p.failed(owner, err)
+			return
+		}
+		if r := p.rollouts[owner]; r != nil {
+			p.store.show(n, r.rollout)
+			r.due = time.Now()
+		}
+	}
+}
+
+func (p *Player) failed(policy string, err error) {
+	if p.options.Trace != nil {
+		p.options.Trace(TraceEvent{Time: time.Now(), Policy: policy, Err: err})
+	}
+}
+
+// takePolicy takes in a StagedBindingPolicy. One with faults leaves its last good version at work.
+func (p *Player) takePolicy(n news) {
+	name := n.obj.GetName()
+	r := p.rollouts[name]
+	switch {
+	case n.gone:
+		delete(p.rollouts, name)
+		return
+	case r != nil && r.awaited(n):
+		return
+	}
+	var object v1alpha1.StagedBindingPolicy
+	if err := convert(n.obj, &object); err != nil {
+		p.failed(name, err)
+		return
+	}
+	if r == nil || r.uid != object.UID || r.generation != object.Generation {
+		policies, err := Compile(p.options.Compile, Object(object))
+		if err != nil {
+			p.failed(name, err)
+			return
+		}
+		if r == nil || r.uid != object.UID {
+			r = &playing{rollout: NewRollout(policies[0])}
+			p.rollouts[name] = r
+		}
+		r.policy, r.uid, r.generation = policies[0], object.UID, object.Generation
+	}
+	r.rollout.Update(r.policy, object.ObjectMeta)
+	p.store.showAll(name, r.rollout)
+	r.status, r.version, r.due = object.Status, object.ResourceVersion, time.Now()
+}
+
+func convert(from *unstructured.Unstructured, into any) error {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, into); err != nil {
+		return fmt.Errorf("%s %s: %w", from.GetKind(), from.GetName(), err)
+	}
+	return nil
+}
+
+// decide decides what is due, and returns when the next decision is; zero is never.
+func (p *Player) decide(ctx context.Context) (next time.Time) {
+	for _, name := range slices.Sorted(maps.Keys(p.rollouts)) {
+		r, now := p.rollouts[name], time.Now()
+		if !r.due.IsZero() && !r.due.After(now) {
+			r.due = p.one(ctx, name, r, now)
+		}
+		next = earlier(next, r.due)
+	}
+	return next
+}
+
+// one decides about one policy and carries that out. It returns when to do so again.
+func (p *Player) one(ctx context.Context, name string, r *playing, now time.Time) time.Time {
+	if p.options.Clusters != nil {
+		r.rollout.ObserveClusters(p.options.Clusters())
+	}
+	if p.options.Reports != nil {
+		for _, report := range p.options.Reports(name) {
+			r.rollout.ObserveReport(report)
+		}
+	}
+	d := r.rollout.Decide(r.status, now)
+	changed, err := r.carryOut(ctx, p.hub, name, d)
+	if p.options.Trace != nil && (changed || err != nil) {
+		p.options.Trace(TraceEvent{Time: now, Policy: name, Decision: d, Err: err})
+	}
+	switch {
+	case err != nil:
+		return now.Add(p.options.RetryAfter)
+	case d.RecheckAfter > 0:
+		return now.Add(d.RecheckAfter)
+	}
+	return time.Time{}
+}

@@ -1,0 +1,229 @@
+package staged_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+var _ staged.Transport = (*memory.Cluster)(nil)
+
+func controlKind(kind string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: control.Group, Version: control.Version, Kind: kind}
+}
+
+var stagedGVK = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind}
+
+// A hub is a cluster on which KubeStellar works as fast as it is asked to.
+type hub struct {
+	*world
+	cluster *memory.Cluster
+	fail    func(verb, name string) error // nil: nothing fails
+}
+
+func newHub(t *testing.T, text string) *hub {
+	h := &hub{world: worldOf(t, compile(t, text))}
+	h.cluster = memory.New(memory.Options{Kinds: []memory.Kind{
+		{GroupVersionKind: controlKind("BindingPolicy"), Resource: "bindingpolicies", ClusterScoped: true},
+		{GroupVersionKind: controlKind("Binding"), ClusterScoped: true},
+		{GroupVersionKind: controlKind("CombinedStatus"), Resource: "combinedstatuses"},
+	}})
+	require.NoError(t, h.cluster.Load(t.Context(), []byte(v1alpha1.CRD()+"\n---\n"+text)))
+	return h
+}
+
+// Create fails when a test says so.
+func (h *hub) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	if err := h.failure("create", obj.GetName()); err != nil {
+		return nil, err
+	}
+	return h.cluster.Create(ctx, obj, o)
+}
+
+// Patch fails when a test says so.
+func (h *hub) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+	if err := h.failure("patch", name.Name); err != nil {
+		return nil, err
+	}
+	return h.cluster.Patch(ctx, kind, name, t, data, o, sub...)
+}
+
+func (h *hub) failure(verb, name string) error {
+	if h.fail == nil {
+		return nil
+	}
+	return h.fail(verb, name)
+}
+
+// transport is the hub as the player sees it.
+type transport struct {
+	staged.Reader
+	*hub
+}
+
+func (tr transport) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+	return tr.cluster.Delete(ctx, kind, name, o)
+}
+
+func (tr transport) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	return tr.hub.Create(ctx, obj, o)
+}
+
+// kubestellar brings Bindings and CombinedStatuses up to date.
+func (h *hub) kubestellar() {
+	list, err := h.cluster.List(h.t.Context(), controlKind("BindingPolicy"), "", metav1.ListOptions{})
+	require.NoError(h.t, err)
+	h.policies = map[string]*control.BindingPolicy{}
+	for _, item := range list.Items {
+		p := new(control.BindingPolicy)
+		require.NoError(h.t, runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, p))
+		h.policies[p.Name] = p
+	}
+	seen := h.observe()
+	for _, b := range seen.Bindings {
+		h.put(b)
+	}
+	for _, s := range seen.Statuses {
+		s.OwnerReferences = nil // the workload is not on this hub
+		h.put(s)
+	}
+}
+
+func (h *hub) put(obj any) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	require.NoError(h.t, err)
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetCreationTimestamp(metav1.Time{})
+	_, err = h.cluster.Create(h.t.Context(), u, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		old, getErr := h.cluster.Get(h.t.Context(), u.GroupVersionKind(), types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()})
+		require.NoError(h.t, getErr)
+		u.SetResourceVersion(old.GetResourceVersion())
+		u.SetUID(old.GetUID())
+		_, err = h.cluster.Update(h.t.Context(), u, metav1.UpdateOptions{})
+	}
+	require.NoError(h.t, err)
+}
+
+// play runs a player while the test does something, and stops it.
+func (h *hub) play(do func()) {
+	ctx, stop := context.WithCancel(h.t.Context())
+	done := make(chan error)
+	go func() {
+		done <- staged.Play(ctx, transport{h.cluster, h}, staged.PlayerOptions{})
+	}()
+	do()
+	stop()
+	require.ErrorIs(h.t, <-done, context.Canceled)
+}
+
+// turn lets a second pass, in which KubeStellar and the player do their work.
+func (h *hub) turn() {
+	time.Sleep(500 * time.Millisecond)
+	synctest.Wait()
+	h.kubestellar()
+	time.Sleep(500 * time.Millisecond)
+	synctest.Wait()
+	obj, err := h.cluster.Get(h.t.Context(), stagedGVK, types.NamespacedName{Name: "s"})
+	require.NoError(h.t, err)
+	var sbp v1alpha1.StagedBindingPolicy
+	require.NoError(h.t, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &sbp))
+	h.status = sbp.Status
+	h.kubestellar()
+}
+
+func TestPlayer(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		run  func(*hub)
+	}{
+		{"moves the workload", func(h *hub) {
+			h.play(func() {
+				h.turn()
+				h.turn()
+				require.Equal(t, []string{"s.stage.dev"}, h.exist())
+				h.available = map[string]int64{"dev1": 1}
+				for range 4 {
+					h.turn()
+				}
+			})
+		}},
+		{"goes on after a restart at every step", func(h *hub) {
+			h.available = map[string]int64{"dev1": 1}
+			for range 8 {
+				h.play(h.turn)
+			}
+		}},
+		{"survives writes that fail", func(h *hub) {
+			h.available = map[string]int64{"dev1": 1}
+			n := 0
+			h.fail = func(verb, name string) error {
+				if n++; n%2 == 1 {
+					return apierrors.NewConflict(schema.GroupResource{}, name, fmt.Errorf("write %d", n))
+				}
+				return nil
+			}
+			h.play(func() {
+				for range 12 {
+					h.turn()
+				}
+			})
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHub(t, twoStages(""))
+				tc.run(h)
+				require.Equal(t, []string{"s.stage.prod"}, h.exist())
+				require.Equal(t, "prod", h.status.ActiveStage)
+				require.True(t, h.holds("Succeeded"))
+			})
+		})
+	}
+}
+
+func TestPlayerKeepsASoakOverARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages("    soak: 1m\n"))
+		h.available = map[string]int64{"dev1": 1}
+		h.play(func() { h.turn(); h.turn() })
+		since := h.status.Stages[0].SatisfiedSince
+		require.NotNil(t, since)
+		h.play(func() {
+			h.turn()
+			require.True(t, since.Equal(h.status.Stages[0].SatisfiedSince))
+			time.Sleep(57 * time.Second)
+			h.turn()
+			require.Equal(t, "prod", h.status.ActiveStage, "the player wakes by itself")
+		})
+	})
+}
+
+func TestPlayerBringsAnEditToThePolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages(""))
+		h.play(func() {
+			h.turn()
+			_, err := h.cluster.Patch(t.Context(), stagedGVK, types.NamespacedName{Name: "s"}, types.JSONPatchType,
+				[]byte(`[{"op": "remove", "path": "/spec/stages/0/clusterSelectors"}]`), metav1.PatchOptions{})
+			require.NoError(t, err)
+			h.turn()
+			require.Empty(t, h.policies["s.stage.dev"].Spec.ClusterSelectors)
+		})
+	})
+}
