@@ -11,6 +11,7 @@ var extendedBuiltin = catalogue{
 	"Service.":                                      serviceExtended,
 	"PersistentVolumeClaim.":                        vocabulary{fatal: "Lost"}.says("status", "phase"),
 	"Namespace.":                                    vocabulary{current: "Active", inProgress: "Terminating"}.says("status", "phase"),
+	"ResourceClaim.resource.k8s.io":                 claimed,
 	"ResourceQuota.":                                quota,
 	"Ingress.networking.k8s.io":                     balanced,
 	"Ingress.extensions":                            balanced,
@@ -33,6 +34,14 @@ func balanced(o Object) (Result, bool) {
 		return InProgress.Because("NoAddress", "Waiting for an address of the load balancer").At("status.loadBalancer.ingress"), true
 	}
 	return Current.Because("", "Load balancer has an address").At("status.loadBalancer.ingress"), true
+}
+
+// claimed is Current once devices are allocated, which happens with the first Pod that uses them.
+func claimed(o Object) (Result, bool) {
+	if o.Value("status", "allocation") == nil {
+		return InProgress.Because("NotAllocated", "Waiting for devices").At("status.allocation"), true
+	}
+	return Current.Because("", "Devices are allocated").At("status.allocation"), true
 }
 
 func quota(o Object) (Result, bool) {

@@ -107,7 +107,7 @@ func faults(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-var faultFields = [...]string{"failureMessage", "failureReason", "errorMessage", "error", "errMsg"}
+var faultFields = [...]string{"failureMessage", "failureReason", "errorMessage", "error", "errMsg", "attachError", "detachError"}
 
 // phases are texts in fields such as phase, state, health or deploymentStatus, of the status or of a field of it.
 func phases(o Object) (Result, bool) {
@@ -213,7 +213,7 @@ var flagFields = [...]struct {
 	otherwise Status
 	reason    string
 }{
-	{"ready", InProgress, "NotReady"}, {"available", InProgress, "NotAvailable"}, {"readyToUse", InProgress, "NotReady"},
+	{"ready", InProgress, "NotReady"}, {"available", InProgress, "NotAvailable"}, {"readyToUse", InProgress, "NotReady"}, {"attached", InProgress, "NotAttached"},
 	{"healthy", Failed, "Unhealthy"}, {"pass", Failed, "NotPassed"}, {"passed", Failed, "NotPassed"},
 }
 

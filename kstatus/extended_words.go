@@ -24,8 +24,8 @@ const (
 var tones = lexicon{
 	stepped: `configured created initialized launched provisioned registered scheduled updated validated`,
 	lively:  `active`,
-	good: `attached availability available bound connected deployable deployed discoverable enabled ensured exists green installed issued normal
-		ok online operational programmed published advertised reachable readiness ready released resumed stable up uptodate idle`,
+	good: `allocated assigned attached availability available bound connected deployable deployed discoverable enabled ensured exists green installed issued normal
+		joined loaded matched ok online operational passing populated provided programmed published advertised reachable readiness ready released rendered resumed satisfied stable up uptodate verified idle`,
 	sound: `accepted admitted adopted applied approved compliant established granted healthy insync reconciled resolved synced synchronized valid`,
 	done:  `complete completed done finished passed promoted success successful successfully succeeded`,
 	held:  `disabled hibernated pause paused stopped suspend suspended`,

@@ -18,6 +18,7 @@ var platform = catalogue{
 
 	"GrafanaDatasource,GrafanaDashboard,GrafanaFolder,GrafanaAlertRuleGroup,GrafanaContactPoint.grafana.integreatly.org": grafanaMatch,
 	"Grafana.grafana.integreatly.org":         grafanaStage,
+	"HelmChart.helm.cattle.io":                either(when("Failed", "True", Failed), when("JobCreated", "True", Current)),
 	"OpenTelemetryCollector.opentelemetry.io": collector,
 	"KeptnMetric.metrics.keptn.sh":            keptnMetric,
 }
