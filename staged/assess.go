@@ -83,7 +83,9 @@ func (a *assessor) policy(j *judge) {
 			a.find(o.ref, kept)
 		case Satisfied:
 			a.counts.Objects++
-			a.object(j, o)
+			if a.stage.condition != nil {
+				a.object(j, o)
+			}
 		}
 	}
 }

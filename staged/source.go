@@ -45,6 +45,15 @@ func Object(policy v1alpha1.StagedBindingPolicy) Source {
 	return Source{definitions: []definition{{policy: policy}}}
 }
 
+// Policies returns the StagedBindingPolicies, those with faults included.
+func (s Source) Policies() []v1alpha1.StagedBindingPolicy {
+	policies := make([]v1alpha1.StagedBindingPolicy, len(s.definitions))
+	for i, d := range s.definitions {
+		policies[i] = d.policy
+	}
+	return policies
+}
+
 // Others returns the objects of the text that are not StagedBindingPolicies, in its order.
 func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
 

@@ -56,7 +56,10 @@ func (c *compiler) stage(i int) *stage {
 	s.timed = s.readsTime()
 	if s.condition != nil {
 		s.terms = c.terms(s.condition)
-	} else if s.Condition == "" && i < len(spec.Stages)-1 {
+	} else if s.Condition == "" && (s.FailureCondition != "" || s.ProgressDeadlineSeconds != nil) {
+		c.warn(path, "without a condition neither failureCondition nor progressDeadlineSeconds is looked at")
+	}
+	if s.Condition == "" && i < len(spec.Stages)-1 {
 		c.warn(path+".condition", "missing before the last stage: the rollout stops here")
 	}
 	c.collectors(path+".condition", s.condition)

@@ -122,7 +122,7 @@ func (p *Program) wants(e ast.Expr) (wants []string) {
 
 // text is the source text of a part; "" if it has none.
 func (p *Program) text(e ast.Expr) string {
-	text, err := parser.Unparse(e, p.tree.NativeRep().SourceInfo())
+	text, err := parser.Unparse(e, p.tree.NativeRep().SourceInfo(), parser.WrapOnColumn(1<<20))
 	if err != nil {
 		return ""
 	}

@@ -1,0 +1,160 @@
+package rehearse
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// A Timeline is what happened, in order.
+type Timeline struct {
+	Start   time.Time
+	Entries []Entry
+	// Lints are what is doubtful about the policy, seen from this rehearsal.
+	Lints []Lint
+	// Succeeded says whether the rollout came to its end; Message what it waits for otherwise.
+	Succeeded bool
+	Message   string
+}
+
+// An Entry is one thing that happened. Of Stage, Policy and Cluster one says what it is about.
+type Entry struct {
+	At      time.Duration // after the start
+	Stage   string
+	Policy  string // the name of a BindingPolicy
+	Cluster string
+	Text    string
+	Waiting bool // it is an explanation
+}
+
+// String prints `+3.2s  stage dev: started`.
+func (e Entry) String() string {
+	subject := ""
+	for _, s := range [][2]string{{"stage", e.Stage}, {"policy", e.Policy}, {"cluster", e.Cluster}} {
+		if s[1] != "" {
+			subject += s[0] + " " + s[1] + ": "
+		}
+	}
+	indent := ""
+	if e.Waiting {
+		indent, subject = "    ", ""
+	}
+	return fmt.Sprintf("%-10s %s%s%s", "+"+round(e.At).String(), indent, subject, e.Text)
+}
+
+// A Lint is something doubtful about a stage.
+type Lint struct {
+	Stage string
+	Text  string
+}
+
+// String prints `lint: stage dev: …`.
+func (l Lint) String() string {
+	if l.Stage == "" {
+		return "lint: " + l.Text
+	}
+	return fmt.Sprintf("lint: stage %s: %s", l.Stage, l.Text)
+}
+
+// String prints one line an entry, then the lints, then how it ended.
+func (t *Timeline) String() string {
+	var b strings.Builder
+	for _, e := range t.Entries {
+		fmt.Fprintln(&b, e)
+	}
+	for _, l := range t.Lints {
+		fmt.Fprintln(&b, l)
+	}
+	if !t.Succeeded {
+		fmt.Fprintln(&b, "not succeeded:", t.Message)
+	}
+	return b.String()
+}
+
+// Mermaid prints the stages as a Gantt chart for mermaid.
+func (t *Timeline) Mermaid() string {
+	var b strings.Builder
+	b.WriteString("gantt\n  dateFormat X\n  axisFormat %M:%S\n")
+	began := map[string]time.Duration{}
+	var order []string
+	ended := map[string]time.Duration{}
+	for _, e := range t.Entries {
+		if _, known := began[e.Policy]; e.Policy != "" && !known {
+			began[e.Policy] = e.At
+			order = append(order, e.Policy)
+		}
+		ended[e.Policy] = e.At
+	}
+	last := t.Entries[len(t.Entries)-1].At
+	for _, name := range order {
+		end := ended[name]
+		if end == began[name] {
+			end = last
+		}
+		fmt.Fprintf(&b, "  %s : %d, %d\n", name, int(began[name].Seconds()), max(int(began[name].Seconds())+1, int(end.Seconds())))
+	}
+	return b.String()
+}
+
+// The texts of entries that lints look for.
+const (
+	textSatisfied = "satisfied"
+	textNoLonger  = "satisfied no longer"
+)
+
+func (r *run) say(e Entry) {
+	e.At = r.now.Sub(r.in.Start)
+	r.timeline.Entries = append(r.timeline.Entries, e)
+}
+
+// explain says what the rollout waits for, when that has changed.
+func (r *run) explain() {
+	var lines []string
+	for _, l := range r.rollout.Explain(r.object.Status, r.now) {
+		if l.Verdict != staged.Satisfied {
+			lines = append(lines, l.String())
+		}
+	}
+	text := strings.Join(lines, "\n")
+	if text == r.said {
+		return
+	}
+	r.said = text
+	for _, line := range lines {
+		r.say(Entry{Text: line, Waiting: true})
+	}
+}
+
+// compare writes down what a decision changes.
+func (r *run) compare(d staged.Decision) {
+	for i, s := range d.Status.Stages {
+		var old v1alpha1.StageStatus
+		if i < len(r.object.Status.Stages) {
+			old = r.object.Status.Stages[i]
+		}
+		switch {
+		case s.SatisfiedSince != nil && old.SatisfiedSince == nil:
+			r.say(Entry{Stage: s.Name, Text: textSatisfied})
+		case s.SatisfiedSince == nil && old.SatisfiedSince != nil && s.Name == d.Status.ActiveStage:
+			r.say(Entry{Stage: s.Name, Text: textNoLonger})
+		}
+		if s.Phase != old.Phase && old.Phase != "" && s.Phase != v1alpha1.Progressing && s.Phase != v1alpha1.Soaking {
+			r.say(Entry{Stage: s.Name, Text: strings.ToLower(string(s.Phase))})
+		}
+	}
+	for _, e := range d.Events {
+		r.say(Entry{Text: e.Reason + ": " + e.Message})
+	}
+	r.timeline.Message = d.Message
+	for _, c := range d.Status.Conditions {
+		if c.Type == "Succeeded" && c.Status == metav1.ConditionTrue {
+			r.timeline.Succeeded = true
+			r.done = len(d.Remove) == 0
+		}
+	}
+}
