@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -451,4 +452,20 @@ func TestMiddleStageWithoutConditionStalls(t *testing.T) {
 	w.settle()
 	require.True(t, w.holds("Stalled"))
 	require.Equal(t, []string{"s.stage.a"}, w.exist())
+}
+
+func TestRowsTellWhichClustersReported(t *testing.T) {
+	w := newWorld(t, strings.Replace(twoStages("    condition: reported >= 1\n"), "[agg]", "[times]", 1))
+	times, err := kubestellar.Compile(control.StatusCollectorSpec{Select: []control.NamedExpression{
+		{Name: "cluster", Def: "inventory.name"}, {Name: "at", Def: "propagation.lastReturnedUpdateTimestamp"},
+	}})
+	require.NoError(t, err)
+	w.collectors = map[string]*kubestellar.Collector{"times": times}
+	w.clusters["dev2"] = map[string]string{"env": "dev"}
+	w.available["dev1"], w.returned["dev1"] = 1, start
+	w.settle()
+	require.Contains(t, w.last.Message, "no status of the bound workload from dev2")
+	w.available["dev2"], w.returned["dev2"] = 1, start
+	w.settle()
+	require.Equal(t, "prod", w.status.ActiveStage)
 }

@@ -17,7 +17,8 @@ type Observation struct {
 	Policies []*control.BindingPolicy
 	Bindings []*control.Binding
 	Statuses []*control.CombinedStatus
-	// Reports say which clusters reported when. Of objects without one this is not known, and not asked for.
+	// Reports say which clusters reported when. Without one for an object that is read from the rows of its CombinedStatus, if these select
+	// inventory.name and propagation.lastReturnedUpdateTimestamp; else it is not known, and not asked for.
 	Reports []Report
 	// Clusters are the labels of the clusters that exist, by name; nil if that is not known.
 	Clusters map[string]map[string]string

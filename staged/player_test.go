@@ -36,13 +36,17 @@ type hub struct {
 	fail    func(verb, name string) error // nil: nothing fails
 }
 
-func newHub(t *testing.T, text string) *hub {
-	h := &hub{world: worldOf(t, compile(t, text))}
-	h.cluster = memory.New(memory.Options{Kinds: []memory.Kind{
+func newHubCluster() *memory.Cluster {
+	return memory.New(memory.Options{Kinds: []memory.Kind{
 		{GroupVersionKind: controlKind("BindingPolicy"), Resource: "bindingpolicies", ClusterScoped: true},
 		{GroupVersionKind: controlKind("Binding"), ClusterScoped: true},
 		{GroupVersionKind: controlKind("CombinedStatus"), Resource: "combinedstatuses"},
 	}})
+}
+
+func newHub(t *testing.T, text string) *hub {
+	h := &hub{world: worldOf(t, compile(t, text))}
+	h.cluster = newHubCluster()
 	require.NoError(t, h.cluster.Load(t.Context(), []byte(v1alpha1.CRD()+"\n---\n"+text)))
 	return h
 }

@@ -38,7 +38,7 @@ type replay struct {
 	log        []string
 }
 
-func TestTraces(t *testing.T) {
+func loadTraces(t *testing.T) []trace {
 	data, err := os.ReadFile(filepath.Join(corpus, "traces.json"))
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("the corpus is not here:", err)
@@ -46,6 +46,11 @@ func TestTraces(t *testing.T) {
 	require.NoError(t, err)
 	var traces []trace
 	require.NoError(t, json.Unmarshal(data, &traces))
+	return traces
+}
+
+func TestTraces(t *testing.T) {
+	traces := loadTraces(t)
 	for _, tr := range traces {
 		t.Run(tr.Name, func(t *testing.T) {
 			want, known := scenarios[tr.Name]
@@ -102,12 +107,18 @@ func (r *replay) event(words []string) {
 			r.rollout.ObserveBinding(b)
 		}
 	case "CombinedStatus":
-		value := "1"
-		if len(r.values) > 0 {
-			value, r.values = r.values[0], r.values[1:]
-		}
-		r.rollout.ObserveStatus(r.combined(words[2], words[3], value))
+		r.rollout.ObserveStatus(r.combined(words[2], words[3], r.next()))
 	}
+}
+
+// next is the value of the next CombinedStatus.
+func (r *replay) next() string {
+	if len(r.values) == 0 {
+		return "1"
+	}
+	value := r.values[0]
+	r.values = r.values[1:]
+	return value
 }
 
 func (r *replay) update() {

@@ -88,8 +88,12 @@ func (j *judge) judge(o *sight) *verdict {
 }
 
 func (j *judge) fresh(o *sight) *verdict {
-	v := &verdict{unchecked: !o.reported, late: j.late(o)}
 	status := o.status(string(j.policy.UID))
+	reports, known := j.reports(o, status)
+	v := &verdict{unchecked: !known}
+	if known {
+		v.late = j.late(reports)
+	}
 	if status == nil {
 		v.condition = unknown("there is no CombinedStatus yet")
 		if v.hopeless = len(validation.IsValidLabelValue(o.ref.Name)) > 0; v.hopeless {
@@ -120,16 +124,27 @@ func (j *judge) variables(o *sight, status *control.CombinedStatus) (map[string]
 	variables := map[string]any{
 		"obj": fields, "combinedStatus": fields, "destinations": j.destinations(), "now": j.now, "since": j.now.Sub(j.since),
 	}
-	if o.reported {
-		reported := 0
-		for _, c := range o.clusters {
-			if c.Reported {
-				reported++
-			}
-		}
-		variables["reported"] = reported
+	if reports, known := j.reports(o, status); known {
+		variables["reported"] = count(reports, func(c ClusterReport) bool { return c.Reported })
 	}
 	return variables, err
+}
+
+// reports say which clusters reported the object, if that is known: from what was observed, or else from the rows of its status.
+func (j *judge) reports(o *sight, status *control.CombinedStatus) ([]ClusterReport, bool) {
+	if o.reported || status == nil {
+		return o.clusters, o.reported
+	}
+	return rowReports(status, j.binding.Spec.Destinations)
+}
+
+func count[T any](all []T, is func(T) bool) (n int) {
+	for _, x := range all {
+		if is(x) {
+			n++
+		}
+	}
+	return n
 }
 
 func (j *judge) destinations() []string {
@@ -141,12 +156,12 @@ func (j *judge) destinations() []string {
 }
 
 // late lists the destinations that have not reported the object, or not since it was bound.
-func (j *judge) late(o *sight) (late []string) {
-	if !o.reported || j.stage.guards.AllowStale {
+func (j *judge) late(reports []ClusterReport) (late []string) {
+	if j.stage.guards.AllowStale {
 		return nil
 	}
-	ok := make(map[string]bool, len(o.clusters))
-	for _, c := range o.clusters {
+	ok := make(map[string]bool, len(reports))
+	for _, c := range reports {
 		ok[c.Cluster] = !c.late()
 	}
 	for _, d := range j.binding.Spec.Destinations {

@@ -107,7 +107,7 @@ func (w *world) observe() staged.Observation {
 		for _, obj := range w.objects {
 			in := kubestellar.Input{Binding: b, Object: stored(obj), Resource: obj.Resource, Collectors: w.collectors, Reports: map[string]kubestellar.Report{}}
 			for cluster, n := range w.available {
-				in.Reports[cluster] = kubestellar.Report{Status: map[string]any{"availableReplicas": n}}
+				in.Reports[cluster] = kubestellar.Report{Status: map[string]any{"availableReplicas": n}, LastUpdate: w.returned[cluster]}
 			}
 			if status, ok := kubestellar.Combine(kubestellar.Upstream, in); ok {
 				seen.Statuses = append(seen.Statuses, status)
