@@ -20,7 +20,7 @@ import (
 
 // Options of [Compile]. The zero value is the default.
 type Options struct {
-	// Cost limits an evaluation of an expression, in CEL's units. Default 1,000,000.
+	// Cost limits an evaluation of an expression, in CEL's units. Default 100,000.
 	Cost uint64
 	// ClusterLabel is the label of a cluster that holds its name, by which the batches of a stage with maxConcurrency select. Default "name".
 	ClusterLabel string

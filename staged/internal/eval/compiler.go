@@ -13,8 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
-// DefaultCost is the default of Options.Cost: a thousand times what a condition over a hundred rows takes.
-const DefaultCost = 1_000_000
+// DefaultCost is the default of Options.Cost: as in package expr.
+const DefaultCost = 100_000
 
 // Options of a Compiler.
 type Options struct {

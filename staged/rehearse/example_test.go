@@ -1,0 +1,57 @@
+package rehearse_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/rehearse"
+)
+
+const shop = `apiVersion: community.kubestellar.io/v1alpha1
+kind: StagedBindingPolicy
+metadata: {name: shop}
+spec:
+  downsync: [{statusCollectors: [ready], objectSelectors: [{matchLabels: {app: shop}}]}]
+  stages:
+  - {name: dev, clusterSelectors: [{matchLabels: {env: dev}}], condition: num('sum') >= 2, soak: 10m}
+  - {name: prod, clusterSelectors: [{matchLabels: {env: prod}}]}
+`
+
+// A unit test of a policy.
+func ExampleRun() {
+	replicas := "returned.status.availableReplicas"
+	ready := control.StatusCollector{Spec: control.StatusCollectorSpec{CombinedFields: []control.NamedAggregator{{Name: "sum", Type: "SUM", Subject: &replicas}}}}
+	ready.Name = "ready"
+	app := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"name": "shop", "namespace": "shop", "labels": map[string]any{"app": "shop"}}}}
+	script := []rehearse.Status{{After: time.Minute, Status: map[string]any{"availableReplicas": int64(2)}}}
+	timeline, err := rehearse.Run(context.Background(), rehearse.Input{
+		Policy:     staged.Parse("shop.yaml", []byte(shop)).Policies()[0],
+		Collectors: []control.StatusCollector{ready},
+		Objects:    []*unstructured.Unstructured{app},
+		Clusters: []rehearse.Cluster{
+			{Name: "dev1", Labels: map[string]string{"env": "dev"}, Script: script},
+			{Name: "prod1", Labels: map[string]string{"env": "prod"}, Script: script},
+		},
+	})
+	fmt.Println(timeline, err)
+	// Output:
+	// +0s        StageStarted: stage "dev"
+	// +0s        policy shop.stage.dev: BindingPolicy created
+	// +0s        cluster dev1: deployments.apps shop/shop arrives
+	// +1m0s      stage dev: satisfied
+	// +11m0s     stage dev: succeeded
+	// +11m0s     StageStarted: stage "prod"
+	// +11m0s     policy shop.stage.prod: BindingPolicy created
+	// +11m0s     cluster prod1: deployments.apps shop/shop arrives
+	// +11m0s     stage prod: succeeded
+	// +11m0s     Succeeded: stage "prod" is the last
+	// +11m0s     policy shop.stage.dev: BindingPolicy removed
+	// +11m0s     cluster dev1: deployments.apps shop/shop is gone
+	//  <nil>
+}
