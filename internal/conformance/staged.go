@@ -261,7 +261,9 @@ func checkHang(raw json.RawMessage) string {
 	declared := []string{"inventory", "obj", "propagation", "returned"}
 	collector, err := kubestellar.Compile(control.StatusCollectorSpec{Filter: &c.Expression})
 	if err != nil {
-		unknown := func(name string) bool { return !slices.Contains(declared, name) && strings.Contains(err.Error(), "'"+name+"'") }
+		unknown := func(name string) bool {
+			return !slices.Contains(declared, name) && strings.Contains(err.Error(), "'"+name+"'")
+		}
 		if slices.ContainsFunc(c.Variables, unknown) {
 			return ""
 		}
