@@ -22,17 +22,17 @@ type assessment struct {
 	counts   v1alpha1.Counts
 }
 
-// assess looks at the BindingPolicies of a stage. Tell, if not nil, is told of every finding; without it only the first that counts is kept.
-func (r *Rollout) assess(s *stage, names []string, since, now time.Time, tell func(Line)) assessment {
-	a := &assessor{stage: s, tell: tell, assessment: assessment{answer: answer{Verdict: Satisfied}, placed: true}, late: map[string]bool{}}
+// assess looks at the BindingPolicies of a stage that was started at a time.
+func (d *decider) assess(s *stage, names []string, since time.Time) assessment {
+	a := &assessor{stage: s, tell: d.tell, assessment: assessment{answer: answer{Verdict: Satisfied}, placed: true}, late: map[string]bool{}}
 	for _, name := range names {
-		pl := r.placed[name]
+		pl := d.placed[name]
 		if pl == nil || !pl.bound() {
 			a.placed = false
 			a.find(ObjectRef{}, unknown("%s", missing(pl, name)))
 			continue
 		}
-		a.policy(&judge{stage: s, placed: pl, since: since, now: now})
+		a.policy(&judge{stage: s, placed: pl, since: since, now: d.now})
 	}
 	a.guards()
 	return a.assessment
@@ -52,7 +52,7 @@ func missing(pl *placed, name string) string {
 type assessor struct {
 	assessment
 	stage     *stage
-	tell      func(Line)
+	tell      func(Line)      // of every finding; nil: only the first that counts is kept
 	late      map[string]bool // destinations that are silent or out of date for some object
 	unchecked int             // objects of which that is not known
 	workload  int

@@ -144,7 +144,7 @@ func (d *decider) progress(i int) bool {
 	if !d.divide(i) {
 		return false
 	}
-	a := d.assess(s, d.names(i), rec.StartedAt.Time, d.now, d.tell)
+	a := d.assess(s, d.names(i), rec.StartedAt.Time)
 	rec.Counts = a.counts
 	switch {
 	case d.isDone(i):

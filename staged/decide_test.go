@@ -277,3 +277,14 @@ func TestTransitionTimesMoveWithTheStatusAlone(t *testing.T) {
 	require.NotEqual(t, before.Message, after.Message)
 	require.Equal(t, before.LastTransitionTime, after.LastTransitionTime)
 }
+
+func TestErrorsInOtherColumnsDoNotBlock(t *testing.T) {
+	w := newWorld(t, strings.Replace(twoStages(""), "[agg]", "[agg, other]", 1))
+	bad := "returned.status.none"
+	other, err := kubestellar.Compile(control.StatusCollectorSpec{CombinedFields: []control.NamedAggregator{{Name: "x", Type: "SUM", Subject: &bad}}})
+	require.NoError(t, err)
+	w.collectors = map[string]*kubestellar.Collector{"agg": w.collectors["agg"], "other": other}
+	w.available["dev1"] = 1
+	w.settle()
+	require.Equal(t, "prod", w.status.ActiveStage, w.last.Message)
+}

@@ -55,19 +55,5 @@ func compileExpression(source string, choose func(environments) *eval.Compiler) 
 // Eval evaluates the expression on values of its variables. Whatever keeps it from being true or false is an error: a missing key, a variable that is not
 // given, a result that is no bool, the cost. obj and combinedStatus stand for each other.
 func (e *Expression) Eval(variables map[string]any) (bool, error) {
-	return e.program.Bool(withAlias(variables))
-}
-
-func withAlias(variables map[string]any) map[string]any {
-	_, one := variables["obj"]
-	_, other := variables["combinedStatus"]
-	if one == other {
-		return variables
-	}
-	all := map[string]any{"obj": variables["combinedStatus"]}
-	for name, v := range variables {
-		all[name] = v
-	}
-	all["combinedStatus"] = all["obj"]
-	return all
+	return e.program.Bool(variables)
 }

@@ -26,13 +26,13 @@ func (s store) take(n news) (owner string, err error) {
 	switch n.kind {
 	case policyKind:
 		owner = ownerOf(name)
-		return owner, keep(s.policies, owner, name, n, new(control.BindingPolicy))
+		return owner, keep(s.policies, owner, name, n)
 	case bindingKind:
 		owner = ownerOf(name)
-		return owner, keep(s.bindings, owner, name, n, new(control.Binding))
+		return owner, keep(s.bindings, owner, name, n)
 	}
 	owner = ownerOf(n.obj.GetLabels()[labelPrefix+"binding-policy"])
-	return owner, keep(s.statuses, owner, nameOf(n.obj), n, new(control.CombinedStatus))
+	return owner, keep(s.statuses, owner, nameOf(n.obj), n)
 }
 
 // ownerOf is the name of the StagedBindingPolicy in that of a BindingPolicy; "" if there is none.
@@ -44,7 +44,7 @@ func ownerOf(name string) string {
 	return owner
 }
 
-func keep[K comparable, V any](in map[string]map[K]*V, owner string, key K, n news, into *V) error {
+func keep[K comparable, V any](in map[string]map[K]*V, owner string, key K, n news) error {
 	if owner == "" {
 		return nil
 	}
@@ -52,6 +52,7 @@ func keep[K comparable, V any](in map[string]map[K]*V, owner string, key K, n ne
 		delete(in[owner], key)
 		return nil
 	}
+	into := new(V)
 	if err := convert(n.obj, into); err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (j *judge) fresh(o *sight) *verdict {
 func (j *judge) variables(o *sight, status *control.CombinedStatus) (map[string]any, error) {
 	fields, err := o.fields(status)
 	variables := map[string]any{
-		"obj": fields, "combinedStatus": fields, "destinations": j.destinations(), "now": j.now, "since": j.now.Sub(j.since),
+		"obj": fields, "destinations": j.destinations(), "now": j.now, "since": j.now.Sub(j.since),
 	}
 	if reports, known := j.reports(o, status); known {
 		variables["reported"] = count(reports, func(c ClusterReport) bool { return c.Reported })
@@ -172,26 +172,38 @@ func (j *judge) late(reports []ClusterReport) (late []string) {
 	return late
 }
 
-// errorIn returns the first error in the columns that a condition reads. It reads the tables and columns whose names stand in it; all, if none does.
+// errorIn returns the first error in the columns that a condition reads. These are told by the texts that stand in it: it reads the tables that it
+// names, or else those that have a column which it names, or else all; and of each the columns that it names, or else all.
 func errorIn(s *control.CombinedStatus, condition *eval.Program) string {
 	var words []string
 	if condition != nil {
 		words = condition.Literals()
 	}
 	named := func(name string) bool { return slices.Contains(words, name) }
-	anyTable := !slices.ContainsFunc(s.Results, func(r control.NamedStatusCombination) bool { return named(r.Name) })
-	for _, r := range s.Results {
-		if !anyTable && !named(r.Name) {
-			continue
-		}
-		anyColumn := !slices.ContainsFunc(r.ColumnNames, named)
+	hasColumn := func(r control.NamedStatusCombination) bool { return slices.ContainsFunc(r.ColumnNames, named) }
+	tables := preferred(s.Results, func(r control.NamedStatusCombination) bool { return named(r.Name) })
+	for _, r := range preferred(tables, hasColumn) {
 		for _, e := range errorsOf(r) {
-			if e.column == "" || anyColumn || named(e.column) {
+			if e.column == "" || named(e.column) || !hasColumn(r) {
 				return fmt.Sprintf("collector %s: %s: %s", r.Name, cmp.Or(e.column, "filter"), e.text)
 			}
 		}
 	}
 	return ""
+}
+
+// preferred are the elements of a kind, or all if there is none.
+func preferred[T any](all []T, is func(T) bool) []T {
+	var some []T
+	for _, x := range all {
+		if is(x) {
+			some = append(some, x)
+		}
+	}
+	if some == nil {
+		return all
+	}
+	return some
 }
 
 type columnError struct{ column, text string }

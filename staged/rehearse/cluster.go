@@ -100,7 +100,7 @@ func sorted[V any](m map[staged.ObjectRef]V) []staged.ObjectRef {
 }
 
 // place creates the objects that are wanted here and deletes the others.
-func (c *cluster) place(ctx context.Context, wanted map[staged.ObjectRef]bool, objects map[staged.ObjectRef]*unstructured.Unstructured, now time.Time, say func(Entry)) error {
+func (c *cluster) place(ctx context.Context, r *run, wanted map[staged.ObjectRef]bool) error {
 	for _, ref := range sorted(c.placed) {
 		if wanted[ref] {
 			continue
@@ -108,16 +108,16 @@ func (c *cluster) place(ctx context.Context, wanted map[staged.ObjectRef]bool, o
 		if err := c.remove(ctx, ref); err != nil {
 			return err
 		}
-		say(Entry{Cluster: c.Name, Text: ref.String() + " is gone"})
+		r.say(Entry{Cluster: c.Name, Text: ref.String() + " is gone"})
 	}
 	for _, ref := range sorted(wanted) {
 		if _, here := c.placed[ref]; here {
 			continue
 		}
-		if err := c.create(ctx, ref, objects[ref], now); err != nil {
+		if err := c.create(ctx, ref, r.hub.objects[ref], r.now); err != nil {
 			return err
 		}
-		say(Entry{Cluster: c.Name, Text: ref.String() + " arrives"})
+		r.say(Entry{Cluster: c.Name, Text: ref.String() + " arrives"})
 	}
 	return nil
 }

@@ -239,7 +239,7 @@ func (r *run) place(ctx context.Context) error {
 				}
 			}
 		}
-		if err := c.place(ctx, wanted, r.hub.objects, r.now, r.say); err != nil {
+		if err := c.place(ctx, r, wanted); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/google/cel-go/common/types"
@@ -8,30 +10,74 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// adapter differs from CEL's own in that maps are iterated in the order of their keys.
+// adapter differs from CEL's own in that maps cost nothing to wrap, and are iterated in the order of their keys.
 type adapter struct{ types.Adapter }
+
+// values is the only adapter.
+var values = adapter{types.DefaultTypeAdapter}
 
 // NativeToValue implements types.Adapter.
 func (a adapter) NativeToValue(v any) ref.Val {
 	switch x := v.(type) {
 	case map[string]any:
-		return sortedMap{types.NewStringInterfaceMap(a, x)}
+		return fields(x)
 	case []any:
 		return types.NewDynamicList(a, x)
 	}
 	return a.Adapter.NativeToValue(v)
 }
 
-type sortedMap struct{ traits.Mapper }
+// fields is an object as CEL sees it.
+type fields map[string]any
+
+var _ traits.Mapper = fields{}
+
+// general is the same as CEL's own map, for what is rare.
+func (f fields) general() traits.Mapper { return types.NewStringInterfaceMap(values, f) }
+
+// Find implements traits.Mapper.
+func (f fields) Find(key ref.Val) (ref.Val, bool) {
+	name, ok := key.(types.String)
+	if !ok {
+		return f.general().Find(key)
+	}
+	v, ok := f[string(name)]
+	if !ok {
+		return nil, false
+	}
+	return values.NativeToValue(v), true
+}
+
+// Get implements traits.Indexer.
+func (f fields) Get(key ref.Val) ref.Val {
+	if v, ok := f.Find(key); ok {
+		return v
+	}
+	return f.general().Get(key) // the error
+}
+
+// Contains implements traits.Container.
+func (f fields) Contains(key ref.Val) ref.Val { return f.general().Contains(key) }
 
 // Iterator implements traits.Iterable.
-func (m sortedMap) Iterator() traits.Iterator {
-	var keys []string
-	for it := m.Mapper.Iterator(); it.HasNext() == types.True; {
-		if key, ok := it.Next().Value().(string); ok {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	return types.NewStringList(types.DefaultTypeAdapter, keys).Iterator()
+func (f fields) Iterator() traits.Iterator {
+	return types.NewStringList(values, slices.Sorted(maps.Keys(f))).Iterator()
 }
+
+// Size implements traits.Sizer.
+func (f fields) Size() ref.Val { return types.Int(len(f)) }
+
+// Equal implements ref.Val.
+func (f fields) Equal(other ref.Val) ref.Val { return f.general().Equal(other) }
+
+// ConvertToNative implements ref.Val.
+func (f fields) ConvertToNative(t reflect.Type) (any, error) { return f.general().ConvertToNative(t) }
+
+// ConvertToType implements ref.Val.
+func (f fields) ConvertToType(t ref.Type) ref.Val { return f.general().ConvertToType(t) }
+
+// Type implements ref.Val.
+func (f fields) Type() ref.Type { return types.MapType }
+
+// Value implements ref.Val.
+func (f fields) Value() any { return map[string]any(f) }

@@ -100,11 +100,11 @@ func payload(value map[string]any) ref.Val {
 		}
 		return types.Double(f)
 	case "String", "Bool", "Object", "Array":
-		return types.DefaultTypeAdapter.NativeToValue(value[fields[kind]])
+		return values.NativeToValue(value[payloads[kind]])
 	case "Null":
 		return types.NullValue
 	}
 	return types.NewErr("a cell of type %q", kind)
 }
 
-var fields = map[string]string{"String": "string", "Bool": "bool", "Object": "object", "Array": "array"}
+var payloads = map[string]string{"String": "string", "Bool": "bool", "Object": "object", "Array": "array"}

@@ -134,3 +134,29 @@ func TestCells(t *testing.T) {
 		})
 	}
 }
+
+// The condition of the workload stager's document: what it costs to compile it, and to evaluate it.
+func BenchmarkCondition(b *testing.B) {
+	const source = `obj.results.exists(r, r.name == 'agg' && r.rows.exists(row, row.columns.exists(col, col.type == 'Number' && col.float == '1')))`
+	obj := map[string]any{"results": []any{map[string]any{"name": "agg", "columnNames": []any{"sum"},
+		"rows": []any{map[string]any{"columns": []any{map[string]any{"type": "Number", "float": "1"}}}}}}}
+	c := compiler(b, 0)
+	b.Run("compile", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := c.Compile(source); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("evaluate", func(b *testing.B) {
+		p, err := c.Compile(source)
+		require.NoError(b, err)
+		b.ReportAllocs()
+		for b.Loop() {
+			if ok, err := p.Bool(map[string]any{"obj": obj}); err != nil || !ok {
+				b.Fatal(ok, err)
+			}
+		}
+	})
+}

@@ -41,12 +41,30 @@ func (p *Program) Literals() []string { return p.literals }
 // A Value is the result of an evaluation.
 type Value struct{ ref.Val }
 
-// Eval evaluates the expression. Whatever keeps it from having a value is an error: a missing key, types that do not fit, the limits. It
+// Eval evaluates the expression; a value of obj is also one of combinedStatus, and the other way round. Whatever keeps it from having a value is an error: a missing key, types that do not fit, the limits. It
 // never panics: cel.Program turns panics into errors.
 func (p *Program) Eval(variables map[string]any) (Value, error) {
-	out, _, err := p.program.Eval(variables)
+	out, _, err := p.program.Eval(activation(variables))
 	return Value{out}, err
 }
+
+// activation is values of variables as CEL sees them.
+type activation map[string]any
+
+// aliases are names that stand for each other.
+var aliases = map[string]string{"obj": "combinedStatus", "combinedStatus": "obj"}
+
+// ResolveName implements cel.Activation.
+func (a activation) ResolveName(name string) (any, bool) {
+	v, ok := a[name]
+	if !ok {
+		v, ok = a[aliases[name]]
+	}
+	return v, ok
+}
+
+// Parent implements cel.Activation.
+func (activation) Parent() cel.Activation { return nil }
 
 // Bool evaluates an expression that must be true or false; any other result is an error too.
 func (p *Program) Bool(variables map[string]any) (bool, error) {
