@@ -37,7 +37,7 @@ func (r *Rollout) Update(p *Policy, meta metav1.ObjectMeta) {
 
 // ObservePolicy shows a BindingPolicy. One that the StagedBindingPolicy does not own is ignored.
 func (r *Rollout) ObservePolicy(p *control.BindingPolicy) {
-	if !r.owns(p) {
+	if p == nil || !r.owns(p) {
 		return
 	}
 	pl := r.at(p.Name)
@@ -56,7 +56,7 @@ func (r *Rollout) ForgetPolicy(name string) {
 
 // ObserveBinding shows a Binding.
 func (r *Rollout) ObserveBinding(b *control.Binding) {
-	if r.concerns(b.Name) {
+	if b != nil && r.concerns(b.Name) {
 		r.at(b.Name).bind(b)
 	}
 }
@@ -70,6 +70,9 @@ func (r *Rollout) ForgetBinding(name string) {
 
 // ObserveStatus shows a CombinedStatus. Its labels name its object and its policy.
 func (r *Rollout) ObserveStatus(s *control.CombinedStatus) {
+	if s == nil {
+		return
+	}
 	if name := s.Labels[labelPrefix+"binding-policy"]; r.concerns(name) {
 		r.at(name).report(objectOf(s), func(o *sight) { o.see(s) })
 	}

@@ -46,6 +46,9 @@ const (
 
 // Combine returns the CombinedStatus of an object. It is false if there is none: the Binding does not hold the object, or names no collector for it.
 func Combine(mode Mode, in Input) (*control.CombinedStatus, bool) {
+	if in.Binding == nil || in.Object == nil {
+		return nil, false
+	}
 	clause, ok := clauseOf(in)
 	if !ok || len(clause.StatusCollectors) == 0 {
 		return nil, false

@@ -50,6 +50,14 @@ func newCluster(c Cluster, in Input) (*cluster, error) {
 			return nil, err
 		}
 	}
+	c.Script = slices.Clone(c.Script)
+	for i, s := range c.Script {
+		status, err := clone(s.Status)
+		if err != nil {
+			return nil, fmt.Errorf("cluster %s: script: %w", c.Name, err)
+		}
+		c.Script[i].Status = status
+	}
 	h := fnv.New64a()
 	fmt.Fprint(h, in.Seed, c.Name)
 	sim, err := simulation.New(set, simulation.Options{Seed: h.Sum64(), Start: in.Start})

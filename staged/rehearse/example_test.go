@@ -29,7 +29,7 @@ func ExampleRun() {
 	ready.Name = "ready"
 	app := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": map[string]any{"name": "shop", "namespace": "shop", "labels": map[string]any{"app": "shop"}}}}
-	script := []rehearse.Status{{After: time.Minute, Status: map[string]any{"availableReplicas": int64(2)}}}
+	script := []rehearse.Status{{After: time.Minute, Status: map[string]any{"availableReplicas": 2}}}
 	timeline, err := rehearse.Run(context.Background(), rehearse.Input{
 		Policy:     staged.Parse("shop.yaml", []byte(shop)).Policies()[0],
 		Collectors: []control.StatusCollector{ready},

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
@@ -23,10 +25,14 @@ type hub struct {
 	labels   map[string]map[string]string
 }
 
-func newHub(in Input) hub {
+func newHub(in Input) (hub, error) {
 	h := hub{objects: map[staged.ObjectRef]*unstructured.Unstructured{}, policies: map[string]*control.BindingPolicy{}, labels: map[string]map[string]string{}}
 	for i, obj := range in.Objects {
-		stored := obj.DeepCopy()
+		fields, err := clone(obj.Object)
+		if err != nil {
+			return h, fmt.Errorf("%s %s: %w", obj.GetKind(), obj.GetName(), err)
+		}
+		stored := &unstructured.Unstructured{Object: fields}
 		if stored.GetUID() == "" {
 			stored.SetUID(types.UID(fmt.Sprintf("object-%d", i)))
 		}
@@ -41,7 +47,16 @@ func newHub(in Input) hub {
 			h.labels[c.Name] = map[string]string{}
 		}
 	}
-	return h
+	return h, nil
+}
+
+// clone copies an object of a caller, whose numbers may be of any Go type.
+func clone(fields map[string]any) (out map[string]any, err error) {
+	raw, err := json.Marshal(fields)
+	if err == nil {
+		err = utiljson.Unmarshal(raw, &out)
+	}
+	return out, err
 }
 
 // ensure stores a BindingPolicy. It reports whether it is new.

@@ -97,8 +97,11 @@ func newRun(in Input) (*run, error) {
 		return nil, err
 	}
 	r := &run{in: in, now: in.Start, policy: policies[0], rollout: staged.NewRollout(policies[0]), firsts: map[string]time.Duration{}, object: in.Policy,
-		collectors: map[string]*kubestellar.Collector{}, hub: newHub(in), timeline: &Timeline{Start: in.Start}}
+		collectors: map[string]*kubestellar.Collector{}, timeline: &Timeline{Start: in.Start}}
 	r.object.Status = v1alpha1.Status{}
+	if r.hub, err = newHub(in); err != nil {
+		return nil, err
+	}
 	for _, c := range in.Collectors {
 		if r.collectors[c.Name], err = kubestellar.Compile(c.Spec); err != nil {
 			return nil, fmt.Errorf("StatusCollector %s: %w", c.Name, err)
@@ -184,7 +187,7 @@ func (r *run) decide(ctx context.Context) (moved bool, err error) {
 	for _, p := range d.Ensure {
 		if r.hub.ensure(p) {
 			moved = true
-			r.say(Entry{Policy: p.Name, Text: "BindingPolicy created"})
+			r.say(Entry{Policy: p.Name, Text: textCreated})
 		}
 	}
 	for _, name := range d.Remove {
@@ -192,7 +195,7 @@ func (r *run) decide(ctx context.Context) (moved bool, err error) {
 		delete(r.hub.policies, name)
 		r.rollout.ForgetPolicy(name)
 		r.rollout.ForgetBinding(name)
-		r.say(Entry{Policy: name, Text: "BindingPolicy removed"})
+		r.say(Entry{Policy: name, Text: textRemoved})
 	}
 	return moved, r.place(ctx)
 }

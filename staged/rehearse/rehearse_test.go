@@ -44,8 +44,8 @@ spec:
 // member is a cluster in which the workload is available some time after it came.
 func member(name, env string, after time.Duration) rehearse.Cluster {
 	return rehearse.Cluster{Name: name, Labels: map[string]string{"env": env}, Script: []rehearse.Status{
-		{After: 0, Status: map[string]any{"availableReplicas": int64(0)}},
-		{After: after, Status: map[string]any{"availableReplicas": int64(1)}},
+		{After: 0, Status: map[string]any{"availableReplicas": 0}},
+		{After: after, Status: map[string]any{"availableReplicas": 1}},
 	}}
 }
 

@@ -76,33 +76,33 @@ func (t *Timeline) String() string {
 	return b.String()
 }
 
-// Mermaid prints the stages as a Gantt chart for mermaid.
+// Mermaid prints when each BindingPolicy was there, as a Gantt chart for mermaid.
 func (t *Timeline) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("gantt\n  dateFormat X\n  axisFormat %M:%S\n")
-	began := map[string]time.Duration{}
-	var order []string
-	ended := map[string]time.Duration{}
-	for _, e := range t.Entries {
-		if _, known := began[e.Policy]; e.Policy != "" && !known {
-			began[e.Policy] = e.At
-			order = append(order, e.Policy)
+	for i, e := range t.Entries {
+		if e.Policy != "" && e.Text == textCreated {
+			from, to := int(e.At.Seconds()), int(t.removed(e.Policy, i).Seconds())
+			fmt.Fprintf(&b, "  %s : %d, %d\n", e.Policy, from, max(from+1, to))
 		}
-		ended[e.Policy] = e.At
-	}
-	last := t.Entries[len(t.Entries)-1].At
-	for _, name := range order {
-		end := ended[name]
-		if end == began[name] {
-			end = last
-		}
-		fmt.Fprintf(&b, "  %s : %d, %d\n", name, int(began[name].Seconds()), max(int(began[name].Seconds())+1, int(end.Seconds())))
 	}
 	return b.String()
 }
 
-// The texts of entries that lints look for.
+// removed is when a BindingPolicy was removed after the i-th entry, or else the end.
+func (t *Timeline) removed(policy string, i int) time.Duration {
+	for _, e := range t.Entries[i:] {
+		if e.Policy == policy && e.Text == textRemoved {
+			return e.At
+		}
+	}
+	return t.Entries[len(t.Entries)-1].At
+}
+
+// The texts of entries that are looked for.
 const (
+	textCreated   = "BindingPolicy created"
+	textRemoved   = "BindingPolicy removed"
 	textSatisfied = "satisfied"
 	textNoLonger  = "satisfied no longer"
 )
