@@ -18,10 +18,12 @@ import (
 
 // playing is one StagedBindingPolicy as a Player knows it.
 type playing struct {
-	rollout    *Rollout
+	rollout    *Rollout // nil: no version without faults was seen yet
 	policy     *Policy
 	uid        types.UID
-	generation int64
+	generation int64 // the last one that was seen
+	compiled   int64 // the generation of policy
+	fault      error // of the last generation
 	status     v1alpha1.Status
 	version    string    // of the StagedBindingPolicy that has this status
 	written    string    // the version that the last write made, until the watch has shown it
@@ -39,6 +41,20 @@ func (r *playing) awaited(n news) bool {
 		r.written = ""
 	}
 	return true
+}
+
+// invalid is the condition of a policy whose last version has faults.
+func (r *playing) invalid(now time.Time) metav1.Condition {
+	c := metav1.Condition{
+		Type: "Stalled", Status: metav1.ConditionTrue, ObservedGeneration: r.generation,
+		Reason: "Invalid", Message: r.fault.Error(), LastTransitionTime: metav1.Time{Time: now.Truncate(time.Second).UTC()},
+	}
+	for _, old := range r.status.Conditions {
+		if old.Type == c.Type && old.Status == c.Status {
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+	}
+	return c
 }
 
 // carryOut does what a decision says, in its order, and stops at the first failure. It reports whether it wrote anything.

@@ -141,14 +141,20 @@ func (d *decider) condition(kind string, holds bool, reason string) {
 	if holds {
 		c.Status = metav1.ConditionTrue
 	}
-	for i, old := range d.Status.Conditions {
-		if old.Type == kind {
+	d.Status.Conditions = withCondition(d.Status.Conditions, c)
+}
+
+// withCondition puts a condition into a copy of a list. The time of its transition stays unless its status changes.
+func withCondition(all []metav1.Condition, c metav1.Condition) []metav1.Condition {
+	all = slices.Clone(all)
+	for i, old := range all {
+		if old.Type == c.Type {
 			if old.Status == c.Status {
 				c.LastTransitionTime = old.LastTransitionTime
 			}
-			d.Status.Conditions[i] = c
-			return
+			all[i] = c
+			return all
 		}
 	}
-	d.Status.Conditions = append(d.Status.Conditions, c)
+	return append(all, c)
 }

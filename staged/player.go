@@ -127,7 +127,7 @@ func (p *Player) take(n news) {
 			p.failed(owner, err)
 			return
 		}
-		if r := p.rollouts[owner]; r != nil {
+		if r := p.rollouts[owner]; r != nil && r.rollout != nil {
 			p.store.show(n, r.rollout)
 			r.due = time.Now()
 		}
@@ -140,7 +140,7 @@ func (p *Player) failed(policy string, err error) {
 	}
 }
 
-// takePolicy takes in a StagedBindingPolicy. One with faults leaves its last good version at work.
+// takePolicy takes in a StagedBindingPolicy. One with faults leaves its last good version at work, and is told so in its status.
 func (p *Player) takePolicy(n news) {
 	name := n.obj.GetName()
 	r := p.rollouts[name]
@@ -156,21 +156,33 @@ func (p *Player) takePolicy(n news) {
 		p.failed(name, err)
 		return
 	}
-	if r == nil || r.uid != object.UID || r.generation != object.Generation {
-		policies, err := Compile(p.options.Compile, Object(object))
-		if err != nil {
-			p.failed(name, err)
-			return
-		}
-		if r == nil || r.uid != object.UID {
-			r = &playing{rollout: NewRollout(policies[0])}
-			p.rollouts[name] = r
-		}
-		r.policy, r.uid, r.generation = policies[0], object.UID, object.Generation
+	if r == nil || r.uid != object.UID {
+		r = &playing{uid: object.UID}
+		p.rollouts[name] = r
 	}
-	r.rollout.Update(r.policy, object.ObjectMeta)
-	p.store.showAll(name, r.rollout)
+	if r.generation != object.Generation {
+		r.generation = object.Generation
+		p.compile(r, object)
+	}
+	if r.rollout != nil {
+		object.Generation = r.compiled
+		r.rollout.Update(r.policy, object.ObjectMeta)
+		p.store.showAll(name, r.rollout)
+	}
 	r.status, r.version, r.due = object.Status, object.ResourceVersion, time.Now()
+}
+
+// compile prepares a version of a policy. If that has faults, the last good one stays.
+func (p *Player) compile(r *playing, object v1alpha1.StagedBindingPolicy) {
+	policies, err := Compile(p.options.Compile, Object(object))
+	if r.fault = err; err != nil {
+		p.failed(object.Name, err)
+		return
+	}
+	if r.rollout == nil {
+		r.rollout = NewRollout(policies[0])
+	}
+	r.policy, r.compiled = policies[0], object.Generation
 }
 
 func convert(from *unstructured.Unstructured, into any) error {
@@ -194,6 +206,9 @@ func (p *Player) decide(ctx context.Context) (next time.Time) {
 
 // one decides about one policy and carries that out. It returns when to do so again.
 func (p *Player) one(ctx context.Context, name string, r *playing, now time.Time) time.Time {
+	if r.rollout == nil {
+		return p.carry(ctx, name, r, Decision{Status: r.status})
+	}
 	if p.options.Clusters != nil {
 		r.rollout.ObserveClusters(p.options.Clusters())
 	}
@@ -202,7 +217,15 @@ func (p *Player) one(ctx context.Context, name string, r *playing, now time.Time
 			r.rollout.ObserveReport(report)
 		}
 	}
-	d := r.rollout.Decide(r.status, now)
+	return p.carry(ctx, name, r, r.rollout.Decide(r.status, now))
+}
+
+// carry carries a decision out. It returns when to decide again.
+func (p *Player) carry(ctx context.Context, name string, r *playing, d Decision) time.Time {
+	now := time.Now()
+	if r.fault != nil {
+		d.Status.Conditions = withCondition(d.Status.Conditions, r.invalid(now))
+	}
 	changed, err := r.carryOut(ctx, p.hub, name, d)
 	if p.options.Trace != nil && (changed || err != nil) {
 		p.options.Trace(TraceEvent{Time: now, Policy: name, Decision: d, Err: err})

@@ -231,3 +231,43 @@ func TestPlayerBringsAnEditToThePolicy(t *testing.T) {
 		})
 	})
 }
+
+// version is that of the StagedBindingPolicy.
+func (h *hub) version() string {
+	obj, err := h.cluster.Get(h.t.Context(), stagedGVK, types.NamespacedName{Name: "s"})
+	require.NoError(h.t, err)
+	return obj.GetResourceVersion()
+}
+
+func TestPlayerTellsOfFaultsInTheStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages(""))
+		set := func(condition string) {
+			_, err := h.cluster.Patch(t.Context(), stagedGVK, types.NamespacedName{Name: "s"}, types.JSONPatchType,
+				[]byte(`[{"op": "replace", "path": "/spec/stages/0/condition", "value": "`+condition+`"}]`), metav1.PatchOptions{})
+			require.NoError(t, err)
+		}
+		set("nums('sum') == 1")
+		h.play(func() {
+			h.turn()
+			require.Empty(t, h.exist())
+			require.True(t, h.holds("Stalled"))
+			require.Contains(t, h.status.Conditions[0].Message, "undeclared reference to 'nums'")
+			set("num('sum') == 1")
+			h.turn()
+			require.False(t, h.holds("Stalled"))
+			set("num('sum') = 1")
+			h.turn()
+			require.True(t, h.holds("Stalled"))
+			written := h.version()
+			h.turn()
+			h.turn()
+			require.Equal(t, written, h.version(), "and not told again and again")
+			h.available = map[string]int64{"dev1": 1}
+			for range 4 {
+				h.turn()
+			}
+			require.Equal(t, []string{"s.stage.prod"}, h.exist(), "the last good version is still at work")
+		})
+	})
+}
