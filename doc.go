@@ -19,6 +19,12 @@
 //   - [github.com/stagecraft-go/stagecraft/kstatus/celrule]: rules written in CEL
 //   - [github.com/stagecraft-go/stagecraft/kstatus/wait]: waiting for objects, by watch or by polling
 //
+// # May the rollout go on
+//
+//   - [github.com/stagecraft-go/stagecraft/staged]: StagedBindingPolicies, decided purely, explained and played
+//   - [github.com/stagecraft-go/stagecraft/staged/kubestellar]: what KubeStellar computes: matching, Bindings, CombinedStatuses
+//   - [github.com/stagecraft-go/stagecraft/staged/rehearse]: rollouts in virtual time, with lints
+//
 // # How it is built
 //
 // Decisions are pure functions of an object, a time and a seed; effects are data; input and output happen in one place; faults in
