@@ -72,7 +72,7 @@ func items(fields map[string]any) ([]*unstructured.Unstructured, error) {
 	switch {
 	case obj.GetKind() == "":
 		return nil, errors.New("it has no kind")
-	case !named:
+	case !named || fields["items"] == nil && obj.GetName() != "": // a kind may be called a list and be none
 		return []*unstructured.Unstructured{obj}, nil
 	case !isList && fields["items"] != nil:
 		return nil, errors.New("its items are no list")

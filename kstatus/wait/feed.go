@@ -1,7 +1,9 @@
 package wait
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"hash/fnv"
 	"math/rand/v2"
 	"time"
@@ -107,7 +109,10 @@ func (f *feed) list(ctx context.Context) error {
 	}
 	for {
 		page, err := f.lister.List(ctx, f.source.place.Kind, f.source.place.Namespace, o)
-		if err != nil {
+		if err == nil && page == nil {
+			err = errNoResult
+		}
+		if err := cmp.Or(err, ctx.Err()); err != nil { // a Lister that does not heed ctx may page on for ever
 			return err
 		}
 		for i := range page.Items {
@@ -129,6 +134,8 @@ func (f *feed) watch(ctx context.Context) time.Duration {
 	began := time.Now()
 	changes, err := f.watcher.Watch(ctx, f.source.place.Kind, f.source.place.Namespace, o)
 	switch {
+	case err == nil && changes == nil:
+		err = errNoResult
 	case err == nil:
 		err = f.follow(ctx, changes)
 	case unwatchable(err):
@@ -142,8 +149,13 @@ func (f *feed) watch(ctx context.Context) time.Duration {
 		f.version = ""
 		return f.rest(err)
 	}
+	if time.Since(began) < time.Second {
+		f.version = "" // a watch that is cut at once, each time, would never tell anything: list again
+	}
 	return f.pause.next()
 }
+
+var errNoResult = errors.New("the transport returned neither a result nor an error")
 
 // follow reports the events of a watch until it ends. An Error event is an error.
 func (f *feed) follow(ctx context.Context, changes watch.Interface) error {
