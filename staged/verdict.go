@@ -125,7 +125,7 @@ func (j *judge) variables(o *sight, status *control.CombinedStatus) (map[string]
 		"obj": fields, "destinations": j.destinations(), "now": j.now, "since": j.now.Sub(j.since),
 	}
 	if reports, known := j.reports(o, status); known {
-		variables["reported"] = count(reports, func(c ClusterReport) bool { return c.Reported })
+		variables["reported"] = j.reported(reports)
 	}
 	return variables, err
 }
@@ -145,6 +145,15 @@ func count[T any](all []T, is func(T) bool) (n int) {
 		}
 	}
 	return n
+}
+
+// reported is how many destinations reported; a report of another cluster, where the object still is, does not count.
+func (j *judge) reported(reports []ClusterReport) int {
+	done := map[string]bool{}
+	for _, c := range reports {
+		done[c.Cluster] = done[c.Cluster] || c.Reported
+	}
+	return count(j.destinations(), func(name string) bool { return done[name] })
 }
 
 func (j *judge) destinations() []string {

@@ -125,3 +125,14 @@ func TestFaultsOfTheInputAreErrors(t *testing.T) {
 	require.ErrorContains(t, err, "want at least one stage")
 	require.Equal(t, 1, strings.Count(err.Error(), "\n")+1)
 }
+
+// TestReportsOfOtherClustersDoNotCount: the cluster of the stage before still has the object and reports it, that of this stage is silent.
+func TestReportsOfOtherClustersDoNotCount(t *testing.T) {
+	in := policy(t, "    condition: num('sum') == 1\n  - name: middle\n    clusterSelectors: [{matchLabels: {env: mid}}]\n    condition: reported >= 1\n    guards: {allowStale: true, allowErrors: true}")
+	silent := member("mid1", "mid", 0)
+	silent.Silent = true
+	in.Clusters = append(in.Clusters, silent)
+	timeline := run(t, in)
+	require.Contains(t, timeline.String(), "stage dev: satisfied")
+	require.NotContains(t, timeline.String(), "stage middle: satisfied")
+}
