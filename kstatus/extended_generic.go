@@ -13,6 +13,7 @@ var extendedBefore = []step{
 	{"deletion", deletion},
 	{"generation", generationSeen},
 	{"readable", legible},
+	{"standard conditions", abnormalConditions},
 }
 
 // and after them:
@@ -37,6 +38,39 @@ func legible(o Object) (Result, bool) {
 		return Result{}, false
 	}
 	return readable(o)
+}
+
+// abnormalConditions lets no rule for a kind hide a Stalled=True or Reconciling=True. The other conditions may make it worse, and on what is held
+// nobody works.
+func abnormalConditions(o Object) (Result, bool) {
+	if o.standard == 0 {
+		return Result{}, false
+	}
+	if r, held := suspension(o); held {
+		return r, true
+	}
+	if r, again := retried(&o); again {
+		return r, true
+	}
+	t := o.tally(o.conditions)
+	if r, found := t.sum(); found && r.Status != Current {
+		return r, true
+	}
+	return standardConditions(o)
+}
+
+// retried is the last attempt of a controller that goes on, as those of Flux do, with Reconciling=True of a reason such as ProgressingWithRetry: Ready=False
+// tells that it failed, unless its reason is that of something on the way.
+func retried(o *Object) (Result, bool) {
+	reconciling, ok := o.find(Reconciling, "True", "")
+	if !ok || !strings.HasSuffix(reconciling.Reason, "Retry") {
+		return Result{}, false
+	}
+	c, ok := o.fresh("Ready")
+	if !ok || c.status != "False" || phraseTone(c.reason()) == busy {
+		return Result{}, false
+	}
+	return Failed.From(c.condition()), true
 }
 
 // suspension is the wish to hold, in the words that APIs have for it.

@@ -13,7 +13,7 @@ var cloud = catalogue{
 	"ConfigConnector,ConfigConnectorContext.core.cnrm.cloud.google.com":             configConnectorHealth,
 	"*.*.services.k8s.aws":              ack,
 	"*.*.azure.com":                     needs("Ready"),
-	"Stack.pulumi.com":                  either(when(Stalled, "True", Failed), needs("Ready")),
+	"Stack.pulumi.com":                  needs("Ready"),
 	"Terraform.infra.contrib.fluxcd.io": either(suspendedWhen("spec", "suspend"), fluxReady),
 }
 

@@ -1,7 +1,6 @@
 package kstatus
 
-// Flux publishes Ready on every kind; while it retries after a failure, Reconciling is True with the reason ProgressingWithRetry. The last
-// attempt has failed all the same: Failed, not terminal.
+// Flux publishes Ready on every kind. What its Reconciling and Stalled say, the generic layer knows.
 var flux = catalogue{
 	"*.*.toolkit.fluxcd.io":                                      either(suspendedWhen("spec", "suspend"), fluxReady),
 	"Alert,Provider.notification.toolkit.fluxcd.io":              fluxNotification,
@@ -13,9 +12,7 @@ func fluxReady(o Object) (Result, bool) {
 	if !ok || c.status != "False" || c.reason() == "Progressing" || c.reason() == "DependencyNotReady" {
 		return ready(o)
 	}
-	r := Failed.From(c.condition())
-	_, r.Terminal = o.find(Stalled, "True", "")
-	return r, true
+	return Failed.From(c.condition()), true
 }
 
 // fluxNotification has had no status since v1beta3.

@@ -63,9 +63,6 @@ var glooStatus = map[string]Status{"Pending": InProgress, "Accepted": Current, "
 
 // openFaaS scales to zero: a function without replicas is at rest.
 func openFaaS(o Object) (Result, bool) {
-	if c, ok := o.fresh(Stalled); ok && c.status == "True" {
-		return Failed.From(c.condition()), true
-	}
 	c, ok := o.fresh("Healthy")
 	if _, ready := o.find("Ready", "True", ""); ready && ok && c.status == "False" {
 		return pausedResult(c.condition()), true

@@ -1,6 +1,7 @@
 package kstatus_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,6 +61,41 @@ func TestWithLeavesTheOriginalAlone(t *testing.T) {
 	require.Equal(t, "first", first.Compute(pod, now).Message())
 	require.Equal(t, "Pod phase not available", kstatus.Standard().Compute(pod, now).Message())
 	require.Equal(t, "Resource is current", first.Compute(objectOf("y/v1", "Y"), now).Message())
+}
+
+// TestNoRuleHidesWhatHoldsForEverything: an eager rule is asked last.
+func TestNoRuleHidesWhatHoldsForEverything(t *testing.T) {
+	eager := func(kstatus.Object) (kstatus.Result, bool) { return kstatus.Current.Because("", "fine"), true }
+	profiles := map[string]*kstatus.Rules{"standard": kstatus.Standard(), "extended": kstatus.Extended()}
+	cases := map[string]struct {
+		rest string
+		want kstatus.Status
+	}{
+		"nothing of the kind":            {`{status: {conditions: [{type: Ready, status: "False"}]}}`, kstatus.Current},
+		"deletion":                       {`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, kstatus.Terminating},
+		"an unseen generation":           {`{metadata: {generation: 2}, status: {observedGeneration: 1}}`, kstatus.InProgress},
+		"conditions that are unreadable": {`{status: {conditions: none}}`, kstatus.Unknown},
+		"a status that is unreadable":    {`{status: none}`, kstatus.Unknown},
+		"Stalled":                        {`{status: {conditions: [{type: Ready, status: "True"}, {type: Stalled, status: "True"}]}}`, kstatus.Failed},
+		"Reconciling":                    {`{status: {conditions: [{type: Ready, status: "True"}, {type: Reconciling, status: "True"}]}}`, kstatus.InProgress},
+		"Reconciling what is complete":   {`{status: {conditions: [{type: Complete, status: "True"}, {type: Reconciling, status: "True"}]}}`, kstatus.InProgress},
+		"Stalled=False":                  {`{status: {conditions: [{type: Stalled, status: "False"}]}}`, kstatus.Current},
+	}
+	for profile, rules := range profiles {
+		for _, kind := range []string{"example.com/v1 Widget", "apps/v1 Deployment", "kustomize.toolkit.fluxcd.io/v1 Kustomization"} {
+			apiVersion, kind, _ := strings.Cut(kind, " ")
+			group, _, _ := strings.Cut(apiVersion, "/")
+			with := rules.With(map[schema.GroupKind]kstatus.Rule{{Group: group, Kind: kind}: eager})
+			for name, c := range cases {
+				t.Run(profile+"/"+kind+"/"+name, func(t *testing.T) {
+					obj := parse(t, c.rest)
+					obj.SetAPIVersion(apiVersion)
+					obj.SetKind(kind)
+					require.Equal(t, c.want, with.Compute(obj, now).Status)
+				})
+			}
+		}
+	}
 }
 
 func TestGenericHasNoKinds(t *testing.T) {
