@@ -119,7 +119,7 @@ func provide(path, pkg, version string, find bool) error {
 	}
 	fresh := fmt.Sprintf("%s.%d", path, os.Getpid())
 	defer os.Remove(fresh)
-	fmt.Fprintf(os.Stderr, "kubebin: building %s %s\n", filepath.Base(path), version)
+	fmt.Fprintf(os.Stderr, "kubebin: building %s for Kubernetes %s\n", filepath.Base(path), version)
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", linkerFlags(version), "-o", fresh, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 	cmd.Stderr = os.Stderr
