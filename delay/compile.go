@@ -22,7 +22,7 @@ func Compile(d *v1alpha1.StageDelay, c *expr.Compiler) (*Delay, error) {
 	}
 	b := builder{compiler: c}
 	duration := b.source("duration", d.DurationMilliseconds, d.DurationFrom)
-	duration.constant.given = true // the default is 0
+	duration.constant.Given = true // the default is 0
 	jitter := b.source("jitterDuration", d.JitterDurationMilliseconds, d.JitterDurationFrom)
 	if b.faults.Fatal() {
 		return nil, b.faults.Err()
@@ -42,19 +42,20 @@ const results = expr.String | expr.Duration | expr.Timestamp | expr.Int | expr.U
 func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) source {
 	program, err := from.Compile(b.compiler, f, results)
 	b.faults.Add(position.Below(name+"From", err)...)
+	program.Path = position.Join(name+"From", program.Path)
 	return source{from: program, constant: b.milliseconds(name+"Milliseconds", ms)}
 }
 
 const maxMilliseconds = math.MaxInt64 / int64(time.Millisecond)
 
-func (b *builder) milliseconds(path string, ms *int64) reading {
+func (b *builder) milliseconds(path string, ms *int64) Reading {
 	switch {
 	case ms == nil:
-		return reading{}
+		return Reading{}
 	case *ms < 0:
 		b.faults.Addf(path, "must not be negative")
 	case *ms > maxMilliseconds:
 		b.faults.Addf(path, "must not be more than %d (292 years)", maxMilliseconds)
 	}
-	return reading{time.Duration(*ms) * time.Millisecond, true}
+	return Reading{Path: path, Value: time.Duration(*ms) * time.Millisecond, Given: true}
 }

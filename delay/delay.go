@@ -83,21 +83,36 @@ func (d *Delay) Range(obj map[string]any, now time.Time) Range {
 }
 
 // Eval is Range on an object that is already prepared, for the other packages of this module.
-func (d *Delay) Eval(s *expr.Scope) Range {
+func (d *Delay) Eval(s *expr.Scope) Range { return d.ExplainEval(s).Range }
+
+// Explanation tells how a [Range] came about.
+type Explanation struct {
+	Range Range
+	// Duration and Jitter are where its bounds come from. Jitter was not asked for if Duration is not given.
+	Duration, Jitter Reading
+}
+
+// Explain is Range that tells where the bounds come from, and which errors were passed over.
+func (d *Delay) Explain(obj map[string]any, now time.Time) Explanation {
+	return d.ExplainEval(expr.NewScope(obj, now))
+}
+
+// ExplainEval is Explain on an object that is already prepared, for the other packages of this module.
+func (d *Delay) ExplainEval(s *expr.Scope) (e Explanation) {
 	if d.none {
-		return Range{}
+		return e
 	}
-	duration := d.duration.read(s)
-	if !duration.given {
-		return Range{}
+	if e.Duration = d.duration.read(s); !e.Duration.Given {
+		return e
 	}
-	jitter := d.jitter.read(s)
+	e.Jitter = d.jitter.read(s)
+	lower, upper := e.Duration.Value, e.Jitter.Value
 	switch {
-	case !jitter.given:
-		return Range{Given: true, Min: duration.d, Max: duration.d}
-	case jitter.d <= duration.d:
-		return Range{Given: true, Min: jitter.d, Max: jitter.d}
-	default:
-		return Range{Given: true, Min: duration.d, Max: jitter.d}
+	case !e.Jitter.Given:
+		upper = lower
+	case upper <= lower:
+		lower = upper
 	}
+	e.Range = Range{Given: true, Min: lower, Max: upper}
+	return e
 }

@@ -22,11 +22,7 @@ func (r *celRequirement) holds(s *expr.Scope) bool {
 
 func (r *celRequirement) explain(s *expr.Scope) Requirement {
 	ok, err := r.program.Bool(s)
-	e := Requirement{Path: r.path, Text: r.source, OK: ok && err == nil, Err: err}
-	if err == nil {
-		e.Seen = []any{ok}
-	}
-	return e
+	return Requirement{Path: r.path, Text: r.source, Seen: r.program.Reads(s), OK: ok && err == nil, Err: err}
 }
 
 // jqRequirement compares the outputs of a jq program with values.

@@ -60,7 +60,7 @@ type requirement interface {
 type Requirement struct {
 	Path string // the field of the selector
 	Text string // the requirement in words, such as `.status.phase In [Running]`
-	Seen []any  // the values found in the object; empty if none
+	Seen []any  // the values found in the object, empty if none; of CEL one for each field that it names, nil where there is none
 	OK   bool   // whether it holds
 	Err  error  // the run-time error that was swallowed, if any
 }
@@ -82,7 +82,11 @@ func (s *Selector) Eval(scope *expr.Scope) bool {
 
 // Explain evaluates every requirement, also those after the first that fails.
 func (s *Selector) Explain(obj map[string]any, now time.Time) []Requirement {
-	scope := expr.NewScope(obj, now)
+	return s.ExplainEval(expr.NewScope(obj, now))
+}
+
+// ExplainEval is Explain on an object that is already prepared, for the other packages of this module.
+func (s *Selector) ExplainEval(scope *expr.Scope) []Requirement {
 	seen := make([]Requirement, 0, len(s.requirements))
 	for _, r := range s.requirements {
 		seen = append(seen, r.explain(scope))

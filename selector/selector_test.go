@@ -127,6 +127,7 @@ func ExampleSelector_Explain() {
 		MatchExpressions: []v1alpha1.MatchExpression{
 			{Key: ".status.conditions.[].type", Operator: v1alpha1.SelectorOpIn, Values: []string{"Ready"}},
 			{Key: ".status.phase.name", Operator: v1alpha1.SelectorOpDoesNotExist},
+			{CEL: &v1alpha1.ExpressionCEL{Expression: `self.status.phase == "Failed" || self.status.reason == "Evicted"`}},
 		},
 	}, nil)
 	for _, r := range s.Explain(web(), now) {
@@ -136,6 +137,7 @@ func ExampleSelector_Explain() {
 	// false labels[app] = db [web] <nil>
 	// true .status.conditions.[].type In [Ready] [Ready Fancy] <nil>
 	// true .status.phase.name DoesNotExist [] expected an object but got: string ("Running")
+	// false self.status.phase == "Failed" || self.status.reason == "Evicted" [Running <nil>] no such key: reason
 }
 
 func BenchmarkMatch(b *testing.B) {

@@ -67,6 +67,7 @@ func (k Kinds) String() string {
 // CEL is a compiled CEL expression. It is immutable and safe for concurrent use.
 type CEL struct {
 	program cel.Program
+	reads   []read
 }
 
 // CEL compiles a CEL expression whose result is of one of the kinds wanted; one that is known only at run time passes. The
@@ -90,7 +91,7 @@ func (c *Compiler) CEL(source string, want Kinds) (*CEL, error) {
 	if err != nil {
 		return nil, fault(-1, err)
 	}
-	return &CEL{program}, nil
+	return &CEL{program, readsOf(checked.NativeRep())}, nil
 }
 
 func check(env *cel.Env, source string) (*cel.Ast, error) {

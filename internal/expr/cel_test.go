@@ -330,3 +330,24 @@ func TestLargeNumbersKeepTheirDigits(t *testing.T) {
 		})
 	}
 }
+
+func TestReads(t *testing.T) {
+	obj := map[string]any{
+		"status":   map[string]any{"phase": "Running", "conditions": []any{}},
+		"metadata": map[string]any{"annotations": map[string]any{"a/b": "x"}},
+	}
+	for source, want := range map[string][]any{
+		`self.status.phase == "Running"`:                                {"Running"},
+		`self.status.phase == "a" || self.status.phase == "b"`:          {"Running"},
+		`self.nope.phase == self.status.phase`:                          {nil, "Running"},
+		`self.metadata.annotations["a/b"] == "x"`:                       {"x"},
+		`has(self.status.podIP) && self.status.phase != ""`:             {nil, "Running"},
+		`self.?status.?phase.orValue("") == ""`:                         {"Running"},
+		`self.status.conditions.exists(c, c.type == self.status.phase)`: {[]any{}, "Running"},
+		`1 < 2`: {},
+	} {
+		p, err := expr.NewCompiler(expr.Options{}).CEL(source, expr.Bool)
+		require.NoError(t, err)
+		require.Equal(t, want, p.Reads(expr.NewScope(obj, time.Time{})), source)
+	}
+}

@@ -15,6 +15,9 @@ import (
 
 // A From reads one value from an object.
 type From struct {
+	// Path is the field of the expression that counts, such as cel.expression, and Text its source; both are "" if there is none.
+	Path, Text string
+
 	jq  *expr.JQ
 	cel *expr.CEL
 }
@@ -40,14 +43,18 @@ func Compile(c *expr.Compiler, f *v1alpha1.ExpressionFrom, want expr.Kinds) (Fro
 	var errs [3]error
 	switch {
 	case f.JQ != nil:
-		from.jq, errs[0] = jq(c, "jq.expression", f.JQ.Expression)
+		from.Path, from.Text = "jq.expression", f.JQ.Expression
 	case f.ExpressionFrom != "":
-		from.jq, errs[0] = jq(c, "expressionFrom", f.ExpressionFrom)
+		from.Path, from.Text = "expressionFrom", f.ExpressionFrom
 	case f.CEL == nil:
 		errs[0] = fault(false, "want jq, cel or expressionFrom")
 	}
+	if from.Path != "" {
+		from.jq, errs[0] = jq(c, from.Path, from.Text)
+	}
 	if f.CEL != nil {
-		from.cel, errs[1] = cel(c, f.CEL.Expression, want)
+		from.Path, from.Text = "cel.expression", f.CEL.Expression
+		from.cel, errs[1] = cel(c, from.Text, want)
 	}
 	if from.jq != nil && from.cel != nil {
 		errs[2] = fault(true, "jq and cel in one expression; cel is used")
