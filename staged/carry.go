@@ -47,7 +47,7 @@ func (r *playing) awaited(n news) bool {
 func (r *playing) invalid(now time.Time) metav1.Condition {
 	c := metav1.Condition{
 		Type: "Stalled", Status: metav1.ConditionTrue, ObservedGeneration: r.generation,
-		Reason: "Invalid", Message: r.fault.Error(), LastTransitionTime: metav1.Time{Time: now.Truncate(time.Second).UTC()},
+		Reason: "Invalid", Message: r.fault.Error(), LastTransitionTime: *second(now),
 	}
 	for _, old := range r.status.Conditions {
 		if old.Type == c.Type && old.Status == c.Status {

@@ -192,13 +192,13 @@ func (d *decider) rest(i int, a assessment) {
 	}
 }
 
-// satisfied keeps since when all holds, up to a second too late, so that no soak is too short.
+// satisfied keeps since when all holds.
 func (d *decider) satisfied(rec *v1alpha1.StageStatus, ok bool) {
 	switch {
 	case !ok:
 		rec.SatisfiedSince = nil
 	case rec.SatisfiedSince == nil:
-		rec.SatisfiedSince = &metav1.Time{Time: d.now.Add(time.Second - 1).Truncate(time.Second).UTC()}
+		rec.SatisfiedSince = d.second()
 	}
 }
 
@@ -345,4 +345,10 @@ func (d *decider) event(kind, reason, format string, args ...any) {
 }
 
 // second is now, as a status keeps it.
-func (d *decider) second() *metav1.Time { return &metav1.Time{Time: d.now.Truncate(time.Second).UTC()} }
+func (d *decider) second() *metav1.Time { return second(d.now) }
+
+// second is a time as a status keeps it: in whole seconds, rounded up, so that no soak, deadline or time since the start that is counted from it
+// is too short. All are rounded alike, so that they stay in order.
+func second(t time.Time) *metav1.Time {
+	return &metav1.Time{Time: t.Add(time.Second - 1).Truncate(time.Second).UTC()}
+}

@@ -40,7 +40,7 @@
 //
 // Conditions see obj (and combinedStatus, the same), a dynamic map in which reading an absent key is an error; num(column) and cell(collector, column),
 // the value of a table of one row; destinations, the names of the clusters; reported, how many of them reported the object, if that is known; now;
-// and since, the time since the stage was started. One that reads the time is evaluated every ten seconds.
+// and since, the time since the stage, or its latest batch, was started. One that reads the time is evaluated every ten seconds.
 //
 // Next come first the status, then new BindingPolicies, then removals, and a removal only once the Binding of the new one was seen to have a destination.
 // So an interruption at any point loses nothing: there is never less than one BindingPolicy, and the stored status tells where to go on.
@@ -48,7 +48,7 @@
 // # Determinism
 //
 // A decision is a function of the policy, the stored status, the observation and the time. Deciding again changes nothing. Times in a status are whole
-// seconds; soaks are never shorter than asked for.
+// seconds, rounded up: what is counted from them, soaks, deadlines and since, is up to a second longer than asked for and never shorter.
 //
 // # Concurrency
 //

@@ -127,6 +127,35 @@ func TestProgressDeadline(t *testing.T) {
 	}
 }
 
+// A status keeps whole seconds: what is counted from there may end late, and never early.
+func TestNoDeadlineIsEarly(t *testing.T) {
+	for _, after := range []time.Duration{0, 1, 300 * time.Millisecond, time.Second - 1} {
+		w := newWorld(t, twoStages("    progressDeadlineSeconds: 60\n"))
+		w.now = start.Add(after)
+		w.settle()
+		w.pass(time.Minute - 1)
+		w.settle()
+		require.False(t, w.holds("Stalled"), "%s after a whole second", after)
+		require.LessOrEqual(t, w.last.RecheckAfter, time.Second)
+		w.pass(w.last.RecheckAfter)
+		w.settle()
+		require.True(t, w.holds("Stalled"), "%s after a whole second", after)
+	}
+}
+
+func TestSinceIsNeverTooLong(t *testing.T) {
+	w := newWorld(t, twoStages("    condition: since >= duration('60s') || since < duration('0s')\n"))
+	w.now = start.Add(300 * time.Millisecond)
+	w.available["dev1"] = 1
+	w.settle()
+	w.pass(time.Minute - 1)
+	w.settle()
+	require.Equal(t, "dev", w.status.ActiveStage)
+	w.pass(time.Second)
+	w.settle()
+	require.Equal(t, "prod", w.status.ActiveStage)
+}
+
 func TestPausedStageGoesOnOnceItsConditionHolds(t *testing.T) {
 	w := newWorld(t, twoStages("    progressDeadlineSeconds: 60\n"))
 	w.settle()

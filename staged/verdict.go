@@ -122,7 +122,7 @@ func (j *judge) fresh(o *sight) *verdict {
 func (j *judge) variables(o *sight, status *control.CombinedStatus) (map[string]any, error) {
 	fields, err := o.fields(status)
 	variables := map[string]any{
-		"obj": fields, "destinations": j.destinations(), "now": j.now, "since": j.now.Sub(j.since),
+		"obj": fields, "destinations": j.destinations(), "now": j.now, "since": max(0, j.now.Sub(j.since)),
 	}
 	if reports, known := j.reports(o, status); known {
 		variables["reported"] = j.reported(reports)

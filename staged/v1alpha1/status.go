@@ -15,7 +15,7 @@ type Status struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// StageStatus is the record of one stage. Times are whole seconds.
+// StageStatus is the record of one stage. Times are whole seconds, rounded up: metav1.MicroTime could not read those of other writers.
 type StageStatus struct {
 	Name  string `json:"name"`
 	Phase Phase  `json:"phase"`
