@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"internal/kin":                {"internal/object"},
 	"kstatus":                     {"internal/kin", "internal/object"},
 	"kstatus/wait":                {"kstatus", "internal/kin"},
+	"kstatus/kstatustest":         {"kstatus", "internal/object"},
 	"kstatus/celrule":             {"kstatus", "internal/expr", "internal/position"},
 	"stage/memory":                {"stage", "internal/object", "internal/patch"},
 	"stage/presets":               {"stage"},

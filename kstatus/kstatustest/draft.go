@@ -17,13 +17,16 @@ type draft struct {
 	time    time.Time
 }
 
+// epoch is the time of objects that tell none.
+var epoch = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+
 // A maker writes a status.
 type maker func(*draft)
 
 func newDraft(fields map[string]any, o Options) *draft {
 	d := &draft{options: o, time: o.Now, fields: fields}
 	if d.time.IsZero() {
-		d.time = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+		d.time = epoch
 		created, _ := object.String(fields, "metadata", "creationTimestamp")
 		if at, err := time.Parse(time.RFC3339, created); err == nil {
 			d.time = at

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
@@ -26,6 +27,8 @@ const (
 	OOMKilled        State = "OOMKilled"        // Pods: a container took too much memory
 	Evicted          State = "Evicted"          // Pods: the node was short of something
 	Unschedulable    State = "Unschedulable"    // Pods: no node is suitable
+
+	NotReady State = "NotReady" // Nodes: the kubelet is silent
 )
 
 // Options of [Make]. The zero value is usable.
@@ -64,7 +67,7 @@ func Make(obj runtime.Object, s State, o Options) error {
 }
 
 // write tries the makers of a state until one makes what was asked for.
-func (d *draft) write(kind key, s State) error {
+func (d *draft) write(kind schema.GroupKind, s State) error {
 	makers, known := makersFor(kind)[s]
 	if !known {
 		return fmt.Errorf("objects of this kind cannot be made %s, only %v", s, states(makersFor(kind)))

@@ -1,0 +1,120 @@
+package kstatustest
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/kstatus"
+)
+
+// customCurrent are the forms in which controllers of custom kinds say that all is well, most frequent first. The rules of package kstatus tell which
+// one it is.
+func customCurrent() []maker {
+	forms := []maker{asItIs}
+	for _, kinds := range [][]string{{"Ready"}, {"Available"}, {"Synced", "Ready"}, {"Accepted", "Programmed"}, {"QuotaReserved", "Admitted"}, {"Complete"}, {"Deployed"}} {
+		forms = append(forms, withConditions(kinds))
+	}
+	for _, word := range []string{"Ready", "Running", "Healthy", "Active", "Available", "Succeeded", "Completed", "Bound"} {
+		forms = append(forms, withField("phase", word), withField("state", word))
+	}
+	return forms
+}
+
+// asItIs makes the conditions that there are stand for success. A status that says nothing yet gets Ready, which most controllers write.
+func asItIs(d *draft) {
+	if d.drop("observedGeneration"); len(d.status) == 0 {
+		withConditions([]string{"Ready"})(d)
+		return
+	}
+	withConditions(nil)(d)
+}
+
+// withConditions adds conditions to those that there are.
+func withConditions(kinds []string) maker {
+	return func(d *draft) {
+		d.observeCustom()
+		list := d.favourable()
+		for _, kind := range kinds {
+			if !slices.ContainsFunc(list, func(c condition) bool { return c.kind == kind }) {
+				list = append(list, condition{kind, "True", "AsExpected", ""})
+			}
+		}
+		d.customConditions(list)
+	}
+}
+
+func withField(name, word string) maker {
+	return func(d *draft) {
+		d.observeCustom()
+		d.customConditions(d.favourable())
+		d.status[name] = word
+	}
+}
+
+func customFailed(d *draft) {
+	d.observeCustom()
+	message := d.message("the object cannot be reconciled")
+	d.customConditions([]condition{{"Ready", "False", "ReconcileFailed", message}, {"Stalled", "True", "ReconcileFailed", message}})
+}
+
+// observeCustom keeps up with the generation of objects that have one.
+func (d *draft) observeCustom() {
+	if d.int(0, "metadata", "generation") > 0 {
+		d.observe()
+	}
+}
+
+// custom are the conditions of the object.
+func (d *draft) custom() []map[string]any {
+	list, _ := object.Slice(d.status, "conditions")
+	var out []map[string]any
+	for _, item := range list {
+		if c, ok := object.ToMap(item); ok && c["type"] != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// favourable are the conditions that there are, as they are when all is well.
+func (d *draft) favourable() []condition {
+	var out []condition
+	for _, c := range d.custom() {
+		kind, _ := c["type"].(string)
+		if kind == kstatus.Reconciling || kind == kstatus.Stalled {
+			continue // absent means all is well
+		}
+		out = append(out, condition{kind, good(kind), "AsExpected", ""})
+	}
+	return out
+}
+
+// good is the status of a condition that package kstatus does not hold against an object.
+func good(kind string) string {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Example", "metadata": map[string]any{},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": kind, "status": "True", "reason": "AsExpected"}}},
+	}}
+	if kstatus.Extended().Generic().Compute(obj, epoch).Status == kstatus.Current {
+		return "True"
+	}
+	return "False"
+}
+
+// customConditions writes conditions in the form of metav1.
+func (d *draft) customConditions(list []condition) {
+	if len(list) == 0 {
+		d.drop("conditions")
+		return
+	}
+	d.conditions(nil, list...)
+	for i, item := range d.status["conditions"].([]any) {
+		m := item.(map[string]any)
+		m["message"] = list[i].message
+		if generation, ok := d.status["observedGeneration"]; ok {
+			m["observedGeneration"] = generation
+		}
+	}
+}

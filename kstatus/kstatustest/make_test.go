@@ -1,0 +1,212 @@
+package kstatustest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+)
+
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &obj.Object))
+	return obj
+}
+
+const podSpec = `{containers: [{name: web, image: nginx}, {name: log, image: fluent}]}`
+
+// objects are written as a test author would: with what the test needs, and no more.
+var objects = []struct {
+	name, object string
+	states       []kstatustest.State
+	lacks        string // part of what Check says of the object as it is, or "" if it is Current
+}{
+	{"Deployment", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, generation: 4}, spec: {replicas: 3, progressDeadlineSeconds: 600, template: {spec: ` + podSpec + `}}}`,
+		states("Current Failed"), `status.conditions[type="Progressing"]: missing: {`},
+	{"Deployment without replicas", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 0}}`, states("Current"), "DeploymentNotAvailable"},
+	{"ReplicaSet", `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 2}}`, states("Current Failed"), "status.fullyLabeledReplicas: missing: 2"},
+	{"ReplicationController", `{apiVersion: v1, kind: ReplicationController, metadata: {name: web}, spec: {replicas: 2}}`, states("Current Failed"), "status.readyReplicas: missing: 2"},
+	{"StatefulSet", `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}}`,
+		states("Current"), "status.updateRevision"},
+	{"DaemonSet", `{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}}`, states("Current"), "metadata.generation: missing: 1"},
+	{"Job", `{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {completions: 2, completionMode: Indexed}}`, states("Current Failed"), "status.completionTime"},
+	{"suspended Job", `{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {suspend: true}}`, states("Current"), `status.conditions[type="Suspended"]`},
+	{"CronJob", `{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, status: {lastScheduleTime: "2006-01-02T15:04:05Z"}}`, states("Current Failed"), ""},
+	{"Pod", `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default, uid: u-1}, spec: ` + podSpec + `}`,
+		states("Current Failed Pending Succeeded CrashLoopBackOff ImagePullBackOff OOMKilled Evicted Unschedulable"), `status.conditions[type="Ready"]: missing: {`},
+	{"Pod with gates", `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {readinessGates: [{conditionType: example.com/lb}], initContainers: [{name: proxy, image: p, restartPolicy: Always}, {name: init, image: i}], containers: [{name: c, image: i, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}`,
+		states("Current"), "example.com/lb"},
+	{"PersistentVolumeClaim", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`,
+		states("Current Failed Pending"), `status.capacity: missing: {"storage":"1Gi"}`},
+	{"PersistentVolume", `{apiVersion: v1, kind: PersistentVolume, metadata: {name: data}, spec: {claimRef: {name: data}}}`, states("Current Failed"), `"Bound"`},
+	{"Service", `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: ClusterIP}}`, states("Current Pending"), ""},
+	{"LoadBalancer", `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer}}`, states("Current Pending"), `status.loadBalancer: missing: {"ingress":`},
+	{"Namespace", `{apiVersion: v1, kind: Namespace, metadata: {name: team}}`, states("Current"), `status.phase: missing: "Active"`},
+	{"Node", `{apiVersion: v1, kind: Node, metadata: {name: node-1}}`, states("Current NotReady"), "KubeletReady"},
+	{"ResourceQuota", `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {pods: "10"}}}`, states("Current"), "status.hard"},
+	{"Ingress", `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}}`, states("Current"), "203.0.113.1"},
+	{"PodDisruptionBudget", `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 2}}`, states("Current Failed"), "status.currentHealthy: missing: 3"},
+	{"HorizontalPodAutoscaler", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {minReplicas: 2}}`, states("Current Failed"), "AbleToScale"},
+	{"CustomResourceDefinition", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {names: {kind: Widget, plural: widgets}, versions: [{name: v1, storage: true}]}}`,
+		states("Current Failed"), `"WidgetList"`},
+	{"APIService", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.example.com}}`, states("Current Failed"), "Passed"},
+	{"custom", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: {conditions: [{type: Ready, status: Unknown}, {type: Degraded, status: "True", reason: Broken}, {type: Stalled, status: "True"}]}}`,
+		states("Current Failed"), `status.conditions[type="Degraded"].status: "True", should be "False"`},
+	{"custom without status", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}}`, states("Current Failed"), "*"},
+	{"Rollout", `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: web}, spec: {replicas: 2}, status: {replicas: 2}}`, states("Current"), `status.phase: missing: "Healthy"`},
+	{"Kueue Workload", `{apiVersion: kueue.x-k8s.io/v1beta1, kind: Workload, metadata: {name: w}, status: {conditions: [{type: QuotaReserved, status: "False", reason: Pending}]}}`, states("Current"), "*"},
+}
+
+func states(s string) (out []kstatustest.State) {
+	for _, word := range strings.Fields(s) {
+		out = append(out, kstatustest.State(word))
+	}
+	return out
+}
+
+func TestMake(t *testing.T) {
+	for _, c := range objects {
+		for _, state := range c.states {
+			t.Run(c.name+"/"+string(state), func(t *testing.T) {
+				obj := parse(t, c.object)
+				require.NoError(t, kstatustest.Make(obj, state, kstatustest.Options{}))
+				once := obj.DeepCopy()
+				require.NoError(t, kstatustest.Make(obj, state, kstatustest.Options{}))
+				require.Equal(t, once, obj, "twice is once")
+				for _, item := range list(obj, "status", "conditions") {
+					require.NotEmpty(t, item.(map[string]any)["lastTransitionTime"])
+				}
+				if state == kstatustest.Current {
+					kstatustest.RequireCurrent(t, obj)
+				}
+			})
+		}
+	}
+}
+
+func list(obj *unstructured.Unstructured, path ...string) []any {
+	items, _, _ := unstructured.NestedSlice(obj.Object, path...)
+	return items
+}
+
+func TestCheckTellsWhatIsMissing(t *testing.T) {
+	for _, c := range objects {
+		t.Run(c.name, func(t *testing.T) {
+			obj := parse(t, c.object)
+			before := obj.DeepCopy()
+			err := kstatustest.Check(obj)
+			require.Equal(t, before, obj, "Check changes nothing")
+			switch c.lacks {
+			case "":
+				require.NoError(t, err)
+			case "*": // either verdict is one that rules may change their mind about
+			default:
+				require.ErrorContains(t, err, c.lacks)
+			}
+		})
+	}
+}
+
+// TestEveryStateIsSeen holds the verdict of package kstatus on each state that it has a word for.
+func TestEveryStateIsSeen(t *testing.T) {
+	pod := objects[slices.IndexFunc(objects, func(c struct {
+		name, object string
+		states       []kstatustest.State
+		lacks        string
+	}) bool {
+		return c.name == "Pod"
+	})].object
+	want := map[kstatustest.State]kstatus.Status{
+		kstatustest.Current: kstatus.Current, kstatustest.Succeeded: kstatus.Current, kstatustest.Pending: kstatus.InProgress,
+		kstatustest.Failed: kstatus.Failed, kstatustest.CrashLoopBackOff: kstatus.Failed, kstatustest.ImagePullBackOff: kstatus.Failed,
+		kstatustest.OOMKilled: kstatus.Failed, kstatustest.Evicted: kstatus.Failed, kstatustest.Unschedulable: kstatus.InProgress,
+	}
+	for state, status := range want {
+		obj := parse(t, pod)
+		require.NoError(t, kstatustest.Make(obj, state, kstatustest.Options{}))
+		r := kstatus.Extended().Compute(obj, obj.GetCreationTimestamp().Time)
+		require.Equal(t, status, r.Status, "%s: %s", state, r)
+	}
+}
+
+func TestTheChosenContainerFails(t *testing.T) {
+	obj := parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, uid: u-1}, spec: `+podSpec+`}`)
+	require.NoError(t, kstatustest.Make(obj, kstatustest.CrashLoopBackOff, kstatustest.Options{Container: "log"}))
+	statuses := list(obj, "status", "containerStatuses")
+	require.Equal(t, true, statuses[0].(map[string]any)["ready"])
+	waiting, _, _ := unstructured.NestedMap(statuses[1].(map[string]any), "state", "waiting")
+	require.Equal(t, "back-off 5m0s restarting failed container=log pod=web_shop(u-1)", waiting["message"])
+}
+
+func TestMakeRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		object string
+		state  kstatustest.State
+		want   string
+	}{
+		"a state that the kind has not": {`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}}`, kstatustest.Failed, "cannot be made Failed, only [Current]"},
+		"an object being deleted":       {`{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: a, deletionTimestamp: "2006-01-02T15:04:05Z"}}`, kstatustest.Current, "Pod a/web: whatever its status says, the extended profile has it as Terminating"},
+		"no kind":                       {`{metadata: {name: web}}`, kstatustest.Current, "without a kind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := parse(t, c.object)
+			before := obj.DeepCopy()
+			require.ErrorContains(t, kstatustest.Make(obj, c.state, kstatustest.Options{}), c.want)
+			require.Equal(t, before, obj)
+		})
+	}
+	require.Error(t, kstatustest.MakeCurrent(nil))
+	require.Error(t, kstatustest.MakeCurrent((*unstructured.Unstructured)(nil)))
+	require.Error(t, kstatustest.MakeCurrent(&unstructured.Unstructured{}))
+}
+
+func TestWhatStandsBesideStays(t *testing.T) {
+	obj := parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: `+podSpec+`, status: {podIP: 10.0.0.7, nominatedNodeName: node-1,
+		conditions: [{type: Ready, status: "True", lastTransitionTime: "2005-01-01T00:00:00Z"}]}}`)
+	require.NoError(t, kstatustest.MakeCurrent(obj))
+	status := obj.Object["status"].(map[string]any)
+	require.Equal(t, "10.0.0.7", status["podIP"])
+	require.Equal(t, []any{map[string]any{"ip": "10.0.0.7"}}, status["podIPs"])
+	require.Equal(t, "node-1", status["nominatedNodeName"])
+	require.Equal(t, "2005-01-01T00:00:00Z", status["conditions"].([]any)[2].(map[string]any)["lastTransitionTime"])
+}
+
+type recorder struct{ failures []string }
+
+func (r *recorder) Helper()                   {}
+func (r *recorder) Fatalf(f string, a ...any) { r.failures = append(r.failures, f) }
+
+func TestRequireCurrent(t *testing.T) {
+	r := &recorder{}
+	pod := parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: `+podSpec+`}`)
+	kstatustest.RequireCurrent(r, pod)
+	require.Len(t, r.failures, 1)
+	require.NoError(t, kstatustest.MakeCurrent(pod))
+	kstatustest.RequireCurrent(r, pod)
+	require.Len(t, r.failures, 1)
+}
+
+func FuzzMake(f *testing.F) {
+	for _, c := range objects {
+		f.Add(c.object)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		obj := &unstructured.Unstructured{}
+		if yaml.Unmarshal([]byte(text), &obj.Object) != nil {
+			return
+		}
+		for _, state := range states("Current Failed CrashLoopBackOff") {
+			made := obj.DeepCopy()
+			if kstatustest.Make(made, state, kstatustest.Options{}) == nil && state == kstatustest.Current {
+				require.NoError(t, kstatustest.Check(made))
+			}
+		}
+	})
+}
