@@ -1,0 +1,133 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+// A Controller brings the objects of one kind in line with what they ask for. It is plain data. Its functions are called from one
+// goroutine at a time.
+type Controller struct {
+	// Name is what traces and errors call it.
+	Name string
+	// For is the kind whose names are the keys.
+	For schema.GroupVersionKind
+	// When tells which changes of the objects themselves matter. Default: all.
+	When func(Change) bool
+	// Watches are the other kinds that the controller reads. A kind may be watched in several ways.
+	Watches []Watch
+	// Indexes are ways to look things up that the controller uses, see [Cache.By].
+	Indexes []*Index
+	// Reconcile does what is to be done for one key, which may be that of an object that is gone. An error has the key tried again.
+	Reconcile func(context.Context, Request) (Result, error)
+}
+
+// A Watch is a kind whose changes matter to a controller.
+type Watch struct {
+	Kind schema.GroupVersionKind
+	// Map returns the keys that a change is about. Default: the object's controller, as its owner references say, if that is of the
+	// kind For. The cache is that after the change.
+	Map func(*Cache, Change) []types.NamespacedName
+}
+
+// A Change is what happened to an object. Old is nil if it is new, New if it is gone.
+type Change struct {
+	Old, New *unstructured.Unstructured
+}
+
+// Object returns the object as it is now, or as it was last.
+func (c Change) Object() *unstructured.Unstructured {
+	if c.New != nil {
+		return c.New
+	}
+	return c.Old
+}
+
+// A Request is one call of a controller.
+type Request struct {
+	Name  types.NamespacedName
+	Now   time.Time // the time, whoever's clock it is
+	Cache *Cache
+	// Client sends writes. What they return is in the cache at once.
+	Client Writer
+}
+
+// A Result is what a controller says when it succeeded.
+type Result struct {
+	// After is when to look at the key again if nothing happens before. Default: never. It holds until the next call for that key.
+	After time.Duration
+}
+
+// Reader is what a cluster is read with. Its methods are as those of stage.Reader.
+type Reader interface {
+	// Get returns one object, or an error for which apierrors.IsNotFound is true.
+	Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error)
+	// List returns the objects of a namespace, or of all if it is "". It obeys Limit and Continue.
+	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
+	// Watch sends what happens after o.ResourceVersion. Plain closing is not an error.
+	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
+}
+
+// Writer is what controllers write with. Its methods are as those of stage.Writer.
+type Writer interface {
+	// Create creates an object and returns it as stored.
+	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
+	// Patch changes an object, or a subresource of it, and returns it as stored.
+	Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
+	// Delete deletes an object.
+	Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error
+}
+
+// Transport is a cluster. Package stage/memory has one; what is a stage.Transport is one too.
+type Transport interface {
+	Reader
+	Writer
+}
+
+// controllerOf returns what an object's owner references name as its controller.
+func controllerOf(obj *unstructured.Unstructured) (ref map[string]any, uid types.UID) {
+	refs, _ := object.Slice(obj.Object, "metadata", "ownerReferences")
+	for _, r := range refs {
+		ref, _ := object.ToMap(r)
+		if is, _ := object.Bool(ref, "controller"); is {
+			uid, _ := object.String(ref, "uid")
+			return ref, types.UID(uid)
+		}
+	}
+	return nil, ""
+}
+
+// owners is the Map of a Watch that has none.
+func owners(kind schema.GroupVersionKind, c Change) (keys []types.NamespacedName) {
+	for _, obj := range []*unstructured.Unstructured{c.New, c.Old} {
+		if key, ok := ownerKey(kind, obj); ok && (len(keys) == 0 || keys[0] != key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func ownerKey(kind schema.GroupVersionKind, obj *unstructured.Unstructured) (key types.NamespacedName, ok bool) {
+	if obj == nil {
+		return key, false
+	}
+	ref, _ := controllerOf(obj)
+	if name, _ := object.String(ref, "kind"); name != kind.Kind {
+		return key, false
+	}
+	version, _ := object.String(ref, "apiVersion")
+	gv, err := schema.ParseGroupVersion(version)
+	if err != nil || gv.Group != kind.Group {
+		return key, false
+	}
+	name, _ := object.String(ref, "name")
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: name}, true
+}

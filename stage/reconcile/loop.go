@@ -1,0 +1,272 @@
+package reconcile
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// ErrLivelock is why a key is parked: it was reconciled [Options.MaxReconciles] times and time did not pass.
+var ErrLivelock = errors.New("reconciled again and again without time passing")
+
+// Options of a [Loop]. The zero value is the default.
+type Options struct {
+	// RetryAfter is the pause after a first error. Each further pause is twice as long, up to MaxRetryAfter. Default 5ms and 1000s, as in
+	// Kubernetes.
+	RetryAfter    time.Duration
+	MaxRetryAfter time.Duration
+	// MaxReconciles is how often one key may be reconciled at one instant before it is parked until time has passed. Default 10,000.
+	MaxReconciles int
+	// Trace is called after each reconcile.
+	Trace func(TraceEvent)
+}
+
+// A TraceEvent is one call of a controller, or that its key was parked.
+type TraceEvent struct {
+	Time       time.Time
+	Controller string
+	Name       types.NamespacedName
+	Result     Result
+	Err        error
+}
+
+// String prints the event in one line, without the time.
+func (e TraceEvent) String() string {
+	s := e.Controller + " " + e.Name.String()
+	if e.Result.After > 0 {
+		s += " again in " + e.Result.After.String()
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// A Loop calls controllers. It has no clock and no goroutine. It must not be used from several goroutines at once.
+type Loop struct {
+	options Options
+	client  client
+	now     time.Time
+	cache   *Cache
+	kinds   []schema.GroupVersionKind
+	routes  map[schema.GroupVersionKind][]route
+	tasks   map[key]*task
+	queue   queue
+	idle    []*task // whose objects are gone; dropped once time has passed
+}
+
+// A route leads from the changes of a kind to the keys of a controller.
+type route struct {
+	controller *Controller
+	keys       func(*Cache, Change) []types.NamespacedName
+}
+
+type key struct {
+	controller *Controller
+	name       types.NamespacedName
+}
+
+// A task is a key that was in the queue.
+type task struct {
+	key
+	at    time.Time
+	seq   uint64
+	place int // index in the queue plus 1; 0 if it is not in the queue
+
+	failures int       // since the last success
+	instant  time.Time // of the last reconcile
+	count    int       // of reconciles at that instant
+}
+
+// NewLoop returns a loop with an empty cache, whose controllers write to t.
+func NewLoop(t Transport, o Options, controllers ...Controller) *Loop {
+	o.RetryAfter = cmp.Or(o.RetryAfter, 5*time.Millisecond)
+	o.MaxRetryAfter = cmp.Or(o.MaxRetryAfter, 1000*time.Second)
+	o.MaxReconciles = cmp.Or(o.MaxReconciles, 10_000)
+	l := &Loop{
+		options: o,
+		cache:   &Cache{shelves: map[schema.GroupVersionKind]*shelf{}},
+		routes:  map[schema.GroupVersionKind][]route{},
+		tasks:   map[key]*task{},
+	}
+	l.client = client{transport: t, loop: l}
+	for i := range controllers {
+		l.add(&controllers[i])
+	}
+	return l
+}
+
+func (l *Loop) add(c *Controller) {
+	l.route(c.For, route{c, func(_ *Cache, ch Change) []types.NamespacedName {
+		if c.When != nil && !c.When(ch) {
+			return nil
+		}
+		return []types.NamespacedName{nameOf(ch.Object())}
+	}})
+	for _, w := range c.Watches {
+		keys := w.Map
+		if keys == nil {
+			keys = func(_ *Cache, ch Change) []types.NamespacedName { return owners(c.For, ch) }
+		}
+		l.route(w.Kind, route{c, keys})
+	}
+	for _, i := range c.Indexes {
+		l.shelf(i.Kind).indexes[i] = &drawer{value: i.Value}
+	}
+}
+
+func (l *Loop) route(kind schema.GroupVersionKind, r route) {
+	l.shelf(kind)
+	l.routes[kind] = append(l.routes[kind], r)
+}
+
+func (l *Loop) shelf(kind schema.GroupVersionKind) *shelf {
+	s := l.cache.shelves[kind]
+	if s == nil {
+		s = newShelf()
+		l.cache.shelves[kind] = s
+		l.kinds = append(l.kinds, kind)
+	}
+	return s
+}
+
+// Kinds returns the kinds whose events the loop must be told of, those that come first in its controllers first.
+func (l *Loop) Kinds() []schema.GroupVersionKind { return l.kinds }
+
+// Cache returns what the loop knows.
+func (l *Loop) Cache() *Cache { return l.cache }
+
+// Observe takes in a watch event and puts the keys that it matters to into the queue. An object of another kind, one that is not newer than
+// what is known, and events that are about no object are ignored.
+func (l *Loop) Observe(e watch.Event, now time.Time) {
+	obj, ok := e.Object.(*unstructured.Unstructured)
+	if !ok {
+		return
+	}
+	kind := obj.GroupVersionKind()
+	s := l.cache.shelves[kind]
+	if s == nil {
+		return
+	}
+	var change Change
+	switch e.Type {
+	case watch.Added, watch.Modified:
+		change, ok = s.put(obj)
+	case watch.Deleted:
+		change, ok = s.remove(obj)
+		delete(s.gone, obj.GetUID())
+	default:
+		return
+	}
+	if ok {
+		l.changed(kind, change, now)
+	}
+}
+
+func (l *Loop) changed(kind schema.GroupVersionKind, c Change, now time.Time) {
+	for _, r := range l.routes[kind] {
+		for _, name := range r.keys(l.cache, c) {
+			l.enqueue(key{r.controller, name}, now)
+		}
+	}
+}
+
+// enqueue puts a key into the queue, or forward if it stands there for later.
+func (l *Loop) enqueue(k key, at time.Time) {
+	t := l.tasks[k]
+	if t == nil {
+		t = &task{key: k}
+		l.tasks[k] = t
+	}
+	if !l.parked(t, at) {
+		l.queue.advance(t, at)
+	}
+}
+
+func (l *Loop) parked(t *task, now time.Time) bool {
+	return t.count >= l.options.MaxReconciles && !now.After(t.instant)
+}
+
+// NextDue returns the earliest time at which a key is due. It is false if the queue is empty.
+func (l *Loop) NextDue() (time.Time, bool) {
+	if len(l.queue.items) == 0 {
+		return time.Time{}, false
+	}
+	return l.queue.items[0].at, true
+}
+
+// Step reconciles the first key that is due at the time now. It is false if there is none. Errors of controllers go to Trace, and the key
+// back into the queue.
+func (l *Loop) Step(ctx context.Context, now time.Time) bool {
+	at, ok := l.NextDue()
+	if !ok || at.After(now) {
+		return false
+	}
+	l.now = now
+	l.sweep(now)
+	t := heap.Pop(&l.queue).(*task)
+	if !t.instant.Equal(now) {
+		t.instant, t.count = now, 0
+	}
+	t.count++
+	result, err := t.controller.Reconcile(ctx, Request{Name: t.name, Now: now, Cache: l.cache, Client: &l.client})
+	l.trace(t, result, err)
+	l.done(t, result, err)
+	return true
+}
+
+// done says when a key is to be looked at again.
+func (l *Loop) done(t *task, result Result, err error) {
+	switch {
+	case l.parked(t, l.now):
+		l.queue.remove(t)
+		l.trace(t, Result{}, fmt.Errorf("%w: parked", ErrLivelock))
+	case err != nil:
+		l.queue.advance(t, l.now.Add(l.pause(t.failures)))
+		t.failures++
+	default:
+		t.failures = 0
+		if result.After > 0 {
+			l.queue.advance(t, l.now.Add(result.After))
+		}
+	}
+	if t.place == 0 && l.cache.Get(t.controller.For, t.name) == nil {
+		l.idle = append(l.idle, t)
+	}
+}
+
+func (l *Loop) pause(failures int) time.Duration {
+	d := l.options.RetryAfter
+	for ; failures > 0 && d < l.options.MaxRetryAfter; failures-- {
+		d *= 2
+	}
+	return min(d, l.options.MaxRetryAfter)
+}
+
+// sweep drops the tasks of objects that are gone. They are kept for as long as time does not pass, because a livelock may make objects and
+// delete them.
+func (l *Loop) sweep(now time.Time) {
+	if len(l.idle) == 0 || !now.After(l.idle[0].instant) {
+		return
+	}
+	for _, t := range l.idle {
+		if t.place == 0 && l.cache.Get(t.controller.For, t.name) == nil {
+			delete(l.tasks, t.key)
+		}
+	}
+	l.idle = l.idle[:0]
+}
+
+func (l *Loop) trace(t *task, result Result, err error) {
+	if l.options.Trace != nil {
+		l.options.Trace(TraceEvent{Time: l.now, Controller: t.controller.Name, Name: t.name, Result: result, Err: err})
+	}
+}

@@ -1,0 +1,148 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// PlayOptions of [Play]. The zero value is the default.
+type PlayOptions struct {
+	// Options of the loop. Its Trace is also told of watches that failed, with the kind as the Controller.
+	Options
+	// Namespace limits what is read to one namespace. Kinds without namespaces are read whole. Default all.
+	Namespace string
+	// Timeout is how long one request may take before it counts as failed. Default 30s.
+	Timeout time.Duration
+}
+
+// Play runs controllers in real time, or in virtual time within a testing/synctest bubble, until ctx is done, and returns its cause. All
+// goroutines have ended by then. Controllers are first called when the objects of every kind have been listed. Failures of requests, of watches
+// and of controllers do not end it; they are tried again.
+func Play(ctx context.Context, t Transport, o PlayOptions, controllers ...Controller) error {
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	t = timed{t, o.Timeout}
+	p := &player{loop: NewLoop(t, o.Options, controllers...), news: make(chan news)}
+	var all sync.WaitGroup
+	for _, kind := range p.loop.Kinds() {
+		w := &watcher{transport: t, kind: kind, namespace: o.Namespace, news: p.news}
+		p.unlisted++
+		all.Go(func() { w.run(ctx) })
+	}
+	p.run(ctx)
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// A player gives time and events to a loop. The loop is used by its goroutine only.
+type player struct {
+	loop     *Loop
+	news     chan news
+	unlisted int // kinds that were not listed yet
+}
+
+// news is what a watcher has to tell.
+type news struct {
+	event  watch.Event
+	listed bool  // the first list is complete
+	failed error // the watch failed
+	kind   schema.GroupVersionKind
+}
+
+func (p *player) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		if p.hear() {
+			continue
+		}
+		now := time.Now()
+		if p.unlisted == 0 && p.loop.Step(ctx, now) {
+			continue
+		}
+		timer.Reset(p.wait(now))
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case n := <-p.news:
+			p.take(n)
+		}
+	}
+}
+
+// hear takes in one thing that a watcher has to tell at this moment: what has happened comes before what is due.
+func (p *player) hear() bool {
+	select {
+	case n := <-p.news:
+		p.take(n)
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *player) take(n news) {
+	switch {
+	case n.listed:
+		p.unlisted--
+	case n.failed != nil:
+		if trace := p.loop.options.Trace; trace != nil {
+			trace(TraceEvent{Time: time.Now(), Controller: n.kind.String(), Err: fmt.Errorf("watch: %w", n.failed)})
+		}
+	default:
+		p.loop.Observe(n.event, time.Now())
+	}
+}
+
+// wait is how long nothing is due.
+func (p *player) wait(now time.Time) time.Duration {
+	at, ok := p.loop.NextDue()
+	if !ok || p.unlisted > 0 {
+		return time.Hour
+	}
+	return at.Sub(now)
+}
+
+// timed ends requests that take too long. Watches last as long as they want.
+type timed struct {
+	Transport
+	timeout time.Duration
+}
+
+func (t timed) Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	return t.Transport.Get(ctx, kind, name)
+}
+
+func (t timed) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	return t.Transport.List(ctx, kind, namespace, o)
+}
+
+func (t timed) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	return t.Transport.Create(ctx, obj, o)
+}
+
+func (t timed) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, pt types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	return t.Transport.Patch(ctx, kind, name, pt, data, o, subresources...)
+}
+
+func (t timed) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	return t.Transport.Delete(ctx, kind, name, o)
+}
