@@ -9,10 +9,16 @@
 //	err = sim.Advance(ctx, time.Minute) // everything that happens within a minute has happened
 //	got, err := sim.Cluster().Get(ctx, gvk, name)
 //
+// What else is to happen is added by [Simulation.At] for a time, by [Simulation.On] for what happens to objects, and by
+// Options.Controllers.
+//
 // # Determinism
 //
 // Nothing but the Set, the Options and the calls decide what happens: the same program prints the same, byte for byte. Writes by the
-// caller are seen at the next Step, Advance or Settle.
+// caller are seen at the next Step, Advance or Settle. Of what is due at the same time this comes first: the functions of On, one event
+// after another; the functions of At, in the order of the calls of At; Stages, in the order in which they were scheduled; controllers, key by
+// key, in the order in which what they watch changed. After each single one, everybody sees what it wrote. So controllers look at the
+// outcome of an instant, not at each step on the way.
 //
 // # Concurrency
 //
@@ -23,6 +29,7 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +39,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // Options of [New]. The zero value is usable.
@@ -48,6 +56,10 @@ type Options struct {
 	MaxTransitions int
 	// Trace is called for everything the engine does and every effect.
 	Trace func(stage.TraceEvent)
+	// Controllers run on the clock of the simulation, beside the Stages.
+	Controllers []reconcile.Controller
+	// Reconcile are the options of their loop. Its Trace tells of errors and livelocks.
+	Reconcile reconcile.Options
 }
 
 // A Simulation is a Set, a cluster and a clock.
@@ -58,9 +70,18 @@ type Simulation struct {
 	cluster *memory.Cluster
 	writer  *memory.Cluster // shares objects instead of copying
 	engine  *stage.Engine
-	feeds   []*memory.Feed
+	loop    *reconcile.Loop // nil without controllers
+	follows []followed
 	actors  map[stage.Key]*actor
 	calls   calls
+	hooks   hooks
+}
+
+// A followed kind is one that the simulation looks at.
+type followed struct {
+	*memory.Feed
+	kind   schema.GroupVersionKind
+	played bool // the Set has Stages for it or learns from it
 }
 
 // An actor is one object of the simulation.
@@ -69,8 +90,8 @@ type actor struct {
 	seen bool // whether the engine has observed this state
 }
 
-// New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for and the cluster does not know, or
-// of a definition that it refuses.
+// New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for, or a controller watches, and the
+// cluster does not know, or of a definition that it refuses.
 func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
@@ -84,24 +105,45 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 			return nil, fmt.Errorf("simulation: %w", err)
 		}
 	}
+	if len(o.Controllers) > 0 {
+		s.loop = reconcile.NewLoop(s.writer, o.Reconcile, o.Controllers...)
+	}
 	for _, kind := range s.kinds() {
-		feed, err := s.writer.Feed(kind, "", metav1.ListOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("simulation: %w", err)
+		if err := s.follow(kind); err != nil {
+			return nil, err
 		}
-		s.feeds = append(s.feeds, feed)
 	}
 	return s, nil
 }
 
+// follow looks at a kind from now on.
+func (s *Simulation) follow(kind schema.GroupVersionKind) error {
+	if slices.ContainsFunc(s.follows, func(f followed) bool { return f.kind == kind }) {
+		return nil
+	}
+	f, err := s.feed(kind)
+	if err != nil {
+		return err
+	}
+	s.follows = append(s.follows, followed{Feed: f, kind: kind, played: kind == nodes || len(s.set.Stages(kind)) > 0})
+	return nil
+}
+
+func (s *Simulation) feed(kind schema.GroupVersionKind) (*memory.Feed, error) {
+	f, err := s.writer.Feed(kind, "", metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("simulation: %w", err)
+	}
+	return f, nil
+}
+
+var nodes = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+
 // kinds are those the simulation follows: nodes first, because the addresses of pods depend on them.
 func (s *Simulation) kinds() []schema.GroupVersionKind {
-	node := schema.GroupVersionKind{Version: "v1", Kind: "Node"}
-	kinds := []schema.GroupVersionKind{node}
-	for _, kind := range s.set.Kinds() {
-		if kind != node {
-			kinds = append(kinds, kind)
-		}
+	kinds := append([]schema.GroupVersionKind{nodes}, s.set.Kinds()...)
+	if s.loop != nil {
+		kinds = append(kinds, s.loop.Kinds()...)
 	}
 	return kinds
 }
@@ -113,7 +155,7 @@ func (s *Simulation) Cluster() *memory.Cluster { return s.cluster }
 func (s *Simulation) Now() time.Time { return s.now }
 
 // At has a function called at a time of the simulation, or at the next step if that is past. Functions for the same time
-// are called in the order of the calls of At, before Stages that are due then.
+// are called in the order of the calls of At, before Stages and controllers that are due then.
 func (s *Simulation) At(t time.Time, do func(context.Context) error) {
 	heap.Push(&s.calls, call{at: t, seq: s.calls.next(), do: do})
 }
@@ -121,18 +163,37 @@ func (s *Simulation) At(t time.Time, do func(context.Context) error) {
 // Next returns the time of the next thing that will happen. It is false if nothing will.
 func (s *Simulation) Next() (time.Time, bool) {
 	s.look()
-	at, ok := s.engine.NextDue()
-	if len(s.calls.items) > 0 && (!ok || !s.calls.items[0].at.After(at)) {
-		at, ok = s.calls.items[0].at, true
+	if len(s.hooks.ready) > 0 {
+		return s.now, true
 	}
-	if at.Before(s.now) {
-		at = s.now
+	next := moment{}
+	next.or(s.engine.NextDue())
+	if s.loop != nil {
+		next.or(s.loop.NextDue())
 	}
-	return at, ok
+	if len(s.calls.items) > 0 {
+		next.or(s.calls.items[0].at, true)
+	}
+	if next.at.Before(s.now) {
+		next.at = s.now
+	}
+	return next.at, next.is
+}
+
+// A moment is the earliest of several times, if there is one.
+type moment struct {
+	at time.Time
+	is bool
+}
+
+func (m *moment) or(at time.Time, is bool) {
+	if is && (!m.is || at.Before(m.at)) {
+		*m = moment{at, true}
+	}
 }
 
 // Step goes to the time of the next thing and does everything that is to be done then. It is false if there is nothing. The error is that of a function
-// given to At, or of ctx; failing effects go to Trace.
+// given to At or On, or of ctx; failing effects and controllers go to their Trace.
 func (s *Simulation) Step(ctx context.Context) (bool, error) {
 	at, ok := s.Next()
 	if !ok {
@@ -153,12 +214,18 @@ func (s *Simulation) Step(ctx context.Context) (bool, error) {
 
 // one does one thing that is due now.
 func (s *Simulation) one(ctx context.Context) error {
+	if len(s.hooks.ready) > 0 {
+		return s.hooks.pop()(ctx)
+	}
 	if len(s.calls.items) > 0 && !s.calls.items[0].at.After(s.now) {
 		return heap.Pop(&s.calls).(call).do(ctx)
 	}
 	for t := range s.engine.Due(s.now) {
 		_, _ = t.Do(ctx, s.writer, s.actors[t.Key].obj, stage.DoOptions{Now: s.now, Trace: s.options.Trace}) // failures are traced
-		break
+		return nil
+	}
+	if s.loop != nil {
+		s.loop.Step(ctx, s.now)
 	}
 	return nil
 }
@@ -194,14 +261,21 @@ func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, e
 	return true, nil
 }
 
-// look shows the engine what has changed in the cluster: of each object the present state only, because a transition with several
+// look shows everybody what has changed in the cluster. The engine sees of each object the present state only, because a transition with several
 // effects passes through states that are not meant to be seen.
 func (s *Simulation) look() {
 	var changed []stage.Key
-	for _, feed := range s.feeds {
-		for e, ok := feed.Next(); ok; e, ok = feed.Next() {
+	for _, f := range s.follows {
+		for e, ok := f.Next(); ok; e, ok = f.Next() {
 			obj, ok := e.Object.(*unstructured.Unstructured)
-			if ok && s.saw(e.Type, obj) {
+			if !ok {
+				continue
+			}
+			if s.loop != nil {
+				s.loop.Observe(e, s.now)
+			}
+			s.hooks.happened(f.kind, e)
+			if f.played && s.saw(e.Type, obj) {
 				changed = append(changed, stage.KeyOf(obj))
 			}
 		}
