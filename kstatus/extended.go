@@ -2,12 +2,12 @@ package kstatus
 
 // extended is the profile that is right more often.
 var extended = (&Rules{before: extendedBefore, kinds: kinds(standardKinds), after: extendedAfter, waitForJobs: true, transient: true}).With(
-	join(extendedWorkloads, extendedBuiltin, argo, batch, certManager, cloud, clusters, data, flux, kruise, network, platform, workloads),
-)
+	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, platform, workloads)),
+).With(join(extendedWorkloads, extendedBuiltin, reporters))
 
 // Extended returns the rules that are right more often than upstream. They differ in that
 //
-//   - an object without a status is InProgress, unless its kind never has one;
+//   - an object without a status is InProgress, unless its kind never has one, or is one that nobody knows and has got none for five minutes;
 //   - an observedGeneration counts in digits too, only one that is behind blocks, and conditions about an older generation are not believed;
 //   - built-in kinds are looked at more closely: containers that cannot start, load balancers without an address, paused and failed roll-outs, and
 //     Jobs, which are waited for (see [Rules.WaitForJobs]);

@@ -17,7 +17,7 @@ var extendedBuiltin = catalogue{
 	"Ingress.extensions":                            balanced,
 	"HorizontalPodAutoscaler.autoscaling":           autoscaler,
 	"CustomResourceDefinition.apiextensions.k8s.io": when("NonStructuralSchema", "True", Failed),
-	"CertificateSigningRequest.certificates.k8s.io": either(when("Denied", "True", Failed), when("Failed", "True", Failed), needs("Approved")),
+	"CertificateSigningRequest.certificates.k8s.io": signingRequest,
 }
 
 // serviceExtended waits for the address that a load balancer gets from outside.
@@ -49,6 +49,25 @@ func quota(o Object) (Result, bool) {
 		return InProgress.Because("QuotaNotObserved", "The limits are not in force yet").At("status.hard"), true
 	}
 	return Current.Because("", "The limits are in force").At("status.hard"), true
+}
+
+// signingRequest waits for the certificate: to approve a request is but to allow its signer to issue one. Denied and Failed cannot be taken back.
+func signingRequest(o Object) (Result, bool) {
+	for _, kind := range [...]string{"Denied", "Failed"} {
+		if c, ok := o.find(kind, "True", ""); ok {
+			r := Failed.From(c)
+			r.Terminal = true
+			return r, true
+		}
+	}
+	_, approved := o.find("Approved", "True", "")
+	switch {
+	case !approved:
+		return o.missing("Approved", glance{}, false), true
+	case o.Value("status", "certificate") == nil:
+		return InProgress.Because("NotIssued", "Waiting for the certificate").At("status.certificate"), true
+	}
+	return Current.Because("", "The certificate is issued").At("status.certificate"), true
 }
 
 // autoscaler reads the conditions, which version 1 of the API hides in an annotation.

@@ -3,8 +3,6 @@ package kstatus
 import (
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
@@ -93,22 +91,6 @@ func suspended(path, field string) Result {
 	return r
 }
 
-// withoutStatus takes an object that nobody has reported on for new, unless its kind never has a status.
-func withoutStatus(o Object) (Result, bool) {
-	switch {
-	case len(o.status) > 0:
-		return Result{}, false
-	case neverReported(&o):
-		return current, true
-	}
-	return InProgress.Because("NoStatus", "Nothing has reported a status yet").At("status"), true
-}
-
-func neverReported(o *Object) bool {
-	return statusless[schema.GroupKind{Group: o.group, Kind: o.kind}] || statusless[schema.GroupKind{Group: o.group, Kind: anyKind}] ||
-		strings.HasSuffix(o.kind, "Template")
-}
-
 // unclear is the verdict on a status without any sign: its controller has seen the object, if it says so.
 func unclear(o Object) (Result, bool) {
 	if _, seen := o.Int("status", "observedGeneration"); seen && o.conditions == nil {
@@ -118,60 +100,4 @@ func unclear(o Object) (Result, bool) {
 		return current, true
 	}
 	return InProgress.Because("StatusUnclear", "The status does not say whether the resource is ready").At("status"), true
-}
-
-// statusless are the kinds that are Current as soon as they exist: nothing ever reports on them, or nothing that matters here.
-var statusless = kindSet(map[string]string{
-	"":                             "Binding ConfigMap Endpoints Event LimitRange PodTemplate Secret ServiceAccount",
-	"admissionregistration.k8s.io": "*",
-	"apps":                         "ControllerRevision",
-	"coordination.k8s.io":          "*",
-	"discovery.k8s.io":             "*",
-	"events.k8s.io":                "*",
-	"flowcontrol.apiserver.k8s.io": "*",
-	"node.k8s.io":                  "*",
-	"rbac.authorization.k8s.io":    "*",
-	"scheduling.k8s.io":            "*",
-	"storage.k8s.io":               "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttributesClass",
-	"networking.k8s.io":            "IngressClass NetworkPolicy IPAddress",
-	"snapshot.storage.k8s.io":      "VolumeSnapshotClass",
-	"internal.apiserver.k8s.io":    "*",
-	"metrics.k8s.io":               "*",
-	"resource.k8s.io":              "DeviceClass ResourceSlice DeviceTaintRule",
-
-	"argoproj.io":                    "AppProject WorkflowEventBinding",
-	"cilium.io":                      "CiliumIdentity CiliumNode",
-	"config.gatekeeper.sh":           "*",
-	"config.openshift.io":            "APIServer Authentication Build Console DNS FeatureGate Image Infrastructure Ingress Network Node OAuth Project Proxy Scheduler",
-	"configuration.konghq.com":       "*",
-	"constraints.gatekeeper.sh":      "*",
-	"crd.projectcalico.org":          "*",
-	"extensions.istio.io":            "*",
-	"generators.external-secrets.io": "*",
-	"getambassador.io":               "*",
-	"k3s.cattle.io":                  "Addon",
-	"k8s.cni.cncf.io":                "*",
-	"keda.sh":                        "ClusterTriggerAuthentication TriggerAuthentication",
-	"linkerd.io":                     "*",
-	"metallb.io":                     "*",
-	"monitoring.coreos.com":          "AlertmanagerConfig PodMonitor Probe PrometheusRule ScrapeConfig ServiceMonitor",
-	"networking.istio.io":            "*",
-	"policy.linkerd.io":              "*",
-	"projectcalico.org":              "*",
-	"secrets-store.csi.x-k8s.io":     "*",
-	"security.istio.io":              "*",
-	"telemetry.istio.io":             "*",
-	"traefik.containo.us":            "*",
-	"traefik.io":                     "*",
-	"wgpolicyk8s.io":                 "*",
-})
-
-func kindSet(groups map[string]string) map[schema.GroupKind]bool {
-	out := map[schema.GroupKind]bool{}
-	for group, kinds := range groups {
-		for kind := range strings.FieldsSeq(kinds) {
-			out[schema.GroupKind{Group: group, Kind: kind}] = true
-		}
-	}
-	return out
 }

@@ -13,12 +13,13 @@ import (
 // A State is what is known of an object.
 type State struct {
 	Ref    Ref
-	Result kstatus.Result // its RecheckAfter is 0: that was seen to
+	Result kstatus.Result // its RecheckAfter is 0: that was seen to. Unknown and Terminal: the reference can never be met
 	UID    types.UID      // of the last incarnation that was seen
 	Since  time.Time      // when it came to this status
 	Time   time.Time      // when it came to this state
 	Err    error          // of the look-up that failed: of the object (then it is Unknown or NotFound), or of its children
 
+	wanted   kstatus.Status
 	phase    phase
 	replaced bool // another object has taken the name since
 }
@@ -41,29 +42,37 @@ type Progress struct {
 	Reached  int
 	Failed   int // of those, for good or not
 	TimedOut int
-	Statuses map[kstatus.Status]int // how many objects have each status
+	Open     map[kstatus.Status]int // how many of those that have not reached their goal have each status
 }
 
 // A Collector keeps the last state of each object, and counts. It holds one record for each of them. It must not be used from several
 // goroutines at once.
 type Collector struct {
-	policy   Policy
-	states   []State
-	index    map[Ref]int32
-	statuses map[kstatus.Status]int
-	phases   [phases]int
+	policy Policy
+	states []State
+	index  map[Ref]int32
+	open   map[kstatus.Status]int
+	phases [phases]int
 }
 
-// NewCollector returns a Collector for the objects, all of them NotSeen. Of several equal references one is kept.
-func NewCollector(refs []Ref, policy Policy) *Collector {
-	c := &Collector{policy: policy, states: make([]State, 0, len(refs)), index: make(map[Ref]int32, len(refs)), statuses: map[kstatus.Status]int{}}
+// NewCollector returns a Collector for the objects, all of them NotSeen. Of several equal references one is kept. The error is an
+// [ErrInvalid].
+func NewCollector(refs []Ref, policy Policy) (*Collector, error) {
+	if err := faultsOf(refs, policy).err(); err != nil {
+		return nil, err
+	}
+	return newCollector(refs, policy), nil
+}
+
+func newCollector(refs []Ref, policy Policy) *Collector {
+	c := &Collector{policy: policy, states: make([]State, 0, len(refs)), index: make(map[Ref]int32, len(refs)), open: map[kstatus.Status]int{}}
 	for _, ref := range refs {
 		if _, twice := c.index[ref]; !twice {
 			c.index[ref] = int32(len(c.states))
-			c.states = append(c.states, State{Ref: ref, Result: notSeen})
+			c.states = append(c.states, State{Ref: ref, Result: notSeen, wanted: policy.goal(ref).wanted()})
 		}
 	}
-	c.statuses[NotSeen], c.phases[pending] = len(c.states), len(c.states)
+	c.open[NotSeen], c.phases[pending] = len(c.states), len(c.states)
 	return c
 }
 
@@ -77,34 +86,36 @@ func (c *Collector) Add(s State) {
 func (c *Collector) set(i int32, s State) {
 	old := &c.states[i]
 	s.replaced = old.replaced || old.UID != "" && s.UID != old.UID
+	s.wanted = old.wanted
 	s.phase = c.judge(s)
 	if old.phase == late {
 		s.phase = late
 	}
-	c.statuses[old.Result.Status]--
-	c.statuses[s.Result.Status]++
-	c.move(i, s.phase)
+	c.count(*old, -1)
+	c.count(s, 1)
 	*old = s
 }
 
-func (c *Collector) move(i int32, to phase) {
-	c.phases[c.states[i].phase]--
-	c.phases[to]++
-	c.states[i].phase = to
+func (c *Collector) count(s State, n int) {
+	c.phases[s.phase] += n
+	if s.phase != reached {
+		c.open[s.Result.Status] += n
+	}
 }
 
 // judge compares a state with the goal.
 func (c *Collector) judge(s State) phase {
-	goal := c.policy.goal(s.Ref)
-	status, wanted := s.Result.Status, goal.wanted()
+	status, wanted := s.Result.Status, s.wanted
 	switch {
 	case s.Result.Suspended && wanted == kstatus.Current:
 		if c.policy.IgnoreSuspended {
 			return reached
 		}
 		return pending
-	case status == wanted, status == kstatus.NotFound && goal.AbsentOK, wanted == kstatus.NotFound && s.replaced:
+	case status == wanted, status == kstatus.NotFound && c.policy.goal(s.Ref).AbsentOK, wanted == kstatus.NotFound && s.replaced:
 		return reached
+	case status == kstatus.Unknown && s.Result.Terminal:
+		return failed
 	case status != kstatus.Failed || wanted == kstatus.NotFound:
 		return pending
 	case s.Result.Terminal:
@@ -124,10 +135,10 @@ func (c *Collector) Done() bool {
 
 // Progress counts.
 func (c *Collector) Progress() Progress {
-	statuses := maps.Clone(c.statuses)
-	maps.DeleteFunc(statuses, func(_ kstatus.Status, n int) bool { return n == 0 })
+	open := maps.Clone(c.open)
+	maps.DeleteFunc(open, func(_ kstatus.Status, n int) bool { return n == 0 })
 	return Progress{
-		Total: len(c.states), Reached: c.phases[reached], Failed: c.phases[failing] + c.phases[failed], TimedOut: c.phases[late], Statuses: statuses,
+		Total: len(c.states), Reached: c.phases[reached], Failed: c.phases[failing] + c.phases[failed], TimedOut: c.phases[late], Open: open,
 	}
 }
 
@@ -154,7 +165,9 @@ func (c *Collector) giveUp(after time.Duration) {
 	for i := range c.states {
 		s := &c.states[i]
 		if d := c.policy.goal(s.Ref).Timeout; d > 0 && d <= after && (s.phase == pending || s.phase == failing) {
-			c.move(int32(i), late)
+			c.count(*s, -1)
+			s.phase = late
+			c.count(*s, 1)
 		}
 	}
 }

@@ -9,7 +9,7 @@
 //
 // # Usage
 //
-//	err := wait.For(ctx, cluster, refs, wait.Policy{FailFast: true, Observe: wait.NewReporter(os.Stderr).Report})
+//	err := wait.For(ctx, cluster, refs, wait.Policy{FailFast: true, Report: wait.NewReporter(os.Stderr)})
 //	var open *wait.Error
 //	if errors.As(err, &open) {
 //		for _, s := range open.Open {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
 // Causes of an [Error], besides those of a context.
@@ -32,18 +34,21 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Error has a line for each open object: what it is, its status and since when, why.
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d objects are not ready: %v", len(e.Open), e.Total, e.Cause)
+	fmt.Fprintf(&b, "%d of %d objects are not done: %v", len(e.Open), e.Total, e.Cause)
 	for _, s := range e.Open {
 		fmt.Fprintf(&b, "\n  %s", describe(s, e.Time))
 	}
 	return b.String()
 }
 
-// describe is a state on one line.
+// String is the state on one line, as of its time: `Pod shop/web: InProgress for 12s, PodPending: Pod is in the Pending phase`.
+func (s State) String() string { return describe(s, s.Time) }
+
+// describe is a state on one line, as of a time.
 func describe(s State, now time.Time) string {
 	line := s.Ref.String() + ": " + string(s.Result.Status)
-	if s.Result.Suspended {
-		line += " (suspended)"
+	for _, note := range s.notes() {
+		line += " (" + note + ")"
 	}
 	if d := now.Sub(s.Since).Round(time.Second); d > 0 && !s.Since.IsZero() {
 		line += " for " + d.String()
@@ -58,6 +63,23 @@ func describe(s State, now time.Time) string {
 		line += " (" + s.Err.Error() + ")"
 	}
 	return clean(line)
+}
+
+// notes are what else there is to say of a status.
+func (s State) notes() (notes []string) {
+	for _, note := range []struct {
+		holds bool
+		text  string
+	}{
+		{s.Result.Suspended, "suspended"},
+		{s.wanted != "" && s.wanted != kstatus.Current && s.phase != reached, "want " + string(s.wanted)},
+		{s.phase == late, "timed out"},
+	} {
+		if note.holds {
+			notes = append(notes, note.text)
+		}
+	}
+	return notes
 }
 
 // clean replaces what would break a line or steer a terminal.

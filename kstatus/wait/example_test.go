@@ -29,7 +29,7 @@ func ExampleFor() {
 		fmt.Println(len(open.Open), open.Open[0].Ref.Name, open.Open[0].Result.Reason)
 	}
 	// Output:
-	// 1 of 2 objects are not ready: objects failed
+	// 1 of 2 objects are not done: objects failed
 	//   Job.batch shop/import: Failed, JobFailed: Job Failed. failed: 6/1
 	// 1 import JobFailed
 }
@@ -43,12 +43,17 @@ func ExampleEvents() {
 	}
 	maps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	refs := []wait.Ref{{Kind: maps, Namespace: "shop", Name: "green"}, {Kind: maps, Namespace: "shop", Name: "blue"}}
-	for state := range wait.Events(ctx, cluster, refs, wait.Options{}) {
+	events, err := wait.Events(ctx, cluster, refs, wait.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for state := range events {
 		if state.Result.Status != kstatus.NotFound {
-			fmt.Println(state.Ref, state.Result)
+			fmt.Println(state)
 			break
 		}
 	}
 	// Output:
-	// ConfigMap shop/blue Current: Resource is always ready
+	// ConfigMap shop/blue: Current: Resource is always ready
 }

@@ -13,8 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// pageSize is how many objects a List is asked for at once.
-const pageSize = 500
+const (
+	pageSize = 500    // objects that a List is asked for at once
+	maxPages = 10_000 // no cluster has so many
+)
 
 // A sighting is what a feed reports.
 type sighting struct {
@@ -83,11 +85,14 @@ func (f *feed) turn(ctx context.Context) time.Duration {
 // failed reports that a list failed, unless it only came too late.
 func (f *feed) failed(ctx context.Context, err error) time.Duration {
 	f.version = ""
-	if expired(err) {
-		f.unpaged = true
-	} else {
+	if ctx.Err() != nil {
+		return 0 // that is the end, not a failure
+	}
+	late := expired(err) && !f.unpaged
+	if !late {
 		f.send(ctx, sighting{what: unread, err: err})
 	}
+	f.unpaged = f.unpaged || late || errors.Is(err, errNoEnd)
 	return f.rest(err)
 }
 
@@ -107,23 +112,29 @@ func (f *feed) list(ctx context.Context) error {
 	if !f.unpaged {
 		o.Limit = pageSize
 	}
-	for {
+	for range maxPages {
 		page, err := f.lister.List(ctx, f.source.place.Kind, f.source.place.Namespace, o)
 		if err == nil && page == nil {
 			err = errNoResult
 		}
-		if err := cmp.Or(err, ctx.Err()); err != nil { // a Lister that does not heed ctx may page on for ever
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		for i := range page.Items {
 			f.send(ctx, sighting{what: found, round: f.round, obj: &page.Items[i]})
 		}
-		if o.Continue = page.GetContinue(); o.Continue == "" {
+		switch next := page.GetContinue(); next {
+		case "":
 			f.version, f.unpaged = page.GetResourceVersion(), false
 			f.send(ctx, sighting{what: listed, round: f.round})
 			return nil
+		case o.Continue:
+			return errNoEnd
+		default:
+			o.Continue = next
 		}
 	}
+	return errNoEnd
 }
 
 // watch reports what happens from the version on, until the watch ends. If it cannot be had, the next turn lists again: that tells what
@@ -155,7 +166,11 @@ func (f *feed) watch(ctx context.Context) time.Duration {
 	return f.pause.next()
 }
 
-var errNoResult = errors.New("the transport returned neither a result nor an error")
+// What a transport may do that makes no sense.
+var (
+	errNoResult = errors.New("the transport returned neither a result nor an error")
+	errNoEnd    = errors.New("the list has page after page, without end")
+)
 
 // follow reports the events of a watch until it ends. An Error event is an error.
 func (f *feed) follow(ctx context.Context, changes watch.Interface) error {

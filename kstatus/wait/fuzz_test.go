@@ -57,7 +57,7 @@ func sameVerdicts(t *testing.T, acts []byte, rules *kstatus.Rules) {
 	defer cancel()
 	watched, polled := make(chan *wait.Collector), make(chan *wait.Collector)
 	for out, transport := range map[chan *wait.Collector]wait.Lister{watched: transport, polled: lister(w.Cluster, true)} {
-		go func() { out <- collect(ctx, transport, refs, rules) }()
+		go func() { out <- collect(t, ctx, transport, refs, rules) }()
 	}
 	for _, act := range acts {
 		time.Sleep(time.Duration(act%7) * time.Second)
@@ -77,9 +77,9 @@ func sameVerdicts(t *testing.T, acts []byte, rules *kstatus.Rules) {
 	}
 }
 
-func collect(ctx context.Context, transport wait.Lister, refs []wait.Ref, rules *kstatus.Rules) *wait.Collector {
-	c := wait.NewCollector(refs, wait.Policy{})
-	for state := range wait.Events(ctx, transport, refs, wait.Options{Rules: rules}) {
+func collect(t *testing.T, ctx context.Context, transport wait.Lister, refs []wait.Ref, rules *kstatus.Rules) *wait.Collector {
+	c := collector(t, refs, wait.Policy{})
+	for state := range follow(t, ctx, transport, refs, wait.Options{Rules: rules}) {
 		c.Add(state)
 	}
 	return c

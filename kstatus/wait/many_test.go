@@ -126,7 +126,7 @@ func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		before := heap()
 		seen := 0
-		for range wait.Events(b.Context(), cluster.Shared(), refs, wait.Options{}) {
+		for range follow(b, b.Context(), cluster.Shared(), refs, wait.Options{}) {
 			if seen++; seen == n {
 				b.ReportMetric(float64(heap()-before)/n, "B/object")
 				break
@@ -152,7 +152,7 @@ func BenchmarkFollow(b *testing.B) {
 	patches := []string{`{"status":{"phase":"Pending"}}`, `{"status":{"phase":"Running"}}`}
 	i, seen := 0, 0
 	b.ReportAllocs()
-	for range wait.Events(ctx, cluster.Shared(), refs, wait.Options{Rules: kstatus.Standard()}) {
+	for range follow(b, ctx, cluster.Shared(), refs, wait.Options{Rules: kstatus.Standard()}) {
 		if seen++; seen < len(refs) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package wait
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
@@ -20,13 +21,8 @@ func (o Options) withDefaults() Options {
 	if o.Rules == nil {
 		o.Rules = kstatus.Standard()
 	}
-	if o.Interval <= 0 {
-		o.Interval = 2 * time.Second
-	}
-	if o.Retry <= 0 {
-		o.Retry = time.Second
-	}
-	o.Interval, o.Retry = min(o.Interval, longest), min(o.Retry, longest)
+	o.Interval = min(cmp.Or(o.Interval, 2*time.Second), longest)
+	o.Retry = min(cmp.Or(o.Retry, time.Second), longest)
 	return o
 }
 
@@ -35,34 +31,31 @@ const longest = 24 * time.Hour
 
 // A Goal is what is waited for. The zero value is Current, without a limit.
 type Goal struct {
-	Status   kstatus.Status // ""; Current. NotFound is reached also when another object has taken the name
-	AbsentOK bool           // an object that is not there has reached it too
-	Timeout  time.Duration  // since the wait began, after which the object is given up; 0: none
+	// Status is what an object shall come to; "": Current. NotFound is reached also when another object has taken the name, and when the
+	// cluster does not have the kind. Unknown and NotSeen cannot be waited for.
+	Status   kstatus.Status
+	AbsentOK bool          // an object that is not there has reached it too
+	Timeout  time.Duration // since the wait began, after which the object is given up; 0: none
 }
 
 func (g Goal) wanted() kstatus.Status {
-	if g.Status == "" {
-		return kstatus.Current
-	}
-	return g.Status
+	return cmp.Or(g.Status, kstatus.Current)
 }
 
 // A Policy says what is waited for, and when to give up. The zero value waits for all objects to be Current.
 type Policy struct {
 	Options
 	Goal
-	Goals    map[Ref]Goal // of single objects, in place of Goal
+	Goals    map[Ref]Goal // of single objects that are waited for, in place of Goal
 	FailFast bool         // end with the first object that Failed, be it for good or not
 
 	// IgnoreSuspended takes suspended objects for done. Otherwise they are waited for until someone resumes them: what is not running
 	// yet is not ready, even if its status is Current.
 	IgnoreSuspended bool
 
+	Report *Reporter // writes how the wait goes; nil: nobody does
 	// Observe is told of every change, after it was counted, by the goroutine that waits; nil: nobody is.
 	Observe func(*Collector, State)
-	// Tick is how long nothing may change before Observe is called with a State that has a Time alone, so that what it shows of times
-	// moves on; 0: for ever. It is also called so when objects are given up.
-	Tick time.Duration
 }
 
 func (p *Policy) goal(ref Ref) Goal {

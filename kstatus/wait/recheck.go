@@ -1,6 +1,8 @@
 package wait
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,21 +52,28 @@ func (r *rechecks) forget(key recheckKey, uid types.UID) {
 	}
 }
 
-// take returns what is due, and forgets it.
-func (r *rechecks) take(now time.Time) []sighting {
+// take returns what is due, what was due first before the others, and forgets it.
+func (r *rechecks) take(now time.Time) []recheck {
 	if r.due.IsZero() || r.due.After(now) {
 		return nil
 	}
-	var due []sighting
+	var due []recheck
 	r.due = time.Time{}
 	for key, w := range r.waiting {
 		switch {
 		case !w.at.After(now):
-			due = append(due, w.sighting)
+			due = append(due, w)
 			delete(r.waiting, key)
 		case r.due.IsZero() || w.at.Before(r.due):
 			r.due = w.at
 		}
 	}
+	slices.SortFunc(due, recheck.compare)
 	return due
+}
+
+func (r recheck) compare(other recheck) int {
+	a, b := r.sighting.obj, other.sighting.obj
+	return cmp.Or(r.at.Compare(other.at), cmp.Compare(a.GetKind(), b.GetKind()),
+		cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 }

@@ -31,7 +31,13 @@ func (r Ref) String() string {
 const NotSeen kstatus.Status = "NotSeen"
 
 var (
-	notSeen     = NotSeen.Because("NotSeen", "Not looked for yet")
-	noNamespace = kstatus.Unknown.Because("NoNamespace", "The kind has namespaces, and the reference has none")
-	notFound    = kstatus.NotFound.Because("", "Resource not found")
+	notSeen       = NotSeen.Because("", "Not looked for yet")
+	notFound      = kstatus.NotFound.Because("", "Resource not found")
+	noNamespace   = forGood(kstatus.Unknown.Because("NoNamespace", "The kind has namespaces, and the reference has none"))
+	notNamespaced = forGood(kstatus.Unknown.Because("NotNamespaced", "The kind has no namespaces, and the reference has one"))
 )
+
+func forGood(r kstatus.Result) kstatus.Result {
+	r.Terminal = true
+	return r
+}

@@ -1,6 +1,7 @@
 package wait
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -11,14 +12,15 @@ import (
 )
 
 // A Reporter writes how a wait goes. On a terminal it redraws the counts and the objects that are waited for; elsewhere, as in CI, each change
-// is a line. It must not be used from several goroutines at once.
+// is a line, and so is each minute without one. It must not be used from several goroutines at once, nor for several waits.
 type Reporter struct {
 	Out      io.Writer
 	Terminal bool // redraw
 	Rows     int  // objects shown on a terminal; 0: ten
+	Columns  int  // of the terminal, beyond which lines are cut; 0: 80
 
 	drawn int       // lines to go back
-	last  time.Time // when they were drawn
+	last  time.Time // when something was written
 }
 
 // NewReporter returns a Reporter that redraws if out is a terminal.
@@ -33,31 +35,55 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
-// redrawAfter is how often a terminal is redrawn at most.
-const redrawAfter = 100 * time.Millisecond
+const (
+	redrawAfter = 100 * time.Millisecond // how often a terminal is redrawn at most
+	silence     = time.Minute            // how long there may be no line
+)
 
-// Report writes one change, and on a terminal at a tick, how long it takes. It has the form of Policy.Observe. Errors of Out are ignored: a wait does not fail by what tells of it.
+// Report writes one change, after the Collector has counted it. [For] calls it, and once a second tells the Reporter that time moves on;
+// who loops over [Events] calls it for each of them. Errors of Out are ignored: a wait does not fail by what tells of it.
 func (r *Reporter) Report(c *Collector, s State) {
-	switch {
-	case !r.Terminal && s.Ref == (Ref{}): // a tick
-	case !r.Terminal:
-		fmt.Fprintf(r.Out, "%s %s (%s)\n", s.Time.Format(time.TimeOnly), line(s), counts(c.Progress()))
-	case c.Done() || s.Time.Sub(r.last) >= redrawAfter:
+	if r.Terminal {
 		r.redraw(c, s.Time)
+	} else {
+		r.line(c, s, s.Time)
 	}
 }
 
-// redraw writes the picture over the last one, in one write.
-func (r *Reporter) redraw(c *Collector, now time.Time) {
-	rows := r.Rows
-	if rows <= 0 {
-		rows = 10
+// idle tells that time moves on. In CI the first object that is waited for stands for all.
+func (r *Reporter) idle(c *Collector, now time.Time) {
+	if r.Terminal {
+		r.redraw(c, now)
+		return
 	}
+	if r.last.IsZero() {
+		r.last = now
+	}
+	if now.Sub(r.last) < silence {
+		return
+	}
+	for s := range c.where(func(p phase) bool { return p == pending || p == failing }) {
+		r.line(c, s, now)
+		return
+	}
+}
+
+func (r *Reporter) line(c *Collector, s State, now time.Time) {
+	r.last = now
+	fmt.Fprintf(r.Out, "%s %s (%s)\n", now.Format(time.TimeOnly), describe(s, now), counts(c.Progress()))
+}
+
+// redraw writes the picture over the last one, in one write, unless that was just now.
+func (r *Reporter) redraw(c *Collector, now time.Time) {
+	if !c.Done() && now.Sub(r.last) < redrawAfter {
+		return
+	}
+	rows := cmp.Or(r.Rows, 10)
 	var b strings.Builder
 	if r.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", r.drawn)
 	}
-	fmt.Fprintln(&b, counts(c.Progress()))
+	fmt.Fprintln(&b, r.cut(counts(c.Progress())))
 	r.drawn, r.last = 1, now
 	left := 0
 	for s := range c.Open() {
@@ -65,7 +91,7 @@ func (r *Reporter) redraw(c *Collector, now time.Time) {
 			left++
 			continue
 		}
-		fmt.Fprintf(&b, "  %s\n", truncate(describe(s, now)))
+		fmt.Fprintln(&b, r.cut("  "+describe(s, now)))
 		r.drawn++
 	}
 	if left > 0 {
@@ -75,33 +101,30 @@ func (r *Reporter) redraw(c *Collector, now time.Time) {
 	io.WriteString(r.Out, b.String())
 }
 
-// width is that of a line of a terminal: a longer one would break, and the next picture begin too low.
-const width = 80
-
-func truncate(line string) string {
-	if runes := []rune(line); len(runes) > width-3 {
-		return string(runes[:width-4]) + "…"
+// cut shortens a line that would break on the terminal: the next picture would begin too low.
+func (r *Reporter) cut(line string) string {
+	last := max(1, cmp.Or(r.Columns, 80)-1)
+	if runes := []rune(line); len(runes) > last {
+		return string(runes[:last-1]) + "…"
 	}
 	return line
 }
 
-// line is a change on one line.
-func line(s State) string { return describe(s, s.Since) }
-
 // counts is a Progress in words.
 func counts(p Progress) string {
-	text := fmt.Sprintf("%d of %d ready", p.Reached, p.Total)
+	text := fmt.Sprintf("%d of %d done", p.Reached, p.Total)
 	for _, part := range []struct {
 		n    int
 		what string
 	}{
-		{p.Statuses[kstatus.InProgress], "in progress"},
-		{p.Failed, "failed"},
-		{p.TimedOut, "timed out"},
-		{p.Statuses[kstatus.Terminating], "terminating"},
-		{p.Statuses[kstatus.NotFound], "not found"},
-		{p.Statuses[kstatus.Unknown], "unknown"},
-		{p.Statuses[NotSeen], "not seen"},
+		{p.Open[kstatus.Current], "current"},
+		{p.Open[kstatus.InProgress], "in progress"},
+		{p.Open[kstatus.Failed], "failed"},
+		{p.Open[kstatus.Terminating], "terminating"},
+		{p.Open[kstatus.NotFound], "not found"},
+		{p.Open[kstatus.Unknown], "unknown"},
+		{p.Open[NotSeen], "not seen"},
+		{p.TimedOut, "of these timed out"},
 	} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %d %s", part.n, part.what)

@@ -36,6 +36,7 @@ var (
 	job    = ref("batch/v1", "Job", "job")
 	rs     = ref("apps/v1", "ReplicaSet", "rs")
 	claim  = ref("v1", "PersistentVolumeClaim", "claim")
+	node   = ref("v1", "Node", "node")
 )
 
 func scenarios() []scenario {
@@ -160,10 +161,13 @@ func ends() []scenario {
 			before: create(secret, ""),
 			script: do(nothing, nothing, create(web, "status: "+podReady)),
 			want:   "config: NotFound; secret: Current; web: NotFound Current", after: 20 * time.Second,
-			err: wait.ErrTimedOut, says: []string{"2 of 3 objects", "ConfigMap default/config: NotFound for 20s"},
+			err: wait.ErrTimedOut, says: []string{"2 of 3 objects", "ConfigMap default/config: NotFound (timed out) for 20s"},
 		},
 	}
 }
+
+// clusterNode creates a Node, which has no namespace.
+func clusterNode(w world) { w.create("{apiVersion: v1, kind: Node, metadata: {name: node}}") }
 
 // troubles are what can go wrong on the way.
 func troubles() []scenario {
@@ -200,8 +204,28 @@ func troubles() []scenario {
 		}, {
 			name: "a reference without a namespace", refs: []wait.Ref{{Kind: web.Kind, Name: "web"}},
 			before: create(web, "status: "+podReady),
-			want:   "web: Unknown", after: time.Minute,
-			err: context.DeadlineExceeded, says: []string{"Pod web: Unknown for 1m0s, NoNamespace: "},
+			want:   "web: Unknown",
+			err:    wait.ErrFailed, says: []string{"Pod web: Unknown, NoNamespace: "},
+		}, {
+			name: "a reference without a namespace, to what is not there yet", refs: []wait.Ref{{Kind: web.Kind, Name: "web"}},
+			script: do(create(web, "status: "+podReady)),
+			want:   "web: NotFound Unknown", after: 5 * time.Second,
+			err: wait.ErrFailed, says: []string{"Pod web: Unknown, NoNamespace: "},
+		}, {
+			name: "a reference with a namespace that its kind has not", refs: []wait.Ref{node},
+			policy: wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}},
+			before: clusterNode,
+			want:   "node: Unknown",
+			err:    wait.ErrFailed, says: []string{"Node default/node: Unknown (want NotFound), NotNamespaced: "},
+		}, {
+			name: "a reference with a namespace that its kind has not, to what is not there yet", refs: []wait.Ref{node, ref("v1", "Node", "other")},
+			script: do(clusterNode),
+			want:   "node: NotFound Unknown; other: NotFound Unknown", after: 5 * time.Second,
+			err: wait.ErrFailed, says: []string{"2 of 2", "Node default/node: Unknown, NotNamespaced: ", "Node default/other: Unknown, NotNamespaced: "},
+		}, {
+			name: "a kind that nobody serves", refs: []wait.Ref{widget},
+			want: "widget: NotFound", after: time.Minute,
+			err: context.DeadlineExceeded, says: []string{"NotFound for 1m0s, NoKind: The cluster has no Widget.example.com in version v1"},
 		}, {
 			name: "pages expire", refs: []wait.Ref{web},
 			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, expirePages: true} },

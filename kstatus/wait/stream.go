@@ -7,14 +7,17 @@ import (
 	"time"
 )
 
-// Events yields each change of the state of an object, in the order in which it comes; equal states of an object are one, and that it was
-// not seen yet is none. It ends with
-// ctx, or when the caller has enough; then all it began has ended too: nothing is left running.
+// Events returns an iterator that yields each change of the state of an object, in the order in which it comes; equal states of an object
+// are one, and that it was not seen yet is none. It ends with ctx, or when the caller has enough; then all it began has ended too: nothing
+// is left running. It can be used again: it begins anew.
 //
-// The iterator can be used again: it begins anew. What a transport does of its own accord must give up when ctx ends.
-func Events(ctx context.Context, transport Lister, refs []Ref, o Options) iter.Seq[State] {
+// The error is an [ErrInvalid], and nothing was looked for.
+func Events(ctx context.Context, transport Lister, refs []Ref, o Options) (iter.Seq[State], error) {
+	if err := check(transport, refs, Policy{Options: o}); err != nil {
+		return nil, err
+	}
 	return func(yield func(State) bool) {
-		s := open(ctx, transport, newTracker(refs, Policy{Options: o}))
+		s := open(ctx, transport, newTracker(refs, Policy{Options: o}, time.Now()))
 		defer s.close()
 		for {
 			state, ok := s.next(time.Time{})
@@ -22,7 +25,7 @@ func Events(ctx context.Context, transport Lister, refs []Ref, o Options) iter.S
 				return
 			}
 		}
-	}
+	}, nil
 }
 
 // A stream feeds a tracker. Its feeds have a goroutine each; everything else happens in that of the caller.
@@ -81,8 +84,8 @@ func (s *stream) step(until time.Time) bool {
 		return true
 	case <-timer.C:
 		now := time.Now()
-		for _, sighting := range s.rechecks.take(now) {
-			s.observe(sighting, now)
+		for _, due := range s.rechecks.take(now) {
+			s.observe(due.sighting, now)
 		}
 		return until.IsZero() || now.Before(until)
 	}

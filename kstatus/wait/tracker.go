@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/kin"
@@ -22,6 +23,7 @@ type tracker struct {
 	roots    map[types.UID]int32     // objects with a family
 	owners   map[types.UID]types.UID // of children that have children
 	rechecks rechecks
+	scopes   map[schema.GroupVersionKind]bool // whether a kind has namespaces, once an object of it was seen
 }
 
 // A record is what the tracker knows of an object besides its state.
@@ -29,14 +31,18 @@ type record struct {
 	source *source
 	family *family // nil: no children, or never in need of them
 	round  uint32
+	told   bool // the state waits in told
 }
 
-func newTracker(refs []Ref, policy Policy) *tracker {
-	policy.Options = policy.Options.withDefaults()
+// newTracker begins at a time with objects that were not looked for yet.
+func newTracker(refs []Ref, policy Policy, now time.Time) *tracker {
 	t := &tracker{
-		Collector: NewCollector(refs, policy), options: policy.Options,
+		Collector: newCollector(refs, policy), options: policy.Options.withDefaults(), scopes: map[schema.GroupVersionKind]bool{},
 		children: map[kin.Place]*source{}, narrow: map[kin.Place]int{}, roots: map[types.UID]int32{}, owners: map[types.UID]types.UID{},
 		rechecks: rechecks{waiting: map[recheckKey]recheck{}},
+	}
+	for i := range t.states {
+		t.states[i].Since, t.states[i].Time = now, now
 	}
 	t.records = make([]record, len(t.states))
 	t.start = plan(t.states, policy.PerNamespace)
@@ -83,9 +89,9 @@ func (t *tracker) member(s sighting) (int32, bool) {
 }
 
 func (t *tracker) found(s sighting, now time.Time) {
+	t.learn(s, now)
 	i, ok := t.member(s)
 	if !ok {
-		t.misplaced(s, now)
 		return
 	}
 	r := &t.records[i]
@@ -107,14 +113,30 @@ func (t *tracker) found(s sighting, now time.Time) {
 	t.tell(i, State{Result: own, UID: s.obj.GetUID()}, now)
 }
 
-// misplaced says of an object that is asked for without a namespace that its kind has them: it would be NotFound for ever.
-func (t *tracker) misplaced(s sighting, now time.Time) {
-	i, ok := t.index[Ref{Kind: s.source.place.Kind, Name: s.obj.GetName()}]
-	if !ok || t.records[i].source != s.source {
+// learn notes whether the kind of an object has namespaces. References that say otherwise can never be met.
+func (t *tracker) learn(s sighting, now time.Time) {
+	kind, namespaced := s.source.place.Kind, s.obj.GetNamespace() != ""
+	if known, ok := t.scopes[kind]; ok && known == namespaced {
 		return
 	}
-	t.records[i].round = max(t.records[i].round, s.round)
-	t.tell(i, State{Result: noNamespace}, now)
+	t.scopes[kind] = namespaced
+	for i := range t.states {
+		if ref := t.states[i].Ref; ref.Kind == kind && t.absence(ref) != notFound {
+			t.absent(int32(i), now)
+		}
+	}
+}
+
+// absence is what to say of an object that is not where it was looked for.
+func (t *tracker) absence(ref Ref) kstatus.Result {
+	namespaced, known := t.scopes[ref.Kind]
+	switch {
+	case known && namespaced && ref.Namespace == "":
+		return noNamespace
+	case known && !namespaced && ref.Namespace != "":
+		return notNamespaced
+	}
+	return notFound
 }
 
 // hasFamily tells whether the children of an object matter now: they change no verdict but InProgress.
@@ -124,7 +146,7 @@ func (t *tracker) hasFamily(obj *unstructured.Unstructured, own kstatus.Result) 
 
 func (t *tracker) absent(i int32, now time.Time) {
 	t.leave(i)
-	t.tell(i, State{Result: notFound, UID: t.states[i].UID}, now)
+	t.tell(i, State{Result: t.absence(t.states[i].Ref), UID: t.states[i].UID}, now)
 }
 
 // leave forgets what is planned for an object that can no longer be seen.
@@ -146,7 +168,10 @@ func (t *tracker) tell(i int32, s State, now time.Time) {
 		s.Since = now
 	}
 	t.set(i, s)
-	t.told = append(t.told, i)
+	if !t.records[i].told {
+		t.records[i].told = true
+		t.told = append(t.told, i)
+	}
 }
 
 func message(err error) string {
@@ -162,6 +187,6 @@ func (t *tracker) pop() (State, bool) {
 		return State{}, false
 	}
 	i := t.told[0]
-	t.told = t.told[1:]
+	t.told, t.records[i].told = t.told[1:], false
 	return t.states[i], true
 }

@@ -15,8 +15,9 @@ import (
 
 // A Lister is a cluster to wait for. It must be safe for concurrent use, and give up when ctx ends. What it returns is not changed.
 type Lister interface {
-	// List returns the objects of a namespace, or of all if it is "". It obeys label selectors, the field selector metadata.name, Limit and
-	// Continue. A kind that the cluster does not have is an error for which apierrors.IsNotFound or meta.IsNoMatchError is true.
+	// List returns the objects of a namespace, or of all if it is "", or if the kind has no namespaces. It obeys label selectors, the field
+	// selector metadata.name, Limit and Continue. A kind that the cluster does not have is an error for which apierrors.IsNotFound or
+	// meta.IsNoMatchError is true.
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 }
 

@@ -6,14 +6,19 @@ import (
 	"time"
 )
 
-// For waits until every object has reached its goal, and returns nil at the first moment at which all have. Otherwise the error is an
-// [*Error]: ctx has ended, or there is nothing more to wait for because objects failed or timed out. When it returns, nothing that
+// For waits until every object has reached its goal, and returns nil at the first moment at which all have. When it returns, nothing that
 // it began is still running.
+//
+// The error is an [ErrInvalid] if nothing was waited for at all, else an [*Error]: ctx has ended, or there is nothing more to wait for
+// because objects failed or timed out.
 //
 // A transport that is a [Watcher] is watched, any other polled; the verdicts are the same.
 func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error {
+	if err := check(transport, refs, policy); err != nil {
+		return err
+	}
 	began := time.Now()
-	s := open(ctx, transport, newTracker(refs, policy))
+	s := open(ctx, transport, newTracker(refs, policy, began))
 	defer s.close()
 	limits := timeoutsOf(s.Collector)
 	for !s.Done() || len(s.told) > 0 {
@@ -22,30 +27,42 @@ func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error
 		switch {
 		case ok:
 			policy.tell(s.Collector, state)
+		case ctx.Err() != nil && s.Done():
+			return result(s.Collector)
 		case ctx.Err() != nil:
 			return newError(s.Collector, context.Cause(ctx))
 		case !limit.IsZero() && !time.Now().Before(limit):
 			s.giveUp(limits.pass())
-			policy.tell(s.Collector, State{Time: time.Now()})
+			policy.idle(s.Collector)
 		default:
-			policy.tell(s.Collector, State{Time: time.Now()})
+			policy.idle(s.Collector)
 		}
 	}
 	return result(s.Collector)
 }
 
 func (p *Policy) tell(c *Collector, s State) {
+	if p.Report != nil {
+		p.Report.Report(c, s)
+	}
 	if p.Observe != nil {
 		p.Observe(c, s)
 	}
 }
 
+// idle tells that no object has changed.
+func (p *Policy) idle(c *Collector) {
+	if p.Report != nil {
+		p.Report.idle(c, time.Now())
+	}
+}
+
 // tick is when to tell that nothing has changed; zero: never.
 func (p *Policy) tick() time.Time {
-	if p.Tick <= 0 || p.Observe == nil {
+	if p.Report == nil {
 		return time.Time{}
 	}
-	return time.Now().Add(p.Tick)
+	return time.Now().Add(time.Second)
 }
 
 // first is the earlier of two times; zero is none.

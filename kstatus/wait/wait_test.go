@@ -3,6 +3,7 @@ package wait_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -50,6 +51,19 @@ func subresource(ref wait.Ref) []string {
 
 func (w world) remove(ref wait.Ref) {
 	require.NoError(w.t, w.Delete(w.t.Context(), ref.Kind, name(ref), metav1.DeleteOptions{}))
+}
+
+// follow is Events of what is known to be sound.
+func follow(tb testing.TB, ctx context.Context, transport wait.Lister, refs []wait.Ref, o wait.Options) iter.Seq[wait.State] {
+	events, err := wait.Events(ctx, transport, refs, o)
+	require.NoError(tb, err)
+	return events
+}
+
+func collector(tb testing.TB, refs []wait.Ref, policy wait.Policy) *wait.Collector {
+	c, err := wait.NewCollector(refs, policy)
+	require.NoError(tb, err)
+	return c
 }
 
 func name(ref wait.Ref) types.NamespacedName {
@@ -130,9 +144,6 @@ func (s scenario) play(t *testing.T, poll bool) {
 	history := map[string][]string{}
 	s.policy.Observe = func(_ *wait.Collector, state wait.State) {
 		require.False(t, over, "an event came after the end")
-		if state.Ref == (wait.Ref{}) {
-			return
-		}
 		statuses := history[state.Ref.Name]
 		if word := string(state.Result.Status); len(statuses) == 0 || statuses[len(statuses)-1] != word {
 			history[state.Ref.Name] = append(statuses, word)
