@@ -127,6 +127,7 @@ func (c *compiler) policy(o Options) *Policy {
 			p.warnings = append(p.warnings, f)
 		}
 	}
+	slices.SortStableFunc(p.warnings, byPosition)
 	return p
 }
 

@@ -83,6 +83,36 @@ func TestWarnings(t *testing.T) {
 	require.Contains(t, p.Warnings()[0].Error(), "policy.yaml:6:12: warning: policy \"s\": spec.stages[0].condition: missing before the last stage")
 }
 
+// Each case is one stage's windows; wants are the columns and words of the warnings.
+func TestWindowsThatNeverOpenAreWarnedAbout(t *testing.T) {
+	const never = "the stage will never be started"
+	for name, tc := range map[string]struct {
+		windows string
+		wants   []string
+	}{
+		"no such date":              {"[{cron: '0 0 30 2 *', duration: 1h}]", []string{"6:24: warning", "6:41: warning"}},
+		"no such date, denied":      {"[{cron: '0 0 31 4,6,9,11 *', duration: 1h, deny: true}]", []string{"this date never comes"}},
+		"one of two opens":          {"[{cron: '0 0 30 2 *', duration: 1h}, {cron: '0 9 * * *', duration: 1h}]", []string{"this date never comes"}},
+		"a leap day":                {"[{cron: '0 0 29 2 *', duration: 1h}]", nil},
+		"a leap day on a Sunday":    {"[{cron: '0 0 29 2 */7', duration: 1h}]", nil},
+		"denied all day":            {"[{cron: '0 0 * * *', duration: 24h, deny: true}]", []string{never}},
+		"denied every minute":       {"[{cron: '* * * * *', duration: 1m, deny: true}]", []string{never}},
+		"denied but for a minute":   {"[{cron: '0 0 * * *', duration: 23h59m, deny: true}]", nil},
+		"all day, but days have 25": {"[{cron: '0 0 * * *', duration: 24h, deny: true, timeZone: Europe/Berlin}]", nil},
+		"open only while denied":    {"[{cron: '0 9 * * *', duration: 1h}, {cron: '0 8 * * *', duration: 3h, deny: true}]", []string{never}},
+		"denied on workdays":        {"[{cron: '* * * * mon-fri', duration: 1m, deny: true}]", nil},
+		"a minute between two":      {"[{cron: '0 9 * * *', duration: 1h}, {cron: '0 8 * * *', duration: 119m, deny: true}]", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warnings := compile(t, policyHead+"  stages: [{name: dev, windows: "+tc.windows+"}]\n").Warnings()
+			require.Len(t, warnings, len(tc.wants), "%v", warnings)
+			for i, want := range tc.wants {
+				require.Contains(t, warnings[i].Error(), want)
+			}
+		})
+	}
+}
+
 func TestTooCostlyExpressionsAreRefused(t *testing.T) {
 	long := "[" + strings.Repeat("1,", 200) + "1]"
 	for name, expression := range map[string]string{

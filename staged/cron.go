@@ -2,6 +2,8 @@ package staged
 
 import (
 	"fmt"
+	"iter"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,55 +98,46 @@ func cronNumber(i int, text string) (int, error) {
 }
 
 func (s schedule) onDay(day time.Time) bool {
+	if s.months>>int(day.Month())&1 == 0 {
+		return false
+	}
 	inMonth := s.days>>day.Day()&1 == 1
 	inWeek := s.weekdays>>int(day.Weekday())&1 == 1
-	onDay := inMonth && inWeek
 	if s.eitherDay {
-		onDay = inMonth || inWeek
+		return inMonth || inWeek
 	}
-	return onDay && s.months>>int(day.Month())&1 == 1
+	return inMonth && inWeek
 }
 
-// horizon is how far away the next time is looked for: February 29th comes within eight years.
-const horizon = 8*366 + 1
+// horizon is how many days away the next time is looked for: any day of the month, month and day of the week that ever come together do so within 40
+// years, February 29th on a Sunday beyond 2100 among them.
+const horizon = 40*366 + 1
 
-// next returns the first time after t; false if there is none.
-func (s schedule) next(t time.Time, zone *time.Location) (time.Time, bool) {
+// after yields the times after t, in order, as far as the horizon.
+func (s schedule) after(t time.Time, zone *time.Location) iter.Seq[time.Time] {
 	day := t.In(zone)
-	for i := -1; i <= horizon; i++ {
-		for at := range s.times(day.Year(), day.Month(), day.Day()+i, zone) {
-			if at.After(t) {
-				return at, true
+	return func(yield func(time.Time) bool) {
+		for i := range horizon {
+			for at := range s.times(day.Year(), day.Month(), day.Day()+i, zone) {
+				if at.After(t) && !yield(at) {
+					return
+				}
 			}
 		}
 	}
-	return time.Time{}, false
-}
-
-// last returns the last time at or before t and after the time before; false if there is none.
-func (s schedule) last(t, before time.Time, zone *time.Location) (found time.Time, ok bool) {
-	day := t.In(zone)
-	for i := 1; !ok && time.Date(day.Year(), day.Month(), day.Day()+i, 0, 0, 0, 0, zone).After(before.Add(-48*time.Hour)); i-- {
-		for at := range s.times(day.Year(), day.Month(), day.Day()+i, zone) {
-			if !at.After(t) && at.After(before) {
-				found, ok = at, true
-			}
-		}
-	}
-	return found, ok
 }
 
 // times yields the times of one day in order, if the schedule holds on it.
-func (s schedule) times(year int, month time.Month, day int, zone *time.Location) func(func(time.Time) bool) {
+func (s schedule) times(year int, month time.Month, day int, zone *time.Location) iter.Seq[time.Time] {
 	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	return func(yield func(time.Time) bool) {
 		if !s.onDay(date) {
 			return
 		}
-		for hour := range 24 {
-			for minute := range 60 {
-				due := s.hours>>hour&1 == 1 && s.minutes>>minute&1 == 1
-				if due && !yield(instant(date.Add(time.Duration(hour)*time.Hour+time.Duration(minute)*time.Minute), zone)) {
+		for hours := s.hours; hours != 0; hours &= hours - 1 {
+			hour := date.Add(time.Duration(bits.TrailingZeros64(hours)) * time.Hour)
+			for minutes := s.minutes; minutes != 0; minutes &= minutes - 1 {
+				if !yield(instant(hour.Add(time.Duration(bits.TrailingZeros64(minutes))*time.Minute), zone)) {
 					return
 				}
 			}

@@ -3,6 +3,7 @@ package staged
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -61,7 +62,7 @@ func (d *decider) selected(s *stage) []string {
 // open asks for what must be so before a stage is started.
 func (d *decider) open(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	open, change := entry(s.windows, d.now)
+	opens, found := opening(s.windows, d.now)
 	switch {
 	case s.Paused:
 		d.paused = true
@@ -74,9 +75,14 @@ func (d *decider) open(i int) bool {
 		return false
 	case s.Approval != nil && s.Approval.Before && rec.ApprovedBefore == "":
 		d.Message = "waits for the annotation " + ApprovalPrefix + "before." + s.Name
-	case !open:
-		d.again(change)
-		d.Message = "waits for a window"
+	case opens.IsZero():
+		d.Message = "waits for a window, and none will ever open"
+	case !found:
+		d.again(opens)
+		d.Message = "waits for a window: none opens before " + opens.UTC().Format(time.DateOnly)
+	case opens.After(d.now):
+		d.again(opens)
+		d.Message = "waits for a window: the next opens at " + opens.UTC().Format(time.RFC3339)
 	default:
 		return true
 	}

@@ -97,6 +97,23 @@ func TestWindowOpensAtItsFirstInstant(t *testing.T) {
 	}
 }
 
+func TestExplainSaysWhenTheNextWindowOpens(t *testing.T) {
+	for windows, want := range map[string]string{
+		"{cron: '30 14 * * *', duration: 1h}": "the next opens at 2026-01-01T14:30:00Z",
+		"{cron: '0 8 * * *', duration: 8h, timeZone: Europe/Berlin}, {cron: '0 12 1 1 *', duration: 3h, deny: true}": "the next opens at 2026-01-02T07:00:00Z",
+		"{cron: '0 0 30 2 *', duration: 1h}":                                                                                        "none will ever open",
+		"{cron: '0 0 * * *', duration: 24h, deny: true}":                                                                            "none will ever open",
+		"{cron: '* * * 1-11 *', duration: 2m, deny: true, timeZone: Europe/Berlin}":                                                 "none opens before 2026-01-1",
+		"{cron: '0 0 1 1 *', duration: 4000h, deny: true}, {cron: '0 0 1 * *', duration: 700h}, {cron: '0 0 30 2 *', duration: 1h}": "the next opens at 2026-06-16T16:00:00Z",
+	} {
+		w := newWorld(t, policyHead+"  stages: [{name: dev, windows: ["+windows+"]}]\n")
+		lines := w.policy.Explain(w.status, w.observe(), w.now)
+		require.Len(t, lines, 1)
+		require.Contains(t, lines[0].Text, want, windows)
+		require.Contains(t, w.settle().Message, want)
+	}
+}
+
 func TestProgressDeadline(t *testing.T) {
 	const fields = "    progressDeadlineSeconds: 60\n    onFailure: "
 	for _, tc := range []struct {

@@ -131,17 +131,7 @@ func (c *compiler) gates(path string, s *stage) {
 			c.faultf(path+".progressDeadlineSeconds", "want at least 1")
 		}
 	}
-	for i, w := range s.Windows {
-		at := position.Index(path+".windows", i)
-		compiled, field, err := compileWindow(w)
-		if err != nil {
-			c.faultf(at+"."+field, "%v", err)
-		}
-		if w.Duration.Duration <= 0 || w.Duration.Duration > maxWindow {
-			c.faultf(at+".duration", "want more than 0 and at most %s", maxWindow)
-		}
-		s.windows = append(s.windows, compiled)
-	}
+	c.windows(path+".windows", s)
 	c.oneOf(path+".onFailure", string(s.OnFailure), string(v1alpha1.Pause), string(v1alpha1.Continue), string(v1alpha1.Rollback))
 	s.OnFailure = cmp.Or(s.OnFailure, v1alpha1.Pause)
 	if t := c.threshold(path+".maxFailures", s.MaxFailures, 0); t != nil {
@@ -154,4 +144,40 @@ func (c *compiler) gates(path string, s *stage) {
 	if s.minDestinations() < 0 {
 		c.faultf(path+".guards.minDestinations", "must not be negative")
 	}
+}
+
+// someTime is when the compiler, which knows no time, begins to look for times at which windows are open.
+var someTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// windows compiles those of a stage. It warns of one that never opens, and if all together never let the stage start.
+func (c *compiler) windows(path string, s *stage) {
+	sound := true
+	for i, w := range s.Windows {
+		compiled, ok := c.window(position.Index(path, i), w)
+		s.windows = append(s.windows, compiled)
+		sound = sound && ok
+	}
+	if !sound {
+		return
+	}
+	for i, w := range s.windows {
+		if _, ever := w.next(someTime); !ever {
+			c.warn(position.Index(path, i)+".cron", "this date never comes: the window never opens")
+		}
+	}
+	if at, found := opening(s.windows, someTime); !found && at.IsZero() {
+		c.warn(path, "they are never open: the stage will never be started")
+	}
+}
+
+func (c *compiler) window(path string, w v1alpha1.Window) (compiled window, ok bool) {
+	compiled, field, err := compileWindow(w)
+	if err != nil {
+		c.faultf(path+"."+field, "%v", err)
+	}
+	outside := w.Duration.Duration <= 0 || w.Duration.Duration > maxWindow
+	if outside {
+		c.faultf(path+".duration", "want more than 0 and at most %s", maxWindow)
+	}
+	return compiled, err == nil && !outside
 }

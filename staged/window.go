@@ -18,26 +18,75 @@ type window struct {
 	deny     bool
 }
 
-// state tells whether the window is open at a time, and when that changes next; the zero time is never.
-func (w window) state(now time.Time) (open bool, change time.Time) {
-	if start, ok := w.schedule.last(now, now.Add(-w.duration), w.zone); ok {
-		return true, start.Add(w.duration)
+// next is the first time from t on at which the window is open; false if there is none.
+func (w window) next(t time.Time) (time.Time, bool) {
+	for start := range w.schedule.after(t.Add(-w.duration), w.zone) {
+		if start.Before(t) {
+			return t, true
+		}
+		return start, true
 	}
-	next, _ := w.schedule.next(now, w.zone)
-	return false, next
+	return time.Time{}, false
 }
 
-// entry tells whether a stage with these windows may be started now, and when to look again.
-func entry(windows []window, now time.Time) (open bool, change time.Time) {
-	allowed, limited, denied := false, false, false
-	for _, w := range windows {
-		isOpen, at := w.state(now)
-		change = earlier(change, at)
-		limited = limited || !w.deny
-		allowed = allowed || isOpen && !w.deny
-		denied = denied || isOpen && w.deny
+// end is the first time from t on at which the window is not open, or one before that, when left starts have been looked at.
+func (w window) end(t time.Time, left *int) time.Time {
+	for start := range w.schedule.after(t.Add(-w.duration), w.zone) {
+		if *left--; start.After(t) || *left < 0 {
+			break
+		}
+		t = start.Add(w.duration)
 	}
-	return !denied && (allowed || !limited), change
+	return t
+}
+
+// maxStarts is how many starts of windows are looked at for one at which a stage may be started: of daily ones, those of 27 years or more.
+const maxStarts = 20_000
+
+// opening is the first time from now on at which a stage with these windows may be started: in one without deny, if there are any, and in none with
+// deny. If none was found, it is where the search gave up; zero, if that is years away, is never.
+func opening(windows []window, now time.Time) (at time.Time, found bool) {
+	t := now
+	for left := maxStarts; left > 0; left-- {
+		if at = allowed(windows, t); at.IsZero() {
+			return at, false
+		}
+		if t = denied(windows, at, &left); t.Equal(at) {
+			return at, true
+		}
+	}
+	if t.Sub(now) > maxWindow {
+		return time.Time{}, false
+	}
+	return t, false
+}
+
+// allowed is the first time from t on within a window without deny, or t if there is no such window; zero is never.
+func allowed(windows []window, t time.Time) (first time.Time) {
+	limited := false
+	for _, w := range windows {
+		if w.deny {
+			continue
+		}
+		limited = true
+		if at, ok := w.next(t); ok {
+			first = earlier(first, at)
+		}
+	}
+	if !limited {
+		return t
+	}
+	return first
+}
+
+// denied is when the windows with deny end that are open at t, or t if there are none.
+func denied(windows []window, t time.Time, left *int) time.Time {
+	for _, w := range windows {
+		if w.deny {
+			t = w.end(t, left)
+		}
+	}
+	return t
 }
 
 // earlier is the earlier of two times, of which zero is never.
@@ -57,5 +106,26 @@ func compileWindow(w v1alpha1.Window) (compiled window, field string, err error)
 		return compiled, "timeZone", errors.New("want the name of a zone, not that of the machine")
 	}
 	compiled.zone, err = time.LoadLocation(w.TimeZone)
-	return compiled, "timeZone", err
+	return compiled.merged(), "timeZone", err
+}
+
+// merged is the same window with one start a day, if it does not close between those of a day, as one with a start every minute. It asks for UTC, where
+// all days are alike.
+func (w window) merged() window {
+	if w.zone != time.UTC || w.duration <= 0 {
+		return w
+	}
+	day := schedule{minutes: w.schedule.minutes, hours: w.schedule.hours, days: ^uint64(0), months: ^uint64(0), weekdays: ^uint64(0)}
+	var first, end time.Time
+	for start := range day.times(2000, 1, 1, time.UTC) {
+		if first.IsZero() {
+			first = start
+		} else if start.After(end) {
+			return w
+		}
+		end = start.Add(w.duration)
+	}
+	w.schedule.hours, w.schedule.minutes = 1<<first.Hour(), 1<<first.Minute()
+	w.duration = end.Sub(first)
+	return w
 }
