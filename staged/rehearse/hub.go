@@ -1,15 +1,15 @@
 package rehearse
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
@@ -18,45 +18,12 @@ import (
 
 // A hub holds the workload and the BindingPolicies, and does what KubeStellar does with them.
 type hub struct {
-	objects  map[staged.ObjectRef]*unstructured.Unstructured
-	refs     []staged.ObjectRef // in the order of the input
-	policies map[string]*control.BindingPolicy
-	created  int // counts uids
-	labels   map[string]map[string]string
-}
-
-func newHub(in Input) (hub, error) {
-	h := hub{objects: map[staged.ObjectRef]*unstructured.Unstructured{}, policies: map[string]*control.BindingPolicy{}, labels: map[string]map[string]string{}}
-	for i, obj := range in.Objects {
-		fields, err := clone(obj.Object)
-		if err != nil {
-			return h, fmt.Errorf("%s %s: %w", obj.GetKind(), obj.GetName(), err)
-		}
-		stored := &unstructured.Unstructured{Object: fields}
-		if stored.GetUID() == "" {
-			stored.SetUID(types.UID(fmt.Sprintf("object-%d", i)))
-		}
-		resource, _ := meta.UnsafeGuessKindToResource(obj.GroupVersionKind())
-		ref := staged.ObjectRef{Group: resource.Group, Resource: resource.Resource, Namespace: obj.GetNamespace(), Name: obj.GetName()}
-		h.objects[ref] = stored
-		h.refs = append(h.refs, ref)
-	}
-	for _, c := range in.Clusters {
-		h.labels[c.Name] = c.Labels
-		if c.Labels == nil {
-			h.labels[c.Name] = map[string]string{}
-		}
-	}
-	return h, nil
-}
-
-// clone copies an object of a caller, whose numbers may be of any Go type.
-func clone(fields map[string]any) (out map[string]any, err error) {
-	raw, err := json.Marshal(fields)
-	if err == nil {
-		err = utiljson.Unmarshal(raw, &out)
-	}
-	return out, err
+	objects    map[staged.ObjectRef]*unstructured.Unstructured
+	policies   map[string]*control.BindingPolicy
+	collectors map[string]*kubestellar.Collector
+	labels     map[string]map[string]string // of the clusters
+	members    []*member                    // by name
+	created    int                          // counts uids
 }
 
 // ensure stores a BindingPolicy. It reports whether it is new.
@@ -76,61 +43,81 @@ func (h *hub) ensure(p *control.BindingPolicy) bool {
 // inventory is what BindingPolicies choose from.
 func (h *hub) inventory() kubestellar.Inventory {
 	in := kubestellar.Inventory{Clusters: h.labels, Namespaces: kubestellar.Namespaces{}}
-	for _, ref := range h.refs {
-		obj := h.objects[ref]
-		kind := obj.GroupVersionKind()
+	for ref, obj := range h.objects {
 		in.Objects = append(in.Objects, kubestellar.Object{
-			Group: kind.Group, Version: kind.Version, Resource: ref.Resource, Namespace: ref.Namespace, Name: ref.Name,
+			Group: ref.Group, Version: obj.GroupVersionKind().Version, Resource: ref.Resource, Namespace: ref.Namespace, Name: ref.Name,
 			Labels: obj.GetLabels(), ResourceVersion: obj.GetResourceVersion(),
 		})
-		if kind.Group == "" && kind.Kind == "Namespace" {
+		if ref.Group == "" && ref.Resource == "namespaces" {
 			in.Namespaces[ref.Name] = obj.GetLabels()
 		}
 	}
 	return in
 }
 
-// bindings are those of the policies, by name.
-func (h *hub) bindings() ([]*control.Binding, error) {
-	var all []*control.Binding
+// bindings are those of the policies, by name. The error joins one for each policy that has none, because its selectors are invalid.
+func (h *hub) bindings() (all []*control.Binding, err error) {
+	inventory := h.inventory()
 	for _, name := range slices.Sorted(maps.Keys(h.policies)) {
-		b, err := kubestellar.Resolve(h.policies[name], h.inventory())
-		if err != nil {
-			return nil, err
+		b, fault := kubestellar.Resolve(h.policies[name], inventory)
+		if fault != nil {
+			err = errors.Join(err, fmt.Errorf("BindingPolicy %s: %w", name, fault))
+			continue
 		}
 		all = append(all, b)
 	}
-	return all, nil
+	return all, err
 }
 
-// observe shows the rollout what is on the hub.
-func (r *run) observe() {
-	r.rollout.Update(r.policy, r.object.ObjectMeta)
-	r.rollout.ObserveClusters(r.hub.labels)
-	bindings, err := r.hub.bindings()
-	if err != nil {
-		return // of a selector that Compile refuses
-	}
-	for _, b := range bindings {
-		r.rollout.ObservePolicy(r.hub.policies[b.Name])
-		r.rollout.ObserveBinding(b)
-		for _, clause := range slices.Concat(b.Spec.Workload.ClusterScope, b.Spec.Workload.NamespaceScope) {
-			r.observeObject(b, refOf(clause))
+// place sees that each cluster has the objects that Bindings send there, and no others.
+func (h *hub) place(ctx context.Context, bindings []*control.Binding, now time.Time, say func(cluster, text string)) error {
+	for _, m := range h.members {
+		wanted := map[staged.ObjectRef]bound{}
+		for _, b := range bindings {
+			if !slices.Contains(b.Spec.Destinations, control.Destination{ClusterID: m.name}) {
+				continue
+			}
+			for _, c := range clauses(b) {
+				ref := refOf(c)
+				before, known := wanted[ref]
+				wanted[ref] = bound{h.objects[ref], c.CreateOnly && (!known || before.createOnly)}
+			}
+		}
+		if err := m.place(ctx, wanted, now, say); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-func (r *run) observeObject(b *control.Binding, ref staged.ObjectRef) {
-	in := kubestellar.Input{Binding: b, Object: r.hub.objects[ref], Resource: ref.Resource, Collectors: r.collectors, Reports: map[string]kubestellar.Report{}}
+func clauses(b *control.Binding) []control.DownsyncClause {
+	return slices.Concat(b.Spec.Workload.ClusterScope, b.Spec.Workload.NamespaceScope)
+}
+
+func refOf(c control.DownsyncClause) staged.ObjectRef {
+	return staged.ObjectRef{Group: c.Group, Resource: c.Resource, Namespace: c.Namespace, Name: c.Name}
+}
+
+// combine computes the CombinedStatus of an object of a Binding. It is false if there is none.
+func (h *hub) combine(b *control.Binding, ref staged.ObjectRef) (*control.CombinedStatus, bool) {
+	in := kubestellar.Input{Binding: b, Object: h.objects[ref], Resource: ref.Resource, Collectors: h.collectors, Reports: map[string]kubestellar.Report{}}
+	for _, m := range h.members {
+		if seen, ok := m.reported[ref]; ok {
+			in.Reports[m.name] = seen
+		}
+	}
+	return kubestellar.Combine(kubestellar.Upstream, in)
+}
+
+// report says which clusters reported an object of a Binding, and when.
+func (h *hub) report(b *control.Binding, ref staged.ObjectRef) staged.Report {
 	report := staged.Report{Policy: b.Name, Object: ref}
-	for _, c := range r.clusters {
-		if seen, ok := c.reported[ref]; ok {
-			in.Reports[c.Name] = seen
-			report.Clusters = append(report.Clusters, staged.ClusterReport{Cluster: c.Name, Reported: true, LastReturned: seen.LastUpdate, BoundAt: c.placed[ref]})
+	for _, m := range h.members {
+		if seen, ok := m.reported[ref]; ok {
+			report.Clusters = append(report.Clusters, staged.ClusterReport{
+				Cluster: m.name, Reported: true, LastReturned: seen.LastUpdate, BoundAt: m.placed[ref].at,
+			})
 		}
 	}
-	r.rollout.ObserveReport(report)
-	if status, ok := kubestellar.Combine(kubestellar.Upstream, in); ok {
-		r.rollout.ObserveStatus(status)
-	}
+	return report
 }

@@ -12,15 +12,18 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// lint looks for what is doubtful: by the selectors, by playing each stage alone, and by how the rehearsal ended.
+// lint looks for what is doubtful: by compiling, by the selectors, by playing each stage alone, and by how the rehearsal ended.
 func (r *run) lint(ctx context.Context) error {
+	for _, w := range r.policy.Warnings() {
+		r.doubt("", "%s: %w", w.Path, w.Err)
+	}
 	for i, s := range r.in.Policy.Spec.Stages {
 		found, err := kubestellar.Destinations(s.ClusterSelectors, r.hub.labels)
 		if err != nil {
 			return err
 		}
 		if len(found) == 0 {
-			r.doubt(s.Name, "its selectors match no cluster")
+			r.doubt(s.Name, "its selectors match no cluster%s", consequence(s))
 			continue
 		}
 		if s.Condition == "" {
@@ -30,101 +33,123 @@ func (r *run) lint(ctx context.Context) error {
 			return err
 		}
 	}
-	if !r.timeline.Succeeded {
-		r.doubt("", "stuck: nothing that happens in this rehearsal lets it go on: %s", r.timeline.Message)
-	}
+	r.ending()
 	return nil
+}
+
+// consequence is what comes of a stage without clusters, unless the rollout waits there.
+func consequence(s v1alpha1.Stage) string {
+	switch {
+	case s.SkipIfEmpty:
+		return ", so it is skipped"
+	case s.Guards != nil && s.Guards.MinDestinations != nil && *s.Guards.MinDestinations == 0:
+		return ", and its guards let that pass"
+	}
+	return ""
+}
+
+// ending says why a rollout has not come to its end.
+func (r *run) ending() {
+	switch {
+	case r.timeline.Succeeded:
+	case r.more.IsZero():
+		r.doubt("", "stuck: nothing that happens in this rehearsal lets it go on: %s", r.timeline.Message)
+	default:
+		r.doubt("", "not over after %s; the next thing would happen at +%s: %s", r.in.Longest, round(r.more.Sub(r.in.Start)), r.timeline.Message)
+	}
 }
 
 func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
 func (r *run) doubt(stage, format string, args ...any) {
-	r.timeline.Lints = append(r.timeline.Lints, Lint{stage, fmt.Sprintf(format, args...)})
+	r.timeline.Lints = append(r.timeline.Lints, Lint{stage, fmt.Errorf(format, args...).Error()})
 }
 
 // patience is longer than anything that is rehearsed: a stage with such a soak is never left.
 const patience = 1 << 62
 
-// alone plays one stage without leaving it, and without the guards that would hide what its condition says.
+// alone plays one stage without leaving it: under its own guards, with all of them, and without those that would hide what its condition says.
 func (r *run) alone(ctx context.Context, i int) error {
-	in := r.in
-	s := in.Policy.Spec.Stages[i]
-	in.Policy.Spec.Stages = []v1alpha1.Stage{{
-		Name: s.Name, ClusterSelectors: s.ClusterSelectors, Filter: s.Filter, Condition: s.Condition, Guards: s.Guards,
-		Soak: &metav1.Duration{Duration: patience},
-	}}
-	in.Explain = false
-	guarded, err := r.part(ctx, in)
-	if err != nil {
-		return err
-	}
-	if from, to, passing := passing(guarded.timeline); passing {
-		r.doubt(s.Name, "the condition is true only in passing, from +%s to +%s after the stage is started: %s", round(from), round(to), s.Condition)
-	}
+	s := r.in.Policy.Spec.Stages[i]
 	guards := v1alpha1.Guards{}
 	if s.Guards != nil {
 		guards = *s.Guards
 	}
-	guards.AllowStale, guards.AllowErrors = true, true
-	in.Policy.Spec.Stages = slices.Clone(in.Policy.Spec.Stages)
-	in.Policy.Spec.Stages[0].Guards = &guards
-	unguarded, err := r.part(ctx, in)
+	own, err := r.trial(ctx, s, guards)
 	if err != nil {
 		return err
 	}
-	r.early(s, unguarded, guarded)
+	guards.AllowStale, guards.AllowErrors = false, false
+	guarded, err := r.trial(ctx, s, guards)
+	if err != nil {
+		return err
+	}
+	guards.AllowStale, guards.AllowErrors = true, true
+	open, err := r.trial(ctx, s, guards)
+	if err != nil {
+		return err
+	}
+	if from, to, passing := passing(own.timeline); passing {
+		r.doubt(s.Name, "the condition is true only in passing, from +%s to +%s after the stage is started: %s", round(from), round(to), s.Condition)
+	}
+	r.early(s, trials{own, guarded, open})
 	return nil
 }
 
-// early compares when the condition is true with when it counts.
-func (r *run) early(s v1alpha1.Stage, unguarded, guarded *run) {
-	first, ok := firstSatisfied(unguarded.timeline)
-	counts, counted := firstSatisfied(guarded.timeline)
-	reported, all := unguarded.reports(s)
-	switch {
-	case !ok:
-	case first < reported:
-		r.doubt(s.Name, "the condition is true before any cluster has reported, so it says nothing: %s", s.Condition)
-	case counted && first == counts && first < all:
-		r.doubt(s.Name, "it is satisfied at +%s although not every cluster has reported, as its guards allow", round(first))
-	case !counted || first < counts:
-		r.doubt(s.Name, "the condition is true at +%s, before every cluster has reported without errors; only the guards wait", round(first))
-	}
-}
-
-func firstSatisfied(t *Timeline) (time.Duration, bool) {
-	for _, e := range t.Entries {
-		if e.Text == textSatisfied {
-			return e.At, true
-		}
-	}
-	return 0, false
-}
-
-// reports are when the first cluster of a stage has reported, and when all have.
-func (r *run) reports(s v1alpha1.Stage) (first, all time.Duration) {
-	first, all = patience, 0
-	found, err := kubestellar.Destinations(s.ClusterSelectors, r.hub.labels)
-	if err != nil {
-		return first, patience
-	}
-	for _, d := range found {
-		at, known := r.firsts[d.ClusterID]
-		if !known {
-			at = patience
-		}
-		first, all = min(first, at), max(all, at)
-	}
-	return first, all
-}
-
-// part plays a part of the rehearsal by itself.
-func (r *run) part(ctx context.Context, in Input) (*run, error) {
-	part, err := newRun(in)
+// trial plays a stage under guards, with nothing else to wait for.
+func (r *run) trial(ctx context.Context, s v1alpha1.Stage, guards v1alpha1.Guards) (*run, error) {
+	in := r.in
+	in.Explain = false
+	in.Policy.Spec.Stages = []v1alpha1.Stage{{
+		Name: s.Name, ClusterSelectors: s.ClusterSelectors, Filter: s.Filter, Condition: s.Condition, Guards: &guards,
+		Soak: &metav1.Duration{Duration: patience},
+	}}
+	part, err := newRun(in, r.workload)
 	if err != nil {
 		return nil, err
 	}
 	return part, part.play(ctx)
+}
+
+// trials are those of one stage: under its own guards, under all, and under none that concern reports.
+type trials struct{ own, guarded, open *run }
+
+// early compares when the condition is true with when it counts.
+func (r *run) early(s v1alpha1.Stage, t trials) {
+	counts, all, first := firstSatisfied(t.own.timeline), firstSatisfied(t.guarded.timeline), firstSatisfied(t.open.timeline)
+	switch {
+	case first == never:
+	case t.open.object.Status.Stages[0].Counts.Objects == 0:
+		r.doubt(s.Name, "it is satisfied without any object to look at, as its guards allow")
+	case first < t.open.reported():
+		r.doubt(s.Name, "the condition is true before any cluster has reported, so it says nothing: %s", s.Condition)
+	case counts < all:
+		r.doubt(s.Name, "it is satisfied at +%s although not every cluster has reported without errors, as its guards allow", round(counts))
+	case first < counts:
+		r.doubt(s.Name, "the condition is true at +%s, before every cluster has reported without errors; only the guards wait", round(first))
+	}
+}
+
+// never is after everything else.
+const never = time.Duration(1<<63 - 1)
+
+func firstSatisfied(t *Timeline) time.Duration {
+	i := slices.IndexFunc(t.Entries, func(e Entry) bool { return e.Text == textSatisfied })
+	if i < 0 {
+		return never
+	}
+	return t.Entries[i].At
+}
+
+// reported is when the hub first hears of the workload.
+func (r *run) reported() time.Duration {
+	first := never
+	for _, m := range r.hub.members {
+		if !m.first.IsZero() {
+			first = min(first, m.first.Sub(r.in.Start))
+		}
+	}
+	return first
 }
 
 // passing finds that a stage was satisfied once, and not in the end.

@@ -19,12 +19,17 @@ import (
 
 // Input is what is rehearsed, and where.
 type Input struct {
-	Policy     v1alpha1.StagedBindingPolicy
+	Policy v1alpha1.StagedBindingPolicy
+	// Compile are the options that the policy is compiled with.
+	Compile staged.Options
+	// Collectors are those that exist, with those that the policy names among them.
 	Collectors []control.StatusCollector
-	// Objects are on the hub, the workload among them.
+	// Objects are on the hub, the workload among them, and the definitions of custom resources, which all clusters have too. A kind without a definition
+	// that no API server has of its own is taken for one with a status, namespaced if the object has a namespace. Other objects
+	// that need a namespace and have none are in "default".
 	Objects  []*unstructured.Unstructured
 	Clusters []Cluster
-	// Stages are what objects do in a cluster; nil: only what its script says.
+	// Stages are what objects do in a cluster without a script; nil: nothing.
 	Stages *stage.Set
 	// Latency is how long it takes until the hub sees a change in a cluster.
 	Latency time.Duration
@@ -39,25 +44,39 @@ type Input struct {
 	Explain bool
 }
 
-// A Cluster receives the workload of stages whose selectors match its labels.
+// A Cluster receives the workload of stages whose selectors match its labels. For a stage with maxConcurrency it needs its name as a label, too: see
+// staged.Options.ClusterLabel.
 type Cluster struct {
 	Name   string
 	Labels map[string]string
-	// Script is what the objects of the workload show as their status, in order of time.
+	// Script is what the objects of the workload show as their status, in place of what Input.Stages do with them. Nil: none.
 	Script []Status
+	// Latency is that of this cluster. Default Input.Latency.
+	Latency time.Duration
 	// Silent says that it never reports.
 	Silent bool
 }
 
 // A Status is shown by an object some time after it came to a cluster.
 type Status struct {
-	After  time.Duration
+	After time.Duration
+	// Kind is that of the objects that show it; "": all that have a status.
+	Kind   string
 	Status map[string]any
 }
 
-// Run rehearses until the rollout has succeeded, nothing is left to happen, or Input.Longest has passed. The error is one of the Input, or of ctx.
+// Run rehearses until the rollout has succeeded, nothing is left to happen, or Input.Longest has passed. Faults of the Input are returned all at
+// once: those of the policy as [staged.Errors], others as [Errors]. Any other error is that of a Stage or an object which a cluster refuses, or of ctx.
 func Run(ctx context.Context, in Input) (*Timeline, error) {
-	r, err := newRun(in)
+	in.Longest = cmp.Or(in.Longest, 24*time.Hour)
+	if in.Start.IsZero() {
+		in.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+	}
+	w, err := in.prepare()
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRun(in, w)
 	if err != nil {
 		return nil, err
 	}
@@ -72,50 +91,59 @@ func Run(ctx context.Context, in Input) (*Timeline, error) {
 
 // A run is a rehearsal under way.
 type run struct {
-	in         Input
-	now        time.Time
-	policy     *staged.Policy
-	rollout    *staged.Rollout
-	object     v1alpha1.StagedBindingPolicy
-	collectors map[string]*kubestellar.Collector
-	hub        hub
-	clusters   []*cluster
-	timeline   *Timeline
-	recheck    time.Time
-	firsts     map[string]time.Duration // when each cluster reported first
-	said       string
-	done       bool
+	in       Input
+	workload workload
+	now      time.Time
+	policy   *staged.Policy
+	rollout  *staged.Rollout
+	object   v1alpha1.StagedBindingPolicy
+	hub      hub
+	clusters []*cluster
+	timeline *Timeline
+	recheck  time.Time
+	said     string
+	done     bool
+	more     time.Time // when something would have happened that was too late for the rehearsal; zero: never
 }
 
-func newRun(in Input) (*run, error) {
-	in.Longest = cmp.Or(in.Longest, 24*time.Hour)
-	if in.Start.IsZero() {
-		in.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
-	}
-	policies, err := staged.Compile(staged.Options{}, staged.Object(in.Policy))
+// newRun begins a rehearsal of an Input without faults.
+func newRun(in Input, w workload) (*run, error) {
+	policies, err := staged.Compile(in.Compile, staged.Object(in.Policy))
 	if err != nil {
 		return nil, err
 	}
-	r := &run{in: in, now: in.Start, policy: policies[0], rollout: staged.NewRollout(policies[0]), firsts: map[string]time.Duration{}, object: in.Policy,
-		collectors: map[string]*kubestellar.Collector{}, timeline: &Timeline{Start: in.Start}}
+	r := &run{in: in, workload: w, now: in.Start, policy: policies[0], rollout: staged.NewRollout(policies[0]), object: in.Policy,
+		timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
 	r.object.Status = v1alpha1.Status{}
-	if r.hub, err = newHub(in); err != nil {
-		return nil, err
-	}
+	r.hub = hub{objects: w.objects, policies: map[string]*control.BindingPolicy{}, collectors: map[string]*kubestellar.Collector{},
+		labels: map[string]map[string]string{}}
 	for _, c := range in.Collectors {
-		if r.collectors[c.Name], err = kubestellar.Compile(c.Spec); err != nil {
-			return nil, fmt.Errorf("StatusCollector %s: %w", c.Name, err)
-		}
-	}
-	for _, c := range in.Clusters {
-		member, err := newCluster(c, in)
-		if err != nil {
+		if r.hub.collectors[c.Name], err = kubestellar.Compile(c.Spec); err != nil {
 			return nil, err
 		}
-		r.clusters = append(r.clusters, member)
 	}
-	slices.SortFunc(r.clusters, func(a, b *cluster) int { return cmp.Compare(a.Name, b.Name) })
-	return r, nil
+	return r, r.addClusters()
+}
+
+func (r *run) addClusters() error {
+	for _, c := range slices.SortedFunc(slices.Values(r.in.Clusters), func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) }) {
+		simulated, err := newCluster(c, &r.in, r.workload)
+		if err != nil {
+			return err
+		}
+		r.clusters = append(r.clusters, simulated)
+		r.hub.members = append(r.hub.members, simulated.member)
+		r.hub.labels[c.Name] = labelsOf(c.Labels)
+	}
+	return nil
+}
+
+// labelsOf are labels that are known, even if there are none.
+func labelsOf(labels map[string]string) map[string]string {
+	if labels == nil {
+		return map[string]string{}
+	}
+	return labels
 }
 
 // play goes from one thing that happens to the next.
@@ -125,8 +153,12 @@ func (r *run) play(ctx context.Context) error {
 			return err
 		}
 		next := r.next()
-		if r.done || next.IsZero() || next.Sub(r.in.Start) > r.in.Longest {
+		if r.done || next.IsZero() || ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if next.Sub(r.in.Start) > r.in.Longest {
+			r.more = next
+			return nil
 		}
 		r.now = next
 	}
@@ -140,7 +172,6 @@ func (r *run) instant(ctx context.Context) error {
 				return err
 			}
 		}
-		r.report()
 		moved, err := r.decide(ctx)
 		if err != nil {
 			return err
@@ -172,7 +203,9 @@ func (r *run) next() (next time.Time) {
 // decide makes one decision and carries it out. It reports whether that changed anything.
 func (r *run) decide(ctx context.Context) (moved bool, err error) {
 	r.approve()
-	r.observe()
+	if err := r.observe(); err != nil {
+		return false, err
+	}
 	if r.in.Explain {
 		r.explain()
 	}
@@ -227,28 +260,33 @@ func (r *run) approve() {
 	r.object.ObjectMeta = meta
 }
 
-// place sees that each cluster has the objects that Bindings send there, and no others.
+// observe shows the rollout what is on the hub.
+func (r *run) observe() error {
+	r.rollout.Update(r.policy, r.object.ObjectMeta)
+	r.rollout.ObserveClusters(r.hub.labels)
+	bindings, err := r.hub.bindings()
+	for _, b := range bindings {
+		r.rollout.ObservePolicy(r.hub.policies[b.Name])
+		r.rollout.ObserveBinding(b)
+		for _, clause := range clauses(b) {
+			r.rollout.ObserveReport(r.hub.report(b, refOf(clause)))
+			if status, ok := r.hub.combine(b, refOf(clause)); ok {
+				r.rollout.ObserveStatus(status)
+			}
+		}
+	}
+	return err
+}
+
+// place brings the workload to where it belongs now.
 func (r *run) place(ctx context.Context) error {
 	bindings, err := r.hub.bindings()
 	if err != nil {
 		return err
 	}
+	err = r.hub.place(ctx, bindings, r.now, func(cluster, text string) { r.say(Entry{Cluster: cluster, Text: text}) })
 	for _, c := range r.clusters {
-		wanted := map[staged.ObjectRef]bool{}
-		for _, b := range bindings {
-			if slices.ContainsFunc(b.Spec.Destinations, func(d control.Destination) bool { return d.ClusterID == c.Name }) {
-				for _, clause := range slices.Concat(b.Spec.Workload.ClusterScope, b.Spec.Workload.NamespaceScope) {
-					wanted[refOf(clause)] = true
-				}
-			}
-		}
-		if err := c.place(ctx, r, wanted); err != nil {
-			return err
-		}
+		c.begin()
 	}
-	return nil
-}
-
-func refOf(c control.DownsyncClause) staged.ObjectRef {
-	return staged.ObjectRef{Group: c.Group, Resource: c.Resource, Namespace: c.Namespace, Name: c.Name}
+	return err
 }

@@ -1,16 +1,17 @@
 package rehearse_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // policy is dev, then prod, with more fields of dev.
@@ -77,53 +78,67 @@ func TestSoakAndApprovalsTakeTheirTime(t *testing.T) {
 	require.Contains(t, timeline.String(), `+1h0m0s    StageStarted: stage "prod"`)
 }
 
-func TestLints(t *testing.T) {
-	two := func(in *rehearse.Input) { in.Clusters = append(in.Clusters, member("dev2", "dev", 9*time.Second)) }
-	for _, tc := range []struct {
-		name, fields string
-		change       func(*rehearse.Input)
-		want         string // "" is no lint
-	}{
-		{"a condition that fits has none", "    condition: num('sum') == 2", two, ""},
-		{"a condition that is true in passing", "    condition: num('sum') == 1", two, "lint: stage dev: the condition is true only in passing, from +6s to +10s"},
-		{"a stage without clusters", "    condition: num('sum') == 1", func(in *rehearse.Input) { in.Clusters = in.Clusters[1:] }, "lint: stage dev: its selectors match no cluster"},
-		{"a condition that says nothing", "    condition: 'true'", nil, "lint: stage dev: the condition is true before any cluster has reported, so it says nothing"},
-		{"a condition that is never true", "    condition: num('sum') == 5", nil, "lint: stuck: nothing that happens in this rehearsal lets it go on"},
-		{"a cluster that is silent, which allowStale lets pass", "    condition: cell('agg', 'sum') == 1\n    guards: {allowStale: true, allowErrors: true}", func(in *rehearse.Input) {
-			two(in)
-			in.Clusters[2].Silent = true
-		}, "lint: stage dev: it is satisfied at +6s although not every cluster has reported"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			in := policy(t, tc.fields)
-			if tc.change != nil {
-				tc.change(&in)
-			}
-			timeline := run(t, in)
-			if tc.want == "" {
-				require.Empty(t, timeline.Lints)
-				return
-			}
-			require.Contains(t, timeline.String(), tc.want)
-		})
-	}
-}
-
 func TestExplanationsSayWhatIsAwaited(t *testing.T) {
 	in := policy(t, "    condition: num('sum') == 1")
 	in.Explain = true
 	require.Contains(t, run(t, in).String(), `waiting: stage "dev": deployments.apps shop/web: num("sum") is 0, want 1`)
 }
 
-func TestFaultsOfTheInputAreErrors(t *testing.T) {
-	in := policy(t, "")
-	in.Collectors[0].Spec.Select = []control.NamedExpression{{Name: "x", Def: "obj."}}
+func TestFaultsOfTheInputAreReportedTogether(t *testing.T) {
+	in := policy(t, "    condition: num('sum') == 1")
+	in.Policy.Spec.Stages = append(in.Policy.Spec.Stages, v1alpha1.Stage{Name: "dev"})
+	in.Policy.Spec.Downsync[0].StatusCollectors = []string{"agg", "other"}
+	subject := "obj."
+	in.Collectors = append(in.Collectors, in.Collectors[0], control.StatusCollector{Spec: control.StatusCollectorSpec{
+		CombinedFields: []control.NamedAggregator{{Name: "sum", Type: "SUM", Subject: &subject}}}})
+	in.Objects = append(in.Objects, nil, in.Objects[0], object("v1", "", "x"), object("", "Job", "x"), object("batch/v1", "Job", "X"),
+		&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": func() {}}})
+	in.Clusters = append(in.Clusters, in.Clusters[0], rehearse.Cluster{Latency: -1, Script: []rehearse.Status{{After: -1}, {Status: map[string]any{"x": func() {}}}}})
+	in.Approvals = map[string]time.Duration{"after.dev": -1, "before.prd": 0, "prod": 0}
+	in.Latency, in.Longest = -time.Second, -time.Second
 	_, err := rehearse.Run(t.Context(), in)
-	require.ErrorContains(t, err, "StatusCollector agg")
-	in.Policy.Spec.Stages = nil
-	_, err = rehearse.Run(t.Context(), in)
-	require.ErrorContains(t, err, "want at least one stage")
-	require.Equal(t, 1, strings.Count(err.Error(), "\n")+1)
+	for _, want := range []string{
+		`policy "s": spec.stages[2].name: stage 0 has this name too`,
+		`Input.Collectors[1].Name: "agg" is the name of number 0 too`,
+		`Input.Collectors[2].Name: missing`,
+		`Input.Collectors[2].Spec: StatusCollector "": combinedField expression (sum) invalid: `,
+		`Input.Policy.Spec.Downsync[0].StatusCollectors[1]: "other" is not in Input.Collectors`,
+		`Input.Objects[1]: nil`,
+		`Input.Objects[2]: deployments.apps "web" already exists`,
+		`Input.Objects[3]: kind: missing`,
+		`Input.Objects[4]: apiVersion: missing`,
+		`Input.Objects[5]: Job.batch "X" is invalid: metadata.name: `,
+		`Input.Objects[6]: json: unsupported type: func()`,
+		`Input.Clusters[2].Name: "dev1" is the name of number 0 too`,
+		`Input.Clusters[3].Name: missing`,
+		`Input.Clusters[3].Latency: want at least 0s, got -1ns`,
+		`Input.Clusters[3].Script[0].After: want at least 0s, got -1ns`,
+		`Input.Clusters[3].Script[1].Status: json: unsupported type: func()`,
+		`Input.Latency: want at least 0s, got -1s`,
+		`Input.Approvals["after.dev"]: want at least 0s, got -1ns`,
+		`Input.Approvals["before.prd"]: want before. or after. and the name of a stage`,
+		`Input.Approvals["prod"]: want before. or after. and the name of a stage`,
+		`Input.Longest: want at least 0s, got -1s`,
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	var faults rehearse.Errors
+	require.ErrorAs(t, err, &faults)
+	require.Len(t, faults, 20)
+	var invalid staged.Errors
+	require.ErrorAs(t, err, &invalid)
+	_, err = rehearse.Run(t.Context(), rehearse.Input{})
+	require.ErrorContains(t, err, "Input.Clusters: want at least one cluster")
+}
+
+func object(apiVersion, kind, name string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name, "labels": map[string]any{"app": "web"}}}}
+	for field, value := range map[string]string{"apiVersion": apiVersion, "kind": kind} {
+		if value != "" {
+			obj.Object[field] = value
+		}
+	}
+	return obj
 }
 
 // TestReportsOfOtherClustersDoNotCount: the cluster of the stage before still has the object and reports it, that of this stage is silent.
@@ -135,4 +150,27 @@ func TestReportsOfOtherClustersDoNotCount(t *testing.T) {
 	timeline := run(t, in)
 	require.Contains(t, timeline.String(), "stage dev: satisfied")
 	require.NotContains(t, timeline.String(), "stage middle: satisfied")
+}
+
+// TestBatches plays a stage with maxConcurrency, whose batches select clusters by a label with their names.
+func TestBatches(t *testing.T) {
+	in := policy(t, "    condition: num('sum') == 1")
+	one := intstr.FromInt32(1)
+	in.Policy.Spec.Stages[1].MaxConcurrency, in.Policy.Spec.Stages[1].Condition = &one, "num('sum') == 1"
+	in.Clusters = append(in.Clusters, member("prod2", "prod", 2*time.Second))
+	timeline := run(t, in)
+	require.False(t, timeline.Succeeded)
+	require.Contains(t, timeline.String(), "cluster prod1 has no label name=prod1")
+	for i, c := range in.Clusters {
+		in.Clusters[i].Labels = map[string]string{"env": c.Labels["env"], "site": c.Name}
+	}
+	in.Compile.ClusterLabel = "site"
+	timeline = run(t, in)
+	require.True(t, timeline.Succeeded, timeline)
+	for _, want := range []string{
+		"+6s        policy s.stage.prod.1: BindingPolicy created\n", "+6s        cluster prod1: deployments.apps shop/web arrives\n",
+		"+7s        policy s.stage.prod.2: BindingPolicy created\n", "+7s        cluster prod2: deployments.apps shop/web arrives\n",
+	} {
+		require.Contains(t, timeline.String(), want)
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 // A Timeline is what happened, in order.
 type Timeline struct {
+	Policy  string // the name of the StagedBindingPolicy
 	Start   time.Time
 	Entries []Entry
 	// Lints are what is doubtful about the policy, seen from this rehearsal.
@@ -105,6 +106,9 @@ const (
 	textRemoved   = "BindingPolicy removed"
 	textSatisfied = "satisfied"
 	textNoLonger  = "satisfied no longer"
+	textArrives   = " arrives"
+	textChanged   = " changes"
+	textGone      = " is gone"
 )
 
 func (r *run) say(e Entry) {

@@ -1,0 +1,158 @@
+package rehearse
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// Error is a fault of an [Input] or of [KubeStellarOptions].
+type Error struct {
+	Field string // such as Input.Clusters[2].Name
+	Err   error  // what is wrong
+}
+
+// Error prints `Input.Clusters[2].Name: what is wrong`.
+func (e *Error) Error() string { return e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errors is every fault, in the order of the fields. [Run] and [NewKubeStellar] return it.
+type Errors []*Error
+
+// Error prints one fault a line.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, fault := range e {
+		lines[i] = fault.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the faults.
+func (e Errors) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, fault := range e {
+		errs[i] = fault
+	}
+	return errs
+}
+
+func (e *Errors) add(field string, err error) { *e = append(*e, &Error{field, err}) }
+
+func (e *Errors) addf(field, format string, args ...any) { e.add(field, fmt.Errorf(format, args...)) }
+
+// err is nil if there are no faults.
+func (e Errors) err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
+
+// unique records a name that is missing, or that was there before.
+func (e *Errors) unique(field, name string, before []string) {
+	switch i := slices.Index(before, name); {
+	case name == "":
+		e.addf(field, "missing")
+	case i >= 0:
+		e.addf(field, "%q is the name of number %d too", name, i)
+	}
+}
+
+func (e *Errors) duration(field string, d time.Duration) {
+	if d < 0 {
+		e.addf(field, "want at least 0s, got %s", d)
+	}
+}
+
+// prepare checks an Input and stores its objects. The script of a cluster becomes plain data.
+func (in *Input) prepare() (workload, error) {
+	_, invalid := staged.Compile(in.Compile, staged.Object(in.Policy))
+	var faults Errors
+	names := in.checkCollectors(&faults)
+	in.checkDownsync(&faults, names)
+	w, refused := newWorkload(in)
+	faults = append(faults, refused...)
+	in.checkClusters(&faults)
+	in.checkTimes(&faults)
+	return w, errors.Join(invalid, faults.err())
+}
+
+func (in *Input) checkTimes(faults *Errors) {
+	faults.duration("Input.Latency", in.Latency)
+	for _, key := range slices.Sorted(maps.Keys(in.Approvals)) {
+		field := fmt.Sprintf("Input.Approvals[%q]", key)
+		if !in.approves(key) {
+			faults.addf(field, "want before. or after. and the name of a stage")
+		}
+		faults.duration(field, in.Approvals[key])
+	}
+	faults.duration("Input.Longest", in.Longest)
+}
+
+func (in *Input) checkCollectors(faults *Errors) (names []string) {
+	for i, c := range in.Collectors {
+		faults.unique(fmt.Sprintf("Input.Collectors[%d].Name", i), c.Name, names)
+		names = append(names, c.Name)
+		if _, err := kubestellar.Compile(c.Spec); err != nil {
+			faults.addf(fmt.Sprintf("Input.Collectors[%d].Spec", i), "StatusCollector %q: %w", c.Name, err)
+		}
+	}
+	return names
+}
+
+// checkDownsync finds collectors that are named and not there.
+func (in *Input) checkDownsync(faults *Errors, names []string) {
+	for i, clause := range in.Policy.Spec.Downsync {
+		for j, name := range clause.StatusCollectors {
+			if !slices.Contains(names, name) {
+				faults.addf(fmt.Sprintf("Input.Policy.Spec.Downsync[%d].StatusCollectors[%d]", i, j), "%q is not in Input.Collectors", name)
+			}
+		}
+	}
+}
+
+func (in *Input) checkClusters(faults *Errors) {
+	if len(in.Clusters) == 0 {
+		faults.addf("Input.Clusters", "want at least one cluster")
+	}
+	in.Clusters = slices.Clone(in.Clusters)
+	var names []string
+	for i, c := range in.Clusters {
+		field := fmt.Sprintf("Input.Clusters[%d]", i)
+		faults.unique(field+".Name", c.Name, names)
+		names = append(names, c.Name)
+		faults.duration(field+".Latency", c.Latency)
+		in.Clusters[i].Script = faults.script(field+".Script", c.Script)
+	}
+}
+
+// script returns a copy of plain data.
+func (e *Errors) script(field string, script []Status) []Status {
+	script = slices.Clone(script)
+	for i, s := range script {
+		e.duration(fmt.Sprintf("%s[%d].After", field, i), s.After)
+		status, err := clone(s.Status)
+		if err != nil {
+			e.add(fmt.Sprintf("%s[%d].Status", field, i), err)
+		}
+		script[i].Status = status
+	}
+	return script
+}
+
+// approves reports whether a key of Approvals belongs to a stage.
+func (in *Input) approves(key string) bool {
+	return slices.ContainsFunc(in.Policy.Spec.Stages, func(s v1alpha1.Stage) bool {
+		return key == "before."+s.Name || key == "after."+s.Name
+	})
+}

@@ -1,0 +1,196 @@
+package rehearse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+)
+
+// A member is a cluster as the hub knows it: what was placed there, and what it reported.
+type member struct {
+	name     string
+	cluster  *memory.Cluster // shares its objects
+	latency  time.Duration
+	silent   bool
+	placed   map[staged.ObjectRef]placement
+	sent     map[staged.ObjectRef]map[string]any // the last status on its way to the hub, or there
+	mail     []letter                            // on its way, in order of time
+	reported map[staged.ObjectRef]kubestellar.Report
+	first    time.Time // when it reported first; zero: not yet
+}
+
+// A placement is an object that was placed.
+type placement struct {
+	kind schema.GroupVersionKind
+	from *unstructured.Unstructured // on the hub
+	at   time.Time                  // when this version of it was placed
+}
+
+// A bound is an object that Bindings send to a cluster.
+type bound struct {
+	object     *unstructured.Unstructured
+	createOnly bool
+}
+
+// A letter is a status on its way to the hub.
+type letter struct {
+	due    time.Time
+	ref    staged.ObjectRef
+	status map[string]any
+}
+
+func newMember(name string, cluster *memory.Cluster, latency time.Duration) *member {
+	return &member{
+		name: name, cluster: cluster.Shared(), latency: latency, placed: map[staged.ObjectRef]placement{},
+		sent: map[staged.ObjectRef]map[string]any{}, reported: map[staged.ObjectRef]kubestellar.Report{},
+	}
+}
+
+// sorted puts first what others need: definitions and namespaces.
+func sorted[V any](m map[staged.ObjectRef]V) []staged.ObjectRef {
+	rank := map[string]int{"customresourcedefinitions": -2, "namespaces": -1}
+	return slices.SortedFunc(maps.Keys(m), func(a, b staged.ObjectRef) int {
+		return cmp.Or(rank[a.Resource]-rank[b.Resource], cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// place creates or updates the objects that are wanted here and deletes the others. It says what it did with each.
+func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]bound, now time.Time, say func(cluster, text string)) error {
+	for _, ref := range sorted(m.placed) {
+		if _, stays := wanted[ref]; stays {
+			continue
+		}
+		if err := m.remove(ctx, ref); err != nil {
+			return m.failed(err)
+		}
+		say(m.name, ref.String()+textGone)
+	}
+	for _, ref := range sorted(wanted) {
+		what, err := m.apply(ctx, ref, wanted[ref], now)
+		if err != nil {
+			return m.failed(err)
+		}
+		if what != "" {
+			say(m.name, ref.String()+what)
+		}
+	}
+	return nil
+}
+
+func (m *member) failed(err error) error { return fmt.Errorf("cluster %s: %w", m.name, err) }
+
+// apply brings one object up to date, if that is possible now. It returns what it did.
+func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w bound, now time.Time) (what string, err error) {
+	was, here := m.placed[ref]
+	if here && (w.createOnly || was.from == w.object || reflect.DeepEqual(downsynced(was.from), downsynced(w.object))) {
+		return "", nil
+	}
+	done, err := m.write(ctx, w)
+	if err != nil || !done {
+		return "", err
+	}
+	m.placed[ref] = placement{kind: w.object.GroupVersionKind(), from: w.object, at: now}
+	if here {
+		return textChanged, nil
+	}
+	return textArrives, nil
+}
+
+// write creates or updates an object. It is false if one of the same name is still being deleted, or its namespace.
+func (m *member) write(ctx context.Context, w bound) (done bool, err error) {
+	obj := downsynced(w.object)
+	old, err := m.cluster.Get(ctx, obj.GroupVersionKind(), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
+	switch {
+	case apierrors.IsNotFound(err):
+		_, err = m.cluster.Create(ctx, obj, metav1.CreateOptions{})
+		if apierrors.HasStatusCause(err, "NamespaceTerminating") {
+			return false, nil
+		}
+	case err != nil:
+	case old.GetDeletionTimestamp() != nil:
+		return false, nil
+	case !w.createOnly:
+		if status, has := old.Object["status"]; has {
+			obj.Object["status"] = status
+		}
+		_, err = m.cluster.Update(ctx, obj, metav1.UpdateOptions{})
+	}
+	return err == nil, err
+}
+
+// downsynced is what of an object goes to another cluster: all but its status and what an API server adds.
+func downsynced(from *unstructured.Unstructured) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: maps.Clone(from.Object)}
+	delete(obj.Object, "status")
+	metadata := map[string]any{}
+	for _, name := range []string{"name", "namespace", "labels", "annotations"} {
+		if v, ok := object.Get(from.Object, "metadata", name); ok {
+			metadata[name] = v
+		}
+	}
+	obj.Object["metadata"] = metadata
+	return obj
+}
+
+func (m *member) remove(ctx context.Context, ref staged.ObjectRef) error {
+	err := m.cluster.Delete(ctx, m.placed[ref].kind, nameOf(ref), metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	delete(m.placed, ref)
+	delete(m.sent, ref)
+	delete(m.reported, ref)
+	m.mail = slices.DeleteFunc(m.mail, func(l letter) bool { return l.ref == ref })
+	return nil
+}
+
+func nameOf(ref staged.ObjectRef) types.NamespacedName {
+	return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+}
+
+// post sends the statuses that have changed on their way.
+func (m *member) post(ctx context.Context, now time.Time) error {
+	for _, ref := range sorted(m.placed) {
+		obj, err := m.cluster.Get(ctx, m.placed[ref].kind, nameOf(ref))
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return m.failed(err)
+		}
+		status, has := object.Map(obj.Object, "status")
+		if has && !m.silent && !reflect.DeepEqual(status, m.sent[ref]) {
+			m.sent[ref] = status
+			m.mail = append(m.mail, letter{now.Add(m.latency), ref, status})
+		}
+	}
+	return nil
+}
+
+// deliver brings to the hub what is due.
+func (m *member) deliver(now time.Time) {
+	for len(m.mail) > 0 && !m.mail[0].due.After(now) {
+		l := m.mail[0]
+		m.mail = m.mail[1:]
+		if m.first.IsZero() {
+			m.first = now
+		}
+		m.reported[l.ref] = kubestellar.Report{Status: l.status, LastUpdate: now}
+	}
+}
