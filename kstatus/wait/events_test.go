@@ -95,4 +95,3 @@ func TestObjectsAreNotSeenAtFirst(t *testing.T) {
 		break
 	}
 }
-

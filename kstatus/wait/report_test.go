@@ -40,6 +40,7 @@ func TestReporterPrintsLines(t *testing.T) {
 	require.Equal(t, `12:00:00 Pod default/web: InProgress, PodPending: it waits  [31mfor a very long time, for reasons that no line of a terminal can hold (0 of 3 done, 1 in progress, 2 not seen)
 12:00:00 ConfigMap default/config: Current (1 of 3 done, 1 in progress, 1 not seen)
 12:00:02 Secret default/secret: Failed, Broken (1 of 3 done, 1 in progress, 1 failed)
+12:00:05 ConfigMap default/config: Current (1 of 3 done, 1 in progress, 1 failed)
 12:00:09 Pod default/web: Current: Pod is Ready (2 of 3 done, 1 failed)
 12:00:10 Secret default/secret: Current (3 of 3 done)
 `, out.String())
