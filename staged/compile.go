@@ -42,7 +42,7 @@ func (p *Policy) Name() string { return p.object.Name }
 func (p *Policy) Warnings() Errors { return slices.Clone(p.warnings) }
 
 // Compile checks the policies of all sources and prepares them, in order. It returns [Errors] with every fault, and then no policies. Each
-// fault names its policy, so that a caller can leave that out and compile the rest.
+// fault names its policy, so that a caller can leave that out and compile the rest. Sources that hold no policy at all are a fault.
 func Compile(o Options, sources ...Source) ([]*Policy, error) {
 	env, err := newEnvironments(o.Cost)
 	if err != nil {
@@ -68,10 +68,20 @@ func Compile(o Options, sources ...Source) ([]*Policy, error) {
 		faults = append(faults, found...)
 		fatal = fatal || slices.ContainsFunc(found, func(e *Error) bool { return !e.Warning })
 	}
+	if len(policies) == 0 && !fatal {
+		faults, fatal = noPolicy(sources), len(sources) > 0
+	}
 	if fatal {
 		return nil, faults
 	}
 	return policies, nil
+}
+
+func noPolicy(sources []Source) (faults Errors) {
+	for _, s := range sources {
+		faults = append(faults, &Error{Position: Position{File: s.name}, Err: errors.New("no StagedBindingPolicy here")})
+	}
+	return faults
 }
 
 func byPosition(a, b *Error) int {

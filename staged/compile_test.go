@@ -139,6 +139,48 @@ func TestOtherObjectsAreHandedOn(t *testing.T) {
 	require.ErrorContains(t, err, "f:5")
 }
 
+func TestMisspeltKindsAreFaults(t *testing.T) {
+	const ours, theirs = "community.kubestellar.io/v1alpha1", "control.kubestellar.io/v1alpha1"
+	for _, tc := range []struct{ apiVersion, kind, fault string }{
+		{ours, "StagedBindingpolicy", `f:2:7: policy "x": kind: unknown "StagedBindingpolicy"; did you mean StagedBindingPolicy?`},
+		{ours, "StagedBindingPolicies", "f:2:7"},
+		{"v1", "stagedbindingpolicy", "did you mean StagedBindingPolicy?"},
+		{"comunity.kubestellar.io/v1alpha1", "StagedBindingPolicy", "f:1:13: policy \"x\": apiVersion: want " + ours},
+		{theirs, "StatusColector", "did you mean StatusCollector?"},
+		{"control.kubestelar.io/v1alpha1", "StatusCollector", "f:1:13: policy \"x\": apiVersion: unknown \"control.kubestelar.io/v1alpha1\"; did you mean " + theirs},
+		{"control.kubestellar.io/v1", "CombinedStatus", "did you mean " + theirs},
+		{ours, "BindingPolicy", "did you mean " + theirs},
+		{theirs, "BindingPolicy", ""},
+		{theirs, "WorkStatus", ""},
+		{"v1", "Binding", ""},
+		{"v1", "Bindings", ""},
+		{"policy/v1", "PodDisruptionBudget", ""},
+		{"", "Deployment", ""},
+	} {
+		s := staged.Parse("f", []byte("apiVersion: "+tc.apiVersion+"\nkind: "+tc.kind+"\nmetadata: {name: x}\nspec: {stages: [{name: a}]}\n"))
+		_, err := staged.Compile(staged.Options{}, s)
+		if tc.fault == "" {
+			require.Len(t, s.Others(), 1, "%v", tc)
+			continue
+		}
+		require.ErrorContains(t, err, tc.fault, "%v", tc)
+		require.Empty(t, s.Others())
+	}
+}
+
+func TestSourcesWithoutAnyPolicyAreAFault(t *testing.T) {
+	other := "{kind: ConfigMap, apiVersion: v1}"
+	for _, text := range []string{"", "---\n# nothing\n", other} {
+		_, err := staged.Compile(staged.Options{}, staged.Parse("f", []byte(text)))
+		require.EqualError(t, err, "f: no StagedBindingPolicy here")
+	}
+	policies, err := staged.Compile(staged.Options{}, staged.Parse("f", []byte(other)), staged.Parse("g", []byte(twoStages(""))))
+	require.NoError(t, err)
+	require.Len(t, policies, 1)
+	_, err = staged.Compile(staged.Options{})
+	require.NoError(t, err, "a hub may have none")
+}
+
 func TestManifestIsWellFormed(t *testing.T) {
 	var crd map[string]any
 	require.NoError(t, yaml.UnmarshalStrict([]byte(v1alpha1.CRD()), &crd))

@@ -2,12 +2,15 @@ package staged
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -15,6 +18,7 @@ import (
 //
 // A Source is immutable and safe for concurrent use.
 type Source struct {
+	name        string
 	definitions []definition
 	others      []*unstructured.Unstructured
 	faults      Errors
@@ -29,7 +33,7 @@ type definition struct {
 // Parse reads StagedBindingPolicies from YAML or JSON text: any number of documents. Name is what errors call the text. Parse itself
 // cannot fail: faults go to [Compile].
 func Parse(name string, data []byte) Source {
-	var s Source
+	s := Source{name: name}
 	docs, faults := position.Parse(name, data)
 	for _, f := range faults {
 		s.faults = append(s.faults, &Error{Position: Position(f.Position), Path: f.Path, Err: f.Err})
@@ -54,7 +58,8 @@ func (s Source) Policies() []v1alpha1.StagedBindingPolicy {
 	return policies
 }
 
-// Others returns the objects of the text that are not StagedBindingPolicies, in its order.
+// Others returns the objects of the text that are not StagedBindingPolicies, in its order. One whose kind or version is nearly that of a
+// StagedBindingPolicy, or of a kind of KubeStellar's that a rollout uses, is not among them, but a fault.
 func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
 // document reads one object. Kind is what an item of a list is when it does not say so itself.
@@ -79,8 +84,45 @@ func (s *Source) document(doc *position.Document, kind string) {
 			s.document(doc.Sub(position.Index("items", i), item), strings.TrimSuffix(kind, "List"))
 		}
 	default:
-		s.others = append(s.others, obj)
+		s.other(doc, obj, kind)
 	}
+}
+
+// knownKinds are those of a rollout.
+var knownKinds = []schema.GroupVersionKind{
+	stagedKind, policyKind, bindingKind, statusKind, {Group: control.Group, Version: control.Version, Kind: "StatusCollector"},
+}
+
+// other keeps an object that is no StagedBindingPolicy, unless it seems to be meant for one of a rollout.
+func (s *Source) other(doc *position.Document, obj *unstructured.Unstructured, kind string) {
+	if fault := misspelt(obj.GetAPIVersion(), kind); fault != nil {
+		s.fault(doc, obj.GetName(), fault)
+		return
+	}
+	s.others = append(s.others, obj)
+}
+
+// misspelt is what is wrong with a version or kind that is nearly one of a rollout; nil if that is neither, or right.
+func misspelt(apiVersion, kind string) (fault *position.Error) {
+	for _, k := range knownKinds {
+		version := k.GroupVersion().String()
+		sameKind, sameVersion := kind == k.Kind, apiVersion == version
+		nearKind := sameKind || nearest(kind, []string{k.Kind}) != ""
+		nearVersion := nearest(apiVersion, []string{version}) != "" || strings.HasPrefix(apiVersion, k.Group+"/")
+		switch {
+		case sameKind && sameVersion:
+			return nil
+		case sameKind && nearVersion:
+			fault = misspelling("apiVersion", apiVersion, version)
+		case fault == nil && nearKind && !sameKind && (nearVersion || k == stagedKind):
+			fault = misspelling("kind", kind, k.Kind)
+		}
+	}
+	return fault
+}
+
+func misspelling(path, got, want string) *position.Error {
+	return &position.Error{Path: path, Offset: -1, Err: fmt.Errorf("unknown %q; did you mean %s?", got, want)}
 }
 
 func (s *Source) policy(doc *position.Document, obj *unstructured.Unstructured) {
