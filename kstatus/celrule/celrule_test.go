@@ -67,7 +67,8 @@ func object(t testing.TB, manifest string) *unstructured.Unstructured {
 
 func TestExpressionsDecideInOrder(t *testing.T) {
 	widget := celrule.Spec{
-		Group: "example.com", Kind: "Widget", InProgress: `has(status.busy) && status.busy`, Failed: `status.phase == "Bad"`, Current: `status.phase != ""`,
+		Group: "example.com", Kind: "Widget", InProgress: `has(status.busy) && status.busy`, Failed: `status.phase == "Bad" || self.status.phase == "Slow"`,
+		Current: `status.phase != "" && Now() > timestamp("2026-01-01T00:00:00Z")`,
 	}
 	cases := map[string]struct {
 		manifest string
@@ -81,7 +82,9 @@ func TestExpressionsDecideInOrder(t *testing.T) {
 		"an expression that fails is not true":      {`{status: {busy: "x", phase: Good}}`, kstatus.Current, ""},
 		"a missing status is in progress":           {`{}`, kstatus.InProgress, "ExpressionFailed"},
 		"an unseen generation comes before all":     {`{metadata: {generation: 2}, status: {observedGeneration: 1, phase: Good}}`, kstatus.InProgress, "LatestGenerationNotObserved"},
-		"a field called self does not hide objects": {`{self: {}, status: {phase: Good}}`, kstatus.InProgress, "ExpressionFailed"},
+		"a field called self does not hide objects": {`{self: {}, status: {phase: Good}}`, kstatus.Current, ""},
+		"self is the object all the same":           {`{self: {status: {phase: Bad}}, status: {phase: Slow}}`, kstatus.Failed, "Failed"},
+		"what Now() stands for cannot be hidden":    {`{"@now": x, status: {phase: Good}}`, kstatus.Current, ""},
 	}
 	rules, err := celrule.Compile(widget)
 	require.NoError(t, err)
@@ -136,6 +139,48 @@ func TestFaultsAreAllReported(t *testing.T) {
 			var fault *celrule.Error
 			require.True(t, errors.As(err, &fault))
 			require.NotZero(t, fault.Position.Line, err.Error())
+		})
+	}
+}
+
+func TestNamesThatMatchNothingAreFaults(t *testing.T) {
+	cases := map[string]struct{ group, kind, want string }{
+		"a group with a version":      {"apps/v1", "A", `x.yaml:2:10: rules[0].group: "apps/v1" is a group with a version; write "apps"`},
+		"a version for a group":       {"v1", "A", `x.yaml:2:10: rules[0].group: no group is called "v1"; that of core objects is empty`},
+		"a name for core":             {"core", "A", "that of core objects is empty"},
+		"a wildcard inside":           {"a.*.com", "A", "* stands for all groups, *.example.com for all below example.com"},
+		"a wildcard without a dot":    {"*example.com", "A", "* stands for all groups"},
+		"a wildcard twice":            {"*.*.com", "A", "* stands for all groups"},
+		"a wildcard of nothing":       {"*.", "A", "is no name of a group"},
+		"a group with a space":        {"my group", "A", `"my group" is no name of a group`},
+		"a group in capitals":         {"Example.com", "A", "is no name of a group"},
+		"a group with an empty part":  {"a..com", "A", "is no name of a group"},
+		"a kind that begins":          {"", "W*", `x.yaml:3:9: rules[0].kind: "W*" matches nothing; only * by itself stands for all kinds`},
+		"a kind of two words":         {"", "A B", `x.yaml:3:9: rules[0].kind: "A B" is no name of a kind`},
+		"a kind with a group":         {"", "Deployment.apps", "is no name of a kind"},
+		"a kind that is a path":       {"", "apps/Deployment", "is no name of a kind"},
+		"both wrong, both are told":   {"a b", "", "rules[0].group: \"a b\" is no name of a group, such as apps or example.com, or *.example.com\nx.yaml:3:9: rules[0].kind: is required"},
+		"any group":                   {"*", "A", ""},
+		"all below":                   {"*.example.com", "*", ""},
+		"a built-in group":            {"apps", "Deployment", ""},
+		"a group with hyphens":        {"kustomize.toolkit.flux-cd.io", "A", ""},
+		"a kind in small letters":     {"acid.zalan.do", "postgresql", ""},
+		"a kind with digits":          {"serving.knative.dev", "Sequence2", ""},
+		"a group that begins with v":  {"v2.edp.epam.com", "A", ""},
+		"core, said by an empty text": {"", "Pod", ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			rules, err := celrule.Parse("x.yaml", fmt.Appendf(nil, "rules:\n- group: %q\n  kind: %q\n  current: 'true'\n", c.group, c.kind))
+			if c.want == "" {
+				require.NoError(t, err)
+				require.Len(t, rules, 1)
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+			require.Nil(t, rules)
+			_, err = celrule.Compile(celrule.Spec{Group: c.group, Kind: c.kind, Current: "true"})
+			require.Error(t, err)
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // A Spec is the expressions for the objects of a kind. All but Kind and Current may be empty.
 type Spec struct {
-	Group      string `json:"group,omitempty"`      // "" for core; "*.example.com" for all groups below example.com
+	Group      string `json:"group,omitempty"`      // "" for core; "*.example.com" for all groups below example.com; "*" for all groups
 	Kind       string `json:"kind"`                 // "*" for all kinds of the group
 	InProgress string `json:"inProgress,omitempty"` // bool: the object is on the way
 	Failed     string `json:"failed,omitempty"`     // bool: it has failed
@@ -88,7 +88,7 @@ func placed(doc *position.Document, faults []*position.Error) Errors {
 }
 
 func compile(path string, specs []Spec) (Rules, []*position.Error) {
-	compiler := expr.NewCompiler(expr.Options{Variables: []string{"self", "apiVersion", "kind", "metadata", "spec", "status", "data"}})
+	compiler := expr.NewCompiler(expr.Options{Variables: append([]string{"self"}, topLevel...)})
 	rules, faults := Rules{}, position.Faults{}
 	for i, spec := range specs {
 		at := position.Index(path, i)
@@ -96,9 +96,8 @@ func compile(path string, specs []Spec) (Rules, []*position.Error) {
 		if _, twice := rules[kind]; twice {
 			faults.Addf(at, "there are rules for %s already", kind)
 		}
-		if spec.Kind == "" {
-			faults.Addf(position.Field(at, "kind"), "is required; * stands for all kinds of the group")
-		}
+		faults.Add(position.Below(position.Field(at, "group"), checkGroup(spec.Group))...)
+		faults.Add(position.Below(position.Field(at, "kind"), checkKind(spec.Kind))...)
 		r, errs := newRule(compiler, spec)
 		faults.Add(below(at, errs)...)
 		rules[kind] = r.judge

@@ -14,7 +14,7 @@
 //	profile := kstatus.Extended().With(rules)
 //	result := profile.Compute(obj, now)
 //
-// Expressions see the object as self, and its top-level fields by their names: status.phase == "Ready". Timestamps are strings; Now() is the
+// Expressions see the object as self, and apiVersion, kind, metadata, spec, status and data by their names: status.phase == "Ready". Timestamps are strings; Now() is the
 // time that the result is for. The rest of the language is that of CEL in Stages.
 //
 // An expression that fails (a field is missing, a limit is exceeded) is not true, and does not keep the others from being

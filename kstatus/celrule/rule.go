@@ -20,9 +20,7 @@ type test struct {
 
 func (r *rule) judge(o kstatus.Object) (kstatus.Result, bool) {
 	s := expr.NewScope(o.Fields(), o.Now())
-	if _, hidden := s.Object["self"]; !hidden {
-		s.Values = s.Object
-	}
+	s.Values = byName(s.Object)
 	var failure string
 	for _, line := range r.lines {
 		holds, err := line.holds.Bool(s)
@@ -37,6 +35,20 @@ func (r *rule) judge(o kstatus.Object) (kstatus.Result, bool) {
 		return kstatus.InProgress.Because("ExpressionFailed", r.text(s, failure)), true
 	}
 	return kstatus.InProgress.Because("CurrentNotTrue", r.text(s, "Expression current is not true")), true
+}
+
+// topLevel are the fields that expressions see by their names.
+var topLevel = []string{"apiVersion", "kind", "metadata", "spec", "status", "data"}
+
+// byName is those fields alone: others may be called self, or whatever expressions know something else by.
+func byName(object map[string]any) map[string]any {
+	values := make(map[string]any, len(topLevel))
+	for _, name := range topLevel {
+		if v, ok := object[name]; ok {
+			values[name] = v
+		}
+	}
+	return values
 }
 
 var reasons = map[kstatus.Status]string{kstatus.InProgress: "InProgress", kstatus.Failed: "Failed"}

@@ -1,0 +1,49 @@
+package celrule
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// A Group or Kind that no object can have is a fault: its expressions would never be asked, and nobody would notice.
+
+var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+
+// checkGroup accepts what a group can be, and the wildcards of [kstatus.Rules.With].
+func checkGroup(group string) error {
+	name, versioned, _ := strings.Cut(group, "/")
+	switch {
+	case group == "" || group == "*":
+		return nil
+	case name != group && version.MatchString(versioned):
+		return fmt.Errorf("%q is a group with a version; write %q, which stands for all versions", group, name)
+	case group == "core" || version.MatchString(group):
+		return fmt.Errorf("no group is called %q; that of core objects is empty: leave it out", group)
+	case strings.Contains(strings.TrimPrefix(group, "*."), "*"):
+		return fmt.Errorf("%q matches nothing; * stands for all groups, *.example.com for all below example.com", group)
+	}
+	if wrong := validation.IsDNS1123Subdomain(strings.TrimPrefix(group, "*.")); wrong != nil {
+		return fmt.Errorf("%q is no name of a group, such as apps or example.com, or *.example.com", group)
+	}
+	return nil
+}
+
+// checkKind accepts what the kind of an object can be, as API servers do, and "*".
+func checkKind(kind string) error {
+	switch {
+	case kind == "":
+		return errors.New("is required; * stands for all kinds of the group")
+	case kind == "*":
+		return nil
+	case strings.Contains(kind, "*"):
+		return fmt.Errorf("%q matches nothing; only * by itself stands for all kinds", kind)
+	}
+	if wrong := validation.IsDNS1035Label(strings.ToLower(kind)); wrong != nil {
+		return fmt.Errorf("%q is no name of a kind, such as Deployment", kind)
+	}
+	return nil
+}
