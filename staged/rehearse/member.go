@@ -126,12 +126,24 @@ func (m *member) write(ctx context.Context, w bound) (done bool, err error) {
 	case old.GetDeletionTimestamp() != nil:
 		return false, nil
 	case !w.createOnly:
-		if status, has := old.Object["status"]; has {
-			obj.Object["status"] = status
-		}
-		_, err = m.cluster.Update(ctx, obj, metav1.UpdateOptions{})
+		_, err = m.cluster.Update(ctx, over(old, obj), metav1.UpdateOptions{})
 	}
 	return err == nil, err
+}
+
+// over is an object as it comes over the one that is there: with its status, and with what the API server knows of it.
+func over(old, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	next := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
+	metadata := map[string]any{}
+	for _, from := range []*unstructured.Unstructured{old, obj} {
+		fields, _ := object.Map(from.Object, "metadata")
+		maps.Copy(metadata, fields)
+	}
+	next.Object["metadata"] = metadata
+	if status, has := old.Object["status"]; has {
+		next.Object["status"] = status
+	}
+	return next
 }
 
 // downsynced is what of an object goes to another cluster: all but its status and what an API server adds.
