@@ -18,7 +18,7 @@ var (
 
 // An Error says why a wait ended early, and what it still waited for. errors.Is finds the cause.
 type Error struct {
-	Cause error     // ErrFailed, ErrTimedOut, or why the context ended
+	Cause error     // ErrFailed, ErrTimedOut, or both; or why the context ended
 	Open  []State   // the objects that had not reached their goal, in the order in which they were asked for
 	Total int       // of all objects
 	Time  time.Time // when the wait ended
@@ -47,8 +47,8 @@ func (s State) String() string { return describe(s, s.Time) }
 // describe is a state on one line, as of a time.
 func describe(s State, now time.Time) string {
 	line := s.Ref.String() + ": " + string(s.Result.Status)
-	for _, note := range s.notes() {
-		line += " (" + note + ")"
+	if notes := s.notes(); len(notes) > 0 {
+		line += " (" + strings.Join(notes, ", ") + ")"
 	}
 	if d := now.Sub(s.Since).Round(time.Second); d > 0 && !s.Since.IsZero() {
 		line += " for " + d.String()

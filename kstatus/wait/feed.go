@@ -85,9 +85,6 @@ func (f *feed) turn(ctx context.Context) time.Duration {
 // failed reports that a list failed, unless it only came too late.
 func (f *feed) failed(ctx context.Context, err error) time.Duration {
 	f.version = ""
-	if ctx.Err() != nil {
-		return 0 // that is the end, not a failure
-	}
 	late := expired(err) && !f.unpaged
 	if !late {
 		f.send(ctx, sighting{what: unread, err: err})

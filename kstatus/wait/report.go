@@ -21,6 +21,7 @@ type Reporter struct {
 
 	drawn int       // lines to go back
 	last  time.Time // when something was written
+	stale bool      // the picture was not redrawn, because that was just now
 }
 
 // NewReporter returns a Reporter that redraws if out is a terminal.
@@ -50,6 +51,14 @@ func (r *Reporter) Report(c *Collector, s State) {
 	}
 }
 
+// due is when to call idle, unless something changes before.
+func (r *Reporter) due(now time.Time) time.Time {
+	if r.stale {
+		return r.last.Add(redrawAfter)
+	}
+	return now.Add(time.Second)
+}
+
 // idle tells that time moves on. In CI the first object that is waited for stands for all.
 func (r *Reporter) idle(c *Collector, now time.Time) {
 	if r.Terminal {
@@ -75,7 +84,7 @@ func (r *Reporter) line(c *Collector, s State, now time.Time) {
 
 // redraw writes the picture over the last one, in one write, unless that was just now.
 func (r *Reporter) redraw(c *Collector, now time.Time) {
-	if !c.Done() && now.Sub(r.last) < redrawAfter {
+	if r.stale = !c.Done() && now.Sub(r.last) < redrawAfter; r.stale {
 		return
 	}
 	rows := cmp.Or(r.Rows, 10)

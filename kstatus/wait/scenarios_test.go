@@ -156,6 +156,12 @@ func ends() []scenario {
 			before: create(job, "spec: {suspend: true}\nstatus: {conditions: [{type: Suspended, status: 'True'}]}"),
 			want:   "job: Current",
 		}, {
+			name: "one fails, one takes too long", refs: []wait.Ref{job, config},
+			policy: wait.Policy{Goals: map[wait.Ref]wait.Goal{config: {Status: kstatus.NotFound, Timeout: 10 * time.Second}}},
+			before: all(create(job, "status: {failed: 1, conditions: [{type: Failed, status: 'True'}]}"), create(config, "")),
+			want:   "config: Current; job: Failed", after: 10 * time.Second,
+			err: wait.ErrTimedOut, says: []string{"done: objects failed, objects took too long\n", "ConfigMap default/config: Current (want NotFound, timed out) for 10s"},
+		}, {
 			name: "each object its own time", refs: []wait.Ref{web, config, secret},
 			policy: wait.Policy{Goal: wait.Goal{Timeout: 10 * time.Second}, Goals: map[wait.Ref]wait.Goal{config: {Timeout: 20 * time.Second}}},
 			before: create(secret, ""),

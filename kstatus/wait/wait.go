@@ -2,6 +2,7 @@ package wait
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -62,7 +63,7 @@ func (p *Policy) tick() time.Time {
 	if p.Report == nil {
 		return time.Time{}
 	}
-	return time.Now().Add(time.Second)
+	return p.Report.due(time.Now())
 }
 
 // first is the earlier of two times; zero is none.
@@ -73,9 +74,12 @@ func first(a, b time.Time) time.Time {
 	return a
 }
 
+// result is the error of a wait that is done; nil: every object has reached its goal.
 func result(c *Collector) error {
 	p := c.Progress()
 	switch {
+	case p.Failed > 0 && p.TimedOut > 0:
+		return newError(c, fmt.Errorf("%w, %w", ErrFailed, ErrTimedOut))
 	case p.Failed > 0:
 		return newError(c, ErrFailed)
 	case p.TimedOut > 0:
