@@ -67,6 +67,7 @@ func (k Kinds) String() string {
 // CEL is a compiled CEL expression. It is immutable and safe for concurrent use.
 type CEL struct {
 	program cel.Program
+	native  native // nil: there is none
 	reads   []read
 }
 
@@ -91,7 +92,8 @@ func (c *Compiler) CEL(source string, want Kinds) (*CEL, error) {
 	if err != nil {
 		return nil, fault(-1, err)
 	}
-	return &CEL{program, readsOf(checked.NativeRep())}, nil
+	tree := checked.NativeRep()
+	return &CEL{program: program, native: nativeOf(tree.Expr()), reads: readsOf(tree)}, nil
 }
 
 func check(env *cel.Env, source string) (*cel.Ast, error) {
@@ -141,6 +143,11 @@ func offsetOf(source string, at common.Location) int {
 // Bool evaluates the expression. Whatever keeps it from being true or false is an error: a missing key, a type that does
 // not fit, a result that is no bool, a limit.
 func (p *CEL) Bool(s *Scope) (bool, error) {
+	if v, err := p.evalNative(s); err != errUnsure {
+		if b, ok := v.(bool); ok || err != nil {
+			return b, err
+		}
+	}
 	out, err := p.eval(s)
 	if err != nil {
 		return false, err
@@ -155,6 +162,10 @@ func (p *CEL) Bool(s *Scope) (bool, error) {
 // Value evaluates the expression. The result is a bool, string, int64, uint64, float64, time.Duration or time.Time; any
 // other is an error, as for Bool.
 func (p *CEL) Value(s *Scope) (any, error) {
+	switch v, err := p.evalNative(s); v.(type) {
+	case bool, string, int64, float64:
+		return v, err
+	}
 	out, err := p.eval(s)
 	if err != nil {
 		return nil, err
@@ -164,6 +175,14 @@ func (p *CEL) Value(s *Scope) (any, error) {
 		return v, nil
 	}
 	return nil, fmt.Errorf("the result is %s, not a single value", out.Type().TypeName())
+}
+
+// evalNative returns errUnsure if CEL has to evaluate the expression.
+func (p *CEL) evalNative(s *Scope) (any, error) {
+	if p.native == nil || s.Values != nil {
+		return nil, errUnsure
+	}
+	return p.native(s.Object)
 }
 
 // eval never panics: cel.Program turns panics into errors.
