@@ -164,7 +164,8 @@ func (c *compiler) add(e *position.Error) *Error {
 // stage compiles one Stage and puts it into the set.
 func (c *compiler) stage(s *v1alpha1.Stage) {
 	before := len(c.faults)
-	st := &compiled{name: s.Name, kind: c.resource(s.Spec.ResourceRef), immediate: s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage, salt: newHash(0).text(s.Name).sum()}
+	st := &compiled{name: s.Name, doc: c.definition.doc, kind: c.resource(s.Spec.ResourceRef), salt: newHash(0).text(s.Name).sum()}
+	st.immediate = s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage
 	c.name(s, st.kind)
 	st.selector = c.selector(s.Spec.Selector)
 	st.weight = c.weight(&s.Spec)
@@ -235,6 +236,7 @@ func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
 	}
 	program, err := from.Compile(c.expressions, s.WeightFrom, expr.Int|expr.Uint|expr.Double|expr.Bool)
 	c.fault("spec.weightFrom", err)
+	program.Path = position.Join("spec.weightFrom", program.Path)
 	return weight{constant: int64(s.Weight), from: program}
 }
 

@@ -27,6 +27,10 @@
 //	t, ok := set.Next(obj, now, seed, 0)   // which Stage, due when
 //	effects, err := t.Effects(obj, now)    // what it would do
 //
+// To see why something happens, or nothing does:
+//
+//	fmt.Print(set.Explain(obj, now))       // every Stage, every requirement, what was seen
+//
 // To own the time, as a simulator does, drive an [Engine] by the loop in its documentation.
 //
 // # Semantics

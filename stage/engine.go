@@ -250,8 +250,8 @@ func (r *record) transition(s *Set) Transition {
 
 // weight is that of the pending Stage for the trace, -1 if it has none.
 func (r *record) weight(scope *expr.Scope) int64 {
-	if n, given := r.stage.weight.read(scope); given {
-		return n
+	if w := r.stage.weight.read(scope); w.Given {
+		return w.Value
 	}
 	return -1
 }

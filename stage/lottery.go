@@ -25,7 +25,8 @@ func (l *lottery) weigh(scope *expr.Scope) {
 	for i := range l.shares {
 		sh := &l.shares[i]
 		scope.Seed = l.draws.eval(sh.stage.salt)
-		sh.weight, sh.given = sh.stage.weight.read(scope)
+		r := sh.stage.weight.read(scope)
+		sh.weight, sh.given = r.Value, r.Given
 		if sh.given {
 			l.given++
 			l.sum += uint64(sh.weight)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/selector"
 )
@@ -26,6 +27,7 @@ type Set struct {
 // compiled is one Stage.
 type compiled struct {
 	name      string
+	doc       *position.Document // nil if the Stage did not come from text
 	kind      schema.GroupVersionKind
 	selector  *selector.Selector
 	weight    weight

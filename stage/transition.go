@@ -42,16 +42,18 @@ func (t Transition) Immediate() bool { return t.stage != nil && t.stage.immediat
 // (an [*EvalError]) there are no effects.
 func (t Transition) Effects(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
 	slots, err := t.slots(obj, now)
-	if err != nil {
-		return nil, err
-	}
+	return filled(slots), err
+}
+
+// filled leaves out the empty slots.
+func filled(slots []Effect) []Effect {
 	var effects []Effect
 	for _, e := range slots {
 		if e != nil {
 			effects = append(effects, e)
 		}
 	}
-	return effects, nil
+	return effects
 }
 
 // slots returns the effects at fixed places: four for each step (event, finalizers, delete or patch, apply), nil where there is nothing to do. A place means the
@@ -60,12 +62,12 @@ func (t Transition) slots(obj *unstructured.Unstructured, now time.Time) ([]Effe
 	if t.stage == nil || obj == nil {
 		return nil, errors.New("stage: effects of a zero Transition, or without an object")
 	}
-	p := planner{
-		t:          t,
-		obj:        obj,
-		input:      render.Input{Object: obj.Object, Now: now, Seed: t.draws.effects(t.Stage), Env: t.set.env},
-		finalizers: obj.GetFinalizers(),
-	}
+	return t.plan(render.Input{Object: obj.Object, Now: now, Seed: t.draws.effects(t.Stage), Env: t.set.env})
+}
+
+func (t Transition) plan(input render.Input) ([]Effect, error) {
+	obj := unstructured.Unstructured{Object: input.Object}
+	p := planner{t: t, input: input, finalizers: obj.GetFinalizers()}
 	for _, st := range t.stage.steps {
 		if err := p.step(st); err != nil {
 			return nil, err
@@ -77,7 +79,6 @@ func (t Transition) slots(obj *unstructured.Unstructured, now time.Time) ([]Effe
 // A planner collects the effects of a transition.
 type planner struct {
 	t          Transition
-	obj        *unstructured.Unstructured
 	input      render.Input
 	finalizers []string // as earlier steps leave them
 	deleted    bool     // by an earlier step: only events follow

@@ -1,0 +1,145 @@
+package stage
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/render"
+	"github.com/stagecraft-go/stagecraft/selector"
+)
+
+// An Explanation says what a [Set] makes of an object, and why. It is plain data, and must not be changed; [Explanation.String] is the
+// form for people.
+type Explanation struct {
+	Key  Key
+	Time time.Time // at which the object was looked at
+	// Verdicts are those on all Stages for the kind of the object, in the order of the sources. There are none if the Set has no Stage for it.
+	Verdicts []Verdict
+	// Kinds are those that the Set has Stages for.
+	Kinds []schema.GroupVersionKind
+}
+
+// A Verdict says how one Stage fares with an object. All paths in it are those of fields of the Stage.
+type Verdict struct {
+	Stage        string
+	Requirements []selector.Requirement // all of the selector, each with what was seen and the error that was passed over
+	Matches      bool                   // whether all of them hold
+	// Candidate is the Stage as [Set.Candidates] lists it. It is zero, like all that follows, unless the Stage matches.
+	Candidate Candidate
+	Weight    WeightReading
+	Delay     delay.Explanation
+	// Outcome is what the effects would do to the object now.
+	Outcome Outcome
+
+	doc *position.Document
+}
+
+// An Outcome is what the effects of a Stage would do to an object.
+type Outcome struct {
+	// Effects are those of [Transition.Effects], except that the addresses of nodes and pods are placeholders.
+	Effects []Effect
+	// Err says why there are none, or why one of them cannot be carried out.
+	Err error
+	// After is the object as its own patches leave it; nil if it is deleted, or after an error. What an API server changes besides is
+	// not in it.
+	After *unstructured.Unstructured
+	// Idle is whether the effects leave the object as it is, so that the Stage is not played again until somebody else changes it.
+	Idle bool
+	// Livelock is whether the Stage matches again at once after its effects, without delay, and changes the object again a moment later.
+	Livelock bool
+}
+
+// Locate returns the place of a field of the Stage; zero if the Stage did not come from text.
+func (v Verdict) Locate(path string) Position {
+	return locate(v.doc, v.Stage, &position.Error{Path: path, Offset: -1}).Position
+}
+
+// Explain tells what may happen next to obj, seen at the time now, and why: for every Stage of its kind every requirement, the weight,
+// the delay and the effects. It evaluates what [Set.Candidates] and [Set.Next] evaluate, so it agrees with them; Rand() in CEL draws what it draws
+// for Candidates. It neither changes nor keeps obj.
+func (s *Set) Explain(obj *unstructured.Unstructured, now time.Time) Explanation {
+	e := Explanation{Key: KeyOf(obj), Time: now, Kinds: s.Kinds()}
+	stages := s.stagesFor(obj)
+	if len(stages) == 0 {
+		return e
+	}
+	candidates := s.Candidates(obj, now)
+	scope := s.scope(obj, now)
+	defer s.release(scope)
+	for _, st := range stages {
+		v := Verdict{Stage: st.name, doc: st.doc}
+		scope.Seed = e.Key.identity(0).entry(0).eval(st.salt)
+		v.Requirements = st.requirements(scope)
+		if i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.transition.stage == st }); i >= 0 {
+			v.Matches, v.Candidate = true, candidates[i]
+			v.Weight = st.weight.read(scope)
+			v.Delay = st.explainDelay(scope)
+			v.Outcome = v.Candidate.outcome(obj, now)
+		}
+		e.Verdicts = append(e.Verdicts, v)
+	}
+	return e
+}
+
+func (st *compiled) requirements(scope *expr.Scope) []selector.Requirement {
+	requirements := st.selector.ExplainEval(scope)
+	for i := range requirements {
+		requirements[i].Path = position.Join("spec.selector", requirements[i].Path)
+	}
+	return requirements
+}
+
+func (st *compiled) explainDelay(scope *expr.Scope) delay.Explanation {
+	e := st.delay.ExplainEval(scope)
+	for _, r := range []*delay.Reading{&e.Duration, &e.Jitter} {
+		if r.Path != "" {
+			r.Path = position.Join("spec.delay", r.Path)
+		}
+	}
+	return e
+}
+
+// moment is how much later an outcome is tried again: a template that prints the time prints another one.
+const moment = time.Millisecond
+
+// outcome plays the candidate on obj and, if it is a candidate again at once, on what is left of it.
+func (c Candidate) outcome(obj *unstructured.Unstructured, now time.Time) Outcome {
+	o := c.try(obj, now)
+	if o.After == nil || o.Idle {
+		return o
+	}
+	for _, again := range c.transition.set.Candidates(o.After, now) {
+		if again.transition.stage == c.transition.stage && again.Probability > 0 && again.Delay.Max <= 0 {
+			second := again.try(o.After, now.Add(moment))
+			o.Livelock = second.After != nil && !second.Idle
+		}
+	}
+	return o
+}
+
+// try carries the effects out on a copy.
+func (c Candidate) try(obj *unstructured.Unstructured, now time.Time) (o Outcome) {
+	t := c.transition
+	slots, err := t.plan(render.Input{Object: obj.Object, Now: now, Seed: t.draws.effects(t.Stage)})
+	if err != nil {
+		return Outcome{Err: err}
+	}
+	o.Effects, o.After, o.Idle = filled(slots), obj, true
+	for _, e := range o.Effects {
+		after, err := outcomeOf(e, o.After, now)
+		if err != nil {
+			return Outcome{Effects: o.Effects, Err: err}
+		}
+		o.Idle = o.Idle && after == o.After
+		if o.After = after; after == nil {
+			break
+		}
+	}
+	return o
+}

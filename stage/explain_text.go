@@ -1,0 +1,235 @@
+package stage
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/selector"
+)
+
+// String is the explanation for a person at a terminal: in the first line what may happen next, or why nothing does; then the Stages, each
+// with its requirements (✓ holds, ✗ does not), and of those that match also chance, weight, delay and effects.
+func (e Explanation) String() string {
+	var b strings.Builder
+	if e.Key.Kind != "" {
+		b.WriteString(e.Key.String() + ": ")
+	}
+	b.WriteString(e.answer() + "\n")
+	for _, v := range e.Verdicts {
+		b.WriteString("\n")
+		v.write(&b)
+	}
+	return b.String()
+}
+
+// answer is the first line.
+func (e Explanation) answer() string {
+	possible := e.possible()
+	switch {
+	case e.Key.Kind == "":
+		return "nothing happens: the object has no kind"
+	case len(e.Verdicts) == 0:
+		return "nothing happens: no stage is for " + kindName(e.Key) + "; " + e.known()
+	case len(possible) == 0:
+		return "nothing happens: " + e.closest()
+	case len(possible) == 1:
+		return fmt.Sprintf("next is %q, %s", possible[0].Stage, when(possible[0].Delay.Range))
+	}
+	chances := make([]string, len(possible))
+	for i, v := range possible {
+		chances[i] = fmt.Sprintf("%q (%s) %s", v.Stage, percent(v.Candidate.Probability), when(v.Delay.Range))
+	}
+	return fmt.Sprintf("next is one of %d: %s", len(possible), strings.Join(chances, ", "))
+}
+
+// possible are the Stages that can be played.
+func (e Explanation) possible() []Verdict {
+	return slices.DeleteFunc(slices.Clone(e.Verdicts), func(v Verdict) bool { return v.Candidate.Probability == 0 })
+}
+
+func kindName(k Key) string { return k.GroupVersionKind().GroupVersion().String() + " " + k.Kind }
+
+func (e Explanation) known() string {
+	if len(e.Kinds) == 0 {
+		return "the set has none at all"
+	}
+	names := make([]string, len(e.Kinds))
+	for i, k := range e.Kinds {
+		names[i] = k.GroupVersion().String() + " " + k.Kind
+	}
+	return "the set has stages for " + strings.Join(names, ", ")
+}
+
+// closest names the Stages that lack the fewest requirements.
+func (e Explanation) closest() string {
+	var names []string
+	least := math.MaxInt
+	for _, v := range e.Verdicts {
+		n := v.lacks()
+		if n < least {
+			least, names = n, nil
+		}
+		if n == least {
+			names = append(names, strconv.Quote(v.Stage))
+		}
+	}
+	return fmt.Sprintf("no stage matches; closest, %d requirement(s) short: %s", least, strings.Join(names, ", "))
+}
+
+func (v Verdict) lacks() (n int) {
+	for _, r := range v.Requirements {
+		if !r.OK {
+			n++
+		}
+	}
+	return n
+}
+
+func when(r delay.Range) string {
+	switch {
+	case r.Max <= 0:
+		return "at once"
+	case r.Max <= r.Min:
+		return "in " + r.Min.String()
+	default:
+		return "in " + max(r.Min, 0).String() + " to " + r.Max.String()
+	}
+}
+
+func percent(p float64) string { return strconv.FormatFloat(100*p, 'g', 3, 64) + "%" }
+
+func (v Verdict) write(b *strings.Builder) {
+	fmt.Fprintf(b, "%s %q%s", mark(v.Matches), v.Stage, place(v.Locate("metadata.name")))
+	if v.Matches {
+		b.WriteString(", chance " + percent(v.Candidate.Probability))
+	}
+	b.WriteString("\n")
+	for _, r := range v.Requirements {
+		b.WriteString("  " + mark(r.OK) + " " + v.requirement(r) + "\n")
+	}
+	if !v.Matches {
+		return
+	}
+	b.WriteString("  " + v.weight() + "\n  " + v.delay() + "\n")
+	for _, line := range v.Outcome.lines() {
+		b.WriteString("  " + line + "\n")
+	}
+}
+
+func mark(ok bool) string {
+	if ok {
+		return "✓"
+	}
+	return "✗"
+}
+
+// requirement prints one that holds without its place, which nobody needs then.
+func (v Verdict) requirement(r selector.Requirement) string {
+	s := r.Text + ": saw " + list(r.Seen)
+	if r.Err != nil {
+		s += "; failed: " + r.Err.Error()
+	}
+	if !r.OK {
+		s += " (" + r.Path + place(v.Locate(r.Path)) + ")"
+	}
+	return s
+}
+
+// list prints values; what is not there is "nothing".
+func list(values []any) string {
+	if !slices.ContainsFunc(values, func(v any) bool { return v != nil }) {
+		return "nothing"
+	}
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = value(v)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// widest is how many characters of a value or effect are printed.
+const widest = 160
+
+func value(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nothing"
+	case time.Duration:
+		return v.String()
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	default:
+		return clipped(string(encode(v)))
+	}
+}
+
+func clipped(s string) string {
+	if runes := []rune(s); len(runes) > widest {
+		return string(runes[:widest]) + "…"
+	}
+	return s
+}
+
+func (v Verdict) weight() string {
+	w := v.Weight
+	if !w.Given {
+		return "no weight" + origin(w.Path, w.Text, w.Seen, w.Err)
+	}
+	return fmt.Sprintf("weight %d", w.Value) + origin(w.Path, w.Text, w.Seen, w.Err)
+}
+
+func (v Verdict) delay() string {
+	s := "delay " + v.Delay.Range.String()
+	if d := v.Delay.Duration; d.Path != "" || d.Text != "" {
+		s += ": duration" + reading(d)
+	}
+	if j := v.Delay.Jitter; j.Path != "" || j.Text != "" {
+		s += "; jitter, the upper bound," + reading(j)
+	}
+	return s
+}
+
+func reading(r delay.Reading) string {
+	if !r.Given {
+		return " none" + origin(r.Path, r.Text, r.Seen, r.Err)
+	}
+	return " " + r.Value.String() + origin(r.Path, r.Text, r.Seen, r.Err)
+}
+
+// origin tells where a value comes from, and what became of the expression if there is one.
+func origin(path, text string, seen any, err error) string {
+	if path == "" {
+		path = "default"
+	}
+	s := " from " + path
+	if text != "" {
+		s += fmt.Sprintf(" (%s gave %s", text, value(seen))
+		if err != nil {
+			s += ": " + err.Error()
+		}
+		s += ")"
+	}
+	return s
+}
+
+// lines prints the effects and what comes of them.
+func (o Outcome) lines() []string {
+	var lines []string
+	for _, e := range o.Effects {
+		lines = append(lines, clipped(e.String()))
+	}
+	switch {
+	case o.Err != nil:
+		return append(lines, "! the effects fail: "+o.Err.Error())
+	case o.Livelock:
+		return append(lines, "! livelock: it matches again at once after its effects, and changes the object again")
+	case o.Idle:
+		return append(lines, "! the effects leave the object as it is: the stage is played once, then not before somebody else changes the object")
+	}
+	return lines
+}
