@@ -1,10 +1,13 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
@@ -34,9 +37,17 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		return o, err
 	}
 	o.files = flags.Args()
-	if profiles[o.profile] == nil || printers[o.output] == nil {
-		flags.Usage()
-		return o, errors.New("usage")
+	err = cmp.Or(oneOf("-profile", o.profile, profiles), oneOf("-o", o.output, printers))
+	if err != nil {
+		fmt.Fprintln(stderr, "readiness:", err)
 	}
-	return o, nil
+	return o, err
+}
+
+// oneOf says which values a flag may have, unless it has one of them.
+func oneOf[V any](flag, value string, values map[string]V) error {
+	if _, ok := values[value]; ok {
+		return nil
+	}
+	return fmt.Errorf("%s %q: must be %s", flag, value, strings.Join(slices.Sorted(maps.Keys(values)), " or "))
 }

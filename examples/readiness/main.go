@@ -7,8 +7,8 @@
 // It exits with 0 if all objects are Current, 1 if one is not, 2 if it cannot tell: by its flags or by what it reads, or because there is
 // no object. Objects that are among the input explain each other, such as the Pods of a Deployment.
 //
-// This file shows how package kstatus is embedded. The others are what a command has beside it: read.go reads manifests, shelf.go
-// finds objects among them, print.go prints.
+// This file shows how package kstatus is embedded. The others are what a command has beside it: text.go reads YAML and JSON, read.go the objects in
+// them, shelf.go finds objects among them, print.go prints.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,7 +46,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	switch {
 	case err != nil:
-		fmt.Fprintln(stderr, "readiness:", err)
+		fmt.Fprintln(stderr, "readiness:", strings.ReplaceAll(err.Error(), "\n", "\nreadiness: "))
 		return 2
 	case slices.ContainsFunc(verdicts, func(v verdict) bool { return v.Status != kstatus.Current }):
 		return 1

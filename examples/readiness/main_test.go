@@ -41,7 +41,8 @@ func TestGolden(t *testing.T) {
 }
 
 func TestInput(t *testing.T) {
-	const ready, failing = "kind: Pod\nmetadata: {name: p}\nstatus: {phase: Succeeded}\n", "kind: Pod\nmetadata: {name: p}\nstatus: {phase: Pending}\n"
+	const ready = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Succeeded}\n"
+	const failing = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Pending}\n"
 	for _, c := range []struct {
 		name, args, stdin string
 		code              int
@@ -49,19 +50,35 @@ func TestInput(t *testing.T) {
 	}{
 		{name: "standard input", stdin: ready},
 		{name: "standard input by name", args: "-", stdin: ready},
-		{name: "JSON", stdin: `{"kind": "Pod", "metadata": {"name": "p"}, "status": {"phase": "Succeeded"}}`},
+		{name: "JSON", stdin: `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "status": {"phase": "Succeeded"}}`},
 		{name: "one that is not ready among others", stdin: ready + "---\n" + failing, code: 1},
 		{name: "nothing", code: 2, stderr: "there are no objects"},
 		{name: "an empty list", stdin: "kind: List\nitems: []\n", code: 2, stderr: "there are no objects"},
 		{name: "a file that is not there", args: "missing.yaml", code: 2, stderr: "missing.yaml: no such file or directory"},
-		{name: "broken YAML", stdin: ready + "---\n{", code: 2, stderr: "-: document 2: "},
-		{name: "no object", stdin: "- a\n", code: 2, stderr: "document 1: "},
-		{name: "no kind", stdin: "a: b\n", code: 2, stderr: "document 1: it has no kind"},
-		{name: "an item without a kind", stdin: "kind: List\nitems: [{}]\n", code: 2, stderr: "item 0 has no kind"},
-		{name: "an item that is none", stdin: "kind: List\nitems: [1]\n", code: 2, stderr: "item 0 is no object"},
+		{name: "broken YAML", stdin: ready + "---\n{", code: 2, stderr: "-:6: not YAML: "},
+		{name: "no object", stdin: "- a\n", code: 2, stderr: "-:1: it is no object"},
+		{name: "no kind", stdin: "a: b\n", code: 2, stderr: "-:1: it has no kind"},
+		{name: "no version", stdin: "a: b\nkind: Pod\n", code: 2, stderr: "-:1: it has no apiVersion"},
+		{name: "too many versions", stdin: ready + "---\nkind: Pod\napiVersion: v1/v2/v3\n", code: 2,
+			stderr: "-:7: apiVersion \"v1/v2/v3\" is neither a version, as v1, nor a group and a version, as apps/v1"},
+		{name: "a group without a version", stdin: "apiVersion: apps/\nkind: Pod\n", code: 2, stderr: `-:1: apiVersion "apps/" is neither`},
+		{name: "a version that is none, in a list", stdin: "kind: List\nitems:\n- kind: Pod\n  apiVersion: v1\n- kind: Pod\n  apiVersion: a/b/c\n", code: 2, stderr: "-:6: apiVersion"},
+		{name: "two faults", stdin: "a: b\n---\nc: d\n", code: 2, stderr: "readiness: -:1: it has no kind\nreadiness: -:3: it has no kind\n"},
+		{name: "a key twice", stdin: ready + "---\n" + ready + "status: {phase: Pending}\n", code: 2, stderr: `-:10: not YAML: key "status" is there twice`},
+		{name: "keys twice", stdin: "a: 1\nb: 1\na: 2\nb: 2\n", code: 2, stderr: "-:3: not YAML: key \"a\" is there twice\nreadiness: -:4: not YAML: key \"b\""},
+		{name: "a key twice in JSON", stdin: "{\"kind\": \"Pod\"}\n{\"a\": [{\"b\": 1, \"c\": {}}, {\"b\": 2,\n\"b\": 3}]}", code: 2, stderr: `-:3: key "b" is there twice`},
+		{name: "a key in several maps of JSON", stdin: `{"apiVersion": "v1", "kind": "Secret", "a": {"a": ["a", "a", {"a": "a"}]}, "b": {"a": "a"}}`},
+		{name: "the answer of an API server", stdin: "{\n\"kind\": \"Status\",\n\"apiVersion\": \"v1\", \"status\": \"Failure\",\n\"message\": \"pods \\\"x\\\" not found\"}", code: 2,
+			stderr: `-:4: no object, but an answer of the API server: pods "x" not found`},
+		{name: "a kind called Status of another group", stdin: "apiVersion: x.com/v1\nkind: Status\n"},
+		{name: "a kind that ends in List", stdin: "apiVersion: x.com/v1\nkind: AllowList\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: \"False\"}]}\n", code: 1},
+		{name: "a list of kinds that end in List", stdin: "apiVersion: x.com/v1\nkind: AllowListList\nitems: [{metadata: {name: a}, status: {conditions: [{type: Ready, status: \"False\"}]}}]\n", code: 1},
+		{name: "a list of Pods without kinds", stdin: "apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a}, status: {phase: Pending}}]\n", code: 1},
+		{name: "an item without a kind", stdin: "kind: List\nitems: [{}]\n", code: 2, stderr: "-:2: it has no kind"},
+		{name: "an item that is none", stdin: "kind: List\nitems: [1]\n", code: 2, stderr: "-:2: it is no object"},
 		{name: "items that are none", stdin: "kind: List\nitems: 1\n", code: 2, stderr: "its items are no list"},
-		{name: "an unknown profile", args: "-profile best", code: 2, stderr: "usage: readiness"},
-		{name: "an unknown output", args: "-o yaml", code: 2, stderr: "usage: readiness"},
+		{name: "an unknown profile", args: "-profile best", code: 2, stderr: "readiness: -profile \"best\": must be extended or standard\n"},
+		{name: "an unknown output", args: "-o yaml", code: 2, stderr: "readiness: -o \"yaml\": must be json or table\n"},
 		{name: "an unknown flag", args: "-x", code: 2, stderr: "usage: readiness"},
 		{name: "help", args: "-h", stderr: "usage: readiness"},
 	} {
@@ -75,7 +92,7 @@ func TestInput(t *testing.T) {
 
 func TestTextOfTheClusterStaysOnItsLine(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	pod := `{"kind": "Widget", "metadata": {"name": "p"}, "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Bad", "message": "one\ntwo\tthree\u001b[31m"}]}}`
+	pod := `{"apiVersion": "x.com/v1", "kind": "Widget", "metadata": {"name": "p"}, "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Bad", "message": "one\ntwo\tthree\u001b[31m"}]}}`
 	require.Equal(t, 1, run(nil, strings.NewReader(pod), &stdout, &stderr))
 	require.Equal(t, "KIND     NAME   STATUS       REASON   MESSAGE\nWidget   p      InProgress   Bad      one two three [31m\n", stdout.String())
 }

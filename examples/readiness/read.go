@@ -8,90 +8,100 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// readAll reads the objects of all files, "-" being standard input. That there are none is an error: a pipe whose other end failed must not
-// look ready.
+// readAll reads the objects of all files, "-" being standard input, and reports all faults. That there are no objects is one: a pipe whose other end
+// failed must not look ready.
 func readAll(files []string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
 	var objects []*unstructured.Unstructured
+	var errs []error
 	for _, name := range files {
-		found, err := readFile(name, stdin)
+		documents, err := readFile(name, stdin)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
 		}
-		objects = append(objects, found...)
+		for _, d := range documents {
+			found, err := d.objects()
+			objects, errs = append(objects, found...), append(errs, err)
+		}
 	}
-	if len(objects) == 0 {
-		return nil, errors.New("there are no objects")
+	err := errors.Join(errs...)
+	if err == nil && len(objects) == 0 {
+		err = errors.New("there are no objects")
 	}
-	return objects, nil
+	return objects, err
 }
 
-func readFile(name string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
+func readFile(name string, stdin io.Reader) ([]document, error) {
 	if name == "-" {
-		return read(stdin)
+		return readDocuments(name, stdin)
 	}
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err.(*os.PathError).Err // the caller says which file
 	}
 	defer file.Close()
-	return read(file)
+	return readDocuments(name, file)
 }
 
-// read reads documents of YAML or JSON, in each an object or a List.
-func read(r io.Reader) (objects []*unstructured.Unstructured, err error) {
-	documents := yaml.NewYAMLOrJSONDecoder(r, 4096)
-	for n := 1; ; n++ {
-		var fields map[string]any
-		switch err := documents.Decode(&fields); {
-		case errors.Is(err, io.EOF):
-			return objects, nil
-		case err != nil:
-			return nil, fmt.Errorf("document %d: %w", n, err)
-		case fields == nil:
-			continue // an empty document
-		}
-		found, err := items(fields)
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
-		}
-		objects = append(objects, found...)
+// objects are the object of a document, or those of a list. Items of a list that say no kind have that of the list.
+func (d document) objects() ([]*unstructured.Unstructured, error) {
+	fields, err := d.fields()
+	if err != nil || fields == nil {
+		return nil, err
 	}
-}
-
-// items are the objects of a document. Those of a List that say no kind have that of the List.
-func items(fields map[string]any) ([]*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{Object: fields}
-	list, isList := fields["items"].([]any)
 	kind, named := strings.CutSuffix(obj.GetKind(), "List")
+	list, isList := fields["items"].([]any)
 	switch {
-	case obj.GetKind() == "":
-		return nil, errors.New("it has no kind")
+	case obj.GetKind() == "Status" && obj.GetAPIVersion() == "v1":
+		return nil, d.fault(d.lineOf("message"), "no object, but an answer of the API server: %s", answer(fields))
 	case !named || fields["items"] == nil && obj.GetName() != "": // a kind may be called a list and be none
-		return []*unstructured.Unstructured{obj}, nil
+		return []*unstructured.Unstructured{obj}, d.check(obj)
 	case !isList && fields["items"] != nil:
-		return nil, errors.New("its items are no list")
+		return nil, d.fault(d.lineOf("items"), "its items are no list")
 	}
 	var objects []*unstructured.Unstructured
+	var errs []error
 	for i, item := range list {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			return nil, fmt.Errorf("item %d is no object", i)
-		}
+		fields, _ := item.(map[string]any)
 		item := &unstructured.Unstructured{Object: fields}
-		if item.GetKind() == "" && kind != "" {
+		if fields != nil && item.GetKind() == "" && kind != "" {
 			item.SetKind(kind)
 			item.SetAPIVersion(obj.GetAPIVersion())
 		}
-		if item.GetKind() == "" {
-			return nil, fmt.Errorf("item %d has no kind", i)
-		}
-		objects = append(objects, item)
+		objects, errs = append(objects, item), append(errs, d.check(item, "items", i))
 	}
-	return objects, nil
+	return objects, errors.Join(errs...)
+}
+
+// answer is what the API server had to say, as kubectl prints errors.
+func answer(status map[string]any) string {
+	for _, field := range []string{"message", "reason", "status"} {
+		if text, _ := status[field].(string); text != "" {
+			return text
+		}
+	}
+	return "nothing"
+}
+
+// check tells what keeps the object at a path of the document from being judged.
+func (d document) check(obj *unstructured.Unstructured, path ...any) error {
+	version := obj.GetAPIVersion()
+	gv, err := schema.ParseGroupVersion(version)
+	switch {
+	case obj.Object == nil:
+		return d.fault(d.lineOf(path...), "it is no object")
+	case obj.GetKind() == "":
+		return d.fault(d.lineOf(append(path, "kind")...), "it has no kind")
+	case version == "":
+		return d.fault(d.lineOf(append(path, "apiVersion")...), "it has no apiVersion")
+	case err != nil || gv.Version == "":
+		return d.fault(d.lineOf(append(path, "apiVersion")...), "apiVersion %q is neither a version, as v1, nor a group and a version, as apps/v1", version)
+	}
+	return nil
 }
