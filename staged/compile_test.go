@@ -2,6 +2,7 @@ package staged_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,7 @@ spec:
     maxFailures: 101% ### at most 100%
     maxConcurrency: 0 ### at least 1
   - name: a.stage.b ### must not contain
-    condition: cell('redy', 'n') == 1 ### collector "redy" is in no statusCollectors
+    condition: cell('redy', 'n') == 1 ### collector "redy" is in no statusCollectors of spec.downsync; did you mean "ready"?
     failureCondition: obj.results.exists(r, r.name == 'gone') ### collector "gone"
     windows:
     - {cron: '61 * * * *', duration: 1h} ### minute: want 0 to 59
@@ -110,6 +111,24 @@ func TestWindowsThatNeverOpenAreWarnedAbout(t *testing.T) {
 				require.Contains(t, warnings[i].Error(), want)
 			}
 		})
+	}
+}
+
+// What is wrong in an expression has the place of its token, however the text is written.
+func TestFaultsStandAtTheirTokens(t *testing.T) {
+	const twice = "cell('agg', 'n') == 1 && "
+	for name, tc := range map[string]struct{ condition, token string }{
+		"plain":   {twice + "cell('ag', 'n') == 1", "'ag'"},
+		"quoted":  {`"` + twice + `\"ä\" != '' && cell('ag', 'n') == 1"`, "'ag'"},
+		"literal": {"|\n      " + twice + "\n        cell('ag', 'n') == 1", "'ag'"},
+		"folded":  {">-\n      " + twice + "\n      obj.results.exists(r, r.name == 'ag')", "'ag'"},
+		"num":     {"|\n      true &&\n      num('n') == 'a'", "== 'a'"},
+	} {
+		text := twoStages("    condition: " + tc.condition + "\n")
+		before := text[:strings.Index(text, tc.token)]
+		at := fmt.Sprintf("p:%d:%d: policy", 1+strings.Count(before, "\n"), len(before)-strings.LastIndex(before, "\n"))
+		_, err := staged.Compile(staged.Options{}, staged.Parse("p", []byte(text)))
+		require.ErrorContains(t, err, at, name)
 	}
 }
 

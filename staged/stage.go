@@ -2,6 +2,7 @@ package staged
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -84,20 +85,20 @@ func (c *compiler) collectors(path string, p *eval.Program) {
 	if p == nil {
 		return
 	}
-	for _, name := range p.Collectors() {
-		if !c.asksFor(name) {
-			c.faultf(path, "collector %q is in no statusCollectors of spec.downsync", name)
-		}
-	}
-}
-
-func (c *compiler) asksFor(collector string) bool {
+	var asked []string
 	for _, clause := range c.definition.policy.Spec.Downsync {
-		if slices.Contains(clause.StatusCollectors, collector) {
-			return true
-		}
+		asked = append(asked, clause.StatusCollectors...)
 	}
-	return false
+	for _, named := range p.Collectors() {
+		if slices.Contains(asked, named.Text) {
+			continue
+		}
+		err := fmt.Errorf("collector %q is in no statusCollectors of spec.downsync", named.Text)
+		if near := nearest(named.Text, asked); near != "" {
+			err = fmt.Errorf("%w; did you mean %q?", err, near)
+		}
+		c.add(&position.Error{Path: path, Offset: named.Offset, Err: err})
+	}
 }
 
 func (c *compiler) selector(path string, s *metav1.LabelSelector) {

@@ -13,13 +13,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// cellFunctions are num(column) and cell(collector, column). Macros hand them the CombinedStatus. The result is dynamic, so that
-// integers may be compared with it.
+// cellFunctions are num(column), a double, and cell(collector, column), of any type. Macros hand them the CombinedStatus.
 var cellFunctions = []cel.EnvOption{
 	cel.Macros(
 		parser.NewGlobalMacro("num", 1, inObj("@num")),
 		parser.NewGlobalMacro("cell", 2, inObj("@cell"))),
-	cel.Function("@num", cel.Overload("@num_string", []*cel.Type{cel.DynType, cel.StringType}, cel.DynType, cel.BinaryBinding(num))),
+	cel.Function("@num", cel.Overload("@num_string", []*cel.Type{cel.DynType, cel.StringType}, cel.DoubleType, cel.BinaryBinding(num))),
 	cel.Function("@cell", cel.Overload("@cell_string_string", []*cel.Type{cel.DynType, cel.StringType, cel.StringType}, cel.DynType,
 		cel.FunctionBinding(func(args ...ref.Val) ref.Val { return lookup(args[0], args[1], args[2]) }))),
 }

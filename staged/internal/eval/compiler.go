@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
@@ -28,13 +29,14 @@ type Options struct {
 
 // Compiler compiles expressions over the same variables.
 type Compiler struct {
-	env  *cel.Env
-	cost uint64
+	env       *cel.Env
+	variables map[string]*cel.Type
+	cost      uint64
 }
 
 // NewCompiler returns a Compiler. The error is that of a variable that CEL cannot have.
 func NewCompiler(o Options) (*Compiler, error) {
-	options := []cel.EnvOption{cel.CustomTypeAdapter(values), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking()}
+	options := []cel.EnvOption{cel.CustomTypeAdapter(values), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), cel.CrossTypeNumericComparisons(true)}
 	for name, t := range o.Variables {
 		options = append(options, cel.Variable(name, t))
 	}
@@ -45,7 +47,7 @@ func NewCompiler(o Options) (*Compiler, error) {
 		o.Cost = DefaultCost
 	}
 	env, err := cel.NewEnv(options...)
-	return &Compiler{env: env, cost: o.Cost}, err
+	return &Compiler{env: env, variables: o.Variables, cost: o.Cost}, err
 }
 
 // CompileError is every fault of an expression. It unwraps to one *position.Error for each.
@@ -69,6 +71,8 @@ func (c *Compiler) Compile(source string) (*Program, error) {
 	if issues.Err() != nil {
 		return nil, newCompileError("parse", source, issues)
 	}
+	tree := ast.Copy(parsed.NativeRep())
+	mixNumbers(parsed.NativeRep(), c.variables)
 	checked, issues := c.env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, newCompileError("check", source, issues)
@@ -80,7 +84,7 @@ func (c *Compiler) Compile(source string) (*Program, error) {
 	if err != nil {
 		return nil, fault(err.Error())
 	}
-	return newProgram(source, checked, program), nil
+	return newProgram(source, tree, checked.OutputType(), program), nil
 }
 
 // Bool compiles an expression whose result must be true or false, as far as its type is known.

@@ -28,7 +28,7 @@ func TestVariablesAndCollectors(t *testing.T) {
 		{"[1].exists(obj, obj == x)", []string{"x"}, []string{}},
 		{"[1].exists(v, v == obj.n) && x", []string{"obj", "x"}, []string{}},
 		{"num('sum') > 1", []string{"obj"}, []string{}},
-		{"cell('ready', 'sum') > 1 && cell('all', 'sum') > 1", []string{"obj"}, []string{"all", "ready"}},
+		{"cell('ready', 'sum') > 1 && cell('all', 'sum') > 1", []string{"obj"}, []string{"ready", "all"}},
 		{"obj.results.exists(r, r.name == 'a' || 'b' == r.name)", []string{"obj"}, []string{"a", "b"}},
 		{"combinedStatus.results.filter(r, r.name == 'a')[0].rows.size() > 0", []string{"combinedStatus"}, []string{"a"}},
 		{"obj.metadata.name == 'a' || x.all(c, c.name == 'b')", []string{"obj", "x"}, []string{}},
@@ -38,7 +38,12 @@ func TestVariablesAndCollectors(t *testing.T) {
 			p, err := compiler(t, 0).Bool(tc.source)
 			require.NoError(t, err)
 			require.Equal(t, tc.variables, p.Variables())
-			require.Equal(t, tc.collectors, p.Collectors())
+			names := []string{}
+			for _, m := range p.Collectors() {
+				require.Equal(t, m.Text, tc.source[m.Offset+1:][:len(m.Text)])
+				names = append(names, m.Text)
+			}
+			require.Equal(t, tc.collectors, names)
 		})
 	}
 }
@@ -132,6 +137,52 @@ func TestCells(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, ok)
 		})
+	}
+}
+
+// num is a double that integers may be mixed with, whatever they are.
+func TestNumbersMix(t *testing.T) {
+	c, err := eval.NewCompiler(eval.Options{Cells: true, Variables: map[string]*cel.Type{"obj": cel.DynType, "reported": cel.IntType, "names": cel.ListType(cel.StringType)}})
+	require.NoError(t, err)
+	cell := func(v string) any { return map[string]any{"type": "Number", "float": v} }
+	variables := map[string]any{"reported": 3, "names": []string{"a", "b", "c"}, "obj": map[string]any{"n": int64(3), "results": []any{map[string]any{
+		"name": "a", "columnNames": []any{"three", "four"}, "rows": []any{map[string]any{"columns": []any{cell("3"), cell("4")}}}}}}}
+	for _, source := range []string{
+		"num('three') == 3", "3 == num('three')", "num('three') != 4", "num('three') == 3.0", "num('three') == 3u",
+		"num('four') >= num('three') + 1", "num('four') == 1 + num('three')", "num('four') - 1 == num('three')", "num('four') * 2 == 8.0", "num('three') / 2 == 1.5",
+		"num('three') + 1 * 2 == 5", "(num('three') + 1) + 2 == 6", "-num('three') == -3", "num('three') == reported", "num('four') > reported", "reported + 1 == num('four')",
+		"num('three') == size(names)", "num('three') == names.size()", "num('four') - reported == 1", "num('four') / (reported - 1) == 2", "num('three') == int('3')",
+		"num('three') in [1, 3]", "3 in [num('three')]", "!(num('three') in [1, 2])", "(true ? num('three') : 0) == 3", "(false ? 0 : 3) == num('three')",
+		"num('three') >= obj.n", "num('three') == obj.n", "[num('three')].all(n, n > 2)", "cell('a', 'three') == 3", "double(num('three')) == 3.0",
+		"['three', 'four'].all(c, num(c) >= 3)",
+	} {
+		p, err := c.Bool(source)
+		require.NoError(t, err, source)
+		ok, err := p.Bool(variables)
+		require.NoError(t, err, source)
+		require.True(t, ok, source)
+		require.Equal(t, source, p.Source())
+	}
+	for source, want := range map[string]struct {
+		at   string // the fault stands before it
+		text string
+	}{
+		"num('sum') == 'a'":                     {"== 'a'", "'_==_' applied to '(double, string)'"},
+		"'a' != num('sum')":                     {"!= num", "'_!=_' applied to '(string, double)'"},
+		"reported > 1 &&\n  num('sum') && true": {"('sum') &&", "expected type 'bool' but found 'double'"},
+		"num('sum')":                            {"num", "the result is double, not bool"},
+		"!num('sum')":                           {"!num", "'!_' applied to '(double)'"},
+		"num('sum') + 'a' == 1":                 {"+ 'a'", "'_+_' applied to '(double, string)'"},
+		"num('sum') in ['a']":                   {"in [", "'@in' applied to '(double, list(string))'"},
+		"num('sum') > duration('1s')":           {"> dur", "'_>_' applied to '(double, "},
+		"num('sum').startsWith('a')":            {"('a')", "'startsWith' applied to 'double.(string)'"},
+		"num(1) == 1":                           {"(1)", "'@num' applied to '(dyn, int)'"},
+	} {
+		_, err := c.Bool(source)
+		faults := position.All(err)
+		require.NotEmpty(t, faults, source)
+		require.ErrorContains(t, faults[0], want.text)
+		require.Equal(t, want.at, source[faults[0].Offset:][:min(len(want.at), len(source)-faults[0].Offset)], "%s: %v", source, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/google/cel-go/common/ast"
@@ -9,15 +10,21 @@ import (
 	"github.com/google/cel-go/parser"
 )
 
+// A Mention is a text that stands in an expression, and at which byte.
+type Mention struct {
+	Text   string
+	Offset int // -1 if unknown
+}
+
 // Collectors are the names of the collectors that the expression asks for: the first argument of cell, and what the name of an
-// element of obj.results is compared with, sorted.
-func (p *Program) Collectors() []string {
-	found := []string{}
-	ast.PostOrderVisit(p.tree.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+// element of obj.results is compared with, in the order of the text.
+func (p *Program) Collectors() []Mention {
+	var found []ast.Expr
+	ast.PostOrderVisit(p.tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.CallKind:
 			if call := e.AsCall(); call.FunctionName() == "@cell" {
-				found = appendLiteral(found, call.Args()[1])
+				found = append(found, call.Args()[1])
 			}
 		case ast.ComprehensionKind:
 			if c := e.AsComprehension(); isResults(c.IterRange()) {
@@ -25,8 +32,22 @@ func (p *Program) Collectors() []string {
 			}
 		}
 	}))
-	slices.Sort(found)
-	return slices.Compact(found)
+	return p.mentions(found)
+}
+
+// mentions are those of the parts that are text literals.
+func (p *Program) mentions(parts []ast.Expr) []Mention {
+	var all []Mention
+	for _, e := range parts {
+		if e.Kind() != ast.LiteralKind {
+			continue
+		}
+		if s, ok := e.AsLiteral().(types.String); ok {
+			all = append(all, Mention{string(s), offset(p.source, p.tree.SourceInfo().GetStartLocation(e.ID()))})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Mention) int { return cmp.Compare(a.Offset, b.Offset) })
+	return all
 }
 
 func isResults(e ast.Expr) bool {
@@ -41,28 +62,19 @@ func isField(e ast.Expr, field, of string) bool {
 	return s.FieldName() == field && !s.IsTestOnly() && s.Operand().Kind() == ast.IdentKind && s.Operand().AsIdent() == of
 }
 
-// namesOf are the texts that the field name of a variable is compared with.
-func namesOf(variable string, e ast.Expr) (names []string) {
+// namesOf are the parts that the field name of a variable is compared with.
+func namesOf(variable string, e ast.Expr) (names []ast.Expr) {
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		op, left, right, ok := comparison(e)
 		switch {
 		case !ok || op != "==":
 		case isField(left, "name", variable):
-			names = appendLiteral(names, right)
+			names = append(names, right)
 		case isField(right, "name", variable):
-			names = appendLiteral(names, left)
+			names = append(names, left)
 		}
 	}))
 	return names
-}
-
-func appendLiteral(to []string, e ast.Expr) []string {
-	if e.Kind() == ast.LiteralKind {
-		if s, ok := e.AsLiteral().(types.String); ok {
-			return append(to, string(s))
-		}
-	}
-	return to
 }
 
 // A Part is a piece of an expression, in its own words.
@@ -77,7 +89,7 @@ type Part struct {
 // Conjuncts are the parts that && joins at the top.
 func (p *Program) Conjuncts() []Part {
 	var parts []Part
-	for _, e := range conjuncts(p.tree.NativeRep().Expr()) {
+	for _, e := range conjuncts(p.tree.Expr()) {
 		part := Part{Text: p.text(e)}
 		if op, left, right, ok := comparison(e); ok {
 			part.Operator, part.Left, part.Right = op, p.text(left), p.text(right)
@@ -122,7 +134,7 @@ func (p *Program) wants(e ast.Expr) (wants []string) {
 
 // text is the source text of a part; "" if it has none.
 func (p *Program) text(e ast.Expr) string {
-	text, err := parser.Unparse(e, p.tree.NativeRep().SourceInfo(), parser.WrapOnColumn(1<<20))
+	text, err := parser.Unparse(e, p.tree.SourceInfo(), parser.WrapOnColumn(1<<20))
 	if err != nil {
 		return ""
 	}

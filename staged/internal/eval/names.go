@@ -4,15 +4,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 )
 
 // names finds the free variables and the string literals of an expression.
-func names(tree *cel.Ast) (variables, literals []string) {
+func names(tree *ast.AST) (variables, literals []string) {
 	w := walker{free: map[string]bool{}, text: map[string]bool{}}
-	w.walk(tree.NativeRep().Expr(), nil)
+	w.walk(tree.Expr(), nil)
 	return slices.Sorted(maps.Keys(w.free)), slices.Sorted(maps.Keys(w.text))
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
@@ -15,13 +16,13 @@ type Program struct {
 	source    string
 	program   cel.Program
 	output    *cel.Type
-	tree      *cel.Ast
+	tree      *ast.AST // as it was written, for what is said of it
 	variables []string
 	literals  []string
 }
 
-func newProgram(source string, tree *cel.Ast, program cel.Program) *Program {
-	p := &Program{source: source, program: program, output: tree.OutputType(), tree: tree}
+func newProgram(source string, tree *ast.AST, output *cel.Type, program cel.Program) *Program {
+	p := &Program{source: source, program: program, output: output, tree: tree}
 	p.variables, p.literals = names(tree)
 	return p
 }

@@ -1,0 +1,141 @@
+package eval
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+)
+
+// num is a double, so that its misuse is a fault; CEL alone would then refuse num('sum') == 1 and num('sum') + 1. So integers that meet a
+// num become doubles before types are checked: literals, variables, size(…) and what is computed of these.
+
+// a numeral is what can be said of the type of a part without checking it.
+type numeral int
+
+const (
+	other   numeral = iota
+	integer         // int or uint
+	number          // double, because of num
+)
+
+// mixing are the operators whose operands must be of one type.
+var mixing = []string{
+	operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
+	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Conditional, operators.In,
+}
+
+// a mixer makes doubles of the integers that meet a num.
+type mixer struct {
+	factory   ast.ExprFactory
+	variables map[string]*cel.Type
+	tree      *ast.AST
+	next      int64 // id
+}
+
+func mixNumbers(tree *ast.AST, variables map[string]*cel.Type) {
+	m := &mixer{ast.NewExprFactory(), variables, tree, ast.MaxID(tree)}
+	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(m.visit))
+}
+
+func (m *mixer) visit(e ast.Expr) {
+	if e.Kind() != ast.CallKind || !slices.Contains(mixing, e.AsCall().FunctionName()) {
+		return
+	}
+	call := e.AsCall()
+	if !slices.ContainsFunc(operands(call), func(o ast.Expr) bool { return m.numeral(o) == number }) {
+		return
+	}
+	args := m.doubles(call.Args())
+	if list := args[len(args)-1]; call.FunctionName() == operators.In && list.Kind() == ast.ListKind {
+		args[1] = m.factory.NewList(list.ID(), m.doubles(list.AsList().Elements()), list.AsList().OptionalIndices())
+	}
+	e.SetKindCase(m.factory.NewCall(e.ID(), call.FunctionName(), args...))
+}
+
+// operands are the parts of a call to an operator that must be of one type.
+func operands(call ast.CallExpr) []ast.Expr {
+	args := call.Args()
+	switch call.FunctionName() {
+	case operators.Conditional:
+		return args[1:]
+	case operators.In:
+		if args[1].Kind() == ast.ListKind {
+			return append(args[:1:1], args[1].AsList().Elements()...)
+		}
+	}
+	return args
+}
+
+// doubles are the same parts with doubles for integers.
+func (m *mixer) doubles(parts []ast.Expr) []ast.Expr {
+	parts = slices.Clone(parts)
+	for i, e := range parts {
+		if m.numeral(e) == integer {
+			parts[i] = m.double(e)
+		}
+	}
+	return parts
+}
+
+func (m *mixer) double(e ast.Expr) ast.Expr {
+	if e.Kind() == ast.LiteralKind {
+		if v, ok := e.AsLiteral().ConvertToType(types.DoubleType).(types.Double); ok {
+			return m.factory.NewLiteral(e.ID(), v)
+		}
+	}
+	id := m.next
+	m.next++
+	if place, ok := m.tree.SourceInfo().GetOffsetRange(e.ID()); ok {
+		m.tree.SourceInfo().SetOffsetRange(id, place)
+	}
+	return m.factory.NewCall(id, "double", e)
+}
+
+func (m *mixer) numeral(e ast.Expr) numeral {
+	switch e.Kind() {
+	case ast.LiteralKind:
+		return numeralOf(e.AsLiteral().Type() == types.IntType || e.AsLiteral().Type() == types.UintType)
+	case ast.IdentKind:
+		t := m.variables[e.AsIdent()]
+		return numeralOf(t == cel.IntType || t == cel.UintType)
+	case ast.CallKind:
+		return m.call(e.AsCall())
+	}
+	return other
+}
+
+func numeralOf(isInteger bool) numeral {
+	if isInteger {
+		return integer
+	}
+	return other
+}
+
+func (m *mixer) call(call ast.CallExpr) numeral {
+	switch call.FunctionName() {
+	case "@num":
+		return number
+	case "size", "int", "uint":
+		return integer
+	case operators.Negate, operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Conditional:
+		return m.computed(operands(call))
+	}
+	return other
+}
+
+// computed is what arithmetic on parts gives: a number if one is, an integer if all are.
+func (m *mixer) computed(parts []ast.Expr) numeral {
+	result := integer
+	for _, e := range parts {
+		switch m.numeral(e) {
+		case number:
+			return number
+		case other:
+			result = other
+		}
+	}
+	return result
+}
