@@ -35,17 +35,30 @@ type Entry struct {
 
 // String prints `+3.2s  stage dev: started`.
 func (e Entry) String() string {
-	subject := ""
-	for _, s := range [][2]string{{"stage", e.Stage}, {"policy", e.Policy}, {"cluster", e.Cluster}} {
-		if s[1] != "" {
-			subject += s[0] + " " + s[1] + ": "
-		}
-	}
 	indent := ""
 	if e.Waiting {
-		indent, subject = "    ", ""
+		indent = "    "
 	}
-	return fmt.Sprintf("%-10s %s%s%s", "+"+round(e.At).String(), indent, subject, e.Text)
+	return fmt.Sprintf("%-10s %s%s%s", "+"+round(e.At).String(), indent, e.about(), e.Text)
+}
+
+// about prints `stage dev: `.
+func (e Entry) about() string {
+	kind, name := e.subject()
+	if kind == "" {
+		return ""
+	}
+	return kind + " " + name + ": "
+}
+
+// subject is what the entry is about: a stage, policy or cluster, and its name; "" if it is about none of these.
+func (e Entry) subject() (kind, name string) {
+	for _, s := range [][2]string{{"stage", e.Stage}, {"policy", e.Policy}, {"cluster", e.Cluster}} {
+		if s[1] != "" {
+			return s[0], s[1]
+		}
+	}
+	return "", ""
 }
 
 // A Lint is something doubtful about a stage.
@@ -75,29 +88,6 @@ func (t *Timeline) String() string {
 		fmt.Fprintln(&b, "not succeeded:", t.Message)
 	}
 	return b.String()
-}
-
-// Mermaid prints when each BindingPolicy was there, as a Gantt chart for mermaid.
-func (t *Timeline) Mermaid() string {
-	var b strings.Builder
-	b.WriteString("gantt\n  dateFormat X\n  axisFormat %M:%S\n")
-	for i, e := range t.Entries {
-		if e.Policy != "" && e.Text == textCreated {
-			from, to := int(e.At.Seconds()), int(t.removed(e.Policy, i).Seconds())
-			fmt.Fprintf(&b, "  %s : %d, %d\n", e.Policy, from, max(from+1, to))
-		}
-	}
-	return b.String()
-}
-
-// removed is when a BindingPolicy was removed after the i-th entry, or else the end.
-func (t *Timeline) removed(policy string, i int) time.Duration {
-	for _, e := range t.Entries[i:] {
-		if e.Policy == policy && e.Text == textRemoved {
-			return e.At
-		}
-	}
-	return t.Entries[len(t.Entries)-1].At
 }
 
 // The texts of entries that are looked for.
