@@ -56,6 +56,8 @@ type Options struct {
 	MaxTransitions int
 	// Trace is called for everything the engine does and every effect.
 	Trace func(stage.TraceEvent)
+	// Plays tells which objects the Stages play, for each state of them. Default: all. A Pod without a node, say, is not played by a kubelet.
+	Plays func(*unstructured.Unstructured) bool
 	// Controllers run on the clock of the simulation, beside the Stages.
 	Controllers []reconcile.Controller
 	// Reconcile are the options of their loop. Its Trace tells of errors and livelocks.
@@ -298,6 +300,11 @@ func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) 
 		return false
 	}
 	s.set.Learn(obj)
+	if s.options.Plays != nil && !s.options.Plays(obj) {
+		delete(s.actors, key)
+		s.engine.Forget(key, s.now)
+		return false
+	}
 	s.actors[key] = &actor{obj: obj}
 	return true
 }

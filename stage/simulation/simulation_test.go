@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -151,4 +152,22 @@ func Example() {
 	// Output:
 	// 09.041 Pod default/web pod-create
 	// 12.773 Pod default/web pod-ready
+}
+
+func TestPlaysLeavesObjectsAlone(t *testing.T) {
+	var lines []string
+	bound := func(obj *unstructured.Unstructured) bool {
+		node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
+		return node != "" || obj.GetKind() != "Pod"
+	}
+	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{Trace: played(&lines), Plays: bound})
+	require.NoError(t, err)
+	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(web)))
+	require.NoError(t, sim.Advance(t.Context(), time.Minute))
+	require.Empty(t, lines)
+	pods, name := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, types.NamespacedName{Namespace: "default", Name: "web"}
+	_, err = sim.Cluster().Patch(t.Context(), pods, name, types.MergePatchType, []byte(`{"spec":{"nodeName":"node-1"}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.NoError(t, sim.Advance(t.Context(), time.Minute))
+	require.Equal(t, []string{"played Pod default/web pod-ready"}, lines)
 }
