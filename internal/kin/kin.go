@@ -17,6 +17,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -35,7 +36,7 @@ type Place struct {
 func (p Place) Options() metav1.ListOptions {
 	o := metav1.ListOptions{LabelSelector: p.Selector}
 	if p.Name != "" {
-		o.FieldSelector = "metadata.name=" + p.Name
+		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", p.Name).String()
 	}
 	return o
 }

@@ -37,6 +37,7 @@ func TestPlaces(t *testing.T) {
 		})
 	}
 	require.Equal(t, "metadata.name=a", kin.Place{Name: "a"}.Options().FieldSelector)
+	require.Equal(t, `metadata.name=a\,b\=c`, kin.Place{Name: "a,b=c"}.Options().FieldSelector) // roles may have such names
 }
 
 func TestFactsOf(t *testing.T) {
