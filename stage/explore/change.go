@@ -1,0 +1,154 @@
+package explore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// A Change is a field that two States differ in.
+type Change struct {
+	Key stage.Key // of the object
+	// Path is that of the field, such as .status.conditions[Ready].status; "" if the object itself came or went. Elements of lists are
+	// named by their type or name, else by their place.
+	Path string
+	// Before and After are values of JSON; nil if there is none. Times and addresses are shown as <time> and <address>.
+	Before, After any
+}
+
+// String prints `.status.phase: Pending → Running`, with the kind in front if the object came or went.
+func (c Change) String() string {
+	switch {
+	case c.Path == "" && c.Before == nil:
+		return c.Key.Kind + " created"
+	case c.Path == "":
+		return c.Key.Kind + " gone"
+	case c.Before == nil:
+		return c.Path + ": " + brief(c.After)
+	case c.After == nil:
+		return c.Path + ": " + brief(c.Before) + " → nothing"
+	}
+	return fmt.Sprintf("%s: %s → %s", c.Path, brief(c.Before), brief(c.After))
+}
+
+// brief prints a value in one short line.
+func brief(v any) string {
+	s, isText := v.(string)
+	if !isText || s == "" {
+		b, err := object.AppendJSON(nil, v)
+		if err != nil {
+			return fmt.Sprint(v)
+		}
+		s = unescape.Replace(string(b))
+	}
+	if runes := []rune(s); len(runes) > 60 {
+		s = string(runes[:59]) + "…"
+	}
+	return s
+}
+
+// unescape undoes what JSON does for the sake of HTML.
+var unescape = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+
+// changes tells two lists of members apart.
+func changes(before, after []member) (all []Change) {
+	find := func(members []member, key stage.Key) any {
+		for _, m := range members {
+			if m.key == key && m.obj != nil {
+				return normal(m.obj.Object)
+			}
+		}
+		return nil
+	}
+	keys := map[stage.Key]bool{}
+	for _, m := range append(before[:len(before):len(before)], after...) {
+		if keys[m.key] {
+			continue
+		}
+		keys[m.key] = true
+		d := differ{key: m.key}
+		was, is := find(before, m.key), find(after, m.key)
+		if was == nil || is == nil {
+			d.note("", was, is)
+		} else {
+			d.compare("", was, is)
+		}
+		all = append(all, d.changes...)
+	}
+	return all
+}
+
+type differ struct {
+	key     stage.Key
+	changes []Change
+}
+
+func (d *differ) note(path string, before, after any) {
+	if before != nil || after != nil {
+		d.changes = append(d.changes, Change{d.key, path, before, after})
+	}
+}
+
+// compare goes down as long as there is something on both sides.
+func (d *differ) compare(path string, before, after any) {
+	b, wasMap := before.(map[string]any)
+	a, isMap := after.(map[string]any)
+	bl, wasList := before.([]any)
+	al, isList := after.([]any)
+	switch {
+	case wasMap && isMap:
+		d.fields(path, b, a)
+	case wasList && isList:
+		d.fields(path, named(bl), named(al))
+	case !object.DeepEqual(before, after):
+		d.note(path, before, after)
+	}
+}
+
+func (d *differ) fields(path string, before, after map[string]any) {
+	names := map[string]bool{}
+	for k := range before {
+		names[k] = true
+	}
+	for k := range after {
+		names[k] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		step := "." + name
+		if name[:min(1, len(name))] == "[" {
+			step = name
+		}
+		d.compare(path+step, before[name], after[name])
+	}
+}
+
+// named makes a map of a list: by the type or name of its elements if all have one, and no two the same.
+func named(list []any) map[string]any {
+	result := make(map[string]any, len(list))
+	for _, item := range list {
+		m, _ := item.(map[string]any)
+		name, ok := object.String(m, "type")
+		if !ok {
+			name, ok = object.String(m, "name")
+		}
+		name = "[" + name + "]"
+		if _, twice := result[name]; !ok || twice {
+			return numbered(list)
+		}
+		result[name] = item
+	}
+	return result
+}
+
+func numbered(list []any) map[string]any {
+	result := make(map[string]any, len(list))
+	for i, item := range list {
+		result["["+strconv.Itoa(i)+"]"] = item
+	}
+	return result
+}

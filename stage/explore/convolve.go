@@ -1,0 +1,201 @@
+package explore
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	rest      = 1e-9          // runs that are dropped
+	maxPoints = 1 << 21       // of the grid
+	maxWork   = 400 * 1 << 20 // points that are added up, before samples are drawn instead
+)
+
+// convolve computes the times exactly, but for the grid. It reports false if that takes too long.
+func (w *walk) convolve(t *Times) bool {
+	c := convolution{walk: w, grid: w.grid(t.Max), pending: make([]mass, len(w.moves)), steps: make([]int, len(w.moves))}
+	c.pending[w.from] = mass{shares: []float64{1}}
+	for c.left() > rest {
+		if !c.sweep() {
+			return false
+		}
+	}
+	t.Grid, t.Error, t.Unknown = c.grid, time.Duration(c.worst)*c.grid/2, c.unknown
+	var mean float64
+	for i, share := range c.arrived.shares {
+		if share > 0 {
+			t.Reach += share
+			at := time.Duration(c.arrived.first+i) * c.grid
+			mean += share * float64(at)
+			t.points, t.shares = append(t.points, at), append(t.shares, t.Reach)
+		}
+	}
+	if t.Reach > 0 {
+		t.Mean = t.within(time.Duration(mean/t.Reach), 0).Value
+	}
+	if 1-t.Reach < 2*rest {
+		t.Reach = 1
+	}
+	return true
+}
+
+// grid is fine enough for some ten thousand points up to the greatest time, and a power of ten, or two or five of them.
+func (w *walk) grid(longest time.Duration) time.Duration {
+	if longest == never {
+		w.steps(func(_ int, m move) { longest = max(longest, 16*m.greatest()) })
+	}
+	finest := max(longest/(1<<15), time.Nanosecond)
+	for g := time.Nanosecond; ; g *= 10 {
+		for _, n := range []time.Duration{1, 2, 5} {
+			if g*n >= finest {
+				return g * n
+			}
+		}
+	}
+}
+
+// mass is shares of runs at points of the grid.
+type mass struct {
+	first  int
+	shares []float64
+}
+
+func (m mass) sum() (s float64) {
+	for _, x := range m.shares {
+		s += x
+	}
+	return s
+}
+
+// add adds shares[i] at the point first+i.
+func (m *mass) add(first int, shares []float64) {
+	if len(m.shares) == 0 {
+		m.first, m.shares = first, slices.Clone(shares)
+		return
+	}
+	if first < m.first {
+		m.shares = append(make([]float64, m.first-first), m.shares...)
+		m.first = first
+	}
+	if short := first + len(shares) - m.first - len(m.shares); short > 0 {
+		m.shares = append(m.shares, make([]float64, short)...)
+	}
+	for i, s := range shares {
+		m.shares[first-m.first+i] += s
+	}
+}
+
+// convolution sends the runs from State to State until nearly all have ended.
+type convolution struct {
+	*walk
+	grid    time.Duration
+	pending []mass // runs that have come to a State and not yet left it
+	steps   []int  // the most delays that were rounded on the way to a State
+	arrived mass
+	worst   int // steps of those that arrived
+	unknown float64
+	work    int
+}
+
+// left is the share of the runs that are on their way.
+func (c *convolution) left() (share float64) {
+	for _, m := range c.pending {
+		share += m.sum()
+	}
+	return share
+}
+
+// sweep lets all runs go on, in an order in which one sweep is enough if there are no loops. It reports false if that is too much.
+func (c *convolution) sweep() bool {
+	for _, id := range c.reachable {
+		runs := c.pending[id]
+		c.pending[id] = mass{}
+		switch {
+		case len(runs.shares) == 0 || !c.lives[id]:
+		case c.ends[id]:
+			c.arrived.add(runs.first, runs.shares)
+			c.worst = max(c.worst, c.steps[id])
+		case c.graph.States[id].Unexplored:
+			c.unknown += runs.sum()
+		default:
+			for _, m := range c.moves[id] {
+				c.leave(id, runs, m)
+			}
+		}
+		if c.work > maxWork || len(c.pending[id].shares) > maxPoints {
+			return false
+		}
+	}
+	return true
+}
+
+// leave sends the share of the runs that a move has on their way.
+func (c *convolution) leave(id int, runs mass, m move) {
+	if !c.lives[m.to] {
+		return
+	}
+	steps := c.steps[id]
+	if m.greatest() != m.least() || m.least()%c.grid != 0 {
+		steps++
+	}
+	c.steps[m.to] = max(c.steps[m.to], steps)
+	d := newDelays(m, c.grid)
+	first, shares := d.after(runs, m.chance)
+	c.pending[m.to].add(first, shares)
+	c.work += len(shares)
+}
+
+// delays is the distribution of a delay on the grid: some share at once, and the rest at the points from first on, of which all but
+// the ends have the same.
+type delays struct {
+	atOnce      float64
+	first, last int
+	head, tail  float64 // at first and last
+	each        float64 // between them
+}
+
+// newDelays rounds a delay that is uniform in [min, max) to the nearest points.
+func newDelays(m move, grid time.Duration) delays {
+	low, high, h := float64(m.least()), float64(m.greatest()), float64(grid)
+	d := delays{first: int(low/h + 0.5), last: int(high/h + 0.5)}
+	if m.min < 0 && m.max > 0 {
+		d.atOnce = float64(-m.min) / float64(m.max-m.min)
+	}
+	if d.first == d.last {
+		d.head = 1 - d.atOnce
+		return d
+	}
+	density := (1 - d.atOnce) / (high - low)
+	d.head = density * ((float64(d.first)+0.5)*h - low)
+	d.tail = density * (high - (float64(d.last)-0.5)*h)
+	d.each = density * h
+	return d
+}
+
+// after returns where runs are after the delay. The points between the ends are a sum over a window, which slides.
+func (d delays) after(runs mass, chance float64) (first int, shares []float64) {
+	n, width := len(runs.shares), d.last-d.first
+	base := d.first
+	if d.atOnce > 0 {
+		base = 0
+	}
+	shares = make([]float64, d.last-base+n)
+	window := 0.0
+	for i := range n + width {
+		if d.last-d.first > 1 {
+			if in := i - 1; in >= 0 && in < n {
+				window += runs.shares[in]
+			}
+			if out := i - width; out >= 0 && out < n {
+				window -= runs.shares[out]
+			}
+		}
+		shares[i+d.first-base] += chance * d.each * max(window, 0)
+	}
+	for i, s := range runs.shares {
+		shares[i+d.first-base] += chance * d.head * s
+		shares[i+d.last-base] += chance * d.tail * s
+		shares[i] += chance * d.atOnce * s
+	}
+	return runs.first + base, shares
+}

@@ -1,0 +1,101 @@
+package explore
+
+import "slices"
+
+// A Cycle is States that can be reached from each other by Stages; States that belong to several loops belong to one Cycle.
+type Cycle struct {
+	States      []int // in the order of Graph.States
+	Transitions []int // between them: places in Graph.Transitions
+	// Endless reports that no Stage leads out of it.
+	Endless bool
+	// Livelock reports a loop in it that takes no time. An Engine parks an object in such a loop. Only delays tell: that a loop writes the same
+	// time twice, and so may end within the same second, is not seen.
+	Livelock bool
+}
+
+// Cycles returns all, in the order of their first States.
+func (g *Graph) Cycles() []Cycle {
+	stages := func(t Transition) bool { return t.Action == "" }
+	components := g.components(stages)
+	cycles, of := make([]Cycle, len(components)), make([]int, len(g.States)) // of: 1 + the cycle of a State
+	for i, states := range components {
+		cycles[i] = Cycle{States: states, Endless: true}
+		for _, s := range states {
+			of[s] = i + 1
+		}
+	}
+	for i, t := range g.Transitions {
+		switch c := of[t.From] - 1; {
+		case c < 0 || !stages(t):
+		case of[t.To]-1 == c:
+			cycles[c].Transitions = append(cycles[c].Transitions, i)
+		default:
+			cycles[c].Endless = false
+		}
+	}
+	for _, loop := range g.components(func(t Transition) bool { return stages(t) && t.Delay.Max <= 0 }) {
+		cycles[of[loop[0]]-1].Livelock = true
+	}
+	return cycles
+}
+
+// components returns the strongly connected components that have a loop, by Tarjan's algorithm, each sorted.
+func (g *Graph) components(use func(Transition) bool) [][]int {
+	s := search{next: make([][]int, len(g.States)), index: make([]int, len(g.States)), low: make([]int, len(g.States)), on: make([]bool, len(g.States))}
+	for _, t := range g.Transitions {
+		if use(t) {
+			s.next[t.From] = append(s.next[t.From], t.To)
+		}
+	}
+	for v := range s.next {
+		if s.index[v] == 0 {
+			s.visit(v)
+		}
+	}
+	slices.SortFunc(s.found, func(a, b []int) int { return a[0] - b[0] })
+	return s.found
+}
+
+// search is a run of Tarjan's algorithm.
+type search struct {
+	next       [][]int
+	index, low []int // 0: not visited
+	on         []bool
+	stack      []int
+	count      int
+	found      [][]int
+}
+
+func (s *search) visit(v int) {
+	s.count++
+	s.index[v], s.low[v] = s.count, s.count
+	s.stack, s.on[v] = append(s.stack, v), true
+	for _, w := range s.next[v] {
+		if s.index[w] == 0 {
+			s.visit(w)
+			s.low[v] = min(s.low[v], s.low[w])
+		} else if s.on[w] {
+			s.low[v] = min(s.low[v], s.index[w])
+		}
+	}
+	if s.low[v] == s.index[v] {
+		s.pop(v)
+	}
+}
+
+// pop takes the component of v from the stack, and keeps it if it has a loop.
+func (s *search) pop(v int) {
+	at := len(s.stack) - 1
+	for s.stack[at] != v {
+		at--
+	}
+	component := slices.Clone(s.stack[at:])
+	s.stack = s.stack[:at]
+	for _, w := range component {
+		s.on[w] = false
+	}
+	if len(component) > 1 || slices.Contains(s.next[v], v) {
+		slices.Sort(component)
+		s.found = append(s.found, component)
+	}
+}

@@ -1,0 +1,119 @@
+package explore
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// A member is an object that belongs to a State; obj is nil if it was there at first and is gone.
+type member struct {
+	key     stage.Key
+	obj     *unstructured.Unstructured
+	resting bool
+}
+
+func (m member) version() string {
+	if m.obj == nil {
+		return ""
+	}
+	return m.obj.GetResourceVersion()
+}
+
+// members returns the start object, and those that differ from what was there at first, in the order of their keys. An object that rested, and
+// was not changed since, goes on resting.
+func (x *explorer) members(ctx context.Context, c *memory.Cluster, before []member) []member {
+	var members []member
+	present := map[stage.Key]bool{}
+	for _, kind := range x.kinds {
+		list, err := c.List(ctx, kind, "", metav1.ListOptions{})
+		if err != nil {
+			continue // a Stage applied an object of a kind that is not known, and failed
+		}
+		for i := range list.Items {
+			m := member{key: stage.KeyOf(&list.Items[i]), obj: &list.Items[i]}
+			present[m.key] = true
+			if m.key == x.start || m.version() != x.versions[m.key] {
+				m.resting = slices.ContainsFunc(before, func(b member) bool { return b.key == m.key && b.resting && b.version() == m.version() })
+				members = append(members, m)
+			}
+		}
+	}
+	for key := range x.versions {
+		if !present[key] && key != x.start {
+			members = append(members, member{key: key})
+		}
+	}
+	slices.SortFunc(members, func(a, b member) int { return x.order(a.key, b.key) })
+	return members
+}
+
+// order puts the start object first.
+func (x *explorer) order(a, b stage.Key) int {
+	switch {
+	case a == b:
+		return 0
+	case a == x.start:
+		return -1
+	case b == x.start:
+		return 1
+	}
+	return strings.Compare(a.String()+a.Version, b.String()+b.Version)
+}
+
+func objectsOf(members []member) (objects []Object) {
+	for _, m := range members {
+		if m.obj != nil {
+			objects = append(objects, Object{Key: m.key, Object: m.obj, Resting: m.resting})
+		}
+	}
+	return objects
+}
+
+// An exit is a Stage that can be played in a State.
+type exit struct {
+	key        stage.Key
+	obj        *unstructured.Unstructured
+	candidate  stage.Candidate
+	transition stage.Transition
+	due        time.Time
+}
+
+// exitsOf returns what matches in a place, by object.
+func (x *explorer) exitsOf(p place) (exits []exit) {
+	for _, m := range p.members {
+		if m.obj == nil || m.resting {
+			continue
+		}
+		for _, c := range x.set.Candidates(m.obj, p.at) {
+			exits = append(exits, exit{m.key, m.obj, c, c.Transition(0), c.Transition(0).Due})
+		}
+	}
+	return exits
+}
+
+// latest is the exit with its greatest delay. It is false if there is but one.
+func (e exit) latest() (exit, bool) {
+	const greatest = ^uint64(0)
+	e.transition = e.candidate.Transition(greatest)
+	earliest := e.due
+	e.due = e.transition.Due
+	return e, e.due.After(earliest)
+}
+
+// alike reports whether the same happens, but for differences that come from the rounding of times to seconds.
+func alike(a, b []exit) bool {
+	return slices.EqualFunc(a, b, func(a, b exit) bool {
+		return a.key == b.key && a.candidate.Stage == b.candidate.Stage && a.candidate.Probability == b.candidate.Probability &&
+			near(a.candidate.Delay.Min, b.candidate.Delay.Min) && near(a.candidate.Delay.Max, b.candidate.Delay.Max)
+	})
+}
+
+func near(a, b time.Duration) bool { return max(a-b, b-a) < time.Second }

@@ -1,0 +1,293 @@
+package explore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// Options of [Explore]. The zero value follows Stages only, from 2006-01-02T15:04:05Z on.
+type Options struct {
+	// MaxStates is how many States are followed; those that were found beyond are marked as Unexplored. Default 10,000.
+	MaxStates int
+	// Actions are what a user may do to a start object, in any State. Each is followed beside the Stages.
+	Actions []Action
+	// Others are objects that are there too, and stand still.
+	Others []*unstructured.Unstructured
+	// Kinds are kinds beside those that memory knows. CustomResourceDefinitions among the objects also add theirs.
+	Kinds []memory.Kind
+	// Start is the time at which the exploration begins. Default 2006-01-02T15:04:05Z.
+	Start time.Time
+}
+
+// An Action is something that a user may do. It takes no time, and happens when a State is entered.
+type Action struct {
+	Name string
+	// Do changes the object through the cluster. Its error is shown by the transition.
+	Do func(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) error
+}
+
+// Delete is the Action of kubectl delete.
+func Delete() Action { return Action{Name: "delete", Do: remove} }
+
+func remove(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) error {
+	key := stage.KeyOf(obj)
+	return c.Delete(ctx, key.GroupVersionKind(), key.NamespacedName(), metav1.DeleteOptions{})
+}
+
+// Explore follows every Stage of a Set from the given objects on. Objects keep the status that they have; one with a deletionTimestamp is
+// deleted at the start. The error is that of ctx, of an object that cannot be stored, or of a kind that nobody knows; effects that fail are
+// errors of their transitions.
+func Explore(ctx context.Context, set *stage.Set, o Options, objects ...*unstructured.Unstructured) (*Graph, error) {
+	o.MaxStates = cmp.Or(o.MaxStates, 10_000)
+	if o.Start.IsZero() {
+		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+	}
+	x := &explorer{set: set, options: o, now: o.Start, graph: &Graph{}, found: map[string]int{}, versions: map[stage.Key]string{}}
+	x.cluster = memory.New(memory.Options{Now: func() time.Time { return x.now }, Kinds: o.Kinds}).Shared()
+	starts, err := x.load(ctx, objects)
+	if err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	for _, start := range starts {
+		if err := x.from(ctx, start); err != nil {
+			return nil, fmt.Errorf("explore: %w", err)
+		}
+	}
+	x.finish()
+	return x.graph, nil
+}
+
+// explorer walks in the order of breadth, so that a State is found by one of the shortest paths.
+type explorer struct {
+	set      *stage.Set
+	options  Options
+	now      time.Time // of all clusters
+	cluster  *memory.Cluster
+	kinds    []schema.GroupVersionKind // that are looked at
+	versions map[stage.Key]string      // resourceVersions of the objects before anything is played
+
+	graph *Graph
+	found map[string]int // States by identity
+	exits [][]exit       // of each State
+	start stage.Key      // of the object that is explored
+	queue []place
+}
+
+// A place is a State that is still to be followed, with the cluster as it is there.
+type place struct {
+	id      int
+	at      time.Time
+	cluster *memory.Cluster
+	members []member
+}
+
+// load puts all objects into the cluster and returns the keys of those to start from.
+func (x *explorer) load(ctx context.Context, objects []*unstructured.Unstructured) ([]stage.Key, error) {
+	list := map[string]any{"apiVersion": "v1", "kind": "List"}
+	var items []any
+	for _, obj := range append(objects[:len(objects):len(objects)], x.options.Others...) {
+		items = append(items, obj.Object)
+	}
+	list["items"] = items
+	data, err := json.Marshal(list)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.cluster.Load(ctx, data); err != nil {
+		return nil, err
+	}
+	starts := make([]stage.Key, len(objects))
+	for i, obj := range objects {
+		if starts[i], err = x.place(ctx, obj); err != nil {
+			return nil, err
+		}
+	}
+	return starts, x.survey(ctx, starts)
+}
+
+// place finds a start object in the cluster, and deletes it if that is what it came with.
+func (x *explorer) place(ctx context.Context, obj *unstructured.Unstructured) (stage.Key, error) {
+	if obj.GetName() == "" {
+		return stage.Key{}, fmt.Errorf("%s has no name", obj.GetKind())
+	}
+	name := types.NamespacedName{Namespace: cmp.Or(obj.GetNamespace(), metav1.NamespaceDefault), Name: obj.GetName()}
+	stored, err := x.cluster.Get(ctx, obj.GroupVersionKind(), name)
+	if err != nil {
+		return stage.Key{}, err
+	}
+	if obj.GetDeletionTimestamp() != nil {
+		err = remove(ctx, x.cluster, stored)
+	}
+	return stage.KeyOf(stored), err
+}
+
+// survey notes which kinds there are, and what stands where before anything is played.
+func (x *explorer) survey(ctx context.Context, starts []stage.Key) error {
+	x.kinds = x.set.Kinds()
+	for _, key := range starts {
+		x.look(key.GroupVersionKind())
+	}
+	for _, kind := range x.kinds {
+		list, err := x.cluster.List(ctx, kind, "", metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			obj := &list.Items[i]
+			x.set.Learn(obj)
+			x.versions[stage.KeyOf(obj)] = obj.GetResourceVersion()
+		}
+	}
+	return nil
+}
+
+// look adds a kind to those that are looked at.
+func (x *explorer) look(kind schema.GroupVersionKind) {
+	for _, k := range x.kinds {
+		if k == kind {
+			return
+		}
+	}
+	x.kinds = append(x.kinds, kind)
+}
+
+// from explores one object.
+func (x *explorer) from(ctx context.Context, start stage.Key) error {
+	x.start = start
+	x.now = x.options.Start
+	first := place{at: x.now, cluster: x.cluster.Fork()}
+	first.members = x.members(ctx, first.cluster, nil)
+	id := x.arrive(first)
+	x.graph.Starts = append(x.graph.Starts, id)
+	for len(x.queue) > 0 {
+		p := x.queue[0]
+		x.queue[0] = place{}
+		x.queue = x.queue[1:]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.id >= x.options.MaxStates {
+			x.graph.States[p.id].Unexplored = true
+			continue
+		}
+		x.follow(ctx, p)
+	}
+	return nil
+}
+
+// arrive returns the State of a place, which is new or was found before.
+func (x *explorer) arrive(p place) int {
+	identity := x.identity(p.members)
+	exits := x.exitsOf(p)
+	if id, known := x.found[identity]; known {
+		if !alike(exits, x.exits[id]) {
+			x.graph.States[id].TimeDependent = true
+		}
+		return id
+	}
+	p.id = len(x.graph.States)
+	x.found[identity] = p.id
+	x.exits = append(x.exits, exits)
+	x.queue = append(x.queue, p)
+	x.graph.States = append(x.graph.States, State{ID: p.id, Key: x.start, Entered: p.at.Sub(x.options.Start), Objects: objectsOf(p.members)})
+	return p.id
+}
+
+// follow plays everything that can happen in a State.
+func (x *explorer) follow(ctx context.Context, p place) {
+	for _, e := range x.exits[p.id] {
+		x.graph.States[p.id].matched = append(x.graph.States[p.id].matched, Stage{Kind: e.key.GroupVersionKind(), Name: e.candidate.Stage})
+		if e.candidate.Probability > 0 {
+			x.play(ctx, p, e)
+		}
+	}
+	if obj := x.graph.States[p.id].Object(); obj != nil {
+		for _, a := range x.options.Actions {
+			x.act(ctx, p, a, obj)
+		}
+	}
+}
+
+// play carries out a Stage at its earliest, and compares that with its latest.
+func (x *explorer) play(ctx context.Context, p place, e exit) {
+	t := Transition{From: p.id, Key: e.key, Stage: e.candidate.Stage, Chance: e.candidate.Probability, Delay: e.candidate.Delay, Weight: -1}
+	if e.candidate.Weighted {
+		t.Weight = e.candidate.Weight
+	}
+	next := x.carryOut(ctx, p, e, &t)
+	t.Changes = changes(p.members, next.members)
+	t.To = x.arrive(next)
+	if latest, ok := e.latest(); ok {
+		other := Transition{}
+		late := x.carryOut(ctx, p, latest, &other)
+		if !x.sameAt(late, t.To) || (other.Err == nil) != (t.Err == nil) {
+			x.graph.States[t.To].TimeDependent = true
+		}
+	}
+	x.graph.Transitions = append(x.graph.Transitions, t)
+}
+
+// sameAt reports whether a place is a State, and what happens there the same.
+func (x *explorer) sameAt(p place, id int) bool {
+	known, ok := x.found[x.identity(p.members)]
+	return ok && known == id && alike(x.exitsOf(p), x.exits[id])
+}
+
+// carryOut does what a Stage does, on a cluster of its own. The transition gets its effects and its error.
+func (x *explorer) carryOut(ctx context.Context, p place, e exit, t *Transition) place {
+	x.now = e.due
+	next := place{at: e.due, cluster: p.cluster.Fork()}
+	_, t.Err = e.transition.Do(ctx, next.cluster, e.obj, stage.DoOptions{Now: e.due, Trace: func(ev stage.TraceEvent) {
+		if ev.Kind == stage.Effected {
+			t.Effects = append(t.Effects, ev.Effect)
+		}
+		if apply, ok := ev.Effect.(stage.Apply); ok {
+			x.look(apply.Object.GroupVersionKind())
+		}
+	}})
+	next.members = x.members(ctx, next.cluster, p.members)
+	for i, m := range next.members {
+		if m.key == e.key && m.version() == e.obj.GetResourceVersion() {
+			next.members[i].resting = true
+		}
+	}
+	return next
+}
+
+// act follows an action of the user, unless it changes nothing.
+func (x *explorer) act(ctx context.Context, p place, a Action, obj *unstructured.Unstructured) {
+	x.now = p.at
+	t := Transition{From: p.id, Key: x.start, Action: a.Name, Weight: -1}
+	next := place{at: p.at, cluster: p.cluster.Fork()}
+	if t.Err = a.Do(ctx, next.cluster, obj.DeepCopy()); apierrors.IsNotFound(t.Err) {
+		return
+	}
+	next.members = x.members(ctx, next.cluster, p.members)
+	if t.Changes = changes(p.members, next.members); len(t.Changes) == 0 && t.Err == nil {
+		return
+	}
+	t.To = x.arrive(next)
+	x.graph.Transitions = append(x.graph.Transitions, t)
+}
+
+// finish fills in what only the whole graph tells.
+func (x *explorer) finish() {
+	x.graph.label()
+	for _, kind := range x.set.Kinds() {
+		for _, name := range x.set.Stages(kind) {
+			x.graph.Stages = append(x.graph.Stages, Stage{Kind: kind, Name: name})
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package explore
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// A Graph is the States that objects can be in, and how they get from one to another.
+type Graph struct {
+	// States are in the order in which they were found, the first of a start object before those that follow from it.
+	States []State
+	// Transitions are in the order of the States they leave, and there in the order of objects and Stages, actions last.
+	Transitions []Transition
+	// Starts are the States of the start objects, in their order.
+	Starts []int
+	// Stages are all of the Set.
+	Stages []Stage
+}
+
+// A Stage is one of a Set.
+type Stage struct {
+	Kind schema.GroupVersionKind
+	Name string
+}
+
+// A State is what an object, and what its Stages made of others, look like between two transitions.
+type State struct {
+	ID  int       // its place in Graph.States
+	Key stage.Key // of the start object
+	// Label tells it from the others of the start object in few words, such as "Running · Ready".
+	Label string
+	// Objects are the start object, unless it is gone, and those that its Stages created or changed, by their keys. They must not be changed.
+	Objects []Object
+	// Entered is the time since the start at which it was looked at.
+	Entered time.Duration
+	// TimeDependent reports that what happens in it depends on when it is entered; see the package comment.
+	TimeDependent bool
+	// Unexplored reports that it was not followed because there were more than Options.MaxStates.
+	Unexplored bool
+
+	matched []Stage
+}
+
+// An Object is one that belongs to a State.
+type Object struct {
+	Key    stage.Key
+	Object *unstructured.Unstructured
+	// Resting reports that Stages are not played until somebody else changes the object.
+	Resting bool
+}
+
+// Object returns the start object, nil if it is gone.
+func (s State) Object() *unstructured.Unstructured {
+	if len(s.Objects) == 0 || s.Objects[0].Key != s.Key {
+		return nil
+	}
+	return s.Objects[0].Object
+}
+
+// A Transition leads from a State to a State, which may be the same.
+type Transition struct {
+	From, To int       // places in Graph.States
+	Key      stage.Key // of the object
+	Stage    string    // "" if it is an action
+	Action   string    // of the user; it counts neither for time nor for chances
+	// Weight is that of the Stage, -1 if it has none.
+	Weight int64
+	// Chance is that of the Stage among those that match the object, in (0, 1]; 0 for an action.
+	Chance float64
+	// Delay is the time from entering the State. Less than nothing means at once.
+	Delay delay.Range
+	// Effects are those that were carried out, with patches that change nothing.
+	Effects []stage.Effect
+	// Changes tell From and To apart, in the order of objects and paths.
+	Changes []Change
+	// Err is why the rest of the effects was not carried out.
+	Err error
+}
+
+// From returns the transitions that leave a State.
+func (g *Graph) From(id int) iter.Seq[Transition] {
+	first, _ := slices.BinarySearchFunc(g.Transitions, id, func(t Transition, id int) int { return t.From - id })
+	return func(yield func(Transition) bool) {
+		for _, t := range g.Transitions[first:] {
+			if t.From != id || !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Unplayed returns the Stages that no transition plays, in the order of the Set. If the graph is Bounded it is not known whether they are dead.
+func (g *Graph) Unplayed() []Stage {
+	played := map[Stage]bool{}
+	for _, t := range g.Transitions {
+		played[Stage{t.Key.GroupVersionKind(), t.Stage}] = true
+	}
+	return slices.DeleteFunc(slices.Clone(g.Stages), func(s Stage) bool { return played[s] })
+}
+
+// Outweighed returns the Stages that match in some State but have no chance in any.
+func (g *Graph) Outweighed() []Stage {
+	matched := map[Stage]bool{}
+	for _, s := range g.States {
+		for _, st := range s.matched {
+			matched[st] = true
+		}
+	}
+	return slices.DeleteFunc(g.Unplayed(), func(s Stage) bool { return !matched[s] })
+}
+
+// Terminal returns the States that no Stage leaves.
+func (g *Graph) Terminal() []int {
+	left := make([]bool, len(g.States))
+	for _, t := range g.Transitions {
+		if t.Action == "" {
+			left[t.From] = true
+		}
+	}
+	return g.where(func(s State) bool { return !left[s.ID] && !s.Unexplored })
+}
+
+// Ambiguous returns the States in which it is left to chance which Stage is played on an object.
+func (g *Graph) Ambiguous() []int {
+	return g.where(func(s State) bool {
+		for t := range g.From(s.ID) {
+			if t.Action == "" && t.Chance < 1 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Bounded reports whether States were not followed because of Options.MaxStates.
+func (g *Graph) Bounded() bool {
+	return slices.ContainsFunc(g.States, func(s State) bool { return s.Unexplored })
+}
+
+// where returns the places of the States with a property.
+func (g *Graph) where(has func(State) bool) (ids []int) {
+	for _, s := range g.States {
+		if has(s) {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}

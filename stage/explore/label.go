@@ -1,0 +1,116 @@
+package explore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// label names all States: by what their objects say of themselves and, where that is the same for several, by how they are reached.
+func (g *Graph) label() {
+	for i := range g.States {
+		g.States[i].Label = g.States[i].words()
+	}
+	g.distinguish(g.reachedBy())
+	g.distinguish(func(s State) string { return "#" + strconv.Itoa(s.ID) })
+}
+
+// distinguish adds words to the labels that are not the only ones of their object.
+func (g *Graph) distinguish(words func(State) string) {
+	type name struct {
+		key   stage.Key
+		label string
+	}
+	count := map[name]int{}
+	for _, s := range g.States {
+		count[name{s.Key, s.Label}]++
+	}
+	for i, s := range g.States {
+		if w := words(s); w != "" && count[name{s.Key, s.Label}] > 1 {
+			g.States[i].Label = s.Label + ", " + w
+		}
+	}
+}
+
+// reachedBy tells the transition by which a State was found.
+func (g *Graph) reachedBy() func(State) string {
+	by := make([]string, len(g.States))
+	for _, t := range g.Transitions {
+		if by[t.To] == "" && t.From != t.To {
+			by[t.To] = "after " + t.Stage + t.Action
+		}
+	}
+	for _, id := range g.Starts {
+		by[id] = ""
+	}
+	return func(s State) string { return by[s.ID] }
+}
+
+// words are what the objects of a State say.
+func (s State) words() string {
+	obj := s.Object()
+	words := []string{"gone"}
+	if obj != nil {
+		words = says(obj)
+	}
+	for _, other := range s.Objects {
+		if other.Key != s.Key {
+			words = append(words, other.Key.Kind+" "+strings.Join(says(other.Object), " "))
+		}
+	}
+	if obj != nil && s.Objects[0].Resting {
+		words = append(words, "at rest")
+	}
+	return strings.Join(words, " · ")
+}
+
+// says is the phase of an object, the conditions that are true, and whether it is being deleted.
+func says(obj *unstructured.Unstructured) (words []string) {
+	for _, field := range []string{"phase", "state"} {
+		if s, ok := object.String(obj.Object, "status", field); ok && s != "" {
+			words = append(words, s)
+			break
+		}
+	}
+	words = append(words, conditions(obj)...)
+	if obj.GetDeletionTimestamp() != nil {
+		words = append(words, "deleting")
+	}
+	if len(words) == 0 {
+		words = append(words, unsaid(obj))
+	}
+	return words
+}
+
+// unsaid is for an object that has neither phase nor conditions.
+func unsaid(obj *unstructured.Unstructured) string {
+	if status, ok := object.Map(obj.Object, "status"); ok && len(status) > 0 {
+		return "status set"
+	}
+	return "no status"
+}
+
+// conditions are the types of those that are true, at most two by name: Ready and Available say more than others.
+func conditions(obj *unstructured.Unstructured) (names []string) {
+	list, _ := object.Slice(obj.Object, "status", "conditions")
+	for _, item := range list {
+		m, _ := object.ToMap(item)
+		name, _ := object.String(m, "type")
+		if status, _ := object.String(m, "status"); status != "True" {
+			continue
+		}
+		if name == "Ready" || name == "Available" {
+			return []string{name}
+		}
+		names = append(names, name)
+	}
+	if len(names) > 2 {
+		names = append(names[:2], fmt.Sprintf("+%d", len(names)-2))
+	}
+	return names
+}

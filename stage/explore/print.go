@@ -1,0 +1,149 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/delay"
+)
+
+// String prints the graph for a reader: each State with its transitions and what they change, then what is remarkable about the whole.
+func (g *Graph) String() string {
+	var b strings.Builder
+	for _, s := range g.States {
+		fmt.Fprintf(&b, "%d %s%s\n", s.ID, s.Label, s.marks(slices.Contains(g.Starts, s.ID)))
+		for t := range g.From(s.ID) {
+			t.print(&b)
+		}
+	}
+	for _, f := range g.Findings() {
+		b.WriteString(f + "\n")
+	}
+	return b.String()
+}
+
+func (s State) marks(start bool) (marks string) {
+	for _, m := range []struct {
+		is   bool
+		text string
+	}{{start, "start"}, {s.TimeDependent, "depends on the time"}, {s.Unexplored, "not explored"}} {
+		if m.is {
+			marks += " (" + m.text + ")"
+		}
+	}
+	return marks
+}
+
+func (t Transition) print(b *strings.Builder) {
+	if t.Action != "" {
+		fmt.Fprintf(b, "  user: %s → %d\n", t.Action, t.To)
+	} else {
+		fmt.Fprintf(b, "  %s %s%s → %d\n", t.Stage, t.odds(), Span(t.Delay), t.To)
+	}
+	for _, c := range t.Changes {
+		fmt.Fprintf(b, "    %s\n", c)
+	}
+	if t.Err != nil {
+		fmt.Fprintf(b, "    failed: %s\n", t.Err)
+	}
+}
+
+// odds is the chance of a Stage that is not certain.
+func (t Transition) odds() string {
+	if t.Chance == 1 {
+		return ""
+	}
+	return Percent(t.Chance) + " "
+}
+
+// Percent prints a chance with two digits that count, such as 50%, 0.01% or 99.99%. Only what is certain is 100%, or 0%.
+func Percent(chance float64) string {
+	switch {
+	case chance > 0.99 && chance < 1:
+		return fmt.Sprintf("%.6g%%", 100-100*(1-chance))
+	case chance >= 0.1:
+		return fmt.Sprintf("%.3g%%", 100*chance)
+	}
+	return fmt.Sprintf("%.2g%%", 100*chance)
+}
+
+// Span prints a delay in short: 1s–5s, 5s, or "at once".
+func Span(d delay.Range) string {
+	low, high := max(d.Min, 0), max(d.Max, 0)
+	switch {
+	case high == 0:
+		return "at once"
+	case low == high:
+		return short(low)
+	case low == 0:
+		return "0–" + short(high)
+	}
+	return short(low) + "–" + short(high)
+}
+
+// short prints a duration without units that are zero.
+func short(d time.Duration) string {
+	if d >= time.Second {
+		d = d.Round(time.Millisecond)
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
+// Findings are what is remarkable, in sentences: Stages that are never played, where it ends, loops, and what is left to chance.
+func (g *Graph) Findings() (found []string) {
+	outweighed := g.Outweighed()
+	for _, st := range g.Unplayed() {
+		why := "does not match any state"
+		if slices.Contains(outweighed, st) {
+			why = "matches, but others have all the weight"
+		}
+		found = append(found, fmt.Sprintf("never played: %s of %s %s", st.Name, st.Kind.Kind, why))
+	}
+	if ends := g.Terminal(); len(ends) > 0 {
+		found = append(found, "ends in: "+g.list(ends))
+	}
+	for _, c := range g.Cycles() {
+		found = append(found, g.describe(c))
+	}
+	if chances := g.Ambiguous(); len(chances) > 0 {
+		found = append(found, "left to chance in: "+g.list(chances))
+	}
+	if g.Bounded() {
+		found = append(found, "not all was explored: there are more states than the limit")
+	}
+	return found
+}
+
+func (g *Graph) describe(c Cycle) string {
+	kind := "loop"
+	switch {
+	case c.Livelock && c.Endless:
+		kind = "livelock, for ever and without time passing"
+	case c.Livelock:
+		kind = "livelock, without time passing until chance ends it"
+	case c.Endless:
+		kind = "loop that never ends"
+	}
+	return kind + ": " + g.list(c.States)
+}
+
+// list names States, the first ten of them.
+func (g *Graph) list(ids []int) string {
+	var names []string
+	for _, id := range ids[:min(10, len(ids))] {
+		names = append(names, fmt.Sprintf("%d %s", id, g.States[id].Label))
+	}
+	if len(ids) > 10 {
+		names = append(names, fmt.Sprintf("and %d more", len(ids)-10))
+	}
+	return strings.Join(names, "; ")
+}

@@ -1,0 +1,153 @@
+package explore
+
+import (
+	"slices"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// A walk is the part of a graph that runs from one State to a target can pass.
+type walk struct {
+	graph     *Graph
+	from      int
+	ends      []bool // States that meet the target
+	lives     []bool // States from which it can be reached, or which were not explored
+	reachable []int  // from, and what follows until the target, in an order in which only loops go back
+	moves     [][]move
+	race      bool // whether Stages of several objects are pending in some State
+}
+
+// A move is a transition by a Stage.
+type move struct {
+	to       int
+	key      stage.Key
+	name     string
+	chance   float64
+	min, max time.Duration // of the delay; min may be less than nothing, and counts as nothing then
+}
+
+func (m move) least() time.Duration    { return max(m.min, 0) }
+func (m move) greatest() time.Duration { return max(m.max, 0) }
+
+func (g *Graph) walkTo(target Target, from int) *walk {
+	n := len(g.States)
+	w := &walk{graph: g, from: from, ends: make([]bool, n), lives: make([]bool, n), moves: make([][]move, n)}
+	for i, s := range g.States {
+		w.ends[i] = target(s)
+	}
+	for _, t := range g.Transitions {
+		if t.Action == "" {
+			w.moves[t.From] = append(w.moves[t.From], move{t.To, t.Key, t.Stage, t.Chance, t.Delay.Min, t.Delay.Max})
+		}
+	}
+	w.visit(from, make([]bool, n))
+	slices.Reverse(w.reachable)
+	w.revive()
+	for _, id := range w.reachable {
+		w.race = w.race || w.races(id)
+	}
+	return w
+}
+
+// visit lists what follows a State, last things first.
+func (w *walk) visit(id int, seen []bool) {
+	seen[id] = true
+	if !w.ends[id] {
+		for _, m := range w.moves[id] {
+			if !seen[m.to] {
+				w.visit(m.to, seen)
+			}
+		}
+	}
+	w.reachable = append(w.reachable, id)
+}
+
+// revive marks the States from which runs can still come to something.
+func (w *walk) revive() {
+	for changed := true; changed; {
+		changed = false
+		for _, id := range slices.Backward(w.reachable) {
+			alive := w.ends[id] || w.graph.States[id].Unexplored || slices.ContainsFunc(w.moves[id], func(m move) bool { return w.lives[m.to] })
+			if alive && !w.lives[id] {
+				w.lives[id], changed = true, true
+			}
+		}
+	}
+}
+
+// races reports whether Stages of several objects are pending in a State that matters.
+func (w *walk) races(id int) bool {
+	return !w.ends[id] && w.lives[id] && slices.ContainsFunc(w.moves[id], func(m move) bool { return m.key != w.moves[id][0].key })
+}
+
+// steps calls f for each move between States that are on some way to the target.
+func (w *walk) steps(f func(from int, m move)) {
+	for _, id := range w.reachable {
+		if w.ends[id] {
+			continue
+		}
+		for _, m := range w.moves[id] {
+			if w.lives[m.to] {
+				f(id, m)
+			}
+		}
+	}
+}
+
+const never = time.Duration(-1)
+
+// shortest is the least time to the target, never if there is no way.
+func (w *walk) shortest() time.Duration {
+	return w.extreme(func(a, b time.Duration) bool { return a < b }, move.least)
+}
+
+// longest is the greatest time to the target, never if there is no bound or no way.
+func (w *walk) longest() time.Duration {
+	part := &Graph{States: w.graph.States}
+	w.steps(func(from int, m move) {
+		t := Transition{From: from, To: m.to}
+		t.Delay.Max = m.greatest()
+		part.Transitions = append(part.Transitions, t)
+	})
+	cycle := make([]int, len(part.States))
+	for i, states := range part.components(func(Transition) bool { return true }) {
+		for _, s := range states {
+			cycle[s] = i + 1
+		}
+	}
+	for _, t := range part.Transitions {
+		if t.Delay.Max > 0 && cycle[t.From] > 0 && cycle[t.From] == cycle[t.To] {
+			return never
+		}
+	}
+	return w.extreme(func(a, b time.Duration) bool { return a > b }, move.greatest)
+}
+
+// extreme is the best sum of costs over all ways to the target. No loop makes it better.
+func (w *walk) extreme(better func(a, b time.Duration) bool, cost func(move) time.Duration) time.Duration {
+	sums := make([]time.Duration, len(w.graph.States))
+	for i := range sums {
+		sums[i] = never
+	}
+	sums[w.from] = 0
+	for changed := true; changed; {
+		changed = false
+		w.steps(func(from int, m move) {
+			if sums[from] == never {
+				return
+			}
+			sum := sums[from] + cost(m)
+			if sums[m.to] == never || better(sum, sums[m.to]) {
+				sums[m.to], changed = sum, true
+			}
+		})
+	}
+	best := never
+	for _, id := range w.reachable {
+		if w.ends[id] && sums[id] != never && (best == never || better(sums[id], best)) {
+			best = sums[id]
+		}
+	}
+	return best
+}
