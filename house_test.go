@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"kstatus/celrule":             {"kstatus", "internal/expr", "internal/position"},
 	"stage/memory":                {"stage", "internal/object", "internal/patch"},
 	"stage/presets":               {"stage"},
+	"stage/explore":               {"delay", "internal/object", "stage", "stage/memory"},
 	"stage/reconcile":             {"internal/object"},
 	"stage/controllers":           {"internal/object", "stage/reconcile"},
 	"stage/simulation":            {"stage", "stage/memory", "stage/reconcile"},
