@@ -58,6 +58,9 @@ type Options struct {
 	Trace func(stage.TraceEvent)
 	// Plays tells which objects the Stages play, for each state of them. Default: all. A Pod without a node, say, is not played by a kubelet.
 	Plays func(*unstructured.Unstructured) bool
+	// Play tells which objects the Stages play; the others wait for the state in which they are. Default: all. Where a scheduler gives Pods
+	// their nodes, those without one are to wait.
+	Play func(*unstructured.Unstructured) bool
 	// Controllers run on the clock of the simulation, beside the Stages.
 	Controllers []reconcile.Controller
 	// Reconcile are the options of their loop. Its Trace tells of errors and livelocks.
