@@ -26,8 +26,11 @@
 // Children are looked at while an object is InProgress, as [kstatus.Rules.Inspect] does, but followed as the objects themselves are. What
 // hinders that is in the Err of the state; the verdict is then that on the object alone.
 //
-// A kind that is not there is asked for again after a pause, as is one that is forbidden: its objects are Unknown, the others go on. Verdicts
-// that time alone can change are looked at again when that time has come.
+// A kind that is not there is asked for again after a pause: its objects are NotFound because of NoKind. So is one that is forbidden: its
+// objects are Unknown. The others go on. Verdicts that time alone can change are looked at again when that time has come.
+//
+// What can never be met is not waited for: a reference that names nothing is an error at once ([ErrInvalid]), and one whose namespace does
+// not suit its kind has failed for good as soon as any object of that kind is seen.
 //
 // # Determinism
 //
@@ -53,4 +56,6 @@
 //	a failed look-up of children: the parent is Unknown          attached to the state
 //	every update is an event                                     every change of the verdict is
 //	a suspended object is ready                                  only if the Policy says so
+//	a namespace that does not suit the kind: an error of the     failed for good, once an object tells
+//	RESTMapper
 package wait

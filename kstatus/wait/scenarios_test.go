@@ -37,6 +37,8 @@ var (
 	rs     = ref("apps/v1", "ReplicaSet", "rs")
 	claim  = ref("v1", "PersistentVolumeClaim", "claim")
 	node   = ref("v1", "Node", "node")
+
+	widgets = wait.Ref{Kind: schema.FromAPIVersionAndKind("apiextensions.k8s.io/v1", "CustomResourceDefinition"), Name: "widgets.example.com"}
 )
 
 func scenarios() []scenario {
@@ -62,6 +64,21 @@ func lives() []scenario {
 			script: do(nothing, nothing, func(w world) { w.create(definition) }, create(widget, "status: {conditions: [{type: Ready, status: 'False'}]}"), nothing, nothing,
 				status(widget, "{conditions: [{type: Ready, status: 'True'}]}")),
 			want: "config: Current; widget: NotFound InProgress Current", after: 35 * time.Second,
+		}, {
+			name: "kind taken away and defined again", refs: []wait.Ref{widget},
+			before: func(w world) {
+				w.create(definition, manifest(widget, "status: {conditions: [{type: Ready, status: 'False'}]}"))
+			},
+			script: do(remove(widgets), func(w world) {
+				w.create(definition, manifest(widget, "status: {conditions: [{type: Ready, status: 'True'}]}"))
+			}),
+			want: "widget: InProgress NotFound Current", after: 10 * time.Second,
+		}, {
+			name: "held back by a finalizer", refs: []wait.Ref{config}, policy: wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, timeout: 20 * time.Second,
+			before: create(config, "  finalizers: [example.com/mine]"),
+			script: do(remove(config)),
+			want:   "config: Current Terminating", after: 20 * time.Second,
+			err: context.DeadlineExceeded, says: []string{"ConfigMap default/config: Terminating (want NotFound) for 1 scheduled for deletion"},
 		}, {
 			name: "flapping", refs: []wait.Ref{web, config},
 			before: create(web, "status: "+podReady),
