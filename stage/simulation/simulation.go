@@ -58,9 +58,6 @@ type Options struct {
 	Trace func(stage.TraceEvent)
 	// Plays tells which objects the Stages play, for each state of them. Default: all. A Pod without a node, say, is not played by a kubelet.
 	Plays func(*unstructured.Unstructured) bool
-	// Play tells which objects the Stages play; the others wait for the state in which they are. Default: all. Where a scheduler gives Pods
-	// their nodes, those without one are to wait.
-	Play func(*unstructured.Unstructured) bool
 	// Controllers run on the clock of the simulation, beside the Stages.
 	Controllers []reconcile.Controller
 	// Reconcile are the options of their loop. Its Trace tells of errors and livelocks.
@@ -298,16 +295,20 @@ func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) 
 	key := stage.KeyOf(obj)
 	if event == watch.Deleted {
 		s.set.Unlearn(obj)
-		delete(s.actors, key)
-		s.engine.Forget(key, s.now)
+		s.dismiss(key)
 		return false
 	}
 	s.set.Learn(obj)
 	if s.options.Plays != nil && !s.options.Plays(obj) {
-		delete(s.actors, key)
-		s.engine.Forget(key, s.now)
+		s.dismiss(key)
 		return false
 	}
 	s.actors[key] = &actor{obj: obj}
 	return true
+}
+
+// dismiss takes an object off the stage.
+func (s *Simulation) dismiss(key stage.Key) {
+	delete(s.actors, key)
+	s.engine.Forget(key, s.now)
 }

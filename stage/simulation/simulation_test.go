@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -130,23 +129,6 @@ func TestUnknownKindsAreRefused(t *testing.T) {
 	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(`{apiVersion: demo.example.com/v1, kind: Train, metadata: {name: t}}`)))
 	require.NoError(t, sim.Advance(t.Context(), 0))
 	require.Equal(t, "played Train.demo.example.com default/t a", strings.Join(lines, "\n"))
-}
-
-func TestStagesPlayOnlyWhatTheyAreTo(t *testing.T) {
-	var lines []string
-	bound := func(obj *unstructured.Unstructured) bool {
-		node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
-		return node != ""
-	}
-	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{Trace: played(&lines), Play: bound})
-	require.NoError(t, err)
-	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(web)))
-	require.NoError(t, sim.Advance(t.Context(), time.Hour))
-	require.Empty(t, lines)
-	_, err = sim.Cluster().Patch(t.Context(), pods, types.NamespacedName{Namespace: "default", Name: "web"}, types.MergePatchType, []byte(`{"spec":{"nodeName":"n"}}`), metav1.PatchOptions{})
-	require.NoError(t, err)
-	require.NoError(t, sim.Advance(t.Context(), 0))
-	require.Equal(t, []string{"played Pod default/web pod-ready"}, lines)
 }
 
 func Example() {
