@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"staged/kubestellar":          {"staged/control", "staged/internal/eval"},
 	"examples/readiness":          {"kstatus"},
 	"staged/rehearse":             {"internal/object", "stage", "stage/memory", "stage/simulation", "staged", "staged/control", "staged/kubestellar", "staged/v1alpha1"},
-	"examples/rollout":            {"stage", "staged", "staged/control", "staged/rehearse"},
+	"examples/rollout":            {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},
 	"examples/quickstart":         {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
 }
 
