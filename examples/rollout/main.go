@@ -1,64 +1,114 @@
-// Rollout rehearses the nginx policy of KubeStellar's workload stager, from dev to prod, on three clusters in memory: one dev, two prod. Stages make
-// the Deployment available in each; it prints what happens when, and where.
+// Rollout rehearses StagedBindingPolicies in memory and prints what happens when, and where: the nginx policy of KubeStellar's workload stager, from dev
+// to prod, on three clusters, one dev, two prod; or policies, workload and clusters of a file.
 //
 //	go run ./examples/rollout
 //	go run ./examples/rollout -explain            # why it waits, at each step
 //	go run ./examples/rollout -clusters           # two dev clusters, and a policy that fits them
-//	go run ./examples/rollout -policy my-policy.yaml -seed 2 -mermaid
-//
-// A file of -policy may also hold StatusCollectors and workload objects, in place of the nginx ones.
+//	go run ./examples/rollout -policy my.yaml -seed 2 -html > my.html
+//	go run ./examples/rollout -help               # what may be in a file
 package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/staged"
-	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-var (
-	//go:embed policy.yaml
-	policyYAML []byte
-	//go:embed policy-num.yaml
-	policyNumYAML []byte
-	//go:embed workload.yaml
-	workloadYAML []byte
-	//go:embed stages.yaml
-	stagesYAML []byte
-)
+const usage = `Usage: rollout [flags]
+
+Rehearses StagedBindingPolicies in memory and prints what happens.
+
+A file of -policy is Kubernetes YAML, with any of
+
+  StagedBindingPolicy   at least one; each is rehearsed by itself
+  StatusCollector       those that the policies name
+  ManagedCluster        a cluster: its name and its labels. Annotations say how it fares:
+                          rehearsal.script   what its objects show as their status, and when after they came, as YAML:
+                                             [{after: 10s, kind: Deployment, status: {availableReplicas: 1}}]
+                                             without kind: all objects. It stands in place of Stages.
+                          rehearsal.latency  how long its statuses take to the hub, such as 5s
+                          rehearsal.silent   "true": it never reports
+  Stage                 of kwok: what objects of a kind do in a cluster
+  any other object      the workload, with its Namespaces and CustomResourceDefinitions
+
+Without ManagedClusters there are dev1 (env=dev), prod1 and prod2 (env=prod). Without StatusCollectors and other objects there is the nginx
+Deployment with its collector. For Deployments, StatefulSets, DaemonSets and Jobs without a Stage of their own there are Stages that make them ready.
+
+The exit code is 0 if all was rehearsed, whatever came of it; 1 if a file has faults; 2 if the command has.
+
+`
 
 type options struct {
-	policy   string
+	policies []string
+	approve  map[string]time.Duration
+	start    time.Time
+	longest  time.Duration
 	seed     uint64
 	latency  time.Duration
+	label    string
 	explain  bool
 	mermaid  bool
+	html     bool
 	clusters bool
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
+	o.approve = map[string]time.Duration{}
 	flags := flag.NewFlagSet("rollout", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.policy, "policy", "", "rehearse the policies of this file")
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage, "Flags:\n")
+		flags.PrintDefaults()
+	}
+	flags.Func("policy", "rehearse the policies of this `file`; may be repeated", func(s string) error { o.policies = append(o.policies, s); return nil })
+	flags.Func("approve", "approve before.<stage> or after.<stage>, after a time: `after.dev=10m`; may be repeated", o.approval)
+	flags.Func("start", "when it begins, for windows (default 2006-01-02T15:04:05Z)", func(s string) error { o.start, err = time.Parse(time.RFC3339, s); return err })
+	flags.DurationVar(&o.longest, "longest", 24*time.Hour, "how long it may take")
 	flags.Uint64Var(&o.seed, "seed", 1, "draw the delays from this number")
 	flags.DurationVar(&o.latency, "latency", 500*time.Millisecond, "how long a status takes to the hub")
+	flags.StringVar(&o.label, "cluster-label", "name", "the label of a cluster that holds its name, for maxConcurrency")
 	flags.BoolVar(&o.explain, "explain", false, "say what the rollout waits for")
-	flags.BoolVar(&o.mermaid, "mermaid", false, "print a Gantt chart for mermaid")
+	flags.BoolVar(&o.mermaid, "mermaid", false, "print a Gantt chart for mermaid, one a policy")
+	flags.BoolVar(&o.html, "html", false, "print a page with charts")
 	flags.BoolVar(&o.clusters, "clusters", false, "two dev clusters, and a second policy for them")
-	return o, flags.Parse(args)
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	return o, o.check(flags.Args())
+}
+
+func (o *options) approval(s string) error {
+	key, after, ok := strings.Cut(s, "=")
+	d, err := time.ParseDuration(after)
+	if !ok || err != nil {
+		return errors.New("want something like after.dev=10m")
+	}
+	o.approve[key] = d
+	return nil
+}
+
+// A usageError is a fault of the command.
+type usageError struct{ error }
+
+func (o *options) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return usageError{fmt.Errorf("what is %q? A file goes to -policy", rest[0])}
+	case o.html && o.mermaid:
+		return usageError{errors.New("want -html or -mermaid, not both")}
+	case o.latency < 0 || o.longest <= 0:
+		return usageError{errors.New("want a -latency of at least 0s and a -longest of more")}
+	}
+	return nil
 }
 
 func main() {
@@ -71,13 +121,21 @@ func main() {
 // run is main with all that it depends on. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	if errors.Is(err, flag.ErrHelp) {
 		return 0
-	case err != nil:
-		return 2
 	}
-	if err := play(ctx, o, stdout); err != nil {
+	var wrong usageError
+	if err != nil && !errors.As(err, &wrong) {
+		return 2 // the flags have said so
+	}
+	if err == nil {
+		err = play(ctx, o, stdout)
+	}
+	switch {
+	case errors.As(err, &wrong):
+		fmt.Fprintln(stderr, err)
+		return 2
+	case err != nil:
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
@@ -86,83 +144,51 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // play rehearses each policy on clusters of its own.
 func play(ctx context.Context, o options, stdout io.Writer) error {
-	sources, err := o.sources()
+	s, err := o.scene()
 	if err != nil {
 		return err
 	}
-	if _, err := staged.Compile(staged.Options{}, sources...); err != nil {
-		return err // all faults, with their places
+	var timelines []*rehearse.Timeline
+	for _, policy := range s.policies {
+		in := s.input
+		in.Policy, in.Approvals = policy, o.approvals(policy)
+		timeline, fault := rehearse.Run(ctx, in)
+		if fault != nil {
+			err = errors.Join(err, fmt.Errorf("policy %q: %w", policy.Name, fault))
+		}
+		timelines = append(timelines, timeline)
 	}
-	stages, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", stagesYAML))
 	if err != nil {
 		return err
 	}
-	in := rehearse.Input{Clusters: o.members(), Stages: stages, Latency: o.latency, Seed: o.seed, Explain: o.explain}
-	if err := workload(&in, sources); err != nil {
-		return err
-	}
-	for _, s := range sources {
-		for _, policy := range s.Policies() {
-			in.Policy = policy
-			timeline, err := rehearse.Run(ctx, in)
-			if err != nil {
-				return err
+	return o.print(stdout, timelines)
+}
+
+// approvals are those that concern a policy.
+func (o options) approvals(policy v1alpha1.StagedBindingPolicy) map[string]time.Duration {
+	concerned := map[string]time.Duration{}
+	for _, stage := range policy.Spec.Stages {
+		for _, key := range []string{"before." + stage.Name, "after." + stage.Name} {
+			if after, ok := o.approve[key]; ok {
+				concerned[key] = after
 			}
-			print(stdout, policy.Name, timeline, o.mermaid)
 		}
 	}
-	return nil
+	return concerned
 }
 
-func print(w io.Writer, name string, t *rehearse.Timeline, mermaid bool) {
-	if mermaid {
-		fmt.Fprint(w, t.Mermaid())
-		return
+func (o options) print(w io.Writer, timelines []*rehearse.Timeline) error {
+	if o.html {
+		return rehearse.WriteHTML(w, timelines...)
 	}
-	fmt.Fprintf(w, "%s\n%s\n", name, t)
-}
-
-// sources are the policies to rehearse, in the order in which they are.
-func (o options) sources() ([]staged.Source, error) {
-	if o.policy != "" {
-		text, err := os.ReadFile(o.policy)
-		return []staged.Source{staged.Parse(o.policy, text)}, err
-	}
-	sources := []staged.Source{staged.Parse("policy.yaml", policyYAML)}
-	if o.clusters {
-		sources = append(sources, staged.Parse("policy-num.yaml", policyNumYAML))
-	}
-	return sources, nil
-}
-
-func (o options) members() []rehearse.Cluster {
-	dev, prod := map[string]string{"env": "dev"}, map[string]string{"env": "prod"}
-	members := []rehearse.Cluster{{Name: "dev1", Labels: dev}, {Name: "prod1", Labels: prod}, {Name: "prod2", Labels: prod}}
-	if o.clusters {
-		members = append(members, rehearse.Cluster{Name: "dev2", Labels: dev})
-	}
-	return members
-}
-
-// workload takes collectors and objects from the files of the policies, or else those of nginx.
-func workload(in *rehearse.Input, sources []staged.Source) error {
-	var others []*unstructured.Unstructured
-	for _, s := range sources {
-		others = append(others, s.Others()...)
-	}
-	if len(others) == 0 {
-		others = staged.Parse("workload.yaml", workloadYAML).Others()
-	}
-	for _, obj := range others {
-		if obj.GetKind() != "StatusCollector" {
-			in.Objects = append(in.Objects, obj)
-			continue
+	for _, t := range timelines {
+		text := t.Policy + "\n" + t.String() + "\n"
+		if o.mermaid {
+			text = t.Mermaid()
 		}
-		var c control.StatusCollector
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &c); err != nil {
-			return fmt.Errorf("StatusCollector %s: %w", obj.GetName(), err)
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
 		}
-		in.Collectors = append(in.Collectors, c)
 	}
 	return nil
 }
