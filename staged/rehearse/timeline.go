@@ -101,6 +101,11 @@ const (
 	textGone      = " is gone"
 )
 
+// phaseTexts tell of the phases that a stage ends in, or stays in.
+var phaseTexts = map[v1alpha1.Phase]string{
+	v1alpha1.Succeeded: "succeeded", v1alpha1.Skipped: "skipped", v1alpha1.Failed: "failed", v1alpha1.RolledBack: "rolled back",
+}
+
 func (r *run) say(e Entry) {
 	e.At = r.now.Sub(r.in.Start)
 	r.timeline.Entries = append(r.timeline.Entries, e)
@@ -131,14 +136,15 @@ func (r *run) compare(d staged.Decision) {
 		if i < len(r.object.Status.Stages) {
 			old = r.object.Status.Stages[i]
 		}
+		stays := s.Name == d.Status.ActiveStage && s.Name == r.object.Status.ActiveStage && s.Batch == old.Batch
 		switch {
 		case s.SatisfiedSince != nil && old.SatisfiedSince == nil:
 			r.say(Entry{Stage: s.Name, Text: textSatisfied})
-		case s.SatisfiedSince == nil && old.SatisfiedSince != nil && s.Name == d.Status.ActiveStage:
+		case s.SatisfiedSince == nil && old.SatisfiedSince != nil && stays:
 			r.say(Entry{Stage: s.Name, Text: textNoLonger})
 		}
-		if s.Phase != old.Phase && old.Phase != "" && s.Phase != v1alpha1.Progressing && s.Phase != v1alpha1.Soaking {
-			r.say(Entry{Stage: s.Name, Text: strings.ToLower(string(s.Phase))})
+		if text := phaseTexts[s.Phase]; text != "" && s.Phase != old.Phase {
+			r.say(Entry{Stage: s.Name, Text: text})
 		}
 	}
 	for _, e := range d.Events {
