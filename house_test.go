@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"stage/reconcile":             {"internal/object"},
 	"stage/controllers":           {"internal/object", "stage/reconcile"},
 	"stage/simulation":            {"stage", "stage/memory", "stage/reconcile"},
-	"stage/stagetest":             {"stage", "stage/memory", "stage/simulation", "internal/object"},
+	"stage/stagetest":             {"stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/object"},
 	"internal/conformance/record": {"stage"},
 	"internal/conformance":        {"stage", "kstatus", "internal/conformance/record", "staged", "staged/control", "staged/kubestellar"},
 	"staged/control":              {},

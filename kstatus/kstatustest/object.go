@@ -16,24 +16,34 @@ import (
 
 // open returns the fields of an object, which are not changed, and its kind.
 func open(obj runtime.Object) (map[string]any, schema.GroupKind, error) {
+	u, err := Open(obj)
+	if err != nil {
+		return nil, schema.GroupKind{}, err
+	}
+	return u.Object, u.GroupVersionKind().GroupKind(), nil
+}
+
+// Open returns an object as fields, which may be those of the object itself. Its kind is filled in if it is empty and the Go type is one of
+// Kubernetes' own; else that is an error.
+func Open(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if v := reflect.ValueOf(obj); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, schema.GroupKind{}, errors.New("kstatustest: there is no object")
+		return nil, errors.New("kstatustest: there is no object")
 	}
 	fields, err := fieldsOf(obj)
 	if err != nil {
-		return nil, schema.GroupKind{}, fmt.Errorf("kstatustest: reading a %T: %w", obj, err)
+		return nil, fmt.Errorf("kstatustest: reading a %T: %w", obj, err)
 	}
-	u := unstructured.Unstructured{Object: fields}
-	if kind := u.GroupVersionKind(); kind.Kind != "" {
-		return fields, kind.GroupKind(), nil
+	u := &unstructured.Unstructured{Object: fields}
+	if u.GetKind() != "" {
+		return u, nil
 	}
-	gvk, known := kindOfType(obj)
+	kind, known := kindOfType(obj)
 	if !known {
-		return nil, schema.GroupKind{}, fmt.Errorf("kstatustest: a %T without a kind: set apiVersion and kind", obj)
+		return nil, fmt.Errorf("kstatustest: a %T without a kind: set apiVersion and kind", obj)
 	}
-	fields = object.CopyMap(fields)
-	fields["apiVersion"], fields["kind"] = gvk.GroupVersion().String(), gvk.Kind
-	return fields, gvk.GroupKind(), nil
+	u.Object = object.CopyMap(fields)
+	u.SetGroupVersionKind(kind)
+	return u, nil
 }
 
 func fieldsOf(obj runtime.Object) (map[string]any, error) {

@@ -1,0 +1,158 @@
+package stagetest
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/fnv"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// Ready is another word for kstatustest.Current.
+const Ready kstatustest.State = "Ready"
+
+// A Failure happens to some objects of a kind.
+type Failure struct {
+	State kstatustest.State // such as kstatustest.CrashLoopBackOff
+	Rate  float64           // the share of the objects that it happens to; 1: all
+	// Kind of the objects. Default: Pods. They fail when they are on a node, or, if the State is Unschedulable, before.
+	Kind schema.GroupVersionKind
+	// Selector selects them by their labels. Default: all.
+	Selector labels.Selector
+}
+
+var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+
+// Drive gives an object that is in the cluster the status of a state, and keeps it there: neither Stages nor controllers touch it again until it is
+// deleted or driven to [Ready]. The states that there are, and what is written, are those of package kstatustest. Of the object only kind,
+// namespace and name count.
+func (l *Lab) Drive(obj runtime.Object, state kstatustest.State) {
+	l.t.Helper()
+	u, err := kstatustest.Open(obj)
+	l.must(err)
+	l.must(l.drive(referenceOf(u), state))
+}
+
+func (l *Lab) drive(ref reference, state kstatustest.State) error {
+	obj, err := l.get(ref)
+	if err != nil {
+		return err
+	}
+	if state == Ready {
+		state = kstatustest.Current
+	}
+	if l.held[ref] = obj.GetUID(); state == kstatustest.Current {
+		delete(l.held, ref)
+	}
+	made := obj.DeepCopy()
+	if err := kstatustest.Make(made, state, kstatustest.Options{Now: l.Now()}); err != nil {
+		return err
+	}
+	ctx, status := context.Background(), made.Object["status"]
+	if !reflect.DeepEqual(obj.Object["spec"], made.Object["spec"]) {
+		if made, err = l.Cluster().Update(ctx, made, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+		made.Object["status"] = status
+	}
+	_, err = l.Cluster().Update(ctx, made, metav1.UpdateOptions{}, "status")
+	return err
+}
+
+// holds reports that an object is kept where it was driven.
+func (l *Lab) holds(obj *unstructured.Unstructured) bool {
+	uid, held := l.held[referenceOf(obj)]
+	return held && uid == obj.GetUID() && obj.GetDeletionTimestamp() == nil
+}
+
+// plays tells what Stages play. A Pod that is on no node is the scheduler's, unless there is none.
+func (l *Lab) plays(obj *unstructured.Unstructured) bool {
+	if l.holds(obj) {
+		return false
+	}
+	bound, _ := object.String(obj.Object, "spec", "nodeName")
+	return bound != "" || obj.GroupVersionKind() != pods || !l.schedules() || obj.GetDeletionTimestamp() != nil
+}
+
+func (l *Lab) schedules() bool {
+	return slices.ContainsFunc(l.options.Controllers, func(c reconcile.Controller) bool { return c.For == pods && c.Name == "scheduler" })
+}
+
+// restrained are the controllers, kept from objects that are held.
+func (l *Lab) restrained() []reconcile.Controller {
+	restrained := slices.Clone(l.options.Controllers)
+	for i, c := range restrained {
+		restrained[i].Reconcile = func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			if obj := r.Cache.Get(c.For, r.Name); obj != nil && l.holds(obj) {
+				return reconcile.Result{}, nil
+			}
+			return c.Reconcile(ctx, r)
+		}
+	}
+	return restrained
+}
+
+// expectFailures watches for the objects that failures may happen to.
+func (l *Lab) expectFailures() error {
+	for i, f := range l.options.Failures {
+		if f.Kind.Empty() {
+			f.Kind = pods
+		}
+		if f.Selector == nil {
+			f.Selector = labels.Everything()
+		}
+		err := l.sim.On(f.Kind, func(_ context.Context, e watch.Event) error { return l.mayFail(i, f, e) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Lab) mayFail(i int, f Failure, e watch.Event) error {
+	obj, ok := e.Object.(*unstructured.Unstructured)
+	if !ok || e.Type == watch.Deleted || !f.hits(obj) || l.decided[decision(obj, i)] {
+		return nil
+	}
+	l.decided[decision(obj, i)] = true
+	if l.holds(obj) || chance(l.options.Seed, i, obj) >= f.Rate {
+		return nil
+	}
+	return l.drive(referenceOf(obj), f.State)
+}
+
+// hits tells whether it is time for an object to fail.
+func (f Failure) hits(obj *unstructured.Unstructured) bool {
+	if !f.Selector.Matches(labels.Set(obj.GetLabels())) || obj.GetDeletionTimestamp() != nil {
+		return false
+	}
+	bound, _ := object.String(obj.Object, "spec", "nodeName")
+	return f.Kind != pods || (bound == "") == (f.State == kstatustest.Unschedulable)
+}
+
+func decision(obj *unstructured.Unstructured, failure int) types.UID {
+	return types.UID(string(rune(failure))) + obj.GetUID()
+}
+
+// chance is a number in [0, 1) that depends on nothing but the seed, the failure and the place of the object.
+func chance(seed uint64, failure int, obj *unstructured.Unstructured) float64 {
+	h := fnv.New64a()
+	var n [8]byte
+	binary.LittleEndian.PutUint64(n[:], uint64(failure))
+	h.Write(n[:])
+	h.Write([]byte(referenceOf(obj).String()))
+	return rand.New(rand.NewPCG(seed, h.Sum64())).Float64()
+}

@@ -1,0 +1,267 @@
+package stagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
+)
+
+// T is what a [Lab] needs of a *testing.T; Ginkgo's GinkgoT() is one too.
+type T = kstatustest.T
+
+// LabOptions of [New]. The zero value is the default.
+type LabOptions struct {
+	// Seed decides all draws, uids and generated names.
+	Seed uint64
+	// Start is the time at which the lab begins. Default 2006-01-02T15:04:05Z.
+	Start time.Time
+	// Nodes is how many nodes there are, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3; -1: none.
+	Nodes int
+	// Stages play nodes, Pods and whatever they are for. Default: presets NodeFast and PodFast.
+	Stages []stage.Source
+	// Compile is how the Stages are compiled.
+	Compile stage.Options
+	// Controllers run beside the Stages. Default: controllers.All.
+	Controllers []reconcile.Controller
+	// Kinds are kinds beside those that memory knows. CustomResourceDefinitions can be applied instead, unless there are Stages or controllers
+	// for their kinds: then they belong into Definitions.
+	Kinds       []memory.Kind
+	Definitions []*unstructured.Unstructured
+	// Failures happen by chance.
+	Failures []Failure
+	// Patience is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
+	Patience time.Duration
+}
+
+// A Lab is a cluster in memory with nodes on which, in virtual time, workload controllers, a scheduler and Stages do what they do on a real one. What
+// goes wrong with it fails its test. It must not be used from several goroutines at once; its cluster may be.
+type Lab struct {
+	t       T
+	options LabOptions
+	sim     *simulation.Simulation
+	applied []reference
+	held    map[reference]types.UID // objects that were driven somewhere, which nobody else may change
+	decided map[types.UID]bool      // whether a failure happens to them
+	wrong   []error
+}
+
+// A reference is the place of an object.
+type reference struct {
+	schema.GroupVersionKind
+	types.NamespacedName
+}
+
+func (r reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
+
+// New returns a lab with its nodes, which are ready. Stages with faults fail the test.
+func New(t T, o LabOptions) *Lab {
+	t.Helper()
+	if o.Patience == 0 {
+		o.Patience = time.Hour
+	}
+	if o.Nodes == 0 {
+		o.Nodes = 3
+	}
+	if o.Stages == nil {
+		o.Stages = []stage.Source{presets.NodeFast(), presets.PodFast()}
+	}
+	if o.Controllers == nil {
+		o.Controllers = []reconcile.Controller{controllers.Deployments(), controllers.ReplicaSets(), controllers.Scheduler("default-scheduler")}
+	}
+	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}}
+	l.must(l.begin())
+	return l
+}
+
+func (l *Lab) begin() error {
+	set, err := stage.Compile(l.options.Compile, l.options.Stages...)
+	if err != nil {
+		return err
+	}
+	l.sim, err = simulation.New(set, simulation.Options{
+		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
+		Plays: l.plays, Trace: l.traced, Controllers: l.restrained(), Reconcile: reconcile.Options{Trace: l.reconciled},
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.expectFailures(); err != nil {
+		return err
+	}
+	for i := range l.options.Nodes {
+		if err := l.sim.Cluster().Load(context.Background(), fmt.Appendf(nil, node, i+1)); err != nil {
+			return err
+		}
+	}
+	return l.sim.Advance(context.Background(), 0)
+}
+
+const node = `{apiVersion: v1, kind: Node, metadata: {name: node-%d}, status: {
+  allocatable: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}, capacity: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}}}`
+
+// Cluster returns the API server of the lab: give it to what is tested.
+func (l *Lab) Cluster() *memory.Cluster { return l.sim.Cluster() }
+
+// Simulation returns what drives the lab, for functions that are called at a time or on an event.
+func (l *Lab) Simulation() *simulation.Simulation { return l.sim }
+
+// Now returns the virtual time.
+func (l *Lab) Now() time.Time { return l.sim.Now() }
+
+// Apply creates objects or makes them what is given, by server-side apply; a status that is given is written too. It takes YAML or JSON as a
+// string with any number of documents and Lists, and objects. Where a namespace is missing it is default. Nothing happens to them until time
+// goes on.
+func (l *Lab) Apply(manifests ...any) {
+	l.t.Helper()
+	for _, m := range manifests {
+		objs, err := objectsOf(m)
+		l.must(err)
+		for _, obj := range objs {
+			l.must(l.apply(obj))
+		}
+	}
+}
+
+func objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
+	switch m := manifest.(type) {
+	case string:
+		return parsed(m)
+	case runtime.Object:
+		obj, err := kstatustest.Open(m)
+		return []*unstructured.Unstructured{obj}, err
+	}
+	return nil, fmt.Errorf("a manifest is YAML as a string, or an object, not a %T", manifest)
+}
+
+func parsed(text string) ([]*unstructured.Unstructured, error) {
+	source := stage.Parse("manifest", []byte(text))
+	if faults := source.Errors(); len(faults) > 0 {
+		return nil, faults
+	}
+	if len(source.Stages()) > 0 {
+		return nil, errors.New("Stages belong into LabOptions.Stages")
+	}
+	return source.Others(), nil
+}
+
+// apply applies one object. Its uid, version and the like are those of somewhere else.
+func (l *Lab) apply(given *unstructured.Unstructured) error {
+	obj := &unstructured.Unstructured{Object: object.CopyMap(given.Object)}
+	status, hasStatus := obj.Object["status"]
+	delete(obj.Object, "status")
+	for _, name := range []string{"creationTimestamp", "uid", "resourceVersion", "generation", "managedFields"} {
+		unstructured.RemoveNestedField(obj.Object, "metadata", name)
+	}
+	ref := referenceOf(obj)
+	stored, err := l.patch(ref, types.ApplyPatchType, obj.Object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", ref, err)
+	}
+	l.applied = append(l.applied, referenceOf(stored))
+	if fields, _ := object.ToMap(status); hasStatus && len(fields) > 0 {
+		_, err = l.patch(ref, types.MergePatchType, map[string]any{"status": status}, "status")
+	}
+	return err
+}
+
+func (l *Lab) patch(ref reference, kind types.PatchType, body map[string]any, subresources ...string) (*unstructured.Unstructured, error) {
+	force := kind == types.ApplyPatchType
+	options := metav1.PatchOptions{FieldManager: "stagetest"}
+	if force {
+		options.Force = &force
+	}
+	return l.Cluster().Patch(context.Background(), ref.GroupVersionKind, ref.NamespacedName, kind, toJSON(body), options, subresources...)
+}
+
+// referenceOf is the place of an object, which is the namespace default if it names none. Of kinds without namespaces that is ignored.
+func referenceOf(obj *unstructured.Unstructured) reference {
+	name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	if name.Namespace == "" {
+		name.Namespace = metav1.NamespaceDefault
+	}
+	return reference{obj.GroupVersionKind(), name}
+}
+
+// Get returns an object as it is now. The name is name, in the namespace default, or namespace/name. It fails the test if there is none.
+func (l *Lab) Get(apiVersion, kind, name string) *unstructured.Unstructured {
+	l.t.Helper()
+	namespace, rest, found := strings.Cut(name, "/")
+	if !found {
+		namespace, rest = metav1.NamespaceDefault, name
+	}
+	key := types.NamespacedName{Namespace: namespace, Name: rest}
+	obj, err := l.get(reference{schema.FromAPIVersionAndKind(apiVersion, kind), key})
+	l.must(err)
+	return obj
+}
+
+func (l *Lab) get(ref reference) (*unstructured.Unstructured, error) {
+	return l.Cluster().Get(context.Background(), ref.GroupVersionKind, ref.NamespacedName)
+}
+
+// Advance lets virtual time pass: everything that is due within a duration has happened then.
+func (l *Lab) Advance(d time.Duration) {
+	l.t.Helper()
+	l.must(l.sim.Advance(context.Background(), d))
+	l.mustBeSound()
+}
+
+// Settle lets virtual time pass until nothing is left to happen. It fails the test if that is not so within LabOptions.Patience, as with
+// Stages that repeat for ever, and if something happens again and again without time passing.
+func (l *Lab) Settle() {
+	l.t.Helper()
+	settled, err := l.sim.Settle(context.Background(), l.options.Patience)
+	l.must(err)
+	l.mustBeSound()
+	if next, more := l.sim.Next(); more && !settled {
+		l.t.Fatalf("stagetest: not settled after %s; the next thing is due in %s", l.options.Patience, next.Sub(l.Now()))
+	}
+}
+
+func (l *Lab) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatalf("stagetest: %v", err)
+	}
+}
+
+// mustBeSound fails the test if there was a livelock.
+func (l *Lab) mustBeSound() {
+	l.t.Helper()
+	for _, err := range l.wrong {
+		if errors.Is(err, stage.ErrLivelock) || errors.Is(err, reconcile.ErrLivelock) {
+			l.t.Fatalf("stagetest: %v", err)
+		}
+	}
+}
+
+func (l *Lab) traced(e stage.TraceEvent) {
+	if e.Err != nil {
+		l.wrong = append(l.wrong, fmt.Errorf("%s: %w", e, e.Err))
+	}
+}
+
+// reconciled keeps the errors of controllers that will not be gone with the next try.
+func (l *Lab) reconciled(e reconcile.TraceEvent) {
+	if e.Err != nil && !apierrors.IsConflict(e.Err) {
+		l.wrong = append(l.wrong, fmt.Errorf("%s: %w", e, e.Err))
+	}
+}

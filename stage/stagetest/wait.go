@@ -1,0 +1,97 @@
+package stagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+)
+
+// RequireCurrent fails a test unless an object is Current in both profiles of package kstatus, and says what its status lacks:
+// kstatustest.RequireCurrent.
+func RequireCurrent(t T, obj runtime.Object) {
+	t.Helper()
+	kstatustest.RequireCurrent(t, obj)
+}
+
+// WaitCurrent lets virtual time pass until objects are Current in both profiles of package kstatus, all at the same time. Of the objects only
+// kind, namespace and name count; without any it is all that were applied. It fails the test if LabOptions.Patience is over, or if nothing is left
+// to happen, and says of each object what it lacks and which of its children is to blame.
+func (l *Lab) WaitCurrent(objs ...runtime.Object) {
+	l.t.Helper()
+	refs := l.applied
+	if len(objs) > 0 {
+		refs = nil
+	}
+	for _, obj := range objs {
+		u, err := kstatustest.Open(obj)
+		l.must(err)
+		refs = append(refs, referenceOf(u))
+	}
+	end := l.Now().Add(l.options.Patience)
+	for !l.allCurrent(refs) {
+		next, more := l.sim.Next()
+		if !more || next.After(end) {
+			l.t.Fatalf("stagetest: %v", l.report(refs))
+			return
+		}
+		_, err := l.sim.Step(context.Background())
+		l.must(err)
+		l.mustBeSound()
+	}
+}
+
+// allCurrent puts an object that is not current first, to ask it first the next time.
+func (l *Lab) allCurrent(refs []reference) bool {
+	for i, ref := range refs {
+		if obj, err := l.get(ref); err != nil || !current(obj) {
+			refs[0], refs[i] = refs[i], refs[0]
+			return false
+		}
+	}
+	return true
+}
+
+func current(obj *unstructured.Unstructured) bool {
+	created := obj.GetCreationTimestamp().Time
+	return kstatus.Standard().Compute(obj, created).Status == kstatus.Current && kstatus.Extended().Compute(obj, created).Status == kstatus.Current
+}
+
+// report says why objects are not current.
+func (l *Lab) report(refs []reference) error {
+	var errs []error
+	for _, ref := range refs {
+		obj, err := l.get(ref)
+		switch {
+		case apierrors.IsNotFound(err):
+			errs = append(errs, fmt.Errorf("%s is not there", ref))
+		case err != nil:
+			errs = append(errs, err)
+		case !current(obj):
+			errs = append(errs, fmt.Errorf("%w%s", kstatustest.Check(obj), l.blame(obj)))
+		}
+	}
+	return errors.Join(append(errs, l.wrong...)...)
+}
+
+// blame names the children of an object that are not current.
+func (l *Lab) blame(obj *unstructured.Unstructured) string {
+	_, children, err := kstatus.Extended().Inspect(context.Background(), l.Cluster(), obj, l.Now())
+	var b strings.Builder
+	for _, c := range children {
+		if c.Object != nil && c.Result.Status != kstatus.Current {
+			fmt.Fprintf(&b, "\n  %s: %s", referenceOf(c.Object), c.Result)
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(&b, "\n  %v", err)
+	}
+	return b.String()
+}
