@@ -2,8 +2,11 @@ package staged_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/google/cel-go/cel"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,9 +18,55 @@ import (
 // printed is the condition of the workload stager's document.
 const printed = `obj.results.exists(r, r.name == 'agg' && r.rows.exists(row, row.columns.exists(col, col.type == 'Number' && col.float == '1')))`
 
+var printedInput = map[string]any{"obj": map[string]any{"results": []any{map[string]any{"name": "agg", "columnNames": []any{"sum"},
+	"rows": []any{map[string]any{"columns": []any{map[string]any{"type": "Number", "float": "1"}}}}}}}}
+
+// The same, compiled at every evaluation as the workload stager does, by cel-go alone in an environment that is made once, against compiled once. Rounds
+// take turns, so that a busy machine slows both; the median must be 100 at the least.
+func BenchmarkConditionCompiledOnceAgainstEachTime(b *testing.B) {
+	env, err := cel.NewEnv(cel.Variable("obj", cel.DynType))
+	require.NoError(b, err)
+	each := func() (bool, error) {
+		checked, issues := env.Compile(printed)
+		if issues.Err() != nil {
+			return false, issues.Err()
+		}
+		program, err := env.Program(checked)
+		if err != nil {
+			return false, err
+		}
+		v, _, err := program.Eval(printedInput)
+		return v.Value() == true, err
+	}
+	compiled, err := staged.CompileCondition(printed)
+	require.NoError(b, err)
+	once := func() (bool, error) { return compiled.Eval(printedInput) }
+	var ratios []float64
+	for b.Loop() {
+		ratios = ratios[:0]
+		for range 9 {
+			ratios = append(ratios, float64(took(b, 100, each))/float64(took(b, 10_000, once))*100)
+		}
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[4], "times")
+	b.ReportMetric(ratios[0], "times-least")
+	require.Greater(b, ratios[4], 100.0)
+}
+
+// took is how long something takes that is done n times and is true.
+func took(b *testing.B, n int, do func() (bool, error)) time.Duration {
+	begin := time.Now()
+	for range n {
+		if ok, err := do(); err != nil || !ok {
+			b.Fatal(ok, err)
+		}
+	}
+	return time.Since(begin)
+}
+
 func BenchmarkCondition(b *testing.B) {
-	input := map[string]any{"obj": map[string]any{"results": []any{map[string]any{"name": "agg", "columnNames": []any{"sum"},
-		"rows": []any{map[string]any{"columns": []any{map[string]any{"type": "Number", "float": "1"}}}}}}}}
+	input := printedInput
 	b.Run("compiled once", func(b *testing.B) {
 		e, err := staged.CompileCondition(printed)
 		require.NoError(b, err)

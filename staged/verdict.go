@@ -125,7 +125,7 @@ func (j *judge) variables(o *sight, status *control.CombinedStatus) (map[string]
 		"obj": fields, "destinations": j.destinations(), "now": j.now, "since": max(0, j.now.Sub(j.since)),
 	}
 	if reports, known := j.reports(o, status); known {
-		variables["reported"] = j.reported(reports)
+		variables["reported"] = int64(j.reported(reports))
 	}
 	return variables, err
 }

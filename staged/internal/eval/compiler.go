@@ -80,11 +80,17 @@ func (c *Compiler) Compile(source string) (*Program, error) {
 	if least := c.leastCost(checked); least > c.cost {
 		return nil, fault(fmt.Sprintf("the expression costs at least %d, over the limit of %d", least, c.cost))
 	}
-	program, err := c.env.Program(checked, c.programOptions(checked)...)
+	e := checked.NativeRep().Expr()
+	program, err := c.env.Program(checked, c.programOptions(e)...)
 	if err != nil {
 		return nil, fault(err.Error())
 	}
-	return newProgram(source, tree, checked.OutputType(), program), nil
+	p := &Program{source: source, program: program, output: checked.OutputType(), tree: tree}
+	p.variables, p.literals = names(tree)
+	if isBounded(e) {
+		p.quick = quicken(e, nil)
+	}
+	return p, nil
 }
 
 // Bool compiles an expression whose result must be true or false, as far as its type is known.

@@ -59,8 +59,10 @@ func isField(e ast.Expr, field, of string) bool {
 		return false
 	}
 	s := e.AsSelect()
-	return s.FieldName() == field && !s.IsTestOnly() && s.Operand().Kind() == ast.IdentKind && s.Operand().AsIdent() == of
+	return s.FieldName() == field && !s.IsTestOnly() && isIdent(s.Operand(), of)
 }
+
+func isIdent(e ast.Expr, name string) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == name }
 
 // namesOf are the parts that the field name of a variable is compared with.
 func namesOf(variable string, e ast.Expr) (names []ast.Expr) {

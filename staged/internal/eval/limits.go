@@ -17,16 +17,17 @@ const maxSize = 1 << 20
 // cell is how many bytes an element of a list or map takes, about.
 const cell = 16
 
-// programOptions count the cost only where the work could grow faster than what an expression is given, and sizes only where it builds something.
-func (c *Compiler) programOptions(checked *cel.Ast) []cel.ProgramOption {
+// isBounded reports whether the work of an evaluation grows no faster than what it is given.
+func isBounded(e ast.Expr) bool { return isLinear(e, "") && !builds(e) }
+
+// programOptions count the cost only where the work is not bounded, and sizes only where an expression builds something.
+func (c *Compiler) programOptions(e ast.Expr) []cel.ProgramOption {
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	tree := checked.NativeRep().Expr()
-	builds := builds(tree)
-	if isLinear(tree, "") && !builds {
+	if isBounded(e) {
 		return options
 	}
 	options = append(options, cel.CostTracking(nil), cel.CostLimit(c.cost))
-	if builds {
+	if builds(e) {
 		options = append(options, cel.CustomDecoratorV2(limitSizes))
 	}
 	return options

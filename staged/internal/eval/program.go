@@ -15,16 +15,11 @@ import (
 type Program struct {
 	source    string
 	program   cel.Program
+	quick     quick // nil: there is only program
 	output    *cel.Type
 	tree      *ast.AST // as it was written, for what is said of it
 	variables []string
 	literals  []string
-}
-
-func newProgram(source string, tree *ast.AST, output *cel.Type, program cel.Program) *Program {
-	p := &Program{source: source, program: program, output: output, tree: tree}
-	p.variables, p.literals = names(tree)
-	return p
 }
 
 // Source is the text.
@@ -69,6 +64,9 @@ func (activation) Parent() cel.Activation { return nil }
 
 // Bool evaluates an expression that must be true or false; any other result is an error too.
 func (p *Program) Bool(variables map[string]any) (bool, error) {
+	if b, ok := p.quickly(variables); ok {
+		return b, nil
+	}
 	v, err := p.Eval(variables)
 	if err != nil {
 		return false, err
@@ -78,6 +76,14 @@ func (p *Program) Bool(variables map[string]any) (bool, error) {
 		return false, fmt.Errorf("the result is %s, not bool", v.Type().TypeName())
 	}
 	return bool(b), nil
+}
+
+// quickly is the result, if it is known without cel-go.
+func (p *Program) quickly(variables map[string]any) (result, ok bool) {
+	if p.quick == nil {
+		return false, false
+	}
+	return as[bool](p.quick, &frame{free: variables})
 }
 
 // Plain returns the value as JSON has it: nil, bool, int64, uint64, float64, string, []any and map[string]any; times, durations and bytes are strings.
