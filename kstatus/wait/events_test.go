@@ -3,6 +3,7 @@ package wait_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,4 +95,42 @@ func TestObjectsAreNotSeenAtFirst(t *testing.T) {
 		require.Equal(t, web, s.Ref)
 		break
 	}
+}
+
+// What time alone changes, changes in the order of the names, if it is at the same time.
+func TestRechecksInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{t, memory.New(memory.Options{})}
+		var refs []wait.Ref
+		for i := range 10 {
+			refs = append(refs, pod(fmt.Sprint("pod-", i)))
+			w.create(manifest(refs[i], "status: "+unschedulable))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var failed []wait.Ref
+		for state := range follow(t, ctx, w.Cluster, refs, wait.Options{}) {
+			if state.Result.Status == kstatus.Failed {
+				failed = append(failed, state.Ref)
+			}
+		}
+		require.Equal(t, refs, failed)
+	})
+}
+
+// Two children that fail in the same moment are one change of their parent.
+func TestChangesAtOnceAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{t, memory.New(memory.Options{})}
+		w.create(manifest(rs, selects))
+		own(pod("a"), rs, 0, "status: "+unschedulable)(w)
+		own(pod("b"), rs, 0, "status: "+unschedulable)(w)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var last []string
+		for state := range follow(t, ctx, w.Cluster, []wait.Ref{rs}, wait.Options{}) {
+			last = append(last, state.Result.Message())
+		}
+		require.Equal(t, []string{"Labelled: 0/1", "2 pods have failed"}, last)
+	})
 }

@@ -78,7 +78,7 @@ func lives() []scenario {
 			before: create(config, "  finalizers: [example.com/mine]"),
 			script: do(remove(config)),
 			want:   "config: Current Terminating", after: 20 * time.Second,
-			err: context.DeadlineExceeded, says: []string{"ConfigMap default/config: Terminating (want NotFound) for 1 scheduled for deletion"},
+			err: context.DeadlineExceeded, says: []string{"ConfigMap default/config: Terminating (want NotFound) for 1", "s: Resource scheduled for deletion"},
 		}, {
 			name: "flapping", refs: []wait.Ref{web, config},
 			before: create(web, "status: "+podReady),
