@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/ast"
@@ -42,10 +44,22 @@ func builds(e ast.Expr) (yes bool) {
 		case ast.MapKind, ast.StructKind:
 			yes = true
 		case ast.CallKind:
-			yes = yes || e.AsCall().FunctionName() == operators.Add
+			call := e.AsCall()
+			yes = yes || call.FunctionName() == operators.Add && !slices.ContainsFunc(call.Args(), isNumeric)
 		}
 	}))
 	return yes
+}
+
+// isNumeric recognises numbers by their form. What they are added to is a number too.
+func isNumeric(e ast.Expr) bool {
+	switch e.Kind() {
+	case ast.LiteralKind:
+		return slices.Contains([]ref.Type{types.IntType, types.UintType, types.DoubleType}, e.AsLiteral().Type())
+	case ast.CallKind:
+		return slices.Contains([]string{"@num", "size", "int", "uint", "double"}, e.AsCall().FunctionName())
+	}
+	return false
 }
 
 // isLinear reports whether each macro within another goes over a part of the other's element, as exists over the rows of a
@@ -104,19 +118,42 @@ func limitSizes(i interpreter.InterpretableV2) (interpreter.InterpretableV2, err
 		return limitedConstructor{node}, nil
 	case interpreter.InterpretableCall:
 		if node.Function() == operators.Add {
-			return limitedSum{node}, nil
+			return limitedSum{node, appends(node)}, nil
 		}
 	}
 	return i, nil
 }
 
-type limitedSum struct{ interpreter.InterpretableCall }
+// appends recognises a sum as in the expansion of map: what was gathered + [element].
+func appends(sum interpreter.InterpretableCall) bool {
+	args := sum.Args()
+	if len(args) != 2 {
+		return false
+	}
+	_, ok := args[1].(interpreter.InterpretableConstructor)
+	return ok
+}
+
+type limitedSum struct {
+	interpreter.InterpretableCall
+	appends bool // only the length of a list is limited: to measure all of it at every element would take square time, and the element was measured
+}
 
 func (c limitedSum) Exec(f *interpreter.ExecutionFrame) ref.Val {
-	return limited(c.InterpretableCall.Exec(f))
+	return c.limited(c.InterpretableCall.Exec(f))
 }
+
 func (c limitedSum) Eval(a interpreter.Activation) ref.Val {
-	return limited(c.InterpretableCall.Eval(a))
+	return c.limited(c.InterpretableCall.Eval(a))
+}
+
+func (c limitedSum) limited(v ref.Val) ref.Val {
+	if list, ok := v.(traits.Lister); ok && c.appends {
+		if n, _ := list.Size().(types.Int); n <= maxSize/cell {
+			return v
+		}
+	}
+	return limited(v)
 }
 
 type limitedConstructor struct {
