@@ -1,0 +1,28 @@
+package controllers
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// Options of [All]. The zero value is the default.
+type Options struct {
+	// Scheduler is the name of the scheduler, see [Scheduler]. Default "default-scheduler".
+	Scheduler string
+}
+
+// All returns all controllers of this package, for one loop.
+func All(o Options) []reconcile.Controller {
+	return []reconcile.Controller{
+		Deployments(),
+		ReplicaSets(),
+		ReplicationControllers(),
+		Scheduler(o.Scheduler),
+	}
+}
+
+// Bound reports whether an object is not a Pod that still has no node. It is for simulation.Options.Plays: a kubelet runs no other Pods.
+func Bound(obj *unstructured.Unstructured) bool {
+	return obj.GetKind() != "Pod" || obj.GroupVersionKind().Group != "" || pod{obj}.node() != ""
+}
