@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"stage/presets":               {"stage"},
 	"stage/explore":               {"delay", "internal/object", "stage", "stage/memory"},
 	"stage/reconcile":             {"internal/object"},
-	"stage/controllers":           {"internal/object", "stage/reconcile"},
+	"stage/controllers":           {"internal/object", "internal/patch", "stage/reconcile"},
 	"stage/simulation":            {"stage", "stage/memory", "stage/reconcile"},
 	"stage/stagetest":             {"stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/object"},
 	"internal/conformance/record": {"stage"},
