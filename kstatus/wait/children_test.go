@@ -2,10 +2,13 @@ package wait_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
@@ -90,22 +93,51 @@ func families() []scenario {
 				w.create("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: local}\nvolumeBindingMode: WaitForFirstConsumer")
 			}),
 			want: "claim: InProgress Current", after: 5 * time.Second,
-		}, crowd(),
+		},
 	}
 }
 
-// crowd is more parents than are followed each by itself.
-func crowd() scenario {
-	s := scenario{name: "many parents in a namespace", policy: wait.Policy{FailFast: true}, after: 10 * time.Second, err: wait.ErrFailed}
-	var before []func(world)
-	for i := range 12 {
-		set := ref("apps/v1", "ReplicaSet", fmt.Sprintf("set-%02d", i))
-		s.refs = append(s.refs, set)
-		before = append(before, create(set, "spec: {replicas: 1, selector: {matchLabels: {app: web, set: s"+set.Name+"}}}"))
-		s.want += fmt.Sprintf("; %s: InProgress", set.Name)
+// crowds are more parents than are followed each by itself. The lives of the last two are told, the others stay in progress.
+func crowds() (crowds []scenario) {
+	last, other := crowded(11), crowded(10)
+	fails := own(web, last, 0, "status: "+podCrashes)
+	for _, s := range []scenario{
+		{name: "a child fails", script: do(fails), want: "set-10: InProgress; set-11: InProgress Failed"},
+		{name: "a child is released", script: do(fails, adopt(web)), want: "set-10: InProgress; set-11: InProgress Failed InProgress"},
+		{name: "a child is adopted", script: do(fails, adopt(web, other)), want: "set-10: InProgress Failed; set-11: InProgress Failed InProgress"},
+	} {
+		s.name, s.timeout, s.after, s.err = "many parents, "+s.name, 20*time.Second, 20*time.Second, context.DeadlineExceeded
+		var others string
+		var before []func(world)
+		for i := range 12 {
+			s.refs = append(s.refs, crowded(i))
+			before = append(before, create(crowded(i), "spec: {replicas: 1, selector: {matchLabels: {app: web, set: s"+crowded(i).Name+"}}}"))
+			if i < 10 {
+				others += crowded(i).Name + ": InProgress; "
+			}
+		}
+		s.want, s.before = others+s.want, all(before...)
+		crowds = append(crowds, s)
 	}
-	s.want = s.want[2:] + " Failed"
-	s.before = all(before...)
-	s.script = do(nothing, own(web, s.refs[11], 0, "status: "+podCrashes))
-	return s
+	return crowds
+}
+
+func crowded(i int) wait.Ref { return ref("apps/v1", "ReplicaSet", fmt.Sprintf("set-%02d", i)) }
+
+// adopt gives a Pod other owners, or none.
+func adopt(child wait.Ref, owners ...wait.Ref) func(world) {
+	return func(w world) {
+		var references []metav1.OwnerReference
+		controls := true
+		for _, owner := range owners {
+			parent, err := w.Get(w.t.Context(), owner.Kind, name(owner))
+			require.NoError(w.t, err)
+			version, kind := owner.Kind.ToAPIVersionAndKind()
+			references = append(references, metav1.OwnerReference{APIVersion: version, Kind: kind, Name: owner.Name, UID: parent.GetUID(), Controller: &controls})
+		}
+		data, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": references}})
+		require.NoError(w.t, err)
+		_, err = w.Patch(w.t.Context(), child.Kind, name(child), types.MergePatchType, data, metav1.PatchOptions{})
+		require.NoError(w.t, err)
+	}
 }

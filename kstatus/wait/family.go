@@ -70,20 +70,16 @@ func (t *tracker) observeKids(s sighting, now time.Time) {
 	kids := s.source.kids
 	switch s.what {
 	case found:
-		owner, ours := t.raise(s, now)
-		if s.round == 0 && ours {
-			t.judgeParents(kids, owner, now)
+		former, owner := t.raise(s, now)
+		if s.round == 0 {
+			t.judgeParents(kids, now, former, owner)
 		}
 	case gone:
-		facts := kin.FactsOf(s.obj)
-		kids.drop(facts.UID)
-		delete(t.owners, facts.UID)
-		t.rechecks.forget(keyOf(s), facts.UID)
-		t.judgeParents(kids, facts.Owner, now)
+		owner := t.lose(s.source, s.obj.GetUID())
+		t.judgeParents(kids, now, owner)
 	case listed:
-		for _, child := range kids.sweep(s.round) {
-			delete(t.owners, child.facts.UID)
-			t.rechecks.forget(recheckKey{s.source, types.NamespacedName{Namespace: s.source.place.Namespace, Name: child.name}}, child.facts.UID)
+		for _, uid := range kids.missing(s.round) {
+			t.lose(s.source, uid)
 		}
 		kids.err = nil
 		t.judgeAll(kids, now)
@@ -93,38 +89,55 @@ func (t *tracker) observeKids(s sighting, now time.Time) {
 	}
 }
 
-// raise keeps a child that belongs to someone.
-func (t *tracker) raise(s sighting, now time.Time) (owner types.UID, ours bool) {
-	child := &kid{facts: kin.FactsOf(s.obj), name: s.obj.GetName(), round: s.round, child: t.options.Rules.Child(s.obj, now)}
+// raise keeps a child that belongs to someone. It returns whose it was and whose it is; nobody's, if they are "".
+func (t *tracker) raise(s sighting, now time.Time) (former, owner types.UID) {
+	child := &kid{facts: kin.FactsOf(s.obj), name: s.obj.GetName(), round: s.round}
 	if s.source.place.Name != "" {
-		child.facts.Owner = ""
-	} else if child.facts.Owner == "" {
-		return "", false
+		child.facts.Owner = everyone
 	}
-	if old := s.source.kids.byUID[child.facts.UID]; old != nil && s.round == 0 {
-		child.round = old.round
+	if old := s.source.kids.byUID[child.facts.UID]; old != nil {
+		former, child.round = old.facts.Owner, max(old.round, s.round)
 	}
+	if child.facts.Owner == "" {
+		t.lose(s.source, child.facts.UID)
+		return former, ""
+	}
+	child.child = t.options.Rules.Child(s.obj, now)
 	t.rechecks.set(s, child.child.Result.RecheckAfter, now)
 	child.child.Object = nil
 	if kin.Decide(s.obj.GroupVersionKind().GroupKind()) {
 		t.owners[child.facts.UID] = child.facts.Owner
 	}
 	s.source.kids.put(child)
-	return child.facts.Owner, true
+	return former, child.facts.Owner
+}
+
+// lose forgets a child, and returns whose it was.
+func (t *tracker) lose(s *source, uid types.UID) (owner types.UID) {
+	child := s.kids.byUID[uid]
+	if child == nil {
+		return ""
+	}
+	s.kids.drop(uid)
+	delete(t.owners, uid)
+	t.rechecks.forget(recheckKey{s, types.NamespacedName{Namespace: s.place.Namespace, Name: child.name}}, uid)
+	return child.facts.Owner
 }
 
 // judgeParents judges those anew whose child has changed.
-func (t *tracker) judgeParents(kids *kids, owner types.UID, now time.Time) {
-	if len(kids.parents) <= maxSelectors || owner == "" {
+func (t *tracker) judgeParents(kids *kids, now time.Time, owners ...types.UID) {
+	if slices.Contains(owners, everyone) {
 		t.judgeAll(kids, now)
 		return
 	}
-	root, ok := t.roots[owner]
-	if !ok {
-		root, ok = t.roots[t.owners[owner]]
-	}
-	if ok {
-		t.judgeFamily(root, now)
+	for _, owner := range slices.Compact(owners) {
+		root, ok := t.roots[owner]
+		if !ok {
+			root, ok = t.roots[t.owners[owner]]
+		}
+		if ok {
+			t.judgeFamily(root, now)
+		}
 	}
 }
 

@@ -128,7 +128,8 @@ func TestListsThatAlwaysExpire(t *testing.T) {
 
 func TestNoResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		require.ErrorContains(t, inTenMinutes(t, nothingAtAll{}), "Unknown for 10m0s, LookUpFailed: the transport returned neither a result nor an error")
+		require.EqualError(t, inTenMinutes(t, nothingAtAll{}), "1 of 1 objects are not done: context deadline exceeded\n"+
+			"  Pod default/web: Unknown for 10m0s, LookUpFailed: the transport returned neither a result nor an error")
 	})
 }
 
@@ -206,15 +207,16 @@ func TestTheEndIsNoFailure(t *testing.T) {
 
 // Whoever cancels when all is done, was not disappointed.
 func TestCancelAtTheEnd(t *testing.T) {
-	w := world{t, memory.New(memory.Options{})}
-	w.create(manifest(web, "status: "+podReady))
 	ctx, cancel := context.WithCancel(t.Context())
-	policy := wait.Policy{Observe: func(c *wait.Collector, _ wait.State) {
-		if c.Done() {
-			cancel()
-		}
+	var refs []wait.Ref
+	for i := range 10 { // all in one list
+		refs = append(refs, pod(fmt.Sprint("pod-", i)))
+	}
+	policy := wait.Policy{Goal: wait.Goal{AbsentOK: true}, Observe: func(c *wait.Collector, _ wait.State) {
+		require.True(t, c.Done())
+		cancel()
 	}}
-	require.NoError(t, wait.For(ctx, w.Cluster, []wait.Ref{web}, policy))
+	require.NoError(t, wait.For(ctx, memory.New(memory.Options{}), refs, policy))
 }
 
 func TestCancelBeforeTheStart(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,7 +101,7 @@ func (w world) random(n int) {
 	pods := []wait.Ref{pod("p0"), pod("p1"), pod("p2")}
 	sets := []wait.Ref{oldSet, newSet, rs}
 	p, set := pods[n/10%3], sets[n/30%3]
-	switch n % 10 {
+	switch n % 12 {
 	case 0:
 		w.try(create(deployment, fmt.Sprintf("  annotations: {deployment.kubernetes.io/revision: '%d'}\n%s", n/10%3, selects)))
 	case 1:
@@ -119,6 +120,10 @@ func (w world) random(n int) {
 		w.tryRemove(p)
 	case 9:
 		w.tryRemove([]wait.Ref{set, deployment, set}[n/10%3])
+	case 10:
+		w.tryAdopt(p)
+	case 11:
+		w.tryAdopt(p, set)
 	}
 }
 
@@ -138,6 +143,12 @@ func (w world) tryOwn(child, owner wait.Ref, revision int, rest string) {
 		own(child, owner, revision, rest)(w)
 	} else if !w.has(child) {
 		w.create(manifest(child, "  labels: {app: web}\n"+rest))
+	}
+}
+
+func (w world) tryAdopt(child wait.Ref, owners ...wait.Ref) {
+	if w.has(child) && !slices.ContainsFunc(owners, func(owner wait.Ref) bool { return !w.has(owner) }) {
+		adopt(child, owners...)(w)
 	}
 }
 

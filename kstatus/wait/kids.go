@@ -14,10 +14,13 @@ import (
 // kids are the children at a place, each in a compact record.
 type kids struct {
 	byUID   map[types.UID]*kid
-	byOwner map[types.UID]map[types.UID]*kid // "": all, at a place of one name
-	parents []int32                          // whose children are looked for here
-	err     error                            // of the last list; nil: it could be had
+	byOwner map[types.UID]map[types.UID]*kid
+	parents []int32 // whose children are looked for here
+	err     error   // of the last list; nil: it could be had
 }
+
+// everyone owns the only child at a place of one name.
+const everyone types.UID = "everyone"
 
 type kid struct {
 	facts kin.Facts
@@ -53,15 +56,14 @@ func (k *kids) drop(uid types.UID) {
 	}
 }
 
-// sweep drops what a list did not have, and returns it.
-func (k *kids) sweep(round uint32) (dropped []*kid) {
+// missing are those that a list did not have.
+func (k *kids) missing(round uint32) (missing []types.UID) {
 	for uid, child := range k.byUID {
 		if child.round != round {
-			k.drop(uid)
-			dropped = append(dropped, child)
+			missing = append(missing, uid)
 		}
 	}
-	return dropped
+	return missing
 }
 
 // current are the children of the owners, of the revision that is wanted, by name.
@@ -98,7 +100,7 @@ func (f *family) children() (children []kstatus.Child, err error) {
 			err = level.kids.err
 		}
 		if level.place.Name != "" {
-			owners, wants = []types.UID{""}, ""
+			owners, wants = []types.UID{everyone}, ""
 		}
 		var next []types.UID
 		var found []kstatus.Child
