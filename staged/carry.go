@@ -28,6 +28,7 @@ type playing struct {
 	version    string    // of the StagedBindingPolicy that has this status
 	written    string    // the version that the last write made, until the watch has shown it
 	due        time.Time // of the next decision; zero is never
+	events     []Event   // what has happened and was not announced yet
 }
 
 // awaited reports whether an event is older than the last write: events come in order, so all are until that of the write itself. After a list there is
@@ -61,7 +62,7 @@ func (r *playing) invalid(now time.Time) metav1.Condition {
 func (r *playing) carryOut(ctx context.Context, hub Writer, name string, d Decision) (changed bool, err error) {
 	if !reflect.DeepEqual(d.Status, r.status) {
 		changed = true
-		if err := r.store(ctx, hub, name, d.Status); err != nil {
+		if err := r.store(ctx, hub, name, d); err != nil {
 			return changed, err
 		}
 	}
@@ -74,19 +75,28 @@ func (r *playing) carryOut(ctx context.Context, hub Writer, name string, d Decis
 	}
 	for _, old := range d.Remove {
 		changed = true
-		uid := r.rollout.placed[old].policy.UID
-		err := hub.Delete(ctx, policyKind, types.NamespacedName{Name: old}, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-		if err != nil && !apierrors.IsNotFound(err) {
+		if err := r.remove(ctx, hub, old); err != nil {
 			return changed, err
 		}
-		r.rollout.ForgetPolicy(old)
 	}
 	return changed, nil
 }
 
+// remove deletes the BindingPolicy that was seen under a name.
+func (r *playing) remove(ctx context.Context, hub Writer, name string) error {
+	uid := r.rollout.placed[name].policy.UID
+	err := hub.Delete(ctx, policyKind, types.NamespacedName{Name: name}, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	r.rollout.ForgetPolicy(name)
+	r.did("BindingPolicyDeleted", "deleted BindingPolicy %s", name)
+	return nil
+}
+
 // store writes the status, if nobody has written the object since it was read.
-func (r *playing) store(ctx context.Context, hub Writer, name string, status v1alpha1.Status) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": r.version, "uid": r.uid}, "status": status})
+func (r *playing) store(ctx context.Context, hub Writer, name string, d Decision) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": r.version, "uid": r.uid}, "status": d.Status})
 	if err != nil {
 		return err
 	}
@@ -94,7 +104,9 @@ func (r *playing) store(ctx context.Context, hub Writer, name string, status v1a
 	if err != nil {
 		return err
 	}
-	r.status, r.version = status, stored.GetResourceVersion()
+	r.passed(r.status, d.Status)
+	r.events = append(r.events, d.Events...)
+	r.status, r.version = d.Status, stored.GetResourceVersion()
 	r.written = r.version
 	return nil
 }
@@ -122,6 +134,11 @@ func (r *playing) ensure(ctx context.Context, hub Writer, want *control.BindingP
 	seen := new(control.BindingPolicy)
 	if err := convert(stored, seen); err != nil {
 		return true, err
+	}
+	if pl.policy == nil {
+		r.did("BindingPolicyCreated", "created BindingPolicy %s", want.Name)
+	} else {
+		r.did("BindingPolicyUpdated", "updated BindingPolicy %s", want.Name)
 	}
 	r.rollout.ObservePolicy(seen)
 	return true, nil

@@ -30,9 +30,6 @@ type Decision struct {
 	Message string
 }
 
-// An Event is something that happened to the rollout, as a Kubernetes Event has it.
-type Event struct{ Type, Reason, Message string }
-
 // Decide says what must be so now, given the stored status and what was observed. It is pure and total; deciding again from the new
 // status, with nothing else changed, changes nothing.
 func (p *Policy) Decide(status v1alpha1.Status, seen Observation, now time.Time) Decision {

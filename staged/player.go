@@ -25,6 +25,10 @@ type PlayerOptions struct {
 	Clusters func() map[string]map[string]string
 	// Reports returns when clusters reported the objects of a StagedBindingPolicy. Nil: that is not known. It is asked before each decision.
 	Reports func(policy string) []Report
+	// Events receives Kubernetes Events, in the namespace default, on what happens to a StagedBindingPolicy, so that kubectl describe shows it: the
+	// events of decisions, StageSatisfied, and what was done to which BindingPolicy. Each is written after the fact and at most once; a failure goes to
+	// Trace. Nil: off.
+	Events Creator
 	// RetryAfter is the pause after a failure. Default 1s.
 	RetryAfter time.Duration
 	// Trace is told of each decision that changes something and of each failure. Nil: off.
@@ -57,6 +61,7 @@ type Player struct {
 	store    store
 	rollouts map[string]*playing // by the name of the StagedBindingPolicy
 	unlisted map[schema.GroupVersionKind]bool
+	stamp    int64 // of the last Event
 }
 
 // NewPlayer returns a player that is ready to run.
@@ -227,6 +232,7 @@ func (p *Player) carry(ctx context.Context, name string, r *playing, d Decision)
 		d.Status.Conditions = withCondition(d.Status.Conditions, r.invalid(now))
 	}
 	changed, err := r.carryOut(ctx, p.hub, name, d)
+	p.announce(ctx, name, r)
 	if p.options.Trace != nil && (changed || err != nil) {
 		p.options.Trace(TraceEvent{Time: now, Policy: name, Decision: d, Err: err})
 	}

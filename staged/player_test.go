@@ -2,6 +2,7 @@ package staged_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -34,6 +35,8 @@ type hub struct {
 	*world
 	cluster *memory.Cluster
 	fail    func(verb, name string) error // nil: nothing fails
+	events  staged.Creator
+	trace   func(staged.TraceEvent)
 }
 
 func newHubCluster() *memory.Cluster {
@@ -129,7 +132,7 @@ func (h *hub) play(do func()) {
 	ctx, stop := context.WithCancel(h.t.Context())
 	done := make(chan error)
 	go func() {
-		done <- staged.Play(ctx, transport{h.cluster, h}, staged.PlayerOptions{})
+		done <- staged.Play(ctx, transport{h.cluster, h}, staged.PlayerOptions{Events: h.events, Trace: h.trace})
 	}()
 	do()
 	stop()
@@ -215,6 +218,68 @@ func TestPlayerKeepsASoakOverARestart(t *testing.T) {
 			h.turn()
 			require.Equal(t, "prod", h.status.ActiveStage, "the player wakes by itself")
 		})
+	})
+}
+
+// told are the reasons and messages of the Events on the hub, in order.
+func (h *hub) told() (told []string) {
+	list, err := h.cluster.List(h.t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Event"}, metav1.NamespaceDefault, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + v1alpha1.Kind + ",involvedObject.name=s"})
+	require.NoError(h.t, err)
+	for _, e := range list.Items {
+		told = append(told, fmt.Sprint(e.Object["type"], " ", e.Object["reason"], ": ", e.Object["message"]))
+	}
+	return told
+}
+
+func TestPlayerWritesEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages(""))
+		h.events = h.cluster
+		h.available = map[string]int64{"dev1": 1}
+		h.play(func() {
+			for range 6 {
+				h.turn()
+			}
+		})
+		require.Equal(t, []string{
+			`Normal StageStarted: stage "dev"`,
+			`Normal BindingPolicyCreated: created BindingPolicy s.stage.dev`,
+			`Normal StageSatisfied: stage "dev" is satisfied`,
+			`Normal StageStarted: stage "prod"`,
+			`Normal BindingPolicyCreated: created BindingPolicy s.stage.prod`,
+			`Normal Succeeded: stage "prod" is the last`,
+			`Normal BindingPolicyDeleted: deleted BindingPolicy s.stage.dev`,
+		}, h.told())
+		h.play(func() { h.turn(); h.turn() })
+		require.Len(t, h.told(), 7, "a restart tells nothing twice")
+	})
+}
+
+type noEvents struct{}
+
+func (noEvents) Create(context.Context, *unstructured.Unstructured, metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	return nil, errors.New("forbidden")
+}
+
+func TestEventsThatFailDoNotStopAPlayer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages(""))
+		h.events = noEvents{}
+		failures := 0
+		h.trace = func(e staged.TraceEvent) {
+			if e.Err != nil {
+				require.EqualError(t, e.Err, "forbidden")
+				failures++
+			}
+		}
+		h.available = map[string]int64{"dev1": 1}
+		h.play(func() {
+			for range 6 {
+				h.turn()
+			}
+		})
+		require.True(t, h.holds("Succeeded"))
+		require.Equal(t, 7, failures)
 	})
 }
 

@@ -18,10 +18,15 @@ type Reader interface {
 	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
 }
 
-// Writer is what a [Player] writes to. Errors are those of an API server, so that the functions of apimachinery's api/errors tell them apart.
-type Writer interface {
+// Creator is the part of a [Writer] that creates, and all that Kubernetes Events need.
+type Creator interface {
 	// Create creates an object and returns it as stored.
 	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
+}
+
+// Writer is what a [Player] writes to. Errors are those of an API server, so that the functions of apimachinery's api/errors tell them apart.
+type Writer interface {
+	Creator
 	// Patch changes an object, or a subresource of it, and returns it as stored. A merge patch with another metadata.resourceVersion than the
 	// object has is a conflict.
 	Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
