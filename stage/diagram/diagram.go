@@ -1,0 +1,205 @@
+package diagram
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/stage/explore"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// A Diagram is boxes and arrows.
+type Diagram struct {
+	Boxes  []Box
+	Arrows []Arrow
+}
+
+// A Box is a State or a Stage.
+type Box struct {
+	Title string
+	Lines []string // below the title
+	Note  string   // a tooltip
+	Looks Looks
+}
+
+// An Arrow leads from a box to a box.
+type Arrow struct {
+	From, To int // places in Diagram.Boxes
+	Title    string
+	Lines    []string
+	Note     string
+	Looks    Looks
+}
+
+// Looks are what a box or an arrow is drawn like.
+type Looks int
+
+// The Looks of boxes and arrows. Boxes are Plain, Start, End or Alarming; arrows are Plain, Dashed or Alarming.
+const (
+	Plain Looks = iota
+	Start
+	End
+	Dashed
+	Alarming
+)
+
+// Explored draws a graph. The selectors of the given Stages are told with their transitions; nil: none are.
+func Explored(g *explore.Graph, stages []v1alpha1.Stage) *Diagram {
+	d := &Diagram{}
+	looks := looksOf(g)
+	for _, s := range g.States {
+		b := Box{Title: s.Label, Looks: looks[s.ID]}
+		if s.Unexplored {
+			b.Lines = append(b.Lines, "not explored")
+		}
+		d.Boxes = append(d.Boxes, b)
+	}
+	selectors := map[string]string{} // by kind and name
+	for _, st := range stages {
+		selectors[st.Spec.ResourceRef.Kind+" "+st.Name] = strings.Join(short(st.Spec.Selector), "\n")
+	}
+	for _, t := range g.Transitions {
+		d.Arrows = append(d.Arrows, arrow(t, selectors[t.Key.Kind+" "+t.Stage]))
+	}
+	return d
+}
+
+func looksOf(g *explore.Graph) []Looks {
+	looks := make([]Looks, len(g.States))
+	for _, id := range g.Terminal() {
+		looks[id] = End
+	}
+	for _, id := range g.Starts {
+		looks[id] = Start
+	}
+	for _, c := range g.Cycles() {
+		for _, id := range c.States {
+			if c.Livelock {
+				looks[id] = Alarming
+			}
+		}
+	}
+	return looks
+}
+
+func arrow(t explore.Transition, selector string) Arrow {
+	a := Arrow{From: t.From, To: t.To, Title: t.Stage, Lines: []string{explore.Span(t.Delay)}}
+	if t.Action != "" {
+		a.Title, a.Lines, a.Looks = t.Action, nil, Dashed
+	} else if t.Chance < 1 {
+		a.Lines[0] += " · " + explore.Percent(t.Chance)
+	}
+	var note []string
+	if selector != "" {
+		note = append(note, "if "+strings.ReplaceAll(selector, "\n", "\nand "))
+	}
+	for _, e := range t.Effects {
+		note = append(note, e.String())
+	}
+	if t.Err != nil {
+		a.Looks = Alarming
+		a.Lines = append(a.Lines, "fails")
+		note = append(note, t.Err.Error())
+	}
+	for _, c := range t.Changes {
+		note = append(note, c.String())
+	}
+	for i, line := range note {
+		note[i] = cut(line, 120)
+	}
+	a.Note = strings.Join(note, "\n")
+	return a
+}
+
+// cut shortens a line.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// Mermaid prints a flowchart, as GitHub shows it.
+func (d *Diagram) Mermaid() string {
+	var b strings.Builder
+	b.WriteString("flowchart TD\n")
+	shapes := map[Looks][2]string{Start: {"([", "])"}, End: {"[[", "]]"}}
+	for i, box := range d.Boxes {
+		shape, ok := shapes[box.Looks]
+		if !ok {
+			shape = [2]string{"(", ")"}
+		}
+		fmt.Fprintf(&b, "  n%d%s\"%s\"%s\n", i, shape[0], mermaidText(box.Title, box.Lines), shape[1])
+	}
+	for _, a := range d.Arrows {
+		line := "-->"
+		if a.Looks == Dashed {
+			line = "-.->"
+		}
+		label := ""
+		if a.Title != "" {
+			label = "|\"" + mermaidText(a.Title, a.Lines) + "\"|"
+		}
+		fmt.Fprintf(&b, "  n%d %s%s n%d\n", a.From, line, label, a.To)
+	}
+	return b.String() + d.alarms()
+}
+
+// alarms paints boxes and arrows red.
+func (d *Diagram) alarms() string {
+	var b strings.Builder
+	for i, box := range d.Boxes {
+		if box.Looks == Alarming {
+			fmt.Fprintf(&b, "  style n%d stroke:#d1242f\n", i)
+		}
+	}
+	for i, a := range d.Arrows {
+		if a.Looks == Alarming {
+			fmt.Fprintf(&b, "  linkStyle %d stroke:#d1242f\n", i)
+		}
+	}
+	return b.String()
+}
+
+var mermaidEscapes = strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "`", "#96;", "\n", " ")
+
+func mermaidText(title string, lines []string) string {
+	text := []string{mermaidEscapes.Replace(title)}
+	for _, line := range lines {
+		text = append(text, mermaidEscapes.Replace(line))
+	}
+	return strings.Join(text, "<br/>")
+}
+
+// DOT prints the graph for Graphviz.
+func (d *Diagram) DOT() string {
+	var b strings.Builder
+	b.WriteString("digraph lifecycle {\n")
+	b.WriteString("  graph [rankdir=TB, nodesep=0.4, ranksep=0.5];\n")
+	b.WriteString("  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=12];\n")
+	b.WriteString("  edge [fontname=\"Helvetica\", fontsize=10];\n")
+	styles := map[Looks]string{Start: ", penwidth=2", End: ", peripheries=2", Dashed: ", style=dashed", Alarming: ", color=\"#d1242f\""}
+	for i, box := range d.Boxes {
+		fmt.Fprintf(&b, "  n%d [label=%s%s%s];\n", i, dotText(box.Title, box.Lines), styles[box.Looks], tooltip(box.Note))
+	}
+	for _, a := range d.Arrows {
+		fmt.Fprintf(&b, "  n%d -> n%d [label=%s%s%s];\n", a.From, a.To, dotText(a.Title, a.Lines), styles[a.Looks], tooltip(a.Note))
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+func dotText(title string, lines []string) string {
+	all := slices.Concat([]string{title}, lines)
+	return `"` + dotEscapes.Replace(strings.Join(all, "\n")) + `"`
+}
+
+func tooltip(note string) string {
+	if note == "" {
+		return ""
+	}
+	return `, tooltip="` + dotEscapes.Replace(note) + `"`
+}

@@ -1,0 +1,96 @@
+package diagram
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// short tells a selector in few words, a requirement each: `phase = Running`, `no deletionTimestamp`, `Ready = True`.
+func short(s *v1alpha1.StageSelector) (lines []string) {
+	if s == nil {
+		return []string{"never"}
+	}
+	for _, m := range []map[string]string{s.MatchLabels, s.MatchAnnotations} {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			lines = append(lines, k+" = "+m[k])
+		}
+	}
+	for _, e := range s.MatchExpressions {
+		if e.CEL != nil {
+			lines = append(lines, cut(strings.Join(strings.Fields(e.CEL.Expression), " "), 60))
+			continue
+		}
+		lines = append(lines, requirement(jqOf(e)))
+	}
+	if len(lines) == 0 {
+		return []string{"always"}
+	}
+	return lines
+}
+
+// jqOf is the jq of an expression in either generation of the API.
+func jqOf(e v1alpha1.MatchExpression) v1alpha1.SelectorJQ {
+	if e.JQ != nil {
+		return *e.JQ
+	}
+	return v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}
+}
+
+func requirement(r v1alpha1.SelectorJQ) string {
+	name, values := subject(r.Key), strings.Join(r.Values, " | ")
+	switch r.Operator {
+	case v1alpha1.SelectorOpIn:
+		return name + " = " + values
+	case v1alpha1.SelectorOpNotIn:
+		return name + " ≠ " + values
+	case v1alpha1.SelectorOpDoesNotExist:
+		return "no " + name
+	}
+	return "has " + name
+}
+
+// The usual forms of jq in selectors.
+var (
+	condition = regexp.MustCompile(`^\.status\.conditions\[\]\?? *\| *select\( *\.type *== *"([^"]+)" *\) *\| *\.(\w+)$`)
+	entry     = regexp.MustCompile(`^\.metadata\.(?:labels|annotations)\["([^"]+)"\]$`)
+	field     = regexp.MustCompile(`^\.(?:metadata|status)\.([\w.\[\]?]+)$`)
+)
+
+// subject is what a jq expression is about: the type of a condition, the key of a label, a field.
+func subject(key string) string {
+	if m := condition.FindStringSubmatch(key); m != nil && m[2] == "status" {
+		return m[1]
+	} else if m != nil {
+		return m[1] + " " + m[2]
+	}
+	for _, form := range []*regexp.Regexp{entry, field} {
+		if m := form.FindStringSubmatch(key); m != nil {
+			return strings.NewReplacer("[]?", "", "[]", "").Replace(m[1])
+		}
+	}
+	return cut(strings.Join(strings.Fields(key), " "), 60)
+}
+
+// origin is where a weight or a delay comes from, if it is read from the object.
+func origin(f *v1alpha1.ExpressionFrom) string {
+	if f == nil {
+		return ""
+	}
+	text := f.ExpressionFrom
+	if f.JQ != nil {
+		text = f.JQ.Expression
+	}
+	if f.CEL != nil {
+		return cut(strings.Join(strings.Fields(f.CEL.Expression), " "), 40)
+	}
+	if m := entry.FindStringSubmatch(text); m != nil {
+		return "annotation " + path.Base(m[1])
+	}
+	return cut(subject(cmp.Or(text, "the object")), 60)
+}

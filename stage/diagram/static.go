@@ -1,0 +1,185 @@
+package diagram
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/stage/explore"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// Static draws Stages as they are written.
+func Static(stages []v1alpha1.Stage) *Diagram {
+	d := &Diagram{}
+	for _, st := range stages {
+		d.Boxes = append(d.Boxes, staticBox(st))
+	}
+	for i, from := range stages {
+		for j, to := range stages {
+			if i != j && leads(from, to) {
+				d.Arrows = append(d.Arrows, Arrow{From: i, To: j, Looks: Dashed})
+			}
+		}
+	}
+	return d
+}
+
+func staticBox(st v1alpha1.Stage) Box {
+	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name}
+	for i, line := range short(st.Spec.Selector) {
+		b.Lines = append(b.Lines, []string{"if ", "and "}[min(i, 1)]+line)
+	}
+	when := after(st.Spec.Delay)
+	if w := weight(&st.Spec); w != "" {
+		when += " · " + w
+	}
+	b.Lines = append(b.Lines, when)
+	for _, e := range effects(&st.Spec) {
+		b.Lines = append(b.Lines, "→ "+e)
+	}
+	return b
+}
+
+// after is the delay, with a star if the object can say otherwise.
+func after(d *v1alpha1.StageDelay) string {
+	if d == nil {
+		return "at once"
+	}
+	r := delay.Range{}
+	if d.DurationMilliseconds != nil {
+		r.Min = milliseconds(*d.DurationMilliseconds)
+	}
+	r.Max = r.Min
+	if j := d.JitterDurationMilliseconds; j != nil {
+		r.Max = milliseconds(*j)
+		r.Min = min(r.Min, r.Max)
+	}
+	text := explore.Span(r)
+	if r.Max > 0 {
+		text = "after " + text
+	}
+	if d.JitterDurationFrom != nil && d.JitterDurationMilliseconds == nil {
+		text += " to " + origin(d.JitterDurationFrom)
+	}
+	if d.DurationFrom != nil {
+		text += " or " + origin(d.DurationFrom)
+	}
+	return text
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func weight(s *v1alpha1.StageSpec) string {
+	switch from := origin(s.WeightFrom); {
+	case from != "" && s.Weight == 0:
+		return "weight " + from
+	case s.Weight != 0:
+		return fmt.Sprintf("weight %d", s.Weight)
+	}
+	return ""
+}
+
+// steps are those of either generation of the API.
+func steps(s *v1alpha1.StageSpec) []v1alpha1.StageStep {
+	if len(s.Steps) > 0 || s.Next == nil {
+		return s.Steps
+	}
+	steps := []v1alpha1.StageStep{{Event: s.Next.Event, Finalizers: s.Next.Finalizers, Delete: s.Next.Delete}}
+	for i := range s.Next.Patches {
+		steps = append(steps, v1alpha1.StageStep{Patch: &s.Next.Patches[i]})
+	}
+	if s.Next.StatusTemplate != "" && len(s.Next.Patches) == 0 {
+		steps = append(steps, v1alpha1.StageStep{Patch: &v1alpha1.StagePatch{Root: "status", Template: s.Next.StatusTemplate}})
+	}
+	return steps
+}
+
+// effects tells what a Stage does, in order.
+func effects(s *v1alpha1.StageSpec) (lines []string) {
+	for _, st := range steps(s) {
+		if st.Event != nil {
+			lines = append(lines, "event "+st.Event.Reason)
+		}
+		if st.Finalizers != nil {
+			lines = append(lines, "finalizers")
+		}
+		switch {
+		case st.Delete:
+			lines = append(lines, "delete")
+		case st.Patch != nil:
+			lines = append(lines, patched(st.Patch))
+		}
+		if st.Apply != nil {
+			lines = append(lines, "apply "+cmp.Or(literals(st.Apply.Template)["kind"], "an object"))
+		}
+	}
+	return slices.Compact(lines)
+}
+
+// patched tells the literal values of a patch, or else what it patches.
+func patched(p *v1alpha1.StagePatch) string {
+	if phase := literals(p.Template)["phase"]; phase != "" {
+		return "phase " + phase
+	}
+	return "patch " + cmp.Or(p.Root, p.Subresource, "the object")
+}
+
+var line = regexp.MustCompile(`(?m)^(\w+): *"?([\w./-]+)"?\s*$`)
+
+// literals are the fields at the top of a template that have a value which is no expression.
+func literals(template string) map[string]string {
+	found := map[string]string{}
+	for _, m := range line.FindAllStringSubmatch(template, -1) {
+		found[m[1]] = m[2]
+	}
+	return found
+}
+
+// writes are the literal values that a Stage gives to fields, by path.
+func writes(s *v1alpha1.StageSpec) map[string]string {
+	all := map[string]string{}
+	for _, st := range steps(s) {
+		if st.Patch == nil {
+			continue
+		}
+		for name, v := range literals(st.Patch.Template) {
+			all["."+strings.TrimPrefix(st.Patch.Root+"."+name, ".")] = v
+		}
+	}
+	return all
+}
+
+// leads reports whether what one Stage writes is asked for by another, and nothing of it refused.
+func leads(from, to v1alpha1.Stage) bool {
+	if from.Spec.ResourceRef != to.Spec.ResourceRef || to.Spec.Selector == nil {
+		return false
+	}
+	asked, written := false, writes(&from.Spec)
+	for _, e := range to.Spec.Selector.MatchExpressions {
+		r := jqOf(e)
+		v, ok := written[r.Key]
+		if e.CEL != nil || !ok {
+			continue
+		}
+		in := slices.Contains(r.Values, v)
+		switch r.Operator {
+		case v1alpha1.SelectorOpIn, v1alpha1.SelectorOpExists:
+			asked = true
+			if r.Operator == v1alpha1.SelectorOpIn && !in {
+				return false
+			}
+		case v1alpha1.SelectorOpNotIn:
+			if in {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return asked
+}

@@ -1,0 +1,231 @@
+package diagram
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/stage/diagram/internal/layered"
+)
+
+// Sizes in the picture.
+const (
+	margin     = 20.0
+	titleSize  = 13.0
+	lineSize   = 11.0
+	lineHeight = 15.0
+	padding    = 10.0
+)
+
+// style paints for light and dark readers.
+const style = `
+    text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; font-size: 11px; fill: #57606a; }
+    .title { font-size: 13px; font-weight: 600; fill: #1f2328; }
+    .arrow .title { font-size: 11px; }
+    .page { fill: #ffffff; stroke: #d0d7de; }
+    .box { fill: #f6f8fa; stroke: #8c959f; stroke-width: 1; }
+    .start { stroke: #0969da; stroke-width: 2.5; }
+    .inner { fill: none; stroke: #8c959f; }
+    .alarming { stroke: #d1242f; stroke-width: 2; }
+    path { fill: none; stroke: #57606a; stroke-width: 1.25; }
+    .dashed { stroke: #8c959f; stroke-dasharray: 5 4; }
+    .tip { fill: #57606a; stroke: none; }
+    .tip-dashed { fill: #8c959f; stroke: none; }
+    .tip-alarming { fill: #d1242f; stroke: none; }
+    @media (prefers-color-scheme: dark) {
+      text { fill: #9198a1; }
+      .title { fill: #f0f6fc; }
+      .page { fill: #0d1117; stroke: #3d444d; }
+      .box { fill: #151b23; stroke: #656c76; }
+      .start { stroke: #4493f8; }
+      .inner { stroke: #656c76; }
+      .alarming { stroke: #f85149; }
+      path { stroke: #9198a1; }
+      .dashed { stroke: #656c76; }
+      .tip { fill: #9198a1; }
+      .tip-dashed { fill: #656c76; }
+      .tip-alarming { fill: #f85149; }
+    }
+`
+
+// SVG draws the picture.
+func (d *Diagram) SVG() []byte {
+	nodes, edges := make([]layered.Node, len(d.Boxes)), make([]layered.Edge, len(d.Arrows))
+	for i, b := range d.Boxes {
+		w, h := extent(b.Title, titleSize, b.Lines)
+		nodes[i] = layered.Node{Width: math.Round(w + 2*padding + 4), Height: h + 2*padding}
+	}
+	for i, a := range d.Arrows {
+		edges[i] = layered.Edge{From: a.From, To: a.To, Weight: straightness[a.Looks]}
+		if a.Title != "" {
+			edges[i].Width, edges[i].Height = extent(a.Title, lineSize, a.Lines)
+		}
+	}
+	p := picture{drawing: layered.Draw(nodes, edges)}
+	p.begin()
+	for i, a := range d.Arrows {
+		p.arrow(a, p.drawing.Paths[i])
+	}
+	for i, b := range d.Boxes {
+		p.box(b, nodes[i], p.drawing.Nodes[i])
+	}
+	p.printf("  </g>\n</svg>\n")
+	return p.out.Bytes()
+}
+
+// straightness is how much arrows want to be straight.
+var straightness = map[Looks]float64{Plain: 8, Dashed: 1, Alarming: 4}
+
+// picture is an SVG that is being written.
+type picture struct {
+	drawing layered.Drawing
+	out     bytes.Buffer
+}
+
+func (p *picture) printf(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
+
+func (p *picture) begin() {
+	w, h := number(p.drawing.Width+2*margin), number(p.drawing.Height+2*margin)
+	p.printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=%q height=%q viewBox=\"0 0 %s %s\">\n", w, h, w, h)
+	p.printf("  <style>%s  </style>\n  <defs>\n", style)
+	for _, tip := range []string{"tip", "tip-dashed", "tip-alarming"} {
+		p.printf("    <marker id=%q viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"+
+			"<path class=%q d=\"M0 1 L10 5 L0 9 z\"/></marker>\n", tip, tip)
+	}
+	p.printf("  </defs>\n  <rect class=\"page\" x=\"0.5\" y=\"0.5\" width=%q height=%q rx=\"8\"/>\n",
+		number(p.drawing.Width+2*margin-1), number(p.drawing.Height+2*margin-1))
+	p.printf("  <g transform=\"translate(%s %s)\">\n", number(margin), number(margin))
+}
+
+var arrowClasses = map[Looks][2]string{Plain: {"plain", "tip"}, Dashed: {"dashed", "tip-dashed"}, Alarming: {"alarming", "tip-alarming"}}
+
+func (p *picture) arrow(a Arrow, path layered.Path) {
+	class := arrowClasses[a.Looks]
+	if class[0] == "" {
+		class = arrowClasses[Plain]
+	}
+	p.printf("    <g class=\"arrow\">%s<path class=%q d=%q marker-end=\"url(#%s)\"/>", note(a.Note), class[0], curve(path.Points, a.From == a.To), class[1])
+	if a.Title != "" {
+		_, h := extent(a.Title, lineSize, a.Lines)
+		p.text(a.Title, a.Lines, layered.Point{X: path.Label.X, Y: path.Label.Y - h/2}, "start")
+	}
+	p.printf("</g>\n")
+}
+
+func (p *picture) box(b Box, size layered.Node, at layered.Point) {
+	class := "box"
+	switch b.Looks {
+	case Start:
+		class += " start"
+	case Alarming:
+		class += " alarming"
+	}
+	x, y := at.X-size.Width/2, at.Y-size.Height/2
+	p.printf("    <g>%s<rect class=%q x=%q y=%q width=%q height=%q rx=\"8\"/>", note(b.Note), class, number(x), number(y), number(size.Width), number(size.Height))
+	if b.Looks == End {
+		p.printf("<rect class=\"inner\" x=%q y=%q width=%q height=%q rx=\"5\"/>", number(x+3), number(y+3), number(size.Width-6), number(size.Height-6))
+	}
+	p.text(b.Title, b.Lines, layered.Point{X: at.X, Y: y + padding}, "middle")
+	p.printf("</g>\n")
+}
+
+// text writes lines below a point.
+func (p *picture) text(title string, lines []string, at layered.Point, anchor string) {
+	for i, line := range slices.Concat([]string{title}, lines) {
+		class := ""
+		if i == 0 {
+			class = ` class="title"`
+		}
+		p.printf("<text%s x=%q y=%q text-anchor=%q>%s</text>", class, number(at.X), number(at.Y+lineHeight*float64(i)+11), anchor, escape(line))
+	}
+}
+
+func note(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "<title>" + escape(text) + "</title>"
+}
+
+// escape writes text so that it is text in XML. What XML cannot say becomes U+FFFD.
+func escape(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
+	return b.String()
+}
+
+// number writes a coordinate with one digit after the point at most.
+func number(x float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0")
+}
+
+// curve goes through the points smoothly, and vertically at its ends; a loop goes round its middle one.
+func curve(points []layered.Point, loop bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "M%s", at(points[0]))
+	if loop {
+		a, m, c := points[0], points[1], points[2]
+		upper, lower := layered.Point{X: m.X, Y: a.Y}, layered.Point{X: m.X, Y: c.Y}
+		fmt.Fprintf(&b, " C%s %s %s C%s %s %s", at(upper), at(upper), at(m), at(lower), at(lower), at(c))
+		return b.String()
+	}
+	for i, to := range points[1:] {
+		from, third := points[i], (to.Y-points[i].Y)/3
+		leave := layered.Point{X: from.X + slope(points, i)*third, Y: from.Y + third}
+		enter := layered.Point{X: to.X - slope(points, i+1)*third, Y: to.Y - third}
+		fmt.Fprintf(&b, " C%s %s %s", at(leave), at(enter), at(to))
+	}
+	return b.String()
+}
+
+// slope is how fast x changes with y at a point, so that the curve never turns back between points: the harmonic mean of the slopes on both sides.
+func slope(points []layered.Point, i int) float64 {
+	if i == 0 || i == len(points)-1 {
+		return 0
+	}
+	before, here, after := points[i-1], points[i], points[i+1]
+	if before.Y == here.Y || here.Y == after.Y {
+		return 0
+	}
+	a, b := (here.X-before.X)/(here.Y-before.Y), (after.X-here.X)/(after.Y-here.Y)
+	if a*b <= 0 {
+		return 0
+	}
+	return 2 * a * b / (a + b)
+}
+
+func at(p layered.Point) string { return number(p.X) + " " + number(p.Y) }
+
+// extent estimates how large text is, with some room to spare.
+func extent(title string, size float64, lines []string) (width, height float64) {
+	width = 1.22 * breadth(title) * size // it is bold
+	for _, line := range lines {
+		width = max(width, 1.12*breadth(line)*lineSize)
+	}
+	return width, lineHeight * float64(1+len(lines))
+}
+
+// Letters by their breadth in usual sans-serif fonts, in units of the size of the font.
+var breadths = []struct {
+	letters string
+	breadth float64
+}{{"ijl|.,:;'!", 0.29}, {"frt()[]{}/-\" ", 0.37}, {"mwMW@%", 0.9}, {"ABCDEFGHJKLNOPQRSTUVXYZ&–→≠", 0.7}}
+
+func breadth(s string) (sum float64) {
+	for _, r := range s {
+		b := 0.58
+		for _, class := range breadths {
+			if strings.ContainsRune(class.letters, r) {
+				b = class.breadth
+			}
+		}
+		if r > 0x2e80 { // ideographs
+			b = 1
+		}
+		sum += b
+	}
+	return sum
+}
