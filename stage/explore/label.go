@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,39 +17,51 @@ func (g *Graph) label() {
 	for i := range g.States {
 		g.States[i].Label = g.States[i].words()
 	}
-	g.distinguish(g.reachedBy())
-	g.distinguish(func(s State) string { return "#" + strconv.Itoa(s.ID) })
+	g.distinguish(g.lastStages())
+	numbers := make([]string, len(g.States))
+	for i := range numbers {
+		numbers[i] = " #" + strconv.Itoa(i)
+	}
+	g.distinguish(numbers)
 }
 
-// distinguish adds words to the labels that are not the only ones of their object.
-func (g *Graph) distinguish(words func(State) string) {
+// distinguish adds something to the labels that are not the only ones of their object, if it tells any of them apart.
+func (g *Graph) distinguish(suffixes []string) {
 	type name struct {
 		key   stage.Key
 		label string
 	}
-	count := map[name]int{}
+	same := map[name][]int{}
 	for _, s := range g.States {
-		count[name{s.Key, s.Label}]++
+		same[name{s.Key, s.Label}] = append(same[name{s.Key, s.Label}], s.ID)
 	}
-	for i, s := range g.States {
-		if w := words(s); w != "" && count[name{s.Key, s.Label}] > 1 {
-			g.States[i].Label = s.Label + ", " + w
+	for _, ids := range same {
+		if slices.ContainsFunc(ids, func(id int) bool { return suffixes[id] != suffixes[ids[0]] }) {
+			for _, id := range ids {
+				g.States[id].Label += suffixes[id]
+			}
 		}
 	}
 }
 
-// reachedBy tells the transition by which a State was found.
-func (g *Graph) reachedBy() func(State) string {
-	by := make([]string, len(g.States))
-	for _, t := range g.Transitions {
-		if by[t.To] == "" && t.From != t.To {
-			by[t.To] = "after " + t.Stage + t.Action
-		}
-	}
+// lastStages tells the Stage that was played last when a State was found, if any was.
+func (g *Graph) lastStages() []string {
+	last, found := make([]string, len(g.States)), make([]bool, len(g.States))
 	for _, id := range g.Starts {
-		by[id] = ""
+		found[id] = true
 	}
-	return func(s State) string { return by[s.ID] }
+	for _, t := range g.Transitions {
+		switch {
+		case found[t.To]:
+			continue
+		case t.Stage != "":
+			last[t.To] = ", after " + t.Stage
+		default:
+			last[t.To] = last[t.From]
+		}
+		found[t.To] = true
+	}
+	return last
 }
 
 // words are what the objects of a State say.
