@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stagecraft-go/stagecraft/stage/diagram/internal/layered"
+	"github.com/stagecraft-go/stagecraft/internal/layered"
 )
 
 // Sizes in the picture.
@@ -92,7 +92,7 @@ func (p *picture) begin() {
 	p.printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=%q height=%q viewBox=\"0 0 %s %s\">\n", w, h, w, h)
 	p.printf("  <style>%s  </style>\n  <defs>\n", style)
 	for _, tip := range []string{"tip", "tip-dashed", "tip-alarming"} {
-		p.printf("    <marker id=%q viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\">"+
+		p.printf("    <marker id=%q viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"+
 			"<path class=%q d=\"M0 1 L10 5 L0 9 z\"/></marker>\n", tip, tip)
 	}
 	p.printf("  </defs>\n  <rect class=\"page\" x=\"0.5\" y=\"0.5\" width=%q height=%q rx=\"8\"/>\n",
