@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"delay":                       {"internal/expr", "internal/from", "internal/position", "stage/v1alpha1"},
 	"render":                      {"internal/object", "internal/position", "stage/v1alpha1"},
 	"stage":                       {"selector", "delay", "render", "internal/expr", "internal/from", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},
+	"internal/contract":           {},
 	"internal/kin":                {"internal/object"},
 	"kstatus":                     {"internal/kin", "internal/object"},
 	"kstatus/wait":                {"kstatus", "internal/kin"},
