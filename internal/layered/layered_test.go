@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/stage/diagram/internal/layered"
+	"github.com/stagecraft-go/stagecraft/internal/layered"
 )
 
 // box is a rectangle of the drawing.
