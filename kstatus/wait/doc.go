@@ -21,7 +21,8 @@
 //
 // The cluster is a [Lister], and if it is a [Watcher] too, it is watched, otherwise polled. Both see the same verdicts; what comes and goes
 // between two polls is seen by a watch alone. A few objects in a namespace are followed each by itself, more by the namespace, many
-// namespaces all at once; only one compact record is kept for each object that is waited for, and for each child of those that are in progress.
+// namespaces all at once; only one compact record is kept for each object that is waited for, and for each child where those in progress
+// have theirs.
 //
 // Children are looked at while an object is InProgress, as [kstatus.Rules.Inspect] does, but followed as the objects themselves are. What
 // hinders that is in the Err of the state; the verdict is then that on the object alone.

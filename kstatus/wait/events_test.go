@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
@@ -132,5 +135,40 @@ func TestChangesAtOnceAreOne(t *testing.T) {
 			last = append(last, state.Result.Message())
 		}
 		require.Equal(t, []string{"Labelled: 0/1", "2 pods have failed"}, last)
+	})
+}
+
+// slow is a cluster that lists one object a page, and takes its time to turn a page.
+type slow struct{ *memory.Cluster }
+
+func (s slow) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	if o.Limit = 1; o.Continue != "" {
+		time.Sleep(20 * time.Second)
+	}
+	return s.Cluster.List(ctx, kind, namespace, o)
+}
+
+// What is looked at again between two pages is still part of the list.
+func TestRechecksBetweenPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world{t, memory.New(memory.Options{})}
+		refs := []wait.Ref{rs}
+		w.create(manifest(rs, selects))
+		for i := range 6 {
+			refs = append(refs, pod(fmt.Sprint("pod-", i)))
+			own(refs[i+1], rs, 0, "status: "+unschedulable)(w)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Second)
+		defer cancel()
+		c := collector(t, refs, wait.Policy{})
+		for state := range follow(t, ctx, slow{w.Cluster}, refs, wait.Options{}) {
+			require.NotEqual(t, kstatus.NotFound, state.Result.Status)
+			c.Add(state)
+		}
+		require.Equal(t, map[kstatus.Status]int{kstatus.Failed: 7}, c.Progress().Open)
+		for state := range c.States() {
+			require.Equal(t, "6 pods have failed", state.Result.Message())
+			break
+		}
 	})
 }

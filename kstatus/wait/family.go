@@ -96,7 +96,7 @@ func (t *tracker) raise(s sighting, now time.Time) (former, owner types.UID) {
 		child.facts.Owner = everyone
 	}
 	if old := s.source.kids.byUID[child.facts.UID]; old != nil {
-		former, child.round = old.facts.Owner, max(old.round, s.round)
+		former, child.round = old.facts.Owner, max(old.round, s.round) // a recheck may come between two pages
 	}
 	if child.facts.Owner == "" {
 		t.lose(s.source, child.facts.UID)

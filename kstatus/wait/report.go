@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A Reporter writes how a wait goes. On a terminal it redraws the counts and the objects that are waited for; elsewhere, as in CI, each change
-// is a line, and so is each minute without one. It must not be used from several goroutines at once, nor for several waits.
+// A Reporter writes how a wait goes. On a terminal it redraws the counts and the objects that are waited for; elsewhere, as in CI, each
+// change is a line, and so is each minute without one. It must not be used from several goroutines at once, nor for several waits.
 type Reporter struct {
 	Out      io.Writer
 	Terminal bool // redraw

@@ -74,6 +74,11 @@ func lives() []scenario {
 			}),
 			want: "widget: InProgress NotFound Current", after: 10 * time.Second,
 		}, {
+			name: "gone before its time is up", refs: []wait.Ref{web}, timeout: 30 * time.Second,
+			before: create(web, "status: "+unschedulable),
+			script: do(remove(web)),
+			want:   "web: InProgress NotFound", after: 30 * time.Second, err: context.DeadlineExceeded,
+		}, {
 			name: "held back by a finalizer", refs: []wait.Ref{config}, policy: wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, timeout: 20 * time.Second,
 			before: create(config, "  finalizers: [example.com/mine]"),
 			script: do(remove(config)),

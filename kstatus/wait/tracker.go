@@ -131,7 +131,7 @@ func (t *tracker) learn(s sighting, now time.Time) {
 func (t *tracker) absence(ref Ref) kstatus.Result {
 	namespaced, known := t.scopes[ref.Kind]
 	switch {
-	case known && namespaced && ref.Namespace == "":
+	case namespaced && ref.Namespace == "":
 		return noNamespace
 	case known && !namespaced && ref.Namespace != "":
 		return notNamespaced
