@@ -117,13 +117,8 @@ func (c *compiler) warn(path, text string) {
 func (c *compiler) policy(o Options) *Policy {
 	spec := &c.definition.policy.Spec
 	p := &Policy{object: c.definition.policy, revision: revision(spec), clusterLabel: cmp.Or(o.ClusterLabel, "name")}
-	if p.Name() == "" {
-		c.faultf("metadata.name", "missing")
-	}
-	if strings.Contains(p.Name(), separator) {
-		c.faultf("metadata.name", "must not contain %q", separator)
-	}
-	c.selectors()
+	c.part("metadata.name", p.Name())
+	c.downsync()
 	c.oneOf("spec.retention", string(spec.Retention), string(v1alpha1.Move), string(v1alpha1.Keep))
 	c.oneOf("spec.onChange", string(spec.OnChange), string(v1alpha1.Ignore), string(v1alpha1.Restart))
 	if len(spec.Stages) == 0 {
@@ -153,9 +148,24 @@ const separator = ".stage."
 // batchDigits is the room that the names of batches need: a dot and a number.
 const batchDigits = len(".9999")
 
+// part checks a name that becomes a part of others.
+func (c *compiler) part(path, name string) (sound bool) {
+	switch {
+	case name == "":
+		c.faultf(path, "missing")
+	case strings.Contains(name, separator):
+		c.faultf(path, "must not contain %q", separator)
+	case len(validation.IsDNS1123Subdomain(name)) > 0:
+		c.faultf(path, "%q is no object name: want lower-case letters, digits, - and ., with a letter or digit first, last and beside each dot", name)
+	default:
+		return true
+	}
+	return false
+}
+
 // name checks that the names of BindingPolicies will be unique, object names, and label values: KubeStellar makes labels of them.
 func (c *compiler) name(i int) {
-	path := position.Index("spec.stages", i)
+	path := position.Index("spec.stages", i) + ".name"
 	policy, spec := c.definition.policy, c.definition.policy.Spec
 	name := spec.Stages[i].Name
 	full := policy.Name + separator + name
@@ -163,26 +173,20 @@ func (c *compiler) name(i int) {
 	if spec.Stages[i].MaxConcurrency != nil {
 		length += batchDigits
 	}
-	switch {
-	case name == "":
-		c.faultf(path+".name", "missing")
-		return
-	case strings.Contains(name, separator):
-		c.faultf(path+".name", "must not contain %q", separator)
-	case length > validation.LabelValueMaxLength:
-		c.faultf(path+".name", "%s has %d characters, over the %d of a label value", full, length, validation.LabelValueMaxLength)
+	if c.part(path, name) && length > validation.LabelValueMaxLength {
+		c.faultf(path, "%s has %d characters, over the %d of a label value", full, length, validation.LabelValueMaxLength)
 	}
-	if msgs := validation.IsDNS1123Subdomain(full); policy.Name != "" && len(msgs) > 0 {
-		c.faultf(path+".name", "%s is no object name: %s", full, msgs[0])
+	if name == "" {
+		return
 	}
 	for j, other := range spec.Stages[:i] {
 		if other.Name == name {
-			c.faultf(path+".name", "stage %d has this name too", j)
+			c.faultf(path, "stage %d has this name too", j)
 		}
 	}
 	for _, other := range spec.Stages {
 		if rest, ok := strings.CutPrefix(name, other.Name+"."); ok && other.MaxConcurrency != nil && isNumber(rest) {
-			c.faultf(path+".name", "a batch of stage %q has this name", other.Name)
+			c.faultf(path, "a batch of stage %q has this name", other.Name)
 		}
 	}
 }

@@ -26,15 +26,18 @@ spec:
     objectSelectors: [{matchExpressions: [{key: app, operator: Gt}]}] ### not a valid label selector operator
   stages:
   - name: dev
+    clusterSelectors: [{}]
     filter: downsyncClaus.name == 'x' ### undeclared reference to 'downsyncClaus'
     condition: num('sum') > 1 && ob.results.size() > 0 ### undeclared reference to 'ob'
     soak: -1m ### must not be negative
   - name: dev ### stage 0 has this name too
+    clusterSelectors: [{}]
     condition: size(obj.results) ### the result is int, not bool
     conditions: x ### unknown field
     maxFailures: 101% ### at most 100%
     maxConcurrency: 0 ### at least 1
   - name: a.stage.b ### must not contain
+    clusterSelectors: [{}]
     condition: cell('redy', 'n') == 1 ### collector "redy" is in no statusCollectors of spec.downsync; did you mean "ready"?
     failureCondition: obj.results.exists(r, r.name == 'gone') ### collector "gone"
     windows:
@@ -42,11 +45,13 @@ spec:
     - {cron: '* * * * *', duration: 0s} ### want more than 0
     - {cron: '* * * * *', duration: 1s, timeZone: Mars/Base} ### unknown time zone
   - name: a-name-so-long-that-it-does-not-fit-into-a-label-value-together ### over the 63 of a label value
+    clusterSelectors: [{}]
     condition: 'true'
     progressDeadlineSeconds: 0 ### at least 1
     onFailure: Stop ### want Pause or Continue or Rollback
     guards: {minDestinations: -1} ### must not be negative
   - name: Prod ### is no object name
+    clusterSelectors: [{}]
 ---
 apiVersion: community.kubestellar.io/v1alpha1
 kind: StagedBindingPolicy
@@ -79,9 +84,11 @@ func TestFaultsAreReportedTogether(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	p := compile(t, policyHead+"  stages: [{name: a}, {name: b}]\n")
-	require.Len(t, p.Warnings(), 1)
-	require.Contains(t, p.Warnings()[0].Error(), "policy.yaml:6:12: warning: policy \"s\": spec.stages[0].condition: missing before the last stage")
+	p := compile(t, policyHead+"  stages: [{name: a, clusterSelectors: [{}]}, {name: b, condition: 1 > 2}]\n")
+	require.EqualError(t, p.Warnings(), strings.TrimSpace(`
+policy.yaml:6:12: warning: policy "s": spec.stages[0].condition: missing before the last stage: the rollout stops here
+policy.yaml:6:47: warning: policy "s": spec.stages[1].clusterSelectors: missing: the stage selects no cluster
+policy.yaml:6:68: warning: policy "s": spec.stages[1].condition: it is never true`))
 }
 
 // Each case is one stage's windows; wants are the columns and words of the warnings.
@@ -91,7 +98,7 @@ func TestWindowsThatNeverOpenAreWarnedAbout(t *testing.T) {
 		windows string
 		wants   []string
 	}{
-		"no such date":              {"[{cron: '0 0 30 2 *', duration: 1h}]", []string{"6:24: warning", "6:41: warning"}},
+		"no such date":              {"[{cron: '0 0 30 2 *', duration: 1h}]", []string{"6:48: warning", "6:65: warning"}},
 		"no such date, denied":      {"[{cron: '0 0 31 4,6,9,11 *', duration: 1h, deny: true}]", []string{"this date never comes"}},
 		"one of two opens":          {"[{cron: '0 0 30 2 *', duration: 1h}, {cron: '0 9 * * *', duration: 1h}]", []string{"this date never comes"}},
 		"a leap day":                {"[{cron: '0 0 29 2 *', duration: 1h}]", nil},
@@ -105,7 +112,7 @@ func TestWindowsThatNeverOpenAreWarnedAbout(t *testing.T) {
 		"a minute between two":      {"[{cron: '0 9 * * *', duration: 1h}, {cron: '0 8 * * *', duration: 119m, deny: true}]", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			warnings := compile(t, policyHead+"  stages: [{name: dev, windows: "+tc.windows+"}]\n").Warnings()
+			warnings := compile(t, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], windows: "+tc.windows+"}]\n").Warnings()
 			require.Len(t, warnings, len(tc.wants), "%v", warnings)
 			for i, want := range tc.wants {
 				require.Contains(t, warnings[i].Error(), want)

@@ -155,14 +155,14 @@ func (d *decider) progress(i int) bool {
 	}
 	ok := a.Verdict == Satisfied && !a.failing
 	d.satisfied(rec, ok)
+	if s.timed {
+		d.again(d.now.Add(timeStep))
+	}
 	if why := d.failure(s, rec, a); why != "" {
 		return d.fail(i, why)
 	}
 	if !ok {
 		d.wait(rec, v1alpha1.Progressing, a.why)
-		if s.timed {
-			d.again(d.now.Add(timeStep))
-		}
 		if a.hopeless {
 			d.stall("Unreportable", "stage %q: %s", s.Name, a.why)
 		}

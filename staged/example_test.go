@@ -90,11 +90,13 @@ metadata: {name: nginx}
 spec:
   stages:
   - name: dev
+    clusterSelectors: [{matchLabels: {env: dev}}]
     condition: ob.results.exists(r, r.name == 'ready')
   - name: dev
+    clusterSelectors: [{matchLabels: {env: prod}}]
 `)))
 	fmt.Println(err)
 	// Output:
-	// nginx.yaml:7:16: policy "nginx": spec.stages[0].condition: undeclared reference to 'ob'
-	// nginx.yaml:8:11: policy "nginx": spec.stages[1].name: stage 0 has this name too
+	// nginx.yaml:8:16: policy "nginx": spec.stages[0].condition: undeclared reference to 'ob'
+	// nginx.yaml:9:11: policy "nginx": spec.stages[1].name: stage 0 has this name too
 }

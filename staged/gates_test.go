@@ -173,6 +173,23 @@ func TestSinceIsNeverTooLong(t *testing.T) {
 	require.Equal(t, "prod", w.status.ActiveStage)
 }
 
+// A condition that reads the time is looked at during a soak too: a break in it must not go unseen.
+func TestSoakOfAConditionThatReadsTheTime(t *testing.T) {
+	w := newWorld(t, twoStages("    soak: 1h\n    condition: since < duration('5m') || since > duration('6m')\n"))
+	w.available["dev1"] = 1
+	w.settle()
+	for range 3 * 360 {
+		require.LessOrEqual(t, w.last.RecheckAfter, 10*time.Second)
+		w.pass(w.last.RecheckAfter)
+		w.decide()
+		if w.status.ActiveStage == "prod" {
+			break
+		}
+	}
+	require.Equal(t, "prod", w.status.ActiveStage)
+	require.Equal(t, start.Add(66*time.Minute+10*time.Second), w.now)
+}
+
 func TestPausedStageGoesOnOnceItsConditionHolds(t *testing.T) {
 	w := newWorld(t, twoStages("    progressDeadlineSeconds: 60\n"))
 	w.settle()

@@ -48,6 +48,9 @@ func (c *compiler) stage(i int) *stage {
 	s := &stage{Stage: spec.Stages[i]}
 	path := position.Index("spec.stages", i)
 	c.name(i)
+	if len(s.ClusterSelectors) == 0 {
+		c.warn(path+".clusterSelectors", "missing: the stage selects no cluster")
+	}
 	for j := range s.ClusterSelectors {
 		c.selector(position.Index(path+".clusterSelectors", j), &s.ClusterSelectors[j])
 	}
@@ -57,6 +60,7 @@ func (c *compiler) stage(i int) *stage {
 	s.timed = s.readsTime()
 	if s.condition != nil {
 		s.terms = c.terms(s.condition)
+		c.constant(path+".condition", s.condition)
 	} else if s.Condition == "" && (s.FailureCondition != "" || s.ProgressDeadlineSeconds != nil) {
 		c.warn(path, "without a condition neither failureCondition nor progressDeadlineSeconds is looked at")
 	}
@@ -78,6 +82,13 @@ func (c *compiler) expression(path, source string, env *eval.Compiler) *eval.Pro
 		c.add(e)
 	}
 	return p
+}
+
+// constant warns of a condition that looks at nothing and is not true.
+func (c *compiler) constant(path string, p *eval.Program) {
+	if ok, _ := p.Bool(nil); len(p.Variables()) == 0 && !ok {
+		c.warn(path, "it is never true")
+	}
 }
 
 // collectors checks that the collectors which an expression names are asked for by a clause.
@@ -107,8 +118,8 @@ func (c *compiler) selector(path string, s *metav1.LabelSelector) {
 	}
 }
 
-// selectors checks those of the workload.
-func (c *compiler) selectors() {
+// downsync checks what chooses the workload.
+func (c *compiler) downsync() {
 	for i, clause := range c.definition.policy.Spec.Downsync {
 		path := position.Index("spec.downsync", i)
 		for j := range clause.ObjectSelectors {

@@ -65,7 +65,9 @@ func replayed(t *testing.T, tr trace, s scenario) []string {
 	tr.StagedBindingPolicy.Spec.Downsync[0].APIGroup = nil
 	policies, err := staged.Compile(staged.Options{}, staged.Object(tr.StagedBindingPolicy))
 	if err != nil {
-		return []string{"refused: " + err.Error()}
+		var faults staged.Errors
+		require.ErrorAs(t, err, &faults)
+		return []string{"refused: " + slices.DeleteFunc(faults, func(e *staged.Error) bool { return e.Warning }).Error()}
 	}
 	r := &replay{definition: tr.StagedBindingPolicy, t: t, rollout: staged.NewRollout(policies[0]), policies: map[string]*control.BindingPolicy{}, values: s.values, workload: s.workload()}
 	r.status = tr.StagedBindingPolicy.Status
