@@ -143,6 +143,12 @@ func (s Source) Stages() []v1alpha1.Stage {
 	return stages
 }
 
+// Locate returns the place of a field of the i-th of [Source.Stages], such as spec.next.statusTemplate, or of the byte at an offset in its text; the offset -1 means
+// the whole field. It is zero if the Stage did not come from text.
+func (s Source) Locate(i int, path string, offset int) Position {
+	return locate(s.definitions[i].doc, "", &position.Error{Path: path, Offset: offset}).Position
+}
+
 // Others returns the objects that are not Stages, in the order of the files.
 func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
 

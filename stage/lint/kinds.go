@@ -1,0 +1,150 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// metadataFields are all that metadata of any kind can have.
+var metadataFields = strings.Fields(`name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp
+	deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields`)
+
+// known are the fields of kinds that are built into Kubernetes. Fields of spec and status become more with time, so what is missing here
+// is only reported if it looks like one that is not.
+var known = map[schema.GroupKind]fieldTable{
+	{Kind: "Pod"}: {
+		spec: `activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks ephemeralContainers hostAliases
+			hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy
+			priority priorityClassName readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext
+			serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain terminationGracePeriodSeconds tolerations
+			topologySpreadConstraints volumes`,
+		status: `allocatedResources conditions containerStatuses ephemeralContainerStatuses extendedResourceClaimStatus hostIP hostIPs initContainerStatuses message
+			nominatedNodeName observedGeneration phase podIP podIPs qosClass reason resize resourceClaimStatuses resources startTime`,
+	},
+	{Kind: "Node"}: {
+		spec: `configSource externalID podCIDR podCIDRs providerID taints unschedulable`,
+		status: `addresses allocatable capacity conditions config daemonEndpoints declaredFeatures features images nodeInfo phase runtimeHandlers
+			volumesAttached volumesInUse`,
+	},
+	{Kind: "PersistentVolumeClaim"}: {
+		spec:   `accessModes dataSource dataSourceRef resources selector storageClassName volumeAttributesClassName volumeMode volumeName`,
+		status: `accessModes allocatedResourceStatuses allocatedResources capacity conditions currentVolumeAttributesClassName modifyVolumeStatus phase`,
+	},
+	{Kind: "PersistentVolume"}: {status: `lastPhaseTransitionTime message phase reason`},
+	{Kind: "Namespace"}:        {spec: `finalizers`, status: `conditions phase`},
+	{Kind: "Service"}:          {status: `conditions loadBalancer`},
+	{Group: "apps", Kind: "Deployment"}: {
+		spec: `minReadySeconds paused progressDeadlineSeconds replicas revisionHistoryLimit selector strategy template`,
+		status: `availableReplicas collisionCount conditions observedGeneration readyReplicas replicas terminatingReplicas unavailableReplicas
+			updatedReplicas`,
+	},
+	{Group: "apps", Kind: "ReplicaSet"}: {
+		spec:   `minReadySeconds replicas selector template`,
+		status: `availableReplicas conditions fullyLabeledReplicas observedGeneration readyReplicas replicas terminatingReplicas`,
+	},
+	{Group: "apps", Kind: "StatefulSet"}: {
+		spec: `minReadySeconds ordinals persistentVolumeClaimRetentionPolicy podManagementPolicy replicas revisionHistoryLimit selector serviceName template
+			updateStrategy volumeClaimTemplates`,
+		status: `availableReplicas collisionCount conditions currentReplicas currentRevision observedGeneration readyReplicas replicas updateRevision
+			updatedReplicas`,
+	},
+	{Group: "apps", Kind: "DaemonSet"}: {
+		spec: `minReadySeconds revisionHistoryLimit selector template updateStrategy`,
+		status: `collisionCount conditions currentNumberScheduled desiredNumberScheduled numberAvailable numberMisscheduled numberReady numberUnavailable
+			observedGeneration updatedNumberScheduled`,
+	},
+	{Group: "batch", Kind: "Job"}: {
+		spec: `activeDeadlineSeconds backoffLimit backoffLimitPerIndex completionMode completions managedBy manualSelector maxFailedIndexes parallelism
+			podFailurePolicy podReplacementPolicy selector successPolicy suspend template ttlSecondsAfterFinished`,
+		status: `active completedIndexes completionTime conditions failed failedIndexes ready startTime succeeded terminating uncountedTerminatedPods`,
+	},
+}
+
+// A fieldTable is the fields of spec and status, separated by space; "" where they are not known.
+type fieldTable struct{ spec, status string }
+
+// lookUp judges the fields that a path begins with on objects of a kind: it returns the length of the path up to one that does not exist, and the one that
+// may be meant. It is false if nothing is wrong, or not certain.
+func lookUp(kind schema.GroupVersionKind, fields []string) (n int, meant string, wrong bool) {
+	if len(fields) == 0 {
+		return 0, "", false
+	}
+	table, builtin := known[kind.GroupKind()]
+	if top := []string{"apiVersion", "kind", "metadata", "spec", "status"}; builtin && !slices.Contains(top, fields[0]) {
+		return 1, similar(fields[0], top), true
+	}
+	if len(fields) == 1 {
+		return 0, "", false
+	}
+	list := map[string]string{"spec": table.spec, "status": table.status}[fields[0]]
+	names := strings.Fields(list)
+	if fields[0] == "metadata" {
+		names = metadataFields
+	}
+	if len(names) == 0 || slices.Contains(names, fields[1]) {
+		return 0, "", false
+	}
+	meant = similar(fields[1], names)
+	return 2, meant, meant != "" || fields[0] == "metadata"
+}
+
+// similar finds the name that a misspelled one may mean; "" if there is none.
+func similar(name string, names []string) string {
+	for _, n := range names {
+		if strings.EqualFold(n, name) {
+			return n
+		}
+	}
+	for _, n := range names {
+		if len(n) > 4 && distance(n, name) <= 2 {
+			return n
+		}
+	}
+	return ""
+}
+
+// distance is how many letters must be added, removed or replaced to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// enumerations are the values that fields of built-in kinds can have, by the fields that lead to them.
+var enumerations = map[schema.GroupKind]map[string]string{
+	{Kind: "Pod"}: {
+		`."status"."phase"`:       "Pending Running Succeeded Failed Unknown",
+		`."status"."qosClass"`:    "Guaranteed Burstable BestEffort",
+		`."spec"."restartPolicy"`: "Always OnFailure Never",
+	},
+	{Kind: "Node"}:                  {`."status"."phase"`: "Pending Running Terminated"},
+	{Kind: "Namespace"}:             {`."status"."phase"`: "Active Terminating"},
+	{Kind: "PersistentVolumeClaim"}: {`."status"."phase"`: "Pending Bound Lost"},
+	{Kind: "PersistentVolume"}:      {`."status"."phase"`: "Pending Available Bound Released Failed"},
+}
+
+// valuesOf returns the values that a path can lead to on objects of a kind. It is false if they are not known. A condition of any kind is
+// True, False or Unknown.
+func valuesOf(kind schema.GroupVersionKind, p path) ([]string, bool) {
+	if list, ok := enumerations[kind.GroupKind()][p.String()]; ok {
+		return strings.Fields(list), true
+	}
+	condition := len(p) > 3 && p[0].field == "status" && p[1].field == "conditions" && p[2].each && p[len(p)-1].field == "status"
+	return []string{"True", "False", "Unknown"}, condition && (len(p) == 4 || len(p) == 5 && p[3].where["type"] != "")
+}

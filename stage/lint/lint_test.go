@@ -1,0 +1,64 @@
+package lint_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lint"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+)
+
+var update = flag.Bool("update", false, "rewrite the wanted findings")
+
+// TestRules checks testdata/*.txtar, a file for each rule: Stages that it finds, and Stages that come close. The flag -update rewrites what is wanted.
+func TestRules(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			parts := map[string]string{}
+			for _, f := range archive.Files {
+				parts[f.Name] = string(f.Data)
+			}
+			got := printed(lint.Check(stage.Parse("stages.yaml", []byte(parts["stages.yaml"]))))
+			if *update {
+				archive.Files = append(slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want" }), txtar.File{Name: "want", Data: []byte(got)})
+				require.NoError(t, os.WriteFile(file, txtar.Format(archive), 0o600))
+				return
+			}
+			require.Equal(t, parts["want"], got)
+		})
+	}
+}
+
+func printed(findings []lint.Finding) string {
+	var b strings.Builder
+	for _, f := range findings {
+		fmt.Fprintln(&b, f)
+	}
+	return b.String()
+}
+
+func TestPresetsAreClean(t *testing.T) {
+	for name, set := range map[string][]stage.Source{
+		"nodes":      {presets.NodeFast(), presets.NodeHeartbeat(), presets.NodeChaos()},
+		"leases":     {presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.NodeChaos()},
+		"fast":       {presets.PodFast(), presets.PodChaos(), presets.Volumes()},
+		"general":    {presets.PodGeneral(), presets.PodChaos()},
+		"everything": {presets.NodeFast(), presets.NodeHeartbeat(), presets.NodeChaos(), presets.PodGeneral(), presets.PodChaos(), presets.Volumes()},
+	} {
+		require.Empty(t, printed(lint.Check(set...)), name)
+	}
+}
