@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"kstatus/kstatustest":         {"kstatus", "internal/object"},
 	"kstatus/celrule":             {"kstatus", "internal/expr", "internal/position"},
 	"stage/memory":                {"stage", "internal/object", "internal/patch"},
+	"stage/lint":                  {"delay", "internal/position", "stage", "stage/v1alpha1"},
 	"stage/presets":               {"stage"},
 	"stage/diagram":               {"delay", "internal/layered", "stage/explore", "stage/v1alpha1"},
 	"stage/explore":               {"delay", "internal/object", "stage", "stage/memory"},
