@@ -23,5 +23,5 @@ func daemonSet(o Object) (Result, bool) {
 	case wanted > ready:
 		return progress("LessReady", counted("Ready: %d/%d", ready, wanted), "status.numberReady")
 	}
-	return Current.saying(counted("All replicas scheduled as expected. Replicas: %d", wanted)), true
+	return Current.counting("All replicas scheduled as expected. Replicas: %d", wanted), true
 }

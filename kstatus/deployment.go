@@ -3,19 +3,22 @@ package kstatus
 import "math"
 
 func deployment(o Object) (Result, bool) {
-	progressing, available := o.IntOr(math.MaxInt32, "spec", "progressDeadlineSeconds") == math.MaxInt32, false
-	for _, item := range o.conditions {
-		c, _ := look(item)
-		switch {
-		case c.kind == "Progressing" && c.reason() == "ProgressDeadlineExceeded":
-			return deadlineExceeded(c.condition()), true
-		case c.is("Progressing", "True", "NewReplicaSetAvailable"):
-			progressing = true
-		case c.is("Available", "True", ""):
+	deadline, limited := integer(o.setting("progressDeadlineSeconds"))
+	progressing, available := !limited || deadline == math.MaxInt32, false
+	for i := range o.conditions {
+		switch m := o.mark(i); {
+		case m.kind() == isProgressing:
+			reason := o.reason(i)
+			if reason == "ProgressDeadlineExceeded" {
+				c, _ := look(o.conditions[i])
+				return deadlineExceeded(c.condition()), true
+			}
+			progressing = progressing || m == isProgressing|isTrue && reason == "NewReplicaSetAvailable"
+		case m == isAvailable|isTrue:
 			available = true
 		}
 	}
-	wanted, replicas := o.IntOr(1, "spec", "replicas"), o.count("replicas")
+	wanted, replicas := o.wanted(), o.count("replicas")
 	updated, ready, running := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("availableReplicas")
 	switch {
 	case wanted > replicas:
@@ -33,7 +36,7 @@ func deployment(o Object) (Result, bool) {
 	case !available:
 		return progress("DeploymentNotAvailable", text("Deployment not Available"), "status.conditions")
 	}
-	return Current.saying(counted("Deployment is available. Replicas: %d", replicas)), true
+	return Current.counting("Deployment is available. Replicas: %d", replicas), true
 }
 
 // deadlineExceeded keeps the controller's own message for the condition.

@@ -130,13 +130,13 @@ func annotated(key, value string) Rule {
 
 // fresh returns the first condition of a type, unless it is about an older generation.
 func (o *Object) fresh(kind string) (glance, bool) {
-	for _, item := range o.conditions {
-		m, _ := mapOf(item)
-		if m["type"] != kind {
+	wanted := markOf(kind)
+	for i := range o.conditions {
+		if o.mark(i).kind() != wanted {
 			continue
 		}
-		c, ok := look(item)
-		if !ok || c.ours() {
+		c, ok := o.glance(i)
+		if !ok || c.kind != kind || c.ours() {
 			continue
 		}
 		if o.trace != nil {

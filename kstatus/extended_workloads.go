@@ -21,10 +21,10 @@ func deploymentExtended(o Object) (Result, bool) {
 	if o.Bool("spec", "paused") {
 		return suspended("spec", "paused"), true
 	}
-	wanted, replicas := o.IntOr(1, "spec", "replicas"), o.count("replicas")
+	wanted, replicas := o.wanted(), o.count("replicas")
 	updated, ready, available := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("availableReplicas")
 	if _, yes := o.find("Available", "True", ""); yes && wanted == replicas && min(updated, ready, available) >= wanted {
-		return Current.saying(counted("Deployment is available. Replicas: %d", replicas)), true
+		return Current.counting("Deployment is available. Replicas: %d", replicas), true
 	}
 	if c, failed := o.find("ReplicaFailure", "True", ""); failed {
 		return Failed.From(c), true
@@ -34,7 +34,7 @@ func deploymentExtended(o Object) (Result, bool) {
 
 // statefulSetExtended counts the replicas of those too that are updated by hand.
 func statefulSetExtended(o Object) (Result, bool) {
-	wanted := o.IntOr(1, "spec", "replicas")
+	wanted := o.wanted()
 	byHand := o.Text("spec", "updateStrategy", "type") == "OnDelete"
 	switch {
 	case byHand && wanted > o.count("replicas"):

@@ -55,11 +55,11 @@ func standardConditions(o Object) (Result, bool) {
 }
 
 func readyCondition(o Object) (Result, bool) {
-	for _, item := range o.conditions {
-		g, ok := look(item)
-		if !ok || g.kind != "Ready" {
+	for i := range o.conditions {
+		if o.mark(i).kind() != isReady {
 			continue
 		}
+		g, _ := o.glance(i)
 		o.sawStatus(g)
 		switch g.status {
 		case "True":

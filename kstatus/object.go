@@ -22,10 +22,11 @@ type Object struct {
 	now         time.Time
 	trace       *trace // nil unless someone asked for an explanation
 
-	unreadable  string // the part that has the wrong shape for any verdict
-	standard    int32  // 1 + index of the first Reconciling=True or Stalled=True
-	skipped     int32  // 1 + index of the first condition that cannot be read
-	notable     bool   // something is there that the first part of the generic layer may have an opinion on
+	marks       [8]mark // of the first conditions
+	unreadable  string  // the part that has the wrong shape for any verdict
+	standard    int32   // 1 + index of the first Reconciling=True or Stalled=True
+	skipped     int32   // 1 + index of the first condition that cannot be read
+	notable     bool    // something is there that the first part of the generic layer may have an opinion on
 	waitForJobs bool
 }
 
@@ -54,9 +55,15 @@ func (o *Object) readStatus() {
 
 // groupOf is the group of an apiVersion, "" for core and for what is none.
 func groupOf(version string) string {
-	slash := strings.IndexByte(version, '/')
-	if slash < 0 || strings.IndexByte(version[slash+1:], '/') >= 0 {
-		return ""
+	slash := 0
+	for i := range len(version) {
+		switch {
+		case version[i] != '/':
+		case slash > 0 || i == 0:
+			return ""
+		default:
+			slash = i
+		}
 	}
 	return version[:slash]
 }
@@ -82,10 +89,14 @@ func (o *Object) list(v any, path string) []any {
 func (o *Object) survey() {
 	for i, item := range o.conditions {
 		c, ok := look(item)
+		m := c.mark()
+		if i < len(o.marks) {
+			o.marks[i] = m
+		}
 		switch {
 		case !ok && item != nil && o.skipped == 0:
 			o.skipped = int32(i + 1)
-		case ok && o.standard == 0 && c.standard():
+		case o.standard == 0 && (m == isReconciling|isTrue || m == isStalled|isTrue) && !c.ours():
 			o.standard = int32(i + 1)
 		}
 	}
@@ -133,6 +144,26 @@ func (o *Object) get(path []string) any {
 	}
 	v, _ := object.Get(from, rest...)
 	return v
+}
+
+// setting returns a field of the spec.
+func (o *Object) setting(field string) any {
+	if o.spec == nil {
+		o.spec, _ = mapOf(o.fields["spec"])
+	}
+	v := o.spec[field]
+	if o.trace != nil {
+		o.trace.see("spec."+field, v)
+	}
+	return v
+}
+
+// wanted is how many replicas the spec asks for.
+func (o *Object) wanted() int64 {
+	if n, ok := integer(o.setting("replicas")); ok {
+		return n
+	}
+	return 1
 }
 
 // Int returns the integer at the path.
@@ -205,8 +236,12 @@ func (o *Object) find(kind, status, reason string) (Condition, bool) {
 
 // glimpse is find for who needs no more than to know that it is there.
 func (o *Object) glimpse(kind, status, reason string) (glance, bool) {
-	for _, item := range o.conditions {
-		if g, ok := look(item); ok && g.is(kind, status, reason) {
+	wanted := markOf(kind)
+	for i := range o.conditions {
+		if o.mark(i).kind() != wanted {
+			continue
+		}
+		if g, ok := o.glance(i); ok && g.is(kind, status, reason) {
 			o.sawStatus(g)
 			return g, true
 		}

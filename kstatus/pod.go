@@ -10,7 +10,7 @@ import (
 const scheduleWindow = 15 * time.Second
 
 func pod(o Object) (Result, bool) {
-	phase := o.Text("status", "phase")
+	phase, _ := o.seen("phase").(string)
 	switch phase {
 	case "Succeeded":
 		return Current.Because("", "Pod has completed successfully").At("status.phase"), true
@@ -26,9 +26,11 @@ func pod(o Object) (Result, bool) {
 	return Unknown.because("UnknownPhase", named("unknown phase %s", phase)).At("status.phase"), true
 }
 
+var podReady = Current.Because("", "Pod is Ready").in("status.conditions", "Ready")
+
 func runningPod(o *Object) Result {
-	if ready, ok := o.glimpse("Ready", "True", ""); ok {
-		return Current.Because("", "Pod is Ready").on(ready)
+	if _, ok := o.glimpse("Ready", "True", ""); ok {
+		return podReady
 	}
 	if names, some := crashLooping(o); some {
 		r := Failed.because("ContainerCrashLooping", named("Containers in CrashLoop state: %s", names))

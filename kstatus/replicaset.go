@@ -4,7 +4,7 @@ func replicaSet(o Object) (Result, bool) {
 	if c, failed := o.glimpse("ReplicaFailure", "True", ""); failed {
 		return InProgress.Because("ReplicaFailure", "Replica Failure condition. Check Pods").on(c), true
 	}
-	wanted, replicas := o.IntOr(1, "spec", "replicas"), o.count("replicas")
+	wanted, replicas := o.wanted(), o.count("replicas")
 	labelled, available, ready := o.count("fullyLabeledReplicas"), o.count("availableReplicas"), o.count("readyReplicas")
 	switch {
 	case wanted > labelled:
@@ -16,5 +16,5 @@ func replicaSet(o Object) (Result, bool) {
 	case replicas > wanted:
 		return progress("ExtraPods", counted("Pending termination: %d", replicas-wanted), "status.replicas")
 	}
-	return Current.saying(counted("ReplicaSet is available. Replicas: %d", replicas)), true
+	return Current.counting("ReplicaSet is available. Replicas: %d", replicas), true
 }

@@ -2,7 +2,6 @@ package kstatus
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +21,9 @@ type Rule func(Object) (Result, bool)
 // Rules are immutable and safe for concurrent use.
 type Rules struct {
 	before      []step // tried only on objects that are notable: deletion, generation, readability, standard conditions
-	kinds       table
-	groups      table            // for all kinds of a group, which is the key
-	suffixes    map[string]table // for groups that end with the key
+	kinds       *table
+	groups      *table            // for all kinds of a group, which is the key; nil if there are none
+	suffixes    map[string]*table // for groups that end with the key
 	after       []step
 	waitForJobs bool
 	transient   bool // failures of Pods that may pass do not fail their owner, and children explain
@@ -36,18 +35,30 @@ type step struct {
 	rule Rule
 }
 
-// A table holds rules by kind, and under each kind by group: few kinds share a name, and one look-up by a string is cheaper than one by two.
-type table map[string][]entry
+// A table holds rules by kind and group. It hashes by hand, for a look-up must cost less than one in the object.
+type table [tableSize][]entry
+
+const tableSize = 64
 
 type entry struct {
-	group string
+	kind  schema.GroupKind
 	steps []step
 }
 
-func (t table) of(group, kind string) []step {
-	entries := t[kind]
+func slot(kind string) int {
+	if kind == "" {
+		return 0
+	}
+	return (7*len(kind) + 3*int(kind[0]) + int(kind[len(kind)-1])) % tableSize
+}
+
+func (t *table) of(group, kind string) []step {
+	if t == nil {
+		return nil
+	}
+	entries := t[slot(kind)]
 	for i := range entries {
-		if entries[i].group == group {
+		if entries[i].kind.Kind == kind && entries[i].kind.Group == group {
 			return entries[i].steps
 		}
 	}
@@ -55,17 +66,20 @@ func (t table) of(group, kind string) []step {
 }
 
 // add puts a step before those of the same kind. Entries may be shared with other tables.
-func (t table) add(kind schema.GroupKind, s step) {
-	e := entry{kind.Group, append([]step{s}, t.of(kind.Group, kind.Kind)...)}
-	others := slices.Clone(t[kind.Kind])
-	t[kind.Kind] = append(slices.DeleteFunc(others, func(o entry) bool { return o.group == kind.Group }), e)
+func (t *table) add(kind schema.GroupKind, s step) {
+	e := entry{kind, append([]step{s}, t.of(kind.Group, kind.Kind)...)}
+	entries := &t[slot(kind.Kind)]
+	others := slices.Clone(*entries)
+	*entries = append(slices.DeleteFunc(others, func(o entry) bool { return o.kind == kind }), e)
 }
 
 // copy returns a table that can be added to.
-func (t table) copy() table {
-	out := make(table, len(t))
-	maps.Copy(out, t)
-	return out
+func (t *table) copy() *table {
+	if t == nil {
+		return &table{}
+	}
+	out := *t
+	return &out
 }
 
 const anyKind = "*"
@@ -79,7 +93,7 @@ func Standard() *Rules { return standard }
 // shorter one; within a group an exact kind precedes "*".
 func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	out := *r
-	out.kinds, out.groups, out.suffixes = r.kinds.copy(), r.groups.copy(), make(map[string]table, len(r.suffixes))
+	out.kinds, out.groups, out.suffixes = r.kinds.copy(), r.groups.copy(), make(map[string]*table, len(r.suffixes))
 	for suffix, t := range r.suffixes {
 		out.suffixes[suffix] = t.copy()
 	}
@@ -97,7 +111,7 @@ func (r *Rules) add(kind schema.GroupKind, s step) {
 	switch {
 	case wild:
 		if r.suffixes[suffix] == nil {
-			r.suffixes[suffix] = table{}
+			r.suffixes[suffix] = &table{}
 		}
 		r.suffixes[suffix].add(schema.GroupKind{Kind: kind.Kind}, s)
 	case kind.Kind == anyKind:
@@ -124,48 +138,47 @@ func (r *Rules) WaitForJobs(wait bool) *Rules {
 
 // Compute returns the status of an object at a time. It always has an answer: what cannot be told is Unknown, with a reason. The object is
 // neither changed nor kept.
-func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) Result {
+func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result Result) {
 	if obj == nil || obj.Object == nil {
 		return Unknown.Because("NoObject", "There is no object")
 	}
 	o := Object{waitForJobs: r.waitForJobs}
 	o.read(obj.Object, now)
-	result := current
-	r.decide(&o, &result)
-	result.skipped = o.skipped
+	if !r.decide(&o, &result) {
+		result = current
+	}
+	if o.skipped != 0 { // else the write would hold up the copy of the result
+		result.skipped = o.skipped
+	}
 	return result
 }
 
 // decide stores the verdict of the first rule that has an opinion, if any.
-func (r *Rules) decide(o *Object, verdict *Result) {
-	if o.notable && first(r.before, o, verdict) {
-		return
+func (r *Rules) decide(o *Object, verdict *Result) bool {
+	if o.notable && first(r.before, o, verdict) || first(r.kinds.of(o.group, o.kind), o, verdict) {
+		return true
 	}
-	for steps := range r.specific(o) {
+	for steps := range r.wide(o) {
 		if first(steps, o, verdict) {
-			return
+			return true
 		}
 	}
-	first(r.after, o, verdict)
+	return first(r.after, o, verdict)
 }
 
-func first(steps []step, o *Object, verdict *Result) bool {
+func first(steps []step, o *Object, verdict *Result) (decided bool) {
 	for i := range steps {
-		if r, ok := steps[i].rule(*o); ok {
-			*verdict = r
+		if *verdict, decided = steps[i].rule(*o); decided {
 			return true
 		}
 	}
 	return false
 }
 
-// specific yields the rules for the kind of an object, most specific first.
-func (r *Rules) specific(o *Object) iter.Seq[[]step] {
+// wide yields the rules for more than the kind of an object, most specific first.
+func (r *Rules) wide(o *Object) iter.Seq[[]step] {
 	return func(yield func([]step) bool) {
-		if !yield(r.kinds.of(o.group, o.kind)) {
-			return
-		}
-		if len(r.groups) > 0 && !yield(r.groups.of("", o.group)) {
+		if r.groups != nil && !yield(r.groups.of("", o.group)) {
 			return
 		}
 		if len(r.suffixes) > 0 {
@@ -189,9 +202,9 @@ func (r *Rules) wild(o *Object, yield func([]step) bool) {
 
 // steps are all rules for an object, in the order in which they are tried.
 func (r *Rules) steps(o *Object) []step {
-	steps := slices.Clone(r.before)
-	for specific := range r.specific(o) {
-		steps = append(steps, specific...)
+	steps := slices.Concat(r.before, r.kinds.of(o.group, o.kind))
+	for wide := range r.wide(o) {
+		steps = append(steps, wide...)
 	}
 	return append(steps, r.after...)
 }

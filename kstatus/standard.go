@@ -26,10 +26,10 @@ var standardKinds = map[schema.GroupKind]Rule{
 }
 
 // kinds makes the table of a profile.
-func kinds(rules map[schema.GroupKind]Rule) table {
-	t := table{}
+func kinds(rules map[schema.GroupKind]Rule) *table {
+	t := &table{}
 	for kind, rule := range rules {
-		t[kind.Kind] = append(t[kind.Kind], entry{kind.Group, []step{{kind.String(), rule}}})
+		t.add(kind, step{kind.String(), rule})
 	}
 	return t
 }

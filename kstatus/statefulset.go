@@ -1,10 +1,11 @@
 package kstatus
 
 func statefulSet(o Object) (Result, bool) {
-	if o.Text("spec", "updateStrategy", "type") == "OnDelete" {
+	strategy, _ := mapOf(o.setting("updateStrategy"))
+	if strategy != nil && strategy["type"] == "OnDelete" {
 		return Current.Because("", "StatefulSet is using the ondelete update strategy").At("spec.updateStrategy.type"), true
 	}
-	wanted, replicas, ready := o.IntOr(1, "spec", "replicas"), o.count("replicas"), o.count("readyReplicas")
+	wanted, replicas, ready := o.wanted(), o.count("replicas"), o.count("readyReplicas")
 	switch {
 	case wanted > replicas:
 		return progress("LessReplicas", counted("Replicas: %d/%d", replicas, wanted), "status.replicas")
@@ -14,8 +15,10 @@ func statefulSet(o Object) (Result, bool) {
 		return progress("ExtraPods", counted("Pending termination: %d", replicas-wanted), "status.replicas")
 	}
 	// Upstream takes a partition of -1 for none.
-	if partition := o.IntOr(-1, "spec", "updateStrategy", "rollingUpdate", "partition"); partition != -1 {
-		return partitionRollout(&o, wanted-partition)
+	if strategy != nil {
+		if partition := o.IntOr(-1, "spec", "updateStrategy", "rollingUpdate", "partition"); partition != -1 {
+			return partitionRollout(&o, wanted-partition)
+		}
 	}
 	return statefulSetRevision(&o, wanted, replicas)
 }
@@ -26,17 +29,18 @@ func partitionRollout(o *Object, wanted int64) (Result, bool) {
 	if updated < wanted {
 		return progress("PartitionRollout", counted("updated: %d/%d", updated, wanted), "status.updatedReplicas")
 	}
-	return Current.saying(counted("Partition rollout complete. updated: %d", updated)), true
+	return Current.counting("Partition rollout complete. updated: %d", updated), true
 }
 
 func statefulSetRevision(o *Object, wanted, replicas int64) (Result, bool) {
 	running := o.count("currentReplicas")
-	mismatch := o.Text("status", "currentRevision") != o.Text("status", "updateRevision")
+	current, _ := o.seen("currentRevision").(string)
+	updated, _ := o.seen("updateRevision").(string)
 	switch {
 	case wanted > running:
 		return progress("LessCurrent", counted("current: %d/%d", running, wanted), "status.currentReplicas")
-	case mismatch:
+	case current != updated:
 		return progress("RevisionMismatch", text("Waiting for updated revision to match current"), "status.updateRevision")
 	}
-	return Current.saying(counted("All replicas scheduled as expected. Replicas: %d", replicas)), true
+	return Current.counting("All replicas scheduled as expected. Replicas: %d", replicas), true
 }

@@ -31,6 +31,11 @@ func (s Status) because(reason string, m message) Result {
 	return Result{Status: s, Reason: reason, message: m}
 }
 
+// counting is saying for the usual case of one number.
+func (s Status) counting(format string, n int64) Result {
+	return Result{Status: s, message: message{format: format, numbers: [3]int64{n}}}
+}
+
 func (s Status) saying(m message) Result { return Result{Status: s, message: m} }
 
 // progress is a line of a rule's table: what is missing, and the field that says so.
