@@ -188,7 +188,7 @@ func TestPodThatIsDeletedWhileItRunsIsReplaced(t *testing.T) {
 	}
 	require.Len(t, byName, 2)
 	first := byName[lines[0].name]
-	require.Equal(t, []string{"Pending", "Pending", "Pending", "ContainerCreating", "Running", "Terminating", "Terminating", "Terminating", "Terminating"}, statuses(first))
+	require.Equal(t, []string{"Pending", "Pending", "Pending", "ContainerCreating", "Running", "Terminating", "Terminating", "Terminating", "Terminating", "Terminating"}, statuses(first))
 	require.Equal(t, "DELETED", first[len(first)-1].event, "pod-delete ends the grace period")
 	delete(byName, lines[0].name)
 	for _, second := range byName {

@@ -78,6 +78,9 @@ func (r *request) admitApply(body any, o metav1.PatchOptions) (map[string]any, e
 	if r.kind.ClusterScoped {
 		delete(metadata, "namespace")
 	}
+	if err := r.checkSameKind(config, nil); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
 	return config, r.checkSameObject(config)
 }
 
@@ -103,6 +106,7 @@ func (r *request) applyTo(before, config map[string]any, force bool) (map[string
 	if err != nil {
 		return nil, unprocessable(err)
 	}
+	next = arranged(r.kind.schema, before, config, next)
 	for p := range mine.fields {
 		if _, kept := wanted[p]; !kept && !owned(others, p) {
 			next = withoutPath(next, p)

@@ -11,13 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/yaml"
 )
 
 const many = 100_000
 
 // typical is a Pod as a scheduler leaves it.
 func typical(t testing.TB, i int) *unstructured.Unstructured {
-	u := parse(t, `
+	var u unstructured.Unstructured
+	require.NoError(t, yaml.Unmarshal([]byte(`
 apiVersion: v1
 kind: Pod
 metadata: {namespace: default, labels: {app: web, tier: front}, annotations: {note: none}}
@@ -28,9 +30,9 @@ spec:
   - {name: web, image: nginx, ports: [{containerPort: 80}], resources: {requests: {cpu: 100m, memory: 64Mi}}}
   - {name: side, image: envoy}
   tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists}]
-`)
+`), &u))
 	u.SetName(fmt.Sprintf("pod-%06d", i))
-	return u
+	return &u
 }
 
 func filled(t testing.TB, n int) *memory.Cluster {

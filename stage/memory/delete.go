@@ -64,6 +64,9 @@ func (s *store) delete(r *record, o metav1.DeleteOptions) {
 	changed := r.mark(s, metadata, o)
 	switch {
 	case finished(metadata) && !s.occupied(r):
+		if changed && r.kind.has(graceful) {
+			s.put(r, next) // watchers see the end of the grace period before that of the object, as an API server shows them
+		}
 		s.drop(r)
 	case changed || len(finalizersOf(metadata)) != len(r.obj.GetFinalizers()):
 		s.put(r, next)

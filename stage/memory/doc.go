@@ -45,6 +45,8 @@
 //
 // # Compatibility
 //
+// The scenarios of internal/contract pass here and on a real kube-apiserver (internal/e2e).
+//
 // What an API server does and this does not:
 //
 //   - Schemas: no defaults, no validation, no pruning of unknown fields. Names,
@@ -64,7 +66,6 @@
 //	                                            before belongs to before-first-apply
 //	apply: list keys, atomic lists and maps     the keys of strategic merge; lists of
 //	by schema                                   custom kinds are atomic, maps are not
-//	apply: list order by apply configuration    that of strategic merge
 //	garbage collection, later                   within the same write
 //	orphan: a finalizer, later                  within the same write
 //	a definition is deleted: finalizers of its  they go at once

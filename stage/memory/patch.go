@@ -70,10 +70,13 @@ func (r *request) patched(obj map[string]any, t types.PatchType, body any) (map[
 	}
 	root, ok := next.(map[string]any)
 	if !ok {
-		return nil, apierrors.NewBadRequest("the patched object is no object")
+		return nil, unprocessable(errors.New("the patched object is no object"))
 	}
 	if err := wellFormed(withMetadata(root)); err != nil {
-		return nil, err
+		return nil, unprocessable(err)
+	}
+	if err := r.checkSameKind(root, obj["apiVersion"]); err != nil {
+		return nil, unprocessable(err)
 	}
 	root = fork(root)
 	return root, r.checkSameObject(root)
@@ -121,10 +124,18 @@ func (r *request) strategic(obj map[string]any, body any) (any, error) {
 	}
 	next, err := patch.Strategic(r.kind.schema, obj, m)
 	var fault *patch.Error
-	if errors.As(err, &fault) {
+	switch {
+	case errors.As(err, &fault):
 		return nil, unprocessable(err)
+	case err != nil:
+		return nil, err
 	}
-	return next, err
+	for _, name := range [...]string{"apiVersion", "kind"} {
+		if next[name] != obj[name] { // an object stays what it is, whatever the patch says
+			next = withField(next, name, obj[name])
+		}
+	}
+	return next, nil
 }
 
 func unsupported(message string) error {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/patch"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -77,10 +78,15 @@ func (r *request) checkNamespace() error {
 
 // checkUpdate returns the changes of metadata that no update may make.
 func checkUpdate(before, next map[string]any) (faults fieldErrors) {
-	if before["uid"] != next["uid"] {
-		faults = append(faults, field.Invalid(metadataPath.Child("uid"), next["uid"], "field is immutable"))
+	immutable := func(name string, given bool) {
+		if given && !patch.Equal(before[name], next[name]) {
+			faults = append(faults, field.Invalid(metadataPath.Child(name), next[name], "field is immutable"))
+		}
 	}
+	immutable("uid", next["uid"] != nil && next["uid"] != "")
+	immutable("deletionGracePeriodSeconds", next["deletionGracePeriodSeconds"] != nil)
 	if before["deletionTimestamp"] == nil {
+		immutable("deletionTimestamp", next["deletionTimestamp"] != nil)
 		return faults
 	}
 	old := finalizersOf(before)
@@ -92,19 +98,33 @@ func checkUpdate(before, next map[string]any) (faults fieldErrors) {
 	return faults
 }
 
+// versionGiven is the answer to an object that is created with a version: one without a reason.
+func versionGiven() error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created",
+	}}
+}
+
 func (r *request) mustHaveVersion() error {
 	fault := field.Invalid(metadataPath.Child("resourceVersion"), 0, "must be specified for an update")
 	return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, fieldErrors{fault})
 }
 
+// checkSameKind refuses a body of another kind than the request's, and of another version, unless that is the one of storage. The error
+// has no status yet.
+func (r *request) checkSameKind(root map[string]any, stored any) error {
+	version, kind := root["apiVersion"], root["kind"]
+	if kind == r.kind.Kind.Kind && (version == r.kind.GroupVersion().String() || version == stored && stored != nil) {
+		return nil
+	}
+	return fmt.Errorf("the kind of the object (%v, %v) does not match the one of the request (%s)", version, kind, r.kind.GroupVersionKind)
+}
+
 // checkSameObject refuses a body that is about another object than the request.
 func (r *request) checkSameObject(root map[string]any) error {
-	kind, _ := object.String(root, "kind")
 	name, _ := object.String(root, "metadata", "name")
 	namespace, _ := object.String(root, "metadata", "namespace")
 	switch {
-	case kind != r.kind.Kind.Kind:
-		return apierrors.NewBadRequest(fmt.Sprintf("the kind of the object (%s) does not match the one of the request (%s)", kind, r.kind.Kind.Kind))
 	case name != r.Name.Name:
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, r.Name.Name))
 	case namespace != r.Name.Namespace:

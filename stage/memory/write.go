@@ -171,7 +171,7 @@ func textMap(v any) bool {
 func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Unstructured, error) {
 	metadata := metadataOf(root)
 	if v, _ := metadata["resourceVersion"].(string); v != "" {
-		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+		return nil, versionGiven()
 	}
 	if err := r.place(metadata); err != nil {
 		return nil, err
@@ -248,9 +248,10 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	}
 	before := old.obj.Object
 	next = r.isolate(before, next)
-	if faults := r.restore(metadataOf(before), metadataOf(next)); len(faults) > 0 {
+	if faults := checkUpdate(metadataOf(before), metadataOf(next)); len(faults) > 0 {
 		return nil, apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
 	}
+	restore(metadataOf(before), metadataOf(next))
 	r.own(before, next)
 	if patch.Equal(before, next) {
 		return old.obj, nil
@@ -323,18 +324,15 @@ var serverFields = []string{
 	"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "selfLink", "managedFields",
 }
 
-// restore puts back what writes cannot change, and returns what they must not.
-func (r *request) restore(before, next map[string]any) fieldErrors {
+// restore puts back what writes cannot change.
+func restore(before, next map[string]any) {
 	for _, field := range serverFields {
 		next[field] = before[field]
 		if before[field] == nil {
 			delete(next, field)
 		}
 	}
-	if next["uid"] == nil || next["uid"] == "" {
-		next["uid"] = before["uid"]
-	}
-	return checkUpdate(before, next)
+	next["uid"] = before["uid"]
 }
 
 // count bumps the generation if more than metadata and status changed.

@@ -1,0 +1,54 @@
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/internal/e2e/controlplane"
+	"github.com/stagecraft-go/stagecraft/stage/kube"
+)
+
+// plane is the control plane of all tests. Each test has its own namespaces.
+var plane *controlplane.Plane
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	assets, err := controlplane.Assets("../kubebin", os.Stderr)
+	if errors.Is(err, controlplane.ErrNoAssets) {
+		fmt.Println("e2e: all tests skipped:", err)
+		return 0
+	}
+	if err == nil {
+		plane, err = controlplane.Start(assets)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	code := m.Run()
+	if err := plane.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	return code
+}
+
+func newCluster(t testing.TB) *kube.Cluster {
+	t.Helper()
+	c, err := kube.NewForConfig(plane.Config())
+	require.NoError(t, err)
+	return c
+}
+
+// startControllers starts kube-controller-manager and kube-scheduler for the time of a test.
+func startControllers(t *testing.T) {
+	t.Helper()
+	c, err := plane.StartControllers()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Stop()) })
+}
