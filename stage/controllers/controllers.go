@@ -18,6 +18,7 @@ func All(o Options) []reconcile.Controller {
 		Deployments(),
 		ReplicaSets(),
 		ReplicationControllers(),
+		StatefulSets(),
 		Jobs(),
 		Scheduler(o.Scheduler),
 	}

@@ -86,7 +86,7 @@ func (r *rollout) numberRevision() error {
 	if before, next := revisionOf(r.current), r.nextRevision(); before < next {
 		change[revisionKey] = strconv.FormatInt(next, 10)
 		if before > 0 {
-			change[historyKey] = history(annotation(r.current, historyKey), before)
+			change[historyKey] = lengthen(annotation(r.current, historyKey), before)
 		}
 	}
 	update := map[string]any{"metadata": map[string]any{"annotations": change}}
@@ -102,8 +102,8 @@ func (r *rollout) numberRevision() error {
 	return err
 }
 
-// history appends a revision to those that a ReplicaSet had before; the first ones go when the text gets too long.
-func history(text string, revision int64) string {
+// lengthen appends a revision to those that a ReplicaSet had before; the first ones go when the text gets too long.
+func lengthen(text string, revision int64) string {
 	entries := append(strings.FieldsFunc(text, func(r rune) bool { return r == ',' }), strconv.FormatInt(revision, 10))
 	for text = strings.Join(entries, ","); len(text) > longestHistory; text = strings.Join(entries, ",") {
 		entries = entries[1:]
