@@ -53,7 +53,7 @@
 // # Concurrency
 //
 // Sources, Policies and Expressions are immutable and safe for concurrent use. A Rollout belongs to one goroutine. Arguments are only read. A Player
-// decides in one goroutine and watches in four more; all end with Run.
+// decides in one goroutine and watches in four or five more; all end with Run.
 //
 // # Compatibility
 //

@@ -23,7 +23,11 @@ type PlayerOptions struct {
 	Compile Options
 	// Clusters returns the labels of the clusters that exist, by name. Nil: that is not known. It is asked before each decision.
 	Clusters func() map[string]map[string]string
-	// Reports returns when clusters reported the objects of a StagedBindingPolicy. Nil: that is not known. It is asked before each decision.
+	// WorkStatuses reads KubeStellar's inventory and transport space, whose WorkStatuses say which clusters have reported the objects. Nil: that is
+	// not known.
+	WorkStatuses Reader
+	// Reports returns when clusters reported the objects of a StagedBindingPolicy, for those who know more than WorkStatuses say. Nil: that is not known.
+	// It is asked before each decision.
 	Reports func(policy string) []Report
 	// Events receives Kubernetes Events, in the namespace default, on what happens to a StagedBindingPolicy, so that kubectl describe shows it: the
 	// events of decisions, StageSatisfied, and what was done to which BindingPolicy. Each is written after the fact and at most once; a failure goes to
@@ -67,8 +71,20 @@ type Player struct {
 // NewPlayer returns a player that is ready to run.
 func NewPlayer(hub Transport, o PlayerOptions) *Player {
 	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
-	return &Player{hub: hub, options: o, store: newStore(), rollouts: map[string]*playing{},
+	p := &Player{hub: hub, options: o, store: newStore(), rollouts: map[string]*playing{},
 		unlisted: map[schema.GroupVersionKind]bool{stagedKind: true, policyKind: true, bindingKind: true, statusKind: true}}
+	if o.WorkStatuses != nil {
+		p.store.works, p.unlisted[workKind] = newWorks(), true
+	}
+	return p
+}
+
+// reader is where objects of a kind are.
+func (p *Player) reader(kind schema.GroupVersionKind) Reader {
+	if kind == workKind {
+		return p.options.WorkStatuses
+	}
+	return p.hub
 }
 
 // Play runs a new [Player].
@@ -82,7 +98,7 @@ func (p *Player) Run(ctx context.Context) error {
 	defer all.Wait()
 	heard := make(chan news)
 	for kind := range p.unlisted {
-		f := &follower{reader: p.hub, kind: kind, retry: p.options.RetryAfter, send: heard}
+		f := &follower{reader: p.reader(kind), kind: kind, retry: p.options.RetryAfter, send: heard}
 		all.Go(func() { f.run(ctx) })
 	}
 	timer := time.NewTimer(0)
@@ -126,6 +142,8 @@ func (p *Player) take(n news) {
 		delete(p.unlisted, n.kind)
 	case n.kind == stagedKind:
 		p.takePolicy(n)
+	case n.kind == workKind:
+		p.takeWork(n)
 	default:
 		owner, err := p.store.take(n)
 		if err != nil {
@@ -134,6 +152,20 @@ func (p *Player) take(n news) {
 		}
 		if r := p.rollouts[owner]; r != nil && r.rollout != nil {
 			p.store.show(n, r.rollout)
+			r.due = time.Now()
+		}
+	}
+}
+
+// takeWork takes in a WorkStatus. Any policy may place its object.
+func (p *Player) takeWork(n news) {
+	ref, err := p.store.works.take(n)
+	if err != nil {
+		p.failed("", err)
+		return
+	}
+	for _, r := range p.rollouts {
+		if r.rollout != nil && p.store.works.show(ref, r.rollout) {
 			r.due = time.Now()
 		}
 	}

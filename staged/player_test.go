@@ -36,6 +36,7 @@ type hub struct {
 	cluster *memory.Cluster
 	fail    func(verb, name string) error // nil: nothing fails
 	events  staged.Creator
+	works   staged.Reader
 	trace   func(staged.TraceEvent)
 }
 
@@ -44,6 +45,7 @@ func newHubCluster() *memory.Cluster {
 		{GroupVersionKind: controlKind("BindingPolicy"), Resource: "bindingpolicies", ClusterScoped: true},
 		{GroupVersionKind: controlKind("Binding"), ClusterScoped: true},
 		{GroupVersionKind: controlKind("CombinedStatus"), Resource: "combinedstatuses"},
+		{GroupVersionKind: controlKind("WorkStatus"), Resource: "workstatuses"},
 	}})
 }
 
@@ -112,11 +114,15 @@ func (h *hub) kubestellar() {
 }
 
 func (h *hub) put(obj any) {
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
-	require.NoError(h.t, err)
+	fields, ok := obj.(map[string]any)
+	if !ok {
+		var err error
+		fields, err = runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+		require.NoError(h.t, err)
+	}
 	u := &unstructured.Unstructured{Object: fields}
 	u.SetCreationTimestamp(metav1.Time{})
-	_, err = h.cluster.Create(h.t.Context(), u, metav1.CreateOptions{})
+	_, err := h.cluster.Create(h.t.Context(), u, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		old, getErr := h.cluster.Get(h.t.Context(), u.GroupVersionKind(), types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()})
 		require.NoError(h.t, getErr)
@@ -132,7 +138,7 @@ func (h *hub) play(do func()) {
 	ctx, stop := context.WithCancel(h.t.Context())
 	done := make(chan error)
 	go func() {
-		done <- staged.Play(ctx, transport{h.cluster, h}, staged.PlayerOptions{Events: h.events, Trace: h.trace})
+		done <- staged.Play(ctx, transport{h.cluster, h}, staged.PlayerOptions{Events: h.events, Trace: h.trace, WorkStatuses: h.works})
 	}()
 	do()
 	stop()
@@ -280,6 +286,49 @@ func TestEventsThatFailDoNotStopAPlayer(t *testing.T) {
 		})
 		require.True(t, h.holds("Succeeded"))
 		require.Equal(t, 7, failures)
+	})
+}
+
+// work puts what a cluster says of the workload into the inventory and transport space.
+func (h *hub) work(cluster string, applied bool) {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": control.Group + "/" + control.Version, "kind": "WorkStatus",
+		"metadata":      map[string]any{"namespace": cluster, "name": "appsv1-deployment-shop-web"},
+		"spec":          map[string]any{"sourceRef": map[string]any{"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment", "namespace": "shop", "name": "web"}},
+		"statusDetails": map[string]any{"lastGeneration": int64(2), "lastGenerationIsApplied": applied},
+	}}
+	h.put(obj.Object)
+}
+
+func TestPlayerReadsWorkStatuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages("    condition: num('sum') >= 1\n    guards: {allowErrors: true}\n"))
+		h.works = h.cluster
+		h.clusters["dev2"] = map[string]string{"env": "dev", "name": "dev2"}
+		h.available = map[string]int64{"dev1": 1, "dev2": 1}
+		h.work("dev1", true)
+		h.play(func() {
+			wait := func(late string) {
+				h.turn()
+				h.turn()
+				require.Equal(t, "dev", h.status.ActiveStage)
+				require.Equal(t, "no status of the bound workload from "+late, h.status.Stages[0].Message)
+			}
+			h.turn()
+			wait("dev2")
+			h.work("dev2", false)
+			wait("dev2")
+			require.NoError(t, h.cluster.Delete(t.Context(), controlKind("WorkStatus"), types.NamespacedName{Namespace: "dev1", Name: "appsv1-deployment-shop-web"}, metav1.DeleteOptions{}))
+			wait("dev1, dev2")
+			h.work("dev2", true)
+			wait("dev1")
+		})
+		h.work("dev1", true)
+		h.play(func() {
+			h.turn()
+			h.turn()
+			require.Equal(t, "prod", h.status.ActiveStage, "a restart knows them too")
+		})
 	})
 }
 

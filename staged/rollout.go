@@ -87,8 +87,11 @@ func (r *Rollout) ForgetStatus(s *control.CombinedStatus) {
 
 // ObserveReport shows when clusters reported an object, in place of what was known of it.
 func (r *Rollout) ObserveReport(report Report) {
-	if r.concerns(report.Policy) {
-		r.at(report.Policy).report(report.Object, func(o *sight) { o.clusters, o.reported = report.Clusters, true })
+	if !r.concerns(report.Policy) {
+		return
+	}
+	if o := r.at(report.Policy).sight(report.Object); !o.reported || !slices.Equal(o.clusters, report.Clusters) {
+		o.clusters, o.reported, o.verdict = report.Clusters, true, nil
 	}
 }
 

@@ -13,11 +13,12 @@ type store struct {
 	policies map[string]map[string]*control.BindingPolicy
 	bindings map[string]map[string]*control.Binding
 	statuses map[string]map[types.NamespacedName]*control.CombinedStatus
+	works    *works // nil: WorkStatuses are not watched
 }
 
 func newStore() store {
 	return store{map[string]map[string]*control.BindingPolicy{}, map[string]map[string]*control.Binding{},
-		map[string]map[types.NamespacedName]*control.CombinedStatus{}}
+		map[string]map[types.NamespacedName]*control.CombinedStatus{}, nil}
 }
 
 // take keeps an object, or forgets it, and returns the StagedBindingPolicy it concerns.
@@ -76,6 +77,7 @@ func (s store) show(n news, r *Rollout) {
 	case bindingKind:
 		if b := s.bindings[ownerOf(name)][name]; b != nil {
 			r.ObserveBinding(b)
+			s.works.showBound(name, r)
 		} else {
 			r.ForgetBinding(name)
 		}
@@ -95,8 +97,9 @@ func (s store) showAll(owner string, r *Rollout) {
 	for _, p := range s.policies[owner] {
 		r.ObservePolicy(p)
 	}
-	for _, b := range s.bindings[owner] {
+	for name, b := range s.bindings[owner] {
 		r.ObserveBinding(b)
+		s.works.showBound(name, r)
 	}
 	for _, c := range s.statuses[owner] {
 		r.ObserveStatus(c)
