@@ -19,6 +19,7 @@ func All(o Options) []reconcile.Controller {
 		ReplicaSets(),
 		ReplicationControllers(),
 		StatefulSets(),
+		DaemonSets(),
 		Jobs(),
 		Scheduler(o.Scheduler),
 	}

@@ -13,13 +13,13 @@ import (
 
 // A podRequest is what a Pod asks of a node.
 type podRequest struct {
-	namespace, node string // node is that of a required metadata.name, "" for any
-	selector        map[string]any
-	terms           []map[string]any // of the required node affinity; one has to match
-	limited         bool             // there is a required node affinity
-	tolerations     []map[string]any
-	claims          []string
-	resources       resources
+	namespace   string
+	selector    map[string]any
+	terms       []map[string]any // of the required node affinity; one has to match
+	limited     bool             // there is a required node affinity
+	tolerations []map[string]any
+	claims      []string
+	resources   resources
 }
 
 func newPodRequest(obj *unstructured.Unstructured) podRequest {

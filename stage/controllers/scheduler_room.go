@@ -95,7 +95,7 @@ type nodeRoom struct {
 
 func (n *nodeRoom) isEmpty() bool { return n.pods == 0 }
 
-// see takes in the state of the node, nil if it is gone. A node that is not ready counts as tainted, as the node lifecycle controller would have it.
+// see takes in the state of the node, nil if it is gone.
 func (n *nodeRoom) see(obj *unstructured.Unstructured) {
 	if n.there = obj != nil; obj == nil {
 		return
@@ -103,12 +103,18 @@ func (n *nodeRoom) see(obj *unstructured.Unstructured) {
 	n.cordoned = flag(obj.Object, "spec", "unschedulable")
 	n.labels = tree(obj.Object, "metadata", "labels")
 	n.allocatable = readResources(tree(obj.Object, "status", "allocatable"))
-	n.taints = keep(trees(obj.Object, "spec", "taints"), func(t map[string]any) bool {
+	n.taints = taintsOf(obj)
+}
+
+// taintsOf are the taints of a node that keep Pods away. One that is not ready has that of the node lifecycle controller.
+func taintsOf(obj *unstructured.Unstructured) []map[string]any {
+	taints := keep(trees(obj.Object, "spec", "taints"), func(t map[string]any) bool {
 		return slices.Contains([]string{"NoSchedule", "NoExecute"}, text(t, "effect"))
 	})
 	if !conditionsOf(obj).find("Ready").is() {
-		n.taints = append(n.taints, map[string]any{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"})
+		taints = append(taints, map[string]any{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"})
 	}
+	return taints
 }
 
 func (n *nodeRoom) take(r resources) {
