@@ -8,7 +8,7 @@ import (
 
 // drawing routes the edges between the vertices, which have their places.
 func (g *graph) drawing() Drawing {
-	y := g.heights()
+	rows := g.rows()
 	left := math.Inf(1)
 	for _, v := range g.vertices {
 		left = min(left, v.x-v.left)
@@ -18,12 +18,12 @@ func (g *graph) drawing() Drawing {
 		v := &g.vertices[i]
 		v.x -= left
 		d.Width = max(d.Width, v.x+v.right)
-		d.Height = max(d.Height, y[v.layer]+v.height/2)
+		d.Height = max(d.Height, rows[v.layer].middle+v.height/2)
 	}
 	for i := range g.nodes {
-		d.Nodes = append(d.Nodes, Point{g.vertices[i].x, y[g.vertices[i].layer]})
+		d.Nodes = append(d.Nodes, Point{g.vertices[i].x, rows[g.vertices[i].layer].middle})
 	}
-	ports := g.ports()
+	r := router{graph: g, rows: rows, slack: g.slack(), ports: g.ports()}
 	drawn := map[int]int{}
 	for i, l := range g.links {
 		if l.top == l.bottom {
@@ -31,24 +31,50 @@ func (g *graph) drawing() Drawing {
 			drawn[l.top]++
 			continue
 		}
-		d.Paths = append(d.Paths, g.path(l, y, ports[i]))
+		d.Paths = append(d.Paths, r.path(i))
 	}
 	return d
 }
 
-// heights is the y of the middle of each layer.
-func (g *graph) heights() []float64 {
-	middles := make([]float64, len(g.layers))
+// A row is where a layer lies.
+type row struct{ middle, half float64 }
+
+func (g *graph) rows() []row {
+	rows := make([]row, len(g.layers))
 	y := 0.0
 	for i, layer := range g.layers {
 		height := 0.0
 		for _, v := range layer {
 			height = max(height, g.vertices[v].height)
 		}
-		middles[i] = y + height/2
+		rows[i] = row{y + height/2, height / 2}
 		y += height + layerGap
 	}
-	return middles
+	return rows
+}
+
+// slack is how far each vertex is from the nodes and labels on both sides of it. Edges do not count: those beside each other go the same way.
+func (g *graph) slack() []float64 {
+	slack := make([]float64, len(g.vertices))
+	for _, layer := range g.layers {
+		edge := math.Inf(-1)
+		for _, id := range layer {
+			v := g.vertices[id]
+			slack[id] = v.x - edge
+			if v.height > 0 {
+				edge = v.x + v.right
+			}
+		}
+		edge = math.Inf(1)
+		for _, id := range slices.Backward(layer) {
+			v := g.vertices[id]
+			slack[id] = min(slack[id], edge-v.x)
+			if v.height > 0 {
+				edge = v.x - v.left
+			}
+		}
+	}
+	return slack
 }
 
 // port is where an edge leaves its upper node and enters its lower one.
@@ -83,24 +109,54 @@ func (g *graph) spread(v int, links []int, next func(link) int, set func(i int, 
 	}
 }
 
-// path is the way of an edge from node to node.
-func (g *graph) path(l link, y []float64, p port) Path {
-	top, bottom := g.vertices[l.top], g.vertices[l.bottom]
-	path := Path{Points: []Point{{p.leave, y[top.layer] + g.nodes[l.top].Height/2}}}
-	for _, id := range l.passes {
-		v := g.vertices[id]
-		if v.height == 0 {
-			path.Points = append(path.Points, Point{v.x, y[v.layer]})
-			continue
+// router finds the ways of the edges from node to node.
+type router struct {
+	*graph
+	rows  []row
+	slack []float64
+	ports []port
+}
+
+func (r *router) path(i int) Path {
+	l := r.links[i]
+	var path Path
+	top, bottom := r.rows[r.vertices[l.top].layer], r.rows[r.vertices[l.bottom].layer]
+	path.down(r.ports[i].leave, top.middle+r.nodes[l.top].Height/2, top.middle+top.half)
+	for n, id := range l.passes {
+		v, row := r.vertices[id], r.rows[r.vertices[id].layer]
+		if v.height > 0 {
+			path.Label = Point{v.x + labelGap, row.middle}
 		}
-		path.Points = append(path.Points, Point{v.x, y[v.layer] - v.height/2}, Point{v.x, y[v.layer] + v.height/2})
-		path.Label = Point{v.x + labelGap, y[v.layer]}
+		next := Point{r.ports[i].enter, bottom.middle - bottom.half}
+		if n+1 < len(l.passes) {
+			next = Point{r.vertices[l.passes[n+1]].x, r.rows[r.vertices[l.passes[n+1]].layer].middle}
+		}
+		if v.height == 0 && r.passable(id, path.Points[len(path.Points)-1], next) {
+			path.down(v.x, row.middle, row.middle)
+		} else {
+			path.down(v.x, row.middle-row.half, row.middle+row.half)
+		}
 	}
-	path.Points = append(path.Points, Point{p.enter, y[bottom.layer] - g.nodes[l.bottom].Height/2})
+	path.down(r.ports[i].enter, bottom.middle-bottom.half, bottom.middle-r.nodes[l.bottom].Height/2)
 	if l.reversed {
 		slices.Reverse(path.Points)
 	}
 	return path
+}
+
+// down goes to a place and, if there is anything to go, straight down from it.
+func (p *Path) down(x, from, to float64) {
+	p.Points = append(p.Points, Point{x, from})
+	if to > from {
+		p.Points = append(p.Points, Point{x, to})
+	}
+}
+
+// passable reports whether an edge may pass a layer aslant, without coming near what stands beside.
+func (r *router) passable(id int, before, after Point) bool {
+	v, row := r.vertices[id], r.rows[r.vertices[id].layer]
+	slope := max(math.Abs((v.x-before.X)/(row.middle-before.Y)), math.Abs((after.X-v.x)/(after.Y-row.middle)))
+	return 1.5*slope*row.half < r.slack[id]-labelGap
 }
 
 // loop is the way of the n-th edge from a node to itself.
