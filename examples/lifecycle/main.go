@@ -1,0 +1,226 @@
+// Lifecycle shows what a set of Stages does to an object: every state that it can get into, drawn, explained, or timed.
+//
+//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml                   # every state and transition, as text
+//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -o graph.svg      # or .mmd for Mermaid, .dot for Graphviz
+//	go run ./examples/lifecycle -stages stages.yaml -o graph.svg                       # the Stages as they are written
+//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -explain          # why which Stage is played, or none
+//	go run ./examples/lifecycle -stages stages.yaml -lint                              # what compiles but cannot be meant
+//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -time-to Ready    # how long it takes, and how likely it is
+//
+// Objects may stand beside the Stages in one file. With -preset the Stages of package presets are played, with -delete a user may delete the object in
+// any state. It exits with 1 if the Stages are faulty, or -lint finds something, and with 2 if it cannot do what is asked.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/diagram"
+	"github.com/stagecraft-go/stagecraft/stage/explore"
+	"github.com/stagecraft-go/stagecraft/stage/lint"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with all that it depends on but the time. It returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	in, err := read(o)
+	if err == nil {
+		err = show(ctx, o, in, stdout)
+	}
+	var faults stage.Errors
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errFound):
+		return 1
+	case errors.As(err, &faults):
+		fmt.Fprintln(stderr, faults)
+		return 1
+	}
+	fmt.Fprintln(stderr, "lifecycle:", err)
+	return 2
+}
+
+// errFound is returned if lint found something.
+var errFound = errors.New("found")
+
+// show does what the flags ask for: all of it.
+func show(ctx context.Context, o options, in input, stdout io.Writer) error {
+	if o.lint {
+		if err := tell(stdout, lint.Check(in.sources...)); err != nil || o.only("lint") {
+			return err
+		}
+	}
+	set, err := stage.Compile(stage.Options{}, in.sources...)
+	if err != nil {
+		return err
+	}
+	if len(in.objects) == 0 {
+		if o.explain || o.timeTo != "" || o.output == "" {
+			return errors.New("there is no object: name a file that has one by -object")
+		}
+		return draw(o.output, diagram.Static(in.stages()))
+	}
+	if o.explain {
+		if err := explain(ctx, set, o.exploration(in), in.objects, stdout); err != nil || o.only("explain") {
+			return err
+		}
+	}
+	graph, err := explore.Explore(ctx, set, o.exploration(in), in.objects...)
+	if err != nil {
+		return err
+	}
+	return present(o, in, graph, stdout)
+}
+
+// explain tells what may happen now. Objects that come from no cluster are shown as one would store them.
+func explain(ctx context.Context, set *stage.Set, e explore.Options, objects []*unstructured.Unstructured, w io.Writer) error {
+	e.MaxStates, e.Actions, e.Start = 1, nil, time.Now()
+	graph, err := explore.Explore(ctx, set, e, objects...)
+	if err != nil {
+		return err
+	}
+	for i, obj := range objects {
+		if stored := graph.States[graph.Starts[i]].Object(); obj.GetUID() == "" && stored != nil {
+			obj = stored
+		}
+		fmt.Fprint(w, set.Explain(obj, e.Start))
+	}
+	return nil
+}
+
+// present shows a graph as text, as a picture, or as times.
+func present(o options, in input, graph *explore.Graph, stdout io.Writer) error {
+	if o.output != "" {
+		if err := draw(o.output, diagram.Explored(graph, in.stages())); err != nil {
+			return err
+		}
+	}
+	if o.timeTo != "" {
+		return clock(stdout, graph, o)
+	}
+	if o.output == "" {
+		fmt.Fprint(stdout, graph)
+	}
+	return nil
+}
+
+// exploration is what the flags say of it. Kinds that nobody defines are taken for namespaced ones with a status.
+func (o options) exploration(in input) explore.Options {
+	e := explore.Options{MaxStates: o.states}
+	if o.delete {
+		e.Actions = []explore.Action{explore.Delete()}
+	}
+	for _, kind := range in.kinds() {
+		e.Kinds = append(e.Kinds, memory.Kind{GroupVersionKind: kind, Status: true})
+	}
+	return e
+}
+
+// formats are the ways to draw, by the end of the name of the file.
+var formats = map[string]func(*diagram.Diagram) []byte{
+	".svg": (*diagram.Diagram).SVG,
+	".mmd": func(d *diagram.Diagram) []byte { return []byte(d.Mermaid()) },
+	".dot": func(d *diagram.Diagram) []byte { return []byte(d.DOT()) },
+}
+
+// largest is how many boxes a picture may have before Graphviz is the better tool.
+const largest = 500
+
+func draw(file string, d *diagram.Diagram) error {
+	if filepath.Ext(file) == ".svg" && len(d.Boxes) > largest {
+		return fmt.Errorf("%d states are too many for a picture; try a .dot file, or -states", len(d.Boxes))
+	}
+	return os.WriteFile(file, formats[filepath.Ext(file)](d), 0o644)
+}
+
+// tell prints what lint found.
+func tell(w io.Writer, findings []lint.Finding) error {
+	var err error
+	for _, f := range findings {
+		fmt.Fprintln(w, f)
+		if !f.Rule.Information() {
+			err = errFound
+		}
+	}
+	return err
+}
+
+// clock prints how long each object takes to the target.
+func clock(w io.Writer, graph *explore.Graph, o options) error {
+	target, err := explore.ParseTarget(o.timeTo)
+	if err != nil {
+		return err
+	}
+	for _, start := range graph.Starts {
+		times, err := graph.TimeTo(target, explore.TimeOptions{From: start, Samples: o.samples, Seed: o.seed})
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		fmt.Fprintf(&out, "%s to %s\n", graph.States[start].Key, o.timeTo)
+		report(&out, times)
+		if _, err := out.WriteTo(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report prints times, a line each.
+func report(w io.Writer, t *explore.Times) {
+	line := func(name string, value any) { fmt.Fprintf(w, "  %-8s %v\n", name, value) }
+	line("reached", explore.Percent(t.Reach))
+	if t.Unknown > 0 {
+		line("unknown", explore.Percent(t.Unknown)+" leave what was explored")
+	}
+	if t.Reach == 0 {
+		return
+	}
+	line("min", t.Min)
+	line("mean", t.Mean.Round(time.Millisecond))
+	for _, q := range []struct {
+		name  string
+		share float64
+	}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}} {
+		line(q.name, t.Quantile(q.share))
+	}
+	line("max", longest(t))
+	if t.Samples > 0 {
+		line("by", fmt.Sprintf("%d runs drawn; the bounds hold with a confidence of 99%%", t.Samples))
+	} else {
+		line("by", fmt.Sprintf("convolution on a grid of %s, right to within %s", t.Grid, cmp.Or(t.Error, 0)))
+	}
+	if t.TimeDependent {
+		line("but", "a delay on the way depends on the time at which it begins: these are approximate")
+	}
+}
+
+func longest(t *explore.Times) any {
+	if t.Max < 0 {
+		return "unbounded"
+	}
+	return t.Max
+}
