@@ -21,6 +21,7 @@ type cluster struct {
 	script []Status
 	sim    *simulation.Simulation
 	begun  map[staged.ObjectRef]time.Time // for which placement the script was begun
+	due    time.Time                      // when something happens here; zero: nothing will
 }
 
 func newCluster(c Cluster, in *Input, w workload) (*cluster, error) {
@@ -40,29 +41,36 @@ func newCluster(c Cluster, in *Input, w workload) (*cluster, error) {
 	}
 	m := newMember(c.Name, sim.Cluster(), cmp.Or(c.Latency, in.Latency))
 	m.silent = c.Silent
-	return &cluster{member: m, script: c.Script, sim: sim, begun: map[staged.ObjectRef]time.Time{}}, nil
+	return &cluster{member: m, script: c.Script, sim: sim, begun: map[staged.ObjectRef]time.Time{}, due: in.Start}, nil
 }
 
-// next is when something happens here; zero if nothing will.
-func (c *cluster) next() (next time.Time) {
-	if at, ok := c.sim.Next(); ok {
-		next = at
-	}
-	if len(c.mail) > 0 && (next.IsZero() || c.mail[0].due.Before(next)) {
-		next = c.mail[0].due
-	}
-	return next
+// catchUp lets time pass in which nothing happens here, before something is done to the cluster.
+func (c *cluster) catchUp(ctx context.Context, now time.Time) error {
+	return c.sim.Advance(ctx, now.Sub(c.sim.Now()))
 }
 
-// advance lets time pass here, posts what has changed, and delivers what is due.
-func (c *cluster) advance(ctx context.Context, now time.Time) error {
+// advance lets happen what is due, sends what has changed on its way to the hub, and adds the objects to heard of which a report arrives there.
+func (c *cluster) advance(ctx context.Context, now time.Time, heard map[staged.ObjectRef]bool) error {
+	if c.due.IsZero() || c.due.After(now) {
+		return nil
+	}
+	c.begin()
 	if err := c.sim.Advance(ctx, now.Sub(c.sim.Now())); err != nil {
 		return err
 	}
 	if err := c.post(ctx, now); err != nil {
 		return err
 	}
-	c.deliver(now)
+	for _, ref := range c.deliver(now) {
+		heard[ref] = true
+	}
+	c.due = time.Time{}
+	if at, ok := c.sim.Next(); ok {
+		c.due = at
+	}
+	if len(c.mail) > 0 && (c.due.IsZero() || c.mail[0].due.Before(c.due)) {
+		c.due = c.mail[0].due
+	}
 	return nil
 }
 

@@ -1,12 +1,11 @@
 package rehearse
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,18 +25,21 @@ type hub struct {
 	created    int                          // counts uids
 }
 
-// ensure stores a BindingPolicy. It reports whether it is new.
-func (h *hub) ensure(p *control.BindingPolicy) bool {
+// ensure stores a BindingPolicy. It reports whether that is new, and whether it differs from what was there.
+func (h *hub) ensure(p *control.BindingPolicy) (isNew, changed bool) {
 	stored := *p
 	old := h.policies[p.Name]
 	if old != nil {
 		stored.UID = old.UID
+		if reflect.DeepEqual(&stored, old) {
+			return false, false
+		}
 	} else {
 		h.created++
 		stored.UID = types.UID(fmt.Sprintf("policy-%d", h.created))
 	}
 	h.policies[p.Name] = &stored
-	return old == nil
+	return old == nil, true
 }
 
 // inventory is what BindingPolicies choose from.
@@ -69,25 +71,20 @@ func (h *hub) bindings() (all []*control.Binding, err error) {
 	return all, err
 }
 
-// place sees that each cluster has the objects that Bindings send there, and no others.
-func (h *hub) place(ctx context.Context, bindings []*control.Binding, now time.Time, say func(cluster, text string)) error {
-	for _, m := range h.members {
-		wanted := map[staged.ObjectRef]bound{}
-		for _, b := range bindings {
-			if !slices.Contains(b.Spec.Destinations, control.Destination{ClusterID: m.name}) {
-				continue
-			}
-			for _, c := range clauses(b) {
-				ref := refOf(c)
-				before, known := wanted[ref]
-				wanted[ref] = bound{h.objects[ref], c.CreateOnly && (!known || before.createOnly)}
-			}
+// wanted is what Bindings send to a cluster.
+func (h *hub) wanted(bindings []*control.Binding, cluster string) map[staged.ObjectRef]bound {
+	wanted := map[staged.ObjectRef]bound{}
+	for _, b := range bindings {
+		if !slices.Contains(b.Spec.Destinations, control.Destination{ClusterID: cluster}) {
+			continue
 		}
-		if err := m.place(ctx, wanted, now, say); err != nil {
-			return err
+		for _, c := range clauses(b) {
+			ref := refOf(c)
+			before, known := wanted[ref]
+			wanted[ref] = bound{h.objects[ref], c.CreateOnly && (!known || before.createOnly)}
 		}
 	}
-	return nil
+	return wanted
 }
 
 func clauses(b *control.Binding) []control.DownsyncClause {

@@ -108,9 +108,9 @@ func (k *KubeStellar) Step(ctx context.Context, now time.Time) error {
 	faults := k.read(ctx)
 	bindings, err := k.hub.bindings()
 	faults = errors.Join(faults, err)
-	faults = errors.Join(faults, k.hub.place(ctx, bindings, now, func(string, string) {}))
 	for _, m := range k.hub.members {
-		faults = errors.Join(faults, m.post(ctx, now))
+		_, err := m.place(ctx, k.hub.wanted(bindings, m.name), now, func(string) {})
+		faults = errors.Join(faults, err, m.post(ctx, now))
 		m.deliver(now)
 	}
 	return errors.Join(faults, k.write(ctx, bindings))

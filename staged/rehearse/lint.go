@@ -79,10 +79,12 @@ func (r *run) alone(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	guards.AllowStale, guards.AllowErrors = false, false
-	guarded, err := r.trial(ctx, s, guards)
-	if err != nil {
-		return err
+	guarded := own
+	if guards.AllowStale || guards.AllowErrors {
+		guards.AllowStale, guards.AllowErrors = false, false
+		if guarded, err = r.trial(ctx, s, guards); err != nil {
+			return err
+		}
 	}
 	guards.AllowStale, guards.AllowErrors = true, true
 	open, err := r.trial(ctx, s, guards)

@@ -32,6 +32,7 @@ type member struct {
 	mail     []letter                            // on its way, in order of time
 	reported map[staged.ObjectRef]kubestellar.Report
 	first    time.Time // when it reported first; zero: not yet
+	waits    bool      // something could not be placed yet
 }
 
 // A placement is an object that was placed.
@@ -70,27 +71,30 @@ func sorted[V any](m map[staged.ObjectRef]V) []staged.ObjectRef {
 	})
 }
 
-// place creates or updates the objects that are wanted here and deletes the others. It says what it did with each.
-func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]bound, now time.Time, say func(cluster, text string)) error {
+// place creates or updates the objects that are wanted here and deletes the others. It says what it did with each, and reports whether it did anything.
+func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]bound, now time.Time, say func(string)) (changed bool, err error) {
+	m.waits = false
 	for _, ref := range sorted(m.placed) {
 		if _, stays := wanted[ref]; stays {
 			continue
 		}
 		if err := m.remove(ctx, ref); err != nil {
-			return m.failed(err)
+			return changed, m.failed(err)
 		}
-		say(m.name, ref.String()+textGone)
+		changed = true
+		say(ref.String() + textGone)
 	}
 	for _, ref := range sorted(wanted) {
 		what, err := m.apply(ctx, ref, wanted[ref], now)
 		if err != nil {
-			return m.failed(err)
+			return changed, m.failed(err)
 		}
 		if what != "" {
-			say(m.name, ref.String()+what)
+			changed = true
+			say(ref.String() + what)
 		}
 	}
-	return nil
+	return changed, nil
 }
 
 func (m *member) failed(err error) error { return fmt.Errorf("cluster %s: %w", m.name, err) }
@@ -103,6 +107,7 @@ func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w bound, now t
 	}
 	done, err := m.write(ctx, w)
 	if err != nil || !done {
+		m.waits = true
 		return "", err
 	}
 	m.placed[ref] = placement{kind: w.object.GroupVersionKind(), from: w.object, at: now}
@@ -195,8 +200,8 @@ func (m *member) post(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// deliver brings to the hub what is due.
-func (m *member) deliver(now time.Time) {
+// deliver brings to the hub what is due, and returns of which objects that is.
+func (m *member) deliver(now time.Time) (heard []staged.ObjectRef) {
 	for len(m.mail) > 0 && !m.mail[0].due.After(now) {
 		l := m.mail[0]
 		m.mail = m.mail[1:]
@@ -204,5 +209,7 @@ func (m *member) deliver(now time.Time) {
 			m.first = now
 		}
 		m.reported[l.ref] = kubestellar.Report{Status: l.status, LastUpdate: now}
+		heard = append(heard, l.ref)
 	}
+	return heard
 }

@@ -3,8 +3,6 @@ package rehearse
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -99,6 +97,9 @@ type run struct {
 	object   v1alpha1.StagedBindingPolicy
 	hub      hub
 	clusters []*cluster
+	bindings []*control.Binding        // of the policies on the hub
+	fresh    map[string]bool           // of these, those that the rollout has not seen
+	heard    map[staged.ObjectRef]bool // objects of which a report came that the rollout has not seen
 	timeline *Timeline
 	recheck  time.Time
 	said     string
@@ -113,7 +114,7 @@ func newRun(in Input, w workload) (*run, error) {
 		return nil, err
 	}
 	r := &run{in: in, workload: w, now: in.Start, policy: policies[0], rollout: staged.NewRollout(policies[0]), object: in.Policy,
-		timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
+		fresh: map[string]bool{}, heard: map[staged.ObjectRef]bool{}, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
 	r.object.Status = v1alpha1.Status{}
 	r.hub = hub{objects: w.objects, policies: map[string]*control.BindingPolicy{}, collectors: map[string]*kubestellar.Collector{},
 		labels: map[string]map[string]string{}}
@@ -144,149 +145,4 @@ func labelsOf(labels map[string]string) map[string]string {
 		return map[string]string{}
 	}
 	return labels
-}
-
-// play goes from one thing that happens to the next.
-func (r *run) play(ctx context.Context) error {
-	for {
-		if err := r.instant(ctx); err != nil {
-			return err
-		}
-		next := r.next()
-		if r.done || next.IsZero() || ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if next.Sub(r.in.Start) > r.in.Longest {
-			r.more = next
-			return nil
-		}
-		r.now = next
-	}
-}
-
-// instant lets everything happen that happens now.
-func (r *run) instant(ctx context.Context) error {
-	for range 100 {
-		for _, c := range r.clusters {
-			if err := c.advance(ctx, r.now); err != nil {
-				return err
-			}
-		}
-		moved, err := r.decide(ctx)
-		if err != nil {
-			return err
-		}
-		if !moved {
-			return nil
-		}
-	}
-	return fmt.Errorf("at %s: the rollout does not come to rest", r.now.Sub(r.in.Start))
-}
-
-// next is when something happens; zero if nothing will.
-func (r *run) next() (next time.Time) {
-	times := []time.Time{r.recheck}
-	for _, c := range r.clusters {
-		times = append(times, c.next())
-	}
-	for _, after := range r.in.Approvals {
-		times = append(times, r.in.Start.Add(after))
-	}
-	for _, t := range times {
-		if t.After(r.now) && (next.IsZero() || t.Before(next)) {
-			next = t
-		}
-	}
-	return next
-}
-
-// decide makes one decision and carries it out. It reports whether that changed anything.
-func (r *run) decide(ctx context.Context) (moved bool, err error) {
-	r.approve()
-	if err := r.observe(); err != nil {
-		return false, err
-	}
-	if r.in.Explain {
-		r.explain()
-	}
-	d := r.rollout.Decide(r.object.Status, r.now)
-	r.recheck = time.Time{}
-	if d.RecheckAfter > 0 {
-		r.recheck = r.now.Add(d.RecheckAfter)
-	}
-	r.compare(d)
-	moved = !r.sameStage(d)
-	r.object.Status = d.Status
-	for _, p := range d.Ensure {
-		if r.hub.ensure(p) {
-			moved = true
-			r.say(Entry{Policy: p.Name, Text: textCreated})
-		}
-	}
-	for _, name := range d.Remove {
-		moved = true
-		delete(r.hub.policies, name)
-		r.rollout.ForgetPolicy(name)
-		r.rollout.ForgetBinding(name)
-		r.say(Entry{Policy: name, Text: textRemoved})
-	}
-	return moved, r.place(ctx)
-}
-
-func (r *run) sameStage(d staged.Decision) bool {
-	before, after := r.object.Status, d.Status
-	return before.ActiveStage == after.ActiveStage && fmt.Sprint(phases(before)) == fmt.Sprint(phases(after))
-}
-
-// phases are those of the stages, with their batches.
-func phases(s v1alpha1.Status) (all []string) {
-	for _, st := range s.Stages {
-		all = append(all, fmt.Sprint(st.Phase, st.Batch))
-	}
-	return all
-}
-
-func (r *run) approve() {
-	meta := r.object.ObjectMeta
-	meta.Annotations = maps.Clone(meta.Annotations)
-	for key, after := range r.in.Approvals {
-		if !r.now.Before(r.in.Start.Add(after)) {
-			if meta.Annotations == nil {
-				meta.Annotations = map[string]string{}
-			}
-			meta.Annotations[staged.ApprovalPrefix+key] = "rehearsal"
-		}
-	}
-	r.object.ObjectMeta = meta
-}
-
-// observe shows the rollout what is on the hub.
-func (r *run) observe() error {
-	r.rollout.Update(r.policy, r.object.ObjectMeta)
-	r.rollout.ObserveClusters(r.hub.labels)
-	bindings, err := r.hub.bindings()
-	for _, b := range bindings {
-		r.rollout.ObservePolicy(r.hub.policies[b.Name])
-		r.rollout.ObserveBinding(b)
-		for _, clause := range clauses(b) {
-			r.rollout.ObserveReport(r.hub.report(b, refOf(clause)))
-			if status, ok := r.hub.combine(b, refOf(clause)); ok {
-				r.rollout.ObserveStatus(status)
-			}
-		}
-	}
-	return err
-}
-
-// place brings the workload to where it belongs now.
-func (r *run) place(ctx context.Context) error {
-	bindings, err := r.hub.bindings()
-	if err != nil {
-		return err
-	}
-	err = r.hub.place(ctx, bindings, r.now, func(cluster, text string) { r.say(Entry{Cluster: cluster, Text: text}) })
-	for _, c := range r.clusters {
-		c.begin()
-	}
-	return err
 }
