@@ -109,7 +109,7 @@ spec: {filters: "true"}
 		`metadata.annotations[rehearsal.script]: error unmarshaling JSON: while decoding JSON: json: unknown field "at"`,
 		`metadata.annotations[rehearsal.silent]: strconv.ParseBool: parsing "maybe": invalid syntax`,
 		`metadata.annotations[rehearsal.speed]: unknown`,
-		`my.yaml: StatusCollector "ready": strict decoding error: unknown field "spec.filters"`,
+		`my.yaml: StatusCollector "ready": error unmarshaling JSON: while decoding JSON: json: unknown field "filters"`,
 	} {
 		require.Contains(t, out, want)
 	}

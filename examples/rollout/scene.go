@@ -13,7 +13,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -127,7 +126,7 @@ func (s *scene) take(name string, others []*unstructured.Unstructured) (err erro
 			s.input.Clusters = append(s.input.Clusters, c)
 		case "StatusCollector":
 			var c control.StatusCollector
-			fault = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(obj.Object, &c, true)
+			c, fault = collectorOf(obj)
 			s.input.Collectors = append(s.input.Collectors, c)
 		default:
 			s.input.Objects = append(s.input.Objects, obj)
@@ -192,6 +191,14 @@ var annotations = map[string]fares{
 		c.Silent, err = strconv.ParseBool(text)
 		return err
 	},
+}
+
+func collectorOf(obj *unstructured.Unstructured) (c control.StatusCollector, err error) {
+	raw, err := obj.MarshalJSON()
+	if err != nil {
+		return c, err
+	}
+	return c, yaml.UnmarshalStrict(raw, &c)
 }
 
 // clusterOf is the cluster that a ManagedCluster of Open Cluster Management stands for. KubeStellar's inventory is made of these.
