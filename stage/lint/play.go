@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -38,7 +36,7 @@ func jitterBelow(s *subject) []fault {
 		return nil
 	}
 	return []fault{whole("spec.delay.jitterDurationMilliseconds", "write the sum of both, or leave it out",
-		"the jitter is the upper bound of the delay, not added to it: the delay is %d ms, and durationMilliseconds (%d) means nothing",
+		"the jitter is the upper bound of the delay, not added to it: where both fields count, the delay is %d ms, not %d or more",
 		*d.JitterDurationMilliseconds, *d.DurationMilliseconds)}
 }
 
@@ -99,6 +97,34 @@ func namesUnit(text string) bool {
 	return plain && !strings.ContainsAny(text, " |()\"") && (strings.HasSuffix(text, "Seconds") || strings.HasSuffix(text, "Milliseconds"))
 }
 
+// A part is one of the parts of next, and whether a step does it.
+type part struct {
+	field string
+	given func(*v1alpha1.StageNext) bool
+	done  func(*v1alpha1.StageNext, v1alpha1.StageStep) bool
+}
+
+var parts = []part{
+	{"event", func(n *v1alpha1.StageNext) bool { return n.Event != nil },
+		func(n *v1alpha1.StageNext, st v1alpha1.StageStep) bool { return reflect.DeepEqual(st.Event, n.Event) }},
+	{"finalizers", func(n *v1alpha1.StageNext) bool { return n.Finalizers != nil },
+		func(n *v1alpha1.StageNext, st v1alpha1.StageStep) bool {
+			return reflect.DeepEqual(st.Finalizers, n.Finalizers)
+		}},
+	{"delete", func(n *v1alpha1.StageNext) bool { return n.Delete },
+		func(_ *v1alpha1.StageNext, st v1alpha1.StageStep) bool { return st.Delete }},
+	{"statusTemplate", func(n *v1alpha1.StageNext) bool { return n.StatusTemplate != "" },
+		func(n *v1alpha1.StageNext, st v1alpha1.StageStep) bool { return sends(st, n.StatusTemplate) }},
+	{"patches", func(n *v1alpha1.StageNext) bool { return len(n.Patches) > 0 },
+		func(n *v1alpha1.StageNext, st v1alpha1.StageStep) bool {
+			return sends(st, n.Patches[len(n.Patches)-1].Template)
+		}},
+}
+
+func sends(st v1alpha1.StageStep, text string) bool {
+	return st.Patch != nil && strings.TrimSpace(st.Patch.Template) == strings.TrimSpace(text)
+}
+
 // ignoredNext leaves alone what kwok writes when it exports Stages: next as far as it can say what steps say.
 func ignoredNext(s *subject) []fault {
 	n := s.spec.Next
@@ -106,54 +132,60 @@ func ignoredNext(s *subject) []fault {
 		return nil
 	}
 	var faults []fault
-	ignored := func(field string) {
-		faults = append(faults, whole("spec.next."+field, "move it to steps", "next is ignored beside steps, and no step does this"))
-	}
-	has := func(does func(v1alpha1.StageStep) bool) bool { return slices.ContainsFunc(s.spec.Steps, does) }
-	if n.Event != nil && !has(func(st v1alpha1.StageStep) bool { return reflect.DeepEqual(st.Event, n.Event) }) {
-		ignored("event")
-	}
-	if n.Finalizers != nil && !has(func(st v1alpha1.StageStep) bool { return reflect.DeepEqual(st.Finalizers, n.Finalizers) }) {
-		ignored("finalizers")
-	}
-	if n.Delete && !has(func(st v1alpha1.StageStep) bool { return st.Delete }) {
-		ignored("delete")
-	}
-	sends := func(text string) bool {
-		return has(func(st v1alpha1.StageStep) bool {
-			return st.Patch != nil && strings.TrimSpace(st.Patch.Template) == strings.TrimSpace(text)
-		})
-	}
-	if n.StatusTemplate != "" && !sends(n.StatusTemplate) {
-		ignored("statusTemplate")
-	}
-	if slices.ContainsFunc(n.Patches, func(p v1alpha1.StagePatch) bool { return !sends(p.Template) }) {
-		ignored("patches")
+	for _, p := range parts {
+		if p.given(n) && !slices.ContainsFunc(s.spec.Steps, func(st v1alpha1.StageStep) bool { return p.done(n, st) }) {
+			faults = append(faults, whole("spec.next."+p.field, "move it to steps", "next is ignored beside steps, and no step does this"))
+		}
 	}
 	return faults
 }
 
-// noEffect finds Stages without effects, and those whose patches have no template actions and change no probe. A probe holds little more than the
-// selector asks for, so what such a patch finds there it finds everywhere.
+// noEffect finds Stages without effects, and those whose patches, without template actions, only say what their selectors require.
 func noEffect(s *subject) []fault {
-	empty := !slices.ContainsFunc(s.spec.Steps, func(st v1alpha1.StageStep) bool { return st != v1alpha1.StageStep{} })
-	next := s.spec.Next == nil || reflect.ValueOf(*s.spec.Next).IsZero()
-	if s.name != "" && empty && (next || len(s.spec.Steps) > 0) {
+	n, steps := s.spec.Next, s.spec.Steps
+	idle := len(steps) == 0 && (n == nil || reflect.ValueOf(*n).IsZero())
+	idle = idle || len(steps) > 0 && !slices.ContainsFunc(steps, func(st v1alpha1.StageStep) bool { return st != v1alpha1.StageStep{} })
+	switch {
+	case s.name != "" && idle:
 		return []fault{whole("spec", "give it steps, or remove it", "the stage does nothing")}
-	}
-	matched := s.matched()
-	constant := !slices.ContainsFunc(s.templates, func(t template) bool { return strings.Contains(t.text, "{{") })
-	if constant && len(matched) > 0 && !slices.ContainsFunc(matched, func(v stage.Verdict) bool { return !onlyPatches(v.Outcome) }) {
-		return []fault{whole("spec", "check what it patches against its selector", "its patches say what every object that it matches says already, so the stage changes nothing")}
+	case s.onlyPatches() && !slices.ContainsFunc(s.templates, func(t template) bool { return !s.says(t) }):
+		return []fault{whole("spec", "check what it patches against its selector", "its patches say what the selector requires already, so the stage changes nothing")}
 	}
 	return nil
 }
 
-// onlyPatches reports whether patches are all there is to do, and change nothing.
-func onlyPatches(o stage.Outcome) bool {
-	return o.Err == nil && o.Idle && len(o.Effects) > 0 && !slices.ContainsFunc(o.Effects, func(e stage.Effect) bool {
-		_, isPatch := e.(stage.Patch)
-		return !isPatch
+// onlyPatches reports whether patches are all that the Stage does.
+func (s *subject) onlyPatches() bool {
+	if n := s.spec.Next; len(s.spec.Steps) == 0 && (n == nil || n.Event != nil || n.Finalizers != nil || n.Delete) {
+		return false
+	}
+	return len(s.templates) > 0 && !slices.ContainsFunc(s.spec.Steps, func(st v1alpha1.StageStep) bool {
+		return st.Event != nil || st.Finalizers != nil || st.Delete || st.Apply != nil
+	})
+}
+
+// says reports whether the selector requires all that a template without actions writes.
+func (s *subject) says(t template) bool {
+	if strings.Contains(t.text, "{{") {
+		return false
+	}
+	p, ok := s.rendered(t, fresh(s.kind)[0]).(stage.Patch)
+	return ok && s.requires(nil, p.Data)
+}
+
+// requires reports whether the selector lets a field have this value only. Lists and null say more than that.
+func (s *subject) requires(at path, v any) bool {
+	if m, ok := v.(map[string]any); ok && len(m) > 0 {
+		for name, field := range m {
+			if !s.requires(append(slices.Clone(at), step{field: name, index: -1}), field) {
+				return false
+			}
+		}
+		return true
+	}
+	text, ok := v.(string)
+	return ok && slices.ContainsFunc(s.requirements, func(r requirement) bool {
+		return r.key == at.String() && r.operator == v1alpha1.SelectorOpIn && !slices.ContainsFunc(r.values, func(want string) bool { return want != text })
 	})
 }
 
@@ -177,9 +209,11 @@ func timeLoop(s *subject) []fault {
 	return nil
 }
 
-// changing are the looks at probes that the Stage changes.
+// changing are the looks at probes that the Stage changes, as far as they tell: a field that a template reads and the probe does not have might have ended it.
 func (s *subject) changing() []stage.Verdict {
-	return slices.DeleteFunc(s.matched(), func(v stage.Verdict) bool { return v.Outcome.Idle })
+	return slices.DeleteFunc(s.matched(), func(v stage.Verdict) bool {
+		return v.Outcome.Idle || v.Outcome.After == nil || !s.readsOnly(v.Outcome.After.Object)
+	})
 }
 
 // loops is on how many probes the Stage goes on by itself.
@@ -194,7 +228,7 @@ func (s *subject) loops() (n int) {
 
 // timed reports whether the Stage goes on only because time does: at one instant the second play changes nothing.
 func (s *subject) timed() bool {
-	return !slices.ContainsFunc(s.matched(), func(v stage.Verdict) bool {
+	return !slices.ContainsFunc(s.changing(), func(v stage.Verdict) bool {
 		return v.Outcome.Livelock && !s.peers.look(probe{obj: v.Outcome.After}).verdicts[s].Outcome.Idle
 	})
 }
@@ -252,18 +286,10 @@ func (s *subject) follow(l look) []string {
 // certain is the Stage that is sure to be played at once on the probe and to change it; nil if there is none.
 func (l look) certain() (*subject, stage.Verdict) {
 	for s, v := range l.verdicts {
-		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && v.Outcome.After != nil && !v.Outcome.Idle {
+		after := v.Outcome.After
+		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && after != nil && !v.Outcome.Idle && s.readsOnly(after.Object) {
 			return s, v
 		}
 	}
 	return nil, stage.Verdict{}
-}
-
-// jsonText prints a value for a message.
-func jsonText(v any) string {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(raw)
 }

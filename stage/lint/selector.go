@@ -68,7 +68,7 @@ func (e expression) fields() [][]string {
 		return [][]string{p.fields()}
 	}
 	var list [][]string
-	for _, m := range celField.FindAllStringSubmatch(e.text, -1) {
+	for _, m := range celField.FindAllStringSubmatch(blank(e.text), -1) {
 		switch method := m[3] != ""; {
 		case m[2] == "" && !method || m[2] != "" && method:
 			list = append(list, m[1:2])

@@ -1,0 +1,116 @@
+package lint
+
+import (
+	"text/template/parse"
+)
+
+// A read is a field of the object that a template reads.
+type read struct {
+	path
+	list bool // it is what a range goes through
+}
+
+// reads lists the fields that a template reads from the object, also by index with a constant name. Inside range and with, where the dot is
+// another one, only those that begin with $ are seen.
+func (t template) reads() []read {
+	tree := parse.New("")
+	tree.Mode = parse.SkipFuncCheck
+	trees := map[string]*parse.Tree{}
+	if _, err := tree.Parse(t.text, "", "", trees); err != nil || tree.Root == nil {
+		return nil
+	}
+	r := reader{}
+	r.nodes(tree.Root, true)
+	return r.found
+}
+
+// readsOnly reports whether obj has all fields that the templates of the Stage read, so that it tells what they do.
+func (s *subject) readsOnly(obj map[string]any) bool {
+	for _, t := range s.templates {
+		for _, r := range t.reads() {
+			if _, there := r.get(obj); !there {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+type reader struct{ found []read }
+
+// nodes visits a list; top is whether the dot is the object.
+func (r *reader) nodes(l *parse.ListNode, top bool) {
+	if l == nil {
+		return
+	}
+	for _, n := range l.Nodes {
+		switch n := n.(type) {
+		case *parse.ActionNode:
+			r.pipe(n.Pipe, top)
+		case *parse.IfNode:
+			r.branch(&n.BranchNode, top, top)
+		case *parse.WithNode:
+			r.branch(&n.BranchNode, top, false)
+		case *parse.RangeNode:
+			first := len(r.found)
+			r.branch(&n.BranchNode, top, false)
+			for i := range r.found[first:] {
+				r.found[first+i].list = true
+			}
+		}
+	}
+}
+
+func (r *reader) branch(b *parse.BranchNode, top, inside bool) {
+	r.pipe(b.Pipe, top)
+	r.nodes(b.List, inside)
+	r.nodes(b.ElseList, top)
+}
+
+func (r *reader) pipe(p *parse.PipeNode, top bool) {
+	for _, c := range p.Cmds {
+		r.index(c, top)
+		for _, arg := range c.Args {
+			r.add(fieldsOf(arg, top)...)
+			if inner, ok := arg.(*parse.PipeNode); ok {
+				r.pipe(inner, top)
+			}
+		}
+	}
+}
+
+// index reads the field of index .metadata.annotations "name".
+func (r *reader) index(c *parse.CommandNode, top bool) {
+	if len(c.Args) != 3 || c.Args[0].String() != "index" {
+		return
+	}
+	names := fieldsOf(c.Args[1], top)
+	if key, ok := c.Args[2].(*parse.StringNode); ok && len(names) > 0 {
+		r.add(append(names[:len(names):len(names)], key.Text)...)
+	}
+}
+
+func (r *reader) add(names ...string) {
+	if len(names) == 0 {
+		return
+	}
+	var p path
+	for _, name := range names {
+		p = append(p, step{field: name, index: -1})
+	}
+	r.found = append(r.found, read{path: p})
+}
+
+func fieldsOf(n parse.Node, top bool) []string {
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		if top {
+			return n.Ident
+		}
+	case *parse.VariableNode:
+		if n.Ident[0] == "$" {
+			return n.Ident[1:]
+		}
+	}
+	return nil
+}
