@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/internal/cron"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -12,7 +13,7 @@ const maxWindow = 366 * 24 * time.Hour
 
 // A window is a compiled v1alpha1.Window.
 type window struct {
-	schedule schedule
+	schedule cron.Schedule
 	duration time.Duration
 	zone     *time.Location
 	deny     bool
@@ -20,7 +21,7 @@ type window struct {
 
 // next is the first time from t on at which the window is open; false if there is none.
 func (w window) next(t time.Time) (time.Time, bool) {
-	for start := range w.schedule.after(t.Add(-w.duration), w.zone) {
+	for start := range w.schedule.After(t.Add(-w.duration), w.zone) {
 		if start.Before(t) {
 			return t, true
 		}
@@ -31,7 +32,7 @@ func (w window) next(t time.Time) (time.Time, bool) {
 
 // end is the first time from t on at which the window is not open, or one before that, when left starts have been looked at.
 func (w window) end(t time.Time, left *int) time.Time {
-	for start := range w.schedule.after(t.Add(-w.duration), w.zone) {
+	for start := range w.schedule.After(t.Add(-w.duration), w.zone) {
 		if *left--; start.After(t) || *left < 0 {
 			break
 		}
@@ -99,7 +100,7 @@ func earlier(a, b time.Time) time.Time {
 
 func compileWindow(w v1alpha1.Window) (compiled window, field string, err error) {
 	compiled = window{duration: w.Duration.Duration, deny: w.Deny}
-	if compiled.schedule, err = parseCron(w.Cron); err != nil {
+	if compiled.schedule, err = cron.Parse(w.Cron); err != nil {
 		return compiled, "cron", err
 	}
 	if w.TimeZone == "Local" {
@@ -115,9 +116,9 @@ func (w window) merged() window {
 	if w.zone != time.UTC || w.duration <= 0 {
 		return w
 	}
-	day := schedule{minutes: w.schedule.minutes, hours: w.schedule.hours, days: ^uint64(0), months: ^uint64(0), weekdays: ^uint64(0)}
+	day := cron.Schedule{Minutes: w.schedule.Minutes, Hours: w.schedule.Hours, Days: ^uint64(0), Months: ^uint64(0), Weekdays: ^uint64(0)}
 	var first, end time.Time
-	for start := range day.times(2000, 1, 1, time.UTC) {
+	for start := range day.On(2000, 1, 1, time.UTC) {
 		if first.IsZero() {
 			first = start
 		} else if start.After(end) {
@@ -125,7 +126,7 @@ func (w window) merged() window {
 		}
 		end = start.Add(w.duration)
 	}
-	w.schedule.hours, w.schedule.minutes = 1<<first.Hour(), 1<<first.Minute()
+	w.schedule.Hours, w.schedule.Minutes = 1<<first.Hour(), 1<<first.Minute()
 	w.duration = end.Sub(first)
 	return w
 }

@@ -1,4 +1,7 @@
-package staged
+// Package cron reads cron expressions of five fields and tells when they hold.
+//
+// Beside Kubernetes: names of months and weekdays, ranges, lists, * and steps are the same; macros and ? are not known here.
+package cron
 
 import (
 	"fmt"
@@ -10,14 +13,14 @@ import (
 	"time"
 )
 
-// A schedule is the five fields of a cron expression, as bit sets.
-type schedule struct {
-	minutes, hours, days, months, weekdays uint64
-	eitherDay                              bool // days and weekdays are both limited: either is enough
+// A Schedule is the five fields of a cron expression, as bit sets.
+type Schedule struct {
+	Minutes, Hours, Days, Months, Weekdays uint64
+	EitherDay                              bool // days and weekdays are both limited: either is enough
 }
 
-// cronFields are the fields in their order, with the names that may stand for numbers, from the least on.
-var cronFields = []struct {
+// fields are the fields in their order, with the names that may stand for numbers, from the least on.
+var fields = []struct {
 	name     string
 	min, max int
 	names    []string
@@ -29,26 +32,26 @@ var cronFields = []struct {
 	{name: "day of week", max: 7, names: strings.Fields("sun mon tue wed thu fri sat")},
 }
 
-// parseCron reads numbers, names, ranges, lists, * and steps. Sunday is 0 or 7.
-func parseCron(text string) (s schedule, err error) {
-	fields := strings.Fields(text)
-	if len(fields) != len(cronFields) {
-		return s, fmt.Errorf("want 5 fields, got %d", len(fields))
+// Parse reads numbers, names, ranges, lists, * and steps. Sunday is 0 or 7.
+func Parse(text string) (s Schedule, err error) {
+	parts := strings.Fields(text)
+	if len(parts) != len(fields) {
+		return s, fmt.Errorf("want 5 fields, got %d", len(parts))
 	}
-	sets := []*uint64{&s.minutes, &s.hours, &s.days, &s.months, &s.weekdays}
-	for i, field := range fields {
-		if *sets[i], err = parseCronField(i, field); err != nil {
-			return s, fmt.Errorf("%s: %w", cronFields[i].name, err)
+	sets := []*uint64{&s.Minutes, &s.Hours, &s.Days, &s.Months, &s.Weekdays}
+	for i, part := range parts {
+		if *sets[i], err = parseField(i, part); err != nil {
+			return s, fmt.Errorf("%s: %w", fields[i].name, err)
 		}
 	}
-	s.weekdays |= s.weekdays >> 7 & 1
-	s.eitherDay = !strings.HasPrefix(fields[2], "*") && !strings.HasPrefix(fields[4], "*")
+	s.Weekdays |= s.Weekdays >> 7 & 1
+	s.EitherDay = !strings.HasPrefix(parts[2], "*") && !strings.HasPrefix(parts[4], "*")
 	return s, nil
 }
 
-func parseCronField(i int, field string) (set uint64, err error) {
+func parseField(i int, field string) (set uint64, err error) {
 	for _, part := range strings.Split(field, ",") {
-		bits, err := parseCronPart(i, part)
+		bits, err := parsePart(i, part)
 		if err != nil {
 			return 0, err
 		}
@@ -57,17 +60,17 @@ func parseCronField(i int, field string) (set uint64, err error) {
 	return set, nil
 }
 
-func parseCronPart(i int, part string) (set uint64, err error) {
+func parsePart(i int, part string) (set uint64, err error) {
 	span, stepText, stepped := strings.Cut(part, "/")
-	first, last := cronFields[i].min, cronFields[i].max
+	first, last := fields[i].min, fields[i].max
 	if span != "*" {
 		from, to, ranged := strings.Cut(span, "-")
-		if first, err = cronNumber(i, from); err != nil {
+		if first, err = parseNumber(i, from); err != nil {
 			return 0, err
 		}
 		switch {
 		case ranged:
-			last, err = cronNumber(i, to)
+			last, err = parseNumber(i, to)
 		case !stepped:
 			last = first
 		}
@@ -85,8 +88,8 @@ func parseCronPart(i int, part string) (set uint64, err error) {
 	return set, nil
 }
 
-func cronNumber(i int, text string) (int, error) {
-	f := cronFields[i]
+func parseNumber(i int, text string) (int, error) {
+	f := fields[i]
 	if at := slices.Index(f.names, strings.ToLower(text)); at >= 0 {
 		return f.min + at, nil
 	}
@@ -97,13 +100,13 @@ func cronNumber(i int, text string) (int, error) {
 	return n, nil
 }
 
-func (s schedule) onDay(day time.Time) bool {
-	if s.months>>int(day.Month())&1 == 0 {
+func (s Schedule) onDay(day time.Time) bool {
+	if s.Months>>int(day.Month())&1 == 0 {
 		return false
 	}
-	inMonth := s.days>>day.Day()&1 == 1
-	inWeek := s.weekdays>>int(day.Weekday())&1 == 1
-	if s.eitherDay {
+	inMonth := s.Days>>day.Day()&1 == 1
+	inWeek := s.Weekdays>>int(day.Weekday())&1 == 1
+	if s.EitherDay {
 		return inMonth || inWeek
 	}
 	return inMonth && inWeek
@@ -113,12 +116,12 @@ func (s schedule) onDay(day time.Time) bool {
 // years, February 29th on a Sunday beyond 2100 among them.
 const horizon = 40*366 + 1
 
-// after yields the times after t, in order, as far as the horizon.
-func (s schedule) after(t time.Time, zone *time.Location) iter.Seq[time.Time] {
+// After yields the times after t, in order, as far as the horizon.
+func (s Schedule) After(t time.Time, zone *time.Location) iter.Seq[time.Time] {
 	day := t.In(zone)
 	return func(yield func(time.Time) bool) {
 		for i := range horizon {
-			for at := range s.times(day.Year(), day.Month(), day.Day()+i, zone) {
+			for at := range s.On(day.Year(), day.Month(), day.Day()+i, zone) {
 				if at.After(t) && !yield(at) {
 					return
 				}
@@ -127,16 +130,16 @@ func (s schedule) after(t time.Time, zone *time.Location) iter.Seq[time.Time] {
 	}
 }
 
-// times yields the times of one day in order, if the schedule holds on it.
-func (s schedule) times(year int, month time.Month, day int, zone *time.Location) iter.Seq[time.Time] {
+// On yields the times of one day in order, if the schedule holds on it.
+func (s Schedule) On(year int, month time.Month, day int, zone *time.Location) iter.Seq[time.Time] {
 	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	return func(yield func(time.Time) bool) {
 		if !s.onDay(date) {
 			return
 		}
-		for hours := s.hours; hours != 0; hours &= hours - 1 {
+		for hours := s.Hours; hours != 0; hours &= hours - 1 {
 			hour := date.Add(time.Duration(bits.TrailingZeros64(hours)) * time.Hour)
-			for minutes := s.minutes; minutes != 0; minutes &= minutes - 1 {
+			for minutes := s.Minutes; minutes != 0; minutes &= minutes - 1 {
 				if !yield(instant(hour.Add(time.Duration(bits.TrailingZeros64(minutes))*time.Minute), zone)) {
 					return
 				}
