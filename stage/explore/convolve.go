@@ -111,6 +111,8 @@ func (c *convolution) sweep() bool {
 		runs := c.pending[id]
 		c.pending[id] = mass{}
 		switch {
+		case c.work > maxWork || len(runs.shares) > maxPoints:
+			return false
 		case len(runs.shares) == 0 || !c.lives[id]:
 		case c.ends[id]:
 			c.arrived.add(runs.first, runs.shares)
@@ -121,9 +123,6 @@ func (c *convolution) sweep() bool {
 			for _, m := range c.moves[id] {
 				c.leave(id, runs, m)
 			}
-		}
-		if c.work > maxWork || len(c.pending[id].shares) > maxPoints {
-			return false
 		}
 	}
 	return true

@@ -72,7 +72,7 @@ func (r *run) once() (end time.Duration, arrived bool) {
 		switch {
 		case r.ends[id]:
 			return now, true
-		case r.graph.States[id].Unexplored:
+		case r.graph.States[id].Unexplored || now > eternity:
 			return never, false
 		case !r.lives[id]:
 			return now, false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -49,6 +50,15 @@ func TestGolden(t *testing.T) {
 // explored is the graph of an archive.
 func explored(t *testing.T, a *txtar.Archive) *explore.Graph {
 	t.Helper()
+	set, objects, o := parts(t, a)
+	g, err := explore.Explore(t.Context(), set, o, objects...)
+	require.NoError(t, err)
+	return g
+}
+
+// parts are what an archive holds.
+func parts(t *testing.T, a *txtar.Archive) (*stage.Set, []*unstructured.Unstructured, explore.Options) {
+	t.Helper()
 	var from []stage.Source
 	o := explore.Options{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}, {GroupVersionKind: wagon, Status: true}}}
 	for word := range strings.FieldsSeq(string(a.Comment)) {
@@ -70,12 +80,9 @@ func explored(t *testing.T, a *txtar.Archive) *explore.Graph {
 		}
 	}
 	objects := stage.Parse("objects.yaml", text)
-	from = append(from, objects)
-	set, err := stage.Compile(stage.Options{}, from...)
+	set, err := stage.Compile(stage.Options{}, append(from, objects)...)
 	require.NoError(t, err)
-	g, err := explore.Explore(t.Context(), set, o, objects.Others()...)
-	require.NoError(t, err)
-	return g
+	return set, objects.Others(), o
 }
 
 var (

@@ -74,7 +74,8 @@ type Transition struct {
 	Weight int64
 	// Chance is that of the Stage among those that match the object, in (0, 1]; 0 for an action.
 	Chance float64
-	// Delay is the time from entering the State. Less than nothing means at once.
+	// Delay is the time from entering the Stage: when the State is entered, or before that if the object was in the Stage already while others changed.
+	// Less than nothing means at once.
 	Delay delay.Range
 	// Effects are those that were carried out, with patches that change nothing.
 	Effects []stage.Effect

@@ -38,7 +38,8 @@ func (g *Graph) walkTo(target Target, from int) *walk {
 	}
 	for _, t := range g.Transitions {
 		if t.Action == "" {
-			w.moves[t.From] = append(w.moves[t.From], move{t.To, t.Key, t.Stage, t.Chance, t.Delay.Min, t.Delay.Max})
+			least, greatest := min(t.Delay.Min, eternity), min(t.Delay.Max, eternity)
+			w.moves[t.From] = append(w.moves[t.From], move{t.To, t.Key, t.Stage, t.Chance, least, greatest})
 		}
 	}
 	w.visit(from, make([]bool, n))
@@ -95,7 +96,11 @@ func (w *walk) steps(f func(from int, m move)) {
 	}
 }
 
-const never = time.Duration(-1)
+const (
+	never = time.Duration(-1)
+	// eternity is where delays and times end, so that their sums do not overflow.
+	eternity = 100 * 365 * 24 * time.Hour
+)
 
 // shortest is the least time to the target, never if there is no way.
 func (w *walk) shortest() time.Duration {
@@ -137,7 +142,7 @@ func (w *walk) extreme(better func(a, b time.Duration) bool, cost func(move) tim
 			if sums[from] == never {
 				return
 			}
-			sum := sums[from] + cost(m)
+			sum := min(sums[from]+cost(m), eternity)
 			if sums[m.to] == never || better(sum, sums[m.to]) {
 				sums[m.to], changed = sum, true
 			}
