@@ -21,6 +21,7 @@ func All(o Options) []reconcile.Controller {
 		StatefulSets(),
 		DaemonSets(),
 		Jobs(),
+		CronJobs(),
 		Scheduler(o.Scheduler),
 	}
 }
