@@ -288,3 +288,33 @@ func TestErrorsInOtherColumnsDoNotBlock(t *testing.T) {
 	w.settle()
 	require.Equal(t, "prod", w.status.ActiveStage, w.last.Message)
 }
+
+// What Explain says of each part of a condition for a sum of 1, and what the message of the stage says.
+func TestExplainSaysWhatIsSeenAndWanted(t *testing.T) {
+	for condition, want := range map[string][]string{
+		"num('sum') == 2":                           {`num("sum") is 1, want 2`, "the condition is not true: num('sum') == 2"},
+		"2 <= num('sum')":                           {`num("sum") is 1, want >= 2`, "the condition is not true: 2 <= num('sum')"},
+		"num('sum') > size(destinations) + 1":       {`num("sum") is 1, want > size(destinations) + 1, that is 2`, "the condition is not true"},
+		"num('sum') > 0 && obj.gone":                {`num("sum") is 1, want > 0; obj.gone: no such key: gone`, "obj.gone: no such key: gone"},
+		"num('n') > 0":                              {`num("n") > 0: no collector has a column n`, `num("n") > 0: no collector has a column n`},
+		"cell('agg', 'n') > 0":                      {`cell("agg", "n") > 0: collector agg has no column n`, "collector agg has no column n"},
+		"reported > 1":                              {"reported > 1: nobody says which clusters reported", "reported > 1: nobody says which clusters reported"},
+		"num('sum') > 1 || num('sum') == 0":         {`saw agg: sum = 1; wants num("sum") > 1, num("sum") == 0`, "the condition is not true"},
+		"cell('agg', 'sum') + 1 == 2 && 1 == 2 - 1": {`cell("agg", "sum") + 1 is 2, want 2; 2 - 1 is 1, want 1`, `stage "prod" is the last`},
+	} {
+		w := newWorld(t, twoStages("    condition: "+condition+"\n"))
+		w.available["dev1"] = 1
+		w.decide()
+		var texts []string
+		status, seen := w.status, w.observe()
+		for _, line := range w.policy.Explain(status, seen, w.now) {
+			if line.Object.Name != "" {
+				texts = append(texts, line.Text)
+			}
+		}
+		require.Equal(t, want[0], strings.Join(texts, "; "), condition)
+		if w.settle(); w.status.ActiveStage == "dev" {
+			require.Contains(t, w.last.Message, want[1], condition)
+		}
+	}
+}

@@ -77,6 +77,8 @@ func (t term) explain(found answer, variables map[string]any, status *control.Co
 	switch {
 	case found.Verdict == Unknown:
 		return fmt.Sprintf("%s: %s", t.Text, found.why)
+	case t.left != nil && t.right != nil && len(t.right.Variables()) > 0:
+		return fmt.Sprintf("%s is %s, want %s, that is %s", t.Left, shown(t.left, variables), t.wants(), shown(t.right, variables))
 	case t.left != nil && t.right != nil:
 		return fmt.Sprintf("%s is %s, want %s", t.Left, shown(t.left, variables), t.wants())
 	case found.Verdict == Satisfied:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
@@ -107,7 +108,7 @@ func (j *judge) fresh(o *sight) *verdict {
 		return v
 	}
 	if j.stage.condition != nil {
-		v.condition = ask(j.stage.condition, variables)
+		v.condition = j.stage.holds(variables)
 	}
 	if j.stage.failure != nil {
 		v.failing = ask(j.stage.failure, variables).Verdict == Satisfied
@@ -118,7 +119,24 @@ func (j *judge) fresh(o *sight) *verdict {
 	return v
 }
 
-// variables are what a condition sees. What is not known is not there, so that asking for it is an error.
+// errReported is what asking for reported comes to where that is not known.
+var errReported = types.NewErr("nobody says which clusters reported")
+
+// holds asks the condition. If that cannot be told, it says of which part.
+func (s *stage) holds(variables map[string]any) answer {
+	found := ask(s.condition, variables)
+	for _, t := range s.terms {
+		if found.Verdict != Unknown {
+			break
+		}
+		if part := ask(t.whole, variables); part.Verdict == Unknown {
+			return unknown("%s: %s", t.Text, part.why)
+		}
+	}
+	return found
+}
+
+// variables are what a condition sees.
 func (j *judge) variables(o *sight, status *control.CombinedStatus) (map[string]any, error) {
 	fields, err := o.fields(status)
 	variables := map[string]any{
@@ -126,6 +144,8 @@ func (j *judge) variables(o *sight, status *control.CombinedStatus) (map[string]
 	}
 	if reports, known := j.reports(o, status); known {
 		variables["reported"] = int64(j.reported(reports))
+	} else {
+		variables["reported"] = errReported
 	}
 	return variables, err
 }

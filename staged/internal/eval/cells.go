@@ -57,8 +57,13 @@ func lookup(obj, collector, column ref.Val) ref.Val {
 			found++
 		}
 	}
-	if found != 1 {
-		return types.NewErr("%d collectors have a column %s, not one", found, string(name))
+	switch {
+	case found == 0 && collector != nil:
+		return types.NewErr("collector %v has no column %s", collector.Value(), string(name))
+	case found == 0:
+		return types.NewErr("no collector has a column %s", string(name))
+	case found > 1:
+		return types.NewErr("%d collectors have a column %s: name one with cell", found, string(name))
 	}
 	return single(table, at, string(name))
 }

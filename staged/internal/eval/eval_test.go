@@ -121,8 +121,8 @@ func TestCells(t *testing.T) {
 		"a text":                    {"cell('a', 'v') == 'x'", "", []any{table("a", cell("String", "string", "x"))}},
 		"an object":                 {"cell('a', 'v').k == 1", "", []any{table("a", cell("Object", "object", map[string]any{"k": int64(1)}))}},
 		"a text is no number":       {"num('v') == 2", "no number", []any{table("a", cell("String", "string", "2"))}},
-		"no such column":            {"num('w') == 2", "0 collectors", []any{table("a", cell("Number", "float", "2"))}},
-		"two tables have it":        {"num('v') == 2", "2 collectors", []any{table("a"), table("b")}},
+		"no such column":            {"num('w') == 2", "no collector has a column w", []any{table("a", cell("Number", "float", "2"))}},
+		"two tables have it":        {"num('v') == 2", "2 collectors have a column v: name one with cell", []any{table("a"), table("b")}},
 		"one of two tables":         {"cell('b', 'v') == 3", "", []any{table("a"), table("b", cell("Number", "float", "3"))}},
 		"a table with several rows": {"num('v') == 2", "2 rows", []any{table("a", cell("Number", "float", "1"), cell("Number", "float", "2"))}},
 	} {
@@ -153,7 +153,7 @@ func TestNumbersMix(t *testing.T) {
 		"num('three') + 1 * 2 == 5", "(num('three') + 1) + 2 == 6", "-num('three') == -3", "num('three') == reported", "num('four') > reported", "reported + 1 == num('four')",
 		"num('three') == size(names)", "num('three') == names.size()", "num('four') - reported == 1", "num('four') / (reported - 1) == 2", "num('three') == int('3')",
 		"num('three') in [1, 3]", "3 in [num('three')]", "!(num('three') in [1, 2])", "(true ? num('three') : 0) == 3", "(false ? 0 : 3) == num('three')",
-		"num('three') >= obj.n", "num('three') == obj.n", "[num('three')].all(n, n > 2)", "cell('a', 'three') == 3", "double(num('three')) == 3.0",
+		"num('three') >= obj.n", "num('three') == obj.n", "[num('three')].all(n, n > 2)", "cell('a', 'three') == 3", "cell('a', 'three') + 1 == num('four')", "cell('a', 'four') / 8 >= 0.5", "double(num('three')) == 3.0",
 		"['three', 'four'].all(c, num(c) >= 3)",
 	} {
 		p, err := c.Bool(source)

@@ -82,7 +82,7 @@ func namesOf(variable string, e ast.Expr) (names []ast.Expr) {
 // A Part is a piece of an expression, in its own words.
 type Part struct {
 	Text string
-	// Operator, Left and Right are set for a comparison.
+	// Operator, Left and Right are set for a comparison. A literal stands on the right, if that is possible.
 	Operator, Left, Right string
 	// Wants are the comparisons with literals within a part that is none itself.
 	Wants []string
@@ -94,6 +94,9 @@ func (p *Program) Conjuncts() []Part {
 	for _, e := range conjuncts(p.tree.Expr()) {
 		part := Part{Text: p.text(e)}
 		if op, left, right, ok := comparison(e); ok {
+			if left.Kind() == ast.LiteralKind && mirrored[op] != "" {
+				op, left, right = mirrored[op], right, left
+			}
 			part.Operator, part.Left, part.Right = op, p.text(left), p.text(right)
 		} else {
 			part.Wants = p.wants(e)
@@ -114,6 +117,9 @@ func conjuncts(e ast.Expr) []ast.Expr {
 var comparisons = []string{
 	operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
 }
+
+// mirrored are the comparisons that say the same with their sides exchanged.
+var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 func comparison(e ast.Expr) (op string, left, right ast.Expr, ok bool) {
 	if e.Kind() != ast.CallKind || !slices.Contains(comparisons, e.AsCall().FunctionName()) {

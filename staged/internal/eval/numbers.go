@@ -10,7 +10,8 @@ import (
 )
 
 // num is a double, so that its misuse is a fault; CEL alone would then refuse num('sum') == 1 and num('sum') + 1. So integers that meet a
-// num become doubles before types are checked: literals, variables, size(…) and what is computed of these.
+// num become doubles before types are checked: literals, variables, size(…) and what is computed of these. So do those that meet a cell, which is a
+// double if it is a number at all.
 
 // a numeral is what can be said of the type of a part without checking it.
 type numeral int
@@ -18,7 +19,7 @@ type numeral int
 const (
 	other   numeral = iota
 	integer         // int or uint
-	number          // double, because of num
+	number          // double, because of num or cell
 )
 
 // mixing are the operators whose operands must be of one type.
@@ -116,7 +117,7 @@ func numeralOf(isInteger bool) numeral {
 
 func (m *mixer) call(call ast.CallExpr) numeral {
 	switch call.FunctionName() {
-	case "@num":
+	case "@num", "@cell":
 		return number
 	case "size", "int", "uint":
 		return integer
