@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -46,8 +47,8 @@ func remove(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructur
 	return c.Delete(ctx, key.GroupVersionKind(), key.NamespacedName(), metav1.DeleteOptions{})
 }
 
-// Explore follows every Stage of a Set from the given objects on. Objects keep the status that they have; one with a deletionTimestamp is
-// deleted at the start. The error is that of ctx, of an object that cannot be stored, or of a kind that nobody knows; effects that fail are
+// Explore follows every Stage of a Set from the given objects on, which may be manifests or come from a cluster. They keep the status that they
+// have, and begin with generation 1; one with a deletionTimestamp is deleted at the start. The error is that of ctx, of an object that cannot be stored, or of a kind that nobody knows; effects that fail are
 // errors of their transitions.
 func Explore(ctx context.Context, set *stage.Set, o Options, objects ...*unstructured.Unstructured) (*Graph, error) {
 	o.MaxStates = cmp.Or(o.MaxStates, 10_000)
@@ -98,7 +99,7 @@ func (x *explorer) load(ctx context.Context, objects []*unstructured.Unstructure
 	list := map[string]any{"apiVersion": "v1", "kind": "List"}
 	var items []any
 	for _, obj := range append(objects[:len(objects):len(objects)], x.options.Others...) {
-		items = append(items, obj.Object)
+		items = append(items, newborn(obj))
 	}
 	list["items"] = items
 	data, err := json.Marshal(list)
@@ -115,6 +116,33 @@ func (x *explorer) load(ctx context.Context, objects []*unstructured.Unstructure
 		}
 	}
 	return starts, x.survey(ctx, starts)
+}
+
+// newborn is an object as it can be created: one that comes from a cluster has a version, and a generation which a status refers to.
+func newborn(obj *unstructured.Unstructured) map[string]any {
+	obj = obj.DeepCopy()
+	obj.SetResourceVersion("")
+	if generation, _ := object.Int64(obj.Object, "metadata", "generation"); generation > 1 {
+		observe(obj.Object, generation-1)
+	}
+	return obj.Object
+}
+
+// observe takes something off all observed generations below v.
+func observe(v any, generations int64) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			observe(item, generations)
+		}
+	case map[string]any:
+		for name, item := range v {
+			if n, ok := object.ToInt64(item); ok && name == "observedGeneration" {
+				v[name] = n - generations
+			}
+			observe(item, generations)
+		}
+	}
 }
 
 // place finds a start object in the cluster, and deletes it if that is what it came with.

@@ -220,6 +220,22 @@ func TestErrors(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// TestObjectsFromAClusterAreTaken: generations count from 1 here, and what was observed of them goes along.
+func TestObjectsFromAClusterAreTaken(t *testing.T) {
+	obj := object(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, resourceVersion: "77", uid: 0d1d7c1e-7a80-4b39-8d0f-0a5b1c2d3e4f, generation: 7,
+		deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/hold]}, spec: {nodeName: node-1, containers: [{name: c, image: c}]},
+		status: {phase: Running, observedGeneration: 6, conditions: [{type: Ready, status: "True", observedGeneration: 5}]}}`)
+	before := obj.DeepCopy()
+	g, err := explore.Explore(t.Context(), stage.MustCompile(presets.PodGeneral()), explore.Options{}, obj)
+	require.NoError(t, err)
+	require.Equal(t, before, obj)
+	start := g.States[0]
+	require.Equal(t, "Running · Ready · deleting", start.Label)
+	observed, _, _ := unstructured.NestedInt64(start.Object().Object, "status", "observedGeneration")
+	require.EqualValues(t, 0, observed, "one behind 1, as 6 is behind 7")
+	require.Equal(t, []int{0}, g.Terminal(), "a finalizer holds it")
+}
+
 func TestAnActionMayBeAnything(t *testing.T) {
 	refuse := explore.Action{Name: "refuse", Do: func(_ context.Context, _ *memory.Cluster, obj *unstructured.Unstructured) error {
 		obj.SetName("changed") // a copy
