@@ -15,6 +15,7 @@ import (
 
 // cellFunctions are num(column), a double, and cell(collector, column), of any type. Macros hand them the CombinedStatus.
 var cellFunctions = []cel.EnvOption{
+	cel.CrossTypeNumericComparisons(true),
 	cel.Macros(
 		parser.NewGlobalMacro("num", 1, inObj("@num")),
 		parser.NewGlobalMacro("cell", 2, inObj("@cell"))),

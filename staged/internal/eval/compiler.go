@@ -36,7 +36,7 @@ type Compiler struct {
 
 // NewCompiler returns a Compiler. The error is that of a variable that CEL cannot have.
 func NewCompiler(o Options) (*Compiler, error) {
-	options := []cel.EnvOption{cel.CustomTypeAdapter(values), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), cel.CrossTypeNumericComparisons(true)}
+	options := []cel.EnvOption{cel.CustomTypeAdapter(values), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking()}
 	for name, t := range o.Variables {
 		options = append(options, cel.Variable(name, t))
 	}
