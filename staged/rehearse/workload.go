@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,8 +23,10 @@ import (
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// A catalog holds the plural names of kinds that are defined. Those of others follow from the name of the kind.
+// A catalog holds the plural names of kinds that are defined. Those of others are guessed from the name of the kind.
 type catalog map[schema.GroupKind]string
+
+var vowelY = regexp.MustCompile("[aeiou]y$")
 
 func (c catalog) define(crd *unstructured.Unstructured) {
 	group, _ := object.String(crd.Object, "spec", "group")
@@ -33,6 +37,9 @@ func (c catalog) define(crd *unstructured.Unstructured) {
 func (c catalog) resource(kind schema.GroupVersionKind) string {
 	if plural, ok := c[kind.GroupKind()]; ok {
 		return plural
+	}
+	if singular := strings.ToLower(kind.Kind); vowelY.MatchString(singular) {
+		return singular + "s" // gateways, which the guess would call gatewaies
 	}
 	guess, _ := meta.UnsafeGuessKindToResource(kind)
 	return guess.Resource
