@@ -43,7 +43,7 @@ A file of -policy is Kubernetes YAML, with any of
 Without ManagedClusters there are dev1 (env=dev), prod1 and prod2 (env=prod). Without StatusCollectors and other objects there is the nginx
 Deployment with its collector. For Deployments, StatefulSets, DaemonSets and Jobs without a Stage of their own there are Stages that make them ready.
 
-The exit code is 0 if all was rehearsed, whatever came of it; 1 if a file has faults; 2 if the command has.
+The exit code is 0 if all was rehearsed, whatever came of it; 1 if a file has faults; 2 if the command has, or no file has a policy.
 
 `
 

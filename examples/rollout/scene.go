@@ -220,12 +220,15 @@ func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, err error) {
 	return c, err
 }
 
+// A scriptLine is what objects show some time after they came.
+type scriptLine struct {
+	After  metav1.Duration `json:"after"`
+	Kind   string          `json:"kind"`
+	Status map[string]any  `json:"status"`
+}
+
 func scriptOf(text string) ([]rehearse.Status, error) {
-	var lines []struct {
-		After  metav1.Duration `json:"after"`
-		Kind   string          `json:"kind"`
-		Status map[string]any  `json:"status"`
-	}
+	var lines []scriptLine
 	if err := yaml.UnmarshalStrict([]byte(text), &lines); err != nil {
 		return nil, err
 	}
