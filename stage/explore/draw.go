@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/stage"
 )
 
 const (
@@ -21,7 +20,7 @@ func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
 
 // draw estimates the times by runs that are drawn.
 func (w *walk) draw(t *Times, samples int, seed uint64) {
-	r := run{walk: w, random: rand.New(rand.NewPCG(seed, stream))}
+	r := run{walk: w, random: rand.New(rand.NewPCG(seed, stream)), pending: make([]pending, w.actors)}
 	var mean float64
 	unknown := 0
 	for range samples {
@@ -53,20 +52,21 @@ func (w *walk) draw(t *Times, samples int, seed uint64) {
 type run struct {
 	*walk
 	random  *rand.Rand
-	pending map[stage.Key]pending
+	pending []pending // of each actor
 }
 
 // pending is what was drawn for an object when it entered a Stage.
 type pending struct {
-	move    int // in the moves of the State
-	entered time.Duration
+	entered bool // whether it is in one
+	move    int  // in the moves of the State
+	since   time.Duration
 	random  uint64
 	due     time.Duration
 }
 
 // once draws a run. If it does not arrive, the time is never where it is not known whether it would.
 func (r *run) once() (end time.Duration, arrived bool) {
-	r.pending = map[stage.Key]pending{}
+	clear(r.pending)
 	id, now := r.from, time.Duration(0)
 	for range patience {
 		switch {
@@ -78,62 +78,68 @@ func (r *run) once() (end time.Duration, arrived bool) {
 			return now, false
 		}
 		m := r.next(id, now)
-		now = r.pending[m.key].due
-		r.keep(id, m)
+		now = r.pending[m.actor].due
+		if r.race {
+			r.keep(id, m)
+		} else {
+			r.pending[m.actor].entered = false
+		}
 		id = m.to
 	}
 	return never, false
 }
 
 // next enters the Stages of a State, as far as that was not done before, and returns the move that is due first.
-func (r *run) next(id int, now time.Duration) move {
+func (r *run) next(id int, now time.Duration) *move {
 	moves, first := r.moves[id], notChosen
 	for i := 0; i < len(moves); {
 		end := i + 1
-		for end < len(moves) && moves[end].key == moves[i].key {
+		for end < len(moves) && moves[end].actor == moves[i].actor {
 			end++
 		}
-		p, entered := r.pending[moves[i].key]
-		if !entered {
-			p = r.enter(moves[i:end], i, now)
-			r.pending[moves[i].key] = p
+		p := &r.pending[moves[i].actor]
+		if !p.entered {
+			r.enter(p, moves[i:end], now)
+			p.move += i
 		}
-		if first == notChosen || p.due < r.pending[moves[first].key].due {
+		if first == notChosen || p.due < r.pending[moves[first].actor].due {
 			first = p.move
 		}
 		i = end
 	}
-	return moves[first]
+	return &moves[first]
 }
 
-// enter draws a Stage of an object, whose moves begin at a place, and its delay.
-func (r *run) enter(moves []move, place int, now time.Duration) pending {
-	ticket := r.random.Float64()
+// enter draws a Stage of an object, and its delay.
+func (r *run) enter(p *pending, moves []move, now time.Duration) {
 	chosen := 0
-	for chosen < len(moves)-1 && ticket >= moves[chosen].chance {
-		ticket -= moves[chosen].chance
-		chosen++
+	if len(moves) > 1 {
+		ticket := r.random.Float64()
+		for chosen < len(moves)-1 && ticket >= moves[chosen].chance {
+			ticket -= moves[chosen].chance
+			chosen++
+		}
 	}
-	p := pending{move: place + chosen, entered: now, random: r.random.Uint64()}
+	*p = pending{entered: true, move: chosen, since: now, random: r.random.Uint64()}
 	p.due = moves[chosen].due(p)
-	return p
 }
 
-func (m move) due(p pending) time.Duration {
-	return p.entered + max(delay.Range{Given: true, Min: m.min, Max: m.max}.Pick(p.random), 0)
+func (m *move) due(p *pending) time.Duration {
+	return p.since + max(delay.Range{Given: true, Min: m.min, Max: m.max}.Pick(p.random), 0)
 }
 
 // keep carries over what was drawn for the other objects, as long as the next State still has it.
-func (r *run) keep(id int, played move) {
-	for key, p := range r.pending {
-		was := r.moves[id][p.move]
-		at := slices.IndexFunc(r.moves[played.to], func(m move) bool { return m.key == key && m.name == was.name })
-		if key == played.key || at < 0 {
-			delete(r.pending, key)
+func (r *run) keep(id int, played *move) {
+	now, next := r.pending[played.actor].due, r.moves[played.to]
+	for actor := range r.pending {
+		p := &r.pending[actor]
+		if !p.entered {
 			continue
 		}
-		p.move = at
-		p.due = max(r.moves[played.to][at].due(p), r.pending[played.key].due)
-		r.pending[key] = p
+		was := r.moves[id][p.move]
+		at := slices.IndexFunc(next, func(m move) bool { return m.actor == actor && m.stage == was.stage })
+		if p.entered = actor != played.actor && at >= 0; p.entered {
+			p.move, p.due = at, max(next[at].due(p), now)
+		}
 	}
 }

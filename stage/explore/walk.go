@@ -15,14 +15,15 @@ type walk struct {
 	lives     []bool // States from which it can be reached, or which were not explored
 	reachable []int  // from, and what follows until the target, in an order in which only loops go back
 	moves     [][]move
+	actors    int  // objects whose Stages are played
 	race      bool // whether Stages of several objects are pending in some State
 }
 
 // A move is a transition by a Stage.
 type move struct {
 	to       int
-	key      stage.Key
-	name     string
+	actor    int    // number of the object
+	stage    string // its Stage
 	chance   float64
 	min, max time.Duration // of the delay; min may be less than nothing, and counts as nothing then
 }
@@ -36,12 +37,19 @@ func (g *Graph) walkTo(target Target, from int) *walk {
 	for i, s := range g.States {
 		w.ends[i] = target(s)
 	}
+	actors := map[stage.Key]int{}
 	for _, t := range g.Transitions {
-		if t.Action == "" {
-			least, greatest := min(t.Delay.Min, eternity), min(t.Delay.Max, eternity)
-			w.moves[t.From] = append(w.moves[t.From], move{t.To, t.Key, t.Stage, t.Chance, least, greatest})
+		if t.Action != "" {
+			continue
 		}
+		actor, known := actors[t.Key]
+		if !known {
+			actor = len(actors)
+			actors[t.Key] = actor
+		}
+		w.moves[t.From] = append(w.moves[t.From], move{t.To, actor, t.Stage, t.Chance, min(t.Delay.Min, eternity), min(t.Delay.Max, eternity)})
 	}
+	w.actors = len(actors)
 	w.visit(from, make([]bool, n))
 	slices.Reverse(w.reachable)
 	w.revive()
@@ -79,7 +87,7 @@ func (w *walk) revive() {
 
 // races reports whether Stages of several objects are pending in a State that matters.
 func (w *walk) races(id int) bool {
-	return !w.ends[id] && w.lives[id] && slices.ContainsFunc(w.moves[id], func(m move) bool { return m.key != w.moves[id][0].key })
+	return !w.ends[id] && w.lives[id] && slices.ContainsFunc(w.moves[id], func(m move) bool { return m.actor != w.moves[id][0].actor })
 }
 
 // steps calls f for each move between States that are on some way to the target.
