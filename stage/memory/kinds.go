@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,20 @@ type Kind struct {
 	ClusterScoped bool     // objects have no namespace
 	Status        bool     // status is a subresource
 	Fields        []string // paths for field selectors, beside metadata.name and metadata.namespace
+}
+
+// Kinds returns the kinds that are known now, by group, version and name.
+func (c *Cluster) Kinds() []Kind {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	kinds := make([]Kind, 0, len(c.kinds))
+	for _, k := range c.kinds {
+		kinds = append(kinds, k.Kind)
+	}
+	slices.SortFunc(kinds, func(a, b Kind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind))
+	})
+	return kinds
 }
 
 // kind is a Kind in use. It is immutable.
