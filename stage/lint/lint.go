@@ -19,9 +19,9 @@
 // The sources are taken for one set, as by [stage.Compile]. Faults that keep a Stage from compiling are those of Compile, and not
 // repeated: rules that need a compiled Stage leave such a Stage out, the others look at what can be read of it.
 //
-// Wherever it can be, a fact is found by playing the compiled Stages on probes, not guessed from their text, and a rule that doubts keeps silent: a fault
-// may be missed, but what is reported is so. Only [Overlap] is information rather than a fault. Rules on fields and values know the kinds that are
-// built into Kubernetes; of others they know the metadata.
+// Wherever it can be, a fact is found by playing the compiled Stages on probes, not guessed from their text, and a rule that doubts keeps
+// silent: a fault may be missed, but what is reported is so. Only [Overlap] is information rather than a fault. Rules on fields and values
+// know the kinds that are built into Kubernetes; of others they know the metadata.
 //
 // # Determinism
 //

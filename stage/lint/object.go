@@ -133,20 +133,27 @@ func fresh(kind schema.GroupVersionKind) []*unstructured.Unstructured {
 	}
 	switch kind.Kind {
 	case "Pod":
-		job := object(podSpec("Never"), map[string]any{"phase": "Pending", "qosClass": "BestEffort"})
-		job.Object["spec"].(map[string]any)["initContainers"] = containers("init")
-		job.Object["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{"apiVersion": "batch/v1", "kind": "Job", "name": "job", "uid": "job", "controller": true}}
-		return []*unstructured.Unstructured{object(podSpec("Always"), map[string]any{"phase": "Pending", "qosClass": "BestEffort"}), job}
+		job := object(podSpec("Never"), pending())
+		path{{field: "spec"}, {field: "initContainers"}}.set(job.Object, containers("init"))
+		path{{field: "metadata"}, {field: "ownerReferences"}}.set(job.Object, owners("batch/v1", "Job"))
+		return []*unstructured.Unstructured{object(podSpec("Always"), pending()), job}
 	case "PersistentVolumeClaim", "PersistentVolume":
-		return []*unstructured.Unstructured{object(map[string]any{"storageClassName": "standard", "accessModes": []any{"ReadWriteOnce"}}, map[string]any{"phase": "Pending"})}
+		spec := map[string]any{"storageClassName": "standard", "accessModes": []any{"ReadWriteOnce"}}
+		return []*unstructured.Unstructured{object(spec, map[string]any{"phase": "Pending"})}
 	}
 	return []*unstructured.Unstructured{object(map[string]any{}, nil)}
 }
 
+func pending() map[string]any { return map[string]any{"phase": "Pending", "qosClass": "BestEffort"} }
+
+func owners(apiVersion, kind string) []any {
+	return []any{map[string]any{"apiVersion": apiVersion, "kind": kind, "name": "owner", "uid": "owner", "controller": true}}
+}
+
 func podSpec(restart string) map[string]any {
 	return map[string]any{
-		"nodeName": "node-a", "restartPolicy": restart, "terminationGracePeriodSeconds": int64(30), "activeDeadlineSeconds": int64(600), "priority": int64(0),
-		"serviceAccountName": "default", "schedulerName": "default-scheduler", "dnsPolicy": "ClusterFirst", "containers": containers("main"),
+		"nodeName": "node-a", "restartPolicy": restart, "priority": int64(0),
+		"terminationGracePeriodSeconds": int64(30), "activeDeadlineSeconds": int64(600), "serviceAccountName": "default", "schedulerName": "default-scheduler", "dnsPolicy": "ClusterFirst", "containers": containers("main"),
 	}
 }
 

@@ -110,8 +110,8 @@ func (s *subject) matched() []stage.Verdict {
 	return verdicts
 }
 
-// candidates makes probes for the Stage: fresh objects, changed to meet its selector, one for each of the first values that it allows. Whether they do meet it
-// the look will tell. Of natural ones the status stays as it is.
+// candidates makes probes for the Stage: fresh objects, changed to meet its selector, one for each of the first values that it allows.
+// Whether they do meet it the look will tell. Of natural ones the status stays as it is.
 func (s *subject) candidates(natural bool) []*unstructured.Unstructured {
 	wishes := slices.Clone(s.requirements)
 	for _, e := range s.expressions {
@@ -182,7 +182,7 @@ func (p path) example() any {
 	case last == "finalizers":
 		return []any{"example.com/probe"}
 	case last == "ownerReferences":
-		return []any{map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "probe", "uid": "owner"}}
+		return owners("apps/v1", "ReplicaSet")
 	default:
 		return "probe"
 	}

@@ -32,12 +32,15 @@ func requirementsOf(s *v1alpha1.StageSelector) []requirement {
 			jq, at = e.JQ, at+".jq"
 		}
 		p, ok := parsePath(jq.Key)
-		if ok && (e.JQ != nil || e.Key != "") {
+		if ok && (e.JQ != nil || e.Key != "") && slices.Contains(operators, jq.Operator) {
 			list = append(list, requirement{at, jq.Key, p, jq.Operator, jq.Values, p.String()})
 		}
 	}
 	return list
 }
+
+// operators are those that compile.
+var operators = []v1alpha1.SelectorOperator{v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn, v1alpha1.SelectorOpExists, v1alpha1.SelectorOpDoesNotExist}
 
 func entries(at, field string, want map[string]string) []requirement {
 	var list []requirement

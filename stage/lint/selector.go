@@ -37,7 +37,9 @@ func subtractions(s *subject) []fault {
 
 func minus(e expression, offset int, head, name string) fault {
 	left, right, _ := strings.Cut(name, "-")
-	return fault{e.path, offset, fmt.Sprintf("jq reads %s.%s as %s.%s minus the function %s", head, name, head, left, right), fmt.Sprintf("write %s[%q]", head, name)}
+	return fault{e.path, offset,
+		fmt.Sprintf("jq reads %s.%s as %s.%s minus the function %s", head, name, head, left, right),
+		fmt.Sprintf("write %s[%q]", head, name)}
 }
 
 // celField are the fields that a CEL expression begins a path with.
@@ -55,7 +57,8 @@ func neverSet(s *subject) []fault {
 			if meant != "" {
 				advice = "did you mean " + meant + "?"
 			}
-			faults = append(faults, whole(e.path, advice, "objects of kind %s have no field .%s, and no stage writes it", s.kind.Kind, strings.Join(fields[:n], ".")))
+			faults = append(faults, whole(e.path, advice,
+				"objects of kind %s have no field .%s, and no stage writes it", s.kind.Kind, strings.Join(fields[:n], ".")))
 		}
 	}
 	return faults
@@ -130,18 +133,3 @@ var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 
 // blank empties the strings of an expression.
 func blank(text string) string { return quoted.ReplaceAllString(text, `""`) }
-
-func neverWins(s *subject) []fault {
-	if s.weighted() {
-		return nil
-	}
-	for _, other := range s.peers.subjects {
-		if other != s && other.spec.Weight > 0 && other.spec.WeightFrom == nil && s.compiles && other.compiles && s.implied(other) {
-			return []fault{whole("spec.weight", fmt.Sprintf("give it a weight, or make the selector of %q exclude it", other.name),
-				"the stage has weight 0, and %q of weight %d matches whenever it does, so it never wins", other.name, other.spec.Weight)}
-		}
-	}
-	return nil
-}
-
-func (s *subject) weighted() bool { return s.spec.Weight > 0 || s.spec.WeightFrom != nil }

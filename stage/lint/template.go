@@ -93,7 +93,7 @@ func unquoted(s *subject) []fault {
 		for _, l := range s.unquotedIn(t) {
 			if !reported[l.key] {
 				reported[l.key] = true
-				faults = append(faults, fault{t.path, t.place(l.key), l.name + " is text, but " + l.message, "quote it: {{ … | Quote }}, or \"…\""})
+				faults = append(faults, fault{t.path, t.place(l.key), l.name + " is text, but " + l.message, `quote it: {{ … | Quote }}, or "…"`})
 			}
 		}
 	}
