@@ -1,6 +1,8 @@
 package controllers
 
 import (
+	"net/netip"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -10,6 +12,10 @@ import (
 type Options struct {
 	// Scheduler is the name of the scheduler, see [Scheduler]. Default "default-scheduler".
 	Scheduler string
+	// ServiceIPs is the range of the addresses of Services. Default 10.96.0.0/12.
+	ServiceIPs netip.Prefix
+	// LoadBalancerIPs is the range of the addresses of Services for the outside. Default 198.18.0.0/15, which is no one's.
+	LoadBalancerIPs netip.Prefix
 }
 
 // All returns all controllers of this package, for one loop.
@@ -22,6 +28,10 @@ func All(o Options) []reconcile.Controller {
 		DaemonSets(),
 		Jobs(),
 		CronJobs(),
+		VolumeClaims(),
+		Volumes(),
+		Services(o),
+		EndpointSlices(),
 		Scheduler(o.Scheduler),
 	}
 }
