@@ -114,7 +114,7 @@ func explain(ctx context.Context, set *stage.Set, e explore.Options, objects []*
 // present shows a graph as text, as a picture, or as times.
 func present(o options, in input, graph *explore.Graph, stdout io.Writer) error {
 	if o.output != "" {
-		if err := draw(o.output, diagram.Explored(graph, in.stages())); err != nil {
+		if err := draw(o.output, diagram.Explored(graph, diagram.Options{Stages: in.stages(), Selectors: o.selectors})); err != nil {
 			return err
 		}
 	}

@@ -44,8 +44,16 @@ const (
 	Alarming
 )
 
-// Explored draws a graph. The selectors of the given Stages are told with their transitions; nil: none are.
-func Explored(g *explore.Graph, stages []v1alpha1.Stage) *Diagram {
+// Options of [Explored]. The zero value leaves selectors out.
+type Options struct {
+	// Stages are those of the graph. Their selectors are tooltips of the transitions.
+	Stages []v1alpha1.Stage
+	// Selectors says to write them beside the arrows.
+	Selectors bool
+}
+
+// Explored draws a graph.
+func Explored(g *explore.Graph, o Options) *Diagram {
 	d := &Diagram{}
 	looks := looksOf(g)
 	for _, s := range g.States {
@@ -55,12 +63,17 @@ func Explored(g *explore.Graph, stages []v1alpha1.Stage) *Diagram {
 		}
 		d.Boxes = append(d.Boxes, b)
 	}
-	selectors := map[string]string{} // by kind and name
-	for _, st := range stages {
-		selectors[st.Spec.ResourceRef.Kind+" "+st.Name] = strings.Join(short(st.Spec.Selector), "\n")
+	selectors := map[string][]string{} // by kind and name
+	for _, st := range o.Stages {
+		selectors[st.Spec.ResourceRef.Kind+" "+st.Name] = conditions(st.Spec.Selector)
 	}
 	for _, t := range g.Transitions {
-		d.Arrows = append(d.Arrows, arrow(t, selectors[t.Key.Kind+" "+t.Stage]))
+		a, selector := arrow(t), selectors[t.Key.Kind+" "+t.Stage]
+		if o.Selectors {
+			a.Lines = append(a.Lines, selector...)
+		}
+		a.Note = strings.Join(slices.Concat(selector, notes(t)), "\n")
+		d.Arrows = append(d.Arrows, a)
 	}
 	return d
 }
@@ -83,33 +96,39 @@ func looksOf(g *explore.Graph) []Looks {
 	return looks
 }
 
-func arrow(t explore.Transition, selector string) Arrow {
+func arrow(t explore.Transition) Arrow {
 	a := Arrow{From: t.From, To: t.To, Title: t.Stage, Lines: []string{explore.Span(t.Delay)}}
-	if t.Action != "" {
+	switch {
+	case t.Action != "":
 		a.Title, a.Lines, a.Looks = t.Action, nil, Dashed
-	} else if t.Chance < 1 {
+	case t.Chance < 1:
 		a.Lines[0] += " · " + explore.Percent(t.Chance)
-	}
-	var note []string
-	if selector != "" {
-		note = append(note, "if "+strings.ReplaceAll(selector, "\n", "\nand "))
-	}
-	for _, e := range t.Effects {
-		note = append(note, e.String())
 	}
 	if t.Err != nil {
 		a.Looks = Alarming
 		a.Lines = append(a.Lines, "fails")
-		note = append(note, t.Err.Error())
+	}
+	return a
+}
+
+// notes are what is known of a transition beside its labels.
+func notes(t explore.Transition) (lines []string) {
+	if t.Weight >= 0 {
+		lines = append(lines, fmt.Sprintf("weight %d", t.Weight))
+	}
+	for _, e := range t.Effects {
+		lines = append(lines, e.String())
+	}
+	if t.Err != nil {
+		lines = append(lines, t.Err.Error())
 	}
 	for _, c := range t.Changes {
-		note = append(note, c.String())
+		lines = append(lines, c.String())
 	}
-	for i, line := range note {
-		note[i] = cut(line, 120)
+	for i, line := range lines {
+		lines[i] = cut(line, 120)
 	}
-	a.Note = strings.Join(note, "\n")
-	return a
+	return lines
 }
 
 // cut shortens a line.

@@ -68,7 +68,7 @@ func explored(t *testing.T, source stage.Source, obj *unstructured.Unstructured)
 	o := explore.Options{Actions: []explore.Action{explore.Delete()}, Kinds: []memory.Kind{{GroupVersionKind: obj.GroupVersionKind(), Status: true}}}
 	g, err := explore.Explore(t.Context(), set, o, obj)
 	require.NoError(t, err)
-	return diagram.Explored(g, source.Stages())
+	return diagram.Explored(g, diagram.Options{Stages: source.Stages(), Selectors: obj.GetKind() == "Train"})
 }
 
 // hostile has text that each format must escape.

@@ -4,14 +4,15 @@
 //
 //	graph, err := explore.Explore(ctx, set, explore.Options{}, pod)
 //	…
-//	svg := diagram.Explored(graph, source.Stages()).SVG()
+//	svg := diagram.Explored(graph, diagram.Options{Stages: source.Stages()}).SVG()
 //	text := diagram.Static(source.Stages()).Mermaid()
 //
 // # Pictures
 //
 // An explored graph has a box for each State, and an arrow for each transition with its Stage, its chance if others can be played too, and its
 // delay. Boxes with a thick border are starts, with a double one ends, and red ones belong to a livelock. Dashed arrows are actions of a user, red ones
-// failed. What a transition changes, and the selector of its Stage, are tooltips in SVG and DOT.
+// failed. The selector of the Stage in short, its weight, its effects and what they change are tooltips in SVG and DOT; selectors can also be written beside the
+// arrows.
 //
 // The static picture has a box for each Stage, with its selector in short, its delay and weight, and its effects. A dashed arrow means that a Stage may lead to
 // another: it writes a literal value that the other asks for, and none that the other refuses.

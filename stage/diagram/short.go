@@ -34,6 +34,15 @@ func short(s *v1alpha1.StageSelector) (lines []string) {
 	return lines
 }
 
+// conditions are the lines of short as one sentence.
+func conditions(s *v1alpha1.StageSelector) []string {
+	lines := short(s)
+	for i, line := range lines {
+		lines[i] = []string{"if ", "and "}[min(i, 1)] + line
+	}
+	return lines
+}
+
 // jqOf is the jq of an expression in either generation of the API.
 func jqOf(e v1alpha1.MatchExpression) v1alpha1.SelectorJQ {
 	if e.JQ != nil {
@@ -57,14 +66,14 @@ func requirement(r v1alpha1.SelectorJQ) string {
 
 // The usual forms of jq in selectors.
 var (
-	condition = regexp.MustCompile(`^\.status\.conditions\[\]\?? *\| *select\( *\.type *== *"([^"]+)" *\) *\| *\.(\w+)$`)
-	entry     = regexp.MustCompile(`^\.metadata\.(?:labels|annotations)\["([^"]+)"\]$`)
-	field     = regexp.MustCompile(`^\.(?:metadata|status)\.([\w.\[\]?]+)$`)
+	status = regexp.MustCompile(`^\.status\.conditions\[\]\?? *\| *select\( *\.type *== *"([^"]+)" *\) *\| *\.(\w+)$`)
+	entry  = regexp.MustCompile(`^\.metadata\.(?:labels|annotations)\["([^"]+)"\]$`)
+	field  = regexp.MustCompile(`^\.(?:metadata|status)\.([\w.\[\]?]+)$`)
 )
 
 // subject is what a jq expression is about: the type of a condition, the key of a label, a field.
 func subject(key string) string {
-	if m := condition.FindStringSubmatch(key); m != nil && m[2] == "status" {
+	if m := status.FindStringSubmatch(key); m != nil && m[2] == "status" {
 		return m[1]
 	} else if m != nil {
 		return m[1] + " " + m[2]

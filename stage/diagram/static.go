@@ -30,10 +30,7 @@ func Static(stages []v1alpha1.Stage) *Diagram {
 }
 
 func staticBox(st v1alpha1.Stage) Box {
-	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name}
-	for i, line := range short(st.Spec.Selector) {
-		b.Lines = append(b.Lines, []string{"if ", "and "}[min(i, 1)]+line)
-	}
+	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name, Lines: conditions(st.Spec.Selector)}
 	when := after(st.Spec.Delay)
 	if w := weight(&st.Spec); w != "" {
 		when += " · " + w
