@@ -40,7 +40,7 @@ func TestEveryRunIsAPath(t *testing.T) {
 			g, err := explore.Explore(t.Context(), set, o, objects...)
 			require.NoError(t, err)
 			visited := map[int]bool{}
-			for seed := range uint64(60) {
+			for seed := range uint64(40) {
 				f := follower{t: t, graph: g, visited: visited}
 				f.play(set, objects[0], o, seed)
 			}

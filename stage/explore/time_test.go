@@ -80,7 +80,7 @@ func TestConvolutionAgreesWithDraws(t *testing.T) {
 
 // TestConvolutionAgreesWithTheSimulation plays the Stages themselves.
 func TestConvolutionAgreesWithTheSimulation(t *testing.T) {
-	const runs = 3000
+	const runs = 1200
 	set := stage.MustCompile(presets.PodGeneral(), presets.PodChaos())
 	var times []time.Duration
 	for seed := range uint64(runs) {
@@ -91,10 +91,10 @@ func TestConvolutionAgreesWithTheSimulation(t *testing.T) {
 	slices.Sort(times)
 	exact, err := general(t, chaoticPod).TimeTo(explore.Ready, explore.TimeOptions{})
 	require.NoError(t, err)
-	require.InDelta(t, exact.Reach, float64(len(times))/runs, 0.02)
+	require.InDelta(t, exact.Reach, float64(len(times))/runs, 0.04)
 	for _, share := range []float64{0.1, 0.25, 0.5, 0.75, 0.9} {
 		at := times[int(share*float64(len(times)))]
-		require.InDelta(t, share, exact.By(at)/exact.Reach, 0.025, "%s", at)
+		require.InDelta(t, share, exact.By(at)/exact.Reach, 0.04, "%s", at)
 	}
 }
 
