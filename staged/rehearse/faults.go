@@ -64,7 +64,7 @@ func (e *Errors) unique(field, name string, before []string) {
 	case name == "":
 		e.addf(field, "missing")
 	case i >= 0:
-		e.addf(field, "%q is the name of number %d too", name, i)
+		e.addf(field, "number %d has the name %q too", i, name)
 	}
 }
 

@@ -2,6 +2,7 @@ package rehearse_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,13 +64,14 @@ func TestPlayerOverKubeStellar(t *testing.T) {
 		for _, cluster := range members {
 			go func() { done <- stage.Play(ctx, set, cluster.Share(), stage.PlayerOptions{}) }()
 		}
+		synctest.Wait()
 		seconds := 0
 		for ; len(objects(t, members["prod1"])) == 0 && seconds < 20; seconds++ {
 			require.NoError(t, ks.Step(ctx, time.Now()))
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
-		require.Equal(t, 7, seconds, "steps: to start, to place it in dev, three seconds there, one on the way, to place it in prod")
+		require.Equal(t, 6, seconds, "steps: to place it in dev, three seconds there, one on the way, to place it in prod")
 		require.NoError(t, ks.Step(ctx, time.Now()))
 		time.Sleep(time.Second)
 		require.NoError(t, ks.Step(ctx, time.Now()))
@@ -197,7 +199,25 @@ spec: {clusterSelectors: [{matchExpressions: [{key: env, operator: Within}]}]}
 	require.EqualError(t, err, `KubeStellarOptions.Hub: missing
 KubeStellarOptions.Members[0].Name: missing
 KubeStellarOptions.Members[0].Cluster: missing
-KubeStellarOptions.Members[2].Name: "a" is the name of number 1 too
+KubeStellarOptions.Members[2].Name: number 1 has the name "a" too
 KubeStellarOptions.Members[2].Cluster: missing
 KubeStellarOptions.Latency: want at least 0s, got -1ns`)
+}
+
+func TestAMemberThatRefusesAnObjectGetsTheOthers(t *testing.T) {
+	hub, dev1 := memory.New(memory.Options{Kinds: rehearse.Kinds()}), memory.New(memory.Options{})
+	require.NoError(t, hub.Load(t.Context(), []byte(strings.ReplaceAll(toDev, ", resources: [foundries]", "")+`---
+{apiVersion: v1, kind: Secret, metadata: {name: key, namespace: iron}}
+`+foundries)))
+	secrets := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	ks, err := rehearse.NewKubeStellar(rehearse.KubeStellarOptions{Hub: hub, Workload: []schema.GroupVersionKind{foundryKind, secrets},
+		Members: []rehearse.Member{{Name: "dev1", Labels: map[string]string{"env": "dev"}, Cluster: dev1}}})
+	require.NoError(t, err)
+	now := time.Now()
+	require.ErrorContains(t, ks.Step(t.Context(), now), "cluster dev1: the server could not find the requested resource")
+	_, err = dev1.Get(t.Context(), secrets, types.NamespacedName{Namespace: "iron", Name: "key"})
+	require.NoError(t, err)
+	require.NoError(t, dev1.Load(t.Context(), []byte(foundries)))
+	require.NoError(t, ks.Step(t.Context(), now))
+	require.Len(t, objects(t, dev1), 1, "as soon as it is possible")
 }

@@ -3,6 +3,7 @@ package rehearse
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -71,33 +72,29 @@ func sorted[V any](m map[staged.ObjectRef]V) []staged.ObjectRef {
 	})
 }
 
-// place creates or updates the objects that are wanted here and deletes the others. It says what it did with each, and reports whether it did anything.
-func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]bound, now time.Time, say func(string)) (changed bool, err error) {
+// place creates or updates the objects that are wanted here and deletes the others. It says what it did with each, and reports whether it did anything. The
+// error joins those of single objects.
+func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]bound, now time.Time, say func(string)) (changed bool, faults error) {
 	m.waits = false
-	for _, ref := range sorted(m.placed) {
-		if _, stays := wanted[ref]; stays {
-			continue
-		}
-		if err := m.remove(ctx, ref); err != nil {
-			return changed, m.failed(err)
-		}
-		changed = true
-		say(ref.String() + textGone)
-	}
-	for _, ref := range sorted(wanted) {
-		what, err := m.apply(ctx, ref, wanted[ref], now)
+	did := func(ref staged.ObjectRef, what string, err error) {
 		if err != nil {
-			return changed, m.failed(err)
-		}
-		if what != "" {
+			faults = errors.Join(faults, fmt.Errorf("cluster %s: %w", m.name, err))
+		} else if what != "" {
 			changed = true
 			say(ref.String() + what)
 		}
 	}
-	return changed, nil
+	for _, ref := range sorted(m.placed) {
+		if _, stays := wanted[ref]; !stays {
+			did(ref, textGone, m.remove(ctx, ref))
+		}
+	}
+	for _, ref := range sorted(wanted) {
+		what, err := m.apply(ctx, ref, wanted[ref], now)
+		did(ref, what, err)
+	}
+	return changed, faults
 }
-
-func (m *member) failed(err error) error { return fmt.Errorf("cluster %s: %w", m.name, err) }
 
 // apply brings one object up to date, if that is possible now. It returns what it did.
 func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w bound, now time.Time) (what string, err error) {
@@ -189,7 +186,7 @@ func (m *member) post(ctx context.Context, now time.Time) error {
 			continue
 		}
 		if err != nil {
-			return m.failed(err)
+			return fmt.Errorf("cluster %s: %w", m.name, err)
 		}
 		status, has := object.Map(obj.Object, "status")
 		if has && !m.silent && !reflect.DeepEqual(status, m.sent[ref]) {

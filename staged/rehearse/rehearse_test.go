@@ -99,7 +99,7 @@ func TestFaultsOfTheInputAreReportedTogether(t *testing.T) {
 	_, err := rehearse.Run(t.Context(), in)
 	for _, want := range []string{
 		`policy "s": spec.stages[2].name: stage 0 has this name too`,
-		`Input.Collectors[1].Name: "agg" is the name of number 0 too`,
+		`Input.Collectors[1].Name: number 0 has the name "agg" too`,
 		`Input.Collectors[2].Name: missing`,
 		`Input.Collectors[2].Spec: StatusCollector "": combinedField expression (sum) invalid: `,
 		`Input.Policy.Spec.Downsync[0].StatusCollectors[1]: "other" is not in Input.Collectors`,
@@ -109,7 +109,7 @@ func TestFaultsOfTheInputAreReportedTogether(t *testing.T) {
 		`Input.Objects[4]: apiVersion: missing`,
 		`Input.Objects[5]: Job.batch "X" is invalid: metadata.name: `,
 		`Input.Objects[6]: json: unsupported type: func()`,
-		`Input.Clusters[2].Name: "dev1" is the name of number 0 too`,
+		`Input.Clusters[2].Name: number 0 has the name "dev1" too`,
 		`Input.Clusters[3].Name: missing`,
 		`Input.Clusters[3].Latency: want at least 0s, got -1ns`,
 		`Input.Clusters[3].Script[0].After: want at least 0s, got -1ns`,
