@@ -26,7 +26,7 @@
 // Where many objects are watched, a [Rollout] is shown what changes, and decides at a cost that grows with that alone. To carry out all policies of a
 // hub until the context ends:
 //
-//	err := staged.Play(ctx, cluster, staged.PlayerOptions{})
+//	err := staged.Play(ctx, cluster, staged.PlayerOptions{Events: cluster}) // kubectl describe shows what happens
 //
 // # Semantics
 //
