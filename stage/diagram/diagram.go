@@ -1,9 +1,11 @@
 package diagram
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -183,12 +185,23 @@ func (d *Diagram) alarms() string {
 
 var mermaidEscapes = strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "`", "#96;", "\n", " ")
 
+// mermaidText is not empty, which Mermaid would not read.
 func mermaidText(title string, lines []string) string {
-	text := []string{mermaidEscapes.Replace(title)}
+	text := []string{mermaidEscapes.Replace(printable(cmp.Or(title, " ")))}
 	for _, line := range lines {
-		text = append(text, mermaidEscapes.Replace(line))
+		text = append(text, mermaidEscapes.Replace(printable(line)))
 	}
 	return strings.Join(text, "<br/>")
+}
+
+// printable replaces what is no character, and control characters but line breaks.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd"))
 }
 
 // DOT prints the graph for Graphviz.
@@ -213,12 +226,12 @@ var dotEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 func dotText(title string, lines []string) string {
 	all := slices.Concat([]string{title}, lines)
-	return `"` + dotEscapes.Replace(strings.Join(all, "\n")) + `"`
+	return `"` + dotEscapes.Replace(printable(strings.Join(all, "\n"))) + `"`
 }
 
 func tooltip(note string) string {
 	if note == "" {
 		return ""
 	}
-	return `, tooltip="` + dotEscapes.Replace(note) + `"`
+	return `, tooltip="` + dotEscapes.Replace(printable(note)) + `"`
 }
