@@ -1,0 +1,189 @@
+// Package server answers typed requests from a cluster in memory: what client-go's fakes and controller-runtime's client have in common.
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// A Server is a cluster and the Go types of its objects. Without a Scheme all objects are unstructured. It is safe for concurrent use.
+type Server struct {
+	Cluster *memory.Cluster
+	Scheme  *runtime.Scheme
+}
+
+// A Target is the object, or the kind and namespace, that a request is for.
+type Target struct {
+	Kind        schema.GroupVersionKind
+	Name        types.NamespacedName
+	Subresource string
+}
+
+// subresources is the last argument of the methods of a cluster.
+func (t Target) subresources() []string {
+	if t.Subresource == "" {
+		return nil
+	}
+	return []string{t.Subresource}
+}
+
+// KindOf returns the kind that a resource holds. The error is what an API server says to an unknown one.
+func (s Server) KindOf(r schema.GroupVersionResource) (schema.GroupVersionKind, error) {
+	kinds := s.Cluster.Kinds()
+	i := slices.IndexFunc(kinds, func(k memory.Kind) bool {
+		return k.GroupVersion() == r.GroupVersion() && k.Resource == r.Resource
+	})
+	if i < 0 {
+		err := apierrors.NewNotFound(r.GroupResource(), "")
+		err.ErrStatus.Message = fmt.Sprintf("the server could not find the requested resource: %s is no known resource", r)
+		return schema.GroupVersionKind{}, err
+	}
+	return kinds[i].GroupVersionKind, nil
+}
+
+// DeleteCollection deletes the objects that match a selection, one after another.
+func (s Server) DeleteCollection(ctx context.Context, t Target, o metav1.DeleteOptions, selection metav1.ListOptions) error {
+	found, err := s.Cluster.List(ctx, t.Kind, t.Name.Namespace, selection)
+	if err != nil {
+		return err
+	}
+	for _, obj := range found.Items {
+		err := s.Cluster.Delete(ctx, t.Kind, types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}, o)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Watch watches objects as they are typed.
+func (s Server) Watch(ctx context.Context, t Target, o metav1.ListOptions, typed func(*unstructured.Unstructured) (runtime.Object, error)) (watch.Interface, error) {
+	changes, err := s.Cluster.Watch(ctx, t.Kind, t.Name.Namespace, o)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Filter(changes, func(e watch.Event) (watch.Event, bool) {
+		u, ok := e.Object.(*unstructured.Unstructured)
+		if !ok {
+			return e, true
+		}
+		if e.Object, err = typed(u); err != nil {
+			status := apierrors.NewInternalError(err).Status()
+			e = watch.Event{Type: watch.Error, Object: &status}
+		}
+		return e, true
+	}), nil
+}
+
+// Unstructured returns an object, which is not changed, as fields, of which root and metadata may be changed. Its kind is kind, whatever it says itself: typed clients leave that empty.
+func Unstructured(obj runtime.Object, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		root := maps.Clone(u.Object)
+		if metadata, ok := root["metadata"].(map[string]any); ok {
+			root["metadata"] = maps.Clone(metadata)
+		}
+		u = &unstructured.Unstructured{Object: root}
+		u.SetGroupVersionKind(kind)
+		return u, nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("reading a %T: %v", obj, err))
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(kind)
+	return u, nil
+}
+
+// Typed returns an object as the Go type that the Scheme has for it, whose kind is empty then, as clients return it; else as it is.
+func (s Server) Typed(u *unstructured.Unstructured) (runtime.Object, error) {
+	obj, err := s.new(u.GroupVersionKind())
+	if obj == nil || err != nil {
+		return u, err
+	}
+	return obj, Into(u, obj)
+}
+
+// TypedList is Typed for a list.
+func (s Server) TypedList(list *unstructured.UnstructuredList) (runtime.Object, error) {
+	obj, err := s.new(list.GroupVersionKind())
+	if obj == nil || err != nil {
+		return list, err
+	}
+	return obj, ListInto(list, obj)
+}
+
+// new returns nil if the Scheme has no Go type for a kind.
+func (s Server) new(kind schema.GroupVersionKind) (runtime.Object, error) {
+	if s.Scheme == nil || !s.Scheme.Recognizes(kind) {
+		return nil, nil
+	}
+	obj, err := s.Scheme.New(kind)
+	if _, fields := obj.(runtime.Unstructured); fields {
+		return nil, nil
+	}
+	return obj, err
+}
+
+// Into writes fields into an object of a Go type. What it held is gone, its kind included, unless it is one that keeps it.
+func Into(u *unstructured.Unstructured, obj runtime.Object) error {
+	if out, ok := obj.(*unstructured.Unstructured); ok {
+		out.Object = u.Object
+		return nil
+	}
+	reflect.ValueOf(obj).Elem().SetZero()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj); err != nil {
+		return fmt.Errorf("writing a %T: %w", obj, err)
+	}
+	if _, partial := obj.(*metav1.PartialObjectMetadata); !partial {
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	return nil
+}
+
+// ListInto is Into for a list.
+func ListInto(list *unstructured.UnstructuredList, obj runtime.Object) error {
+	switch out := obj.(type) {
+	case *unstructured.UnstructuredList:
+		*out = *list
+		return nil
+	case *metav1.PartialObjectMetadataList:
+		return partialList(list, out)
+	}
+	reflect.ValueOf(obj).Elem().SetZero()
+	for i := range list.Items {
+		unstructured.RemoveNestedField(list.Items[i].Object, "apiVersion")
+		unstructured.RemoveNestedField(list.Items[i].Object, "kind")
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.UnstructuredContent(), obj); err != nil {
+		return fmt.Errorf("writing a %T: %w", obj, err)
+	}
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return nil
+}
+
+// partialList keeps the kinds of the items.
+func partialList(list *unstructured.UnstructuredList, out *metav1.PartialObjectMetadataList) error {
+	*out = metav1.PartialObjectMetadataList{Items: make([]metav1.PartialObjectMetadata, len(list.Items))}
+	out.SetGroupVersionKind(list.GroupVersionKind())
+	out.ResourceVersion, out.Continue, out.RemainingItemCount = list.GetResourceVersion(), list.GetContinue(), list.GetRemainingItemCount()
+	for i := range list.Items {
+		if err := Into(&list.Items[i], &out.Items[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
