@@ -85,6 +85,35 @@ func ExampleSet_Candidates() {
 	// pod-init-container-running-failed: weight 10000, probability 0.9999, delay 1s
 }
 
+// Why does nothing happen? The Pod waits for what an init container would do.
+func ExampleSet_Explain() {
+	set, err := stage.Compile(stage.Options{}, stage.Parse("ready.yaml", []byte(`
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata:
+  name: pod-ready
+spec:
+  resourceRef: {kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .status.phase, operator: In, values: [Pending]}
+    - {key: '.status.conditions[] | select(.type == "Initialized") | .status', operator: NotIn, values: ["True"]}
+    - cel: {expression: self.spec.nodeName == self.status.node}
+`)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(set.Explain(pendingPod(), time.Now()))
+	// Output:
+	// Pod default/web: nothing happens: no stage matches; closest, 2 requirement(s) short: "pod-ready"
+	//
+	// ✗ "pod-ready", at ready.yaml:5:9
+	//   ✓ .status.phase In [Pending]: saw "Pending"
+	//   ✗ .status.conditions[] | select(.type == "Initialized") | .status NotIn [True]: saw "True" (spec.selector.matchExpressions[1], at ready.yaml:11:7)
+	//   ✗ self.spec.nodeName == self.status.node: saw "node", nothing; failed: no such key: node (spec.selector.matchExpressions[2].cel.expression, at ready.yaml:12:25)
+}
+
 // pendingPod is a pod that is being started, and that asks for trouble.
 func pendingPod() *unstructured.Unstructured {
 	pod := newPod("web", "")
