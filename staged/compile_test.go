@@ -194,6 +194,15 @@ func TestMisspeltKindsAreFaults(t *testing.T) {
 	}
 }
 
+func TestItemsOfAListHaveItsType(t *testing.T) {
+	text := "{apiVersion: community.kubestellar.io/v1alpha1, kind: StagedBindingPolicyList, items: [{metadata: {name: a}, spec: {stages: [{name: a}]}}]}"
+	policies, err := staged.Compile(staged.Options{}, staged.Parse("f", []byte(text)))
+	require.NoError(t, err)
+	require.Equal(t, "a", policies[0].Name())
+	_, err = staged.Compile(staged.Options{}, staged.Parse("f", []byte(strings.Replace(text, "alpha1", "beta1", 1))))
+	require.ErrorContains(t, err, "want community.kubestellar.io/v1alpha1")
+}
+
 func TestSourcesWithoutAnyPolicyAreAFault(t *testing.T) {
 	other := "{kind: ConfigMap, apiVersion: v1}"
 	for _, text := range []string{"", "---\n# nothing\n", other} {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -39,7 +40,7 @@ func Parse(name string, data []byte) Source {
 		s.faults = append(s.faults, &Error{Position: Position(f.Position), Path: f.Path, Err: f.Err})
 	}
 	for _, doc := range docs {
-		s.document(doc, "")
+		s.document(doc, metav1.TypeMeta{})
 	}
 	return s
 }
@@ -62,8 +63,8 @@ func (s Source) Policies() []v1alpha1.StagedBindingPolicy {
 // StagedBindingPolicy, or of a kind of KubeStellar's that a rollout uses, is not among them, but a fault.
 func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
-// document reads one object. Kind is what an item of a list is when it does not say so itself.
-func (s *Source) document(doc *position.Document, kind string) {
+// document reads one object. An item of a list is of the type that the list says when it says none itself.
+func (s *Source) document(doc *position.Document, of metav1.TypeMeta) {
 	m, ok := doc.Value.(map[string]any)
 	if !ok {
 		s.fault(doc, "", &position.Error{Path: "document", Offset: -1, Err: errors.New("want an object")})
@@ -71,20 +72,20 @@ func (s *Source) document(doc *position.Document, kind string) {
 	}
 	obj := &unstructured.Unstructured{Object: m}
 	if obj.GetKind() != "" {
-		kind = obj.GetKind()
+		of = metav1.TypeMeta{APIVersion: obj.GetAPIVersion(), Kind: obj.GetKind()}
 	}
 	items, isList := m["items"].([]any)
 	switch {
-	case kind == "":
+	case of.Kind == "":
 		s.fault(doc, "", &position.Error{Path: "kind", Offset: -1, Err: errors.New("missing")})
-	case kind == v1alpha1.Kind:
-		s.policy(doc, obj)
-	case isList && strings.HasSuffix(kind, "List"):
+	case of.Kind == v1alpha1.Kind:
+		s.policy(doc, of.APIVersion)
+	case isList && strings.HasSuffix(of.Kind, "List"):
 		for i, item := range items {
-			s.document(doc.Sub(position.Index("items", i), item), strings.TrimSuffix(kind, "List"))
+			s.document(doc.Sub(position.Index("items", i), item), metav1.TypeMeta{APIVersion: of.APIVersion, Kind: strings.TrimSuffix(of.Kind, "List")})
 		}
 	default:
-		s.other(doc, obj, kind)
+		s.other(doc, obj, of)
 	}
 }
 
@@ -94,8 +95,8 @@ var knownKinds = []schema.GroupVersionKind{
 }
 
 // other keeps an object that is no StagedBindingPolicy, unless it seems to be meant for one of a rollout.
-func (s *Source) other(doc *position.Document, obj *unstructured.Unstructured, kind string) {
-	if fault := misspelt(obj.GetAPIVersion(), kind); fault != nil {
+func (s *Source) other(doc *position.Document, obj *unstructured.Unstructured, of metav1.TypeMeta) {
+	if fault := misspelt(of.APIVersion, of.Kind); fault != nil {
 		s.fault(doc, obj.GetName(), fault)
 		return
 	}
@@ -125,10 +126,10 @@ func misspelling(path, got, want string) *position.Error {
 	return &position.Error{Path: path, Offset: -1, Err: fmt.Errorf("unknown %q; did you mean %s?", got, want)}
 }
 
-func (s *Source) policy(doc *position.Document, obj *unstructured.Unstructured) {
+func (s *Source) policy(doc *position.Document, apiVersion string) {
 	d := definition{doc: doc}
 	faults := doc.Decode(&d.policy)
-	if want := v1alpha1.Group + "/" + v1alpha1.Version; obj.GetAPIVersion() != want {
+	if want := v1alpha1.Group + "/" + v1alpha1.Version; apiVersion != want {
 		faults = append(faults, &position.Error{Path: "apiVersion", Offset: -1, Err: errors.New("want " + want)})
 	}
 	for _, e := range faults {
