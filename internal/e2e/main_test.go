@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -30,12 +31,22 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
+	if err := manyAtOnce(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
 	code := m.Run()
 	if err := plane.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
 	return code
+}
+
+// manyAtOnce lets parallel tests run at the same time on a small machine too: they wait most of the time.
+func manyAtOnce() error {
+	flag.Parse()
+	return flag.Set("test.parallel", "64")
 }
 
 func newCluster(t testing.TB) *kube.Cluster {

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	"k8s.io/client-go/discovery"
+
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
@@ -62,4 +64,16 @@ func served(t testing.TB, cluster *kube.Cluster, crd *unstructured.Unstructured)
 	version, _, _ := unstructured.NestedString(versions[0].(map[string]any), "name")
 	_, err := cluster.List(t.Context(), schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, "", metav1.ListOptions{})
 	return err == nil
+}
+
+var nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+
+// serverVersion is what kube-apiserver says that it is.
+func serverVersion(t testing.TB) string {
+	t.Helper()
+	client, err := discovery.NewDiscoveryClientForConfig(plane.Config())
+	require.NoError(t, err)
+	version, err := client.ServerVersion()
+	require.NoError(t, err)
+	return version.GitVersion
 }
