@@ -24,6 +24,7 @@ spec:
   downsync:
   - statusCollectors: [ready]
     objectSelectors: [{matchExpressions: [{key: app, operator: Gt}]}] ### not a valid label selector operator
+  - {statusCollectors: [ready]} ### chooses all there is
   stages:
   - name: dev
     clusterSelectors: [{}]

@@ -3,12 +3,14 @@ package staged
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -122,6 +124,9 @@ func (c *compiler) selector(path string, s *metav1.LabelSelector) {
 func (c *compiler) downsync() {
 	for i, clause := range c.definition.policy.Spec.Downsync {
 		path := position.Index("spec.downsync", i)
+		if clause.DownsyncModulation = (control.DownsyncModulation{}); reflect.DeepEqual(clause, control.DownsyncPolicyClause{}) {
+			c.warn(path, "chooses all there is, which an API server refuses: want one of apiGroup, resources, namespaces, objectNames and the selectors")
+		}
 		for j := range clause.ObjectSelectors {
 			c.selector(position.Index(path+".objectSelectors", j), &clause.ObjectSelectors[j])
 		}
