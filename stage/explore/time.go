@@ -51,10 +51,10 @@ type Times struct {
 // An Interval is a time and what bounds it.
 type Interval struct{ Value, Low, High time.Duration }
 
-// String prints `5.2s`, or `5.2s (5.1s to 5.3s)` if the bounds are milliseconds apart.
+// String prints `5.2s`, or `5.2s (5.1s to 5.3s)` if the bounds are more than a millisecond away.
 func (i Interval) String() string {
 	round := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
-	if round(i.Low) == round(i.High) {
+	if i.Value-i.Low <= time.Millisecond && i.High-i.Value <= time.Millisecond {
 		return round(i.Value).String()
 	}
 	return fmt.Sprintf("%s (%s to %s)", round(i.Value), round(i.Low), round(i.High))
