@@ -24,7 +24,8 @@ var measured = map[string]string{
 		containerStatuses: [{name: app, ready: false, state: {waiting: {reason: CrashLoopBackOff, message: back-off 5m0s}}}]}}`,
 	"Ready condition": `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop, generation: 2}, status: {observedGeneration: 2, conditions: [
   {type: Synced, status: "True"}, {type: Ready, status: "True", reason: Available, message: all good}]}}`,
-	"ConfigMap": `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {a: b}}`,
+	"phase alone": `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop, generation: 2}, status: {phase: Running}}`,
+	"ConfigMap":   `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {a: b}}`,
 }
 
 func BenchmarkCompute(b *testing.B) {

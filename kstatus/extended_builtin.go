@@ -75,6 +75,7 @@ func autoscaler(o Object) (Result, bool) {
 	if annotations, _ := object.ToMap(o.metadata["annotations"]); len(o.conditions) == 0 {
 		hidden, _ := annotations["autoscaling.alpha.kubernetes.io/conditions"].(string)
 		o.conditions = decodeList(hidden)
+		o.survey()
 	}
 	for c := range o.Conditions() {
 		if c.Status == "False" && phraseTone(c.Reason).wrong() {

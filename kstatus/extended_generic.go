@@ -8,18 +8,18 @@ import (
 
 // The generic layer of the extended profile: it must be right on kinds that nobody wrote a rule for. Before the rules for the kind:
 var extendedBefore = []step{
-	{"deletion", deletion},
-	{"generation", generationSeen},
-	{"readable", legible},
-	{"standard conditions", abnormalConditions},
+	{name: "deletion", rule: deletion},
+	{name: "generation", rule: generationSeen},
+	{name: "readable", rule: legible},
+	{name: "standard conditions", rule: abnormalConditions},
 }
 
 // and after them:
 var extendedAfter = []step{
-	{"suspension", suspension},
-	{"no status", withoutStatus},
-	{"signs", signs},
-	{"nothing to tell", unclear},
+	{name: "suspension", rule: suspension},
+	{name: "no status", rule: withoutStatus, bare: true},
+	{name: "signs", rule: signs},
+	{name: "nothing to tell", rule: unclear},
 }
 
 // generationSeen waits for the controller to see the latest generation. One that has seen a later one is not behind.
@@ -73,7 +73,10 @@ func retried(o *Object) (Result, bool) {
 
 // suspension is the wish to hold, in the words that APIs have for it.
 func suspension(o Object) (Result, bool) {
-	spec, _ := object.ToMap(o.fields["spec"])
+	spec, _ := mapOf(o.fields["spec"])
+	if len(spec) == 0 {
+		return Result{}, false
+	}
 	for _, field := range pauseFields {
 		if on, _ := spec[field].(bool); on {
 			return suspended("spec", field), true

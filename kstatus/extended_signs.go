@@ -1,19 +1,28 @@
 package kstatus
 
 import (
+	"slices"
+
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
 // signs weighs all that a status says in the ways that are common among APIs. The worst decides, so that one part that is ready does not hide
 // another that is not.
 func signs(o Object) (Result, bool) {
-	t := o.tally(o.conditions)
-	worst, found := t.sum()
-	if found && worst.Status == Current && t.decided() {
-		return worst, true
+	var worst Result
+	found := false
+	if len(o.conditions) > 0 {
+		t := o.tally(o.conditions)
+		if worst, found = t.sum(); found && worst.Status == Current && t.decided() {
+			return worst, true
+		}
 	}
-	for _, sign := range [...]Rule{branches, nested, faults, phases, flags, replicas} {
-		if r, ok := sign(o); ok && (!found || r.worse(worst)) {
+	there := o.outlook()
+	for look := branching; look <= counting; look <<= 1 {
+		if there.signs&look == 0 {
+			continue
+		}
+		if r, ok := o.sign(look, &there); ok && (!found || r.worse(worst)) {
 			worst, found = r, true
 		}
 	}
@@ -21,6 +30,72 @@ func signs(o Object) (Result, bool) {
 		worst.Terminal = true
 	}
 	return worst, found
+}
+
+// A sign is a way in which a status tells something beside its conditions.
+type sign uint8
+
+const (
+	branching sign = 1 << iota // conditions in lists
+	nesting                    // conditions in maps
+	faulting                   // one of faultFields
+	phasing                    // a phase
+	flagging                   // a bool
+	counting                   // one of replicaFields
+)
+
+// An outlook is what one pass over a status finds: the signs that there may be, for most objects have few of them, and the loudest phase.
+type outlook struct {
+	signs        sign
+	tone         tone
+	field, phase string
+}
+
+func (o *Object) outlook() (l outlook) {
+	for field, v := range o.status {
+		switch text := v.(type) {
+		case nil, int64, float64:
+		case bool:
+			l.signs |= flagging
+		case string:
+			if namesPhase(field) {
+				l.see(o, field, text)
+				o.note("status", field, v)
+			}
+		case []any:
+			if field != "conditions" {
+				l.signs |= branching
+			}
+		default: // a map, or what only some decoders make
+			l.signs |= branching | nesting
+			l.within(o, field, v)
+		}
+		if slices.Contains(faultFields[:], field) {
+			l.signs |= faulting
+		}
+		if slices.Contains(replicaFields[:], field) {
+			l.signs |= counting
+		}
+	}
+	return l
+}
+
+// sign is what one of the signs says.
+func (o *Object) sign(s sign, l *outlook) (Result, bool) {
+	switch s {
+	case branching:
+		return branches(o)
+	case nesting:
+		return nested(o)
+	case faulting:
+		return faults(o)
+	case phasing:
+		return o.phase(l), true
+	case flagging:
+		return flags(o)
+	default:
+		return replicas(o)
+	}
 }
 
 // worse orders verdicts on parts of one object.
@@ -34,7 +109,7 @@ func (r Result) worse(than Result) bool {
 var badness = map[Status]int{Current: 1, InProgress: 2, Failed: 3}
 
 // branches are conditions that controllers give for each of the parts of an object, or of what it belongs to.
-func branches(o Object) (worst Result, found bool) {
+func branches(o *Object) (worst Result, found bool) {
 	for _, b := range branchLists {
 		list, _ := object.ToSlice(o.status[b.field])
 		for _, item := range list {
@@ -62,7 +137,7 @@ func (o *Object) branch(part map[string]any, path string) Result {
 }
 
 // nested are conditions one level down. Of several that are equally bad, the first by name is told.
-func nested(o Object) (worst Result, found bool) {
+func nested(o *Object) (worst Result, found bool) {
 	for field, v := range o.status {
 		m, _ := object.ToMap(v)
 		if conditions, _ := object.ToSlice(m["conditions"]); len(conditions) == 0 {
@@ -87,14 +162,14 @@ var branchLists = [...]struct{ field, path string }{
 // seen returns a field of the status, and notes for an explanation that it was read.
 func (o *Object) seen(field string) any {
 	v := o.status[field]
-	if o.trace != nil && v != nil {
-		o.trace.see("status."+field, v)
+	if v != nil {
+		o.note("status", field, v)
 	}
 	return v
 }
 
 // faults are fields that are only there when something is wrong.
-func faults(o Object) (Result, bool) {
+func faults(o *Object) (Result, bool) {
 	for _, field := range faultFields {
 		v := o.seen(field)
 		if m, ok := object.ToMap(v); ok {
@@ -109,92 +184,8 @@ func faults(o Object) (Result, bool) {
 
 var faultFields = [...]string{"failureMessage", "failureReason", "errorMessage", "error", "errMsg", "attachError", "detachError"}
 
-// phases are texts in fields such as phase, state, health or deploymentStatus, of the status or of a field of it.
-func phases(o Object) (Result, bool) {
-	var loudest tone
-	var field, phase string
-	see := func(path, s string) {
-		t := phraseTone(s)
-		if t == running && ends(o.kind) {
-			t = busy
-		}
-		if t > loudest || t == loudest && t != quiet && path < field {
-			loudest, field, phase = t, path, s
-		}
-	}
-	for key, v := range o.status {
-		if s, ok := v.(string); ok {
-			if namesPhase(key) {
-				see(key, s)
-				o.seen(key)
-			}
-			continue
-		}
-		m, _ := object.ToMap(v)
-		for _, inner := range phaseFields {
-			if s, ok := m[inner].(string); ok {
-				see(key+"."+inner, s)
-			}
-		}
-	}
-	if loudest == quiet {
-		return Result{}, false
-	}
-	return o.phase(field, phase, loudest), true
-}
-
-var phaseFields = [...]string{"phase", "state", "status", "health"}
-
-// namesPhase tells by the name of a field whether it holds a phase; what is only wished for is none.
-func namesPhase(field string) bool {
-	first, last := "", ""
-	for word, rest := cutWord(field); word != ""; word, rest = cutWord(rest) {
-		if first == "" {
-			first = word
-		}
-		last = word
-	}
-	return !wishes[first] && phaseWords[last]
-}
-
-var (
-	phaseWords = set("phase Phase state State status Status health Health stage Stage")
-	wishes     = set("desired expected previous target")
-)
-
-// phase is the verdict that the tone of a phase stands for.
-func (o *Object) phase(field, phase string, t tone) Result {
-	s := phaseStatus[t]
-	r := s.because(phaseReason(s, phase), o.phaseMessage(field, phase)).in("status", field)
-	r.Suspended = t == held
-	r.Terminal = t == fatal
-	return r
-}
-
-var phaseStatus = [...]Status{
-	stepped: Current, lively: Current, good: Current, sound: Current, done: Current, running: Current, held: Current, busy: InProgress, bad: Failed, fatal: Failed,
-}
-
-// phaseReason is the phase if it is one word.
-func phaseReason(s Status, phase string) string {
-	if word, rest := cutWord(phase); s == Current || word != phase || rest != "" {
-		return phaseReasons[s]
-	}
-	return phase
-}
-
-var phaseReasons = map[Status]string{InProgress: "InProgress", Failed: "Failed"}
-
-// phaseMessage is what the object itself says, or else the phase.
-func (o *Object) phaseMessage(field, phase string) message {
-	if s, ok := o.status["message"].(string); ok && s != "" {
-		return text(s)
-	}
-	return named("%s is %s", field, phase)
-}
-
 // flags are bools that say whether all is well.
-func flags(o Object) (Result, bool) {
+func flags(o *Object) (Result, bool) {
 	for _, f := range flagFields {
 		on, ok := o.seen(f.name).(bool)
 		switch {
@@ -218,7 +209,7 @@ var flagFields = [...]struct {
 }
 
 // replicas compares the counts of what scales.
-func replicas(o Object) (Result, bool) {
+func replicas(o *Object) (Result, bool) {
 	wanted, ok := o.Int("spec", "replicas")
 	if !ok {
 		if wanted, ok = integer(o.seen("replicas")); !ok {

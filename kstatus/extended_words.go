@@ -41,14 +41,33 @@ var tones = lexicon{
 
 type lexicon map[tone]string
 
-func (l lexicon) index() map[string]tone {
-	index := map[string]tone{}
+// A dictionary finds the tones of words, hashed by hand as a [table] is: most of the time of a verdict goes into words.
+type dictionary [256][]meaning
+
+type meaning struct {
+	word string
+	tone tone
+}
+
+func (l lexicon) index() *dictionary {
+	index := &dictionary{}
 	for t, words := range l {
 		for w := range strings.FieldsSeq(words) {
-			index[w] = t
+			at := hash(w) % len(index)
+			index[at] = append(index[at], meaning{w, t})
 		}
 	}
 	return index
+}
+
+// of returns the tone of a word in small letters.
+func (d *dictionary) of(word []byte) (tone, bool) {
+	for _, m := range d[hash(word)%len(d)] {
+		if m.word == string(word) {
+			return m.tone, true
+		}
+	}
+	return quiet, false
 }
 
 // longestWord is longer than any word of the lexicon.
@@ -64,7 +83,7 @@ func toneOf(word string) tone {
 		buffer[i] = word[i] | 0x20 // words are letters and digits
 	}
 	low := buffer[:len(word)]
-	if t, known := tones[string(low)]; known {
+	if t, known := tones.of(low); known {
 		return t
 	}
 	if n := len(low); n > 4 && string(low[n-3:]) == "ing" {
@@ -136,20 +155,27 @@ func isLower(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' 
 func ends(kind string) bool {
 	last := ""
 	for word, rest := cutWord(kind); word != ""; word, rest = cutWord(rest) {
-		if recurring[word] {
+		if recurs(word) {
 			return false
 		}
 		last = word
 	}
-	return ending[last]
+	switch last {
+	case "Action", "Analysis", "Backup", "Build", "Execution", "Experiment", "Job", "Migration", "Operation", "Ops", "Restore", "Run", "Runs", "Task",
+		"Test", "Upgrade", "Workflow":
+		return true
+	}
+	return false
 }
 
-var (
-	ending = set("Action Analysis Backup Build Execution Experiment Job Migration Operation Ops Restore Run Runs Task Test Upgrade Workflow")
-
-	// What makes runs does not end with one.
-	recurring = set("Cron Recurring Scaled Scheduled")
-)
+// recurs says whether a word is of what makes runs, which does not end with one.
+func recurs(word string) bool {
+	switch word {
+	case "Cron", "Recurring", "Scaled", "Scheduled":
+		return true
+	}
+	return false
+}
 
 func set(words string) map[string]bool {
 	s := map[string]bool{}

@@ -52,7 +52,7 @@ func clusterAPI(o Object) (Result, bool) {
 	if r, ok := clusterAPIPaused(o); ok {
 		return r, true
 	}
-	if r, ok := faults(o); ok {
+	if r, ok := faults(&o); ok {
 		r.Terminal = true
 		return r, true
 	}

@@ -4,14 +4,14 @@ import "strings"
 
 // The generic layer of the standard profile. Before the rules for the kind:
 var standardBefore = []step{
-	{"deletion", deletion},
-	{"generation", generation},
-	{"readable", readable},
-	{"standard conditions", standardConditions},
+	{name: "deletion", rule: deletion},
+	{name: "generation", rule: generation},
+	{name: "readable", rule: readable},
+	{name: "standard conditions", rule: standardConditions},
 }
 
 // and after them:
-var standardAfter = []step{{"Ready condition", readyCondition}}
+var standardAfter = []step{{name: "Ready condition", rule: readyCondition}}
 
 // current is the verdict when no rule has an opinion.
 var current = Current.Because("", "Resource is current")

@@ -152,10 +152,15 @@ func (o *Object) setting(field string) any {
 		o.spec, _ = mapOf(o.fields["spec"])
 	}
 	v := o.spec[field]
-	if o.trace != nil {
-		o.trace.see("spec."+field, v)
-	}
+	o.note("spec", field, v)
 	return v
+}
+
+// note remembers for an explanation that a field was read.
+func (o *Object) note(part, field string, v any) {
+	if o.trace != nil {
+		o.trace.see(part+"."+field, v)
+	}
 }
 
 // wanted is how many replicas the spec asks for.
@@ -286,9 +291,7 @@ func mapOf(v any) (map[string]any, bool) {
 // count returns a number of the status, 0 if it is not there.
 func (o *Object) count(field string) int64 {
 	v := o.status[field]
-	if o.trace != nil {
-		o.trace.see("status."+field, v)
-	}
+	o.note("status", field, v)
 	n, _ := integer(v)
 	return n
 }

@@ -33,6 +33,7 @@ type Rules struct {
 type step struct {
 	name string
 	rule Rule
+	bare bool // has an opinion on objects without a status alone, and need not be asked about others
 }
 
 // A table holds rules by kind and group. It hashes by hand, for a look-up must cost less than one in the object.
@@ -45,18 +46,19 @@ type entry struct {
 	steps []step
 }
 
-func slot(kind string) int {
-	if kind == "" {
+// hash tells words apart by three of their letters and their lengths.
+func hash[T string | []byte](word T) int {
+	if len(word) == 0 {
 		return 0
 	}
-	return (7*len(kind) + 3*int(kind[0]) + int(kind[len(kind)-1])) % tableSize
+	return 31*len(word) + 17*int(word[0]) + 5*int(word[len(word)/2]) + 3*int(word[len(word)-1])
 }
 
 func (t *table) of(group, kind string) []step {
 	if t == nil {
 		return nil
 	}
-	entries := t[slot(kind)]
+	entries := t[hash(kind)%tableSize]
 	for i := range entries {
 		if entries[i].kind.Kind == kind && entries[i].kind.Group == group {
 			return entries[i].steps
@@ -68,7 +70,7 @@ func (t *table) of(group, kind string) []step {
 // add puts a step before those of the same kind. Entries may be shared with other tables.
 func (t *table) add(kind schema.GroupKind, s step) {
 	e := entry{kind, append([]step{s}, t.of(kind.Group, kind.Kind)...)}
-	entries := &t[slot(kind.Kind)]
+	entries := &t[hash(kind.Kind)%tableSize]
 	others := slices.Clone(*entries)
 	*entries = append(slices.DeleteFunc(others, func(o entry) bool { return o.kind == kind }), e)
 }
@@ -99,7 +101,7 @@ func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	}
 	for kind, rule := range rules {
 		if rule != nil {
-			out.add(kind, step{kind.String(), rule})
+			out.add(kind, step{name: kind.String(), rule: rule})
 		}
 	}
 	return &out
@@ -168,6 +170,9 @@ func (r *Rules) decide(o *Object, verdict *Result) bool {
 
 func first(steps []step, o *Object, verdict *Result) (decided bool) {
 	for i := range steps {
+		if steps[i].bare && len(o.status) > 0 {
+			continue
+		}
 		if *verdict, decided = steps[i].rule(*o); decided {
 			return true
 		}

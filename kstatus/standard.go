@@ -29,7 +29,7 @@ var standardKinds = map[schema.GroupKind]Rule{
 func kinds(rules map[schema.GroupKind]Rule) *table {
 	t := &table{}
 	for kind, rule := range rules {
-		t.add(kind, step{kind.String(), rule})
+		t.add(kind, step{name: kind.String(), rule: rule})
 	}
 	return t
 }

@@ -27,6 +27,7 @@ var Samples = []Sample{
   containerStatuses: [{name: app, ready: false, state: {waiting: {reason: CrashLoopBackOff, message: back-off 5m0s}}}]}}`},
 	{"Ready condition", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop, generation: 2}, status: {observedGeneration: 2, conditions: [
   {type: Synced, status: "True"}, {type: Ready, status: "True", reason: Available, message: all good}]}}`},
+	{"phase alone", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop, generation: 2}, status: {phase: Running}}`},
 	{"ConfigMap", `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {a: b}}`},
 }
 

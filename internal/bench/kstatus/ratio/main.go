@@ -1,8 +1,8 @@
 // Command ratio times both sides beside each other in one process and prints how many times faster stagecraft is.
 //
-//	go run ./ratio [-rounds 5]
+//	go run ./ratio [-rounds 40]
 //
-// The rounds of the sides alternate, so that a machine that slows down slows both; the fastest round of each counts.
+// The rounds of the sides alternate and are short, so that a machine that slows down slows both, and each side finds quiet moments; its fastest round counts.
 package main
 
 import (
@@ -28,7 +28,7 @@ var sides = []func(*unstructured.Unstructured, time.Time){
 }
 
 func main() {
-	rounds := flag.Int("rounds", 5, "how often each side is timed")
+	rounds := flag.Int("rounds", 40, "how often each side is timed")
 	testing.Init()
 	flag.Parse()
 	if err := run(*rounds); err != nil {
@@ -38,7 +38,7 @@ func main() {
 }
 
 func run(rounds int) error {
-	if err := flag.Set("test.benchtime", "200ms"); err != nil {
+	if err := flag.Set("test.benchtime", "20ms"); err != nil {
 		return err
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
