@@ -16,17 +16,6 @@ const newImage = `{spec: {template: {spec: {containers: [{name: c, image: "i:%d"
 
 func (l *lab) roll(image int) { l.patch("Deployment", "web", fmt.Sprintf(newImage, image)) }
 
-// reason is that of a condition, with its status.
-func (l *lab) reason(kind, name, condition string) string {
-	list, _ := l.field(kind, name, "status", "conditions").([]any)
-	for _, v := range list {
-		if c := v.(map[string]any); c["type"] == condition {
-			return fmt.Sprint(c["status"], " ", c["reason"])
-		}
-	}
-	return ""
-}
-
 // sizes are the replicas of the ReplicaSets by image.
 func (l *lab) sizes() map[string]int64 {
 	sizes := map[string]int64{}

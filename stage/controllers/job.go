@@ -311,10 +311,14 @@ func (cs conditions) swap(c condition) conditions {
 	return cs
 }
 
-// untrack takes the finalizer off a Pod. One that is gone needs no more.
+// untrack takes the finalizer off a Pod as it is now. One that is gone needs no more.
 func (c call) untrack(p pod) error {
-	left := slices.DeleteFunc(slices.Clone(list(p.Object, "metadata", "finalizers")), func(f any) bool { return f == jobFinalizer })
-	_, err := c.merge(p.Unstructured, map[string]any{"metadata": map[string]any{"finalizers": left}})
+	obj := c.Cache.Get(pods, nameOf(p.Unstructured))
+	if obj == nil || obj.GetUID() != p.GetUID() || !(pod{obj}).tracked() {
+		return nil
+	}
+	left := slices.DeleteFunc(slices.Clone(list(obj.Object, "metadata", "finalizers")), func(f any) bool { return f == jobFinalizer })
+	_, err := c.merge(obj, map[string]any{"metadata": map[string]any{"finalizers": left}})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -162,3 +162,26 @@ func (l *lab) field(kind, name string, path ...string) any {
 	v, _, _ := unstructured.NestedFieldNoCopy(l.get(kind, name).Object, path...)
 	return v
 }
+
+func (l *lab) condition(kind, name, condition string) map[string]any {
+	l.t.Helper()
+	list, _ := l.field(kind, name, "status", "conditions").([]any)
+	for _, v := range list {
+		if c := v.(map[string]any); c["type"] == condition {
+			return c
+		}
+	}
+	return map[string]any{}
+}
+
+// reason is that of a condition, with its status.
+func (l *lab) reason(kind, name, condition string) string {
+	l.t.Helper()
+	c := l.condition(kind, name, condition)
+	return fmt.Sprint(c["status"], " ", c["reason"])
+}
+
+func (l *lab) message(kind, name, condition string) any {
+	l.t.Helper()
+	return l.condition(kind, name, condition)["message"]
+}

@@ -1,0 +1,182 @@
+package controllers_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// failing has Pods fail a second after they run, those whose name matches; the others complete after ten.
+func failing(match string) func() stage.Source {
+	return func() stage.Source {
+		return stage.Parse("failing.yaml", []byte(`
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: run}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {matchExpressions: [
+  {jq: {key: .status.phase, operator: In, values: [Pending]}}, {jq: {key: .metadata.deletionTimestamp, operator: DoesNotExist}}]},
+  steps: [{patch: {root: status, subresource: status, template: 'phase: Running'}}]}}
+---
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: fail}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {matchExpressions: [
+  {jq: {key: .metadata.deletionTimestamp, operator: DoesNotExist}}, {jq: {key: .status.phase, operator: In, values: [Running]}}, {jq: {key: '.metadata.name | test("`+match+`")', operator: In, values: ["true"]}}]},
+  delay: {durationMilliseconds: 1000},
+  steps: [{patch: {root: status, subresource: status, template: '{phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 42, finishedAt: {{ Now | Quote }} }}}]}'}}]}}
+---
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: complete}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {matchExpressions: [
+  {jq: {key: .metadata.deletionTimestamp, operator: DoesNotExist}}, {jq: {key: .status.phase, operator: In, values: [Running]}}, {jq: {key: '.metadata.name | test("`+match+`")', operator: In, values: ["false"]}}]},
+  delay: {durationMilliseconds: 10000},
+  steps: [{patch: {root: status, subresource: status, template: '{phase: Succeeded, containerStatuses: [{name: c, state: {terminated: {exitCode: 0, finishedAt: {{ Now | Quote }} }}}]}'}}]}}
+---
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: gone}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {matchExpressions: [
+  {jq: {key: .metadata.deletionTimestamp, operator: Exists}}, {jq: {key: '.metadata.finalizers[]?', operator: DoesNotExist}}]}, delay: {durationMilliseconds: 2000}, steps: [{delete: true}]}}
+`))
+	}
+}
+
+func TestJobs(t *testing.T) {
+	none := failing("^nothing$")
+	for name, tc := range map[string]struct {
+		pods  func() stage.Source
+		patch string
+		test  func(*testing.T, *lab)
+	}{
+		"the one Pod of a plain one": {none, `{spec: {completions: null, parallelism: null}}`, func(t *testing.T, l *lab) {
+			l.advance(time.Minute)
+			require.Equal(t, "True CompletionsReached", l.reason("Job", "sums", "Complete"))
+			require.Len(t, l.list("Pod", ""), 1)
+			require.Equal(t, "2026-01-01T00:00:10Z", l.field("Job", "sums", "status", "completionTime"))
+		}},
+		"a work queue ends with its workers": {none, `{spec: {completions: null, parallelism: 3}}`, func(t *testing.T, l *lab) {
+			l.advance(time.Minute)
+			require.Equal(t, int64(3), l.field("Job", "sums", "status", "succeeded"))
+			require.Equal(t, "True CompletionsReached", l.reason("Job", "sums", "Complete"))
+		}},
+		"failures are tried again, later and later, up to the limit": {failing("sums"), `{spec: {completions: 1, parallelism: 1, backoffLimit: 2}}`, func(t *testing.T, l *lab) {
+			for _, at := range []struct {
+				until time.Duration
+				pods  int
+			}{{time.Second, 1}, {9 * time.Second, 1}, {3 * time.Second, 2}, {17 * time.Second, 2}, {5 * time.Second, 3}} {
+				l.advance(at.until)
+				require.Len(t, l.list("Pod", ""), at.pods)
+			}
+			l.advance(time.Hour)
+			require.Len(t, l.list("Pod", ""), 3)
+			require.Equal(t, int64(3), l.field("Job", "sums", "status", "failed"))
+			require.Equal(t, "True BackoffLimitExceeded", l.reason("Job", "sums", "FailureTarget"))
+			require.Equal(t, "True BackoffLimitExceeded", l.reason("Job", "sums", "Failed"))
+			require.Equal(t, "Job has reached the specified backoff limit", l.message("Job", "sums", "Failed"))
+			require.Nil(t, l.field("Job", "sums", "status", "completionTime"))
+		}},
+		"time runs out": {none, `{spec: {activeDeadlineSeconds: 5}}`, func(t *testing.T, l *lab) {
+			l.advance(6 * time.Second)
+			require.Equal(t, "True DeadlineExceeded", l.reason("Job", "sums", "FailureTarget"))
+			require.Equal(t, "<nil> <nil>", l.reason("Job", "sums", "Failed"), "its Pods are still there")
+			require.Equal(t, int64(2), l.field("Job", "sums", "status", "terminating"))
+			l.advance(time.Minute)
+			require.Equal(t, "True DeadlineExceeded", l.reason("Job", "sums", "Failed"))
+			l.requireStatus("Job", "sums", `
+conditions:
+- {lastProbeTime: "2026-01-01T00:00:05Z", lastTransitionTime: "2026-01-01T00:00:05Z", message: Job was active longer than specified deadline, reason: DeadlineExceeded, status: "True", type: FailureTarget}
+- {lastProbeTime: "2026-01-01T00:00:07Z", lastTransitionTime: "2026-01-01T00:00:07Z", message: Job was active longer than specified deadline, reason: DeadlineExceeded, status: "True", type: Failed}
+failed: 2
+ready: 0
+startTime: "2026-01-01T00:00:00Z"
+terminating: 0
+uncountedTerminatedPods: {}`)
+		}},
+		"suspended and resumed": {none, `{spec: {suspend: true}}`, func(t *testing.T, l *lab) {
+			l.advance(time.Minute)
+			require.Equal(t, "True JobSuspended", l.reason("Job", "sums", "Suspended"))
+			require.Nil(t, l.field("Job", "sums", "status", "startTime"))
+			l.patch("Job", "sums", `{spec: {suspend: false}}`)
+			l.advance(5 * time.Second)
+			require.Equal(t, "False JobResumed", l.reason("Job", "sums", "Suspended"))
+			require.Equal(t, "2026-01-01T00:01:00Z", l.field("Job", "sums", "status", "startTime"))
+			l.patch("Job", "sums", `{spec: {suspend: true}}`)
+			l.advance(5 * time.Second)
+			require.Empty(t, l.list("Pod", ""))
+			require.Nil(t, l.field("Job", "sums", "status", "failed"), "suspending is no failure")
+			l.patch("Job", "sums", `{spec: {suspend: false}}`)
+			l.advance(5 * time.Minute)
+			require.Equal(t, "True CompletionsReached", l.reason("Job", "sums", "Complete"))
+		}},
+		"each index succeeds": {failing("^sums-3-[bcdf2-9]"), `{spec: {completionMode: Indexed}}`, func(t *testing.T, l *lab) {
+			l.advance(15 * time.Second)
+			require.Equal(t, "0,1", l.field("Job", "sums", "status", "completedIndexes"))
+			p := l.list("Pod", "batch.kubernetes.io/job-completion-index=1")[0]
+			require.Equal(t, "1", p.GetAnnotations()["batch.kubernetes.io/job-completion-index"])
+			require.Equal(t, "sums-1", l.field("Pod", p.GetName(), "spec", "hostname"))
+			containers, _, _ := unstructured.NestedSlice(p.Object, "spec", "containers")
+			require.Contains(t, fmt.Sprint(containers), "JOB_COMPLETION_INDEX")
+			l.advance(24 * time.Hour)
+			require.Equal(t, "0-4", l.field("Job", "sums", "status", "completedIndexes"))
+			require.Equal(t, "True CompletionsReached", l.reason("Job", "sums", "Complete"))
+		}},
+		"an index fails for good": {failing("^sums-3-"), `{spec: {completionMode: Indexed, backoffLimitPerIndex: 1}}`, func(t *testing.T, l *lab) {
+			l.advance(time.Hour)
+			require.Equal(t, "0-2,4", l.field("Job", "sums", "status", "completedIndexes"))
+			require.Equal(t, "3", l.field("Job", "sums", "status", "failedIndexes"))
+			require.Equal(t, "True FailedIndexes", l.reason("Job", "sums", "Failed"))
+			require.Len(t, l.list("Pod", "batch.kubernetes.io/job-completion-index=3"), 2)
+		}},
+		"too many indexes fail": {failing("^sums-[23]-"), `{spec: {completionMode: Indexed, backoffLimitPerIndex: 0, maxFailedIndexes: 1}}`, func(t *testing.T, l *lab) {
+			l.advance(time.Hour)
+			require.Equal(t, "True MaxFailedIndexesExceeded", l.reason("Job", "sums", "Failed"))
+		}},
+		"enough indexes succeed": {none, `{spec: {completionMode: Indexed, successPolicy: {rules: [{succeededIndexes: "0-1"}]}}}`, func(t *testing.T, l *lab) {
+			l.advance(time.Minute)
+			require.Equal(t, "True SuccessPolicy", l.reason("Job", "sums", "Complete"))
+			require.Equal(t, "Matched rules at index 0", l.message("Job", "sums", "SuccessCriteriaMet"))
+			require.Equal(t, int64(2), l.field("Job", "sums", "status", "succeeded"))
+		}},
+		"one failure fails all": {failing("sums"), `{spec: {podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [42]}}]}}}`, func(t *testing.T, l *lab) {
+			l.advance(time.Minute)
+			require.Equal(t, "True PodFailurePolicy", l.reason("Job", "sums", "Failed"))
+			require.Regexp(t, `^Container c for pod default/sums-\w+ failed with exit code 42 matching FailJob rule at index 0$`, l.message("Job", "sums", "Failed"))
+		}},
+		"failures that do not count": {failing("sums"), `{spec: {backoffLimit: 0, podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: NotIn, values: [1]}}]}}}`, func(t *testing.T, l *lab) {
+			l.advance(5 * time.Minute)
+			require.Nil(t, l.field("Job", "sums", "status", "failed"))
+			require.Equal(t, "<nil> <nil>", l.reason("Job", "sums", "Failed"))
+			require.Greater(t, len(l.list("Pod", "")), 5)
+		}},
+		"its time to live": {none, `{spec: {ttlSecondsAfterFinished: 100}}`, func(t *testing.T, l *lab) {
+			l.advance(2 * time.Minute)
+			require.Equal(t, "True CompletionsReached", l.reason("Job", "sums", "Complete"))
+			l.advance(time.Minute)
+			require.Empty(t, l.list("Job", ""))
+			require.Empty(t, l.list("Pod", ""))
+		}},
+		"a deleted Pod is one that failed": {none, `{spec: {}}`, func(t *testing.T, l *lab) {
+			l.advance(time.Second)
+			l.delete("Pod", l.list("Pod", "")[0].GetName())
+			l.advance(5 * time.Minute)
+			require.Equal(t, int64(1), l.field("Job", "sums", "status", "failed"))
+			require.Equal(t, int64(5), l.field("Job", "sums", "status", "succeeded"))
+		}},
+		"fewer at once": {none, `{spec: {parallelism: 4}}`, func(t *testing.T, l *lab) {
+			l.advance(time.Second)
+			l.patch("Job", "sums", `{spec: {parallelism: 1}}`)
+			l.advance(5 * time.Second)
+			require.Equal(t, int64(1), l.field("Job", "sums", "status", "active"))
+			l.advance(10 * time.Minute)
+			require.Equal(t, int64(5), l.field("Job", "sums", "status", "succeeded"))
+			require.Nil(t, l.field("Job", "sums", "status", "failed"))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, setting{nodes: 2, pods: tc.pods})
+			l.load(sums)
+			l.patch("Job", "sums", tc.patch)
+			tc.test(t, l)
+			require.Empty(t, l.fails)
+			for _, p := range l.list("Pod", "") {
+				if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Succeeded" || phase == "Failed" {
+					require.Empty(t, p.GetFinalizers(), "counted")
+				}
+			}
+		})
+	}
+}
