@@ -31,11 +31,7 @@ func TestPresetsPlayTheKubelet(t *testing.T) {
 	current := func(kind schema.GroupVersionKind, name string) func() bool {
 		return func() bool {
 			obj, err := cluster.Get(t.Context(), kind, types.NamespacedName{Namespace: "presets", Name: name})
-			if err != nil {
-				return false
-			}
-			result, err := kstatus.Compute(obj)
-			return err == nil && result.Status == kstatus.Current
+			return err == nil && kstatus.Compute(obj).Status == kstatus.Current
 		}
 	}
 	web := types.NamespacedName{Namespace: "presets", Name: "web"}

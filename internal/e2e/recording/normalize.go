@@ -19,7 +19,7 @@ import (
 //	uids, alone or within names                   <uid>
 //	addresses                                     <ip>
 //	nodes that Pods are bound to                  <node>
-//	the random end of a generated name            <random>
+//	the random end of a generated name            <random>, also of a name that no object got
 //	hashes of templates, in order of appearance   <hash-1>, <hash-2>, …
 //	the minutes in the name of a CronJob's Job    <minutes>
 //	the namespace                                 <namespace>
@@ -167,6 +167,7 @@ var patterns = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "<time>"},
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
 	{regexp.MustCompile(`^\d+\.\d+\.\d+\.\d+$`), "<ip>"},
+	{regexp.MustCompile(`(<hash-\d+>)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-<random>"},
 	{regexp.MustCompile(NodePrefix + `\d+`), "<node>"},
 }
 
