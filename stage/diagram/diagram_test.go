@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -80,20 +81,41 @@ func TestAnyTextIsText(t *testing.T) {
 		Boxes:  []diagram.Box{{Title: hostile, Lines: []string{hostile}, Note: hostile}, {Title: ""}},
 		Arrows: []diagram.Arrow{{From: 0, To: 1, Title: hostile, Lines: []string{hostile}, Note: hostile}, {From: 1, To: 1, Title: "x", Looks: diagram.Alarming}},
 	}
-	decoder := xml.NewDecoder(bytes.NewReader(d.SVG()))
-	for {
-		_, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		require.NoError(t, err)
-	}
+	wellFormed(t, d.SVG())
 	require.Contains(t, d.Mermaid(), `n1(" ")`, "Mermaid reads no empty text")
 	for _, text := range []string{d.Mermaid(), d.DOT()} {
 		require.NotContains(t, text, "\n{e}", "a line break is escaped")
 		require.NotContains(t, text, `a "b"`)
 		require.True(t, utf8.ValidString(text))
 		require.NotContains(t, text, "\x01")
+	}
+}
+
+// TestSetsFromTheWild draws the Stages of the recorded cases.
+func TestSetsFromTheWild(t *testing.T) {
+	suites, err := filepath.Glob("../../../shared/conformance/stage/*/stages")
+	require.NoError(t, err)
+	if len(suites) == 0 {
+		t.Skip("the recorded cases are not beside this repository")
+	}
+	for _, suite := range suites {
+		source := load(t, suite)
+		d := diagram.Static(source.Stages())
+		require.Len(t, d.Boxes, len(source.Stages()))
+		wellFormed(t, d.SVG())
+		require.Equal(t, len(d.Arrows), strings.Count(d.DOT(), " -> "), suite)
+	}
+}
+
+func wellFormed(t *testing.T, svg []byte) {
+	t.Helper()
+	decoder := xml.NewDecoder(bytes.NewReader(svg))
+	for {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		require.NoError(t, err)
 	}
 }
 

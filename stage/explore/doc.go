@@ -29,6 +29,8 @@
 //   - metadata.creationTimestamp and managedFields;
 //   - metadata.generation: fields named observedGeneration count by how far they are behind.
 //
+// The Env of the Set is shown the start objects, as by Learn, and gives Pods addresses; that is all that exploring leaves behind.
+//
 // Objects of kinds that neither have Stages nor are applied by one are not looked at, nor are Events.
 //
 // # Time
