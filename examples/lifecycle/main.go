@@ -23,8 +23,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
+	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/diagram"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
@@ -79,12 +78,14 @@ func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 	}
 	if len(in.objects) == 0 {
 		if o.explain || o.timeTo != "" || o.output == "" {
-			return errors.New("there is no object: name a file that has one by -object")
+			return errors.New("there is no object of a kind that has Stages: name a file that has one by -object")
 		}
 		return draw(o.output, diagram.Static(in.stages()))
 	}
 	if o.explain {
-		if err := explain(ctx, set, o.exploration(in), in.objects, stdout); err != nil || o.only("explain") {
+		text, err := explain(ctx, set, in, o.exploration(in))
+		fmt.Fprint(stdout, text)
+		if err != nil || o.only("explain") {
 			return err
 		}
 	}
@@ -96,19 +97,19 @@ func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 }
 
 // explain tells what may happen now. Objects that come from no cluster are shown as one would store them.
-func explain(ctx context.Context, set *stage.Set, e explore.Options, objects []*unstructured.Unstructured, w io.Writer) error {
+func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (text string, err error) {
 	e.MaxStates, e.Actions, e.Start = 1, nil, time.Now()
-	graph, err := explore.Explore(ctx, set, e, objects...)
+	graph, err := explore.Explore(ctx, set, e, in.objects...)
 	if err != nil {
-		return err
+		return "", err
 	}
-	for i, obj := range objects {
+	for i, obj := range in.objects {
 		if stored := graph.States[graph.Starts[i]].Object(); obj.GetUID() == "" && stored != nil {
 			obj = stored
 		}
-		fmt.Fprint(w, set.Explain(obj, e.Start))
+		text += set.Explain(obj, e.Start).String()
 	}
-	return nil
+	return text, nil
 }
 
 // present shows a graph as text, as a picture, or as times.
@@ -129,7 +130,7 @@ func present(o options, in input, graph *explore.Graph, stdout io.Writer) error 
 
 // exploration is what the flags say of it. Kinds that nobody defines are taken for namespaced ones with a status.
 func (o options) exploration(in input) explore.Options {
-	e := explore.Options{MaxStates: o.states}
+	e := explore.Options{MaxStates: o.states, Others: in.others}
 	if o.delete {
 		e.Actions = []explore.Action{explore.Delete()}
 	}
@@ -170,7 +171,7 @@ func tell(w io.Writer, findings []lint.Finding) error {
 
 // clock prints how long each object takes to the target.
 func clock(w io.Writer, graph *explore.Graph, o options) error {
-	target, err := explore.ParseTarget(o.timeTo)
+	target, err := targetOf(o.timeTo)
 	if err != nil {
 		return err
 	}
@@ -187,6 +188,23 @@ func clock(w io.Writer, graph *explore.Graph, o options) error {
 		}
 	}
 	return nil
+}
+
+// targetOf reads a target: what explore knows, or Current, as kstatus says.
+func targetOf(text string) (explore.Target, error) {
+	if text == string(kstatus.Current) {
+		return current, nil
+	}
+	return explore.ParseTarget(text)
+}
+
+func current(s explore.State) bool {
+	obj := s.Object()
+	if obj == nil {
+		return false
+	}
+	entered := obj.GetCreationTimestamp().Add(s.Entered)
+	return kstatus.Standard().Compute(obj, entered).Status == kstatus.Current
 }
 
 // report prints times, a line each.

@@ -81,6 +81,8 @@ func TestTimeTo(t *testing.T) {
 `, stdout)
 	_, stdout, _ = command(t, "-preset pod-general -object objects/pod.yaml -time-to Ready -samples 1000")
 	require.Contains(t, stdout, "1000 runs drawn")
+	_, stdout, _ = command(t, "-preset pod-fast -object objects/pod.yaml -time-to Current")
+	require.Contains(t, stdout, "reached  100%\n  min      0s\n")
 	_, stdout, _ = command(t, "-preset pod-general -object objects/pod.yaml -time-to gone")
 	require.Contains(t, stdout, "reached  0%")
 }
@@ -103,6 +105,8 @@ const faulty = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {nam
   selector: {matchExpressions: [{key: .metadata.labels.job-type, operator: Exists}]}, next: {delete: true}}}
 ---
 {apiVersion: demo.example.com/v1, kind: Train, metadata: {name: t}}
+---
+{apiVersion: demo.example.com/v1, kind: Station, metadata: {name: s}}
 `
 
 func TestLint(t *testing.T) {
@@ -122,6 +126,7 @@ func TestObjectsBesideTheStages(t *testing.T) {
 	code, stdout, stderr := command(t, "-stages "+file)
 	require.Equal(t, 0, code, stderr)
 	require.Contains(t, stdout, "never played: a of Train does not match any state")
+	require.NotContains(t, stdout, "Station", "it has no Stages")
 }
 
 func TestFaultsAreToldWithTheirPlaces(t *testing.T) {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"slices"
 
@@ -23,7 +23,8 @@ func presetNames() []string { return slices.Sorted(maps.Keys(presetSources)) }
 // input is what was read.
 type input struct {
 	sources []stage.Source
-	objects []*unstructured.Unstructured
+	objects []*unstructured.Unstructured // of kinds that have Stages
+	others  []*unstructured.Unstructured
 }
 
 // read reads all files. Objects come from those of -object, or else from beside the Stages.
@@ -31,30 +32,50 @@ func read(o options) (in input, err error) {
 	for _, name := range o.presets {
 		in.sources = append(in.sources, presetSources[name]())
 	}
-	for _, file := range o.stages {
-		source, err := stage.Load(file)
-		if err != nil {
+	stages, err := load(o.stages)
+	if err != nil {
+		return in, err
+	}
+	in.sources = append(in.sources, stages...)
+	objects := stages
+	if len(o.objects) > 0 {
+		if objects, err = load(o.objects); err != nil {
 			return in, err
-		}
-		in.sources = append(in.sources, source)
-		if len(o.objects) == 0 {
-			in.objects = append(in.objects, source.Others()...)
 		}
 	}
-	for _, file := range o.objects {
-		source, err := stage.Load(file)
-		if err != nil {
-			return in, err
-		}
-		if faults := source.Errors(); len(faults) > 0 {
+	for _, source := range objects {
+		if faults := source.Errors(); len(faults) > 0 && len(o.objects) > 0 {
 			return in, faults
 		}
-		in.objects = append(in.objects, source.Others()...)
-	}
-	if len(o.objects) > 0 && len(in.objects) == 0 {
-		return in, fmt.Errorf("%v: no objects", o.objects)
+		in.sort(source.Others())
 	}
 	return in, nil
+}
+
+func load(files []string) (sources []stage.Source, err error) {
+	for _, file := range files {
+		source, err := stage.Load(file)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, source)
+	}
+	return sources, nil
+}
+
+// sort tells the objects that Stages are played on from others, which are only there.
+func (in *input) sort(objects []*unstructured.Unstructured) {
+	played := map[schema.GroupVersionKind]bool{}
+	for _, kind := range in.stageKinds() {
+		played[kind] = true
+	}
+	for _, obj := range objects {
+		if played[obj.GroupVersionKind()] {
+			in.objects = append(in.objects, obj)
+		} else {
+			in.others = append(in.others, obj)
+		}
+	}
 }
 
 // stages are those of all sources.
@@ -65,13 +86,18 @@ func (in input) stages() (stages []v1alpha1.Stage) {
 	return stages
 }
 
-// kinds are those of the Stages and the objects.
-func (in input) kinds() (kinds []schema.GroupVersionKind) {
+// stageKinds are the kinds that have Stages.
+func (in input) stageKinds() (kinds []schema.GroupVersionKind) {
 	for _, st := range in.stages() {
-		ref := st.Spec.ResourceRef
-		kinds = append(kinds, schema.FromAPIVersionAndKind(ref.APIGroup, ref.Kind))
+		kinds = append(kinds, schema.FromAPIVersionAndKind(cmp.Or(st.Spec.ResourceRef.APIGroup, "v1"), st.Spec.ResourceRef.Kind))
 	}
-	for _, obj := range in.objects {
+	return kinds
+}
+
+// kinds are those of the Stages and the objects.
+func (in input) kinds() []schema.GroupVersionKind {
+	kinds := in.stageKinds()
+	for _, obj := range in.others {
 		kinds = append(kinds, obj.GroupVersionKind())
 	}
 	return kinds
