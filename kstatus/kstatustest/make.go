@@ -37,7 +37,7 @@ type Options struct {
 	Now time.Time
 	// Container is the container of a Pod that fails. Default: the first.
 	Container string
-	// Nodes is how many nodes a DaemonSet is for, if its status does not say. Default: 1.
+	// Nodes is how many nodes a DaemonSet is for, if its status, of whatever generation, does not say. Default: 1.
 	Nodes int
 	// Message replaces the message of the condition, or of the container, that tells of the failure.
 	Message string

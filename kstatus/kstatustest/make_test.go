@@ -178,6 +178,20 @@ func TestWhatStandsBesideStays(t *testing.T) {
 	require.Equal(t, "2005-01-01T00:00:00Z", status["conditions"].([]any)[2].(map[string]any)["lastTransitionTime"])
 }
 
+// TestNodesOfADaemonSet: the numbers of a typed object that no controller has seen are 0, and mean nothing.
+func TestNodesOfADaemonSet(t *testing.T) {
+	for status, want := range map[string]int64{
+		`{desiredNumberScheduled: 0, numberReady: 0}`:                        2,
+		`{observedGeneration: 1, desiredNumberScheduled: 0, numberReady: 0}`: 0,
+		`{observedGeneration: 1, desiredNumberScheduled: 5}`:                 5,
+	} {
+		obj := parse(t, `{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, status: `+status+`}`)
+		require.NoError(t, kstatustest.Make(obj, kstatustest.Current, kstatustest.Options{Nodes: 2}))
+		ready, _, _ := unstructured.NestedInt64(obj.Object, "status", "numberReady")
+		require.Equal(t, want, ready, status)
+	}
+}
+
 type recorder struct{ failures []string }
 
 func (r *recorder) Helper()                   {}

@@ -50,8 +50,11 @@ func statefulSet(d *draft) {
 }
 
 func daemonSet(d *draft) {
+	nodes := int64(max(1, d.options.Nodes))
+	if d.int(0, "status", "observedGeneration") > 0 { // else the numbers are those of an empty Go struct
+		nodes = d.int(nodes, "status", "desiredNumberScheduled")
+	}
 	d.observe()
-	nodes := d.int(int64(max(1, d.options.Nodes)), "status", "desiredNumberScheduled")
 	for _, name := range []string{"currentNumberScheduled", "desiredNumberScheduled", "numberReady"} {
 		d.status[name] = nodes
 	}
