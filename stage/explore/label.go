@@ -66,23 +66,24 @@ func (g *Graph) lastStages() []string {
 
 // words are what the objects of a State say.
 func (s State) words() string {
-	obj := s.Object()
 	words := []string{"gone"}
-	if obj != nil {
-		words = says(obj)
+	if obj := s.Object(); obj != nil {
+		if words = says(obj); len(words) == 0 {
+			words = append(words, unsaid(obj))
+		}
 	}
 	for _, other := range s.Objects {
 		if other.Key != s.Key {
-			words = append(words, other.Key.Kind+" "+strings.Join(says(other.Object), " "))
+			words = append(words, strings.Join(append([]string{other.Key.Kind}, says(other.Object)...), " "))
 		}
 	}
-	if obj != nil && s.Objects[0].Resting {
+	if s.Object() != nil && s.Objects[0].Resting {
 		words = append(words, "at rest")
 	}
 	return strings.Join(words, " · ")
 }
 
-// says is the phase of an object, the conditions that are true, and whether it is being deleted.
+// says is the phase of an object, the conditions that are true, and whether it is being deleted; nothing, if it has none of these.
 func says(obj *unstructured.Unstructured) (words []string) {
 	for _, field := range []string{"phase", "state"} {
 		if s, ok := object.String(obj.Object, "status", field); ok && s != "" {
@@ -94,13 +95,10 @@ func says(obj *unstructured.Unstructured) (words []string) {
 	if obj.GetDeletionTimestamp() != nil {
 		words = append(words, "deleting")
 	}
-	if len(words) == 0 {
-		words = append(words, unsaid(obj))
-	}
 	return words
 }
 
-// unsaid is for an object that has neither phase nor conditions.
+// unsaid is for an object that says nothing.
 func unsaid(obj *unstructured.Unstructured) string {
 	if status, ok := object.Map(obj.Object, "status"); ok && len(status) > 0 {
 		return "status set"
