@@ -5,10 +5,10 @@ MODULES := $(shell find . -name go.mod -not -path './go.mod' -exec dirname {} \;
 CORPUS ?= ../shared/conformance
 FUZZTIME ?= 30s
 
-.PHONY: help test check conformance golden fuzz bench peers soak tidy
+.PHONY: help test check conformance golden fuzz bench peers soak e2e recordings tidy
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
 
 test: ## the tests of the root module
 	$(GO) test ./...
@@ -34,6 +34,12 @@ peers: ## side by side with kwok: ratios
 
 soak: ## half a million pods in virtual time (about 12 GiB)
 	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 500000
+
+e2e: ## on a real kube-apiserver, built first if need be
+	cd internal/e2e && STAGECRAFT_E2E=1 $(GO) test ./...
+
+recordings: ## write anew what the real controllers write
+	cd internal/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestRecordings -record .
 
 tidy: ## go mod tidy everywhere
 	$(GO) mod tidy && for m in $(MODULES); do (cd $$m && $(GO) mod tidy) || exit 1; done

@@ -50,7 +50,8 @@
 // What an API server does and this does not:
 //
 //   - Schemas: no defaults, no validation, no pruning of unknown fields. Names,
-//     namespaces, labels, annotations, finalizers and uid are checked.
+//     namespaces, labels, annotations, finalizers and uid are checked. A new object has
+//     no status but its phase, where that of an API server is {} or counts of zero.
 //   - Admission, authorisation and quotas; a user is a name, shown to Options.Trace.
 //   - Controllers, other than those of garbage collection, namespaces and definitions.
 //     A namespace need not exist unless Options.RequireNamespaces says so.
