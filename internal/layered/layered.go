@@ -3,7 +3,8 @@
 //
 // # Terminology
 //
-// A vertex is a node, or a place that an edge passes in a layer. The label of an edge stands at the right of the first place that it passes.
+// A vertex is a node, or a place that an edge passes in a layer. The label of an edge stands at the right of the first place that it
+// passes.
 //
 // # Determinism
 //
@@ -32,8 +33,8 @@ type Point struct{ X, Y float64 }
 
 // A Path is where an edge goes.
 type Path struct {
-	// Points are where it begins, what it passes, and where it ends. It leaves and enters nodes vertically. That of an edge from a node to itself goes to the
-	// right, round its second point.
+	// Points are where it begins, what it passes, and where it ends. It leaves and enters nodes vertically. That of an edge from a node
+	// to itself goes to the right, round its second point.
 	Points []Point
 	Label  Point // the middle of its left side
 }
@@ -154,7 +155,8 @@ func (g *graph) between(f func(*link)) {
 	}
 }
 
-// rank gives each node a layer: as high as its edges allow, then down as far as that shortens edges. Nodes are in even layers, labels in odd ones.
+// rank gives each node a layer: as high as its edges allow, then down as far as that shortens edges. Nodes are in even layers, labels in
+// odd ones.
 func (g *graph) rank() {
 	for changed := true; changed; {
 		changed = false

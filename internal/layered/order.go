@@ -8,8 +8,8 @@ import (
 // sweeps is how often the layers are ordered, down and up in turn.
 const sweeps = 24
 
-// order sorts each layer so that edges cross little: by the mean place of the neighbours in the layer before, again and again, with the best
-// order kept.
+// order sorts each layer so that edges cross little: by the mean place of the neighbours in the layer before, again and again, with the
+// best order kept.
 func (g *graph) order() {
 	at := make([]int, len(g.vertices)) // places in their layers
 	g.number(at)

@@ -3,8 +3,8 @@ package layered
 // rounds is how often the vertices are drawn to their neighbours.
 const rounds = 60
 
-// place finds the x of all vertices: each layer in turn is drawn to its neighbours, as near as what stands beside allows. In the end both neighbours
-// count.
+// place finds the x of all vertices: each layer in turn is drawn to its neighbours, as near as what stands beside allows. In the end both
+// neighbours count.
 func (g *graph) place() {
 	for _, layer := range g.layers {
 		x := 0.0
@@ -36,8 +36,8 @@ func (g *graph) distance(left, right int) float64 {
 	return l.right + gap + r.left
 }
 
-// draw moves the vertices of a layer to where they are wanted, with the least sum of squares and without changing their order: a regression that is
-// monotonic once the distances are subtracted, solved by pooling adjacent violators.
+// draw moves the vertices of a layer to where they are wanted, with the least sum of squares and without changing their order: a
+// regression that is monotonic once the distances are subtracted, solved by pooling adjacent violators.
 func (g *graph) draw(layer []int, up, down bool) {
 	type block struct{ sum, weight, size float64 }
 	var blocks []block

@@ -53,7 +53,8 @@ func (g *graph) rows() []row {
 	return rows
 }
 
-// slack is how far each vertex is from the nodes and labels on both sides of it. Edges do not count: those beside each other go the same way.
+// slack is how far each vertex is from the nodes and labels on both sides of it. Edges do not count: those beside each other go the same
+// way.
 func (g *graph) slack() []float64 {
 	slack := make([]float64, len(g.vertices))
 	for _, layer := range g.layers {

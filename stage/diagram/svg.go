@@ -92,8 +92,8 @@ func (p *picture) begin() {
 	p.printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=%q height=%q viewBox=\"0 0 %s %s\">\n", w, h, w, h)
 	p.printf("  <style>%s  </style>\n  <defs>\n", style)
 	for _, tip := range []string{"tip", "tip-dashed", "tip-alarming"} {
-		p.printf("    <marker id=%q viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"+
-			"<path class=%q d=\"M0 1 L10 5 L0 9 z\"/></marker>\n", tip, tip)
+		p.printf("    <marker id=%q viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" "+
+			"markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=%q d=\"M0 1 L10 5 L0 9 z\"/></marker>\n", tip, tip)
 	}
 	p.printf("  </defs>\n  <rect class=\"page\" x=\"0.5\" y=\"0.5\" width=%q height=%q rx=\"8\"/>\n",
 		number(p.drawing.Width+2*margin-1), number(p.drawing.Height+2*margin-1))
@@ -107,7 +107,8 @@ func (p *picture) arrow(a Arrow, path layered.Path) {
 	if class[0] == "" {
 		class = arrowClasses[Plain]
 	}
-	p.printf("    <g class=\"arrow\">%s<path class=%q d=%q marker-end=\"url(#%s)\"/>", note(a.Note), class[0], curve(path.Points, a.From == a.To), class[1])
+	way := curve(path.Points, a.From == a.To)
+	p.printf("    <g class=\"arrow\">%s<path class=%q d=%q marker-end=\"url(#%s)\"/>", note(a.Note), class[0], way, class[1])
 	if a.Title != "" {
 		_, h := extent(a.Title, lineSize, a.Lines)
 		p.text(a.Title, a.Lines, layered.Point{X: path.Label.X, Y: path.Label.Y - h/2}, "start")
@@ -124,9 +125,14 @@ func (p *picture) box(b Box, size layered.Node, at layered.Point) {
 		class += " alarming"
 	}
 	x, y := at.X-size.Width/2, at.Y-size.Height/2
-	p.printf("    <g>%s<rect class=%q x=%q y=%q width=%q height=%q rx=\"8\"/>", note(b.Note), class, number(x), number(y), number(size.Width), number(size.Height))
+	rect := func(class string, inset, radius float64) {
+		p.printf("<rect class=%q x=%q y=%q width=%q height=%q rx=%q/>", class,
+			number(x+inset), number(y+inset), number(size.Width-2*inset), number(size.Height-2*inset), number(radius))
+	}
+	p.printf("    <g>%s", note(b.Note))
+	rect(class, 0, 8)
 	if b.Looks == End {
-		p.printf("<rect class=\"inner\" x=%q y=%q width=%q height=%q rx=\"5\"/>", number(x+3), number(y+3), number(size.Width-6), number(size.Height-6))
+		rect("inner", 3, 5)
 	}
 	p.text(b.Title, b.Lines, layered.Point{X: at.X, Y: y + padding}, "middle")
 	p.printf("</g>\n")
@@ -181,7 +187,8 @@ func curve(points []layered.Point, loop bool) string {
 	return b.String()
 }
 
-// slope is how fast x changes with y at a point, so that the curve never turns back between points: the harmonic mean of the slopes on both sides.
+// slope is how fast x changes with y at a point, so that the curve never turns back between points: the harmonic mean of the slopes on
+// both sides.
 func slope(points []layered.Point, i int) float64 {
 	if i == 0 || i == len(points)-1 {
 		return 0

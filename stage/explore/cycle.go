@@ -8,8 +8,8 @@ type Cycle struct {
 	Transitions []int // between them: places in Graph.Transitions
 	// Endless reports that no Stage leads out of it.
 	Endless bool
-	// Livelock reports a loop in it that takes no time. An Engine parks an object in such a loop. Only delays tell: that a loop writes the same
-	// time twice, and so may end within the same second, is not seen.
+	// Livelock reports a loop in it that takes no time. An Engine parks an object in such a loop. Only delays tell: that a loop writes
+	// the same time twice, and so may end within the same second, is not seen.
 	Livelock bool
 }
 

@@ -35,10 +35,11 @@
 //
 // # Time
 //
-// A State is looked at once, at the earliest time on the path by which it was first found: each transition on it took its least delay. Delays that
-// are read from the object as a time, such as those up to a deletionTimestamp, are those at that time. To learn where this matters, each transition is also
-// played at its latest, and each further arrival is compared with the first: where Stages, chances or delays (by a second or more, which is how
-// exact times on objects are) are others, [State.TimeDependent] is set, and times through that State are approximate.
+// A State is looked at once, at the earliest time on the path by which it was first found: each transition on it took its least delay.
+// Delays that are read from the object as a time, such as those up to a deletionTimestamp, are those at that time. To learn where this
+// matters, each transition is also played at its latest, and each further arrival is compared with the first: where Stages, chances or
+// delays (by a second or more, which is how exact times on objects are) are others, [State.TimeDependent] is set, and times through that
+// State are approximate.
 //
 // Time alone does not make a Stage match, because the Engine looks at objects when they change. So it is here.
 //

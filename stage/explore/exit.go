@@ -27,8 +27,8 @@ func (m member) version() string {
 	return m.obj.GetResourceVersion()
 }
 
-// members returns the start object, and those that differ from what was there at first, in the order of their keys. An object that rested, and
-// was not changed since, goes on resting.
+// members returns the start object, and those that differ from what was there at first, in the order of their keys. An object that
+// rested, and was not changed since, goes on resting.
 func (x *explorer) members(ctx context.Context, c *memory.Cluster, before []member) []member {
 	var members []member
 	present := map[stage.Key]bool{}

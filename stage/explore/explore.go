@@ -47,9 +47,9 @@ func remove(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructur
 	return c.Delete(ctx, key.GroupVersionKind(), key.NamespacedName(), metav1.DeleteOptions{})
 }
 
-// Explore follows every Stage of a Set from the given objects on, which may be manifests or come from a cluster. They keep the status that
-// they have, and begin with generation 1; one with a deletionTimestamp is deleted at the start. The error is that of ctx, of an object that cannot
-// be stored, or of a kind that nobody knows; effects that fail are errors of their transitions.
+// Explore follows every Stage of a Set from the given objects on, which may be manifests or come from a cluster. They keep the status
+// that they have, and begin with generation 1; one with a deletionTimestamp is deleted at the start. The error is that of ctx, of an
+// object that cannot be stored, or of a kind that nobody knows; effects that fail are errors of their transitions.
 func Explore(ctx context.Context, set *stage.Set, o Options, objects ...*unstructured.Unstructured) (*Graph, error) {
 	o.MaxStates = cmp.Or(o.MaxStates, 10_000)
 	if o.Start.IsZero() {

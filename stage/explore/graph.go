@@ -36,7 +36,8 @@ type State struct {
 	Key stage.Key // of the start object
 	// Label tells it from the others of the start object in few words, such as "Running · Ready".
 	Label string
-	// Objects are the start object, unless it is gone, and those that its Stages created or changed, by their keys. They must not be changed.
+	// Objects are the start object, unless it is gone, and those that its Stages created or changed, by their keys. They must not be
+	// changed.
 	Objects []Object
 	// Entered is the time since the start at which it was looked at.
 	Entered time.Duration
@@ -74,8 +75,8 @@ type Transition struct {
 	Weight int64
 	// Chance is that of the Stage among those that match the object, in (0, 1]; 0 for an action.
 	Chance float64
-	// Delay is the time from entering the Stage: when the State is entered, or before that if the object was in the Stage already while others changed.
-	// Less than nothing means at once.
+	// Delay is the time from entering the Stage: when the State is entered, or before that if the object was in the Stage already while
+	// others changed. Less than nothing means at once.
 	Delay delay.Range
 	// Effects are those that were carried out, with patches that change nothing.
 	Effects []stage.Effect
@@ -97,7 +98,8 @@ func (g *Graph) From(id int) iter.Seq[Transition] {
 	}
 }
 
-// Unplayed returns the Stages that no transition plays, in the order of the Set. If the graph is Bounded it is not known whether they are dead.
+// Unplayed returns the Stages that no transition plays, in the order of the Set. If the graph is Bounded it is not known whether they are
+// dead.
 func (g *Graph) Unplayed() []Stage {
 	played := map[Stage]bool{}
 	for _, t := range g.Transitions {

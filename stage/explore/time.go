@@ -21,19 +21,22 @@ type TimeOptions struct {
 
 // Times are how long it takes to reach a [Target]. They are found in one of two ways.
 //
-// By convolution: the distributions of the delays are added up on a grid, each rounded to the nearest point, over all paths; what is left when all but
-// 1e-9 of the runs have ended is dropped. All times are right to within Error: half a Grid for each delay on the way that is not a multiple of it.
+// By convolution: the distributions of the delays are added up on a grid, each rounded to the nearest point, over all paths; what is left
+// when all but 1e-9 of the runs have ended is dropped. All times are right to within Error: half a Grid for each delay on the way that is
+// not a multiple of it.
 //
-// By samples, if delays of several objects race each other, or if loops go on for too long: Samples runs are drawn on the graph. Intervals have a
-// confidence of 99%.
+// By samples, if delays of several objects race each other, or if loops go on for too long: Samples runs are drawn on the graph.
+// Intervals have a confidence of 99%.
 //
 // Delays of more than a century are taken for one.
 type Times struct {
 	// Reach is the share of runs that ever get there. If Samples is 0 it is exact, but for Unknown.
 	Reach float64
-	// Unknown is the share of runs that leave what was explored, or are given up after 100,000 transitions or a century. They may get there or not.
+	// Unknown is the share of runs that leave what was explored, or are given up after 100,000 transitions or a century. They may get
+	// there or not.
 	Unknown float64
-	// Min and Max bound the time of all runs that get there. Max is -1 if there is no bound. If several objects race they are the extremes that were drawn.
+	// Min and Max bound the time of all runs that get there. Max is -1 if there is no bound. If several objects race they are the
+	// extremes that were drawn.
 	Min, Max time.Duration
 	// Mean is that of the runs that get there.
 	Mean time.Duration
