@@ -7,8 +7,8 @@
 //	go run ./examples/lifecycle -stages stages.yaml -lint                              # what compiles but cannot be meant
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -time-to Ready    # how long it takes, and how likely it is
 //
-// Objects may stand beside the Stages in one file. With -preset the Stages of package presets are played, with -delete a user may delete the object in
-// any state. It exits with 1 if the Stages are faulty, or -lint finds something, and with 2 if it cannot do what is asked.
+// Objects may stand beside the Stages in one file. With -preset the Stages of package presets are played, with -delete a user may delete
+// the object in any state. It exits with 1 if the Stages are faulty, or -lint finds something, and with 2 if it cannot do what is asked.
 package main
 
 import (

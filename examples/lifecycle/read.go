@@ -14,8 +14,14 @@ import (
 )
 
 var presetSources = map[string]func() stage.Source{
-	"node-fast": presets.NodeFast, "node-heartbeat": presets.NodeHeartbeat, "node-heartbeat-with-lease": presets.NodeHeartbeatWithLease,
-	"node-chaos": presets.NodeChaos, "pod-fast": presets.PodFast, "pod-general": presets.PodGeneral, "pod-chaos": presets.PodChaos, "volumes": presets.Volumes,
+	"node-fast":                 presets.NodeFast,
+	"node-heartbeat":            presets.NodeHeartbeat,
+	"node-heartbeat-with-lease": presets.NodeHeartbeatWithLease,
+	"node-chaos":                presets.NodeChaos,
+	"pod-fast":                  presets.PodFast,
+	"pod-general":               presets.PodGeneral,
+	"pod-chaos":                 presets.PodChaos,
+	"volumes":                   presets.Volumes,
 }
 
 func presetNames() []string { return slices.Sorted(maps.Keys(presetSources)) }
