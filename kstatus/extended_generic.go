@@ -38,8 +38,8 @@ func legible(o Object) (Result, bool) {
 	return readable(o)
 }
 
-// abnormalConditions lets no rule for a kind hide a Stalled=True or Reconciling=True. The other conditions may make it worse, and on what is held
-// nobody works.
+// abnormalConditions lets no rule for a kind hide a Stalled=True or Reconciling=True. The other conditions may make it worse, and on what
+// is held nobody works.
 func abnormalConditions(o Object) (Result, bool) {
 	if o.standard == 0 {
 		return Result{}, false
@@ -57,8 +57,8 @@ func abnormalConditions(o Object) (Result, bool) {
 	return standardConditions(o)
 }
 
-// retried is the last attempt of a controller that goes on, as those of Flux do, with Reconciling=True of a reason such as ProgressingWithRetry: Ready=False
-// tells that it failed, unless its reason is that of something on the way.
+// retried is the last attempt of a controller that goes on, as those of Flux do, with Reconciling=True of a reason such as
+// ProgressingWithRetry: Ready=False tells that it failed, unless its reason is that of something on the way.
 func retried(o *Object) (Result, bool) {
 	reconciling, ok := o.find(Reconciling, "True", "")
 	if !ok || !strings.HasSuffix(reconciling.Reason, "Retry") {

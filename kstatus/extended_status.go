@@ -7,13 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What it means that an object has no status. Three sorts of kinds are told apart: those that never get one are Current as soon as they exist, those whose
-// controllers are known to report are waited for, however long that takes, and of all others nobody can say. Their objects are waited for while they are new.
+// What it means that an object has no status. Three sorts of kinds are told apart: those that never get one are Current as soon as they
+// exist, those whose controllers are known to report are waited for, however long that takes, and of all others nobody can say. Their
+// objects are waited for while they are new.
 
-// reportGrace is how long a controller that nobody knows has to report on a new object: long enough for its own Pod to be pulled, started and elected.
+// reportGrace is how long a controller that nobody knows has to report on a new object: long enough for its own Pod to be pulled, started
+// and elected.
 const reportGrace = 5 * time.Minute
 
-// withoutStatus takes an object that nobody has reported on for new, unless it has been there for long. A status that is empty shows that the kind has one.
+// withoutStatus takes an object that nobody has reported on for new, unless it has been there for long. A status that is empty shows that
+// the kind has one.
 func withoutStatus(o Object) (Result, bool) {
 	switch {
 	case len(o.status) > 0:

@@ -62,15 +62,17 @@ func daemonSetExtended(o Object) (Result, bool) {
 	return Current.Because("", "DaemonSet is using the ondelete update strategy").At("spec.updateStrategy.type"), true
 }
 
-// jobExtended knows a Job's outcome before its last Pods are gone.
+// jobExtended knows a Job's outcome before its last Pods are gone, and why it failed.
 func jobExtended(o Object) (Result, bool) {
 	if _, complete := o.find("Complete", "True", ""); complete {
 		return Result{}, false
 	}
-	if c, ok := o.find("FailureTarget", "True", ""); ok {
-		r := Failed.From(c)
-		r.Terminal = true
-		return r, true
+	for _, kind := range [...]string{"Failed", "FailureTarget"} {
+		if c, ok := o.find(kind, "True", ""); ok && (c.Message != "" || kind == "FailureTarget") {
+			r := Failed.From(c)
+			r.Terminal = true
+			return r, true
+		}
 	}
 	if c, ok := o.find("SuccessCriteriaMet", "True", ""); ok {
 		return Current.From(c), true

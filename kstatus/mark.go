@@ -1,7 +1,7 @@
 package kstatus
 
-// A mark is what the first pass over the conditions keeps of one: its type, if it is one of those that rules ask for most, and its status. A look-up in a
-// condition costs as much as a rule does otherwise, so that no condition is looked up twice to be passed over.
+// A mark is what the first pass over the conditions keeps of one: its type, if it is one of those that rules ask for most, and its status.
+// A look-up in a condition costs as much as a rule does otherwise, so that no condition is looked up twice to be passed over.
 type mark uint8
 
 // The statuses are the low bits of a mark, the types the others. The type of conditions that cannot be read is other.

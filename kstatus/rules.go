@@ -14,9 +14,9 @@ import (
 // [Object.Now].
 type Rule func(Object) (Result, bool)
 
-// Rules decide about objects of all kinds. The first rule with an opinion wins: first those of the generic layer that hold for everything, in every
-// profile (deletion, generation, what cannot be read, Reconciling=True and Stalled=True), then those of the kind, most specific first, then the rest of
-// the generic layer.
+// Rules decide about objects of all kinds. The first rule with an opinion wins: first those of the generic layer that hold for everything,
+// in every profile (deletion, generation, what cannot be read, Reconciling=True and Stalled=True), then those of the kind, most specific
+// first, then the rest of the generic layer.
 //
 // Rules are immutable and safe for concurrent use.
 type Rules struct {
@@ -89,10 +89,10 @@ const anyKind = "*"
 // Standard returns the rules of upstream, exact for well-formed objects.
 func Standard() *Rules { return standard }
 
-// With returns rules that try the given ones before their own rules for the same kinds, but after what holds for everything: no rule of a kind hides
-// that an object is being deleted, that its latest generation was not seen, or that it says itself that it is Reconciling or Stalled. A kind of "*" stands for all kinds of a group,
-// a group of "*.example.com" for all groups below example.com, a group of "*" for all groups. An exact group precedes a longer suffix, that a
-// shorter one; within a group an exact kind precedes "*".
+// With returns rules that try the given ones before their own rules for the same kinds, but after what holds for everything: no rule of a
+// kind hides that an object is being deleted, that its latest generation was not seen, or that it says itself that it is Reconciling or
+// Stalled. A kind of "*" stands for all kinds of a group, a group of "*.example.com" for all groups below example.com, a group of "*" for
+// all groups. An exact group precedes a longer suffix, that a shorter one; within a group an exact kind precedes "*".
 func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	out := *r
 	out.kinds, out.groups, out.suffixes = r.kinds.copy(), r.groups.copy(), make(map[string]*table, len(r.suffixes))

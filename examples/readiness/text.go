@@ -84,7 +84,8 @@ type level struct {
 	key  bool            // a key comes next
 }
 
-// repeated finds the first key that is twice in a map of valid JSON, and the offset after it; 0 if there is none. Decoders would silently take the last.
+// repeated finds the first key that is twice in a map of valid JSON, and the offset after it; 0 if there is none. Decoders would silently
+// take the last.
 func repeated(data []byte) (key string, offset int64) {
 	stack := []level{{}}
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
@@ -131,7 +132,12 @@ func (d document) faults(err error) error {
 			line, _ = strconv.Atoi(m[1])
 			text = text[len(m[0]):]
 		}
-		errs = append(errs, d.fault(d.line+line-1, "not YAML: %s", strings.Replace(text, "already set in map", "is there twice", 1)))
+		if key, twice := strings.CutSuffix(text, " already set in map"); twice {
+			text = key + " is there twice"
+		} else {
+			text = "not YAML: " + text
+		}
+		errs = append(errs, d.fault(d.line+line-1, "%s", text))
 	}
 	return errors.Join(errs...)
 }

@@ -130,6 +130,8 @@ func TestFaultsAreAllReported(t *testing.T) {
 		"no message":               {"rules: [{kind: A, current: 'true', message: '1'}]", "the result is int, not string"},
 		"a syntax error":           {"rules: [{kind: A, current: '1 +'}]", "x.yaml:1:"},
 		"no YAML":                  {"{", "not YAML"},
+		"a list for an expression": {"rules: [{kind: A, current: [a]}]", "rules[0].current: want a string, got a list; quote it"},
+		"a text for a rule":        {"rules: [text]", "rules[0]: want an object"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -139,6 +141,7 @@ func TestFaultsAreAllReported(t *testing.T) {
 			var fault *celrule.Error
 			require.True(t, errors.As(err, &fault))
 			require.NotZero(t, fault.Position.Line, err.Error())
+			require.Equal(t, strings.HasSuffix(name, " current"), strings.Contains(err.Error(), "is required: no object"), err.Error())
 		})
 	}
 }

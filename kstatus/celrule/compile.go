@@ -3,6 +3,8 @@ package celrule
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -61,8 +63,16 @@ func decode(doc *position.Document) (Rules, []*position.Error) {
 	var f file
 	faults := doc.Decode(&f)
 	rules, more := compile("rules", f.Rules)
-	return rules, append(faults, more...)
+	for _, e := range more {
+		if !slices.ContainsFunc(faults, func(f *position.Error) bool { return around(f.Path, e.Path) }) {
+			faults = append(faults, e)
+		}
+	}
+	return rules, faults
 }
+
+// around says whether a field is the other one or contains it: what cannot be read is not missing, too.
+func around(path, inner string) bool { return inner == path || strings.HasPrefix(inner, path+".") }
 
 // merge adds the rules of a document to those of the ones before.
 func merge(all, rules Rules) (faults []*position.Error) {
@@ -93,7 +103,7 @@ func compile(path string, specs []Spec) (Rules, []*position.Error) {
 	for i, spec := range specs {
 		at := position.Index(path, i)
 		kind := schema.GroupKind{Group: spec.Group, Kind: spec.Kind}
-		if _, twice := rules[kind]; twice {
+		if _, twice := rules[kind]; twice && spec.Kind != "" {
 			faults.Addf(at, "there are rules for %s already", kind)
 		}
 		faults.Add(position.Below(position.Field(at, "group"), checkGroup(spec.Group))...)

@@ -14,15 +14,16 @@
 //	profile := kstatus.Extended().With(rules)
 //	result := profile.Compute(obj, now)
 //
-// Expressions see the object as self, and apiVersion, kind, metadata, spec, status and data by their names: status.phase == "Ready". Timestamps are strings; Now() is the
-// time that the result is for. The rest of the language is that of CEL in Stages.
+// Expressions see the object as self, and apiVersion, kind, metadata, spec, status and data by their names: status.phase == "Ready".
+// Timestamps are strings; Now() is the time that the result is for. The rest of the language is that of CEL in Stages.
 //
 // An expression that fails (a field is missing, a limit is exceeded) is not true, and does not keep the others from being
 // tried; if none is true, the message tells the first failure. Use has() or optional fields for what may be missing.
 //
 // # Determinism
 //
-// The same object and time give the same result. Work is counted, not timed: an expression that does too much fails at the same point everywhere.
+// The same object and time give the same result. Work is counted, not timed: an expression that does too much fails at the same point
+// everywhere.
 //
 // # Concurrency
 //

@@ -2,7 +2,8 @@
 //
 //	go run ./ratio [-rounds 40]
 //
-// The rounds of the sides alternate and are short, so that a machine that slows down slows both, and each side finds quiet moments; its fastest round counts.
+// The rounds of the sides alternate and are short, so that a machine that slows down slows both, and each side finds quiet moments; its
+// fastest round counts.
 package main
 
 import (
