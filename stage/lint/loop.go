@@ -53,7 +53,7 @@ func (s *subject) loops() (n int) {
 // timed reports whether the Stage goes on only because time does: at one instant the second play changes nothing.
 func (s *subject) timed() bool {
 	return !slices.ContainsFunc(s.changing(), func(v stage.Verdict) bool {
-		return v.Outcome.Livelock && !s.peers.look(probe{obj: v.Outcome.After}).verdicts[s].Outcome.Idle
+		return v.Outcome.Livelock && !s.peers.after(v).verdicts[s].Outcome.Idle
 	})
 }
 
@@ -73,10 +73,7 @@ func (s *subject) printsTime() fault {
 // ring follows the Stages that must be played at once from the probes of this one. It returns the names of those that lead back to it, if
 // it is the first of them in the sources.
 func (s *subject) ring() []string {
-	if !s.compiles {
-		return nil
-	}
-	for _, l := range s.peers.probes() {
+	for _, l := range s.probes() {
 		if names := s.follow(l); names != nil {
 			return names
 		}
@@ -87,28 +84,30 @@ func (s *subject) ring() []string {
 // longest is how many Stages of a ring are followed.
 const longest = 16
 
-func (s *subject) follow(l look) []string {
+func (s *subject) follow(l *look) []string {
 	var names []string
-	met := map[string]bool{}
+	met := map[*look]bool{}
 	for range longest {
 		next, v := l.certain()
-		if next == nil || len(names) == 0 && next != s || met[identity(l.obj)] {
+		switch {
+		case next == nil || len(names) == 0 && next != s:
 			return nil
-		}
-		met[identity(l.obj)] = true
-		if names = append(names, strconv.Quote(next.name)); slices.Index(s.peers.subjects, next) < slices.Index(s.peers.subjects, s) {
-			return nil
-		}
-		l = s.peers.look(probe{obj: v.Outcome.After})
-		if first, again := l.certain(); first == s && met[identity(l.obj)] && again.Outcome.After != nil {
+		case met[l] && next == s:
 			return names
+		case met[l] || slices.Index(s.peers.subjects, next) < slices.Index(s.peers.subjects, s):
+			return nil
 		}
+		met[l] = true
+		if name := strconv.Quote(next.name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		l = s.peers.after(v)
 	}
 	return nil
 }
 
 // certain is the Stage that is sure to be played at once on the probe and to change it; nil if there is none.
-func (l look) certain() (*subject, stage.Verdict) {
+func (l *look) certain() (*subject, stage.Verdict) {
 	for s, v := range l.verdicts {
 		after := v.Outcome.After
 		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && after != nil && !v.Outcome.Idle && s.readsOnly(after.Object) {

@@ -16,63 +16,63 @@ import (
 // now is the time at which probes are looked at.
 var now = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
+// options compile Stages to be played on probes, which are small: what needs more fails, and then nothing is concluded from it.
+var options = stage.Options{Lenient: true, Limits: stage.Limits{JQSteps: 20_000, TemplateSteps: 100_000}}
+
 // peers are the Stages for one kind, with what they make of probes.
 type peers struct {
 	kind     schema.GroupVersionKind
 	subjects []*subject
 	text     string // of all templates of all Stages
 
-	looked bool
+	walked bool
 	set    *stage.Set // of those that compile
-	looks  []look
+	looks  map[string]*look
 }
 
-// A look is what the Stages make of one probe.
+// A look is what the Stages make of one object. It is natural if the status is what Stages made of a fresh one, not made up.
 type look struct {
-	probe
-	verdicts map[*subject]stage.Verdict
+	obj      *unstructured.Unstructured
+	natural  bool
+	verdicts map[*subject]stage.Verdict // those of Stages that match
 }
 
-// A probe is an object. It is natural if its status is what Stages made of a fresh one, not made up.
-type probe struct {
-	obj     *unstructured.Unstructured
-	natural bool
-}
-
-// probes returns the looks at objects that meet the selector of some Stage, and at what its effects make of them.
-func (p *peers) probes() []look {
-	if p.looked {
-		return p.looks
+// probe looks at objects that meet the selector of some Stage, and at what its effects make of them, once.
+func (p *peers) probe() {
+	if p.walked {
+		return
 	}
-	p.looked = true
+	p.walked, p.looks = true, map[string]*look{}
 	var sound []v1alpha1.Stage
 	for _, s := range p.compiled() {
 		sound = append(sound, *s.stage)
 	}
-	p.set, _ = stage.Compile(stage.Options{Lenient: true}, stage.Objects(sound...)) // each compiles by itself, so all do
+	p.set, _ = stage.Compile(options, stage.Objects(sound...)) // each compiles by itself, so all do
 	p.walk(true)
 	p.walk(false)
-	return p.looks
 }
 
 // walk looks at the candidates of all Stages, and at what effects make of them. The number of looks is bounded, for Stages can go on for ever.
 func (p *peers) walk(natural bool) {
+	compiled := p.compiled()
 	var queue []*unstructured.Unstructured
-	for _, s := range p.compiled() {
+	for _, s := range compiled {
 		queue = append(queue, s.candidates(natural)...)
 	}
-	seen := map[string]bool{}
-	for limit := 2*len(queue) + 50; len(queue) > 0 && len(seen) < limit; queue = queue[1:] {
-		id := identity(queue[0])
-		if seen[id] {
+	for limit := len(p.looks) + 2*len(queue) + 50; len(queue) > 0 && len(p.looks) < limit; queue = queue[1:] {
+		l, known := p.look(queue[0])
+		if known {
 			continue
 		}
-		seen[id] = true
-		l := p.look(probe{queue[0], natural})
-		p.looks = append(p.looks, l)
-		for _, s := range p.compiled() {
-			if after := l.verdicts[s].Outcome.After; after != nil {
-				queue = append(queue, after)
+		l.natural = natural
+		for _, s := range compiled {
+			v, matches := l.verdicts[s]
+			if !matches {
+				continue
+			}
+			s.looks = append(s.looks, l)
+			if v.Outcome.After != nil {
+				queue = append(queue, v.Outcome.After)
 			}
 		}
 	}
@@ -82,28 +82,43 @@ func (p *peers) compiled() []*subject {
 	return slices.DeleteFunc(slices.Clone(p.subjects), func(s *subject) bool { return !s.compiles })
 }
 
-func (p *peers) look(at probe) look {
-	l := look{probe: at, verdicts: map[*subject]stage.Verdict{}}
-	verdicts := p.set.Explain(at.obj, now).Verdicts
-	for i, s := range p.compiled() {
-		l.verdicts[s] = verdicts[i]
+// look looks at an object, and tells whether it did so before.
+func (p *peers) look(obj *unstructured.Unstructured) (l *look, known bool) {
+	raw, _ := json.Marshal(obj.Object) // it is made of JSON values
+	l, known = p.looks[string(raw)]
+	if known {
+		return l, true
 	}
+	l = &look{obj: obj, verdicts: map[*subject]stage.Verdict{}}
+	p.looks[string(raw)] = l
+	verdicts := p.set.Explain(obj, now).Verdicts
+	for i, s := range p.compiled() {
+		if verdicts[i].Matches {
+			l.verdicts[s] = verdicts[i]
+		}
+	}
+	return l, false
+}
+
+// after is the look at what a Stage makes of an object.
+func (p *peers) after(v stage.Verdict) *look {
+	l, _ := p.look(v.Outcome.After)
 	return l
 }
 
-func identity(obj *unstructured.Unstructured) string {
-	raw, _ := json.Marshal(obj.Object) // it is made of JSON values
-	return string(raw)
+// probes are the looks at objects that the Stage matches.
+func (s *subject) probes() []*look {
+	if s.compiles {
+		s.peers.probe()
+	}
+	return s.looks
 }
 
-// matched are the looks at probes that the Stage can be played on.
+// matched are the verdicts on objects that the Stage can be played on.
 func (s *subject) matched() []stage.Verdict {
 	var verdicts []stage.Verdict
-	if !s.compiles {
-		return nil
-	}
-	for _, l := range s.peers.probes() {
-		if v := l.verdicts[s]; v.Matches && v.Candidate.Probability > 0 {
+	for _, l := range s.probes() {
+		if v := l.verdicts[s]; v.Candidate.Probability > 0 {
 			verdicts = append(verdicts, v)
 		}
 	}

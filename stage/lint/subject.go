@@ -26,6 +26,7 @@ type subject struct {
 
 	compiles bool
 	peers    *peers
+	looks    []*look // at what it matches
 }
 
 // An expression is jq or CEL somewhere in a Stage.
@@ -74,7 +75,7 @@ func newSubject(source stage.Source, i int, st *v1alpha1.Stage) *subject {
 	s.requirements = requirementsOf(st.Spec.Selector)
 	s.expressions = expressionsOf(&st.Spec)
 	s.templates = templatesOf(&st.Spec)
-	_, err := stage.Compile(stage.Options{Lenient: true}, stage.Objects(*st))
+	_, err := stage.Compile(options, stage.Objects(*st))
 	s.compiles = err == nil && st.Spec.Selector != nil
 	return s
 }

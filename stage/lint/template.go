@@ -19,7 +19,7 @@ import (
 func (s *subject) rendered(t template, obj *unstructured.Unstructured) stage.Effect {
 	alone := *s.stage
 	alone.Spec = v1alpha1.StageSpec{ResourceRef: s.spec.ResourceRef, Selector: &v1alpha1.StageSelector{}, Steps: []v1alpha1.StageStep{t.step}}
-	set, err := stage.Compile(stage.Options{Lenient: true}, stage.Objects(alone))
+	set, err := stage.Compile(options, stage.Objects(alone))
 	if err != nil {
 		return nil
 	}
@@ -34,12 +34,8 @@ func (s *subject) rendered(t template, obj *unstructured.Unstructured) stage.Eff
 // objects are those that a template is tried on: those that the Stage matches, else fresh ones.
 func (s *subject) objects() []*unstructured.Unstructured {
 	var list []*unstructured.Unstructured
-	if s.compiles {
-		for _, l := range s.peers.probes() {
-			if l.verdicts[s].Matches {
-				list = append(list, l.obj)
-			}
-		}
+	for _, l := range s.probes() {
+		list = append(list, l.obj)
 	}
 	if len(list) == 0 {
 		list = fresh(s.kind)

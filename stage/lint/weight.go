@@ -22,9 +22,7 @@ func overlaps(s *subject) []fault {
 
 // meets reports whether both Stages match some probe that is natural.
 func (s *subject) meets(other *subject) bool {
-	return slices.ContainsFunc(s.peers.probes(), func(l look) bool {
-		return l.natural && l.verdicts[s].Matches && l.verdicts[other].Matches
-	})
+	return slices.ContainsFunc(s.probes(), func(l *look) bool { return l.natural && l.verdicts[other].Matches })
 }
 
 func neverWins(s *subject) []fault {
