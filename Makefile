@@ -5,7 +5,7 @@ MODULES := $(shell find . -name go.mod -not -path './go.mod' -exec dirname {} \;
 CORPUS ?= ../shared/conformance
 FUZZTIME ?= 30s
 
-.PHONY: help test check conformance golden fuzz bench peers soak e2e recordings tidy
+.PHONY: help test check conformance golden pictures fuzz bench peers soak e2e recordings tidy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -20,7 +20,10 @@ conformance: ## the recorded cases, with diffs
 	$(GO) run ./internal/conformance -v $(CORPUS)
 
 golden: ## rewrite recorded expectations
-	@for p in ./stage ./stage/presets ./examples/quickstart ./kstatus; do $(GO) test $$p -update || exit 1; done
+	@for p in ./stage ./stage/presets ./examples/quickstart ./kstatus ./stage/explore ./stage/diagram; do $(GO) test $$p -update || exit 1; done
+
+pictures: ## draw the lifecycles of the presets again
+	$(GO) test ./examples/lifecycle -run TestPictures -update
 
 fuzz: ## each fuzz target for FUZZTIME
 	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
