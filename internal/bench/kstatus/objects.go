@@ -3,6 +3,9 @@
 package kstatus
 
 import (
+	"strconv"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8sjson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
@@ -10,6 +13,63 @@ import (
 
 // A Sample is an object of everyday.
 type Sample struct{ Name, Manifest string }
+
+// lookups are the fields that decide about a sample: nobody can tell its status for sure who does not look at each. What they cost alone is
+// the floor.
+var lookups = map[string]string{
+	"Deployment": "spec.progressDeadlineSeconds spec.replicas status.replicas status.updatedReplicas status.readyReplicas status.availableReplicas " +
+		"metadata.generation status.conditions.0.type status.conditions.0.status status.conditions.1.type status.conditions.1.status " +
+		"status.conditions.1.reason",
+	"StatefulSet": "spec.updateStrategy spec.replicas status.replicas status.readyReplicas status.currentReplicas status.currentRevision " +
+		"status.updateRevision metadata.generation",
+	"Pod ready": "status.phase status.conditions.0.type status.conditions.0.status status.conditions.1.type status.conditions.1.status " +
+		"status.conditions.2.type status.conditions.2.status status.conditions.3.type status.conditions.3.status",
+	"Pod crash-looping": "status.phase status.conditions.0.type status.conditions.0.status status.conditions.1.type status.conditions.1.status " +
+		"status.conditions.2.type status.conditions.2.status status.conditions.3.type status.conditions.3.status status.containerStatuses " +
+		"status.containerStatuses.0.name status.containerStatuses.0.state status.containerStatuses.0.state.waiting " +
+		"status.containerStatuses.0.state.waiting.reason",
+	"Ready condition": "metadata.generation status.conditions.0.type status.conditions.0.status status.conditions.1.type status.conditions.1.status " +
+		"status.conditions.1.reason",
+	"phase alone": "",
+	"ConfigMap":   "",
+}
+
+// A Lookup is a map and a key that is or is not in it.
+type Lookup struct {
+	In  map[string]any
+	Key string
+}
+
+// Lookups are those that no verdict on the sample can do without: of every object the kind, the deletion and, if there is a status, the
+// observed generation and the conditions; of this one what lookups says.
+func (s Sample) Lookups(obj *unstructured.Unstructured) (all []Lookup) {
+	paths := "apiVersion kind metadata status metadata.deletionTimestamp "
+	if obj.Object["status"] != nil {
+		paths += "status.observedGeneration status.conditions "
+	}
+	if strings.Contains(lookups[s.Name], "spec.") {
+		paths += "spec "
+	}
+	for path := range strings.FieldsSeq(paths + lookups[s.Name]) {
+		all = append(all, lookup(obj.Object, path))
+	}
+	return all
+}
+
+func lookup(in map[string]any, path string) Lookup {
+	var at any = in
+	steps := strings.Split(path, ".")
+	for _, step := range steps[:len(steps)-1] {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[step]
+		case []any:
+			i, _ := strconv.Atoi(step)
+			at = v[i]
+		}
+	}
+	return Lookup{at.(map[string]any), steps[len(steps)-1]}
+}
 
 // Samples are what is measured.
 var Samples = []Sample{
