@@ -31,6 +31,8 @@
 //
 //	fmt.Print(set.Explain(obj, now))       // every Stage, every requirement, what was seen
 //
+// What compiles but cannot be meant is found by package stage/lint.
+//
 // To own the time, as a simulator does, drive an [Engine] by the loop in its documentation.
 //
 // # Semantics

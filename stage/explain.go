@@ -62,7 +62,7 @@ func (v Verdict) Locate(path string) Position {
 
 // Explain tells what may happen next to obj, seen at the time now, and why: for every Stage of its kind every requirement, the weight,
 // the delay and the effects. It evaluates what [Set.Candidates] and [Set.Next] evaluate, so it agrees with them; Rand() in CEL draws what it draws
-// for Candidates. It neither changes nor keeps obj.
+// for Candidates. Stages without a selector are not in it, [Set.Warnings] names them. It neither changes nor keeps obj.
 func (s *Set) Explain(obj *unstructured.Unstructured, now time.Time) Explanation {
 	e := Explanation{Key: KeyOf(obj), Time: now, Kinds: s.Kinds()}
 	stages := s.stagesFor(obj)
