@@ -62,9 +62,9 @@ func (d *draft) verdicts() []string {
 	return out
 }
 
-// appendDifferences tells what is at a path and what should be; times differ by nature.
+// appendDifferences tells what is at a path and what should be; times differ by nature, and a 0 says as much as nothing.
 func appendDifferences(lines []string, path string, has, wants any) []string {
-	if isTime(path) && has != nil || object.DeepEqual(has, wants) {
+	if isTime(path) && has != nil || object.DeepEqual(has, wants) || wants == nil && isZero(has) {
 		return lines
 	}
 	if list, name := named(wants); name != "" {
@@ -86,6 +86,11 @@ func appendDifferences(lines []string, path string, has, wants any) []string {
 		return lines
 	}
 	return append(lines, fmt.Sprintf("%s: %s, should be %s", path, show(has), show(wants)))
+}
+
+func isZero(v any) bool {
+	n, isNumber := object.ToInt64(v)
+	return isNumber && n == 0
 }
 
 func asAny(m map[string]any) any {

@@ -37,8 +37,8 @@ type Failure struct {
 var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
 // Drive gives an object that is in the cluster the status of a state, and keeps it there: neither Stages nor controllers touch it again until it is
-// deleted or driven to [Ready]. The states that there are, and what is written, are those of package kstatustest. Of the object only kind,
-// namespace and name count.
+// deleted or driven to [Ready]. The states that there are, and what is written, are those of package kstatustest; one that the kind has not fails the
+// test. Of the object only kind, namespace and name count. What controllers make of it, such as the status of its owner, comes when time goes on.
 func (l *Lab) Drive(obj runtime.Object, state kstatustest.State) {
 	l.t.Helper()
 	u, err := kstatustest.Open(obj)
@@ -83,8 +83,7 @@ func (l *Lab) plays(obj *unstructured.Unstructured) bool {
 	if l.holds(obj) {
 		return false
 	}
-	bound, _ := object.String(obj.Object, "spec", "nodeName")
-	return bound != "" || obj.GroupVersionKind() != pods || !l.schedules() || obj.GetDeletionTimestamp() != nil
+	return isBound(obj) || obj.GroupVersionKind() != pods || !l.schedules() || obj.GetDeletionTimestamp() != nil
 }
 
 func (l *Lab) schedules() bool {
@@ -101,8 +100,34 @@ func (l *Lab) restrained() []reconcile.Controller {
 			}
 			return c.Reconcile(ctx, r)
 		}
+		restrained[i].Watches = l.blinded(c)
 	}
 	return restrained
+}
+
+// blinded are the watches of a controller. A scheduler, which maps the Pods that it is for to keys of its own, does not see those that are held.
+func (l *Lab) blinded(c reconcile.Controller) []reconcile.Watch {
+	watches := slices.Clone(c.Watches)
+	for i, w := range watches {
+		if w.Kind != c.For || w.Map == nil {
+			continue
+		}
+		watches[i].Map = func(cache *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+			if ch.New != nil && l.holds(ch.New) && !isBound(ch.New) {
+				ch.New = nil
+			}
+			if ch.Object() == nil {
+				return nil
+			}
+			return w.Map(cache, ch)
+		}
+	}
+	return watches
+}
+
+func isBound(pod *unstructured.Unstructured) bool {
+	node, _ := object.String(pod.Object, "spec", "nodeName")
+	return node != ""
 }
 
 // expectFailures watches for the objects that failures may happen to.
@@ -139,8 +164,7 @@ func (f Failure) hits(obj *unstructured.Unstructured) bool {
 	if !f.Selector.Matches(labels.Set(obj.GetLabels())) || obj.GetDeletionTimestamp() != nil {
 		return false
 	}
-	bound, _ := object.String(obj.Object, "spec", "nodeName")
-	return f.Kind != pods || (bound == "") == (f.State == kstatustest.Unschedulable)
+	return f.Kind != pods || isBound(obj) != (f.State == kstatustest.Unschedulable)
 }
 
 func decision(obj *unstructured.Unstructured, failure int) types.UID {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +73,8 @@ type reference struct {
 
 func (r reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
 
-// New returns a lab with its nodes, which are ready. Stages with faults fail the test.
+// New returns a lab with its nodes, which are ready, the namespace default, and a default StorageClass by which claims are bound at once. Stages with
+// faults fail the test.
 func New(t T, o LabOptions) *Lab {
 	t.Helper()
 	if o.Patience == 0 {
@@ -84,7 +87,7 @@ func New(t T, o LabOptions) *Lab {
 		o.Stages = []stage.Source{presets.NodeFast(), presets.PodFast()}
 	}
 	if o.Controllers == nil {
-		o.Controllers = []reconcile.Controller{controllers.Deployments(), controllers.ReplicaSets(), controllers.Scheduler("default-scheduler")}
+		o.Controllers = controllers.All(controllers.Options{})
 	}
 	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}}
 	l.must(l.begin())
@@ -106,16 +109,33 @@ func (l *Lab) begin() error {
 	if err := l.expectFailures(); err != nil {
 		return err
 	}
-	for i := range l.options.Nodes {
-		if err := l.sim.Cluster().Load(context.Background(), fmt.Appendf(nil, node, i+1)); err != nil {
-			return err
-		}
+	if err := l.furnish(); err != nil {
+		return err
 	}
 	return l.sim.Advance(context.Background(), 0)
 }
 
-const node = `{apiVersion: v1, kind: Node, metadata: {name: node-%d}, status: {
+// furnish makes what is in a cluster before its users come.
+func (l *Lab) furnish() error {
+	objs := []string{namespace, storageClass}
+	for i := range l.options.Nodes {
+		objs = append(objs, fmt.Sprintf(node, i+1))
+	}
+	for _, text := range objs {
+		if err := l.sim.Cluster().Load(context.Background(), []byte(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	namespace    = `{apiVersion: v1, kind: Namespace, metadata: {name: default}}`
+	storageClass = `{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: stagetest, volumeBindingMode: Immediate, reclaimPolicy: Delete,
+  metadata: {name: standard, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}}`
+	node = `{apiVersion: v1, kind: Node, metadata: {name: node-%d}, status: {
   allocatable: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}, capacity: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}}}`
+)
 
 // Cluster returns the API server of the lab: give it to what is tested.
 func (l *Lab) Cluster() *memory.Cluster { return l.sim.Cluster() }
@@ -127,8 +147,8 @@ func (l *Lab) Simulation() *simulation.Simulation { return l.sim }
 func (l *Lab) Now() time.Time { return l.sim.Now() }
 
 // Apply creates objects or makes them what is given, by server-side apply; a status that is given is written too. It takes YAML or JSON as a
-// string with any number of documents and Lists, and objects. Where a namespace is missing it is default. Nothing happens to them until time
-// goes on.
+// string with any number of documents and Lists, and objects, unstructured or of Go types; a status of a Go type that says nothing is none. Where
+// a namespace is missing it is default. Nothing happens to them until time goes on.
 func (l *Lab) Apply(manifests ...any) {
 	l.t.Helper()
 	for _, m := range manifests {
@@ -144,11 +164,35 @@ func objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
 	switch m := manifest.(type) {
 	case string:
 		return parsed(m)
+	case *unstructured.Unstructured:
+		obj, err := kstatustest.Open(m)
+		return []*unstructured.Unstructured{obj}, err
 	case runtime.Object:
 		obj, err := kstatustest.Open(m)
+		if err == nil && isBlank(obj.Object["status"]) { // the Go type always has one
+			delete(obj.Object, "status")
+		}
 		return []*unstructured.Unstructured{obj}, err
 	}
 	return nil, fmt.Errorf("a manifest is YAML as a string, or an object, not a %T", manifest)
+}
+
+// isBlank reports whether a value says nothing: all that is in it is zero.
+func isBlank(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, e := range v {
+			if !isBlank(e) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(v) == 0
+	}
+	return reflect.ValueOf(v).IsZero()
 }
 
 func parsed(text string) ([]*unstructured.Unstructured, error) {
@@ -175,7 +219,9 @@ func (l *Lab) apply(given *unstructured.Unstructured) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", ref, err)
 	}
-	l.applied = append(l.applied, referenceOf(stored))
+	if at := referenceOf(stored); !slices.Contains(l.applied, at) {
+		l.applied = append(l.applied, at)
+	}
 	if fields, _ := object.ToMap(status); hasStatus && len(fields) > 0 {
 		_, err = l.patch(ref, types.MergePatchType, map[string]any{"status": status}, "status")
 	}
@@ -225,7 +271,7 @@ func (l *Lab) Advance(d time.Duration) {
 }
 
 // Settle lets virtual time pass until nothing is left to happen. It fails the test if that is not so within LabOptions.Patience, as with
-// Stages that repeat for ever, and if something happens again and again without time passing.
+// CronJobs and with Stages that repeat for ever, and if something happens again and again without time passing.
 func (l *Lab) Settle() {
 	l.t.Helper()
 	settled, err := l.sim.Settle(context.Background(), l.options.Patience)

@@ -1,16 +1,51 @@
 package stagetest_test
 
 import (
+	"context"
 	"fmt"
-	"strings"
+	"os"
+	goruntime "runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
+
+// A recorder is a test that notes why it failed.
+type recorder struct{ failures []string }
+
+func (r *recorder) Helper() {}
+
+// Fatalf ends the goroutine, as that of a *testing.T does.
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+	goruntime.Goexit()
+}
+
+// failure returns what a test that does something in a lab fails with.
+func failure(t *testing.T, o stagetest.LabOptions, do func(*stagetest.Lab)) string {
+	t.Helper()
+	r, done := &recorder{}, make(chan struct{})
+	go func() {
+		defer close(done)
+		do(stagetest.New(r, o))
+	}()
+	<-done
+	require.Len(t, r.failures, 1, "it fails once")
+	return r.failures[0]
+}
 
 const web = `
 apiVersion: apps/v1
@@ -25,43 +60,206 @@ spec:
     spec: {containers: [{name: web, image: nginx}]}
 `
 
+// podIn is a Pod that nobody owns.
+func podIn(namespace, name string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: %s}, spec: {containers: [{name: c, image: i}]}}", name, namespace)
+}
+
+var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+
+func field(obj *unstructured.Unstructured, path ...string) any {
+	v, _, _ := unstructured.NestedFieldNoCopy(obj.Object, path...)
+	return v
+}
+
 func TestLab(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	lab := stagetest.New(t, stagetest.LabOptions{Start: start, Nodes: 2})
+	require.Equal(t, start, lab.Now())
+	stagetest.RequireCurrent(t, lab.Get("v1", "Node", "node-2"))
 	lab.Apply(web)
+	require.Nil(t, lab.Get("apps/v1", "Deployment", "web").Object["status"], "nothing happens before time goes on")
 	lab.WaitCurrent()
 	stagetest.RequireCurrent(t, lab.Get("apps/v1", "Deployment", "web"))
-}
-
-// A recorder is a test that goes on after it failed.
-type recorder struct{ failures []string }
-
-func (r *recorder) Helper() {}
-func (r *recorder) Fatalf(format string, args ...any) {
-	r.failures = append(r.failures, fmt.Sprintf(format, args...))
-}
-
-func TestWaitCurrentSaysWhoIsToBlame(t *testing.T) {
-	r := &recorder{}
-	lab := stagetest.New(r, stagetest.LabOptions{Failures: []stagetest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 1}}})
-	lab.Apply(web)
-	lab.WaitCurrent()
-	require.Len(t, r.failures, 1)
-	text := r.failures[0]
-	require.Contains(t, text, "Deployment default/web is not Current")
-	require.Contains(t, text, "ImagePullBackOff")
-	t.Log(text)
-}
-
-func TestDriveHolds(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
-	lab.Apply(web)
-	lab.WaitCurrent()
-	deployment := lab.Get("apps/v1", "Deployment", "web")
-	lab.Drive(deployment, kstatustest.Failed)
 	lab.Advance(time.Hour)
-	failed := lab.Get("apps/v1", "Deployment", "web")
-	require.Contains(t, fmt.Sprint(failed.Object["status"]), "ProgressDeadlineExceeded")
-	lab.Drive(deployment, stagetest.Ready)
-	lab.WaitCurrent(deployment)
-	require.False(t, strings.Contains(fmt.Sprint(lab.Get("apps/v1", "Deployment", "web").Object["status"]), "ProgressDeadlineExceeded"))
+	require.GreaterOrEqual(t, lab.Now().Sub(start), time.Hour)
+	found, err := lab.Cluster().List(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "default", metav1.ListOptions{LabelSelector: "app=web"})
+	require.NoError(t, err)
+	require.Len(t, found.Items, 3)
+}
+
+// A bundle that needs every controller but CronJobs.
+func TestABundleBecomesCurrent(t *testing.T) {
+	data, err := os.ReadFile("testdata/bundle.yaml")
+	require.NoError(t, err)
+	lab := stagetest.New(t, stagetest.LabOptions{Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
+	lab.Apply(string(data))
+	lab.WaitCurrent()
+	lab.Settle()
+	lab.WaitCurrent()
+	require.Equal(t, "Bound", field(lab.Get("v1", "PersistentVolumeClaim", "cache"), "status", "phase"))
+}
+
+func TestApplyTakesDocumentsListsAndObjects(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab.Apply(`
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: shop}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: c, uid: of-elsewhere, resourceVersion: "7"}, spec: {containers: []}, status: {phase: Running}}
+`, object("v1", "ConfigMap", "e"), `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "d"}}`)
+	lab.Get("v1", "ConfigMap", "a")
+	lab.Get("v1", "ConfigMap", "shop/b")
+	lab.Get("v1", "Namespace", "shop")
+	lab.Get("v1", "ConfigMap", "d")
+	lab.Get("v1", "ConfigMap", "e")
+	pod := lab.Get("v1", "Pod", "c")
+	require.Equal(t, "Running", field(pod, "status", "phase"))
+	require.NotEqual(t, "of-elsewhere", string(pod.GetUID()))
+}
+
+func TestApplyAgainRemovesWhatIsNoLongerGiven(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {tier: front}}, data: {k: v, l: w}}")
+	lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: u}}")
+	a := lab.Get("v1", "ConfigMap", "a")
+	require.Empty(t, a.GetLabels())
+	require.Equal(t, map[string]any{"k": "u"}, a.Object["data"])
+
+	lab.Apply(web)
+	lab.WaitCurrent()
+	lab.Apply("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}}}")
+	scaled := lab.Get("apps/v1", "Deployment", "web")
+	require.EqualValues(t, 3, field(scaled, "status", "readyReplicas"), "the status stays until a controller changes it")
+	lab.WaitCurrent()
+	require.EqualValues(t, 1, field(lab.Get("apps/v1", "Deployment", "web"), "status", "readyReplicas"))
+}
+
+// A daemonSet is like a Go type of Kubernetes: the status is always there.
+type daemonSet struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	Spec              map[string]any `json:"spec,omitempty"`
+	Status            struct {
+		Desired    int32    `json:"desiredNumberScheduled"`
+		Ready      int32    `json:"numberReady"`
+		Conditions []string `json:"conditions"`
+	} `json:"status"`
+}
+
+func (d *daemonSet) DeepCopyObject() runtime.Object { c := *d; return &c }
+
+func TestApplyOfAGoTypeLeavesTheStatusAlone(t *testing.T) {
+	d := &daemonSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"}, ObjectMeta: metav1.ObjectMeta{Name: "agent"}, Spec: map[string]any{
+		"selector": map[string]any{"matchLabels": map[string]any{"app": "agent"}},
+		"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "agent"}}, "spec": map[string]any{"containers": []any{}}},
+	}}
+	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab.Apply(d)
+	lab.WaitCurrent(d)
+	lab.Apply(d)
+	require.EqualValues(t, 3, field(lab.Get("apps/v1", "DaemonSet", "agent"), "status", "numberReady"))
+	d.Status.Ready = 1
+	lab.Apply(d)
+	require.EqualValues(t, 1, field(lab.Get("apps/v1", "DaemonSet", "agent"), "status", "numberReady"))
+}
+
+func TestKindsOfCustomObjects(t *testing.T) {
+	train := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Train"}
+	lab := stagetest.New(t, stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Stages: []stage.Source{stages(`
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: arrive}, spec: {resourceRef: {apiGroup: example.com/v1, kind: Train},
+  selector: {matchExpressions: [{key: .status.phase, operator: DoesNotExist}]}, delay: {durationMilliseconds: 60000}, next: {statusTemplate: "phase: Ready"}}}`)}})
+	lab.Apply("{apiVersion: example.com/v1, kind: Train, metadata: {name: t}}")
+	began := lab.Now()
+	lab.Settle()
+	require.Equal(t, time.Minute, lab.Now().Sub(began))
+	require.Equal(t, "Ready", field(lab.Get("example.com/v1", "Train", "t"), "status", "phase"))
+}
+
+func object(apiVersion, kind, name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": name}}}
+}
+
+func stages(text string) stage.Source { return stage.Parse("stages.yaml", []byte(text)) }
+
+func TestLabFails(t *testing.T) {
+	const toggle = `
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: "off"}, spec: {resourceRef: {kind: Pod}, selector: {matchLabels: {lit: "1"}}, steps: [{patch: {root: metadata, template: "labels: {lit: '0'}"}}]}}
+---
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: "on"}, spec: {resourceRef: {kind: Pod}, selector: {matchLabels: {lit: "0"}}, steps: [{patch: {root: metadata, template: "labels: {lit: '1'}"}}]}}`
+	const lit = `{apiVersion: v1, kind: Pod, metadata: {name: lamp, labels: {lit: "1"}}}`
+	spin := func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+		n := fmt.Appendf(nil, `{"data":{"n":"%s."}}`, field(r.Cache.Get(configMaps, r.Name), "data", "n"))
+		_, err := r.Client.Patch(context.Background(), configMaps, r.Name, types.MergePatchType, n, metav1.PatchOptions{})
+		return reconcile.Result{}, err
+	}
+	spinning := reconcile.Controller{Name: "spinner", For: configMaps, Reconcile: spin}
+	for name, c := range map[string]struct {
+		options stagetest.LabOptions
+		do      func(*stagetest.Lab)
+		want    []string
+	}{
+		"faulty Stages":       {stagetest.LabOptions{Stages: []stage.Source{stages("{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s}, spec: {}}")}}, nil, []string{"stages.yaml:1:", "resourceRef"}},
+		"Stages of no kind":   {stagetest.LabOptions{Stages: []stage.Source{stages("{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s}, spec: {resourceRef: {apiGroup: a.b/v1, kind: C}, selector: {}, next: {delete: true}}}")}}, nil, []string{"a.b/v1, Kind=C is no known kind"}},
+		"failures of no kind": {stagetest.LabOptions{Failures: []stagetest.Failure{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Train"}}}}, nil, []string{"Kind=Train is no known kind"}},
+		"malformed YAML":      {do: func(l *stagetest.Lab) { l.Apply("kind: [") }, want: []string{"stagetest: manifest:2: document[0]: not YAML"}},
+		"a Stage as manifest": {do: func(l *stagetest.Lab) { l.Apply(toggle) }, want: []string{"Stages belong into LabOptions.Stages"}},
+		"no manifest":         {do: func(l *stagetest.Lab) { l.Apply(7) }, want: []string{"a manifest is YAML as a string, or an object, not a int"}},
+		"unknown kind":        {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: a.b/v1, kind: C, metadata: {name: thing}}") }, want: []string{"C default/thing: ", "a.b/v1, Kind=C is no known kind"}},
+		"no name":             {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: v1, kind: Pod, metadata: {}}") }, want: []string{"Pod default/: "}},
+		"Get":                 {do: func(l *stagetest.Lab) { l.Get("v1", "Pod", "shop/web") }, want: []string{`pods "web" not found`}},
+		"Advance":             {do: func(l *stagetest.Lab) { l.Advance(-time.Second) }, want: []string{"time does not go back by 1s"}},
+		"Drive nothing":       {do: func(l *stagetest.Lab) { l.Drive(&unstructured.Unstructured{}, stagetest.Ready) }, want: []string{"without a kind"}},
+		"Drive what is gone":  {do: func(l *stagetest.Lab) { l.Drive(object("v1", "Pod", "web"), stagetest.Ready) }, want: []string{`pods "web" not found`}},
+		"Drive somewhere": {do: func(l *stagetest.Lab) {
+			l.Apply(podIn("default", "web"))
+			l.Drive(object("v1", "Pod", "web"), "Sleeping")
+		}, want: []string{"Pod default/web: objects of this kind cannot be made Sleeping, only [CrashLoopBackOff Current"}},
+		"a Stage loop":      {stagetest.LabOptions{Controllers: []reconcile.Controller{}, Stages: []stage.Source{stages(toggle)}}, func(l *stagetest.Lab) { l.Apply(lit); l.Settle() }, []string{"Pod default/lamp", stage.ErrLivelock.Error()}},
+		"a loop in Advance": {stagetest.LabOptions{Controllers: []reconcile.Controller{}, Stages: []stage.Source{stages(toggle)}}, func(l *stagetest.Lab) { l.Apply(lit); l.Advance(0) }, []string{stage.ErrLivelock.Error()}},
+		"a controller's loop": {stagetest.LabOptions{Controllers: []reconcile.Controller{spinning}}, func(l *stagetest.Lab) {
+			l.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: top}}")
+			l.Settle()
+		}, []string{"spinner default/top", reconcile.ErrLivelock.Error()}},
+		"heartbeats": {stagetest.LabOptions{Patience: 10 * time.Minute, Stages: []stage.Source{presets.NodeFast(), presets.NodeHeartbeat()}}, func(l *stagetest.Lab) { l.Settle() }, []string{"not settled after 10m0s; the next thing is due in "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			do := c.do
+			if do == nil {
+				do = func(*stagetest.Lab) {}
+			}
+			said := failure(t, c.options, do)
+			for _, want := range append(c.want, "stagetest: ") {
+				require.Contains(t, said, want)
+			}
+		})
+	}
+}
+
+func TestALabInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lab := stagetest.New(t, stagetest.LabOptions{})
+		changes, err := lab.Cluster().Watch(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		seen := map[string]string{}
+		go func() {
+			for e := range changes.ResultChan() {
+				pod := e.Object.(*unstructured.Unstructured)
+				seen[pod.GetName()], _ = field(pod, "status", "phase").(string)
+			}
+		}()
+		lab.Apply(web)
+		lab.WaitCurrent()
+		synctest.Wait()
+		require.Len(t, seen, 3)
+		for name, phase := range seen {
+			require.Equal(t, "Running", phase, name)
+		}
+		changes.Stop()
+	})
 }
