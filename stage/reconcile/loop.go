@@ -23,6 +23,10 @@ type Options struct {
 	// Kubernetes.
 	RetryAfter    time.Duration
 	MaxRetryAfter time.Duration
+	// MinInterval is how long a key rests after it was reconciled: what happens meanwhile is looked at in one go. A controller that reads all
+	// Pods of an object whenever one of them changes takes time in the square of their number; where that is thousands, 100ms makes it
+	// linear. Default 0.
+	MinInterval time.Duration
 	// MaxReconciles is how often one key may be reconciled at one instant before it is parked until time has passed. Default 10,000.
 	MaxReconciles int
 	// Trace is called after each reconcile.
@@ -186,9 +190,13 @@ func (l *Loop) enqueue(k key, at time.Time) {
 		t = &task{key: k}
 		l.tasks[k] = t
 	}
-	if !l.parked(t, at) {
-		l.queue.advance(t, at)
+	if l.parked(t, at) {
+		return
 	}
+	if rested := t.instant.Add(l.options.MinInterval); at.Before(rested) {
+		at = rested
+	}
+	l.queue.advance(t, at)
 }
 
 func (l *Loop) parked(t *task, now time.Time) bool {

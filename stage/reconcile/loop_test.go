@@ -125,6 +125,17 @@ func TestErrorsAreTriedAgainLaterAndLater(t *testing.T) {
 	require.Equal(t, []error{oops, oops, oops, oops, nil, nil}, failed)
 }
 
+func TestKeysRest(t *testing.T) {
+	var c recorder
+	l := reconcile.NewLoop(memory.New(memory.Options{}), reconcile.Options{MinInterval: time.Second}, reconcile.Controller{For: pods, Reconcile: c.reconcile})
+	for i, at := range []time.Duration{0, 100 * time.Millisecond, 900 * time.Millisecond, 5 * time.Second} {
+		drain(t, l, at)
+		l.Observe(added(named(pods, "x", "p", fmt.Sprint(i+1))), start.Add(at))
+	}
+	drain(t, l, time.Minute)
+	require.Equal(t, []string{"p +0s", "p +1s", "p +5s"}, c.lines)
+}
+
 func TestALivelockIsParkedUntilTimePasses(t *testing.T) {
 	cluster := memory.New(memory.Options{})
 	var last reconcile.TraceEvent
