@@ -70,6 +70,9 @@ func compare(t *testing.T, file string, got recording.Script) {
 	}
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
+	if got.Races != "" {
+		t.Skip("not compared:", got.Races)
+	}
 	require.Equal(t, string(want), string(text))
 }
 

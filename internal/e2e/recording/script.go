@@ -23,6 +23,7 @@ type Script struct {
 	About      string   `json:"about"`
 	Kubernetes string   `json:"kubernetes,omitempty"` // version of the control plane that was recorded
 	Kinds      []string `json:"kinds"`                // of the objects to record, in this order
+	Races      string   `json:"races,omitempty"`      // what depends on the timing of the real controllers: two runs may differ in it
 	Phases     []Phase  `json:"phases"`
 }
 
