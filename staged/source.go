@@ -108,8 +108,8 @@ func misspelt(apiVersion, kind string) (fault *position.Error) {
 	for _, k := range knownKinds {
 		version := k.GroupVersion().String()
 		sameKind, sameVersion := kind == k.Kind, apiVersion == version
-		nearKind := sameKind || nearest(kind, []string{k.Kind}) != ""
-		nearVersion := nearest(apiVersion, []string{version}) != "" || strings.HasPrefix(apiVersion, k.Group+"/")
+		nearKind := sameKind || position.Nearest(kind, []string{k.Kind}) != ""
+		nearVersion := position.Nearest(apiVersion, []string{version}) != "" || strings.HasPrefix(apiVersion, k.Group+"/")
 		switch {
 		case sameKind && sameVersion:
 			return nil

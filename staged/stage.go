@@ -107,7 +107,7 @@ func (c *compiler) collectors(path string, p *eval.Program) {
 			continue
 		}
 		err := fmt.Errorf("collector %q is in no statusCollectors of spec.downsync", named.Text)
-		if near := nearest(named.Text, asked); near != "" {
+		if near := position.Nearest(named.Text, asked); near != "" {
 			err = fmt.Errorf("%w; did you mean %q?", err, near)
 		}
 		c.add(&position.Error{Path: path, Offset: named.Offset, Err: err})

@@ -49,9 +49,24 @@ func (d *decoder) custom(path string, v any, dst reflect.Value) {
 	if err == nil {
 		err = dst.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw)
 	}
-	if err != nil {
+	var mismatch *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mismatch):
+		d.fault(path, fmt.Errorf("want %s, got %s", nameOf(mismatch.Type), describe(v)))
+	case err != nil:
 		d.fault(path, err)
 	}
+}
+
+// nameOf names what JSON has for a type.
+func nameOf(t reflect.Type) string {
+	switch {
+	case t.Kind() == reflect.String:
+		return "a string"
+	case reflect.Zero(t).CanInt():
+		return "an integer"
+	}
+	return t.String()
 }
 
 func (d *decoder) object(path string, v any, dst reflect.Value) {
@@ -78,13 +93,10 @@ func (d *decoder) object(path string, v any, dst reflect.Value) {
 func (d *decoder) unknown(path, name string, m map[string]any, fields map[string]reflect.Value) (reflect.Value, bool) {
 	err := errors.New("unknown field")
 	var found reflect.Value
-	for tag, field := range fields {
-		if !strings.EqualFold(tag, name) {
-			continue
-		}
-		err = fmt.Errorf("unknown field; did you mean %q?", tag)
-		if _, both := m[tag]; !both {
-			found = field
+	if meant := Nearest(name, slices.Sorted(maps.Keys(fields))); meant != "" {
+		err = fmt.Errorf("%w; did you mean %q?", err, meant)
+		if _, both := m[meant]; !both && strings.EqualFold(meant, name) {
+			found = fields[meant]
 		}
 	}
 	d.faults = append(d.faults, &Error{Path: Field(path, name), Offset: AtKey, Harmless: true, Err: err})

@@ -54,7 +54,7 @@ func ExampleParse_faults() {
 `))
 	fmt.Println(err)
 	// Output:
-	// health.yaml:6:3: rules[0].mesage: unknown field
+	// health.yaml:6:3: rules[0].mesage: unknown field; did you mean "message"?
 	// health.yaml:4:11: rules[0].failed: undeclared reference to 'stats'
 }
 
