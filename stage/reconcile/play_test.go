@@ -111,11 +111,11 @@ func (s *shaky) Create(ctx context.Context, obj *unstructured.Unstructured, o me
 }
 
 func TestPlayGoesOnAfterFailures(t *testing.T) {
-	var failures int
+	var failures atomic.Int32
 	o := reconcile.PlayOptions{Timeout: time.Second}
 	o.Trace = func(e reconcile.TraceEvent) {
 		if e.Err != nil {
-			failures++
+			failures.Add(1)
 		}
 	}
 	playing(t, func(c *memory.Cluster) reconcile.Transport { return &shaky{Cluster: c} }, o, func(t *testing.T, cluster *memory.Cluster) {
@@ -139,6 +139,6 @@ func TestPlayGoesOnAfterFailures(t *testing.T) {
 		for name, n := range twins {
 			require.Equal(t, 1, n, name)
 		}
-		require.Greater(t, failures, 5)
+		require.Greater(t, failures.Load(), int32(5))
 	})
 }
