@@ -39,3 +39,20 @@ func BenchmarkRollOver(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSchedule takes 20,000 Pods of 20 ReplicaSets through the scheduler and the general lifecycle on 1,000 nodes.
+func BenchmarkSchedule(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		l := newLab(b, setting{nodes: 1000, pods: presets.PodGeneral, rest: 100 * time.Millisecond})
+		for i := range 20 {
+			l.load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: 1000, selector: {matchLabels: {app: r%d}},
+  template: {metadata: {labels: {app: r%d}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}}}`, i, i, i))
+		}
+		l.advance(5 * time.Minute)
+		require.Empty(b, l.fails)
+		for i := range 20 {
+			l.requireCurrent("ReplicaSet", fmt.Sprint("r", i))
+		}
+	}
+}

@@ -34,6 +34,7 @@ type setting struct {
 	nodes int
 	seed  uint64
 	trace func(string)
+	rest  time.Duration // of keys between reconciles
 }
 
 func newLab(t testing.TB, s setting) *lab {
@@ -47,7 +48,7 @@ func newLab(t testing.TB, s setting) *lab {
 		Start:       time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Controllers: controllers.All(controllers.Options{}),
 		Plays:       controllers.Bound,
-		Reconcile: reconcile.Options{Trace: func(e reconcile.TraceEvent) {
+		Reconcile: reconcile.Options{MinInterval: s.rest, Trace: func(e reconcile.TraceEvent) {
 			if e.Err != nil {
 				l.fails = append(l.fails, e.String())
 			}
