@@ -95,6 +95,7 @@ func (s *story) step(at string, step step) {
 	require.NoError(s.t, err, at)
 	after, _ := s.server.Get(s.t.Context(), s.gvk, name)
 	if step.moved != perhaps {
+		require.NotNil(s.t, before, at)
 		require.NotNil(s.t, after, at)
 		require.Equal(s.t, step.moved == yes, before.GetResourceVersion() != after.GetResourceVersion(), "%s: whether the version moved", at)
 	}

@@ -9,7 +9,7 @@
 //	controllers, err := plane.StartControllers()
 //	defer controllers.Stop()
 //
-// A program that ends without Stop leaves etcd and kube-apiserver running; the others end with it on Linux.
+// On Linux all of it ends with the program that started it, even without Stop.
 //
 // # Concurrency
 //
@@ -32,29 +32,44 @@ type Plane struct {
 	config     *rest.Config
 	kubeconfig string
 	dir        string // of all that it writes
+	bin        string // of the programs that it starts
 }
 
 // Start starts etcd and kube-apiserver from a directory of programs, and returns when the server is ready: after two to three seconds. Data
 // is in memory where the system has a file system for that, and never synced.
 func Start(assets string) (*Plane, error) {
-	dir, err := os.MkdirTemp(memoryBacked(), "stagecraft-plane-")
-	if err != nil {
-		return nil, err
-	}
-	p := &Plane{assets: assets, dir: dir, env: &envtest.Environment{BinaryAssetsDirectory: assets}}
-	p.env.ControlPlane.Etcd = &envtest.Etcd{DataDir: filepath.Join(dir, "etcd")}
-	p.env.ControlPlane.Etcd.Configure().Set("unsafe-no-fsync", "true")
-	p.env.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
-	if err := os.Mkdir(p.env.ControlPlane.Etcd.DataDir, 0o700); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	if _, err := p.env.Start(); err != nil {
-		return nil, errors.Join(err, p.Stop())
-	}
-	if err := p.admin(); err != nil {
+	p := &Plane{assets: assets, env: &envtest.Environment{BinaryAssetsDirectory: assets}}
+	if err := p.start(); err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
 	return p, nil
+}
+
+func (p *Plane) start() (err error) {
+	if p.dir, err = os.MkdirTemp(memoryBacked(), "stagecraft-plane-"); err != nil {
+		return err
+	}
+	if p.bin, err = os.MkdirTemp("", "stagecraft-bin-"); err != nil {
+		return err
+	}
+	etcd := &envtest.Etcd{DataDir: filepath.Join(p.dir, "etcd")}
+	if err := os.Mkdir(etcd.DataDir, 0o700); err != nil {
+		return err
+	}
+	if etcd.Path, err = mortal(filepath.Join(p.assets, "etcd"), p.bin); err != nil {
+		return err
+	}
+	etcd.Configure().Set("unsafe-no-fsync", "true")
+	p.env.ControlPlane.Etcd = etcd
+	server := p.env.ControlPlane.GetAPIServer()
+	if server.Path, err = mortal(filepath.Join(p.assets, "kube-apiserver"), p.bin); err != nil {
+		return err
+	}
+	server.Configure().Append("disable-admission-plugins", "ServiceAccount")
+	if _, err := p.env.Start(); err != nil {
+		return err
+	}
+	return p.admin()
 }
 
 // memoryBacked is a directory that is in memory, or "" for the default one.
@@ -73,6 +88,7 @@ func (p *Plane) admin() error {
 		return err
 	}
 	p.config = user.Config()
+	p.config.WarningHandler = rest.NoWarnings{}
 	text, err := user.KubeConfig()
 	if err != nil {
 		return err
@@ -88,4 +104,6 @@ func (p *Plane) Config() *rest.Config { return rest.CopyConfig(p.config) }
 func (p *Plane) Kubeconfig() string { return p.kubeconfig }
 
 // Stop stops kube-apiserver and etcd and removes their data.
-func (p *Plane) Stop() error { return errors.Join(p.env.Stop(), os.RemoveAll(p.dir)) }
+func (p *Plane) Stop() error {
+	return errors.Join(p.env.Stop(), os.RemoveAll(p.dir), os.RemoveAll(p.bin))
+}
