@@ -99,6 +99,7 @@
 //	env and $ENV in jq are empty                       | they are refused, as is input                      | TestDifferences/jq-surroundings
 //	impersonation in apply is ignored for Pods, Nodes  | it is honoured                                     | TestImpersonation
 //	Delete of a missing object fails                   | it succeeds                                        | TestDeleteOfMissingObject
+//	deletes a Pod again that is about to go            | leave it alone                                     | TestPodIsDeletedOnce
 //	drops an effect on conflict                        | render the rest against the new object, go on      | TestConflictGoesOn
 //	a loop of Stages without delay runs for ever       | the object is parked as a livelock                 | TestLivelock
 //	loses a finalizer that a step removes and adds     | keep it                                            | TestDifferences/finalizers

@@ -79,9 +79,13 @@ func NewEngine(s *Set, o EngineOptions) *Engine {
 // While the Stage chosen before can still be played, the choice, the time of entry and the random number stay, and the due time is
 // computed anew from them. A transition that was returned by [Engine.Due] has ended its entry. An object with another UID is a new object.
 //
-// The only error is [ErrLivelock]. An object of a kind without Stages is ignored. Observe neither changes nor keeps obj.
+// The only error is [ErrLivelock]. An object of a kind without Stages is ignored, one that is deleted, with nothing left to wait for, is forgotten. Observe neither changes nor keeps obj.
 func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 	if len(e.set.stagesFor(obj)) == 0 {
+		return nil
+	}
+	if leaves(obj) {
+		e.Forget(KeyOf(obj), now)
 		return nil
 	}
 	r := e.record(obj, now)
@@ -98,6 +102,13 @@ func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 		return e.park(r, version, now)
 	}
 	return nil
+}
+
+// leaves reports the last state of an object whose deletion needs nothing more: an API server shows it for a moment before the object is gone. A
+// Stage for deletion would match it once more.
+func leaves(obj *unstructured.Unstructured) bool {
+	seconds, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "deletionGracePeriodSeconds")
+	return seconds == int64(0) && len(obj.GetFinalizers()) == 0 && obj.GetDeletionTimestamp() != nil
 }
 
 // Forget drops an object and what is pending for it. It reports whether the object was known.

@@ -302,6 +302,22 @@ func TestDeleteOfMissingObject(t *testing.T) {
 	})
 }
 
+// TestPodIsDeletedOnce holds that the state in which an API server shows a Pod whose grace period has ended is not one to delete again.
+func TestPodIsDeletedOnce(t *testing.T) {
+	f := &flaky{}
+	set := compile(t, stageYAML("delete", "  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}\n  next: {delete: true}"))
+	playing(t, set, stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		create(t, c, newPod("web", ""))
+		synctest.Wait()
+		require.NoError(t, c.Delete(ctx, podKind, webName, metav1.DeleteOptions{}))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, 1, f.count("delete"))
+		_, err := c.Get(ctx, podKind, webName)
+		require.True(t, apierrors.IsNotFound(err))
+	})
+}
+
 func TestImpersonation(t *testing.T) {
 	f := &flaky{}
 	set := compile(t, stageYAML("go", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  steps: [{patch: {root: status, subresource: status, template: 'phase: X', impersonation: {username: alice}}}, {apply: {template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: log}}', impersonation: {username: bob}}}]"))

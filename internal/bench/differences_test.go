@@ -200,6 +200,7 @@ var elsewhere = map[string]string{
 	"plays a Stage that no longer matches":              "controller",
 	"impersonation in apply is ignored for Pods, Nodes": "controller",
 	"Delete of a missing object fails":                  "controller",
+	"deletes a Pod again that is about to go":           "controller",
 	"drops an effect on conflict":                       "controller",
 	"a loop of Stages without delay runs for ever":      "controller",
 }
