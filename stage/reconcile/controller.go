@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +27,8 @@ type Controller struct {
 	Watches []Watch
 	// Indexes are ways to look things up that the controller uses, see [Cache.By].
 	Indexes []*Index
-	// Reconcile does what is to be done for one key, which may be that of an object that is gone. An error has the key tried again.
+	// Reconcile does what is to be done for one key, which may be that of an object that is gone. An error has the key tried again, unless it is
+	// [Final].
 	Reconcile func(context.Context, Request) (Result, error)
 }
 
@@ -64,6 +66,25 @@ type Request struct {
 type Result struct {
 	// After is when to look at the key again if nothing happens before. Default: never. It holds until the next call for that key.
 	After time.Duration
+}
+
+// Final marks an error that no further try will mend, such as an object that makes no sense. It goes to Trace, but the key is not looked at again
+// until something changes. Final(nil) is nil.
+func Final(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &finalError{err}
+}
+
+type finalError struct{ err error }
+
+func (e *finalError) Error() string { return e.err.Error() }
+func (e *finalError) Unwrap() error { return e.err }
+
+func isFinal(err error) bool {
+	var final *finalError
+	return errors.As(err, &final)
 }
 
 // Reader is what a cluster is read with. Its methods are as those of stage.Reader.

@@ -237,6 +237,7 @@ func (l *Loop) done(t *task, result Result, err error) {
 	case l.parked(t, l.now):
 		l.queue.remove(t)
 		l.trace(t, Result{}, fmt.Errorf("%w: parked", ErrLivelock))
+	case isFinal(err):
 	case err != nil:
 		l.queue.advance(t, l.now.Add(l.pause(t.failures)))
 		t.failures++

@@ -125,6 +125,23 @@ func TestErrorsAreTriedAgainLaterAndLater(t *testing.T) {
 	require.Equal(t, []error{oops, oops, oops, oops, nil, nil}, failed)
 }
 
+func TestFinalErrorsAreNotTriedAgain(t *testing.T) {
+	oops := errors.New("oops")
+	c := recorder{answer: func(reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, fmt.Errorf("no: %w", reconcile.Final(oops)) }}
+	var last reconcile.TraceEvent
+	o := reconcile.Options{Trace: func(e reconcile.TraceEvent) { last = e }}
+	l := reconcile.NewLoop(memory.New(memory.Options{}), o, reconcile.Controller{Name: "c", For: pods, Reconcile: c.reconcile})
+	l.Observe(added(named(pods, "x", "p", "1")), start)
+	drain(t, l, time.Hour)
+	require.Equal(t, []string{"p +0s"}, c.lines)
+	require.ErrorIs(t, last.Err, oops)
+	require.Equal(t, "c x/p: no: oops", last.String())
+	l.Observe(added(named(pods, "x", "p", "2")), start.Add(time.Second))
+	drain(t, l, time.Hour)
+	require.Equal(t, []string{"p +0s", "p +1s"}, c.lines)
+	require.NoError(t, reconcile.Final(nil))
+}
+
 func TestKeysRest(t *testing.T) {
 	var c recorder
 	l := reconcile.NewLoop(memory.New(memory.Options{}), reconcile.Options{MinInterval: time.Second}, reconcile.Controller{For: pods, Reconcile: c.reconcile})
