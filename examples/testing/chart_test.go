@@ -1,0 +1,27 @@
+package testing_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+)
+
+// TestTheChartComesUp plays an installation: Pods take their seconds to start, the StatefulSet starts them one after another, and the test no time at all.
+func TestTheChartComesUp(t *testing.T) {
+	chart, err := os.ReadFile("testdata/chart.yaml")
+	require.NoError(t, err)
+	lab := stagetest.New(t, stagetest.LabOptions{Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
+	began := lab.Now()
+	lab.Apply(string(chart))
+	lab.WaitCurrent()
+	require.Less(t, lab.Now().Sub(began), 2*time.Minute)
+
+	stagetest.RequireCurrent(t, lab.Get("v1", "PersistentVolumeClaim", "data-shop-db-1"))
+	require.Contains(t, lab.Get("v1", "Service", "shop").Object["status"], "loadBalancer")
+}

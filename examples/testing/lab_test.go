@@ -1,0 +1,25 @@
+package testing_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/stagecraft-go/stagecraft/examples/testing/website"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
+)
+
+// newLab is a cluster with the operator in it, and a client.
+func newLab(t *testing.T, failures ...stagetest.Failure) (*stagetest.Lab, client.Client) {
+	crds, err := stage.Load("testdata/crd.yaml")
+	require.NoError(t, err)
+	r := &website.Reconciler{}
+	all := append(controllers.All(controllers.Options{}), ctrlruntime.Controller(r, website.Kind, website.Deployments))
+	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds.Others(), Failures: failures, Controllers: all})
+	r.Client = ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: website.Scheme()})
+	return lab, r.Client
+}
