@@ -56,12 +56,11 @@ func Compile(o Options, sources ...Source) ([]*Policy, error) {
 		found := slices.Clone(s.faults)
 		for _, d := range s.definitions {
 			c := &compiler{env: env, definition: d, known: s.faults}
-			if p := c.policy(o); !names[p.Name()] {
-				policies = append(policies, p)
-			} else {
+			p := c.policy(o)
+			if policies = append(policies, p); p.Name() != "" && names[p.Name()] {
 				c.faultf("metadata.name", "another policy has this name")
 			}
-			names[d.policy.Name] = true
+			names[p.Name()] = true
 			found = append(found, c.faults...)
 		}
 		slices.SortStableFunc(found, byPosition)
@@ -185,7 +184,10 @@ func (c *compiler) name(i int) {
 		}
 	}
 	for _, other := range spec.Stages {
-		if rest, ok := strings.CutPrefix(name, other.Name+"."); ok && other.MaxConcurrency != nil && isNumber(rest) {
+		if other.MaxConcurrency == nil {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(name, other.Name+"."); ok && isNumber(rest) {
 			c.faultf(path, "a batch of stage %q has this name", other.Name)
 		}
 	}

@@ -34,7 +34,7 @@ spec:
   - name: dev ### stage 0 has this name too
     clusterSelectors: [{}]
     condition: size(obj.results) ### the result is int, not bool
-    conditions: x ### unknown field
+    conditions: x ### unknown field; did you mean "condition"?
     maxFailures: 101% ### at most 100%
     maxConcurrency: 0 ### at least 1
   - name: a.stage.b ### must not contain
@@ -45,6 +45,9 @@ spec:
     - {cron: '61 * * * *', duration: 1h} ### minute: want 0 to 59
     - {cron: '* * * * *', duration: 0s} ### want more than 0
     - {cron: '* * * * *', duration: 1s, timeZone: Mars/Base} ### unknown time zone
+    - cron: '@daily' ### want 5 fields
+      duration: 9999h ### at most 8784h0m0s
+      timeZone: Local ### want the name of a zone
   - name: a-name-so-long-that-it-does-not-fit-into-a-label-value-together ### over the 63 of a label value
     clusterSelectors: [{}]
     condition: 'true'
@@ -59,6 +62,14 @@ kind: StagedBindingPolicy
 metadata: {name: empty}
 spec:
   stages: [] ### want at least one stage
+---
+apiVersion: control.kubestellar.io/v1alpha1
+kind: StatusCollector
+metadata: {name: ready}
+spec:
+  limits: 1 ### did you mean "limit"?
+  combinedFields:
+  - {name: n, type: COUNT} ### want a string, got the boolean false; quote it
 `
 
 func TestFaultsAreReportedTogether(t *testing.T) {

@@ -60,7 +60,8 @@ func (s Source) Policies() []v1alpha1.StagedBindingPolicy {
 }
 
 // Others returns the objects of the text that are not StagedBindingPolicies, in its order. One whose kind or version is nearly that of a
-// StagedBindingPolicy, or of a kind of KubeStellar's that a rollout uses, is not among them, but a fault.
+// StagedBindingPolicy, or of a kind of KubeStellar's that a rollout uses, is not among them, but a fault. So is what is wrong with the fields of a
+// StatusCollector.
 func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
 // document reads one object. An item of a list is of the type that the list says when it says none itself.
@@ -91,14 +92,21 @@ func (s *Source) document(doc *position.Document, of metav1.TypeMeta) {
 
 // knownKinds are those of a rollout.
 var knownKinds = []schema.GroupVersionKind{
-	stagedKind, policyKind, bindingKind, statusKind, {Group: control.Group, Version: control.Version, Kind: "StatusCollector"},
+	stagedKind, policyKind, bindingKind, statusKind, {Group: control.Group, Version: control.Version, Kind: collectorType.Kind},
 }
+
+var collectorType = metav1.TypeMeta{APIVersion: control.Group + "/" + control.Version, Kind: "StatusCollector"}
 
 // other keeps an object that is no StagedBindingPolicy, unless it seems to be meant for one of a rollout.
 func (s *Source) other(doc *position.Document, obj *unstructured.Unstructured, of metav1.TypeMeta) {
 	if fault := misspelt(of.APIVersion, of.Kind); fault != nil {
 		s.fault(doc, obj.GetName(), fault)
 		return
+	}
+	if of == collectorType {
+		for _, e := range doc.Decode(new(control.StatusCollector)) {
+			s.fault(doc, "", e)
+		}
 	}
 	s.others = append(s.others, obj)
 }

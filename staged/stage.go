@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/internal/cron"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
@@ -64,7 +65,7 @@ func (c *compiler) stage(i int) *stage {
 		s.terms = c.terms(s.condition)
 		c.constant(path+".condition", s.condition)
 	} else if s.Condition == "" && (s.FailureCondition != "" || s.ProgressDeadlineSeconds != nil) {
-		c.warn(path, "without a condition neither failureCondition nor progressDeadlineSeconds is looked at")
+		c.warn(path+".condition", "missing: neither failureCondition nor progressDeadlineSeconds is looked at")
 	}
 	if s.Condition == "" && i < len(spec.Stages)-1 {
 		c.warn(path+".condition", "missing before the last stage: the rollout stops here")
@@ -88,7 +89,13 @@ func (c *compiler) expression(path, source string, env *eval.Compiler) *eval.Pro
 
 // constant warns of a condition that looks at nothing and is not true.
 func (c *compiler) constant(path string, p *eval.Program) {
-	if ok, _ := p.Bool(nil); len(p.Variables()) == 0 && !ok {
+	if len(p.Variables()) > 0 {
+		return
+	}
+	switch ok, err := p.Bool(nil); {
+	case err != nil:
+		c.warn(path, "it is never true: "+err.Error())
+	case !ok:
 		c.warn(path, "it is never true")
 	}
 }
@@ -188,13 +195,21 @@ func (c *compiler) windows(path string, s *stage) {
 }
 
 func (c *compiler) window(path string, w v1alpha1.Window) (compiled window, ok bool) {
-	compiled, field, err := compileWindow(w)
-	if err != nil {
-		c.faultf(path+"."+field, "%v", err)
+	ok = true
+	check := func(field string, err error) {
+		if err != nil {
+			c.faultf(path+field, "%w", err)
+			ok = false
+		}
 	}
-	outside := w.Duration.Duration <= 0 || w.Duration.Duration > maxWindow
-	if outside {
-		c.faultf(path+".duration", "want more than 0 and at most %s", maxWindow)
+	compiled = window{duration: w.Duration.Duration, deny: w.Deny}
+	var err error
+	compiled.schedule, err = cron.Parse(w.Cron)
+	check(".cron", err)
+	if compiled.duration <= 0 || compiled.duration > maxWindow {
+		check(".duration", fmt.Errorf("want more than 0 and at most %s", maxWindow))
 	}
-	return compiled, err == nil && !outside
+	compiled.zone, err = loadZone(w.TimeZone)
+	check(".timeZone", err)
+	return compiled.merged(), ok
 }

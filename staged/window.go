@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/cron"
-	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // maxWindow is how long a window may be open.
@@ -98,16 +97,11 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-func compileWindow(w v1alpha1.Window) (compiled window, field string, err error) {
-	compiled = window{duration: w.Duration.Duration, deny: w.Deny}
-	if compiled.schedule, err = cron.Parse(w.Cron); err != nil {
-		return compiled, "cron", err
+func loadZone(name string) (*time.Location, error) {
+	if name == "Local" {
+		return nil, errors.New("want the name of a zone, not that of the machine")
 	}
-	if w.TimeZone == "Local" {
-		return compiled, "timeZone", errors.New("want the name of a zone, not that of the machine")
-	}
-	compiled.zone, err = time.LoadLocation(w.TimeZone)
-	return compiled.merged(), "timeZone", err
+	return time.LoadLocation(name)
 }
 
 // merged is the same window with one start a day, if it does not close between those of a day, as one with a start every minute. It asks for UTC, where

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
@@ -59,14 +60,32 @@ func lookup(obj, collector, column ref.Val) ref.Val {
 		}
 	}
 	switch {
-	case found == 0 && collector != nil:
-		return types.NewErr("collector %v has no column %s", collector.Value(), string(name))
 	case found == 0:
-		return types.NewErr("no collector has a column %s", string(name))
+		return absent(results, collector, string(name))
 	case found > 1:
 		return types.NewErr("%d collectors have a column %s: name one with cell", found, string(name))
 	}
 	return single(table, at, string(name))
+}
+
+// absent says which columns there are instead.
+func absent(results []any, collector ref.Val, name string) ref.Val {
+	var columns []string
+	for _, item := range results {
+		result, _ := object.ToMap(item)
+		if collector == nil || collector.Value() == result["name"] {
+			names, _ := object.Strings(result, "columnNames")
+			columns = append(columns, names...)
+		}
+	}
+	only := ""
+	if len(columns) > 0 {
+		only = ", only " + strings.Join(columns, ", ")
+	}
+	if collector == nil {
+		return types.NewErr("no collector has a column %s%s", name, only)
+	}
+	return types.NewErr("collector %v has no column %s%s", collector.Value(), name, only)
 }
 
 func columnIndex(result map[string]any, name string) int {

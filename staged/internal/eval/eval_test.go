@@ -121,7 +121,7 @@ func TestCells(t *testing.T) {
 		"a text":                    {"cell('a', 'v') == 'x'", "", []any{table("a", cell("String", "string", "x"))}},
 		"an object":                 {"cell('a', 'v').k == 1", "", []any{table("a", cell("Object", "object", map[string]any{"k": int64(1)}))}},
 		"a text is no number":       {"num('v') == 2", "no number", []any{table("a", cell("String", "string", "2"))}},
-		"no such column":            {"num('w') == 2", "no collector has a column w", []any{table("a", cell("Number", "float", "2"))}},
+		"no such column":            {"num('w') == 2", "no collector has a column w, only v", []any{table("a", cell("Number", "float", "2"))}},
 		"two tables have it":        {"num('v') == 2", "2 collectors have a column v: name one with cell", []any{table("a"), table("b")}},
 		"one of two tables":         {"cell('b', 'v') == 3", "", []any{table("a"), table("b", cell("Number", "float", "3"))}},
 		"a table with several rows": {"num('v') == 2", "2 rows", []any{table("a", cell("Number", "float", "1"), cell("Number", "float", "2"))}},
