@@ -148,6 +148,14 @@ const ticks = 4
 // thinnest is how wide a bar is at least, in percent.
 const thinnest = 0.5
 
+// precision is that of an axis that is so long.
+func precision(end time.Duration) time.Duration {
+	if end >= time.Minute {
+		return time.Second
+	}
+	return time.Millisecond
+}
+
 func (t *Timeline) chart() chart {
 	end := max(t.end(), 1)
 	percent := func(d time.Duration) float64 { return 100 * float64(d) / float64(end) }
@@ -155,10 +163,10 @@ func (t *Timeline) chart() chart {
 	c := chart{Timeline: t}
 	for i := range ticks + 1 {
 		at := end / ticks * time.Duration(i)
-		c.Ticks = append(c.Ticks, tick{text(percent(at)), round(at)})
+		c.Ticks = append(c.Ticks, tick{text(percent(at)), at.Round(precision(end))})
 	}
 	for _, e := range t.Entries {
-		c.Lines = append(c.Lines, chartLine{"+" + round(e.At).String(), e.about(), e.Text, e.Waiting})
+		c.Lines = append(c.Lines, chartLine{e.when(), e.about(), e.Text, e.Waiting})
 	}
 	for _, r := range t.rows() {
 		shown := chartRow{Kind: r.kind, Name: r.name}

@@ -69,15 +69,15 @@ func (r *run) next() (next time.Time) {
 func (r *run) decide(ctx context.Context) (moved bool, err error) {
 	r.approve()
 	r.observe()
-	if r.in.Explain {
-		r.explain()
-	}
 	d := r.rollout.Decide(r.object.Status, r.now)
 	r.recheck = time.Time{}
 	if d.RecheckAfter > 0 {
 		r.recheck = r.now.Add(d.RecheckAfter)
 	}
 	r.compare(d)
+	if r.in.Explain {
+		r.explain()
+	}
 	moved = !sameStage(r.object.Status, d.Status)
 	r.object.Status = d.Status
 	if r.write(d) {

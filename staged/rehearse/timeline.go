@@ -34,13 +34,21 @@ type Entry struct {
 }
 
 // String prints `+3.2s  stage dev: started`.
-func (e Entry) String() string {
+func (e Entry) String() string { return e.line(timeWidth) }
+
+// timeWidth is how wide the times of entries are at least.
+const timeWidth = len("+1h30m0.5s")
+
+// line prints the entry with a column for the time.
+func (e Entry) line(width int) string {
 	indent := ""
 	if e.Waiting {
 		indent = "    "
 	}
-	return fmt.Sprintf("%-10s %s%s%s", "+"+round(e.At).String(), indent, e.about(), e.Text)
+	return fmt.Sprintf("%-*s %s%s%s", width, e.when(), indent, e.about(), e.Text)
 }
+
+func (e Entry) when() string { return "+" + round(e.At).String() }
 
 // about prints `stage dev: `.
 func (e Entry) about() string {
@@ -78,8 +86,12 @@ func (l Lint) String() string {
 // String prints one line an entry, then the lints, then how it ended.
 func (t *Timeline) String() string {
 	var b strings.Builder
+	width := timeWidth
 	for _, e := range t.Entries {
-		fmt.Fprintln(&b, e)
+		width = max(width, len(e.when()))
+	}
+	for _, e := range t.Entries {
+		fmt.Fprintln(&b, e.line(width))
 	}
 	for _, l := range t.Lints {
 		fmt.Fprintln(&b, l)
