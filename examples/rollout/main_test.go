@@ -106,10 +106,10 @@ spec: {filters: "true"}
 	for _, want := range []string{
 		`my.yaml:20:22: policy "nginx-two-clusters": spec.stages[1].condition: undeclared reference to 'nums'`,
 		`my.yaml: ManagedCluster "a": metadata.annotations[rehearsal.latency]: time: invalid duration "soon"`,
-		`metadata.annotations[rehearsal.script]: error unmarshaling JSON: while decoding JSON: json: unknown field "at"`,
-		`metadata.annotations[rehearsal.silent]: strconv.ParseBool: parsing "maybe": invalid syntax`,
-		`metadata.annotations[rehearsal.speed]: unknown`,
-		`my.yaml: StatusCollector "ready": error unmarshaling JSON: while decoding JSON: json: unknown field "filters"`,
+		`my.yaml: ManagedCluster "a": metadata.annotations[rehearsal.script]: error unmarshaling JSON: while decoding JSON: json: unknown field "at"`,
+		`my.yaml: ManagedCluster "a": metadata.annotations[rehearsal.silent]: strconv.ParseBool: parsing "maybe": invalid syntax`,
+		`my.yaml: ManagedCluster "a": metadata.annotations[rehearsal.speed]: unknown`,
+		`my.yaml:29:8: spec.filters: unknown field; did you mean "filter"?`,
 	} {
 		require.Contains(t, out, want)
 	}

@@ -117,21 +117,23 @@ func compileStages(sources []stage.Source) (*stage.Set, error) {
 // take takes in the objects of a file that are no policies.
 func (s *scene) take(name string, others []*unstructured.Unstructured) (err error) {
 	for _, obj := range others {
-		var fault error
+		var faults []error
 		switch obj.GetKind() {
 		case "Stage":
 		case "ManagedCluster":
 			var c rehearse.Cluster
-			c, fault = clusterOf(obj)
+			c, faults = clusterOf(obj)
 			s.input.Clusters = append(s.input.Clusters, c)
 		case "StatusCollector":
-			var c control.StatusCollector
-			c, fault = collectorOf(obj)
+			c, fault := collectorOf(obj)
+			if fault != nil {
+				faults = append(faults, fault)
+			}
 			s.input.Collectors = append(s.input.Collectors, c)
 		default:
 			s.input.Objects = append(s.input.Objects, obj)
 		}
-		if fault != nil {
+		for _, fault := range faults {
 			err = errors.Join(err, fmt.Errorf("%s: %s %q: %w", name, obj.GetKind(), obj.GetName(), fault))
 		}
 	}
@@ -193,16 +195,17 @@ var annotations = map[string]fares{
 	},
 }
 
+// collectorOf converts a StatusCollector. Of its faults staged.Compile has told.
 func collectorOf(obj *unstructured.Unstructured) (c control.StatusCollector, err error) {
 	raw, err := obj.MarshalJSON()
 	if err != nil {
 		return c, err
 	}
-	return c, yaml.UnmarshalStrict(raw, &c)
+	return c, yaml.Unmarshal(raw, &c)
 }
 
 // clusterOf is the cluster that a ManagedCluster of Open Cluster Management stands for. KubeStellar's inventory is made of these.
-func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, err error) {
+func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, faults []error) {
 	c.Name, c.Labels = obj.GetName(), obj.GetLabels()
 	have := obj.GetAnnotations()
 	for _, key := range slices.Sorted(maps.Keys(have)) {
@@ -214,10 +217,10 @@ func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, err error) {
 			fault = read(&c, have[key])
 		}
 		if fault != nil {
-			err = errors.Join(err, fmt.Errorf("metadata.annotations[%s]: %w", key, fault))
+			faults = append(faults, fmt.Errorf("metadata.annotations[%s]: %w", key, fault))
 		}
 	}
-	return c, err
+	return c, faults
 }
 
 // A scriptLine is what objects show some time after they came.
