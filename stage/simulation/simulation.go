@@ -22,7 +22,7 @@
 //
 // # Concurrency
 //
-// A Simulation must not be used from several goroutines at once. Its cluster may be read from others.
+// A Simulation must not be used from several goroutines at once. Its cluster may be used from others, at the cost of determinism if they write.
 package simulation
 
 import (
@@ -30,6 +30,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,6 +70,7 @@ type Simulation struct {
 	set     *stage.Set
 	options Options
 	now     time.Time
+	shown   atomic.Int64 // now in Unix nanoseconds, for writers in other goroutines
 	cluster *memory.Cluster
 	writer  *memory.Cluster // shares objects instead of copying
 	engine  *stage.Engine
@@ -98,8 +100,9 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 	}
-	s := &Simulation{set: set, options: o, now: o.Start, actors: map[stage.Key]*actor{}}
-	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: s.Now, Kinds: o.Kinds})
+	s := &Simulation{set: set, options: o, actors: map[stage.Key]*actor{}}
+	s.goTo(o.Start)
+	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.shown.Load()) }, Kinds: o.Kinds})
 	s.writer = s.cluster.Shared()
 	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions})
 	for _, crd := range o.Definitions {
@@ -156,6 +159,11 @@ func (s *Simulation) Cluster() *memory.Cluster { return s.cluster }
 // Now returns the virtual time.
 func (s *Simulation) Now() time.Time { return s.now }
 
+func (s *Simulation) goTo(t time.Time) {
+	s.now = t
+	s.shown.Store(t.UnixNano())
+}
+
 // At has a function called at a time of the simulation, or at the next step if that is past. Functions for the same time
 // are called in the order of the calls of At, before Stages and controllers that are due then.
 func (s *Simulation) At(t time.Time, do func(context.Context) error) {
@@ -201,7 +209,7 @@ func (s *Simulation) Step(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	s.now = at
+	s.goTo(at)
 	for next, ok := at, true; ok && !next.After(at); next, ok = s.Next() {
 		err := ctx.Err()
 		if err == nil {
@@ -243,7 +251,7 @@ func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 			return err
 		}
 	}
-	s.now = end
+	s.goTo(end)
 	return nil
 }
 
@@ -253,7 +261,7 @@ func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, e
 	end := s.now.Add(longest)
 	for at, ok := s.Next(); ok; at, ok = s.Next() {
 		if at.After(end) {
-			s.now = end
+			s.goTo(end)
 			return false, nil
 		}
 		if _, err := s.Step(ctx); err != nil {

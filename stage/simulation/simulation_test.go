@@ -171,3 +171,25 @@ func TestPlaysLeavesObjectsAlone(t *testing.T) {
 	require.NoError(t, sim.Advance(t.Context(), time.Minute))
 	require.Equal(t, []string{"played Pod default/web pod-ready"}, lines)
 }
+
+// TestOthersMayWrite is for the race detector.
+func TestOthersMayWrite(t *testing.T) {
+	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{})
+	require.NoError(t, err)
+	done := make(chan error)
+	go func() {
+		var err error
+		for i := 0; i < 100 && err == nil; i++ {
+			err = sim.Cluster().Load(context.Background(), fmt.Appendf(nil, "{apiVersion: v1, kind: Pod, metadata: {name: web-%d}}", i))
+		}
+		done <- err
+	}()
+	for range 100 {
+		require.NoError(t, sim.Advance(t.Context(), time.Second))
+	}
+	require.NoError(t, <-done)
+	require.NoError(t, sim.Advance(t.Context(), 0))
+	got, err := sim.Cluster().Get(t.Context(), pods, types.NamespacedName{Namespace: "default", Name: "web-99"})
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(got.Object["status"]), "Running")
+}
