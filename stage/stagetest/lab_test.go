@@ -263,3 +263,32 @@ func TestALabInABubble(t *testing.T) {
 		changes.Stop()
 	})
 }
+
+// TestOthersFollowInABubble has a controller in another goroutine that, on its own clock, answers each ConfigMap with a Pod ten seconds later.
+func TestOthersFollowInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Follow: func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}})
+		changes, err := lab.Cluster().Watch(t.Context(), configMaps, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		defer changes.Stop()
+		go func() {
+			for e := range changes.ResultChan() {
+				time.Sleep(10 * time.Second)
+				_ = lab.Cluster().Load(t.Context(), []byte(podIn("default", e.Object.(*unstructured.Unstructured).GetName())))
+			}
+		}()
+		lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}")
+		began := lab.Now()
+		lab.WaitCurrent(object("v1", "Pod", "web"))
+		require.Equal(t, 10*time.Second, lab.Now().Sub(began))
+		require.Equal(t, time.Now().UTC(), lab.Now().UTC(), "the clocks go together")
+		lab.Advance(time.Minute)
+		require.Equal(t, time.Now().UTC(), lab.Now().UTC())
+		lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}")
+		lab.Advance(15 * time.Second)
+		stagetest.RequireCurrent(t, lab.Get("v1", "Pod", "other"))
+	})
+}

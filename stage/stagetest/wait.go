@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,7 +24,7 @@ func RequireCurrent(t T, obj runtime.Object) {
 
 // WaitCurrent lets virtual time pass until objects are Current in both profiles of package kstatus, all at the same time. Of the objects only
 // kind, namespace and name count; without any it is all that were applied. It fails the test if LabOptions.Patience is over, or if nothing is left
-// to happen, and says of each object what it lacks and which of its children is to blame.
+// to happen and nobody follows, and says of each object what it lacks and which of its children is to blame.
 func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 	l.t.Helper()
 	refs := l.applied
@@ -35,16 +36,13 @@ func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 		l.must(err)
 		refs = append(refs, referenceOf(u))
 	}
-	end := l.Now().Add(l.options.Patience)
-	for !l.allCurrent(refs) {
-		next, more := l.sim.Next()
-		if !more || next.After(end) {
+	end, done := l.Now().Add(l.options.Patience), func() bool { return l.allCurrent(refs) }
+	for !l.playUntil(end, done) {
+		if l.options.Follow == nil || !l.Now().Before(end) {
 			l.t.Fatalf("stagetest: %v", l.report(refs))
 			return
 		}
-		_, err := l.sim.Step(context.Background())
-		l.must(err)
-		l.mustBeSound()
+		l.passTo(l.Now().Add(min(time.Second, end.Sub(l.Now())))) // those who follow may have something to do
 	}
 }
 

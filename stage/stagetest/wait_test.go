@@ -69,3 +69,12 @@ func TestWaitCurrentTellsWhatControllersFailedWith(t *testing.T) {
 	})
 	require.Contains(t, said, "broken default/web: no luck")
 }
+
+func TestWaitCurrentGivesThoseWhoFollowTheirTime(t *testing.T) {
+	var passed time.Duration
+	said := failure(t, stagetest.LabOptions{Patience: 90 * time.Second, Follow: func(d time.Duration) { passed += d }}, func(lab *stagetest.Lab) {
+		lab.WaitCurrent(object("v1", "Pod", "web"))
+	})
+	require.Equal(t, "stagetest: Pod default/web is not there", said)
+	require.Equal(t, 90*time.Second, passed)
+}

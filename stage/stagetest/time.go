@@ -1,0 +1,84 @@
+package stagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// Advance lets virtual time pass: everything that is due within a duration has happened then.
+func (l *Lab) Advance(d time.Duration) {
+	l.t.Helper()
+	if d < 0 {
+		l.must(fmt.Errorf("time does not go back by %s", -d))
+		return
+	}
+	end := l.Now().Add(d)
+	l.playUntil(end, never)
+	l.passTo(end)
+}
+
+// Settle lets virtual time pass until nothing is left to happen. It fails the test if that is not so within LabOptions.Patience, as with
+// CronJobs and with Stages that repeat for ever, and if something happens again and again without time passing.
+func (l *Lab) Settle() {
+	l.t.Helper()
+	l.playUntil(l.Now().Add(l.options.Patience), never)
+	if next, more := l.next(); more {
+		l.t.Fatalf("stagetest: not settled after %s; the next thing is due in %s", l.options.Patience, next.Sub(l.Now()))
+	}
+}
+
+func never() bool { return false }
+
+// playUntil does what is due, one instant after another, until it is done or what is next is due after the end, and reports which.
+func (l *Lab) playUntil(end time.Time, done func() bool) bool {
+	l.t.Helper()
+	for {
+		next, more := l.next()
+		switch {
+		case done():
+			return true
+		case !more || next.After(end):
+			return false
+		}
+		l.follow(next.Sub(l.Now()))
+		_, err := l.sim.Step(context.Background())
+		l.must(err)
+		l.mustBeSound()
+	}
+}
+
+// next is the time of the next thing, when those who follow have seen the last.
+func (l *Lab) next() (time.Time, bool) {
+	l.follow(0)
+	return l.sim.Next()
+}
+
+// passTo lets time go on to when nothing is due before.
+func (l *Lab) passTo(end time.Time) {
+	l.t.Helper()
+	d := end.Sub(l.Now())
+	l.follow(d)
+	l.must(l.sim.Advance(context.Background(), d))
+	l.mustBeSound()
+}
+
+func (l *Lab) follow(d time.Duration) {
+	if l.options.Follow != nil {
+		l.options.Follow(d)
+	}
+}
+
+// mustBeSound fails the test if there was a livelock.
+func (l *Lab) mustBeSound() {
+	l.t.Helper()
+	for _, err := range l.wrong {
+		if errors.Is(err, stage.ErrLivelock) || errors.Is(err, reconcile.ErrLivelock) {
+			l.t.Fatalf("stagetest: %v", err)
+		}
+	}
+}
