@@ -26,6 +26,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
@@ -279,25 +281,42 @@ func TestReactorsThatComeLaterComeFirst(t *testing.T) {
 	require.Len(t, client.Actions(), 1)
 }
 
-// TestInformersInABubble counts with an informer how many Pods run; the test waits until all goroutines have seen what happened.
-func TestInformersInABubble(t *testing.T) {
+// TestAControllerInABubble runs a controller as they are written with client-go: an informer, a queue and a goroutine, all on the clock of the bubble. For
+// each ConfigMap it makes a Deployment, after a minute.
+func TestAControllerInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lab, client := attached(t)
+		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Follow: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
+		client := fake.NewClientset()
+		clientgo.Attach(&client.Fake, lab.Cluster(), scheme.Scheme)
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(client, time.Hour)
+		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+		_, err := factory.Core().V1().ConfigMaps().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: func(obj any) { queue.AddAfter(obj.(*corev1.ConfigMap).Name, time.Minute) },
+		})
+		require.NoError(t, err)
 		pods := factory.Core().V1().Pods().Lister()
 		factory.Start(ctx.Done())
 		factory.WaitForCacheSync(ctx.Done())
-		_, err := client.AppsV1().Deployments("default").Create(ctx, deployment("web"), metav1.CreateOptions{})
-		require.NoError(t, err)
+		go func() {
+			for name, shutdown := queue.Get(); !shutdown; name, shutdown = queue.Get() {
+				_, err := client.AppsV1().Deployments("default").Create(ctx, deployment(name), metav1.CreateOptions{})
+				if err != nil {
+					queue.AddRateLimited(name)
+				}
+				queue.Done(name)
+			}
+		}()
+		lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}")
+		began := lab.Now()
 		lab.WaitCurrent(deployment("web"))
+		require.Equal(t, time.Minute, lab.Now().Sub(began))
 		synctest.Wait()
 		seen, err := pods.Pods("default").List(labels.Everything())
 		require.NoError(t, err)
 		require.Len(t, seen, 2)
-		for _, p := range seen {
-			require.Equal(t, corev1.PodRunning, p.Status.Phase)
-		}
+		require.Equal(t, corev1.PodRunning, seen[0].Status.Phase)
+		queue.ShutDown()
 		cancel()
 		factory.Shutdown()
 	})
