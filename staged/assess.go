@@ -3,6 +3,7 @@ package staged
 import (
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -75,6 +76,7 @@ func (a *assessor) find(ref ObjectRef, found answer) {
 func (a *assessor) policy(j *judge) {
 	a.counts.Destinations += int32(len(j.binding.Spec.Destinations))
 	a.workload += len(j.order)
+	late := new(big.Int)
 	for _, o := range j.order {
 		switch kept := j.keeps(o); kept.Verdict {
 		case Unknown:
@@ -84,13 +86,19 @@ func (a *assessor) policy(j *judge) {
 		case Satisfied:
 			a.counts.Objects++
 			if a.stage.condition != nil {
-				a.object(j, o)
+				a.object(j, o, late)
 			}
+		}
+	}
+	for i, d := range j.binding.Spec.Destinations {
+		if late.Bit(i) == 1 {
+			a.late[d.ClusterID] = true
 		}
 	}
 }
 
-func (a *assessor) object(j *judge, o *sight) {
+// object takes in one object, and adds the destinations that are late with it.
+func (a *assessor) object(j *judge, o *sight, late *big.Int) {
 	v := j.judge(o)
 	switch v.condition.Verdict {
 	case Satisfied:
@@ -102,11 +110,10 @@ func (a *assessor) object(j *judge, o *sight) {
 	if v.failing && !a.failing {
 		a.failing, a.failures = true, fmt.Sprintf("failureCondition is true for %s", o.ref)
 	}
-	for _, cluster := range v.late {
-		a.late[cluster] = true
-	}
-	if v.unchecked {
+	if v.late == nil {
 		a.unchecked++
+	} else {
+		late.Or(late, v.late)
 	}
 	switch {
 	case a.tell != nil:

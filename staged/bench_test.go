@@ -137,14 +137,41 @@ func TestLargeRollout(t *testing.T) {
 	require.Equal(t, "prod", r.Decide(status, start).Status.ActiveStage)
 }
 
-// One status of a thousand objects on a hundred clusters changes.
+// One status of a thousand objects on a hundred clusters changes, while all clusters report or none.
 func BenchmarkDecide(b *testing.B) {
 	for _, objects := range []int{10, 1000} {
-		b.Run(fmt.Sprintf("one status of %d objects on 100 clusters", objects), func(b *testing.B) {
-			r, status, change := large(b, objects, 100)
+		for _, silent := range []bool{false, true} {
+			b.Run(fmt.Sprintf("one status of %d objects on 100 clusters, silent %v", objects, silent), func(b *testing.B) {
+				r, status, change := large(b, objects, 100)
+				for i := 0; silent && i < objects; i++ {
+					object := staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprintf("o%04d", i)}
+					r.ObserveReport(staged.Report{Policy: "s.stage.dev", Object: object})
+				}
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					change([]string{"0", "2"}[i%2])
+					status = r.Decide(status, start).Status
+				}
+			})
+		}
+	}
+}
+
+// Batches of many clusters, once they are divided.
+func BenchmarkDecideBatches(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("%d clusters", n), func(b *testing.B) {
+			r := staged.NewRollout(compile(b, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], condition: 'true', maxConcurrency: 1}]\n"))
+			clusters := map[string]map[string]string{}
+			for i := range n {
+				name := fmt.Sprintf("c%04d", i)
+				clusters[name] = map[string]string{"name": name}
+			}
+			r.ObserveClusters(clusters)
+			status := r.Decide(v1alpha1.Status{}, start).Status
+			require.Len(b, status.Stages[0].Batches, n)
 			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				change([]string{"0", "2"}[i%2])
+			for b.Loop() {
 				status = r.Decide(status, start).Status
 			}
 		})

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -48,10 +47,7 @@ func (d *decider) skips(i int) bool {
 func (d *decider) selected(s *stage) []string {
 	var names []string
 	for name, have := range d.clusters {
-		if slices.ContainsFunc(s.ClusterSelectors, func(ls metav1.LabelSelector) bool {
-			selector, err := metav1.LabelSelectorAsSelector(&ls)
-			return err == nil && selector.Matches(labels.Set(have))
-		}) {
+		if slices.ContainsFunc(s.selectors, func(selector labels.Selector) bool { return selector.Matches(labels.Set(have)) }) {
 			names = append(names, name)
 		}
 	}
@@ -113,12 +109,20 @@ func (d *decider) divide(i int) bool {
 	all := d.selected(s)
 	size := max(1, s.maxConcurrency.of(len(all)), (len(all)+maxBatches-1)/maxBatches)
 	rec.Batches = slices.Clone(rec.Batches)
+	divided := map[string]bool{}
+	for _, b := range rec.Batches {
+		for _, name := range b.Clusters {
+			divided[name] = true
+		}
+	}
 	for _, name := range all {
 		if label := d.clusters[name][d.policy.clusterLabel]; label != name {
 			d.stall("ClusterLabel", "cluster %s has no label %s=%s, by which a batch could select it", name, d.policy.clusterLabel, name)
 			return false
 		}
-		rec.Batches = assign(rec.Batches, name, int(rec.Batch), size)
+		if !divided[name] {
+			rec.Batches = assign(rec.Batches, name, int(rec.Batch), size)
+		}
 	}
 	rec.Batch = min(max(rec.Batch, 1), int32(len(rec.Batches)))
 	return true
@@ -127,11 +131,8 @@ func (d *decider) divide(i int) bool {
 // maxBatches is how many numbers fit into the names of BindingPolicies.
 const maxBatches = 9999
 
-// assign puts a cluster that is in no batch into the last one, if that has not begun and is not full, else into a new one.
+// assign puts a cluster into the last batch, if that has not begun and is not full, else into a new one.
 func assign(batches []v1alpha1.Batch, cluster string, begun, size int) []v1alpha1.Batch {
-	if slices.ContainsFunc(batches, func(b v1alpha1.Batch) bool { return slices.Contains(b.Clusters, cluster) }) {
-		return batches
-	}
 	last := len(batches) - 1
 	if last >= begun && len(batches[last].Clusters) < size {
 		batches[last].Clusters = append(slices.Clone(batches[last].Clusters), cluster)

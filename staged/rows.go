@@ -11,8 +11,12 @@ import (
 // rowReports reads who reported when from a table whose rows name their cluster and the time of its last report, as one does that selects inventory.name
 // and propagation.lastReturnedUpdateTimestamp. It is false if there is no such table. When the workload was bound is not in it.
 func rowReports(s *control.CombinedStatus, destinations []control.Destination) ([]ClusterReport, bool) {
+	known := map[string]bool{}
+	for _, d := range destinations {
+		known[d.ClusterID] = true
+	}
 	for _, r := range s.Results {
-		names := columnOf(r, func(v control.Value) bool { return isDestination(v, destinations) })
+		names := columnOf(r, func(v control.Value) bool { return v.String != nil && known[*v.String] })
 		times := columnOf(r, func(v control.Value) bool { return !timeIn(v).IsZero() })
 		if names < 0 || times < 0 {
 			continue
@@ -36,10 +40,6 @@ func columnOf(r control.NamedStatusCombination, is func(control.Value) bool) int
 		}
 	}
 	return -1
-}
-
-func isDestination(v control.Value, destinations []control.Destination) bool {
-	return v.String != nil && slices.Contains(destinations, control.Destination{ClusterID: *v.String})
 }
 
 // timeIn is the time in a cell: KubeStellar gives a JSON string for an object. What never happened is 1970 there.

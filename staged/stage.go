@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stagecraft-go/stagecraft/internal/cron"
 	"github.com/stagecraft-go/stagecraft/internal/position"
@@ -19,10 +20,11 @@ import (
 // A stage is a compiled v1alpha1.Stage.
 type stage struct {
 	v1alpha1.Stage
-	filter         *eval.Program // nil: all
-	condition      *eval.Program // nil: never
-	failure        *eval.Program // nil: never
-	terms          []term        // of condition
+	selectors      []labels.Selector // of clusters, any of them
+	filter         *eval.Program     // nil: all
+	condition      *eval.Program     // nil: never
+	failure        *eval.Program     // nil: never
+	terms          []term            // of condition
 	windows        []window
 	timed          bool // verdicts on objects change by themselves
 	soak           time.Duration
@@ -55,7 +57,7 @@ func (c *compiler) stage(i int) *stage {
 		c.warn(path+".clusterSelectors", "missing: the stage selects no cluster")
 	}
 	for j := range s.ClusterSelectors {
-		c.selector(position.Index(path+".clusterSelectors", j), &s.ClusterSelectors[j])
+		s.selectors = append(s.selectors, c.selector(position.Index(path+".clusterSelectors", j), &s.ClusterSelectors[j]))
 	}
 	s.filter = c.expression(path+".filter", s.Filter, c.env.filter)
 	s.condition = c.expression(path+".condition", s.Condition, c.env.condition)
@@ -121,10 +123,12 @@ func (c *compiler) collectors(path string, p *eval.Program) {
 	}
 }
 
-func (c *compiler) selector(path string, s *metav1.LabelSelector) {
-	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+func (c *compiler) selector(path string, s *metav1.LabelSelector) labels.Selector {
+	compiled, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
 		c.faultf(path, "%v", err)
 	}
+	return compiled
 }
 
 // downsync checks what chooses the workload.

@@ -32,6 +32,8 @@ type replay struct {
 	definition v1alpha1.StagedBindingPolicy
 	rollout    *staged.Rollout
 	policies   map[string]*control.BindingPolicy
+	bindings   map[string]*control.Binding
+	statuses   map[string]*control.CombinedStatus
 	status     v1alpha1.Status
 	values     []string // of the columns of the CombinedStatuses to come; then 1
 	workload   control.Workload
@@ -62,27 +64,13 @@ func TestTraces(t *testing.T) {
 }
 
 func replayed(t *testing.T, tr trace, s scenario) []string {
-	tr.StagedBindingPolicy.Spec.Downsync[0].APIGroup = nil
-	policies, err := staged.Compile(staged.Options{}, staged.Object(tr.StagedBindingPolicy))
+	r, err := newReplay(t, tr, s)
 	if err != nil {
 		var faults staged.Errors
 		require.ErrorAs(t, err, &faults)
 		return []string{"refused: " + slices.DeleteFunc(faults, func(e *staged.Error) bool { return e.Warning }).Error()}
 	}
-	r := &replay{definition: tr.StagedBindingPolicy, t: t, rollout: staged.NewRollout(policies[0]), policies: map[string]*control.BindingPolicy{}, values: s.values, workload: s.workload()}
-	r.status = tr.StagedBindingPolicy.Status
-	for _, name := range tr.ExistingBindingPolicies {
-		r.ensure(&control.BindingPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{
-			Kind: v1alpha1.Kind, Name: "s", UID: tr.StagedBindingPolicy.UID,
-		}}}})
-	}
-	r.log = nil
-	for _, line := range tr.UpstreamTrace {
-		if event, ok := strings.CutPrefix(line, "> "); ok {
-			r.event(strings.Fields(event))
-			r.decide()
-		}
-	}
+	r.play(eventsOf(tr))
 	if r.status.Conditions[2].Status == metav1.ConditionTrue {
 		r.log = append(r.log, "stalled "+r.status.Conditions[2].Reason)
 	}
@@ -90,6 +78,91 @@ func replayed(t *testing.T, tr trace, s scenario) []string {
 		r.log = append(r.log, "succeeded")
 	}
 	return r.log
+}
+
+// newReplay is a replay before the first event. The error is that of the policy.
+func newReplay(t *testing.T, tr trace, s scenario) (*replay, error) {
+	tr.StagedBindingPolicy.Spec.Downsync[0].APIGroup = nil
+	policies, err := staged.Compile(staged.Options{}, staged.Object(tr.StagedBindingPolicy))
+	if err != nil {
+		return nil, err
+	}
+	r := &replay{definition: tr.StagedBindingPolicy, t: t, rollout: staged.NewRollout(policies[0]), policies: map[string]*control.BindingPolicy{},
+		bindings: map[string]*control.Binding{}, statuses: map[string]*control.CombinedStatus{}, values: s.values, workload: s.workload()}
+	r.status = tr.StagedBindingPolicy.Status
+	for _, name := range tr.ExistingBindingPolicies {
+		r.ensure(&control.BindingPolicy{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{
+			Kind: v1alpha1.Kind, Name: "s", UID: tr.StagedBindingPolicy.UID,
+		}}}})
+	}
+	r.log = nil
+	return r, nil
+}
+
+// eventsOf are the events of a trace.
+func eventsOf(tr trace) (events []string) {
+	for _, line := range tr.UpstreamTrace {
+		if event, ok := strings.CutPrefix(line, "> "); ok {
+			events = append(events, event)
+		}
+	}
+	return events
+}
+
+func (r *replay) play(events []string) {
+	for _, event := range events {
+		r.event(strings.Fields(event))
+		r.decide()
+	}
+}
+
+// Who is cut off after any event of a trace and any write that it leads to, and begins anew from the stored status and the objects on the hub, comes to
+// the same end as who went on.
+func TestTracesCutAnywhere(t *testing.T) {
+	for _, tr := range loadTraces(t) {
+		t.Run(tr.Name, func(t *testing.T) {
+			whole, err := newReplay(t, tr, scenarios[tr.Name])
+			if err != nil {
+				return // there is nothing to cut
+			}
+			events := eventsOf(tr)
+			whole.play(events)
+			for cut, event := range events {
+				for writes := range 4 {
+					r, err := newReplay(t, tr, scenarios[tr.Name])
+					require.NoError(t, err)
+					r.play(events[:cut])
+					r.event(strings.Fields(event))
+					all := r.writes()
+					for _, write := range all[:min(writes, len(all))] {
+						write()
+					}
+					r.restart()
+					r.play(events[cut+1:])
+					require.Equal(t, whole.status, r.status, "cut after %d events and %d writes", cut, writes)
+					require.Equal(t, whole.policies, r.policies, "cut after %d events and %d writes", cut, writes)
+				}
+			}
+		})
+	}
+}
+
+// restart begins anew with the objects that there are.
+func (r *replay) restart() {
+	policies, err := staged.Compile(staged.Options{}, staged.Object(r.definition))
+	require.NoError(r.t, err)
+	r.rollout = staged.NewRollout(policies[0])
+	r.rollout.Update(policies[0], r.definition.ObjectMeta)
+	for _, p := range r.policies {
+		r.rollout.ObservePolicy(p)
+	}
+	for _, b := range r.bindings {
+		r.rollout.ObserveBinding(b)
+	}
+	for _, s := range r.statuses {
+		r.rollout.ObserveStatus(s)
+	}
+	r.decide()
 }
 
 func (r *replay) event(words []string) {
@@ -106,10 +179,13 @@ func (r *replay) event(words []string) {
 		if p := r.policies[words[2]]; p != nil {
 			b := &control.Binding{ObjectMeta: metav1.ObjectMeta{Name: p.Name, OwnerReferences: []metav1.OwnerReference{{UID: p.UID}}}}
 			b.Spec.Workload, b.Spec.Destinations = r.workload, []control.Destination{{ClusterID: "c1"}}
+			r.bindings[b.Name] = b
 			r.rollout.ObserveBinding(b)
 		}
 	case "CombinedStatus":
-		r.rollout.ObserveStatus(r.combined(words[2], words[3], r.next()))
+		s := r.combined(words[2], words[3], r.next())
+		r.statuses[s.Name] = s
+		r.rollout.ObserveStatus(s)
 	}
 }
 
@@ -153,20 +229,32 @@ func (r *replay) combined(policy, object, value string) *control.CombinedStatus 
 // decide decides and carries it out until nothing changes.
 func (r *replay) decide() {
 	for range 4 {
-		d := r.rollout.Decide(r.status, start)
+		for _, write := range r.writes() {
+			write()
+		}
+	}
+}
+
+// writes are what a decision asks for, in its order.
+func (r *replay) writes() []func() {
+	d := r.rollout.Decide(r.status, start)
+	writes := []func(){func() {
 		if d.Status.ActiveStage != r.status.ActiveStage {
 			r.log = append(r.log, "active "+d.Status.ActiveStage)
 		}
 		r.status = d.Status
-		for _, p := range d.Ensure {
-			r.ensure(p)
-		}
-		for _, name := range d.Remove {
+	}}
+	for _, p := range d.Ensure {
+		writes = append(writes, func() { r.ensure(p) })
+	}
+	for _, name := range d.Remove {
+		writes = append(writes, func() {
 			delete(r.policies, name)
 			r.rollout.ForgetPolicy(name)
 			r.log = append(r.log, "delete "+name)
-		}
+		})
 	}
+	return writes
 }
 
 func (r *replay) ensure(p *control.BindingPolicy) {

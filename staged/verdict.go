@@ -3,6 +3,7 @@ package staged
 import (
 	"cmp"
 	"fmt"
+	"math/big"
 	"slices"
 	"time"
 
@@ -54,8 +55,7 @@ type verdict struct {
 	condition answer
 	failing   bool
 	hopeless  bool     // KubeStellar will never report it
-	late      []string // clusters that are silent or out of date, if that is known
-	unchecked bool     // whether it is not known which clusters reported
+	late      *big.Int // the destinations that are silent or out of date, a bit each; nil if that is not known
 }
 
 // A judge looks at the objects of one BindingPolicy for one stage.
@@ -91,7 +91,7 @@ func (j *judge) judge(o *sight) *verdict {
 func (j *judge) fresh(o *sight) *verdict {
 	status := o.status(string(j.policy.UID))
 	reports, known := j.reports(o, status)
-	v := &verdict{unchecked: !known}
+	v := &verdict{}
 	if known {
 		v.late = j.late(reports)
 	}
@@ -184,18 +184,19 @@ func (j *judge) destinations() []string {
 	return names
 }
 
-// late lists the destinations that have not reported the object, or not since it was bound.
-func (j *judge) late(reports []ClusterReport) (late []string) {
+// late are the destinations that have not reported the object, or not since it was bound. Bits, because there may be many for each of many objects.
+func (j *judge) late(reports []ClusterReport) *big.Int {
+	late := new(big.Int)
 	if j.stage.guards.AllowStale {
-		return nil
+		return late
 	}
 	ok := make(map[string]bool, len(reports))
 	for _, c := range reports {
 		ok[c.Cluster] = !c.late()
 	}
-	for _, d := range j.binding.Spec.Destinations {
+	for i, d := range j.binding.Spec.Destinations {
 		if !ok[d.ClusterID] {
-			late = append(late, d.ClusterID)
+			late.SetBit(late, i, 1)
 		}
 	}
 	return late
