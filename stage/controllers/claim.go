@@ -13,6 +13,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
+// claimPods returns the Pods of an owner that makes them from a template.
+func (c call) claimPods(owner *unstructured.Unstructured, s selector) ([]pod, error) {
+	if err := checkSelector(owner, s); err != nil {
+		return nil, err
+	}
+	objs, err := c.claim(pods, owner, s)
+	return podsOf(objs), err
+}
+
 // claim returns the objects of a kind that belong to an owner. Those that it selects and nobody controls are adopted; those that it controls and
 // no longer selects are released.
 func (c call) claim(kind schema.GroupVersionKind, owner *unstructured.Unstructured, s selector) ([]*unstructured.Unstructured, error) {
@@ -71,7 +80,7 @@ func claims(kind, owner schema.GroupVersionKind) []reconcile.Watch {
 // selectors returns those in the namespace of an object that select it.
 func selectors(c *reconcile.Cache, kind schema.GroupVersionKind, obj *unstructured.Unstructured) (names []types.NamespacedName) {
 	for _, s := range c.List(kind, obj.GetNamespace()) {
-		if selector(tree(s.Object, "spec", "selector")).matches(obj) {
+		if selectorAt(s).matches(obj) {
 			names = append(names, nameOf(s))
 		}
 	}

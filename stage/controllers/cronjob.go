@@ -209,13 +209,7 @@ func (r *cronRun) dropEnded(how string, limit int64) error {
 	slices.SortStableFunc(ended, func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(text(a.Object, "status", "startTime"), text(b.Object, "status", "startTime")), byAge(a, b))
 	})
-	for range int64(len(ended)) - limit {
-		if err := r.delete(ended[0]); err != nil {
-			return err
-		}
-		ended = ended[1:]
-	}
-	return nil
+	return r.deleteAll(beyond(ended, limit))
 }
 
 func (r *cronRun) status() counts {

@@ -54,7 +54,7 @@ func reconcileDaemonSet(c call, set *unstructured.Unstructured) (reconcile.Resul
 	if isTerminating(set) {
 		return reconcile.Result{}, nil
 	}
-	objs, err := c.claim(pods, set, tree(set.Object, "spec", "selector"))
+	all, err := c.claimPods(set, selectorAt(set))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -62,7 +62,7 @@ func reconcileDaemonSet(c call, set *unstructured.Unstructured) (reconcile.Resul
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	r := newDaemonRun(c, set, h, podsOf(objs))
+	r := newDaemonRun(c, set, h, all)
 	if err = r.act(); err == nil {
 		err = c.truncate(h, set, r.inUse)
 	}
@@ -171,7 +171,7 @@ func (r *daemonRun) manage() error {
 				return err
 			}
 		default:
-			if err := r.deleteAll(on); err != nil {
+			if err := r.deletePods(on); err != nil {
 				return err
 			}
 		}
@@ -199,7 +199,7 @@ func (r *daemonRun) tidy(n daemonNode, on []pod) error {
 			return r.add(n.name)
 		}
 	}
-	return r.deleteAll(append(ended, extra...))
+	return r.deletePods(append(ended, extra...))
 }
 
 func allTerminating(on []pod) bool { return count(on, pod.terminating) == int64(len(on)) }
@@ -241,14 +241,14 @@ func (r *daemonRun) deleteLost() error {
 			continue
 		}
 		waiting := keep(r.byNode[name], func(p pod) bool { return p.node() == "" })
-		if err := r.deleteAll(waiting); err != nil {
+		if err := r.deletePods(waiting); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *daemonRun) deleteAll(gone []pod) error {
+func (r *daemonRun) deletePods(gone []pod) error {
 	for _, p := range gone {
 		if p.terminating() {
 			continue
@@ -300,7 +300,7 @@ func (r *daemonRun) roll() error {
 		}
 	}
 	n := max(0, min(r.unavailable-missing, int64(len(working))))
-	return r.deleteAll(append(broken, working[:n]...))
+	return r.deletePods(append(broken, working[:n]...))
 }
 
 // rollSurging makes Pods of the new template beside old ones: wherever the old one does not work, and on as many other nodes as may have two.

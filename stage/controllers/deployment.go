@@ -86,7 +86,10 @@ type rollout struct {
 }
 
 func reconcileDeployment(c call, d *unstructured.Unstructured) (reconcile.Result, error) {
-	sets, err := c.claim(replicaSets, d, tree(d.Object, "spec", "selector"))
+	if err := checkSelector(d, selectorAt(d)); err != nil {
+		return reconcile.Result{}, err
+	}
+	sets, err := c.claim(replicaSets, d, selectorAt(d))
 	if err != nil {
 		return reconcile.Result{}, err
 	}

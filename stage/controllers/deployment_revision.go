@@ -195,20 +195,10 @@ func (r *rollout) newReplicaSet() (*unstructured.Unstructured, error) {
 // dropHistory deletes the oldest of the old ReplicaSets that have nothing left, except for the latest few.
 func (r *rollout) dropHistory() error {
 	old := keep(r.old, func(rs *unstructured.Unstructured) bool { return !isTerminating(rs) })
-	most := int64(len(old)) - r.spec.history
-	if most <= 0 {
-		return nil
-	}
 	slices.SortStableFunc(old, func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(revisionOf(a), revisionOf(b)), byAge(a, b))
 	})
-	for _, rs := range old[:most] {
-		if wanted(rs) > 0 || observed(rs, "replicas") > 0 || rs.GetGeneration() > observed(rs, "observedGeneration") {
-			continue
-		}
-		if err := r.delete(rs); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.deleteAll(keep(beyond(old, r.spec.history), func(rs *unstructured.Unstructured) bool {
+		return wanted(rs) == 0 && observed(rs, "replicas") == 0 && rs.GetGeneration() <= observed(rs, "observedGeneration")
+	}))
 }

@@ -46,7 +46,7 @@ const (
 )
 
 func serviceSelector(service *unstructured.Unstructured) selector {
-	return selector{"matchLabels": tree(service.Object, "spec", "selector")}
+	return selector{plain: tree(service.Object, "spec", "selector")}
 }
 
 func selectsPod(service, p *unstructured.Unstructured) bool {

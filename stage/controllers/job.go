@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -99,6 +100,9 @@ func reconcileJob(c call, job *unstructured.Unstructured) (reconcile.Result, err
 	if end := r.conditions.finished(); end != nil {
 		return r.expire(end)
 	}
+	if err := checkJob(job); err != nil {
+		return reconcile.Result{}, err
+	}
 	objs, err := c.claim(pods, job, jobSelector(job))
 	if err != nil {
 		return reconcile.Result{}, err
@@ -116,10 +120,17 @@ func reconcileJob(c call, job *unstructured.Unstructured) (reconcile.Result, err
 }
 
 func jobSelector(job *unstructured.Unstructured) selector {
-	if s := tree(job.Object, "spec", "selector"); len(s) > 0 {
+	if s := selectorAt(job); !s.isEmpty() {
 		return s
 	}
-	return selector{"matchLabels": map[string]any{"batch.kubernetes.io/controller-uid": string(job.GetUID())}}
+	return selector{plain: map[string]any{"batch.kubernetes.io/controller-uid": string(job.GetUID())}}
+}
+
+// checkJob refuses a selector that does not match the Pods of the Job.
+func checkJob(job *unstructured.Unstructured) error {
+	labels := jobLabels(job)
+	maps.Copy(labels, tree(job.Object, "spec", "template", "metadata", "labels"))
+	return checkLabels(jobSelector(job), labels)
 }
 
 // finished returns the condition that ended the Job, nil if it goes on.

@@ -20,12 +20,15 @@ func (p pod) phase() string { return text(p.Object, "status", "phase") }
 func (p pod) node() string  { return text(p.Object, "spec", "nodeName") }
 
 // ended reports whether all containers have ended for good.
-func (p pod) ended() bool { return p.phase() == "Succeeded" || p.phase() == "Failed" }
+func (p pod) ended() bool {
+	phase := p.phase()
+	return phase == "Succeeded" || phase == "Failed"
+}
 
 func (p pod) terminating() bool { return isTerminating(p.Unstructured) }
 
 // active Pods are those that count as replicas.
-func (p pod) active() bool { return !p.ended() && !p.terminating() }
+func (p pod) active() bool { return !p.terminating() && !p.ended() }
 
 func (p pod) condition(kind string) condition { return conditionsOf(p.Unstructured).find(kind) }
 
@@ -43,15 +46,23 @@ func (p pod) readySince() (time.Time, bool) {
 // available reports whether the Pod has been ready for a number of seconds, and if it is ready but not yet available, for how long it has still
 // to be.
 func (p pod) available(minReady int64, now time.Time) (is bool, left time.Duration) {
+	if !p.ready() {
+		return false, 0
+	}
+	left = p.unavailableFor(minReady, now)
+	return left == 0, left
+}
+
+// unavailableFor is how long it takes until a Pod that is ready counts as available.
+func (p pod) unavailableFor(minReady int64, now time.Time) time.Duration {
 	if minReady == 0 {
-		return p.ready(), 0
+		return 0
 	}
 	since, ok := p.readySince()
 	if !ok {
-		return false, 0
+		return seconds(minReady)
 	}
-	left = since.Add(seconds(minReady)).Sub(now)
-	return left <= 0, max(left, 0)
+	return max(0, since.Add(seconds(minReady)).Sub(now))
 }
 
 func (p pod) restarts() (most int64) {
@@ -80,6 +91,9 @@ func keep[T any](all []T, which func(T) bool) []T {
 	}
 	return kept
 }
+
+// beyond returns the first of a list, without the last few that a limit leaves.
+func beyond[T any](all []T, limit int64) []T { return all[:max(0, int64(len(all))-max(0, limit))] }
 
 func count[T any](all []T, which func(T) bool) (n int64) {
 	for _, v := range all {

@@ -31,7 +31,7 @@ type (
 )
 
 func (replicaSetKind) selector(obj *unstructured.Unstructured) selector {
-	return tree(obj.Object, "spec", "selector")
+	return selectorAt(obj)
 }
 
 func (replicaSetKind) finish(status counts, terminating int64) {
@@ -39,7 +39,7 @@ func (replicaSetKind) finish(status counts, terminating int64) {
 }
 
 func (replicationControllerKind) selector(obj *unstructured.Unstructured) selector {
-	return selector{"matchLabels": tree(obj.Object, "spec", "selector")}
+	return selector{plain: tree(obj.Object, "spec", "selector")}
 }
 
 func (replicationControllerKind) finish(counts, int64) {}
@@ -55,11 +55,10 @@ func replicas(name string, kind schema.GroupVersionKind, k replicaKind) reconcil
 
 // reconcileReplicas tells of the Pods that were there before it makes or deletes some, as kube-controller-manager does; these bring it back.
 func reconcileReplicas(c call, rs *unstructured.Unstructured, k replicaKind) (reconcile.Result, error) {
-	objs, err := c.claim(pods, rs, k.selector(rs))
+	all, err := c.claimPods(rs, k.selector(rs))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	all := podsOf(objs)
 	active := keep(all, pod.active)
 	terminating := count(all, func(p pod) bool { return p.terminating() && !p.ended() })
 	failed := scaleReplicas(c, rs, active)
@@ -114,9 +113,12 @@ func replicasStatus(rs *unstructured.Unstructured, active []pod, failed error, n
 	var labelled, ready, available int64
 	for _, p := range active {
 		labelled += int64(truth(contains(tree(p.Object, "metadata", "labels"), labels)))
-		ready += int64(truth(p.ready()))
-		is, left := p.available(minReady, now)
-		available += int64(truth(is))
+		if !p.ready() {
+			continue
+		}
+		ready++
+		left := p.unavailableFor(minReady, now)
+		available += int64(truth(left == 0))
 		next = sooner(next, left)
 	}
 	status = counts{"replicas": int64(len(active))}

@@ -27,7 +27,7 @@ func revisionNumber(rev *unstructured.Unstructured) int64 { return number(rev.Ob
 
 // history brings the revisions of an owner up to date: a new template gets one, going back to an old one makes its revision the latest.
 func (c call) history(owner *unstructured.Unstructured, hashLabel string) (history, error) {
-	revisions, err := c.claim(controllerRevisions, owner, tree(owner.Object, "spec", "selector"))
+	revisions, err := c.claim(controllerRevisions, owner, selectorAt(owner))
 	if err != nil {
 		return history{}, err
 	}
@@ -126,11 +126,5 @@ func (h history) named(name string) *unstructured.Unstructured {
 // truncate deletes the oldest revisions that are not in use, except for the latest few.
 func (c call) truncate(h history, owner *unstructured.Unstructured, inUse func(*unstructured.Unstructured) bool) error {
 	idle := keep(h.all, func(rev *unstructured.Unstructured) bool { return rev != h.update && !inUse(rev) })
-	for range int64(len(idle)) - number(owner.Object, 10, "spec", "revisionHistoryLimit") {
-		if err := c.delete(idle[0]); err != nil {
-			return err
-		}
-		idle = idle[1:]
-	}
-	return nil
+	return c.deleteAll(beyond(idle, number(owner.Object, 10, "spec", "revisionHistoryLimit")))
 }

@@ -1,28 +1,42 @@
 package controllers
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// A selector is a metav1.LabelSelector as it stands in an object. One that says nothing matches nothing here: no workload may select all Pods.
-type selector map[string]any
+// A selector is a metav1.LabelSelector. One that says nothing matches nothing here: no workload may select all Pods.
+type selector struct {
+	plain map[string]any
+	terms []map[string]any
+}
+
+// selectorAt reads the selector at spec.selector.
+func selectorAt(obj *unstructured.Unstructured) selector {
+	return readSelector(tree(obj.Object, "spec", "selector"))
+}
+
+func readSelector(m map[string]any) selector {
+	return selector{plain: tree(m, "matchLabels"), terms: trees(m, "matchExpressions")}
+}
+
+func (s selector) isEmpty() bool { return len(s.plain)+len(s.terms) == 0 }
 
 func (s selector) matches(obj *unstructured.Unstructured) bool {
 	return s.matchesLabels(tree(obj.Object, "metadata", "labels"))
 }
 
 func (s selector) matchesLabels(labels map[string]any) bool {
-	plain, terms := tree(s, "matchLabels"), list(s, "matchExpressions")
-	if len(plain)+len(terms) == 0 || !contains(labels, plain) {
+	if s.isEmpty() || !contains(labels, s.plain) {
 		return false
 	}
-	for _, v := range terms {
-		term, _ := object.ToMap(v)
+	for _, term := range s.terms {
 		if !termMatches(labels, term) {
 			return false
 		}
@@ -30,10 +44,26 @@ func (s selector) matchesLabels(labels map[string]any) bool {
 	return true
 }
 
+// checkSelector refuses what an API server does: with a selector that does not match its own Pods, an owner would make them for ever.
+func checkSelector(owner *unstructured.Unstructured, s selector) error {
+	return checkLabels(s, tree(owner.Object, "spec", "template", "metadata", "labels"))
+}
+
+func checkLabels(s selector, labels map[string]any) error {
+	switch {
+	case s.isEmpty():
+		return reconcile.Final(errors.New("spec.selector: empty selector is invalid"))
+	case !s.matchesLabels(labels):
+		return reconcile.Final(errors.New("spec.template.metadata.labels: `selector` does not match template `labels`"))
+	}
+	return nil
+}
+
 // contains reports whether the labels have all those wanted.
 func contains(labels, wanted map[string]any) bool {
 	for k, v := range wanted {
-		if have, ok := labels[k]; !ok || have != v {
+		want, isText := v.(string)
+		if have, ok := labels[k].(string); !ok || !isText || have != want {
 			return false
 		}
 	}

@@ -39,7 +39,7 @@ type statefulRun struct {
 }
 
 func reconcileStatefulSet(c call, set *unstructured.Unstructured) (reconcile.Result, error) {
-	objs, err := c.claim(pods, set, tree(set.Object, "spec", "selector"))
+	all, err := c.claimPods(set, selectorAt(set))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -47,7 +47,7 @@ func reconcileStatefulSet(c call, set *unstructured.Unstructured) (reconcile.Res
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	r := newStatefulRun(c, set, h, podsOf(objs))
+	r := newStatefulRun(c, set, h, all)
 	if !isTerminating(set) {
 		err = r.act()
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -134,12 +135,12 @@ func fitsClaim(volume, claim *unstructured.Unstructured) bool {
 	class := func(obj *unstructured.Unstructured) string { return text(obj.Object, "spec", "storageClassName") }
 	offered := list(volume.Object, "spec", "accessModes")
 	for _, m := range list(claim.Object, "spec", "accessModes") {
-		if !slices.Contains(offered, m) {
+		if !slices.ContainsFunc(offered, func(o any) bool { return patch.Equal(o, m) }) {
 			return false
 		}
 	}
 	selects := tree(claim.Object, "spec", "selector")
-	return class(volume) == class(claim) && mode(volume) == mode(claim) && (selects == nil || selector(selects).matches(volume)) &&
+	return class(volume) == class(claim) && mode(volume) == mode(claim) && (selects == nil || readSelector(selects).matches(volume)) &&
 		storageOf(volume.Object, "spec", "capacity") >= storageOf(claim.Object, "spec", "resources", "requests")
 }
 

@@ -42,6 +42,15 @@ func (c call) delete(obj *unstructured.Unstructured) error {
 	return err
 }
 
+func (c call) deleteAll(gone []*unstructured.Unstructured) error {
+	for _, obj := range gone {
+		if err := c.delete(obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // merge sends a merge patch for the version of the object that was read.
 func (c call) merge(obj *unstructured.Unstructured, change map[string]any) (*unstructured.Unstructured, error) {
 	change = maps.Clone(change)

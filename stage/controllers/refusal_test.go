@@ -1,0 +1,54 @@
+package controllers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatAnAPIServerRefusesIsLeftAlone(t *testing.T) {
+	for _, kind := range []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"} {
+		for selector, want := range map[string]string{
+			"null":                        "spec.selector: empty selector is invalid",
+			"{matchLabels: {app: other}}": "`selector` does not match template `labels`",
+			"{matchExpressions: [{key: app, operator: NotIn, values: [web]}]}": "`selector` does not match template `labels`",
+		} {
+			l := newLab(t, setting{nodes: 1})
+			l.load(fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: x}, spec: {selector: %s, template: {metadata: {labels: {app: web}}, spec: {}}}}`, kind, selector))
+			l.settle()
+			require.Empty(t, l.list("Pod", ""))
+			require.Contains(t, strings.Join(l.fails, "\n"), want)
+		}
+	}
+}
+
+// TestNonsenseHarmsNobody has objects whose fields are of other types than they should be.
+func TestNonsenseHarmsNobody(t *testing.T) {
+	values := []string{"null", "3", "-7", "text", "[]", "{}", "[1, {a: b}]", "{a: [b]}", "true"}
+	fields := map[string]string{
+		"Deployment":            "replicas strategy paused progressDeadlineSeconds revisionHistoryLimit minReadySeconds template",
+		"ReplicaSet":            "replicas minReadySeconds template",
+		"StatefulSet":           "replicas updateStrategy ordinals volumeClaimTemplates serviceName minReadySeconds revisionHistoryLimit template",
+		"DaemonSet":             "updateStrategy template minReadySeconds",
+		"Job":                   "completions parallelism backoffLimit completionMode template activeDeadlineSeconds podFailurePolicy successPolicy suspend",
+		"CronJob":               "schedule timeZone jobTemplate suspend concurrencyPolicy startingDeadlineSeconds successfulJobsHistoryLimit",
+		"PersistentVolumeClaim": "accessModes resources storageClassName volumeName selector",
+		"PersistentVolume":      "capacity claimRef accessModes",
+		"Service":               "type selector ports clusterIP",
+		"Pod":                   "containers initContainers nodeSelector affinity tolerations volumes nodeName priority overhead",
+		"Node":                  "taints unschedulable",
+	}
+	for kind, names := range fields {
+		for _, field := range strings.Fields(names) {
+			for _, value := range values {
+				l := newLab(t, setting{nodes: 1})
+				apiVersion, _ := kinds[kind].ToAPIVersionAndKind()
+				l.load(fmt.Sprintf(`{apiVersion: %s, kind: %s, metadata: {name: x}, spec: {replicas: 1, completions: 1, schedule: "* * * * *",
+  selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}, %s: %s}}`, apiVersion, kind, field, value))
+				l.advance(90e9)
+			}
+		}
+	}
+}
