@@ -127,7 +127,9 @@ func TestErrorsAreTriedAgainLaterAndLater(t *testing.T) {
 
 func TestFinalErrorsAreNotTriedAgain(t *testing.T) {
 	oops := errors.New("oops")
-	c := recorder{answer: func(reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, fmt.Errorf("no: %w", reconcile.Final(oops)) }}
+	c := recorder{answer: func(reconcile.Request) (reconcile.Result, error) {
+		return reconcile.Result{}, fmt.Errorf("no: %w", reconcile.Final(oops))
+	}}
 	var last reconcile.TraceEvent
 	o := reconcile.Options{Trace: func(e reconcile.TraceEvent) { last = e }}
 	l := reconcile.NewLoop(memory.New(memory.Options{}), o, reconcile.Controller{Name: "c", For: pods, Reconcile: c.reconcile})
