@@ -84,7 +84,7 @@ func podUnschedulable(d *draft) {
 	d.status["phase"] = "Pending"
 	d.keep("qosClass", d.qualityOfService())
 	message := d.message("0/1 nodes are available: 1 Insufficient cpu.")
-	d.conditions(nil, condition{"PodScheduled", "False", "Unschedulable", message})
+	d.unprobed(condition{"PodScheduled", "False", "Unschedulable", message})
 }
 
 // started is what every Pod has that a kubelet has seen.
@@ -121,7 +121,15 @@ func (d *draft) podConditions(initialized, ready, reason, message string) {
 			list = append(list, condition{kind: kind, status: ready})
 		}
 	}
+	d.unprobed(list...)
+}
+
+// unprobed writes the conditions of a Pod, whose lastProbeTime the API keeps as null.
+func (d *draft) unprobed(list ...condition) {
 	d.conditions(nil, list...)
+	for _, c := range d.status["conditions"].([]any) {
+		c.(map[string]any)["lastProbeTime"] = nil
+	}
 }
 
 // containers writes the statuses of the containers, by what becomes of each, and those of the init containers, which have ended.
