@@ -1,0 +1,145 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Distribution gives the values of random numbers.
+type Distribution interface {
+	// Quantile returns a value that a share of the draws does not exceed; 0 <= share < 1. It must be finite, and depend on nothing else.
+	Quantile(share float64) float64
+}
+
+// Fixed is always the same value.
+type Fixed float64
+
+// Quantile returns the value.
+func (f Fixed) Quantile(float64) float64 { return float64(f) }
+
+// Uniform is equally likely everywhere between Low and High.
+type Uniform struct{ Low, High float64 }
+
+// Quantile interpolates between Low and High.
+func (u Uniform) Quantile(share float64) float64 { return u.Low + share*(u.High-u.Low) }
+
+// Exponential has no memory: gaps like these are those of arrivals that do not know of each other (a Poisson process).
+type Exponential struct{ Mean float64 }
+
+// Quantile is -Mean ln(1-share).
+func (e Exponential) Quantile(share float64) float64 { return -e.Mean * math.Log1p(-share) }
+
+// Weibull with a Shape below 1 has bursts and long pauses, with 1 it is exponential, above it is more regular. Its mean is
+// Scale * Γ(1+1/Shape).
+type Weibull struct{ Shape, Scale float64 }
+
+// Quantile is Scale (-ln(1-share))^(1/Shape).
+func (w Weibull) Quantile(share float64) float64 {
+	return w.Scale * math.Pow(-math.Log1p(-share), 1/w.Shape)
+}
+
+// LogNormal is a value whose logarithm is normal: Median times e to the power of Sigma times a standard normal number. Its mean is
+// Median * exp(Sigma²/2).
+type LogNormal struct{ Median, Sigma float64 }
+
+// Quantile is Median exp(Sigma Φ⁻¹(share)). Share 0, which has no logarithm, gives 0.
+func (l LogNormal) Quantile(share float64) float64 {
+	if l.Sigma == 0 {
+		return l.Median
+	}
+	return l.Median * math.Exp(l.Sigma*math.Sqrt2*math.Erfinv(2*share-1))
+}
+
+// Values are equally likely, each one listed: one that is listed twice is twice as likely. Observed values can be used as they are.
+type Values []float64
+
+// Quantile takes the values in the order in which they are listed, which makes no difference to draws.
+func (v Values) Quantile(share float64) float64 {
+	return v[min(int(share*float64(len(v))), len(v)-1)]
+}
+
+// Points are known quantiles, as in a published table: between two of them the value is interpolated, outside it is that of the nearest
+// one. So give the smallest and the largest value, too.
+type Points []Point
+
+// A Point is one known quantile: a Share of the draws is not above Value.
+type Point struct{ Share, Value float64 }
+
+// Quantile interpolates.
+func (p Points) Quantile(share float64) float64 {
+	i := slices.IndexFunc(p, func(at Point) bool { return at.Share >= share })
+	switch {
+	case i < 0:
+		return p[len(p)-1].Value
+	case i == 0:
+		return p[0].Value
+	}
+	low, high := p[i-1], p[i]
+	return low.Value + (share-low.Share)/(high.Share-low.Share)*(high.Value-low.Value)
+}
+
+// Check says what is wrong with the parameters of a distribution. Of one that is not of this package it looks whether some quantiles are finite.
+func Check(d Distribution) error {
+	if d == nil {
+		return fmt.Errorf("load: no distribution")
+	}
+	if of, ok := d.(interface{ fault() string }); ok {
+		if fault := of.fault(); fault != "" {
+			return fmt.Errorf("load: %#v: %s", d, fault)
+		}
+		return nil
+	}
+	for _, share := range []float64{0, 0.25, 0.5, 0.75, largestShare} {
+		if v := d.Quantile(share); !finite(v) {
+			return fmt.Errorf("load: %#v: the quantile of %v is %v", d, share, v)
+		}
+	}
+	return nil
+}
+
+// largestShare is the largest that a Stream draws.
+const largestShare = 1 - 1.0/(1<<53)
+
+func finite(vs ...float64) bool {
+	return !slices.ContainsFunc(vs, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
+// wants returns what a distribution wants if that is not so.
+func wants(what string, is bool) string {
+	if is {
+		return ""
+	}
+	return "want " + what
+}
+
+func (f Fixed) fault() string { return wants("a finite number", finite(float64(f))) }
+
+func (u Uniform) fault() string {
+	return wants("finite Low <= High", finite(u.Low, u.High, u.High-u.Low) && u.Low <= u.High)
+}
+
+func (e Exponential) fault() string {
+	return wants("a finite Mean >= 0", finite(e.Mean, e.Quantile(largestShare)) && e.Mean >= 0)
+}
+
+func (w Weibull) fault() string {
+	return wants("Shape > 0 and Scale >= 0 that give finite values", w.Shape > 0 && w.Scale >= 0 && finite(w.Shape, w.Quantile(largestShare)))
+}
+
+func (l LogNormal) fault() string {
+	return wants("Median >= 0 and Sigma >= 0 that give finite values", l.Median >= 0 && l.Sigma >= 0 && finite(l.Quantile(largestShare)))
+}
+
+func (v Values) fault() string {
+	return wants("at least one value, all finite", len(v) > 0 && finite(v...))
+}
+
+func (p Points) fault() string {
+	for i, at := range p {
+		if !(at.Share >= 0 && at.Share <= 1) || !finite(at.Value) || i > 0 && (at.Share <= p[i-1].Share || at.Value < p[i-1].Value) {
+			return fmt.Sprintf("point %d: want shares between 0 and 1 that rise, and finite values that do not fall", i)
+		}
+	}
+	return wants("at least one point", len(p) > 0)
+}

@@ -1,0 +1,135 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+)
+
+// ReadCSV reads a trace whose first line names the columns. The file is what errors call it; they are [*TraceError]s, all of them, joined.
+func ReadCSV(file string, r io.Reader, c Columns) ([]Row, error) {
+	t := newTable(file, c)
+	lines := csv.NewReader(r)
+	lines.ReuseRecord = true
+	header, err := lines.Read()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("want a first line with the names of the columns")
+		}
+		t.csvFault(lines, err)
+		return t.done()
+	}
+	header = slices.Clone(header)
+	if t.header(header) {
+		t.lines(lines, header)
+	}
+	return t.done()
+}
+
+// header reports whether the columns that are to be read are there, each once.
+func (t *table) header(names []string) bool {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			t.fault(1, name, errors.New("stands there twice"))
+		}
+	}
+	for _, name := range append([]string{t.columns.At}, t.columns.Numbers...) {
+		if !slices.Contains(names, name) {
+			t.fault(1, name, errMissing)
+		}
+	}
+	return len(t.errs) == 0
+}
+
+func (t *table) lines(r *csv.Reader, header []string) {
+	for {
+		values, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			if !t.csvFault(r, err) {
+				return
+			}
+			continue
+		}
+		fields := make(map[string]string, len(values))
+		for i, v := range values {
+			fields[header[i]] = v
+		}
+		line, _ := r.FieldPos(0)
+		t.add(line, fields)
+	}
+}
+
+// csvFault notes an error of the reader. It reports whether the next line can be read.
+func (t *table) csvFault(r *csv.Reader, err error) bool {
+	line, fault := 1, new(csv.ParseError)
+	if errors.As(err, &fault) {
+		line, err = fault.Line, fault.Err
+	}
+	t.fault(line, "", err)
+	return errors.Is(err, csv.ErrFieldCount)
+}
+
+// ReadJSONL reads a trace with a JSON object in each line, whose values are numbers, text and booleans; null is as if it were not there. Empty
+// lines are skipped. The file is what errors call it; they are [*TraceError]s, all of them, joined.
+func ReadJSONL(file string, r io.Reader, c Columns) ([]Row, error) {
+	t := newTable(file, c)
+	lines := bufio.NewReader(r)
+	for line := 1; ; line++ {
+		text, err := lines.ReadBytes('\n')
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			t.addJSON(line, text)
+		}
+		if errors.Is(err, io.EOF) {
+			return t.done()
+		}
+		if err != nil {
+			t.fault(line, "", err)
+			return t.done()
+		}
+	}
+}
+
+func (t *table) addJSON(line int, text []byte) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(text, &object); err != nil || object == nil {
+		t.fault(line, "", cmp.Or(err, errNull))
+		return
+	}
+	fields, faults := make(map[string]string, len(object)), len(t.errs)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		v, err := scalar(object[name])
+		if err != nil {
+			t.fault(line, name, err)
+		} else if v != "" {
+			fields[name] = v
+		}
+	}
+	if len(t.errs) == faults {
+		t.add(line, fields)
+	}
+}
+
+var errNull = errors.New("want a JSON object, not null")
+
+// scalar is the text of a string, a number or boolean as it is written, and nothing for null.
+func scalar(raw json.RawMessage) (s string, err error) {
+	switch raw[0] {
+	case '{', '[':
+		return "", errors.New("want a number, text or a boolean")
+	case '"':
+		err = json.Unmarshal(raw, &s)
+		return s, err
+	case 'n':
+		return "", nil
+	}
+	return string(raw), nil
+}

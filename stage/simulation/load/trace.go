@@ -1,0 +1,205 @@
+package load
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// A Row is one line of a recorded trace.
+type Row struct {
+	// At is when it arrives, from the start of the trace.
+	At time.Duration
+	// Numbers are the columns that [Columns] lists as numbers. A duration such as 1m30s is its seconds.
+	Numbers map[string]float64
+	// Text are all other columns, as they stand there.
+	Text map[string]string
+	// Line is where the row begins in its file, from 1.
+	Line int
+}
+
+// Columns say how a trace is read. The zero value reads the times from a column "at".
+type Columns struct {
+	// At is the column of the times: seconds as a number, a duration such as 1m30s, or a date as in RFC 3339, all of the same sort.
+	// Default "at".
+	At string
+	// Relative counts the times from the earliest one, as for seconds of Unix time. With dates it is always so.
+	Relative bool
+	// Numbers are the columns that must be there in every row and be finite numbers.
+	Numbers []string
+}
+
+// Arrivals returns the times of rows, for [Play].
+func Arrivals(rows []Row) []time.Duration {
+	times := make([]time.Duration, len(rows))
+	for i, r := range rows {
+		times[i] = r.At
+	}
+	return times
+}
+
+// Column returns the numbers of a column, as a distribution: sizes like those of the trace, in another order.
+func Column(rows []Row, name string) Values {
+	values := make(Values, len(rows))
+	for i, r := range rows {
+		values[i] = r.Numbers[name]
+	}
+	return values
+}
+
+// A TraceError is a fault in a trace file.
+type TraceError struct {
+	File   string
+	Line   int    // from 1
+	Column string // by name, "" if it is the line as a whole
+	Err    error
+}
+
+// Error prints `jobs.csv:3: column "size": what is wrong`.
+func (e *TraceError) Error() string {
+	place := fmt.Sprintf("%s:%d: ", e.File, e.Line)
+	if e.Column != "" {
+		place += fmt.Sprintf("column %q: ", e.Column)
+	}
+	return place + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *TraceError) Unwrap() error { return e.Err }
+
+// A table makes rows of the fields of lines, and collects all faults.
+type table struct {
+	file    string
+	columns Columns
+	rows    []Row
+	moments []moment // of the rows
+	errs    []error
+}
+
+func newTable(file string, c Columns) *table {
+	c.At = cmp.Or(c.At, "at")
+	return &table{file: file, columns: c}
+}
+
+func (t *table) fault(line int, column string, err error) {
+	t.errs = append(t.errs, &TraceError{File: t.file, Line: line, Column: column, Err: err})
+}
+
+var errMissing = errors.New("is missing")
+
+// add reads one line.
+func (t *table) add(line int, fields map[string]string) {
+	r := Row{Line: line, Numbers: make(map[string]float64, len(t.columns.Numbers)), Text: fields}
+	for _, name := range t.columns.Numbers {
+		var err error
+		if r.Numbers[name], err = readNumber(fields, name); err != nil {
+			t.fault(line, name, err)
+		}
+	}
+	m, err := t.moment(fields[t.columns.At])
+	if err != nil {
+		t.fault(line, t.columns.At, err)
+		return
+	}
+	delete(fields, t.columns.At)
+	for _, name := range t.columns.Numbers {
+		delete(fields, name)
+	}
+	t.rows, t.moments = append(t.rows, r), append(t.moments, m)
+}
+
+// moment reads a time, which must be of the sort of the first one.
+func (t *table) moment(text string) (moment, error) {
+	m, err := readMoment(text)
+	if err == nil && len(t.moments) > 0 && m.date != t.moments[0].date {
+		err = fmt.Errorf("%q is a %s, but line %d has a %s", text, m.sort(), t.rows[0].Line, t.moments[0].sort())
+	}
+	return m, err
+}
+
+// done returns the rows in the order of their times.
+func (t *table) done() ([]Row, error) {
+	if len(t.errs) > 0 || len(t.rows) == 0 {
+		return nil, errors.Join(t.errs...)
+	}
+	var zero moment
+	if t.columns.Relative || t.moments[0].date {
+		zero = slices.MinFunc(t.moments, moment.compare)
+	}
+	for i, m := range t.moments {
+		if m.seconds-zero.seconds > longest || m.compare(zero) < 0 {
+			t.fault(t.rows[i].Line, t.columns.At, errors.New("want a time within 285 years from the start of the trace"))
+		}
+		t.rows[i].At = m.since(zero)
+	}
+	if len(t.errs) > 0 {
+		return nil, errors.Join(t.errs...)
+	}
+	slices.SortStableFunc(t.rows, func(a, b Row) int { return cmp.Compare(a.At, b.At) })
+	return t.rows, nil
+}
+
+// longest is about how many seconds a Duration can tell.
+const longest = 9e9
+
+// A moment is a time in whole seconds and nanoseconds, so that dates far from 1970 lose nothing.
+type moment struct {
+	seconds int64
+	ns      int64
+	date    bool
+}
+
+func (m moment) sort() string {
+	if m.date {
+		return "date"
+	}
+	return "number of seconds"
+}
+
+func (m moment) compare(other moment) int {
+	return cmp.Or(cmp.Compare(m.seconds, other.seconds), cmp.Compare(m.ns, other.ns))
+}
+
+func (m moment) since(zero moment) time.Duration {
+	return time.Duration(m.seconds-zero.seconds)*time.Second + time.Duration(m.ns-zero.ns)
+}
+
+func readMoment(text string) (moment, error) {
+	if text == "" {
+		return moment{}, errMissing
+	}
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return moment{seconds: t.Unix(), ns: int64(t.Nanosecond()), date: true}, nil
+	}
+	v, err := parseNumber(text)
+	switch {
+	case err != nil:
+		return moment{}, fmt.Errorf("%q is no number of seconds, no duration and no date", text)
+	case math.Abs(v) > longest:
+		return moment{}, fmt.Errorf("%q is too many seconds", text)
+	}
+	whole := math.Floor(v)
+	return moment{seconds: int64(whole), ns: int64(math.Round((v - whole) * 1e9))}, nil
+}
+
+func readNumber(fields map[string]string, name string) (float64, error) {
+	if text := fields[name]; text != "" {
+		return parseNumber(text)
+	}
+	return 0, errMissing
+}
+
+// parseNumber reads a number, or the seconds of a duration.
+func parseNumber(text string) (float64, error) {
+	if v, err := strconv.ParseFloat(text, 64); err == nil && finite(v) {
+		return v, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return d.Seconds(), nil
+	}
+	return 0, fmt.Errorf("%q is no finite number and no duration", text)
+}
