@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"stage/reconcile":             {"internal/object"},
 	"stage/controllers":           {"internal/cron", "internal/object", "internal/patch", "stage/reconcile"},
 	"stage/simulation":            {"stage", "stage/memory", "stage/reconcile"},
+	"stage/simulation/load":       {},
 	"stage/stagetest":             {"stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/object"},
 	"internal/conformance/record": {"stage"},
 	"internal/conformance":        {"stage", "kstatus", "internal/conformance/record", "staged", "staged/control", "staged/kubestellar"},
