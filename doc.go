@@ -8,7 +8,12 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/presets]: Stage sets for the stock lifecycles of pods, nodes and volumes
 //   - [github.com/stagecraft-go/stagecraft/stage/memory]: an in-memory API server, the transport that needs no cluster
 //   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an in-memory cluster and a virtual clock
-//   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: tests of Stage files, written as txtar stories
+//   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and [github.com/stagecraft-go/stagecraft/stage/controllers]: controllers on the same clock;
+//     the workload controllers of Kubernetes and a scheduler
+//   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: a lab in which workloads become ready, fail and go away in virtual time, for tests of
+//     controllers; and tests of Stage files, written as txtar stories
+//   - [github.com/stagecraft-go/stagecraft/stage/lint], [github.com/stagecraft-go/stagecraft/stage/explore] and
+//     [github.com/stagecraft-go/stagecraft/stage/diagram]: what compiles but cannot be meant; every life that an object can have; pictures
 //   - [github.com/stagecraft-go/stagecraft/selector], [github.com/stagecraft-go/stagecraft/delay] and
 //     [github.com/stagecraft-go/stagecraft/render]: the parts of a Stage, usable on their own
 //
@@ -18,6 +23,7 @@
 //     exact, and Extended ones that are right more often
 //   - [github.com/stagecraft-go/stagecraft/kstatus/celrule]: rules written in CEL
 //   - [github.com/stagecraft-go/stagecraft/kstatus/wait]: waiting for objects, by watch or by polling
+//   - [github.com/stagecraft-go/stagecraft/kstatus/kstatustest]: objects made current for tests, and what a status lacks
 //
 // # May the rollout go on
 //
