@@ -154,6 +154,18 @@ func TestEndpointsListThePodsOfAService(t *testing.T) {
 	subsets, _, _ := unstructured.NestedSlice(l.get("Endpoints", "web").Object, "subsets")
 	require.Len(t, subsets[0].(map[string]any)["addresses"], 2)
 
+	l.load(podWith("guest", small))
+	l.patch("Pod", "guest", `{metadata: {labels: {app: web}, ownerReferences: [{apiVersion: v1, kind: Host, name: h, uid: u, controller: true}]}}`)
+	l.settle()
+	subsetCount := func() int {
+		subsets, _, _ := unstructured.NestedSlice(l.get("Endpoints", "web").Object, "subsets")
+		return len(subsets)
+	}
+	require.Equal(t, 2, subsetCount(), "it has no port of the name that is asked for")
+	l.patch("Pod", "guest", `{metadata: {labels: {app: other}}}`)
+	l.settle()
+	require.Equal(t, 1, subsetCount(), "no longer selected")
+
 	l.patch("Deployment", "web", `{spec: {replicas: 0}}`)
 	l.settle()
 	slices = l.list("EndpointSlice", "kubernetes.io/service-name=web")

@@ -87,7 +87,9 @@ func TestDeployments(t *testing.T) {
 		},
 		"a rollout that does not progress times out": func(t *testing.T, l *lab) {
 			l.patch("Deployment", "web", `{spec: {progressDeadlineSeconds: 60, template: {spec: {nodeSelector: {nowhere: x}}}}}`)
-			l.advance(59 * time.Second)
+			l.advance(30 * time.Second)
+			l.patch("Deployment", "web", `{metadata: {annotations: {touched: soon}}}`)
+			l.advance(29 * time.Second)
 			require.Contains(t, l.reason("Deployment", "web", "Progressing"), "True")
 			l.advance(5 * time.Second)
 			require.Equal(t, "False ProgressDeadlineExceeded", l.reason("Deployment", "web", "Progressing"))
