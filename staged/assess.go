@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -23,17 +22,23 @@ type assessment struct {
 	counts   v1alpha1.Counts
 }
 
-// assess looks at the BindingPolicies of a stage that was started at a time.
-func (d *decider) assess(s *stage, names []string, since time.Time) assessment {
+// assess looks at the BindingPolicies of a stage that was started.
+func (d *decider) assess(i int) assessment {
+	s, rec := d.policy.stages[i], d.Status.Stages[i]
 	a := &assessor{stage: s, tell: d.tell, assessment: assessment{answer: answer{Verdict: Satisfied}, placed: true}, late: map[string]bool{}}
-	for _, name := range names {
+	if s.maxConcurrency != nil {
+		for _, b := range rec.Batches[rec.Batch:] {
+			a.ahead += len(b.Clusters)
+		}
+	}
+	for _, name := range d.names(i) {
 		pl := d.placed[name]
 		if pl == nil || !pl.bound() {
 			a.placed = false
 			a.find(ObjectRef{}, unknown("%s", missing(pl, name)))
 			continue
 		}
-		a.policy(&judge{stage: s, placed: pl, since: since, now: d.now})
+		a.policy(&judge{stage: s, placed: pl, since: rec.StartedAt.Time, now: d.now})
 	}
 	a.guards()
 	return a.assessment
@@ -56,6 +61,7 @@ type assessor struct {
 	tell      func(Line)      // of every finding; nil: only the first that counts is kept
 	late      map[string]bool // destinations that are silent or out of date for some object
 	unchecked int             // objects of which that is not known
+	ahead     int             // clusters of batches that have not begun
 	workload  int
 }
 
@@ -139,8 +145,8 @@ func (a *assessor) guards() {
 	total := int(a.counts.Destinations)
 	a.empty = total == 0
 	a.reaches = total > 0 || a.stage.minDestinations() == 0
-	if want := a.stage.minDestinations(); total < want {
-		a.find(ObjectRef{}, unsatisfied("%d destinations, want at least %d", total, want))
+	if have, want := total+a.ahead, a.stage.minDestinations(); have < want {
+		a.find(ObjectRef{}, unsatisfied("%d destinations, want at least %d", have, want))
 	}
 	switch {
 	case a.stage.guards.AllowEmpty:

@@ -96,9 +96,10 @@ func (d *decider) adopt() {
 				stages[i] = old
 			}
 		}
-		if edited && stages[i].Phase == v1alpha1.RolledBack {
-			stages[i].Phase, stages[i].Message = v1alpha1.Pending, ""
+		if rec := &stages[i]; edited && rec.Phase == v1alpha1.RolledBack {
+			*rec = v1alpha1.StageStatus{Name: rec.Name, Phase: v1alpha1.Pending, ApprovedBefore: rec.ApprovedBefore, ApprovedAfter: rec.ApprovedAfter}
 		}
+		stages[i].Batch = min(max(stages[i].Batch, 0), int32(len(stages[i].Batches))) // others may have written it
 		d.approvals(&stages[i])
 	}
 	s.Stages, s.Revision, s.ObservedGeneration = stages, p.revision, d.meta.Generation
@@ -141,7 +142,7 @@ func (d *decider) progress(i int) bool {
 	if !d.divide(i) {
 		return false
 	}
-	a := d.assess(s, d.names(i), rec.StartedAt.Time)
+	a := d.assess(i)
 	rec.Counts = a.counts
 	switch {
 	case d.isDone(i):

@@ -99,13 +99,23 @@ func (d *decider) start(i int) {
 // begun. It is false if that cannot be done.
 func (d *decider) divide(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	if s.maxConcurrency == nil || d.clusters == nil && len(rec.Batches) > 0 {
+	switch {
+	case s.maxConcurrency == nil:
 		return true
-	}
-	if d.clusters == nil {
+	case d.clusters != nil:
+		if !d.assign(s, rec) {
+			return false
+		}
+	case len(rec.Batches) == 0:
 		d.stall("ClustersUnknown", "maxConcurrency of stage %q needs the clusters, which are not known", s.Name)
 		return false
 	}
+	rec.Batch = min(max(rec.Batch, 1), int32(len(rec.Batches)))
+	return true
+}
+
+// assign puts the clusters of a stage that are in no batch into one. It is false if a batch could not select one of them.
+func (d *decider) assign(s *stage, rec *v1alpha1.StageStatus) bool {
 	all := d.selected(s)
 	size := max(1, s.maxConcurrency.of(len(all)), (len(all)+maxBatches-1)/maxBatches)
 	rec.Batches = slices.Clone(rec.Batches)
@@ -121,18 +131,17 @@ func (d *decider) divide(i int) bool {
 			return false
 		}
 		if !divided[name] {
-			rec.Batches = assign(rec.Batches, name, int(rec.Batch), size)
+			rec.Batches = withCluster(rec.Batches, name, int(rec.Batch), size)
 		}
 	}
-	rec.Batch = min(max(rec.Batch, 1), int32(len(rec.Batches)))
 	return true
 }
 
 // maxBatches is how many numbers fit into the names of BindingPolicies.
 const maxBatches = 9999
 
-// assign puts a cluster into the last batch, if that has not begun and is not full, else into a new one.
-func assign(batches []v1alpha1.Batch, cluster string, begun, size int) []v1alpha1.Batch {
+// withCluster puts a cluster into the last batch, if that has not begun and is not full, else into a new one.
+func withCluster(batches []v1alpha1.Batch, cluster string, begun, size int) []v1alpha1.Batch {
 	last := len(batches) - 1
 	if last >= begun && len(batches[last].Clusters) < size {
 		batches[last].Clusters = append(slices.Clone(batches[last].Clusters), cluster)

@@ -40,8 +40,10 @@ func FuzzDecide(f *testing.F) {
 	f.Add(`{"activeStage": "prod", "stages": [{"name": "prod", "phase": "RolledBack", "batch": 7, "batches": [{"clusters": ["a"]}]}]}`, `{"Clusters": {"a": {"env": "dev"}}}`, int64(100))
 	f.Add(`{"activeStage": "dev", "stages": [{"name": "dev", "batch": -3, "startedAt": "2026-01-01T00:00:00Z"}]}`,
 		`{"Policies": [{"metadata": {"name": "s.stage.dev", "uid": "u", "ownerReferences": [{"kind": "StagedBindingPolicy", "name": "s"}]}}], "Bindings": [{"metadata": {"name": "s.stage.dev", "ownerReferences": [{"uid": "u"}]}}]}`, int64(1e18))
+	f.Add(`{"activeStage": "prod", "stages": [{"name": "dev", "phase": "Succeeded", "batch": 7, "batches": [{"clusters": ["a"]}]}]}`, `{}`, int64(100))
+	f.Add(`{"activeStage": "dev", "stages": [{"name": "dev", "batch": 7, "batches": [{"clusters": ["a"]}, {}]}]}`, `{}`, int64(100))
 	var policies []*staged.Policy
-	for _, text := range journeys {
+	for _, text := range append(journeys, twoStages("    maxConcurrency: 1\n")+"  retention: Keep\n") {
 		policies = append(policies, compile(f, text))
 	}
 	f.Fuzz(func(t *testing.T, statusText, seenText string, seconds int64) {

@@ -271,6 +271,34 @@ func TestMaxConcurrency(t *testing.T) {
 	require.Equal(t, []v1alpha1.Batch{{Clusters: []string{"a", "b"}}, {Clusters: []string{"c", "d"}}, {Clusters: []string{"e", "a2"}}}, w.status.Stages[0].Batches)
 }
 
+// The clusters of batches that have not begun are clusters of the stage.
+func TestMinDestinationsCountsAllBatches(t *testing.T) {
+	for want, active := range map[string]string{"3": "prod", "4": "dev"} {
+		w := newWorld(t, twoStages("    maxConcurrency: 1\n    condition: num('sum') >= 1\n    guards: {minDestinations: "+want+"}\n"))
+		for _, name := range []string{"dev1", "dev2", "dev3"} {
+			w.clusters[name] = map[string]string{"env": "dev", "name": name}
+			w.available[name] = 1
+		}
+		w.settle()
+		require.Equal(t, active, w.status.ActiveStage, want)
+	}
+}
+
+// A stage that was rolled back has no workload left: it begins with its first batch again.
+func TestRolledBackBatchesBeginAgain(t *testing.T) {
+	w := newWorld(t, twoStages("")+"    condition: num('sum') == 1\n    failureCondition: num('sum') > 1\n    onFailure: Rollback\n    maxConcurrency: 1\n")
+	w.available = map[string]int64{"dev1": 1, "prod1": 1, "prod2": 2}
+	w.settle()
+	require.Equal(t, v1alpha1.RolledBack, w.phase("prod"))
+	delete(w.available, "prod1")
+	delete(w.clusters, "prod2")
+	w.clusters["prod3"] = map[string]string{"env": "prod", "name": "prod3"}
+	w.meta.Generation++
+	w.settle()
+	require.Equal(t, []string{"s.stage.prod.1"}, w.exist())
+	require.Equal(t, []v1alpha1.Batch{{Clusters: []string{"prod1"}}, {Clusters: []string{"prod3"}}}, w.status.Stages[1].Batches)
+}
+
 func TestMaxConcurrencyNeedsClusters(t *testing.T) {
 	w := newWorld(t, twoStages("    maxConcurrency: 1\n"))
 	w.clusters["dev1"] = map[string]string{"env": "dev"}

@@ -80,6 +80,9 @@ func (r *Rollout) ObserveStatus(s *control.CombinedStatus) {
 
 // ForgetStatus says that a CombinedStatus is gone. It is the last one that was seen.
 func (r *Rollout) ForgetStatus(s *control.CombinedStatus) {
+	if s == nil {
+		return
+	}
 	if pl := r.placed[s.Labels[labelPrefix+"binding-policy"]]; pl != nil {
 		pl.report(objectOf(s), func(o *sight) { o.unsee(s.Name) })
 	}
