@@ -1,0 +1,23 @@
+package mcad
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+var (
+	wrappers  = schema.GroupVersionKind{Group: "mcad.ibm.com", Version: "v1beta1", Kind: "AppWrapper"}
+	podGroups = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
+	jobs      = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	pods      = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	nodes     = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+)
+
+// Kinds are those that a cluster has to know beside its own.
+func Kinds() []memory.Kind {
+	return []memory.Kind{
+		{GroupVersionKind: wrappers, Status: true},
+		{GroupVersionKind: podGroups, Status: true},
+	}
+}

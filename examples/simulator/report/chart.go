@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A Chart is a picture of numbers. Make one with [Lines], [Steps], [CDF], [Histogram] or [Gantt], and change what is to be different.
+type Chart struct {
+	Name    string // of the files that it is written to
+	Title   string
+	Caption string
+	X, Y    string // what the axes count
+	// Ceiling is drawn as a thin line if it is not 0: what cannot be exceeded.
+	Ceiling float64
+
+	kind   kind
+	series []Series
+	rows   []Row
+	states []string
+}
+
+type kind int
+
+const (
+	lines kind = iota
+	steps
+	shares
+	bars
+	gantt
+)
+
+// A Series is a line of a chart, or what a distribution is shown of.
+type Series struct {
+	Name   string
+	Points []Point // Y alone counts for CDF and Histogram
+}
+
+// A Point is one number at one place or time.
+type Point struct{ X, Y float64 }
+
+// Sample makes a Series of values without places.
+func Sample(name string, values []float64) Series {
+	s := Series{Name: name}
+	for _, v := range values {
+		s.Points = append(s.Points, Point{Y: v})
+	}
+	return s
+}
+
+// Lines connects points, and marks each.
+func Lines(name, title string, series ...Series) Chart {
+	return Chart{Name: name, Title: title, kind: lines, series: series}
+}
+
+// Steps shows numbers that stay the same until the next point.
+func Steps(name, title string, series ...Series) Chart {
+	return Chart{Name: name, Title: title, kind: steps, series: series}
+}
+
+// CDF shows which share of the values is not above each value.
+func CDF(name, title string, samples ...Series) Chart {
+	c := Chart{Name: name, Title: title, Y: "share", kind: shares}
+	for _, s := range samples {
+		c.series = append(c.series, s.cumulated())
+	}
+	return c
+}
+
+func (s Series) cumulated() Series {
+	sorted := slices.Clone(s.Points)
+	slices.SortFunc(sorted, func(a, b Point) int { return compare(a.Y, b.Y) })
+	points := make([]Point, 0, len(sorted)+1)
+	for i, p := range sorted {
+		if i == 0 {
+			points = append(points, Point{p.Y, 0})
+		}
+		points = append(points, Point{p.Y, float64(i+1) / float64(len(sorted))})
+	}
+	return Series{s.Name, points}
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Histogram counts the values of each sample in equal intervals.
+func Histogram(name, title string, samples ...Series) Chart {
+	c := Chart{Name: name, Title: title, Y: "count", kind: bars}
+	width := binWidth(samples)
+	for _, s := range samples {
+		counts := make([]Point, binCount(samples, width))
+		for i := range counts {
+			counts[i].X = (float64(i) + 0.5) * width
+		}
+		for _, p := range s.Points {
+			counts[int(p.Y/width)].Y++
+		}
+		c.series = append(c.series, Series{s.Name, counts})
+	}
+	return c
+}
+
+// bins is how many intervals a histogram has at most.
+const bins = 16
+
+func largest(samples []Series) (most float64) {
+	for _, s := range samples {
+		for _, p := range s.Points {
+			most = max(most, p.Y)
+		}
+	}
+	return most
+}
+
+// binWidth is 1, 2 or 5 times a power of ten.
+func binWidth(samples []Series) float64 {
+	least := largest(samples) / bins
+	if least <= 0 {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, digit := range []float64{1, 2, 5} {
+		if digit*power > least {
+			return digit * power
+		}
+	}
+	return 10 * power
+}
+
+func binCount(samples []Series, width float64) int { return int(largest(samples)/width) + 1 }
+
+// A Row of a Gantt chart is one thing and what it went through.
+type Row struct {
+	Name  string
+	Spans []Span
+}
+
+// A Span is a time in one state.
+type Span struct {
+	State    int // index into the names of the states
+	From, To float64
+}
+
+// Gantt shows what things went through, the first row at the top.
+func Gantt(name, title string, states []string, rows ...Row) Chart {
+	return Chart{Name: name, Title: title, kind: gantt, states: states, rows: rows}
+}
+
+// key is what the colours of a chart mean.
+func (c Chart) key() (names []string) {
+	if c.kind == gantt {
+		return c.states
+	}
+	for _, s := range c.series {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// label is for those who cannot see a chart.
+func (c Chart) label() string {
+	return fmt.Sprintf("Chart: %s", c.Title)
+}

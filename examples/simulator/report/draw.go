@@ -1,0 +1,286 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"image/color"
+	"math"
+	"regexp"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+const (
+	width  = 17 * vg.Centimeter
+	height = 8 * vg.Centimeter
+	rowGap = 0.42 * vg.Centimeter // of a Gantt chart
+)
+
+// palette has colours that can be told apart, with at least three times the contrast of a white and of a dark page.
+var palette = []color.NRGBA{
+	{0x2f, 0x7d, 0xd9, 0xff}, {0xd9, 0x6a, 0x14, 0xff}, {0x1b, 0x94, 0x6c, 0xff}, {0xb0, 0x5c, 0xc8, 0xff}, {0x8a, 0x82, 0x1c, 0xff},
+}
+
+var (
+	// ink is black, and in a page the colour of its text.
+	ink = color.NRGBA{A: 0xff}
+	// faint is for lines that are not the matter.
+	faint = color.NRGBA{0x80, 0x80, 0x80, 0xff}
+	paper = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+)
+
+func colour(i int) color.NRGBA { return palette[i%len(palette)] }
+
+func (c Chart) size() (w, h vg.Length) {
+	if c.kind == gantt {
+		return width, 2*vg.Centimeter + rowGap*vg.Length(max(len(c.rows), 4))
+	}
+	return width, height
+}
+
+// draw draws a chart, with its title if it stands alone.
+func (c Chart) draw(to draw.Canvas, alone bool) error {
+	p := plot.New()
+	p.BackgroundColor = color.Transparent
+	if alone {
+		p.Title.Text = c.Title
+		p.Title.Padding = 2 * vg.Millimeter
+	}
+	p.X.Label.Text, p.Y.Label.Text = c.X, c.Y
+	c.style(p)
+	if err := c.fill(p); err != nil {
+		return err
+	}
+	p.Draw(draw.Crop(to, 0, -3*vg.Millimeter, 0, -6*vg.Millimeter))
+	c.drawKey(p, to)
+	return nil
+}
+
+// style sets letters and axes.
+func (c Chart) style(p *plot.Plot) {
+	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		s.Font.Variant = "Sans"
+		s.Font.Size = 9
+		s.Color = ink
+	}
+	p.Title.TextStyle.Font.Size = 11
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.LineStyle.Color, a.Tick.LineStyle.Color = faint, faint
+		a.LineStyle.Width, a.Tick.LineStyle.Width = 0.5, 0.5
+		a.Tick.Length = 3
+	}
+	if c.kind != gantt {
+		grid := plotter.NewGrid()
+		grid.Vertical.Color = nil
+		grid.Horizontal.Color = color.NRGBA{0x80, 0x80, 0x80, 0x40}
+		p.Add(grid)
+	}
+}
+
+// fill adds what is to be shown.
+func (c Chart) fill(p *plot.Plot) error {
+	fills := map[kind]func(*plot.Plot) error{lines: c.fillLines, steps: c.fillLines, shares: c.fillLines, bars: c.fillBars, gantt: c.fillRows}
+	if err := fills[c.kind](p); err != nil {
+		return err
+	}
+	if c.kind != gantt {
+		p.X.Min, p.Y.Min = min(p.X.Min, 0), min(p.Y.Min, 0)
+		p.Y.Max = max(p.Y.Max, c.Ceiling) * 1.04
+	}
+	if p.X.Max <= p.X.Min {
+		p.X.Max = p.X.Min + 1
+	}
+	if p.Y.Max <= p.Y.Min {
+		p.Y.Max = p.Y.Min + 1
+	}
+	if c.Ceiling > 0 {
+		line := plotter.NewFunction(func(float64) float64 { return c.Ceiling })
+		line.Color, line.Width, line.Dashes = faint, 0.8, []vg.Length{4, 3}
+		p.Add(line)
+	}
+	return nil
+}
+
+func (c Chart) fillLines(p *plot.Plot) error {
+	for i, s := range c.series {
+		line, err := plotter.NewLine(s.xys())
+		if err != nil {
+			return fmt.Errorf("series %s: %w", s.Name, err)
+		}
+		line.Color, line.Width = colour(i), 1.4
+		if c.kind != lines {
+			line.StepStyle = plotter.PostStep
+		}
+		p.Add(line)
+		if c.kind == lines {
+			marks, err := plotter.NewScatter(s.xys())
+			if err != nil {
+				return err
+			}
+			marks.Color, marks.Shape, marks.Radius = colour(i), draw.CircleGlyph{}, 2.2
+			p.Add(marks)
+		}
+	}
+	return nil
+}
+
+func (s Series) xys() plotter.XYs {
+	xys := make(plotter.XYs, 0, len(s.Points))
+	for _, p := range s.Points {
+		xys = append(xys, plotter.XY(p))
+	}
+	if len(xys) == 0 {
+		xys = plotter.XYs{{}} // nothing happened
+	}
+	return xys
+}
+
+// fillBars draws the bars of one interval side by side.
+func (c Chart) fillBars(p *plot.Plot) error {
+	p.Add(histogram{c.series})
+	return nil
+}
+
+func (c Chart) fillRows(p *plot.Plot) error {
+	p.Add(ganttRows{c.rows})
+	ticks := make([]plot.Tick, len(c.rows))
+	for i, r := range c.rows {
+		ticks[i] = plot.Tick{Value: -float64(i), Label: r.Name}
+	}
+	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	p.Y.Tick.Length = 0
+	p.Y.LineStyle.Width = 0
+	return nil
+}
+
+// drawKey says above the chart what its colours mean.
+func (c Chart) drawKey(p *plot.Plot, to draw.Canvas) {
+	names := c.key()
+	if len(names) < 2 {
+		return
+	}
+	style := p.Legend.TextStyle
+	x, y := to.Min.X+1.2*vg.Centimeter, to.Max.Y-4*vg.Millimeter
+	for i, name := range names {
+		to.FillPolygon(colour(i), []vg.Point{{X: x, Y: y}, {X: x + 9, Y: y}, {X: x + 9, Y: y + 5}, {X: x, Y: y + 5}})
+		to.FillText(style, vg.Point{X: x + 13, Y: y - 1.5}, name)
+		x += 13 + style.Width(name) + 14
+	}
+}
+
+// A histogram is a plot.Plotter: bars that stand in groups.
+type histogram struct{ series []Series }
+
+func (h histogram) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, toY := p.Transforms(&c)
+	w := h.width()
+	each := w * 0.84 / float64(len(h.series))
+	for i, s := range h.series {
+		for _, bin := range s.Points {
+			left := bin.X - w*0.42 + float64(i)*each
+			fillRect(c, colour(i), vg.Rectangle{Min: vg.Point{X: toX(left), Y: toY(0)}, Max: vg.Point{X: toX(left + each), Y: toY(bin.Y)}})
+		}
+	}
+}
+
+// width is that of an interval.
+func (h histogram) width() float64 { return 2 * h.series[0].Points[0].X }
+
+// DataRange is for plot.Plot.
+func (h histogram) DataRange() (xmin, xmax, ymin, ymax float64) {
+	return 0, h.width() * float64(len(h.series[0].Points)), 0, largest(h.series)
+}
+
+// ganttRows is a plot.Plotter: the first row at the top, at 0, the next at -1.
+type ganttRows struct{ rows []Row }
+
+func (g ganttRows) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, toY := p.Transforms(&c)
+	for i, r := range g.rows {
+		for _, s := range r.Spans {
+			y := -float64(i)
+			fillRect(c, colour(s.State), vg.Rectangle{Min: vg.Point{X: toX(s.From), Y: toY(y - 0.36)}, Max: vg.Point{X: toX(s.To), Y: toY(y + 0.36)}})
+		}
+	}
+}
+
+// DataRange is for plot.Plot.
+func (g ganttRows) DataRange() (xmin, xmax, ymin, ymax float64) {
+	xmin, xmax = math.Inf(1), math.Inf(-1)
+	for _, r := range g.rows {
+		for _, s := range r.Spans {
+			xmin, xmax = min(xmin, s.From), max(xmax, s.To)
+		}
+	}
+	if xmin > xmax {
+		xmin, xmax = 0, 1
+	}
+	return xmin, xmax, -float64(len(g.rows)) + 0.4, 0.6
+}
+
+func fillRect(c draw.Canvas, fill color.Color, r vg.Rectangle) {
+	if r.Max.X <= r.Min.X || r.Max.Y <= r.Min.Y {
+		return
+	}
+	c.FillPolygon(fill, []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}})
+}
+
+// rawSVG draws a chart as gonum writes it.
+func (c Chart) rawSVG(alone bool) (string, error) {
+	w, h := c.size()
+	canvas := vgsvg.NewWith(vgsvg.UseWH(w, h))
+	to := draw.New(canvas)
+	if alone {
+		fillRect(to, paper, to.Rectangle)
+	}
+	if err := c.draw(to, alone); err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	_, err := canvas.WriteTo(&b)
+	return b.String(), err
+}
+
+// families are the letters that gonum asks for, and what a page has.
+var families = regexp.MustCompile(`font-family:[^;"]*`)
+
+func (c Chart) standaloneSVG() ([]byte, error) {
+	s, err := c.rawSVG(true)
+	return []byte(families.ReplaceAllString(s, "font-family:Liberation Sans,Arial,Helvetica,sans-serif")), err
+}
+
+// svg is the element for a page: its size and the colour of its ink are those of the page.
+func (c Chart) svg() (string, error) {
+	s, err := c.rawSVG(false)
+	if err != nil {
+		return "", err
+	}
+	s = s[strings.Index(s, "<svg"):]
+	s = s[strings.IndexByte(s, '>')+1:]
+	s = families.ReplaceAllString(s, "font-family:inherit")
+	s = strings.ReplaceAll(s, "#000000", "currentColor")
+	w, h := c.size()
+	open := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %.5g %.5g" role="img" aria-label="%s">`,
+		w.Points(), h.Points(), html.EscapeString(c.label()))
+	return open + s, nil
+}
+
+func (c Chart) png() ([]byte, error) {
+	w, h := c.size()
+	canvas := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(144), vgimg.UseBackgroundColor(paper))
+	if err := c.draw(draw.New(canvas), true); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(&b)
+	return b.Bytes(), err
+}
+

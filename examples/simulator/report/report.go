@@ -1,0 +1,126 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+)
+
+// A Report is a page.
+type Report struct {
+	Title string
+	Lead  string // what it is about, in a sentence or two
+	// Parameters are all that has to be known to get the same numbers again.
+	Parameters []Parameter
+	Sections   []Section
+}
+
+// A Parameter is something that the run was told.
+type Parameter struct{ Name, Value string }
+
+// A Section is a part of a page. It may have no title.
+type Section struct {
+	Title, Text string
+	Tables      []Table
+	Charts      []Chart
+}
+
+// A Table has a first column of names; the others are right-aligned.
+type Table struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+	Note  string
+}
+
+// WriteText writes all but the charts.
+func (r *Report) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s\n", r.Title)
+	for _, p := range r.Parameters {
+		fmt.Fprintf(&b, "  %s: %s\n", p.Name, p.Value)
+	}
+	for _, s := range r.Sections {
+		for _, t := range s.Tables {
+			t.writeText(&b)
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (t Table) writeText(b *bytes.Buffer) {
+	b.WriteByte('\n')
+	if t.Title != "" {
+		fmt.Fprintln(b, t.Title)
+	}
+	tw := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)
+	width := 0
+	for _, row := range append([][]string{t.Head}, t.Rows...) {
+		width = max(width, len(row[0]))
+	}
+	for _, row := range append([][]string{t.Head}, t.Rows...) {
+		fmt.Fprintf(tw, "%-*s\t%s\t\n", width, row[0], strings.Join(row[1:], "\t"))
+	}
+	_ = tw.Flush() // a buffer takes everything
+	if t.Note != "" {
+		fmt.Fprintln(b, t.Note)
+	}
+}
+
+//go:embed page.html
+var page string
+
+// WriteHTML writes the page. Its charts are part of it.
+func (r *Report) WriteHTML(w io.Writer) error {
+	t, err := template.New("page").Funcs(template.FuncMap{"svg": inline}).Parse(page)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, r); err != nil {
+		return err
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// inline draws a chart for a page.
+func inline(c Chart) (template.HTML, error) {
+	data, err := c.svg()
+	return template.HTML(data), err // made by us from escaped text
+}
+
+// WritePlots writes each chart into a folder, which it makes: as NAME.svg and NAME.png.
+func (r *Report) WritePlots(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, s := range r.Sections {
+		for _, c := range s.Charts {
+			if err := c.write(dir); err != nil {
+				return fmt.Errorf("chart %s: %w", c.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (c Chart) write(dir string) error {
+	for ending, draw := range map[string]func() ([]byte, error){".svg": c.standaloneSVG, ".png": c.png} {
+		data, err := draw()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, c.Name+ending), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
