@@ -106,8 +106,10 @@ func (r *playing) store(ctx context.Context, hub Writer, name string, d Decision
 	}
 	r.passed(r.status, d.Status)
 	r.events = append(r.events, d.Events...)
-	r.status, r.version = d.Status, stored.GetResourceVersion()
-	r.written = r.version
+	r.status = d.Status
+	if version := stored.GetResourceVersion(); version != r.version { // otherwise nothing has changed, and there will be no event
+		r.version, r.written = version, version
+	}
 	return nil
 }
 

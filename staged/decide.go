@@ -172,7 +172,7 @@ func (d *decider) progress(i int) bool {
 	return d.soaked(i)
 }
 
-// timeStep is how often a condition is evaluated that reads the time.
+// timeStep is how often a condition is evaluated that reads the time, and how often a Player asks what nobody tells it.
 const timeStep = 10 * time.Second
 
 // rest is what a stage without condition does: the last one is the end, any other stops the rollout.

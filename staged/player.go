@@ -21,13 +21,14 @@ import (
 type PlayerOptions struct {
 	// Compile are the options that policies are compiled with.
 	Compile Options
-	// Clusters returns the labels of the clusters that exist, by name. Nil: that is not known. It is asked before each decision.
+	// Clusters returns the labels of the clusters that exist, by name. Nil: that is not known. It is asked before each decision, and so that its news
+	// are not missed there is one every ten seconds at least.
 	Clusters func() map[string]map[string]string
 	// WorkStatuses reads KubeStellar's inventory and transport space, whose WorkStatuses say which clusters have reported the objects. Nil: that is
 	// not known.
 	WorkStatuses Reader
 	// Reports returns when clusters reported the objects of a StagedBindingPolicy, for those who know more than WorkStatuses say. Nil: that is not known.
-	// It is asked before each decision.
+	// It is asked like Clusters.
 	Reports func(policy string) []Report
 	// Events receives Kubernetes Events, in the namespace default, on what happens to a StagedBindingPolicy, so that kubectl describe shows it: the
 	// events of decisions, StageSatisfied, and what was done to which BindingPolicy. Each is written after the fact and at most once; a failure goes to
@@ -258,7 +259,7 @@ func (p *Player) one(ctx context.Context, name string, r *playing, now time.Time
 }
 
 // carry carries a decision out. It returns when to decide again.
-func (p *Player) carry(ctx context.Context, name string, r *playing, d Decision) time.Time {
+func (p *Player) carry(ctx context.Context, name string, r *playing, d Decision) (at time.Time) {
 	now := time.Now()
 	if r.fault != nil {
 		d.Status.Conditions = withCondition(d.Status.Conditions, r.invalid(now))
@@ -271,8 +272,11 @@ func (p *Player) carry(ctx context.Context, name string, r *playing, d Decision)
 	switch {
 	case err != nil:
 		return now.Add(p.options.RetryAfter)
-	case d.RecheckAfter > 0:
-		return now.Add(d.RecheckAfter)
+	case p.options.Clusters != nil || p.options.Reports != nil:
+		at = now.Add(timeStep)
 	}
-	return time.Time{}
+	if d.RecheckAfter > 0 {
+		at = earlier(at, now.Add(d.RecheckAfter))
+	}
+	return at
 }

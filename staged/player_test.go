@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -329,6 +330,29 @@ func TestPlayerReadsWorkStatuses(t *testing.T) {
 			h.turn()
 			require.Equal(t, "prod", h.status.ActiveStage, "a restart knows them too")
 		})
+	})
+}
+
+// Nobody tells a Player that the clusters have changed: it asks.
+func TestPlayerAsksForClusters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages("    maxConcurrency: 1\n"))
+		var known atomic.Pointer[map[string]map[string]string]
+		known.Store(new(map[string]map[string]string))
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() {
+			done <- staged.Play(ctx, transport{h.cluster, h}, staged.PlayerOptions{Clusters: func() map[string]map[string]string { return *known.Load() }})
+		}()
+		h.turn()
+		require.Empty(t, h.exist())
+		require.True(t, h.holds("Stalled"))
+		known.Store(&h.clusters)
+		time.Sleep(10 * time.Second)
+		h.turn()
+		require.Equal(t, []string{"s.stage.dev.1"}, h.exist())
+		stop()
+		require.ErrorIs(t, <-done, context.Canceled)
 	})
 }
 
