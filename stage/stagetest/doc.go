@@ -1,7 +1,38 @@
-// Package stagetest tests Stage files by stories: txtar archives that hold Stages, objects, commands and the trace that is wanted.
-// They are played on an in-memory cluster in virtual time, so that an hour of a story takes no time.
+// Package stagetest is for tests: of controllers, in a lab where workloads become ready as on a real cluster, and of Stage files, by stories.
+// Both play on an in-memory cluster in virtual time, so that an hour takes no time.
 //
-// # Usage
+// # Terminology
+//
+// A [Lab] is a cluster with nodes, a scheduler, workload controllers and Stages that play the kubelets. To drive an object is to give it the
+// status of a state, and keep it there. A story is a txtar archive that holds Stages, objects, commands and the trace that is wanted.
+//
+// # Usage of a lab
+//
+//	lab := stagetest.New(t, stagetest.LabOptions{})
+//	lab.Apply(manifests)  // YAML, or objects
+//	lab.WaitCurrent()     // pods are scheduled and start, rollouts end; a failure says what is missing, and whose fault it is
+//
+// What is tested gets [Lab.Cluster], or a client of it: module stage/stagetest/fakes has client-go's fakes and a client of controller-runtime;
+// module stage/stagetest/gomega has matchers. What goes wrong is asked for:
+//
+//	lab.Drive(pod, kstatustest.CrashLoopBackOff)
+//	lab.Advance(10 * time.Minute)
+//	…                     // what has the operator done about it?
+//	lab.Drive(pod, stagetest.Ready)
+//	lab.Settle()          // nothing more happens
+//
+// or happens by chance, to the same objects for the same seed:
+//
+//	lab := stagetest.New(t, stagetest.LabOptions{Seed: 1, Failures: []stagetest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 0.1}}})
+//
+// Where a kind has no controller here, [StandIns] give its objects the status that means success:
+//
+//	Controllers: append(stagetest.Controllers(), stagetest.StandIns(certificates)...)
+//
+// Pods start at once. With presets.PodGeneral among LabOptions.Stages they take a kubelet's time; other Stages make anything else happen. For an
+// object whose status is all that matters, package kstatus/kstatustest is enough.
+//
+// # Usage of stories
 //
 //	var update = flag.Bool("update", false, "rewrite the wanted traces")
 //
@@ -110,10 +141,11 @@
 //
 // # Determinism
 //
-// A story has the same trace on every machine: uids, generated names and draws depend on the seed, addresses on the order of events, which
-// is always the same, and times are virtual.
+// The same options and the same calls give the same lab, byte for byte, unless other goroutines write. A story has the same trace on every
+// machine: uids, generated names and draws depend on the seed, addresses on the order of events, which is always the same, and times are virtual.
 //
 // # Concurrency
 //
-// [Play] may be called from several goroutines at once.
+// [Play] may be called from several goroutines at once. A Lab belongs to one; what uses its cluster from others can be had in step by
+// LabOptions.Follow.
 package stagetest

@@ -57,13 +57,19 @@ func (l *Lab) drive(ref reference, state kstatustest.State) error {
 	if l.held[ref] = obj.GetUID(); state == kstatustest.Current {
 		delete(l.held, ref)
 	}
-	made := obj.DeepCopy()
-	if err := kstatustest.Make(made, state, kstatustest.Options{Now: l.Now()}); err != nil {
+	apart := l.statusIsApart(ref.GroupVersionKind)
+	made, err := inState(obj, state, l.Now(), apart)
+	if err != nil {
 		return err
 	}
+	return l.write(obj, made, apart)
+}
+
+// write replaces an object: first what is beside its status, if that has changed, then its status, if that is apart.
+func (l *Lab) write(obj, made *unstructured.Unstructured, apart bool) (err error) {
 	ctx, status := context.Background(), made.Object["status"]
-	if !reflect.DeepEqual(obj.Object["spec"], made.Object["spec"]) {
-		if made, err = l.Cluster().Update(ctx, made, metav1.UpdateOptions{}); err != nil {
+	if !apart || !reflect.DeepEqual(obj.Object["spec"], made.Object["spec"]) {
+		if made, err = l.Cluster().Update(ctx, made, metav1.UpdateOptions{}); err != nil || !apart {
 			return err
 		}
 		made.Object["status"] = status

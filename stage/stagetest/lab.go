@@ -19,7 +19,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -41,7 +40,7 @@ type LabOptions struct {
 	Stages []stage.Source
 	// Compile is how the Stages are compiled.
 	Compile stage.Options
-	// Controllers run beside the Stages. Default: controllers.All.
+	// Controllers run beside the Stages. Default: Controllers().
 	Controllers []reconcile.Controller
 	// Kinds are kinds beside those that memory knows. CustomResourceDefinitions can be applied instead, unless there are Stages or controllers
 	// for their kinds: then they belong into Definitions.
@@ -51,8 +50,8 @@ type LabOptions struct {
 	Failures []Failure
 	// Patience is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
 	Patience time.Duration
-	// Follow lets time pass for what uses the cluster from other goroutines, such as informers: it is called before the lab looks what is next, and whenever
-	// its time goes on, by how much. Default: nobody follows. In a testing/synctest bubble it is
+	// Follow lets time pass for what uses the cluster from other goroutines, such as informers: it is called before the lab looks what is next,
+	// and when its time goes on, by how much. Default: nobody follows. In a testing/synctest bubble, with Start: time.Now(), it is
 	//
 	//	func(d time.Duration) { time.Sleep(d); synctest.Wait() }
 	Follow func(time.Duration)
@@ -78,8 +77,8 @@ type reference struct {
 
 func (r reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
 
-// New returns a lab with its nodes, which are ready, the namespace default, and a default StorageClass by which claims are bound at once. Stages with
-// faults fail the test.
+// New returns a lab with its nodes, which are ready, the namespace default, and a default StorageClass by which claims are bound at once.
+// Stages with faults fail the test.
 func New(t T, o LabOptions) *Lab {
 	t.Helper()
 	if o.Patience == 0 {
@@ -92,7 +91,7 @@ func New(t T, o LabOptions) *Lab {
 		o.Stages = []stage.Source{presets.NodeFast(), presets.PodFast()}
 	}
 	if o.Controllers == nil {
-		o.Controllers = controllers.All(controllers.Options{})
+		o.Controllers = Controllers()
 	}
 	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}}
 	l.must(l.begin())
@@ -215,7 +214,10 @@ func parsed(text string) ([]*unstructured.Unstructured, error) {
 func (l *Lab) apply(given *unstructured.Unstructured) error {
 	obj := &unstructured.Unstructured{Object: object.CopyMap(given.Object)}
 	status, hasStatus := obj.Object["status"]
-	delete(obj.Object, "status")
+	apart := l.statusIsApart(obj.GroupVersionKind())
+	if apart {
+		delete(obj.Object, "status")
+	}
 	for _, name := range []string{"creationTimestamp", "uid", "resourceVersion", "generation", "managedFields"} {
 		unstructured.RemoveNestedField(obj.Object, "metadata", name)
 	}
@@ -227,10 +229,15 @@ func (l *Lab) apply(given *unstructured.Unstructured) error {
 	if at := referenceOf(stored); !slices.Contains(l.applied, at) {
 		l.applied = append(l.applied, at)
 	}
-	if fields, _ := object.ToMap(status); hasStatus && len(fields) > 0 {
+	if fields, _ := object.ToMap(status); apart && hasStatus && len(fields) > 0 {
 		_, err = l.patch(ref, types.MergePatchType, map[string]any{"status": status}, "status")
 	}
 	return err
+}
+
+// statusIsApart reports whether the status of objects of a kind is a subresource.
+func (l *Lab) statusIsApart(kind schema.GroupVersionKind) bool {
+	return slices.ContainsFunc(l.Cluster().Kinds(), func(k memory.Kind) bool { return k.GroupVersionKind == kind && k.Status })
 }
 
 func (l *Lab) patch(ref reference, kind types.PatchType, body map[string]any, subresources ...string) (*unstructured.Unstructured, error) {

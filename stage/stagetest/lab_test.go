@@ -2,6 +2,7 @@ package stagetest_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	goruntime "runtime"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -291,4 +293,33 @@ func TestOthersFollowInABubble(t *testing.T) {
 		lab.Advance(15 * time.Second)
 		stagetest.RequireCurrent(t, lab.Get("v1", "Pod", "other"))
 	})
+}
+
+// everything is all objects of a lab after a bundle was installed in it, some of whose Pods fail.
+func everything(t *testing.T, seed uint64) []byte {
+	t.Helper()
+	bundle, err := os.ReadFile("testdata/bundle.yaml")
+	require.NoError(t, err)
+	lab := stagetest.New(t, stagetest.LabOptions{
+		Seed: seed, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()},
+		Failures: []stagetest.Failure{{State: kstatustest.OOMKilled, Rate: 0.5}},
+	})
+	lab.Apply(string(bundle))
+	lab.Advance(10 * time.Minute)
+	var all []byte
+	for _, k := range lab.Cluster().Kinds() {
+		found, err := lab.Cluster().List(t.Context(), k.GroupVersionKind, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		text, err := json.Marshal(found)
+		require.NoError(t, err)
+		all = append(all, text...)
+	}
+	return all
+}
+
+func TestTheSameLabTwice(t *testing.T) {
+	first := everything(t, 1)
+	require.Greater(t, len(first), 10_000)
+	require.Equal(t, string(first), string(everything(t, 1)))
+	require.NotEqual(t, string(first), string(everything(t, 2)))
 }
