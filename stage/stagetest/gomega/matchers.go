@@ -9,8 +9,8 @@
 //	Consistently(get).ShouldNot(BeFailed())
 //	Expect(pod).To(HaveStatus(kstatus.InProgress))
 //
-// The actual value is a runtime.Object: *unstructured.Unstructured or of a Go type such as *appsv1.Deployment, whose kind may be empty if it is one of
-// Kubernetes' own. Anything else is an error. A failure says what the status lacks, a field a line.
+// The actual value is a runtime.Object: *unstructured.Unstructured or of a Go type such as *appsv1.Deployment, whose kind may be empty if it is
+// one of Kubernetes' own. Anything else is an error. A failure says what the status lacks, a field a line.
 //
 // In virtual time there is nothing to wait for: let the lab do it (Lab.WaitCurrent), or end each poll with Lab.Advance.
 //

@@ -21,12 +21,13 @@
 //
 // # Compatibility
 //
-// Requests are answered as package stage/memory says, which is as an API server does and not as client-go's ObjectTracker: versions conflict, status
-// is a subresource, field selectors select, names are generated, finalizers and grace periods hold objects back, owners take their dependents with
-// them, and a watch without a version begins with what is there. Pods can be bound and evicted, and workloads scaled. Other subresources are not found,
-// logs and proxies are left to the fake.
+// Requests are answered as package stage/memory says, which is as an API server does and not as client-go's ObjectTracker: versions conflict,
+// status is a subresource, field selectors select, names are generated, finalizers and grace periods hold objects back, owners take their
+// dependents with them, and a watch without a version begins with what is there. Pods can be bound and evicted, and workloads scaled.
+// Other subresources are not found; logs and proxies are left to the fake.
 //
 // # Concurrency
 //
-// The fakes stay safe for concurrent use, in a testing/synctest bubble too; informers work. Time in the cluster passes when the lab is told so.
+// The fakes stay safe for concurrent use; informers and queues work. Time in the cluster passes when the lab is told so: LabOptions.Follow has controllers
+// in other goroutines keep step, in a testing/synctest bubble.
 package clientgo

@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
 )
@@ -264,7 +263,7 @@ func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 func newKeeper(t *testing.T) *keeper {
 	k := &keeper{}
 	pods, configMaps := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
-	k.lab = stagetest.New(t, stagetest.LabOptions{Controllers: append(controllers.All(controllers.Options{}), ctrlruntime.Controller(k, pods, configMaps))})
+	k.lab = stagetest.New(t, stagetest.LabOptions{Controllers: append(stagetest.Controllers(), ctrlruntime.Controller(k, pods, configMaps))})
 	k.Client, k.start = ctrlruntime.New(k.lab.Cluster(), ctrlruntime.Options{}), k.lab.Now()
 	return k
 }

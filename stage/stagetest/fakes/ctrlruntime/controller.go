@@ -18,8 +18,8 @@ const requeue = time.Second
 // kinds owned, when they change, one at a time and in virtual time. It is given its client after the lab is there:
 //
 //	r := &WebsiteReconciler{}
-//	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds, Controllers: append(controllers.All(controllers.Options{}),
-//		ctrlruntime.Controller(r, websites, deployments))})
+//	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, websites, deployments))
+//	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds, Controllers: all})
 //	r.Client = ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: scheme})
 //
 // Errors are tried again later and later, other than terminal ones; RequeueAfter is kept to the instant; Requeue alone is after a second.

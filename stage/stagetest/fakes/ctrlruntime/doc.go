@@ -13,18 +13,20 @@
 //
 // [Controller] has the lab call a reconciler, when what it watches changes and when it asks to be called again:
 //
-//	lab := stagetest.New(t, stagetest.LabOptions{Controllers: append(controllers.All(controllers.Options{}), ctrlruntime.Controller(…))})
+//	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, websites, deployments))
+//	lab := stagetest.New(t, stagetest.LabOptions{Controllers: all})
 //
 // # Why not the fake client
 //
 // controller-runtime's fake client can be given a tracker, but puts one of its own in front, which counts versions, keeps status apart, deletes
-// and patches by itself and tells the tracker of none of that: a write to the status arrives as a write to all, and versions are two truths. The client of
-// this package is that of a real API server instead. Interceptors (client/interceptor.NewClient) wrap it as any other.
+// and patches by itself and tells the tracker of none of that: a write to the status arrives as a write to all, and versions are two truths.
+// The client of this package is that of a real API server instead. Interceptors (client/interceptor.NewClient) wrap it as any other.
 //
 // # Compatibility
 //
-// Requests are answered as package stage/memory says, which is as an API server does. It is no cache: it reads what is there now. Field selectors are those
-// that an API server has, and those of Options.Indexes. Subresources are status, and scale, eviction and binding of what has them.
+// Requests are answered as package stage/memory says, which is as an API server does. It is no cache: it reads what is there now. Field
+// selectors are those that an API server has, and those of Options.Indexes. Subresources are status, and scale, eviction and binding of what
+// has them.
 //
 // # Concurrency
 //

@@ -69,8 +69,11 @@ func (s Server) DeleteCollection(ctx context.Context, t Target, o metav1.DeleteO
 	return nil
 }
 
-// Watch watches objects as they are typed.
-func (s Server) Watch(ctx context.Context, t Target, o metav1.ListOptions, typed func(*unstructured.Unstructured) (runtime.Object, error)) (watch.Interface, error) {
+// A Decoder turns what is stored into what a client returns.
+type Decoder func(*unstructured.Unstructured) (runtime.Object, error)
+
+// Watch watches objects as a client returns them. One that cannot be returned is an ERROR event.
+func (s Server) Watch(ctx context.Context, t Target, o metav1.ListOptions, decode Decoder) (watch.Interface, error) {
 	changes, err := s.Cluster.Watch(ctx, t.Kind, t.Name.Namespace, o)
 	if err != nil {
 		return nil, err
@@ -80,15 +83,17 @@ func (s Server) Watch(ctx context.Context, t Target, o metav1.ListOptions, typed
 		if !ok {
 			return e, true
 		}
-		if e.Object, err = typed(u); err != nil {
+		obj, err := decode(u)
+		if err != nil {
 			status := apierrors.NewInternalError(err).Status()
-			e = watch.Event{Type: watch.Error, Object: &status}
+			return watch.Event{Type: watch.Error, Object: &status}, true
 		}
-		return e, true
+		return watch.Event{Type: e.Type, Object: obj}, true
 	}), nil
 }
 
-// Unstructured returns an object, which is not changed, as fields, of which root and metadata may be changed. Its kind is kind, whatever it says itself: typed clients leave that empty.
+// Unstructured returns an object, which is not changed, as fields, of which root and metadata may be changed. Its kind is kind, whatever it says
+// itself: typed clients leave that empty.
 func Unstructured(obj runtime.Object, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		root := maps.Clone(u.Object)
