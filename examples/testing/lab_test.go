@@ -8,7 +8,6 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/testing/website"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
 )
@@ -18,7 +17,7 @@ func newLab(t *testing.T, failures ...stagetest.Failure) (*stagetest.Lab, client
 	crds, err := stage.Load("testdata/crd.yaml")
 	require.NoError(t, err)
 	r := &website.Reconciler{}
-	all := append(controllers.All(controllers.Options{}), ctrlruntime.Controller(r, website.Kind, website.Deployments))
+	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, website.Kind, website.Deployments))
 	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds.Others(), Failures: failures, Controllers: all})
 	r.Client = ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: website.Scheme()})
 	return lab, r.Client
