@@ -123,7 +123,7 @@ func TestClaimsAreBound(t *testing.T) {
 
 func TestTheSmallestVolumeIsTaken(t *testing.T) {
 	l := newLab(t, setting{nodes: 1})
-	for name, size := range map[string]string{"a": "1Gi", "b": "5Gi", "c": "3Gi"} {
+	for name, size := range map[string]string{"a": "1Gi", "b": "5Gi", "c": "3Gi", "d": "4Gi"} {
 		l.load(`{apiVersion: v1, kind: PersistentVolume, metadata: {name: ` + name + `}, spec: {accessModes: [ReadWriteOnce], capacity: {storage: ` + size + `}}}`)
 	}
 	l.load(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: x}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 2Gi}}}}`)
