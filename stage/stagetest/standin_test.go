@@ -47,6 +47,15 @@ func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 	lab.WaitCurrent()
 }
 
+func TestStandInsLeaveAloneWhatIsCurrent(t *testing.T) {
+	train := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Train"}
+	lab := stagetest.New(t, stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Controllers: stagetest.StandIns(train)})
+	lab.Apply(`{apiVersion: example.com/v1, kind: Train, metadata: {name: t}, status: {conditions: [{type: Ready, status: "True", reason: OnTime}]}}`)
+	before := lab.Get("example.com/v1", "Train", "t")
+	lab.Settle()
+	require.Equal(t, before, lab.Get("example.com/v1", "Train", "t"))
+}
+
 func TestStandInsForCustomKinds(t *testing.T) {
 	certificate := schema.GroupVersionKind{Group: "certs.example.com", Version: "v1", Kind: "Certificate"}
 	plain := schema.GroupVersionKind{Group: "certs.example.com", Version: "v1", Kind: "Plain"}
