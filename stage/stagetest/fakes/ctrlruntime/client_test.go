@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -71,6 +72,22 @@ func TestADeploymentBecomesCurrent(t *testing.T) {
 	require.NoError(t, c.List(t.Context(), &pods, client.Limit(1), client.Continue(pods.Continue)))
 	require.Len(t, pods.Items, 1)
 	require.Empty(t, pods.Continue)
+}
+
+func TestWhatAnObjectHeldIsGone(t *testing.T) {
+	_, c := connected(t)
+	require.NoError(t, c.Create(t.Context(), pod("web")))
+	full := pod("web")
+	full.Labels, full.Spec.NodeName, full.Spec.Overhead = map[string]string{"a": "b"}, "node-9", corev1.ResourceList{"cpu": resource.MustParse("1")}
+	full.Status.Conditions = []corev1.PodCondition{{Type: "Old"}}
+	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(full), full))
+	fresh := &corev1.Pod{}
+	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(full), fresh))
+	require.Equal(t, fresh, full)
+	list := &corev1.PodList{Items: []corev1.Pod{*pod("x"), *pod("y")}, ListMeta: metav1.ListMeta{Continue: "old"}}
+	require.NoError(t, c.List(t.Context(), list))
+	require.Len(t, list.Items, 1)
+	require.Empty(t, list.Continue)
 }
 
 func TestStatusIsASubresource(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -149,7 +148,6 @@ func Into(u *unstructured.Unstructured, obj runtime.Object) error {
 		out.Object = u.Object
 		return nil
 	}
-	reflect.ValueOf(obj).Elem().SetZero()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj); err != nil {
 		return fmt.Errorf("writing a %T: %w", obj, err)
 	}
@@ -168,7 +166,6 @@ func ListInto(list *unstructured.UnstructuredList, obj runtime.Object) error {
 	case *metav1.PartialObjectMetadataList:
 		return partialList(list, out)
 	}
-	reflect.ValueOf(obj).Elem().SetZero()
 	for i := range list.Items {
 		unstructured.RemoveNestedField(list.Items[i].Object, "apiVersion")
 		unstructured.RemoveNestedField(list.Items[i].Object, "kind")
