@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/requests"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -121,7 +122,7 @@ func (s *coscheduler) bound(c *reconcile.Cache, group *unstructured.Unstructured
 // A room is what is free on a node.
 type room struct {
 	node string
-	free amounts
+	free requests.Amounts
 	pods int
 }
 
@@ -130,7 +131,7 @@ func (s *coscheduler) rooms(c *reconcile.Cache) []room {
 	for _, n := range c.List(nodes, "") {
 		r := room{node: n.GetName(), free: allocatable(n)}
 		for _, pod := range c.By(s.places, r.node) {
-			r.free.add(requested(nested[map[string]any](pod.Object, "spec")), -1)
+			r.free.Add(requested(pod.Object), -1)
 			r.pods++
 		}
 		rooms = append(rooms, r)
@@ -142,16 +143,16 @@ func (s *coscheduler) rooms(c *reconcile.Cache) []room {
 func place(g gang, rooms []room) (names []string) {
 	trial := make([]room, len(rooms))
 	for i, r := range rooms {
-		trial[i] = room{r.node, amounts{}, r.pods}
-		trial[i].free.add(r.free, 1)
+		trial[i] = room{r.node, requests.Amounts{}, r.pods}
+		trial[i].free.Add(r.free, 1)
 	}
 	for _, pod := range g.pods {
-		need := requested(nested[map[string]any](pod.Object, "spec"))
+		need := requested(pod.Object)
 		best := emptiest(trial, need)
 		if best == nil {
 			break
 		}
-		best.free.add(need, -1)
+		best.free.Add(need, -1)
 		best.pods++
 		names = append(names, best.node)
 	}
@@ -163,9 +164,9 @@ func place(g gang, rooms []room) (names []string) {
 }
 
 // emptiest is the room with the fewest Pods of those with enough free.
-func emptiest(rooms []room, need amounts) (best *room) {
+func emptiest(rooms []room, need requests.Amounts) (best *room) {
 	for i := range rooms {
-		if r := &rooms[i]; r.free.covers(need) && (best == nil || r.pods < best.pods) {
+		if r := &rooms[i]; covers(r.free, need) && (best == nil || r.pods < best.pods) {
 			best = r
 		}
 	}

@@ -1,6 +1,9 @@
 package mcad
 
 import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -20,4 +23,9 @@ func Kinds() []memory.Kind {
 		{GroupVersionKind: wrappers, Status: true},
 		{GroupVersionKind: podGroups, Status: true},
 	}
+}
+
+// StateOf names the state of an AppWrapper: New, Pending, Dispatched, Running, Completed or Failed.
+func StateOf(wrapper *unstructured.Unstructured) string {
+	return cmp.Or(nested[string](wrapper.Object, "status", "state"), "New")
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/requests"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -25,7 +26,7 @@ type QueueOptions struct {
 // after another. The head of the line is dispatched as soon as the ready nodes together have room for what it wraps, beside those that
 // were dispatched and have not completed. Room on a single node does not matter: that is for the scheduler.
 func Queue(o QueueOptions) []reconcile.Controller {
-	state := &reconcile.Index{Kind: wrappers, Value: stateOf}
+	state := &reconcile.Index{Kind: wrappers, Value: StateOf}
 	d := &dispatcher{options: o, state: state}
 	if d.options.Before == nil {
 		d.options.Before = seenBefore
@@ -74,7 +75,7 @@ func (d *dispatcher) dispatch(ctx context.Context, r reconcile.Request) (reconci
 	if busy := d.idle.Sub(r.Now); busy > 0 {
 		return reconcile.Result{After: busy}, s.write(ctx, r.Client)
 	}
-	if !d.room(r.Cache).covers(wants(head)) {
+	if !covers(d.room(r.Cache), wants(head)) {
 		return reconcile.Result{}, s.write(ctx, r.Client) // again when an AppWrapper or a node changes
 	}
 	d.idle = r.Now.Add(d.options.Rest)
@@ -97,14 +98,14 @@ func (d *dispatcher) head(c *reconcile.Cache) (first *unstructured.Unstructured)
 }
 
 // room is what the nodes have together beside what was dispatched and has not completed.
-func (d *dispatcher) room(c *reconcile.Cache) amounts {
-	sum := amounts{}
+func (d *dispatcher) room(c *reconcile.Cache) requests.Amounts {
+	sum := requests.Amounts{}
 	for _, n := range c.List(nodes, "") {
-		sum.add(allocatable(n), 1)
+		sum.Add(allocatable(n), 1)
 	}
 	for _, state := range []string{"Dispatched", "Running"} {
 		for _, w := range c.By(d.state, state) {
-			sum.add(wants(w), -1)
+			sum.Add(wants(w), -1)
 		}
 	}
 	return sum
@@ -133,8 +134,8 @@ func follow(ctx context.Context, r reconcile.Request) (reconcile.Result, error) 
 		return reconcile.Result{}, nil
 	}
 	s := statusOf(wrapper)
-	switch stateOf(wrapper) {
-	case "":
+	switch StateOf(wrapper) {
+	case "New":
 		s.fields["controllerfirsttimestamp"] = stamp(r.Now)
 		s.add("Init", "", r.Now)
 		s.become("Pending", "", r.Now)

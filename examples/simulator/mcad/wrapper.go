@@ -8,12 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-)
 
-// stateOf is the state of an AppWrapper: "" if it is new, then Pending, Dispatched, Running, Completed or Failed.
-func stateOf(wrapper *unstructured.Unstructured) string {
-	return nested[string](wrapper.Object, "status", "state")
-}
+	"github.com/stagecraft-go/stagecraft/internal/requests"
+)
 
 // An item is something that an AppWrapper wraps.
 type item struct {
@@ -55,8 +52,8 @@ func (it item) object(wrapper *unstructured.Unstructured, n int64) *unstructured
 }
 
 // wants is what the Pods of all Jobs and of all bare Pods that are wrapped request together.
-func wants(wrapper *unstructured.Unstructured) amounts {
-	sum := amounts{}
+func wants(wrapper *unstructured.Unstructured) requests.Amounts {
+	sum := requests.Amounts{}
 	items, _ := itemsOf(wrapper) // faults are told when it is dispatched
 	for _, it := range items {
 		switch it.template["kind"] {
@@ -65,9 +62,9 @@ func wants(wrapper *unstructured.Unstructured) amounts {
 			if !given {
 				parallelism = 1
 			}
-			sum.add(requested(nested[map[string]any](it.template, "spec", "template", "spec")), parallelism*it.replicas)
+			sum.Add(requested(nested[map[string]any](it.template, "spec", "template")), parallelism*it.replicas)
 		case pods.Kind:
-			sum.add(requested(nested[map[string]any](it.template, "spec")), it.replicas)
+			sum.Add(requested(it.template), it.replicas)
 		}
 	}
 	return sum

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
+)
+
+// options are the flags.
+type options struct {
+	study  string
+	seed   uint64
+	nodes  int
+	jobs   []int
+	pods   int
+	gap    time.Duration
+	size   time.Duration
+	log    string
+	report string
+	plots  string
+}
+
+// A design is a study that can be run, with the flags that only it, or it and some others, have.
+type design struct {
+	flags    []string
+	defaults map[string]string
+	run      func(context.Context, options, *clock) (*report.Report, error)
+}
+
+var studies = map[string]design{
+	"small-jobs": {[]string{"jobs", "log"}, map[string]string{"nodes": "4", "jobs": "1,10,20,50,75,100"}, smallJobs},
+	"gpu":        {[]string{"jobs", "pods", "gap", "size", "log"}, map[string]string{"nodes": "2", "jobs": "100", "pods": "1"}, gpu},
+	"scale":      {[]string{"pods"}, map[string]string{"nodes": "1000", "pods": "100000"}, scale},
+}
+
+// common are the flags that all studies have.
+var common = []string{"study", "seed", "nodes", "report", "plots"}
+
+// parse reads the flags. On an error of the flag package that has told the user.
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	flags := flag.NewFlagSet("simulator", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	jobs := flags.String("jobs", "", "how many Jobs; small-jobs takes a list (default 1,10,20,50,75,100; gpu: 100)")
+	flags.StringVar(&o.study, "study", "small-jobs", "which `study` to run: "+strings.Join(names(), ", "))
+	flags.Uint64Var(&o.seed, "seed", 1, "decides all that is random")
+	flags.IntVar(&o.nodes, "nodes", 0, "how many nodes (default small-jobs: 4, gpu: 2, scale: 1000)")
+	flags.IntVar(&o.pods, "pods", 0, "gpu: Pods of each Job (default 1); scale: Pods in all (default 100000)")
+	flags.DurationVar(&o.gap, "gap", 50*time.Second, "gpu: mean time between Jobs")
+	flags.DurationVar(&o.size, "size", 60*time.Second, "gpu: mean time that a Job sleeps")
+	flags.StringVar(&o.log, "log", "", "write all transitions to this `file`, .jsonl or .csv; each run has its name put into that of the file")
+	flags.StringVar(&o.report, "report", "", "write a page to this `file`, which needs nothing else")
+	flags.StringVar(&o.plots, "plots", "", "write each chart as SVG and PNG into this `folder`")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if err := setDefaults(flags, &o); err != nil {
+		return o, err
+	}
+	if *jobs != "" {
+		if o.jobs, err = counts(*jobs); err != nil {
+			return o, err
+		}
+	}
+	return o, o.check(flags.Args())
+}
+
+func names() []string { return slices.Sorted(maps.Keys(studies)) }
+
+// setDefaults sets what depends on the study, and refuses flags that it does not have.
+func setDefaults(flags *flag.FlagSet, o *options) error {
+	d, known := studies[o.study]
+	if !known {
+		return fmt.Errorf("-study %s: want %s", o.study, strings.Join(names(), ", "))
+	}
+	given := map[string]bool{}
+	var errs []error
+	flags.Visit(func(f *flag.Flag) {
+		given[f.Name] = true
+		if !slices.Contains(common, f.Name) && !slices.Contains(d.flags, f.Name) {
+			errs = append(errs, fmt.Errorf("-%s is not for -study %s", f.Name, o.study))
+		}
+	})
+	for name, value := range d.defaults {
+		if !given[name] {
+			errs = append(errs, flags.Set(name, value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// counts reads numbers between commas.
+func counts(list string) (all []int, err error) {
+	for _, word := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("-jobs %s: %q is no number above 0", list, word)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// most is more than any machine can simulate.
+const most = 10_000_000
+
+func (o options) check(rest []string) error {
+	var errs []error
+	refuse := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	_, pods := studies[o.study].defaults["pods"]
+	refuse(len(rest) > 0, "unknown argument %q", strings.Join(rest, " "))
+	refuse(o.nodes < 1 || o.nodes > most, "-nodes %d: want at least 1", o.nodes)
+	refuse(pods && (o.pods < 1 || o.pods > most), "-pods %d: want at least 1", o.pods)
+	refuse(o.gap <= 0, "-gap %s: want more than 0", o.gap)
+	refuse(o.size <= 0, "-size %s: want more than 0", o.size)
+	refuse(o.study == "gpu" && len(o.jobs) != 1, "-jobs: -study gpu takes one number")
+	refuse(o.log != "" && !strings.HasSuffix(o.log, ".jsonl") && !strings.HasSuffix(o.log, ".csv"), "-log %s: want a name that ends in .jsonl or .csv", o.log)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,83 @@
+// Simulator repeats the experiments of the KWOK/MCAD study in virtual time, in seconds instead of hours, and draws what came out.
+//
+//	go run ./examples/simulator -study small-jobs
+//	go run ./examples/simulator -study gpu -report gpu.html -plots plots -log gpu.jsonl
+//	go run ./examples/simulator -study scale -pods 100000 -nodes 1000
+//
+// lab.go puts a cluster together, smalljobs.go, gpu.go and scale.go are the experiments; package mcad is the queue and the gang scheduler of the
+// study, package report the page.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main with all that it depends on. It returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(stderr, "simulator:", err)
+		return 2
+	}
+	if err := study(ctx, o, stdout, stderr); err != nil {
+		fmt.Fprintln(stderr, "simulator:", err)
+		return 1
+	}
+	return 0
+}
+
+// study runs one and writes what is asked for. How long it took depends on the machine and so is no part of the report.
+func study(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	c := &clock{began: time.Now(), progress: newProgress(stderr)}
+	r, err := studies[o.study].run(ctx, o, c)
+	if err != nil {
+		return err
+	}
+	if err := r.WriteText(stdout); err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, "\n"+c.String())
+	return writeReport(r, o)
+}
+
+func writeReport(r *report.Report, o options) error {
+	if o.report != "" {
+		if err := writeFile(o.report, r.WriteHTML); err != nil {
+			return err
+		}
+	}
+	if o.plots != "" {
+		return r.WritePlots(o.plots)
+	}
+	return nil
+}
+
+// writeFile makes a file and has it written.
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(f)
+	return errors.Join(write(b), b.Flush(), f.Close())
+}
