@@ -12,7 +12,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -139,7 +138,7 @@ func (r *rollout) ensureCurrent() error {
 	created, err := r.create(rs)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return r.collide(rs)
+		return r.collide(rs, err)
 	case err != nil:
 		message := fmt.Sprintf("Failed to create new replica set %q: %v", rs.GetName(), err)
 		r.note("False", "ReplicaSetCreateError", message)
@@ -151,14 +150,15 @@ func (r *rollout) ensureCurrent() error {
 	return nil
 }
 
-// collide counts that the name is taken by something else, so that the next look takes another one.
-func (r *rollout) collide(rs *unstructured.Unstructured) error {
-	taken := r.Cache.Get(replicaSets, types.NamespacedName{Namespace: rs.GetNamespace(), Name: rs.GetName()})
-	n, _ := object.ToInt64(r.collisions)
-	if taken != nil {
-		r.collisions = n + 1
+// collide counts that the name is taken by something else, and takes another one. What took it may not have been seen yet; then it is tried again
+// later.
+func (r *rollout) collide(rs *unstructured.Unstructured, exists error) error {
+	if r.Cache.Get(replicaSets, nameOf(rs)) == nil {
+		return exists
 	}
-	return nil
+	n, _ := object.ToInt64(r.collisions)
+	r.collisions = n + 1
+	return r.ensureCurrent()
 }
 
 func (r *rollout) newReplicaSet() (*unstructured.Unstructured, error) {

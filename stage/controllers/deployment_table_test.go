@@ -104,6 +104,15 @@ func TestDeployments(t *testing.T) {
 			require.Equal(t, int64(3), l.sizes()["i:1"])
 			l.advance(20 * time.Minute)
 		},
+		"a name that is taken is avoided": func(t *testing.T, l *lab) {
+			name := l.list("ReplicaSet", "")[0].GetName()
+			l.delete("Deployment", "web")
+			l.load(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: ` + name + `}, spec: {replicas: 0, selector: {matchLabels: {app: other}}, template: {metadata: {labels: {app: other}}}}}`)
+			l.load(web)
+			l.advance(5 * time.Minute)
+			require.Len(t, l.list("ReplicaSet", ""), 2)
+			require.Equal(t, int64(1), l.field("Deployment", "web", "status", "collisionCount"))
+		},
 		"none is none": func(t *testing.T, l *lab) {
 			l.patch("Deployment", "web", `{spec: {replicas: 0}}`)
 			l.advance(5 * time.Minute)

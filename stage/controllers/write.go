@@ -83,6 +83,25 @@ func (c call) writeStatus(obj *unstructured.Unstructured, status counts, others 
 	return err
 }
 
+// asksForMore reports whether more than the status of an object has changed: a controller needs no call for the status that it wrote.
+func asksForMore(ch reconcile.Change) bool {
+	if ch.Old == nil || ch.New == nil || ch.Old.GetUID() != ch.New.GetUID() {
+		return true
+	}
+	for field, v := range ch.New.Object {
+		if field != "status" && field != "metadata" && !patch.Equal(v, ch.Old.Object[field]) {
+			return true
+		}
+	}
+	before, now := tree(ch.Old.Object, "metadata"), tree(ch.New.Object, "metadata")
+	for _, field := range []string{"generation", "labels", "annotations", "deletionTimestamp", "ownerReferences", "finalizers"} {
+		if !patch.Equal(before[field], now[field]) {
+			return true
+		}
+	}
+	return false
+}
+
 // on turns a function on an object that is there into that of a Controller. Objects that are gone need nothing: what they owned is collected.
 func on(kind schema.GroupVersionKind, do func(call, *unstructured.Unstructured) (reconcile.Result, error)) func(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
