@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	appsapply "k8s.io/client-go/applyconfigurations/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -31,6 +32,19 @@ import (
 func connected(t *testing.T) (*stagetest.Lab, client.WithWatch) {
 	lab := stagetest.New(t, stagetest.LabOptions{})
 	return lab, ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{})
+}
+
+// withBoth runs a test with the client of this package, and with controller-runtime's fake client.
+func withBoth(t *testing.T, test func(*testing.T, *stagetest.Lab, client.WithWatch)) {
+	t.Run("client", func(t *testing.T) {
+		lab, c := connected(t)
+		test(t, lab, c)
+	})
+	t.Run("fake", func(t *testing.T) {
+		lab := stagetest.New(t, stagetest.LabOptions{})
+		funcs := ctrlruntime.Funcs(lab.Cluster(), ctrlruntime.Options{})
+		test(t, lab, fake.NewClientBuilder().WithRESTMapper(ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{}).RESTMapper()).WithInterceptorFuncs(funcs).Build())
+	})
 }
 
 func deployment(name string) *appsv1.Deployment {
@@ -53,8 +67,9 @@ func pod(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: podSpec()}
 }
 
-func TestADeploymentBecomesCurrent(t *testing.T) {
-	lab, c := connected(t)
+func TestADeploymentBecomesCurrent(t *testing.T) { withBoth(t, aDeploymentBecomesCurrent) }
+
+func aDeploymentBecomesCurrent(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
 	web := deployment("web")
 	require.NoError(t, c.Create(t.Context(), web))
 	require.NotEmpty(t, web.UID)
@@ -74,8 +89,9 @@ func TestADeploymentBecomesCurrent(t *testing.T) {
 	require.Empty(t, pods.Continue)
 }
 
-func TestWhatAnObjectHeldIsGone(t *testing.T) {
-	_, c := connected(t)
+func TestWhatAnObjectHeldIsGone(t *testing.T) { withBoth(t, whatAnObjectHeldIsGone) }
+
+func whatAnObjectHeldIsGone(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 	require.NoError(t, c.Create(t.Context(), pod("web")))
 	full := pod("web")
 	full.Labels, full.Spec.NodeName, full.Spec.Overhead = map[string]string{"a": "b"}, "node-9", corev1.ResourceList{"cpu": resource.MustParse("1")}
@@ -90,8 +106,9 @@ func TestWhatAnObjectHeldIsGone(t *testing.T) {
 	require.Empty(t, list.Continue)
 }
 
-func TestStatusIsASubresource(t *testing.T) {
-	_, c := connected(t)
+func TestStatusIsASubresource(t *testing.T) { withBoth(t, statusIsASubresource) }
+
+func statusIsASubresource(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 	web := deployment("web")
 	web.Status.Replicas = 7
 	require.NoError(t, c.Create(t.Context(), web))
@@ -110,8 +127,9 @@ func TestStatusIsASubresource(t *testing.T) {
 	require.EqualValues(t, 2, web.Generation)
 }
 
-func TestOldVersionsConflict(t *testing.T) {
-	_, c := connected(t)
+func TestOldVersionsConflict(t *testing.T) { withBoth(t, oldVersionsConflict) }
+
+func oldVersionsConflict(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 	old := pod("web")
 	require.NoError(t, c.Create(t.Context(), old))
 	next := old.DeepCopy()
@@ -129,8 +147,9 @@ func TestOldVersionsConflict(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "other"}, old)))
 }
 
-func TestApply(t *testing.T) {
-	_, c := connected(t)
+func TestApply(t *testing.T) { withBoth(t, apply) }
+
+func apply(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 	web := appsapply.Deployment("web", "default").WithLabels(map[string]string{"tier": "front"}).WithSpec(appsapply.DeploymentSpec().WithReplicas(1))
 	require.NoError(t, c.Apply(t.Context(), web, client.FieldOwner("a")))
 	require.NotNil(t, web.UID)
@@ -147,8 +166,9 @@ func TestApply(t *testing.T) {
 	require.EqualValues(t, 2, got.Status.Replicas)
 }
 
-func TestDeletions(t *testing.T) {
-	lab, c := connected(t)
+func TestDeletions(t *testing.T) { withBoth(t, deletions) }
+
+func deletions(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
 	held := pod("held")
 	held.Finalizers = []string{"example.com/hold"}
 	require.NoError(t, c.Create(t.Context(), held))
@@ -172,8 +192,9 @@ func TestDeletions(t *testing.T) {
 	require.True(t, apierrors.IsConflict(c.Delete(t.Context(), deployment("b"), stale)))
 }
 
-func TestOtherSubresources(t *testing.T) {
-	lab, c := connected(t)
+func TestOtherSubresources(t *testing.T) { withBoth(t, otherSubresources) }
+
+func otherSubresources(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
 	web := deployment("web")
 	require.NoError(t, c.Create(t.Context(), web))
 	lab.WaitCurrent(web)
@@ -192,8 +213,9 @@ func TestOtherSubresources(t *testing.T) {
 	require.ErrorContains(t, c.SubResource("proxy").Get(t.Context(), web, scale), "Deployment has no subresource proxy here")
 }
 
-func TestUntypedObjects(t *testing.T) {
-	lab, c := connected(t)
+func TestUntypedObjects(t *testing.T) { withBoth(t, untypedObjects) }
+
+func untypedObjects(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
 	lab.Apply(deployment("web"))
 	lab.WaitCurrent()
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "PodList"}
@@ -236,8 +258,9 @@ func TestIndexes(t *testing.T) {
 	require.ErrorContains(t, c.List(t.Context(), &pods, client.MatchingFields{"colour": "red"}), "field label not supported: colour")
 }
 
-func TestWatchAndInterceptors(t *testing.T) {
-	_, c := connected(t)
+func TestWatchAndInterceptors(t *testing.T) { withBoth(t, watchAndInterceptors) }
+
+func watchAndInterceptors(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 	changes, err := c.Watch(t.Context(), &corev1.PodList{}, client.InNamespace("default"))
 	require.NoError(t, err)
 	defer changes.Stop()

@@ -16,11 +16,12 @@
 //	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, websites, deployments))
 //	lab := stagetest.New(t, stagetest.LabOptions{Controllers: all})
 //
-// # Why not the fake client
+// # The fake client
 //
-// controller-runtime's fake client can be given a tracker, but puts one of its own in front, which counts versions, keeps status apart, deletes
-// and patches by itself and tells the tracker of none of that: a write to the status arrives as a write to all, and versions are two truths.
-// The client of this package is that of a real API server instead. Interceptors (client/interceptor.NewClient) wrap it as any other.
+// Tests that have controller-runtime's fake client keep it: [Funcs] sends what it is asked to the lab. Its WithObjectTracker would not do,
+// because it puts a tracker of its own in front of each, which counts versions, keeps status apart, deletes and patches by itself and tells the
+// one that is given of none of that: a write to the status arrives as a write to all, and versions are two truths. Interceptors
+// (client/interceptor.NewClient) wrap both clients.
 //
 // # Compatibility
 //
