@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/stagecraft-go/stagecraft/examples/testing/website"
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -12,13 +13,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
 )
 
-// newLab is a cluster with the operator in it, and a client.
+// newLab is a cluster with the operator in it, and controller-runtime's fake client of it.
 func newLab(t *testing.T, failures ...stagetest.Failure) (*stagetest.Lab, client.Client) {
 	crds, err := stage.Load("testdata/crd.yaml")
 	require.NoError(t, err)
 	r := &website.Reconciler{}
 	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, website.Kind, website.Deployments))
 	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds.Others(), Failures: failures, Controllers: all})
-	r.Client = ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: website.Scheme()})
+	answers := ctrlruntime.Funcs(lab.Cluster(), ctrlruntime.Options{Scheme: website.Scheme()})
+	r.Client = fake.NewClientBuilder().WithScheme(website.Scheme()).WithInterceptorFuncs(answers).Build()
 	return lab, r.Client
 }
