@@ -57,7 +57,8 @@ var mayImport = map[string][]string{
 	"examples/rollout":            {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},
 	"examples/lifecycle":          {"kstatus", "stage", "stage/diagram", "stage/explore", "stage/lint", "stage/memory", "stage/presets", "stage/v1alpha1"},
 	"examples/quickstart":         {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
-	"examples/simulator/mcad":     {"stage/memory", "stage/reconcile"},
+	"examples/simulator":          {"examples/simulator/mcad", "examples/simulator/report", "stage", "stage/controllers", "stage/presets", "stage/reconcile", "stage/simulation", "stage/simulation/load", "stage/simulation/measure", "stage/simulation/record"},
+	"examples/simulator/mcad":     {"internal/requests", "stage/memory", "stage/reconcile"},
 	"examples/simulator/report":   {},
 }
 
