@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 )
 
@@ -76,6 +77,25 @@ func TestTypedObjectsAreMadeCurrent(t *testing.T) {
 			kstatustest.RequireCurrent(t, obj)
 			requireSameBut(t, given, obj, "Status")
 			requireStatusSurvives(t, obj)
+		})
+	}
+}
+
+// TestTypedObjectsAreMadeFailed writes over the zeros of Go types, and over a status that says the opposite.
+func TestTypedObjectsAreMadeFailed(t *testing.T) {
+	for _, name := range []string{
+		"Deployment", "ReplicaSet", "Job", "Pod", "CronJob", "PersistentVolumeClaim", "PodDisruptionBudget", "HorizontalPodAutoscaler", "CustomResourceDefinition",
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := typed[name].DeepCopyObject()
+			for _, make := range []func(runtime.Object) error{kstatustest.MakeFailed, kstatustest.MakeCurrent, kstatustest.MakeFailed} {
+				require.NoError(t, make(obj))
+			}
+			u, err := kstatustest.Open(obj)
+			require.NoError(t, err)
+			require.Equal(t, kstatus.Failed, kstatus.Extended().Compute(u, u.GetCreationTimestamp().Time).Status)
+			require.NoError(t, kstatustest.MakeCurrent(obj))
+			kstatustest.RequireCurrent(t, obj)
 		})
 	}
 }
