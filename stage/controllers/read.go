@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -97,12 +96,4 @@ func byAge(a, b *unstructured.Unstructured) int {
 		cmp.Compare(text(a.Object, "metadata", "creationTimestamp"), text(b.Object, "metadata", "creationTimestamp")),
 		cmp.Compare(a.GetName(), b.GetName()),
 	)
-}
-
-// quantityText is a quantity as text: YAML makes numbers of those that look like numbers.
-func quantityText(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	return fmt.Sprint(v)
 }

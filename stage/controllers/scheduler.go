@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/requests"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -106,7 +107,7 @@ func (s *scheduler) sawNode(_ *reconcile.Cache, ch reconcile.Change) []types.Nam
 func (s *scheduler) room(name string) *nodeRoom {
 	n := s.nodes[name]
 	if n == nil {
-		n = &nodeRoom{name: name, used: resources{}}
+		n = &nodeRoom{name: name, used: requests.Amounts{}}
 		s.nodes[name] = n
 		s.order = nil
 	}
@@ -118,10 +119,10 @@ func (s *scheduler) sawPod(_ *reconcile.Cache, ch reconcile.Change) []types.Name
 	before, now := s.place(ch.Old), s.place(ch.New)
 	freed := before != "" && before != now
 	if freed {
-		s.room(before).release(requestsOf(ch.Old))
+		s.room(before).release(requests.Of(ch.Old.Object))
 	}
 	if now != "" && before != now {
-		s.room(now).take(requestsOf(ch.New))
+		s.room(now).take(requests.Of(ch.New.Object))
 	}
 	waits := ch.New != nil && s.isMine(ch.New)
 	if name := nameOf(ch.Object()); waits != (s.waiters[name] != nil) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/requests"
 )
 
 // A podRequest is what a Pod asks of a node.
@@ -19,7 +20,7 @@ type podRequest struct {
 	limited     bool             // there is a required node affinity
 	tolerations []map[string]any
 	claims      []string
-	resources   resources
+	resources   requests.Amounts
 }
 
 func newPodRequest(obj *unstructured.Unstructured) podRequest {
@@ -32,7 +33,7 @@ func newPodRequest(obj *unstructured.Unstructured) podRequest {
 		limited:     required != nil,
 		tolerations: trees(spec, "tolerations"),
 		claims:      claimNames(obj),
-		resources:   requestsOf(obj),
+		resources:   requests.Of(obj.Object),
 	}
 }
 
@@ -45,7 +46,7 @@ func (r *podRequest) signature() string {
 	for i, t := range r.tolerations {
 		tolerations[i] = t
 	}
-	asked := []any{r.limited, r.selector, terms, tolerations, r.resources.plain()}
+	asked := []any{r.limited, r.selector, terms, tolerations, plain(r.resources)}
 	if len(r.claims) > 0 {
 		asked = append(asked, r.namespace, r.claims)
 	}

@@ -1,84 +1,19 @@
 package controllers
 
 import (
-	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/internal/requests"
 )
 
-// resources are amounts by name: CPU in thousandths, the others in their unit.
-type resources map[string]int64
-
-func (r resources) add(other resources, sign int64) {
-	for name, n := range other {
-		r[name] += sign * n
-	}
-}
-
-// most makes each amount at least that of other.
-func (r resources) most(other resources) {
-	for name, n := range other {
-		r[name] = max(r[name], n)
-	}
-}
-
-func (r resources) plain() map[string]any {
-	m := make(map[string]any, len(r))
-	for name, n := range r {
+func plain(a requests.Amounts) map[string]any {
+	m := make(map[string]any, len(a))
+	for name, n := range a {
 		m[name] = n
 	}
 	return m
-}
-
-// readResources reads quantities. One that cannot be read counts as nothing.
-func readResources(m map[string]any) resources {
-	r := make(resources, len(m))
-	for name := range m {
-		q, err := resource.ParseQuantity(quantityText(m[name]))
-		switch {
-		case err != nil:
-		case name == "cpu":
-			r[name] = q.MilliValue()
-		default:
-			r[name] = q.Value()
-		}
-	}
-	return r
-}
-
-// requestsOf is what a Pod needs: the sum of its containers, or what an init container needs if that is more, beside the sidecars that were
-// started before it.
-func requestsOf(obj *unstructured.Unstructured) resources {
-	spec := tree(obj.Object, "spec")
-	sum, first := resources{}, resources{}
-	sidecars := resources{}
-	for _, c := range trees(spec, "initContainers") {
-		need := containerRequests(c)
-		if text(c, "restartPolicy") == "Always" {
-			sidecars.add(need, 1)
-			first.most(sidecars)
-			continue
-		}
-		need.add(sidecars, 1)
-		first.most(need)
-	}
-	for _, c := range trees(spec, "containers") {
-		sum.add(containerRequests(c), 1)
-	}
-	sum.add(sidecars, 1)
-	sum.most(first)
-	sum.add(readResources(tree(spec, "overhead")), 1)
-	maps.DeleteFunc(sum, func(_ string, n int64) bool { return n == 0 })
-	return sum
-}
-
-// containerRequests are its requests, and its limits where it says no more.
-func containerRequests(c map[string]any) resources {
-	r := readResources(tree(c, "resources", "limits"))
-	maps.Copy(r, readResources(tree(c, "resources", "requests")))
-	return r
 }
 
 // A nodeRoom is a node and what Pods use of it.
@@ -88,8 +23,8 @@ type nodeRoom struct {
 	cordoned    bool
 	labels      map[string]any
 	taints      []map[string]any // those that keep Pods away
-	allocatable resources
-	used        resources
+	allocatable requests.Amounts
+	used        requests.Amounts
 	pods        int64
 }
 
@@ -102,7 +37,7 @@ func (n *nodeRoom) see(obj *unstructured.Unstructured) {
 	}
 	n.cordoned = flag(obj.Object, "spec", "unschedulable")
 	n.labels = tree(obj.Object, "metadata", "labels")
-	n.allocatable = readResources(tree(obj.Object, "status", "allocatable"))
+	n.allocatable = requests.Read(tree(obj.Object, "status", "allocatable"))
 	n.taints = taintsOf(obj)
 }
 
@@ -117,13 +52,13 @@ func taintsOf(obj *unstructured.Unstructured) []map[string]any {
 	return taints
 }
 
-func (n *nodeRoom) take(r resources) {
-	n.used.add(r, 1)
+func (n *nodeRoom) take(r requests.Amounts) {
+	n.used.Add(r, 1)
 	n.pods++
 }
 
-func (n *nodeRoom) release(r resources) {
-	n.used.add(r, -1)
+func (n *nodeRoom) release(r requests.Amounts) {
+	n.used.Add(r, -1)
 	n.pods--
 }
 

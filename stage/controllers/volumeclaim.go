@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/internal/requests"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -146,7 +147,7 @@ func fitsClaim(volume, claim *unstructured.Unstructured) bool {
 
 // storageOf is the number of bytes among resources.
 func storageOf(m map[string]any, path ...string) int64 {
-	return readResources(tree(m, path...))["storage"]
+	return requests.Read(tree(m, path...))["storage"]
 }
 
 // refersTo reports whether a volume is kept for a claim.
@@ -170,7 +171,7 @@ func (c call) provision(claim, class *unstructured.Unstructured, provisioner str
 	spec := tree(claim.Object, "spec")
 	v.Object["spec"] = map[string]any{
 		"accessModes":                   slices.Clone(list(spec, "accessModes")),
-		"capacity":                      map[string]any{"storage": quantityText(tree(spec, "resources", "requests")["storage"])},
+		"capacity":                      map[string]any{"storage": requests.Text(tree(spec, "resources", "requests")["storage"])},
 		"claimRef":                      claimRef(claim),
 		"csi":                           map[string]any{"driver": provisioner, "volumeHandle": v.GetName()},
 		"persistentVolumeReclaimPolicy": cmp.Or(text(class.Object, "reclaimPolicy"), "Delete"),
