@@ -1,0 +1,204 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A LineError is a fault in a log file.
+type LineError struct {
+	File string
+	Line int // from 1
+	Err  error
+}
+
+// Error prints file:line: what is wrong.
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+
+// Unwrap returns Err.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Collect reads a whole log. If there are faults it returns all of them, joined, and no log.
+func Collect(records iter.Seq2[Record, error]) (Log, error) {
+	var log Log
+	var errs []error
+	for r, err := range records {
+		if err != nil {
+			errs = append(errs, err)
+		} else {
+			log = append(log, r)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return log, nil
+}
+
+// ReadJSONL reads lines of JSON one after another. A line with a fault gives a [*LineError], and the next lines are read all the same. Empty lines are
+// skipped. The file is what errors call it.
+func ReadJSONL(file string, from io.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		in := bufio.NewReader(from)
+		for n := 1; ; n++ {
+			text, err := in.ReadBytes('\n')
+			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(placed(file, n)(readJSON(text))) {
+				return
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(placed(file, n)(Record{}, err))
+				}
+				return
+			}
+		}
+	}
+}
+
+// placed puts the place into an error.
+func placed(file string, n int) func(Record, error) (Record, error) {
+	return func(r Record, err error) (Record, error) {
+		if err != nil {
+			return Record{}, &LineError{File: file, Line: n, Err: err}
+		}
+		return r, nil
+	}
+}
+
+func readJSON(text []byte) (Record, error) {
+	l := line{NS: math.MinInt64}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&l); err != nil {
+		return Record{}, err
+	}
+	if decoder.More() {
+		return Record{}, errors.New("want one JSON object in a line")
+	}
+	if l.NS == math.MinInt64 {
+		return Record{}, errors.New("ns is missing")
+	}
+	return l.record(), l.check()
+}
+
+// check says what is missing.
+func (l line) check() error {
+	for i, v := range []string{l.Kind, l.Name, l.To} {
+		if v == "" {
+			return fmt.Errorf("%s is missing", [...]string{"kind", "name", "to"}[i])
+		}
+	}
+	return nil
+}
+
+// ReadCSV reads CSV, whose first line names the columns in any order, one record after another. A line with a fault gives a [*LineError], and the
+// next lines are read all the same if it can be seen where they begin. The file is what errors call it.
+func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		in := csv.NewReader(from)
+		in.ReuseRecord = true
+		header, err := in.Read()
+		if err == nil {
+			err = checkHeader(header)
+		} else if errors.Is(err, io.EOF) {
+			err = errors.New("want a first line with the names of the columns")
+		}
+		if err != nil {
+			yield(placed(file, 1)(Record{}, err))
+			return
+		}
+		readRows(in, slices.Clone(header), file, yield)
+	}
+}
+
+func readRows(in *csv.Reader, header []string, file string, yield func(Record, error) bool) {
+	for {
+		values, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			n, cause := csvFault(err)
+			if !yield(placed(file, n)(Record{}, cause)) || !errors.Is(err, csv.ErrFieldCount) {
+				return
+			}
+			continue
+		}
+		n, _ := in.FieldPos(0)
+		if !yield(placed(file, n)(readFields(header, values))) {
+			return
+		}
+	}
+}
+
+func csvFault(err error) (int, error) {
+	if fault := new(csv.ParseError); errors.As(err, &fault) {
+		return fault.Line, fault.Err
+	}
+	return 1, err
+}
+
+func checkHeader(names []string) error {
+	for i, name := range names {
+		if !slices.Contains(columns[:], name) || slices.Contains(names[:i], name) {
+			return fmt.Errorf("column %q is not one of %s, each once", name, strings.Join(columns[:], ", "))
+		}
+	}
+	for _, name := range []string{"ns", "kind", "name", "to"} {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("column %q is missing", name)
+		}
+	}
+	return nil
+}
+
+// readFields reads the values of a line, in the order of the header.
+func readFields(header, values []string) (Record, error) {
+	var l line
+	text := map[string]*string{
+		"kind": &l.Kind, "namespace": &l.Namespace, "name": &l.Name, "uid": &l.UID, "from": &l.From,
+		"stage": &l.Stage, "to": &l.To, "seed": &l.Seed, "owner": &l.Owner, "node": &l.Node,
+	}
+	var err error
+	for i, name := range header {
+		switch name {
+		case "ns":
+			if l.NS, err = strconv.ParseInt(values[i], 10, 64); err != nil {
+				return Record{}, fmt.Errorf("ns: %q is no whole number", values[i])
+			}
+		case "amounts":
+			if l.Amounts, err = parseAmounts(values[i]); err != nil {
+				return Record{}, err
+			}
+		default:
+			*text[name] = strings.Clone(values[i])
+		}
+	}
+	return l.record(), l.check()
+}
+
+func parseAmounts(text string) (Amounts, error) {
+	if text == "" {
+		return nil, nil
+	}
+	a := Amounts{}
+	for part := range strings.SplitSeq(text, ";") {
+		name, number, ok := strings.Cut(part, "=")
+		n, err := strconv.ParseFloat(number, 64)
+		if !ok || name == "" || err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+			return nil, fmt.Errorf("amounts: %q is not like cpu=0.5", part)
+		}
+		a[name] = n
+	}
+	return a, nil
+}
