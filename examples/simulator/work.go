@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -17,8 +18,17 @@ var workYAML string
 
 var templates = template.Must(template.New("work").Parse(workYAML))
 
-// object makes what a template of work.yaml describes.
-func object(template string, of any) (*unstructured.Unstructured, error) {
+// create creates what a template of work.yaml describes, its status included.
+func (l *lab) create(ctx context.Context, template string, of any) error {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, template, of); err != nil {
+		return err
+	}
+	return l.Cluster().Load(ctx, b.Bytes())
+}
+
+// object makes what a template describes.
+func object(template string, of any) (obj map[string]any, err error) {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, template, of); err != nil {
 		return nil, err
@@ -27,18 +37,7 @@ func object(template string, of any) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	var obj unstructured.Unstructured
-	return &obj, obj.UnmarshalJSON(data)
-}
-
-// create creates what a template describes.
-func (l *lab) create(ctx context.Context, template string, of any) error {
-	obj, err := object(template, of)
-	if err != nil {
-		return err
-	}
-	_, err = l.Cluster().Create(ctx, obj, metav1.CreateOptions{})
-	return err
+	return obj, json.Unmarshal(data, &obj) // whole numbers as int64, as objects have them
 }
 
 // A job is what a study submits.
@@ -72,7 +71,7 @@ func (l *lab) wrap(ctx context.Context, j job, templates ...string) error {
 		if err != nil {
 			return err
 		}
-		items = append(items, map[string]any{"replicas": int64(1), "generictemplate": obj.Object})
+		items = append(items, map[string]any{"replicas": int64(1), "generictemplate": obj})
 	}
 	wrapper := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"namespace": "default", "name": j.Name},
