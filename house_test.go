@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"stage":                       {"selector", "delay", "render", "internal/expr", "internal/from", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},
 	"internal/contract":           {},
 	"internal/kin":                {"internal/object"},
+	"internal/recording":          {"stage"},
 	"kstatus":                     {"internal/kin", "internal/object"},
 	"kstatus/wait":                {"kstatus", "internal/kin"},
 	"kstatus/kstatustest":         {"kstatus", "internal/object"},

@@ -3,10 +3,12 @@ package e2e_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/stagecraft-go/stagecraft/internal/e2e/recording"
+	"github.com/stagecraft-go/stagecraft/internal/recording"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -29,9 +31,7 @@ const recordings = "../../stage/controllers/testdata/recordings"
 func TestRecordings(t *testing.T) {
 	cluster := newCluster(t)
 	startControllers(t)
-	kubelet, err := stage.Load("testdata/kubelet.yaml")
-	require.NoError(t, err)
-	playNodes(t, cluster, 2, kubelet)
+	playNodes(t, cluster, 2, recording.Kubelet())
 	scripts, err := filepath.Glob("testdata/scripts/*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, scripts)
@@ -55,9 +55,38 @@ func play(t *testing.T, cluster *kube.Cluster, name, file string) recording.Scri
 	script.Kubernetes = serverVersion(t)
 	namespace := "rec-" + name
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
-	out, err := recording.New(cluster, namespace, script).Record(t.Context())
+	out, err := recording.New(cluster, namespace, script).Record(t.Context(), settle)
 	require.NoError(t, err)
 	return out
+}
+
+// longest is how long a phase may take: a CronJob waits for the next minute.
+const longest = 80 * time.Second
+
+// settle is a [recording.Settle] in real time.
+func settle(ctx context.Context, look func(context.Context) (recording.State, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	last, since := "", time.Now()
+	for {
+		state, err := look(ctx)
+		if err != nil {
+			return err
+		}
+		if state.Objects != last {
+			last, since = state.Objects, time.Now()
+		}
+		if state.Holds && time.Since(since) >= recording.Quiet {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; the objects are %s", context.Cause(ctx), last)
+		case <-tick.C:
+		}
+	}
 }
 
 func compare(t *testing.T, file string, got recording.Script) {

@@ -1,13 +1,26 @@
-// Package recording plays scripts on a real control plane and writes down what its controllers make of the objects, phase by phase.
+// Package recording tells scripts to a cluster and writes down what its controllers make of the objects, phase by phase. internal/e2e records
+// the real controllers by it, and stage/controllers is compared with them.
 //
 // # Terminology
 //
 // A script is a story about some objects in phases. A phase does something, waits until a condition holds and nothing moves any more, and
 // records the objects of the script's kinds. A recording is a script together with what was recorded.
 //
+// # Usage
+//
+//	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), recording.Kubelet())
+//	… // nodes named NodePrefix + a number, a namespace, something that plays the set
+//	got, err := recording.New(cluster, namespace, script).Record(ctx, settle)
+//
+// A Settle owns time, real or virtual.
+//
 // # Determinism
 //
 // What differs from run to run is replaced by placeholders, so that two recordings of a script are equal; see [Normalizer].
+//
+// # Concurrency
+//
+// A Teller and a Normalizer must not be used from several goroutines at once.
 package recording
 
 import (

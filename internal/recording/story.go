@@ -16,35 +16,41 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// patience is how long a phase may take: a CronJob waits for the next minute.
-const patience = 80 * time.Second
-
-// Quiet is how long nothing may move before a phase counts as over. The Job controller gathers changes for a second.
-const Quiet = 1500 * time.Millisecond
-
-// A Recorder plays one script in a namespace.
-type Recorder struct {
-	cluster   *kube.Cluster
+// A Teller tells one script to a cluster, in a namespace.
+type Teller struct {
+	cluster   stage.Transport
 	namespace string
 	script    Script
 	normal    *Normalizer
 }
 
-// New returns a recorder. The namespace is not there yet.
-func New(cluster *kube.Cluster, namespace string, s Script) *Recorder {
-	return &Recorder{cluster: cluster, namespace: namespace, script: s, normal: NewNormalizer(namespace)}
+// New returns a teller. The namespace must be there before it begins.
+func New(cluster stage.Transport, namespace string, s Script) *Teller {
+	return &Teller{cluster: cluster, namespace: namespace, script: s, normal: NewNormalizer(namespace)}
 }
 
-// Record plays the script and returns it with the objects of every phase. A phase may take 80 seconds.
-func (r *Recorder) Record(ctx context.Context) (Script, error) {
+// A State is what a [Settle] sees: whether the phase may end, and all objects, so that it can tell whether anything moves.
+type State struct {
+	Holds   bool
+	Objects string
+}
+
+// Settle lets time pass until the condition of a phase holds and nothing has moved for [Quiet].
+type Settle func(ctx context.Context, look func(context.Context) (State, error)) error
+
+// Quiet is how long nothing may move before a phase counts as over. The Job controller gathers changes for a second.
+const Quiet = 1500 * time.Millisecond
+
+// Record tells the script and returns it with the objects of every phase.
+func (r *Teller) Record(ctx context.Context, settle Settle) (Script, error) {
 	out := r.script
 	out.Phases = slices.Clone(out.Phases)
 	for i := range out.Phases {
 		p := &out.Phases[i]
-		objects, err := r.phase(ctx, *p)
+		objects, err := r.phase(ctx, *p, settle)
 		if err != nil {
 			return out, fmt.Errorf("phase %q: %w", p.Name, err)
 		}
@@ -53,12 +59,8 @@ func (r *Recorder) Record(ctx context.Context) (Script, error) {
 	return out, nil
 }
 
-func (r *Recorder) phase(ctx context.Context, p Phase) ([]map[string]any, error) {
-	query, err := gojq.Parse(p.Until)
-	if err != nil {
-		return nil, fmt.Errorf("until: %w", err)
-	}
-	code, err := gojq.Compile(query)
+func (r *Teller) phase(ctx context.Context, p Phase, settle Settle) ([]map[string]any, error) {
+	until, err := compile(p.Until)
 	if err != nil {
 		return nil, fmt.Errorf("until: %w", err)
 	}
@@ -67,46 +69,32 @@ func (r *Recorder) phase(ctx context.Context, p Phase) ([]map[string]any, error)
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	found, err := r.settle(ctx, code)
+	if err := settle(ctx, func(ctx context.Context) (State, error) { return r.look(ctx, until) }); err != nil {
+		return nil, err
+	}
+	found, err := r.objects(ctx)
+	return r.normal.Objects(found, r.script.Kinds), err
+}
+
+func compile(text string) (*gojq.Code, error) {
+	query, err := gojq.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return r.normal.Objects(found, r.script.Kinds), nil
+	return gojq.Compile(query)
 }
 
-// settle waits until the condition holds and nothing has moved for a while.
-func (r *Recorder) settle(ctx context.Context, until *gojq.Code) ([]*unstructured.Unstructured, error) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	var last []byte
-	since := time.Now()
-	for {
-		found, err := r.objects(ctx)
-		if err != nil {
-			return nil, err
-		}
-		text, err := json.Marshal(found)
-		if err != nil {
-			return nil, err
-		}
-		if string(text) != string(last) {
-			last, since = text, time.Now()
-		}
-		if time.Since(since) >= Quiet && holds(until, r.view(found)) {
-			return found, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%w; the objects are %s", context.Cause(ctx), last)
-		case <-tick.C:
-		}
+func (r *Teller) look(ctx context.Context, until *gojq.Code) (State, error) {
+	found, err := r.objects(ctx)
+	if err != nil {
+		return State{}, err
 	}
+	text, err := json.Marshal(found)
+	return State{Holds: holds(until, r.view(found)), Objects: string(text)}, err
 }
 
 // objects are all that there are of the kinds of the script, and of those that tell hashes and names.
-func (r *Recorder) objects(ctx context.Context) (found []*unstructured.Unstructured, err error) {
+func (r *Teller) objects(ctx context.Context) (found []*unstructured.Unstructured, err error) {
 	for _, gvk := range known {
 		if !slices.Contains(r.script.Kinds, gvk.Kind) && gvk.Kind != "ReplicaSet" && gvk.Kind != "ControllerRevision" && gvk.Kind != "Pod" {
 			continue
@@ -125,7 +113,7 @@ func (r *Recorder) objects(ctx context.Context) (found []*unstructured.Unstructu
 }
 
 // concerns leaves out what belongs to others: cluster-scoped objects have the namespace in their name.
-func (r *Recorder) concerns(obj *unstructured.Unstructured) bool {
+func (r *Teller) concerns(obj *unstructured.Unstructured) bool {
 	if obj.GetNamespace() == "" {
 		return strings.Contains(obj.GetName(), r.namespace)
 	}
@@ -135,7 +123,7 @@ func (r *Recorder) concerns(obj *unstructured.Unstructured) bool {
 // clusterScoped are the kinds without a namespace.
 var clusterScoped = []string{"Namespace", "PersistentVolume", "CustomResourceDefinition"}
 
-func (r *Recorder) namespaceOf(gvk schema.GroupVersionKind) string {
+func (r *Teller) namespaceOf(gvk schema.GroupVersionKind) string {
 	if slices.Contains(clusterScoped, gvk.Kind) {
 		return ""
 	}
@@ -143,7 +131,7 @@ func (r *Recorder) namespaceOf(gvk schema.GroupVersionKind) string {
 }
 
 // view is what conditions see.
-func (r *Recorder) view(found []*unstructured.Unstructured) map[string]any {
+func (r *Teller) view(found []*unstructured.Unstructured) map[string]any {
 	view := map[string]any{}
 	for _, gvk := range known {
 		view[gvk.Kind] = []any{}
@@ -176,7 +164,7 @@ func holds(until *gojq.Code, view map[string]any) bool {
 	return ok && v == true
 }
 
-func (r *Recorder) do(ctx context.Context, a Action) error {
+func (r *Teller) do(ctx context.Context, a Action) error {
 	switch {
 	case a.Create != nil:
 		return r.create(ctx, a.Create)
@@ -198,7 +186,7 @@ func (r *Recorder) do(ctx context.Context, a Action) error {
 	return fmt.Errorf("an action does nothing")
 }
 
-func (r *Recorder) create(ctx context.Context, root map[string]any) error {
+func (r *Teller) create(ctx context.Context, root map[string]any) error {
 	data, err := r.encode(root)
 	if err != nil {
 		return err
@@ -215,16 +203,16 @@ func (r *Recorder) create(ctx context.Context, root map[string]any) error {
 }
 
 // encode puts the namespace into what a script says.
-func (r *Recorder) encode(v any) ([]byte, error) {
+func (r *Teller) encode(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	return []byte(strings.ReplaceAll(string(data), "$namespace", r.namespace)), err
 }
 
-func (r *Recorder) nameOf(gvk schema.GroupVersionKind, name string) types.NamespacedName {
+func (r *Teller) nameOf(gvk schema.GroupVersionKind, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: r.namespaceOf(gvk), Name: strings.ReplaceAll(name, "$namespace", r.namespace)}
 }
 
-func (r *Recorder) patch(ctx context.Context, kind, name string, data []byte) error {
+func (r *Teller) patch(ctx context.Context, kind, name string, data []byte) error {
 	gvk, err := kindOf(kind)
 	if err != nil {
 		return err
@@ -236,7 +224,7 @@ func (r *Recorder) patch(ctx context.Context, kind, name string, data []byte) er
 // PlayAnnotation tells the Stages of the kubelet what to do with a Pod.
 const PlayAnnotation = "recording.stagecraft/play"
 
-func (r *Recorder) play(ctx context.Context, p Play) error {
+func (r *Teller) play(ctx context.Context, p Play) error {
 	pod, err := kindOf("Pod")
 	if err != nil {
 		return err

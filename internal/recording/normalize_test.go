@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/stagecraft-go/stagecraft/internal/e2e/recording"
+	"github.com/stagecraft-go/stagecraft/internal/recording"
 )
 
 func objects(t *testing.T, text string) (objs []*unstructured.Unstructured) {
