@@ -62,9 +62,9 @@ func (d *draft) verdicts() []string {
 	return out
 }
 
-// appendDifferences tells what is at a path and what should be; times differ by nature, and a 0 says as much as nothing.
+// appendDifferences tells what is at a path and what should be; times and messages differ by nature, and a 0 says as much as nothing.
 func appendDifferences(lines []string, path string, has, wants any) []string {
-	if isTime(path) && has != nil || object.DeepEqual(has, wants) || wants == nil && isZero(has) {
+	if isFree(path) && has != nil || object.DeepEqual(has, wants) || wants == nil && isZero(has) {
 		return lines
 	}
 	if list, name := named(wants); name != "" {
@@ -100,8 +100,8 @@ func asAny(m map[string]any) any {
 	return m
 }
 
-func isTime(path string) bool {
-	return strings.HasSuffix(path, "Time") || strings.HasSuffix(path, "edAt")
+func isFree(path string) bool {
+	return strings.HasSuffix(path, "Time") || strings.HasSuffix(path, "edAt") || strings.HasSuffix(path, ".message")
 }
 
 // keysOf are the keys of two maps.

@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
@@ -77,13 +75,12 @@ func TestWhatADrivenPodMeansForItsOwner(t *testing.T) {
 	lab := stagetest.New(t, stagetest.LabOptions{})
 	lab.Apply(web)
 	lab.WaitCurrent()
-	found, err := lab.Cluster().List(t.Context(), pods, "", metav1.ListOptions{})
-	require.NoError(t, err)
-	first, second := &found.Items[0], &found.Items[1]
+	found := lab.List("v1", "Pod", "")
+	first, second := found[0], found[1]
 	lab.Drive(first, kstatustest.CrashLoopBackOff)
 	lab.Advance(0)
 	require.EqualValues(t, 2, field(lab.Get("apps/v1", "Deployment", "web"), "status", "readyReplicas"))
-	require.NoError(t, lab.Cluster().Delete(t.Context(), pods, types.NamespacedName{Namespace: "default", Name: first.GetName()}, metav1.DeleteOptions{}))
+	lab.Delete(first)
 	lab.WaitCurrent() // its deletion ends the hold, and another Pod takes its place
 	lab.Drive(second, kstatustest.Evicted)
 	lab.Advance(0)
@@ -117,11 +114,9 @@ func failing(t *testing.T, seed uint64, many int, f stagetest.Failure) map[strin
 		lab.Apply(podIn("default", fmt.Sprintf("web-%d", i)))
 	}
 	lab.Settle()
-	found, err := lab.Cluster().List(t.Context(), pods, "", metav1.ListOptions{})
-	require.NoError(t, err)
 	failed := map[string]bool{}
-	for _, pod := range found.Items {
-		switch status := computed(&pod); status {
+	for _, pod := range lab.List("v1", "Pod", "") {
+		switch status := computed(pod); status {
 		case kstatus.Failed:
 			failed[pod.GetName()] = true
 		default:
@@ -165,11 +160,10 @@ func TestFailuresHappenToWhatIsSelected(t *testing.T) {
 	stagetest.RequireCurrent(t, lab.Get("v1", "Pod", "other"))
 	stagetest.RequireCurrent(t, lab.Get("v1", "Node", "node-1"))
 	require.NotEqual(t, kstatus.Current, computed(lab.Get("v1", "Node", "broken")))
-	found, err := lab.Cluster().List(t.Context(), pods, "", metav1.ListOptions{LabelSelector: "app=web"})
-	require.NoError(t, err)
-	require.Len(t, found.Items, 3)
-	for _, pod := range found.Items {
-		require.Nil(t, field(&pod, "spec", "nodeName"))
+	found := lab.List("v1", "Pod", "app=web")
+	require.Len(t, found, 3)
+	for _, pod := range found {
+		require.Nil(t, field(pod, "spec", "nodeName"))
 		require.Contains(t, fmt.Sprint(pod.Object["status"]), "Unschedulable")
 	}
 }

@@ -2,21 +2,13 @@ package stagetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -68,14 +60,6 @@ type Lab struct {
 	decided map[types.UID]bool      // whether a failure happens to them
 	wrong   []error
 }
-
-// A reference is the place of an object.
-type reference struct {
-	schema.GroupVersionKind
-	types.NamespacedName
-}
-
-func (r reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
 
 // New returns a lab with its nodes, which are ready, the namespace default, and a default StorageClass by which claims are bound at once.
 // Stages with faults fail the test.
@@ -149,131 +133,6 @@ func (l *Lab) Simulation() *simulation.Simulation { return l.sim }
 
 // Now returns the virtual time.
 func (l *Lab) Now() time.Time { return l.sim.Now() }
-
-// Apply creates objects or makes them what is given, by server-side apply; a status that is given is written too. It takes YAML or JSON as a
-// string with any number of documents and Lists, and objects, unstructured or of Go types; a status of a Go type that says nothing is none. Where
-// a namespace is missing it is default. Nothing happens to them until time goes on.
-func (l *Lab) Apply(manifests ...any) {
-	l.t.Helper()
-	for _, m := range manifests {
-		objs, err := objectsOf(m)
-		l.must(err)
-		for _, obj := range objs {
-			l.must(l.apply(obj))
-		}
-	}
-}
-
-func objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
-	switch m := manifest.(type) {
-	case string:
-		return parsed(m)
-	case *unstructured.Unstructured:
-		obj, err := kstatustest.Open(m)
-		return []*unstructured.Unstructured{obj}, err
-	case runtime.Object:
-		obj, err := kstatustest.Open(m)
-		if err == nil && isBlank(obj.Object["status"]) { // the Go type always has one
-			delete(obj.Object, "status")
-		}
-		return []*unstructured.Unstructured{obj}, err
-	}
-	return nil, fmt.Errorf("a manifest is YAML as a string, or an object, not a %T", manifest)
-}
-
-// isBlank reports whether a value says nothing: all that is in it is zero.
-func isBlank(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		for _, e := range v {
-			if !isBlank(e) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		return len(v) == 0
-	}
-	return reflect.ValueOf(v).IsZero()
-}
-
-func parsed(text string) ([]*unstructured.Unstructured, error) {
-	source := stage.Parse("manifest", []byte(text))
-	if faults := source.Errors(); len(faults) > 0 {
-		return nil, faults
-	}
-	if len(source.Stages()) > 0 {
-		return nil, errors.New("Stages belong into LabOptions.Stages")
-	}
-	return source.Others(), nil
-}
-
-// apply applies one object. Its uid, version and the like are those of somewhere else.
-func (l *Lab) apply(given *unstructured.Unstructured) error {
-	obj := &unstructured.Unstructured{Object: object.CopyMap(given.Object)}
-	status, hasStatus := obj.Object["status"]
-	apart := l.statusIsApart(obj.GroupVersionKind())
-	if apart {
-		delete(obj.Object, "status")
-	}
-	for _, name := range []string{"creationTimestamp", "uid", "resourceVersion", "generation", "managedFields"} {
-		unstructured.RemoveNestedField(obj.Object, "metadata", name)
-	}
-	ref := referenceOf(obj)
-	stored, err := l.patch(ref, types.ApplyPatchType, obj.Object)
-	if err != nil {
-		return fmt.Errorf("%s: %w", ref, err)
-	}
-	if at := referenceOf(stored); !slices.Contains(l.applied, at) {
-		l.applied = append(l.applied, at)
-	}
-	if fields, _ := object.ToMap(status); apart && hasStatus && len(fields) > 0 {
-		_, err = l.patch(ref, types.MergePatchType, map[string]any{"status": status}, "status")
-	}
-	return err
-}
-
-// statusIsApart reports whether the status of objects of a kind is a subresource.
-func (l *Lab) statusIsApart(kind schema.GroupVersionKind) bool {
-	return slices.ContainsFunc(l.Cluster().Kinds(), func(k memory.Kind) bool { return k.GroupVersionKind == kind && k.Status })
-}
-
-func (l *Lab) patch(ref reference, kind types.PatchType, body map[string]any, subresources ...string) (*unstructured.Unstructured, error) {
-	force := kind == types.ApplyPatchType
-	options := metav1.PatchOptions{FieldManager: "stagetest"}
-	if force {
-		options.Force = &force
-	}
-	return l.Cluster().Patch(context.Background(), ref.GroupVersionKind, ref.NamespacedName, kind, toJSON(body), options, subresources...)
-}
-
-// referenceOf is the place of an object, which is the namespace default if it names none. Of kinds without namespaces that is ignored.
-func referenceOf(obj *unstructured.Unstructured) reference {
-	name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
-	if name.Namespace == "" {
-		name.Namespace = metav1.NamespaceDefault
-	}
-	return reference{obj.GroupVersionKind(), name}
-}
-
-// Get returns an object as it is now. The name is name, in the namespace default, or namespace/name. It fails the test if there is none.
-func (l *Lab) Get(apiVersion, kind, name string) *unstructured.Unstructured {
-	l.t.Helper()
-	namespace, rest, found := strings.Cut(name, "/")
-	if !found {
-		namespace, rest = metav1.NamespaceDefault, name
-	}
-	key := types.NamespacedName{Namespace: namespace, Name: rest}
-	obj, err := l.get(reference{schema.FromAPIVersionAndKind(apiVersion, kind), key})
-	l.must(err)
-	return obj
-}
-
-func (l *Lab) get(ref reference) (*unstructured.Unstructured, error) {
-	return l.Cluster().Get(context.Background(), ref.GroupVersionKind, ref.NamespacedName)
-}
 
 func (l *Lab) must(err error) {
 	l.t.Helper()

@@ -85,9 +85,12 @@ func TestLab(t *testing.T) {
 	stagetest.RequireCurrent(t, lab.Get("apps/v1", "Deployment", "web"))
 	lab.Advance(time.Hour)
 	require.GreaterOrEqual(t, lab.Now().Sub(start), time.Hour)
-	found, err := lab.Cluster().List(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "default", metav1.ListOptions{LabelSelector: "app=web"})
-	require.NoError(t, err)
-	require.Len(t, found.Items, 3)
+	require.Len(t, lab.List("v1", "Pod", "app=web"), 3)
+
+	lab.Delete(object("apps/v1", "Deployment", "web"))
+	lab.Settle()
+	require.Empty(t, lab.List("v1", "Pod", ""))
+	lab.WaitCurrent() // of nothing
 }
 
 // A bundle that needs every controller but CronJobs.
@@ -120,6 +123,12 @@ items:
 	lab.Get("v1", "Namespace", "shop")
 	lab.Get("v1", "ConfigMap", "d")
 	lab.Get("v1", "ConfigMap", "e")
+
+	list := &unstructured.UnstructuredList{Items: []unstructured.Unstructured{*object("v1", "ConfigMap", "f"), *object("v1", "Secret", "g")}}
+	lab.Apply(list, &daemonSetList{Items: []daemonSet{*agents()}})
+	lab.Get("v1", "ConfigMap", "f")
+	lab.Get("v1", "Secret", "g")
+	require.Nil(t, lab.Get("apps/v1", "DaemonSet", "agent").Object["status"])
 	pod := lab.Get("v1", "Pod", "c")
 	require.Equal(t, "Running", field(pod, "status", "phase"))
 	require.NotEqual(t, "of-elsewhere", string(pod.GetUID()))
@@ -156,11 +165,23 @@ type daemonSet struct {
 
 func (d *daemonSet) DeepCopyObject() runtime.Object { c := *d; return &c }
 
-func TestApplyOfAGoTypeLeavesTheStatusAlone(t *testing.T) {
-	d := &daemonSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"}, ObjectMeta: metav1.ObjectMeta{Name: "agent"}, Spec: map[string]any{
+type daemonSetList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []daemonSet `json:"items"`
+}
+
+func (d *daemonSetList) DeepCopyObject() runtime.Object { c := *d; return &c }
+
+func agents() *daemonSet {
+	return &daemonSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"}, ObjectMeta: metav1.ObjectMeta{Name: "agent"}, Spec: map[string]any{
 		"selector": map[string]any{"matchLabels": map[string]any{"app": "agent"}},
 		"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "agent"}}, "spec": map[string]any{"containers": []any{}}},
 	}}
+}
+
+func TestApplyOfAGoTypeLeavesTheStatusAlone(t *testing.T) {
+	d := agents()
 	lab := stagetest.New(t, stagetest.LabOptions{})
 	lab.Apply(d)
 	lab.WaitCurrent(d)
@@ -214,6 +235,9 @@ func TestLabFails(t *testing.T) {
 		"no manifest":         {do: func(l *stagetest.Lab) { l.Apply(7) }, want: []string{"a manifest is YAML as a string, or an object, not a int"}},
 		"unknown kind":        {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: a.b/v1, kind: C, metadata: {name: thing}}") }, want: []string{"C default/thing: ", "a.b/v1, Kind=C is no known kind"}},
 		"no name":             {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: v1, kind: Pod, metadata: {}}") }, want: []string{"Pod default/: "}},
+		"nothing to apply":    {do: func(l *stagetest.Lab) { l.Apply((*unstructured.Unstructured)(nil)) }, want: []string{"there is no object"}},
+		"List":                {do: func(l *stagetest.Lab) { l.List("v1", "Pod", "=") }, want: []string{"unable to parse label selector"}},
+		"Delete":              {do: func(l *stagetest.Lab) { l.Delete(object("v1", "Pod", "web")) }, want: []string{`pods "web" not found`}},
 		"Get":                 {do: func(l *stagetest.Lab) { l.Get("v1", "Pod", "shop/web") }, want: []string{`pods "web" not found`}},
 		"Advance":             {do: func(l *stagetest.Lab) { l.Advance(-time.Second) }, want: []string{"time does not go back by 1s"}},
 		"Drive nothing":       {do: func(l *stagetest.Lab) { l.Drive(&unstructured.Unstructured{}, stagetest.Ready) }, want: []string{"without a kind"}},
