@@ -1,0 +1,144 @@
+package measure
+
+import (
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+)
+
+// A Metric is something that is measured in a log: a span of each object, or a series. One of the two functions is nil.
+type Metric struct {
+	// Name is what reports and assertions call it, in words with single spaces between.
+	Name   string
+	Spans  func(record.Log) []Span
+	Series func(record.Log) Series
+}
+
+// Sample returns the values: of spans their seconds, of a series each value with the time that it lasted.
+func (m Metric) Sample(log record.Log) Sample {
+	if m.Series != nil {
+		return m.Series(log).Sample()
+	}
+	spans := m.Spans(log)
+	values := make([]float64, len(spans))
+	for i, s := range spans {
+		values[i] = s.Duration().Seconds()
+	}
+	return NewSample(values...)
+}
+
+// Between is a metric of one's own: for each object of a kind the time from the first record that matches from to the first one at or after it
+// that matches to. A nil from matches the first record of the object. Spans are in the order of their ends.
+func Between(name, kind string, from, to Where) Metric {
+	return Metric{Name: name, Spans: func(log record.Log) []Span { return spansOf(log, kind, from, to) }}
+}
+
+// OverTime is a metric of one's own: how many objects match, that is, their last records do. It begins and ends with the log.
+func OverTime(name string, of Where) Metric {
+	return Metric{Name: name, Series: func(log record.Log) Series { return numberOf(log, of) }}
+}
+
+const job = "Job.batch"
+
+var finished = In(record.Complete, record.Failed)
+
+// SchedulingLatency is the time of a Pod from its creation until it has a node.
+func SchedulingLatency() Metric {
+	return Between("scheduling latency", "Pod", nil, func(r record.Record) bool { return r.Node != "" })
+}
+
+// DispatchTime is the time of a Job from its creation until it runs.
+func DispatchTime() Metric {
+	return Between("dispatch time", job, nil, In(record.Running, record.Complete, record.Failed))
+}
+
+// ResponseTime is the time of a Job from its creation until it is complete or failed.
+func ResponseTime() Metric { return Between("response time", job, nil, finished) }
+
+// JobCompletionTime is the time of a Job from its first start until it is complete or failed.
+func JobCompletionTime() Metric {
+	return Between("job completion time", job, In(record.Running), finished)
+}
+
+// TimeIn is the time of each stay of an object in a state.
+func TimeIn(kind, state string) Metric {
+	return Metric{
+		Name:  "time of " + kind + " in " + state,
+		Spans: func(log record.Log) []Span { return staysOf(log, kind, In(state)) },
+	}
+}
+
+// PendingPods is the number of Pods without a node that have not ended.
+func PendingPods() Metric {
+	return OverTime("pending pods", func(r record.Record) bool { return r.Kind == "Pod" && r.Node == "" && !ended(r) })
+}
+
+// NumberIn is the number of objects of a kind in a state.
+func NumberIn(kind, state string) Metric {
+	return OverTime("number of "+kind+" in "+state, func(r record.Record) bool { return r.Kind == kind && r.To == state })
+}
+
+// Use is what Pods request of a resource that have a node and have not ended: CPU in cores, memory in bytes.
+func Use(resource string) Metric {
+	return Metric{Name: "use of " + resource, Series: func(log record.Log) Series { return used(log, resource) }}
+}
+
+// Capacity is what all Nodes can allocate of a resource, whether they are ready or not.
+func Capacity(resource string) Metric {
+	return Metric{Name: "capacity of " + resource, Series: func(log record.Log) Series { return capacity(log, resource) }}
+}
+
+// Utilization is the use of a resource as a share of what all Nodes can allocate.
+func Utilization(resource string) Metric {
+	return Metric{
+		Name:   "utilization of " + resource,
+		Series: func(log record.Log) Series { return used(log, resource).Over(capacity(log, resource)) },
+	}
+}
+
+// Named returns a metric by its name, as the package comment lists them.
+func Named(name string) (Metric, bool) {
+	for _, m := range Standard() {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	for _, f := range families {
+		if m, ok := f.named(name); ok {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+// Standard returns the metrics that have no parameters.
+func Standard() []Metric {
+	return []Metric{SchedulingLatency(), DispatchTime(), ResponseTime(), JobCompletionTime(), PendingPods()}
+}
+
+// A family is the metrics of which the name has parameters, after and between some words.
+type family struct {
+	before, between string
+	metric          func(first, second string) Metric
+}
+
+var families = []family{
+	{"time of ", " in ", TimeIn},
+	{"number of ", " in ", NumberIn},
+	{"use of ", "", func(resource, _ string) Metric { return Use(resource) }},
+	{"capacity of ", "", func(resource, _ string) Metric { return Capacity(resource) }},
+	{"utilization of ", "", func(resource, _ string) Metric { return Utilization(resource) }},
+}
+
+func (f family) named(name string) (Metric, bool) {
+	first, ok := strings.CutPrefix(name, f.before)
+	second := ""
+	if ok && f.between != "" {
+		first, second, ok = strings.Cut(first, f.between)
+		ok = ok && second != ""
+	}
+	if !ok || first == "" {
+		return Metric{}, false
+	}
+	return f.metric(first, second), true
+}
