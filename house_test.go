@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"stage/simulation/load":       {},
 	"stage/simulation/record":     {"internal/object", "internal/requests", "stage"},
 	"stage/simulation/measure":    {"stage/simulation/record"},
+	"stage/simulation/expect":     {"internal/position", "stage/simulation/measure", "stage/simulation/record"},
 	"stage/stagetest":             {"stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/object"},
 	"internal/conformance/record": {"stage"},
 	"internal/conformance":        {"stage", "kstatus", "internal/conformance/record", "staged", "staged/control", "staged/kubestellar"},
