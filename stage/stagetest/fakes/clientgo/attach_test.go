@@ -211,6 +211,21 @@ func TestWatch(t *testing.T) {
 	require.Equal(t, watch.Deleted, (<-changes.ResultChan()).Type, "it does not match any more")
 }
 
+// TestAWatchThatNobodyReadsEnds would be a deadlock of the bubble if it did not.
+func TestAWatchThatNobodyReadsEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lab, client := attached(t)
+		changes, err := client.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		lab.Apply(podIn)
+		synctest.Wait() // an event waits to be read
+		changes.Stop()
+		changes.Stop()
+	})
+}
+
+const podIn = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: []}}"
+
 func TestPodsAreBoundAndEvicted(t *testing.T) {
 	cluster := memory.New(memory.Options{}) // nobody else binds Pods
 	client := fake.NewClientset()

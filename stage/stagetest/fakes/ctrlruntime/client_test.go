@@ -333,6 +333,18 @@ func TestTerminalErrorsAreNotTriedAgain(t *testing.T) {
 	require.Equal(t, time.Duration(0), k.at[len(k.at)-1])
 }
 
+// TestAWatchThatNobodyReadsEnds would be a deadlock of the bubble if it did not.
+func TestAWatchThatNobodyReadsEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := connected(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := c.Watch(ctx, &corev1.NodeList{})
+		require.NoError(t, err)
+		synctest.Wait() // an event waits to be read
+		cancel()
+	})
+}
+
 // TestInABubble waits for Pods with a watch in another goroutine.
 func TestInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

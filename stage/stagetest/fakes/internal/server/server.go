@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -66,29 +65,6 @@ func (s Server) DeleteCollection(ctx context.Context, t Target, o metav1.DeleteO
 		}
 	}
 	return nil
-}
-
-// A Decoder turns what is stored into what a client returns.
-type Decoder func(*unstructured.Unstructured) (runtime.Object, error)
-
-// Watch watches objects as a client returns them. One that cannot be returned is an ERROR event.
-func (s Server) Watch(ctx context.Context, t Target, o metav1.ListOptions, decode Decoder) (watch.Interface, error) {
-	changes, err := s.Cluster.Watch(ctx, t.Kind, t.Name.Namespace, o)
-	if err != nil {
-		return nil, err
-	}
-	return watch.Filter(changes, func(e watch.Event) (watch.Event, bool) {
-		u, ok := e.Object.(*unstructured.Unstructured)
-		if !ok {
-			return e, true
-		}
-		obj, err := decode(u)
-		if err != nil {
-			status := apierrors.NewInternalError(err).Status()
-			return watch.Event{Type: watch.Error, Object: &status}, true
-		}
-		return watch.Event{Type: e.Type, Object: obj}, true
-	}), nil
 }
 
 // Unstructured returns an object, which is not changed, as fields, of which root and metadata may be changed. Its kind is kind, whatever it says
