@@ -41,8 +41,8 @@ func (c Comparison) String() string {
 		c.Metric, c.A.Mean, c.B.Mean, c.Difference, c.Ratio, c.A.P99, c.B.P99, c.A.Count, c.B.Count, c.P)
 }
 
-// alike is the p-value of the test of Kolmogorov and Smirnov for two samples without weights, by the limit for large samples as Stephens
-// corrected it for small ones.
+// alike is the p-value of the test of Kolmogorov and Smirnov for two samples without weights, by the limit for large samples, which Stephens
+// corrected for samples of ten or more.
 func alike(a, b Sample) float64 {
 	n, m := a.Count(), b.Count()
 	if n == 0 || m == 0 {
