@@ -2,18 +2,23 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
-	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// gpuOptions are equally likely: how many GPUs each Pod of a Job asks for. A node has eight.
+// gpuOptions are equally likely: how many GPUs each Pod of a Job asks for. A node has gpusPerNode.
 var gpuOptions = load.Values{2, 4, 6, 8}
+
+const (
+	gpusPerNode = 8
+	gpuName     = "nvidia.com/gpu"
+)
 
 var gpuWays = []way{
 	{"default scheduler", straight, func() []reconcile.Controller { return nil }},
@@ -25,49 +30,149 @@ var gpuWays = []way{
 
 // gpu is the performance test of the study: the same Jobs in three ways.
 func gpu(ctx context.Context, o options, c *clock) (*report.Report, error) {
-	var runs []*gpuRun
+	var runs []*lab
 	for _, w := range gpuWays {
-		l, err := newLab(ctx, setting{seed: o.seed, nodes: o.nodes, stages: stage.Parse("stages.yaml", stagesYAML), more: w.more()})
+		l, err := runGPU(ctx, o, w, c)
 		if err != nil {
 			return nil, err
 		}
-		if err := l.runGPU(ctx, o, w, c); err != nil {
-			return nil, fmt.Errorf("%s: %w", w.name, err)
-		}
-		runs = append(runs, &gpuRun{lab: l, name: w.name})
+		runs = append(runs, l)
 	}
 	c.progress.end()
 	return gpuReport(o, runs), nil
 }
 
 // runGPU submits the Jobs at their times and waits until all are complete. The draws do not depend on the way.
-func (l *lab) runGPU(ctx context.Context, o options, w way, c *clock) error {
+func runGPU(ctx context.Context, o options, w way, c *clock) (*lab, error) {
+	n := o.jobs[0]
+	l, err := newLab(ctx, setting{
+		name: w.name, seed: o.seed, nodes: o.nodes, stages: studyStages(), more: w.more(),
+		goal: goal{"Job.batch", record.Complete, n},
+	})
+	if err != nil {
+		return nil, err
+	}
 	gaps := load.MustNew(o.seed, "gaps", load.Exponential{Mean: o.gap.Seconds()})
 	sizes := load.MustNew(o.seed, "sizes", load.Exponential{Mean: o.size.Seconds()})
 	gpus := load.MustNew(o.seed, "gpus", gpuOptions)
-	n := o.jobs[0]
 	load.Play(l, gaps.Arrivals(n), func(ctx context.Context, i int) error {
 		return w.door(ctx, l, job{Name: "job-" + strconv.Itoa(i+1), Pods: o.pods, GPUs: int(gpus.Next()), Sleep: sizes.Duration()})
 	})
-	for went := true; went; {
-		var err error
-		if went, err = l.step(ctx, c, w.name); err != nil {
-			return err
+	if err := l.play(ctx, c, never); err != nil {
+		return nil, err
+	}
+	return l, l.writeLog(o.log)
+}
+
+// A figure is a metric of the study, which may be another one with and without a queue.
+type figure struct {
+	name, title, caption string
+	straight, queued     *measure.Metric // nil if there is none
+}
+
+func (f figure) of(l *lab) *measure.Metric {
+	if l.name == gpuWays[0].name {
+		return f.straight
+	}
+	return f.queued
+}
+
+// gpuFigures are the six metrics of the study, those that are spans first.
+func gpuFigures() (spans, series []figure) {
+	scheduling, completion, pending, use := measure.SchedulingLatency(), measure.ResponseTime(), measure.PendingPods(), measure.Use(gpuName)
+	dispatched := measure.Between("dispatch time", "AppWrapper.mcad.ibm.com", nil, measure.In("Dispatched"))
+	response := measure.Between("response time", "AppWrapper.mcad.ibm.com", nil, measure.In("Completed"))
+	spans = []figure{
+		{"scheduling-latency", "Scheduling latency (s)", "From the creation of a Pod until it has a node.", &scheduling, &scheduling},
+		{"job-completion-time", "Job completion time (s)", "From the creation of a Job until it is complete.", &completion, &completion},
+		{"dispatch-time", "Dispatch time (s)", "From the creation of an AppWrapper until its Job is created.", nil, &dispatched},
+		{"response-time", "Response time (s)", "From the submission, of a Job or of its AppWrapper, until it is complete.", &completion, &response},
+	}
+	series = []figure{
+		{"pending-pods", "Pending Pods", "Pods without a node.", &pending, &pending},
+		{"gpu-use", "GPUs in use", "What Pods request that have a node and have not ended.", &use, &use},
+	}
+	return spans, series
+}
+
+func gpuReport(o options, runs []*lab) *report.Report {
+	r := &report.Report{
+		Title: "GPU test",
+		Lead: "Jobs arrive at random and ask for random numbers of GPUs for random times: the same Jobs with the default scheduler, with an MCAD-like queue " +
+			"before it, and with such a queue and gang scheduling.",
+		Parameters: gpuParameters(o),
+	}
+	spans, series := gpuFigures()
+	waits, counts := report.Section{Title: "How long things take"}, report.Section{Title: "Over time"}
+	for _, f := range spans {
+		waits.Tables = append(waits.Tables, f.table(runs))
+		waits.Charts = append(waits.Charts, f.distribution(runs))
+	}
+	waits.Charts = append(waits.Charts, spans[1].histogram(runs), spans[3].histogram(runs))
+	for _, f := range series {
+		counts.Tables = append(counts.Tables, f.table(runs))
+		counts.Charts = append(counts.Charts, f.line(runs))
+	}
+	counts.Charts[1].Ceiling = float64(o.nodes * gpusPerNode)
+	counts.Charts[1].Caption += " Dashed: all that there are."
+	r.Sections = []report.Section{waits, counts, {Title: "What some of the Jobs went through", Charts: ganttOf(runs)}}
+	return r
+}
+
+// table has a row for each run that has the metric.
+func (f figure) table(runs []*lab) report.Table {
+	t := report.Table{Title: f.title, Head: append([]string{""}, summaryHead...), Note: f.caption}
+	for _, l := range runs {
+		if m := f.of(l); m != nil {
+			t.Rows = append(t.Rows, summaryRow(l.name, m.Sample(l.log).Summary()))
 		}
 	}
-	done, err := l.complete(ctx)
-	if err != nil {
-		return err
-	}
-	if done < n {
-		return fmt.Errorf("%d of %d Jobs never complete", n-done, n)
-	}
-	return l.writeLog(o.log, w.name)
+	return t
 }
 
-type gpuRun struct {
-	*lab
-	name string
+// values are those of each run. One without the metric has none, so that the colours of the runs are the same in all charts.
+func (f figure) values(runs []*lab) (all []report.Series) {
+	for _, l := range runs {
+		s := report.Series{Name: l.name}
+		if m := f.of(l); m != nil {
+			s = report.Sample(l.name, m.Sample(l.log).Values())
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
-func gpuReport(o options, runs []*gpuRun) *report.Report { return &report.Report{} }
+func (f figure) distribution(runs []*lab) report.Chart {
+	c := report.CDF(f.name, f.title, f.values(runs)...)
+	c.X, c.Y, c.Caption = "seconds", "share of all that took no longer", f.caption
+	return c
+}
+
+func (f figure) histogram(runs []*lab) report.Chart {
+	c := report.Histogram(f.name+"-histogram", f.title, f.values(runs)...)
+	c.X, c.Y, c.Caption = "seconds", "Jobs", f.caption
+	return c
+}
+
+func (f figure) line(runs []*lab) report.Chart {
+	c := overTime(f.name, f.title, *f.straight, runs)
+	c.Caption = f.caption
+	return c
+}
+
+func gpuParameters(o options) []report.Parameter {
+	return []report.Parameter{
+		{Name: "seed", Value: strconv.FormatUint(o.seed, 10)},
+		{Name: "Jobs", Value: strconv.Itoa(o.jobs[0])},
+		{Name: "Pods a Job", Value: strconv.Itoa(o.pods)},
+		{Name: "time between Jobs", Value: "exponential, mean " + o.gap.String()},
+		{Name: "size of a Job", Value: "exponential, mean " + o.size.String()},
+		{Name: "GPUs a Pod", Value: "2, 4, 6 or 8"},
+		{Name: "nodes", Value: strconv.Itoa(o.nodes)},
+		{Name: "GPUs a node", Value: strconv.Itoa(gpusPerNode)},
+		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
+		{Name: "Pod ready after", Value: "U[10, 11] s"},
+		{Name: "Job controller gathers changes for", Value: batch.String()},
+		{Name: "the dispatcher rests for", Value: dispatch.String()},
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -26,29 +25,39 @@ var (
 	wrapperKind = mcad.Kinds()[0].GroupVersionKind
 )
 
-var (
-	//go:embed stages.yaml
-	stagesYAML []byte
-)
+//go:embed stages.yaml
+var stagesYAML []byte
+
+// studyStages are the life of a Pod in the study.
+func studyStages() stage.Source { return stage.Parse("stages.yaml", stagesYAML) }
 
 // batch is how long the Job controller of Kubernetes gathers changes of Pods before it looks at their Job. That of the lab looks at once.
 const batch = time.Second
 
 // A setting is what a lab is made of.
 type setting struct {
+	name   string // of the run
 	seed   uint64
 	nodes  int
 	stages stage.Source
-	rest   time.Duration // between looks at one object, as reconcile.Options.MinInterval
 	more   []reconcile.Controller
+	goal   goal
+}
+
+// A goal is what a run is to reach: so many objects of a kind, as records call it, in a state.
+type goal struct {
+	kind, state string
+	count       int
 }
 
 // A lab is a cluster of fake nodes in virtual time, with what it needs to run Jobs, and a log of all that happens.
 type lab struct {
 	*simulation.Simulation
-	start  time.Time
-	log    record.Log
-	faulty error // the first that a controller met
+	setting
+	start   time.Time
+	log     record.Log
+	reached int   // of the goal
+	fault   error // the first that a controller met
 }
 
 // newLab returns a lab whose nodes are ready.
@@ -57,14 +66,14 @@ func newLab(ctx context.Context, s setting) (*lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lab{}
-	recorder := record.New(record.Options{Seed: s.seed, Sink: l.log.Append, States: map[schema.GroupKind]func(*unstructured.Unstructured) string{
+	l := &lab{setting: s}
+	recorder := record.New(record.Options{Seed: s.seed, Sink: l.sink, States: map[schema.GroupKind]func(*unstructured.Unstructured) string{
 		wrapperKind.GroupKind(): mcad.StateOf,
 	}})
 	l.Simulation, err = simulation.New(set, simulation.Options{
 		Seed: s.seed, Kinds: mcad.Kinds(), Plays: controllers.Bound, Trace: recorder.Trace,
 		Controllers: append([]reconcile.Controller{gathering(controllers.Jobs(), batch), controllers.Scheduler("")}, s.more...),
-		Reconcile:   reconcile.Options{MinInterval: s.rest, Trace: l.note},
+		Reconcile:   reconcile.Options{Trace: l.note},
 	})
 	if err != nil {
 		return nil, err
@@ -81,41 +90,45 @@ func newLab(ctx context.Context, s setting) (*lab, error) {
 	return l, l.Advance(ctx, 0)
 }
 
+// sink takes a record into the log.
+func (l *lab) sink(r record.Record) error {
+	if r.Kind == l.goal.kind && r.To == l.goal.state && r.From != r.To {
+		l.reached++
+	}
+	return l.log.Append(r)
+}
+
 // note keeps the first error of a controller: in a study nothing should fail.
 func (l *lab) note(e reconcile.TraceEvent) {
-	if e.Err != nil && l.faulty == nil {
-		l.faulty = fmt.Errorf("%s", e)
+	if e.Err != nil && l.fault == nil {
+		l.fault = fmt.Errorf("%s", e)
 	}
 }
 
-// complete counts the Jobs that are complete, as kubectl get jobs would.
-func (l *lab) complete(ctx context.Context) (n int, err error) {
-	list, err := l.Cluster().Shared().List(ctx, jobKind, "", metav1.ListOptions{})
-	if err != nil {
-		return 0, err
-	}
-	for _, job := range list.Items {
-		if record.StateOf(&job) == record.Complete {
-			n++
+// play does what happens until nothing is left to happen, or until is true.
+func (l *lab) play(ctx context.Context, c *clock, until func() bool) error {
+	for !until() {
+		before := l.Now()
+		went, err := l.Step(ctx)
+		c.saw(l, l.Now().Sub(before))
+		if err == nil {
+			err = l.fault
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+		if !went {
+			break
 		}
 	}
-	return n, nil
+	if missing := l.goal.count - l.reached; missing > 0 {
+		return fmt.Errorf("%s: nothing is left to happen, and %d of %d are not %s", l.name, missing, l.goal.count, l.goal.state)
+	}
+	return nil
 }
 
-// step does what is next and keeps the clock. It is false if nothing is left to do.
-func (l *lab) step(ctx context.Context, c *clock, name string) (bool, error) {
-	before := l.Now()
-	went, err := l.Step(ctx)
-	c.steps++
-	c.virtual += l.Now().Sub(before)
-	if now := time.Now(); c.steps%64 == 0 && c.progress.due(now) {
-		c.progress.show(now, fmt.Sprintf("%s: %s, %d transitions", name, l.Now().Sub(l.start).Round(time.Second), len(l.log)))
-	}
-	if err == nil {
-		err = l.faulty
-	}
-	return went, err
-}
+// never is for play.
+func never() bool { return false }
 
 // gathering has a controller look at an object only some time after its Pods have changed, and at a new object at once.
 func gathering(c reconcile.Controller, d time.Duration) reconcile.Controller {

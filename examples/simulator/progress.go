@@ -14,7 +14,35 @@ type clock struct {
 	began    time.Time
 	virtual  time.Duration // of all runs
 	steps    int
+	run      *lab      // that is seen
+	since    time.Time // when that began
 	progress progress
+}
+
+// saw takes note of a step of a run, and shows now and then how far that is.
+func (c *clock) saw(l *lab, d time.Duration) {
+	c.virtual += d
+	c.steps++
+	if c.run != l {
+		c.run, c.since = l, time.Now()
+	}
+	if c.steps%64 != 0 {
+		return // to ask for the time takes time
+	}
+	if now := time.Now(); c.progress.due(now) {
+		c.progress.show(now, c.line(l, now))
+	}
+}
+
+// line says how far a run is, how fast, and how long it will take.
+func (c *clock) line(l *lab, now time.Time) string {
+	const width = 24
+	all, real := max(l.goal.count, 1), now.Sub(c.since)
+	filled := width * l.reached / all
+	left := time.Duration(float64(real) * float64(all-l.reached) / float64(max(l.reached, 1)))
+	return fmt.Sprintf("%s [%s%s] %d/%d %s, %.0f transitions/s, %.0f times real time, %s left",
+		l.name, strings.Repeat("=", filled), strings.Repeat(" ", width-filled), l.reached, l.goal.count, l.goal.state,
+		float64(len(l.log))/real.Seconds(), l.Now().Sub(l.start).Seconds()/real.Seconds(), left.Round(time.Second))
 }
 
 // String says how long it took, of real and of virtual time.

@@ -8,8 +8,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
-	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
 const (
@@ -44,105 +45,137 @@ var smallWays = []way{
 
 // smallJobs is the stress test of the study: how long it takes until N small Jobs are complete.
 func smallJobs(ctx context.Context, o options, c *clock) (*report.Report, error) {
-	outcomes := map[string]map[int]*race{}
+	races := map[string][]*race{}
 	for _, w := range smallWays {
-		outcomes[w.name] = map[int]*race{}
 		for _, n := range o.jobs {
 			r, err := runRace(ctx, o, w, n, c)
 			if err != nil {
-				return nil, fmt.Errorf("%s, %d Jobs: %w", w.name, n, err)
+				return nil, err
 			}
-			outcomes[w.name][n] = r
+			races[w.name] = append(races[w.name], r)
 		}
 	}
 	c.progress.end()
-	return smallReport(o, outcomes), nil
+	return smallReport(o, races), nil
 }
 
 // A race is one run: N Jobs, submitted one after another, until all are complete.
 type race struct {
 	*lab
 	seconds int // as the script of the study counts
+	over    bool
 }
 
 func runRace(ctx context.Context, o options, w way, n int, c *clock) (*race, error) {
-	l, err := newLab(ctx, setting{seed: o.seed, nodes: o.nodes, stages: stage.Parse("stages.yaml", stagesYAML), more: w.more()})
+	l, err := newLab(ctx, setting{
+		name: fmt.Sprintf("%s %d", w.name, n), seed: o.seed, nodes: o.nodes, stages: studyStages(), more: w.more(),
+		goal: goal{"Job.batch", record.Complete, n},
+	})
 	if err != nil {
 		return nil, err
 	}
-	r := &race{lab: l}
 	for i := range n {
 		l.At(l.start.Add(time.Duration(i+1)*submission), func(ctx context.Context) error {
-			return w.door(ctx, l, job{Name: fmt.Sprintf("job-%d", i+1), Pods: 1, Sleep: shortSleep})
+			return w.door(ctx, l, job{Name: "job-" + strconv.Itoa(i+1), Pods: 1, Sleep: shortSleep})
 		})
 	}
-	r.poll(l.start.Add(time.Duration(n)*submission), n)
-	name := fmt.Sprintf("%s %d", w.name, n)
-	for r.seconds == 0 {
-		if went, err := l.step(ctx, c, name); err != nil || !went {
-			return r, err
-		}
+	r := &race{lab: l}
+	r.poll(l.start.Add(time.Duration(n) * submission))
+	if err := l.play(ctx, c, func() bool { return r.over }); err != nil {
+		return nil, err
 	}
-	return r, l.writeLog(o.log, name)
+	return r, l.writeLog(o.log)
 }
 
 // poll asks at a time, and then again and again, whether all Jobs are complete. The script's clock shows whole seconds.
-func (r *race) poll(at time.Time, n int) {
-	r.At(at, func(ctx context.Context) error {
-		done, err := r.complete(ctx)
-		if err != nil {
-			return err
-		}
-		if done < n {
-			r.poll(at.Add(poll), n)
+func (r *race) poll(at time.Time) {
+	r.At(at, func(context.Context) error {
+		if r.reached < r.goal.count {
+			r.poll(at.Add(poll))
 			return nil
 		}
-		r.seconds = int(at.Sub(r.start) / time.Second)
+		r.seconds, r.over = int(at.Sub(r.start)/time.Second), true
 		return nil
 	})
 }
 
-func smallReport(o options, outcomes map[string]map[int]*race) *report.Report {
-	t := report.Table{Head: []string{"seconds until N Jobs are complete"}, Note: "kind: real nodes, not simulated."}
-	for _, n := range o.jobs {
-		t.Head = append(t.Head, strconv.Itoa(n))
-	}
-	var series []report.Series
-	row := func(name string, seconds func(n int) (int, bool)) {
-		cells, s := []string{name}, report.Series{Name: name}
-		for _, n := range o.jobs {
-			v, known := seconds(n)
-			if !known {
-				cells = append(cells, "-")
-				continue
-			}
-			cells = append(cells, strconv.Itoa(v))
-			s.Points = append(s.Points, report.Point{X: float64(n), Y: float64(v)})
+func smallReport(o options, races map[string][]*race) *report.Report {
+	rows := []report.Series{times("kind, measured", o.jobs, measured["kind"])}
+	var last []*lab
+	for _, w := range smallWays {
+		simulated := map[int]int{}
+		for _, r := range races[w.name] {
+			simulated[r.goal.count] = r.seconds
 		}
-		t.Rows, series = append(t.Rows, cells), append(series, s)
+		rows = append(rows, times(w.name+", measured", o.jobs, measured[w.name]), times(w.name+", simulated", o.jobs, simulated))
+		final := *races[w.name][len(o.jobs)-1].lab
+		final.name = w.name
+		last = append(last, &final)
 	}
-	for _, name := range []string{"kind", "kwok", "kwok+MCAD"} {
-		row(name+", measured", func(n int) (int, bool) { v, known := measured[name][n]; return v, known })
-		if runs := outcomes[name]; runs != nil {
-			row(name+", simulated", func(n int) (int, bool) { return runs[n].seconds, true })
-		}
-	}
-	chart := report.Lines("seconds", "Seconds until all Jobs are complete", series...)
-	chart.X, chart.Y = "Jobs", "seconds"
+	totals := report.Lines("totals", "Seconds until all Jobs are complete", rows...)
+	totals.X, totals.Y = "Jobs", "seconds"
+	n := o.jobs[len(o.jobs)-1]
 	return &report.Report{
 		Title: "Stress test with small Jobs",
-		Lead:  "One Pod a Job, which sleeps for ten seconds, on fake nodes: how long it takes until N of them are complete, as the KWOK/MCAD study measured it and as it is simulated here.",
-		Parameters: []report.Parameter{
-			{Name: "seed", Value: strconv.FormatUint(o.seed, 10)},
-			{Name: "nodes", Value: strconv.Itoa(o.nodes)},
-			{Name: "Pod created", Value: "U[0.1, 0.5] s"},
-			{Name: "Pod ready", Value: "U[10, 11] s"},
-			{Name: "sleep", Value: shortSleep.String()},
-			{Name: "submissions apart", Value: submission.String()},
-			{Name: "Job controller gathers for", Value: batch.String()},
-			{Name: "dispatches apart (MCAD)", Value: dispatch.String()},
-			{Name: "polls apart", Value: poll.String()},
+		Lead: "One Pod a Job, which sleeps for ten seconds, on fake nodes: how long it takes until N of them are complete, " +
+			"as the KWOK/MCAD study measured it and as it is simulated here.",
+		Parameters: smallParameters(o),
+		Sections: []report.Section{
+			{Tables: []report.Table{totalsTable(o.jobs, rows)}},
+			{Title: fmt.Sprintf("The run with %d Jobs", n), Charts: append([]report.Chart{totals, completions(last)}, ganttOf(last)...)},
 		},
-		Sections: []report.Section{{Tables: []report.Table{t}, Charts: []report.Chart{chart}}},
+	}
+}
+
+// times are the seconds that are known.
+func times(name string, jobs []int, seconds map[int]int) report.Series {
+	s := report.Series{Name: name}
+	for _, n := range jobs {
+		if v, known := seconds[n]; known {
+			s.Points = append(s.Points, report.Point{X: float64(n), Y: float64(v)})
+		}
+	}
+	return s
+}
+
+func totalsTable(jobs []int, rows []report.Series) report.Table {
+	t := report.Table{Head: []string{"seconds until N Jobs are complete"}, Note: "Real nodes (kind) are not simulated."}
+	for _, n := range jobs {
+		t.Head = append(t.Head, strconv.Itoa(n))
+	}
+	for _, row := range rows {
+		cells := []string{row.Name}
+		for _, n := range jobs {
+			cell := "-"
+			for _, p := range row.Points {
+				if p.X == float64(n) {
+					cell = strconv.Itoa(int(p.Y))
+				}
+			}
+			cells = append(cells, cell)
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+// completions shows how many Jobs are complete over time.
+func completions(runs []*lab) report.Chart {
+	c := overTime("complete", "Jobs that are complete", measure.NumberIn("Job.batch", record.Complete), runs)
+	c.Y = "Jobs"
+	return c
+}
+
+func smallParameters(o options) []report.Parameter {
+	return []report.Parameter{
+		{Name: "seed", Value: strconv.FormatUint(o.seed, 10)},
+		{Name: "nodes", Value: strconv.Itoa(o.nodes)},
+		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
+		{Name: "Pod ready after", Value: "U[10, 11] s"},
+		{Name: "complete after", Value: shortSleep.String()},
+		{Name: "Job controller gathers changes for", Value: batch.String()},
+		{Name: "a submission takes", Value: submission.String()},
+		{Name: "the dispatcher rests for", Value: dispatch.String()},
+		{Name: "completion is polled each", Value: poll.String()},
 	}
 }

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-	"math"
 	"slices"
 )
 
@@ -91,7 +89,7 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// Histogram counts the values of each sample in equal intervals.
+// Histogram counts the values of each sample in equal intervals from 0 on. What is below 0 counts as 0.
 func Histogram(name, title string, samples ...Series) Chart {
 	c := Chart{Name: name, Title: title, Y: "count", kind: bars}
 	width := binWidth(samples)
@@ -101,7 +99,7 @@ func Histogram(name, title string, samples ...Series) Chart {
 			counts[i].X = (float64(i) + 0.5) * width
 		}
 		for _, p := range s.Points {
-			counts[int(p.Y/width)].Y++
+			counts[max(0, int(p.Y/width))].Y++
 		}
 		c.series = append(c.series, Series{s.Name, counts})
 	}
@@ -120,20 +118,8 @@ func largest(samples []Series) (most float64) {
 	return most
 }
 
-// binWidth is 1, 2 or 5 times a power of ten.
-func binWidth(samples []Series) float64 {
-	least := largest(samples) / bins
-	if least <= 0 {
-		return 1
-	}
-	power := math.Pow(10, math.Floor(math.Log10(least)))
-	for _, digit := range []float64{1, 2, 5} {
-		if digit*power > least {
-			return digit * power
-		}
-	}
-	return 10 * power
-}
+// binWidth is such that there are few enough.
+func binWidth(samples []Series) float64 { return roundUp(largest(samples) / bins) }
 
 func binCount(samples []Series, width float64) int { return int(largest(samples)/width) + 1 }
 
@@ -166,6 +152,7 @@ func (c Chart) key() (names []string) {
 }
 
 // label is for those who cannot see a chart.
-func (c Chart) label() string {
-	return fmt.Sprintf("Chart: %s", c.Title)
-}
+func (c Chart) label() string { return "Chart: " + c.Title }
+
+// Wide reports whether a chart takes the width of the page.
+func (c Chart) Wide() bool { return c.kind == gantt }

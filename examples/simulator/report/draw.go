@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"image/color"
-	"math"
 	"regexp"
 	"strings"
 
@@ -19,9 +18,11 @@ import (
 )
 
 const (
-	width  = 17 * vg.Centimeter
-	height = 8 * vg.Centimeter
-	rowGap = 0.42 * vg.Centimeter // of a Gantt chart
+	width  = 13.5 * vg.Centimeter
+	height = 6.4 * vg.Centimeter
+	wide   = 27.8 * vg.Centimeter // of a Gantt chart
+	rowGap = 0.42 * vg.Centimeter // of its rows
+	line   = 5 * vg.Millimeter    // of text above a chart
 )
 
 // palette has colours that can be told apart, with at least three times the contrast of a white and of a dark page.
@@ -41,7 +42,7 @@ func colour(i int) color.NRGBA { return palette[i%len(palette)] }
 
 func (c Chart) size() (w, h vg.Length) {
 	if c.kind == gantt {
-		return width, 2*vg.Centimeter + rowGap*vg.Length(max(len(c.rows), 4))
+		return wide, 2*vg.Centimeter + rowGap*vg.Length(max(len(c.rows), 4))
 	}
 	return width, height
 }
@@ -50,16 +51,18 @@ func (c Chart) size() (w, h vg.Length) {
 func (c Chart) draw(to draw.Canvas, alone bool) error {
 	p := plot.New()
 	p.BackgroundColor = color.Transparent
-	if alone {
-		p.Title.Text = c.Title
-		p.Title.Padding = 2 * vg.Millimeter
-	}
 	p.X.Label.Text, p.Y.Label.Text = c.X, c.Y
 	c.style(p)
 	if err := c.fill(p); err != nil {
 		return err
 	}
-	p.Draw(draw.Crop(to, 0, -3*vg.Millimeter, 0, -6*vg.Millimeter))
+	if alone {
+		to = draw.Crop(to, 2*vg.Millimeter, -2*vg.Millimeter, 2*vg.Millimeter, -line)
+		style := p.Title.TextStyle
+		style.XAlign, style.YAlign = text.XLeft, text.YTop
+		to.FillText(style, vg.Point{X: to.Min.X, Y: to.Max.Y}, c.Title)
+	}
+	p.Draw(draw.Crop(to, 0, -3*vg.Millimeter, 0, -line*1.3))
 	c.drawKey(p, to)
 	return nil
 }
@@ -76,6 +79,7 @@ func (c Chart) style(p *plot.Plot) {
 		a.LineStyle.Color, a.Tick.LineStyle.Color = faint, faint
 		a.LineStyle.Width, a.Tick.LineStyle.Width = 0.5, 0.5
 		a.Tick.Length = 3
+		a.Tick.Marker = plot.TickerFunc(ticks)
 	}
 	if c.kind != gantt {
 		grid := plotter.NewGrid()
@@ -111,6 +115,9 @@ func (c Chart) fill(p *plot.Plot) error {
 
 func (c Chart) fillLines(p *plot.Plot) error {
 	for i, s := range c.series {
+		if len(s.Points) == 0 {
+			continue // nothing happened
+		}
 		line, err := plotter.NewLine(s.xys())
 		if err != nil {
 			return fmt.Errorf("series %s: %w", s.Name, err)
@@ -137,15 +144,14 @@ func (s Series) xys() plotter.XYs {
 	for _, p := range s.Points {
 		xys = append(xys, plotter.XY(p))
 	}
-	if len(xys) == 0 {
-		xys = plotter.XYs{{}} // nothing happened
-	}
 	return xys
 }
 
 // fillBars draws the bars of one interval side by side.
 func (c Chart) fillBars(p *plot.Plot) error {
-	p.Add(histogram{c.series})
+	if len(c.series) > 0 {
+		p.Add(histogram{c.series})
+	}
 	return nil
 }
 
@@ -168,69 +174,12 @@ func (c Chart) drawKey(p *plot.Plot, to draw.Canvas) {
 		return
 	}
 	style := p.Legend.TextStyle
-	x, y := to.Min.X+1.2*vg.Centimeter, to.Max.Y-4*vg.Millimeter
+	x, y := to.Min.X, to.Max.Y-0.7*line
 	for i, name := range names {
 		to.FillPolygon(colour(i), []vg.Point{{X: x, Y: y}, {X: x + 9, Y: y}, {X: x + 9, Y: y + 5}, {X: x, Y: y + 5}})
 		to.FillText(style, vg.Point{X: x + 13, Y: y - 1.5}, name)
 		x += 13 + style.Width(name) + 14
 	}
-}
-
-// A histogram is a plot.Plotter: bars that stand in groups.
-type histogram struct{ series []Series }
-
-func (h histogram) Plot(c draw.Canvas, p *plot.Plot) {
-	toX, toY := p.Transforms(&c)
-	w := h.width()
-	each := w * 0.84 / float64(len(h.series))
-	for i, s := range h.series {
-		for _, bin := range s.Points {
-			left := bin.X - w*0.42 + float64(i)*each
-			fillRect(c, colour(i), vg.Rectangle{Min: vg.Point{X: toX(left), Y: toY(0)}, Max: vg.Point{X: toX(left + each), Y: toY(bin.Y)}})
-		}
-	}
-}
-
-// width is that of an interval.
-func (h histogram) width() float64 { return 2 * h.series[0].Points[0].X }
-
-// DataRange is for plot.Plot.
-func (h histogram) DataRange() (xmin, xmax, ymin, ymax float64) {
-	return 0, h.width() * float64(len(h.series[0].Points)), 0, largest(h.series)
-}
-
-// ganttRows is a plot.Plotter: the first row at the top, at 0, the next at -1.
-type ganttRows struct{ rows []Row }
-
-func (g ganttRows) Plot(c draw.Canvas, p *plot.Plot) {
-	toX, toY := p.Transforms(&c)
-	for i, r := range g.rows {
-		for _, s := range r.Spans {
-			y := -float64(i)
-			fillRect(c, colour(s.State), vg.Rectangle{Min: vg.Point{X: toX(s.From), Y: toY(y - 0.36)}, Max: vg.Point{X: toX(s.To), Y: toY(y + 0.36)}})
-		}
-	}
-}
-
-// DataRange is for plot.Plot.
-func (g ganttRows) DataRange() (xmin, xmax, ymin, ymax float64) {
-	xmin, xmax = math.Inf(1), math.Inf(-1)
-	for _, r := range g.rows {
-		for _, s := range r.Spans {
-			xmin, xmax = min(xmin, s.From), max(xmax, s.To)
-		}
-	}
-	if xmin > xmax {
-		xmin, xmax = 0, 1
-	}
-	return xmin, xmax, -float64(len(g.rows)) + 0.4, 0.6
-}
-
-func fillRect(c draw.Canvas, fill color.Color, r vg.Rectangle) {
-	if r.Max.X <= r.Min.X || r.Max.Y <= r.Min.Y {
-		return
-	}
-	c.FillPolygon(fill, []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}})
 }
 
 // rawSVG draws a chart as gonum writes it.
@@ -268,7 +217,7 @@ func (c Chart) svg() (string, error) {
 	s = families.ReplaceAllString(s, "font-family:inherit")
 	s = strings.ReplaceAll(s, "#000000", "currentColor")
 	w, h := c.size()
-	open := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %.5g %.5g" role="img" aria-label="%s">`,
+	open := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %.5g %.5g" role="img" aria-label="%s" fill="currentColor">`,
 		w.Points(), h.Points(), html.EscapeString(c.label()))
 	return open + s, nil
 }
@@ -283,4 +232,3 @@ func (c Chart) png() ([]byte, error) {
 	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(&b)
 	return b.Bytes(), err
 }
-

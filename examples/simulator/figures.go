@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+)
+
+// overTime shows the series of a metric, one of each run, in seconds since the start.
+func overTime(name, title string, m measure.Metric, runs []*lab) report.Chart {
+	var all []report.Series
+	for _, l := range runs {
+		s := report.Series{Name: l.name}
+		for _, p := range m.Series(l.log) {
+			s.Points = append(s.Points, report.Point{X: p.Time.Sub(l.start).Seconds(), Y: p.Value})
+		}
+		all = append(all, s)
+	}
+	c := report.Steps(name, title, all...)
+	c.X = "seconds"
+	return c
+}
+
+// summaryHead is the head of a table of summaries.
+var summaryHead = []string{"count", "mean", "std dev", "min", "median", "p90", "p99", "max"}
+
+// summaryRow is a row of it.
+func summaryRow(name string, s measure.Summary) []string {
+	row := []string{name, strconv.Itoa(s.Count)}
+	for _, v := range []float64{s.Mean, s.StdDev, s.Min, s.Median, s.P90, s.P99, s.Max} {
+		row = append(row, number(v))
+	}
+	return row
+}
+
+func number(v float64) string {
+	if math.IsNaN(v) {
+		return "-"
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+// steps are what a Job goes through.
+var steps = []string{"in the queue", "waits for a node", "starts", "runs", "is counted"}
+
+// A passage is when a Job came to its submission, its creation, to nodes for all of its Pods, and when all of them were ready, when they
+// had succeeded and when it was complete. What did not happen is zero.
+type passage [6]time.Time
+
+// milestones are those that a record is about.
+var milestones = []struct {
+	at    int
+	first bool // counts, else the last
+	is    func(record.Record) bool
+}{
+	{0, true, func(r record.Record) bool { return r.Kind != "Pod" }},
+	{1, true, func(r record.Record) bool { return r.Kind == "Job.batch" }},
+	{2, false, func(r record.Record) bool { return r.Kind == "Pod" && r.From == record.Pending && r.Node != "" }},
+	{3, false, func(r record.Record) bool { return r.Kind == "Pod" && r.To == record.Ready && r.From != r.To }},
+	{4, false, func(r record.Record) bool { return r.Kind == "Pod" && r.To == record.Succeeded && r.From != r.To }},
+	{5, true, func(r record.Record) bool { return r.Kind == "Job.batch" && r.To == record.Complete }},
+}
+
+// passages are those of the Jobs, by name. An AppWrapper has the name of its Job.
+func passages(log record.Log) map[string]*passage {
+	all := map[string]*passage{}
+	for _, r := range log {
+		name := r.Name
+		if r.Kind == "Pod" {
+			name = strings.TrimPrefix(r.Owner, "Job.batch/")
+		}
+		if r.Kind == "Node" {
+			continue
+		}
+		p := all[name]
+		if p == nil {
+			p = &passage{}
+			all[name] = p
+		}
+		for _, m := range milestones {
+			if m.is(r) && !(m.first && !p[m.at].IsZero()) {
+				p[m.at] = r.Time
+			}
+		}
+	}
+	return all
+}
+
+// sampled is how many Jobs a Gantt chart has at most.
+const sampled = 24
+
+// ganttOf shows what some of the Jobs of each run went through: evenly spaced in the order of their submission.
+func ganttOf(runs []*lab) (charts []report.Chart) {
+	for _, l := range runs {
+		var rows []report.Row
+		n := l.goal.count
+		all := passages(l.log)
+		for i := range min(n, sampled) {
+			name := "job-" + strconv.Itoa(1+i*n/min(n, sampled))
+			rows = append(rows, report.Row{Name: name, Spans: all[name].spans(l.start)})
+		}
+		c := report.Gantt("jobs-"+slug(l.name), fmt.Sprintf("%s: %d of %d Jobs", l.name, len(rows), n), steps, rows...)
+		c.X = "seconds"
+		charts = append(charts, c)
+	}
+	return charts
+}
+
+// spans are the times between those that are known.
+func (p *passage) spans(start time.Time) (spans []report.Span) {
+	if p == nil {
+		return nil
+	}
+	for i := range steps {
+		if from, to := p[i], p[i+1]; !from.IsZero() && to.After(from) {
+			spans = append(spans, report.Span{State: i, From: from.Sub(start).Seconds(), To: to.Sub(start).Seconds()})
+		}
+	}
+	return slices.Clip(spans)
+}
