@@ -65,14 +65,19 @@ func (n *Normalizer) Objects(found []*unstructured.Unstructured, kinds []string)
 			out = append(out, n.object(obj))
 		}
 	}
-	slices.SortFunc(out, func(a, b map[string]any) int {
+	Sort(out, kinds)
+	return out
+}
+
+// Sort puts normalised objects in the order of the kinds and of names, those of the same name in that of their text.
+func Sort(objects []map[string]any, kinds []string) {
+	slices.SortFunc(objects, func(a, b map[string]any) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(kinds, a["kind"].(string)), slices.Index(kinds, b["kind"].(string))),
 			cmp.Compare(text(a["metadata"].(map[string]any)["name"]), text(b["metadata"].(map[string]any)["name"])),
 			cmp.Compare(text(a), text(b)),
 		)
 	})
-	return out
 }
 
 func text(v any) string {
@@ -87,7 +92,7 @@ func (n *Normalizer) learn(found []*unstructured.Unstructured) {
 		return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time)
 	})
 	for _, obj := range found {
-		for _, label := range []string{"pod-template-hash", "controller.kubernetes.io/hash"} {
+		for _, label := range []string{"pod-template-hash", "controller.kubernetes.io/hash", "controller-revision-hash"} {
 			if h := obj.GetLabels()[label]; h != "" && obj.GetKind() != "Pod" && !slices.Contains(n.hashes, h) {
 				n.hashes = append(n.hashes, h)
 			}
