@@ -101,6 +101,11 @@ func TestWarnings(t *testing.T) {
 policy.yaml:6:12: warning: policy "s": spec.stages[0].condition: missing before the last stage: the rollout stops here
 policy.yaml:6:47: warning: policy "s": spec.stages[1].clusterSelectors: missing: the stage selects no cluster
 policy.yaml:6:68: warning: policy "s": spec.stages[1].condition: it is never true`))
+	uncollected := strings.Replace(twoStages(""), "statusCollectors: [agg], ", "", 1)
+	require.ErrorContains(t, compile(t, uncollected).Warnings(), "no clause of spec.downsync has statusCollectors")
+	require.Empty(t, compile(t, strings.Replace(uncollected, "name: dev\n", "name: dev\n    guards: {allowEmpty: true}\n", 1)).Warnings())
+	costly := policyHead + "  stages: [{name: a, clusterSelectors: [{}], condition: 1 / 0 == 1}]\n"
+	require.ErrorContains(t, compile(t, costly).Warnings(), "it is never true: division by zero")
 }
 
 // Each case is one stage's windows; wants are the columns and words of the warnings.

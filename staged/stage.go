@@ -72,6 +72,9 @@ func (c *compiler) stage(i int) *stage {
 	if s.Condition == "" && i < len(spec.Stages)-1 {
 		c.warn(path+".condition", "missing before the last stage: the rollout stops here")
 	}
+	if asked := c.asked(); s.condition != nil && len(asked) == 0 && (s.Guards == nil || !s.Guards.AllowEmpty) {
+		c.warn(path+".condition", "it is never asked: no clause of spec.downsync has statusCollectors, so that there is no CombinedStatus")
+	}
 	c.collectors(path+".condition", s.condition)
 	c.collectors(path+".failureCondition", s.failure)
 	c.gates(path, s)
@@ -107,10 +110,7 @@ func (c *compiler) collectors(path string, p *eval.Program) {
 	if p == nil {
 		return
 	}
-	var asked []string
-	for _, clause := range c.definition.policy.Spec.Downsync {
-		asked = append(asked, clause.StatusCollectors...)
-	}
+	asked := c.asked()
 	for _, named := range p.Collectors() {
 		if slices.Contains(asked, named.Text) {
 			continue
@@ -121,6 +121,14 @@ func (c *compiler) collectors(path string, p *eval.Program) {
 		}
 		c.add(&position.Error{Path: path, Offset: named.Offset, Err: err})
 	}
+}
+
+// asked are the collectors of all clauses.
+func (c *compiler) asked() (names []string) {
+	for _, clause := range c.definition.policy.Spec.Downsync {
+		names = append(names, clause.StatusCollectors...)
+	}
+	return names
 }
 
 func (c *compiler) selector(path string, s *metav1.LabelSelector) labels.Selector {
