@@ -76,7 +76,10 @@ func (c *cluster) advance(ctx context.Context, now time.Time, heard map[staged.O
 
 // begin begins the script for objects that have come.
 func (c *cluster) begin() {
-	for _, ref := range sorted(c.placed) {
+	if c.script == nil {
+		return
+	}
+	for _, ref := range c.refs() {
 		p := c.placed[ref]
 		if c.begun[ref].Equal(p.at) {
 			continue

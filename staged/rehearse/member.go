@@ -29,6 +29,7 @@ type member struct {
 	latency  time.Duration
 	silent   bool
 	placed   map[staged.ObjectRef]placement
+	order    []staged.ObjectRef                  // of placed; nil: that has changed
 	sent     map[staged.ObjectRef]map[string]any // the last status on its way to the hub, or there
 	mail     []letter                            // on its way, in order of time
 	reported map[staged.ObjectRef]kubestellar.Report
@@ -72,6 +73,14 @@ func sorted[V any](m map[staged.ObjectRef]V) []staged.ObjectRef {
 	})
 }
 
+// refs are the objects that were placed, sorted. It is asked at each thing that happens.
+func (m *member) refs() []staged.ObjectRef {
+	if m.order == nil {
+		m.order = sorted(m.placed)
+	}
+	return m.order
+}
+
 // place creates or updates the objects that are wanted here and deletes the others. It says what it did with each, and reports whether it did anything. The
 // error joins those of single objects.
 func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]bound, now time.Time, say func(string)) (changed bool, faults error) {
@@ -84,7 +93,7 @@ func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]bound, n
 			say(ref.String() + what)
 		}
 	}
-	for _, ref := range sorted(m.placed) {
+	for _, ref := range m.refs() {
 		if _, stays := wanted[ref]; !stays {
 			did(ref, textGone, m.remove(ctx, ref))
 		}
@@ -108,6 +117,7 @@ func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w bound, now t
 		return "", err
 	}
 	m.placed[ref] = placement{kind: w.object.GroupVersionKind(), from: w.object, at: now}
+	m.order = nil
 	if here {
 		return textChanged, nil
 	}
@@ -168,6 +178,7 @@ func (m *member) remove(ctx context.Context, ref staged.ObjectRef) error {
 		return err
 	}
 	delete(m.placed, ref)
+	m.order = nil
 	delete(m.sent, ref)
 	delete(m.reported, ref)
 	m.mail = slices.DeleteFunc(m.mail, func(l letter) bool { return l.ref == ref })
@@ -180,7 +191,7 @@ func nameOf(ref staged.ObjectRef) types.NamespacedName {
 
 // post sends the statuses that have changed on their way.
 func (m *member) post(ctx context.Context, now time.Time) error {
-	for _, ref := range sorted(m.placed) {
+	for _, ref := range m.refs() {
 		obj, err := m.cluster.Get(ctx, m.placed[ref].kind, nameOf(ref))
 		if apierrors.IsNotFound(err) {
 			continue

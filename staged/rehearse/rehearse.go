@@ -38,7 +38,7 @@ type Input struct {
 	Start time.Time
 	// Longest is how long it may take. Default a day.
 	Longest time.Duration
-	// Explain adds what the rollout waits for to the timeline.
+	// Explain adds what the rollout waits for to the timeline, when it begins to.
 	Explain bool
 }
 
@@ -102,7 +102,7 @@ type run struct {
 	heard    map[staged.ObjectRef]bool // objects of which a report came that the rollout has not seen
 	timeline *Timeline
 	recheck  time.Time
-	said     string
+	said     map[string]bool // what the rollout was said to wait for the last time
 	done     bool
 	more     time.Time // when something would have happened that was too late for the rehearsal; zero: never
 }

@@ -123,22 +123,19 @@ func (r *run) say(e Entry) {
 	r.timeline.Entries = append(r.timeline.Entries, e)
 }
 
-// explain says what the rollout waits for, when that has changed.
+// explain says what the rollout waits for, as far as that has not been said the last time.
 func (r *run) explain() {
-	var lines []string
+	said := map[string]bool{}
 	for _, l := range r.rollout.Explain(r.object.Status, r.now) {
-		if l.Verdict != staged.Satisfied {
-			lines = append(lines, l.String())
+		if l.Verdict == staged.Satisfied {
+			continue
+		}
+		line := l.String()
+		if said[line] = true; !r.said[line] {
+			r.say(Entry{Text: line, Waiting: true})
 		}
 	}
-	text := strings.Join(lines, "\n")
-	if text == r.said {
-		return
-	}
-	r.said = text
-	for _, line := range lines {
-		r.say(Entry{Text: line, Waiting: true})
-	}
+	r.said = said
 }
 
 // compare writes down what a decision changes.
