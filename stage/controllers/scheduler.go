@@ -27,7 +27,13 @@ import (
 //
 // The controller has a state. Give each loop one of its own.
 func Scheduler(name string) reconcile.Controller {
-	s := &scheduler{name: cmp.Or(name, defaultScheduler), nodes: map[string]*nodeRoom{}, classes: map[string]*podClass{}, waiters: map[types.NamespacedName]*waiter{}}
+	s := &scheduler{
+		name:     cmp.Or(name, defaultScheduler),
+		nodes:    map[string]*nodeRoom{},
+		rankings: rankings{byClass: map[string]*ranking{}},
+		classes:  map[string]*podClass{},
+		waiters:  map[types.NamespacedName]*waiter{},
+	}
 	return reconcile.Controller{
 		Name: "scheduler", For: pods,
 		When: func(reconcile.Change) bool { return false },
@@ -52,12 +58,12 @@ var cycle = []types.NamespacedName{{Name: "cycle"}}
 // A scheduler knows the room on the nodes and the Pods that wait. Pods that ask for the same form a class: if the first of them fits
 // nowhere, neither do the others.
 type scheduler struct {
-	name    string
-	nodes   map[string]*nodeRoom
-	order   []*nodeRoom // the nodes that are there, by name; nil if that has changed
-	classes map[string]*podClass
-	waiters map[types.NamespacedName]*waiter
-	arrived uint64
+	name     string
+	nodes    map[string]*nodeRoom
+	rankings rankings
+	classes  map[string]*podClass
+	waiters  map[types.NamespacedName]*waiter
+	arrived  uint64
 }
 
 // A podClass is the Pods that wait and ask for the same.
@@ -95,9 +101,10 @@ func (s *scheduler) retry() []types.NamespacedName {
 
 func (s *scheduler) sawNode(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	name := ch.Object().GetName()
-	s.order = nil
-	s.room(name).see(ch.New)
-	if ch.New == nil && s.nodes[name].isEmpty() {
+	n := s.room(name)
+	n.see(ch.New)
+	s.changed(n)
+	if ch.New == nil && n.isEmpty() {
 		delete(s.nodes, name)
 	}
 	return s.retry()
@@ -109,20 +116,25 @@ func (s *scheduler) room(name string) *nodeRoom {
 	if n == nil {
 		n = &nodeRoom{name: name, used: requests.Amounts{}}
 		s.nodes[name] = n
-		s.order = nil
 	}
 	return n
 }
+
+func (s *scheduler) changed(n *nodeRoom) { s.rankings.changed(n, len(s.nodes)) }
 
 // sawPod keeps account of what Pods use, and of those that wait.
 func (s *scheduler) sawPod(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	before, now := s.place(ch.Old), s.place(ch.New)
 	freed := before != "" && before != now
 	if freed {
-		s.room(before).release(requests.Of(ch.Old.Object))
+		n := s.room(before)
+		n.release(requests.Of(ch.Old.Object))
+		s.changed(n)
 	}
 	if now != "" && before != now {
-		s.room(now).take(requests.Of(ch.New.Object))
+		n := s.room(now)
+		n.take(requests.Of(ch.New.Object))
+		s.changed(n)
 	}
 	waits := ch.New != nil && s.isMine(ch.New)
 	if name := nameOf(ch.Object()); waits != (s.waiters[name] != nil) {
@@ -199,20 +211,6 @@ func (s *scheduler) next() *podClass {
 	return first
 }
 
-// all returns the nodes that are there, by name.
-func (s *scheduler) all() []*nodeRoom {
-	if s.order == nil {
-		s.order = []*nodeRoom{}
-		for _, n := range s.nodes {
-			if n.there {
-				s.order = append(s.order, n)
-			}
-		}
-		slices.SortFunc(s.order, func(a, b *nodeRoom) int { return cmp.Compare(a.name, b.name) })
-	}
-	return s.order
-}
-
 func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	c := call{Request: r, ctx: ctx}
 	for range batch {
@@ -237,7 +235,7 @@ func (s *scheduler) schedule(c call, class *podClass) error {
 	claims, err := c.unboundClaims(obj)
 	if err == nil {
 		var node *nodeRoom
-		if node, err = s.choose(&class.request); err == nil {
+		if node, err = s.rankings.of(class, s.nodes).best(); err == nil {
 			return s.bind(c, class, pod{obj}, node.name, claims)
 		}
 	}
@@ -246,7 +244,15 @@ func (s *scheduler) schedule(c call, class *podClass) error {
 		return err
 	}
 	class.stuck = true
-	return c.tell(class, unfit.message(len(s.all())))
+	return c.tell(class, unfit.message(s.present()))
+}
+
+// present is how many nodes there are.
+func (s *scheduler) present() (n int) {
+	for _, room := range s.nodes {
+		n += truth(room.there)
+	}
+	return n
 }
 
 // bind writes the node into the Pod; first, claims that wait for it are told.

@@ -131,23 +131,14 @@ func tolerated(tolerations []map[string]any, taint map[string]any) bool {
 	})
 }
 
-// choose returns the node with the largest share of free CPU and memory of those that the Pod fits on.
-func (s *scheduler) choose(r *podRequest) (*nodeRoom, error) {
-	var best *nodeRoom
-	var most float64
-	unfit := &unfitError{reasons: map[string]int{}}
-	for _, n := range s.all() {
-		if !unfit.allows(n, r) {
-			continue
-		}
-		if score := n.score(r); best == nil || score > most {
-			best, most = n, score
+// inTheWay asks the filters what keeps a Pod from a node. Nothing means that it fits.
+func inTheWay(n *nodeRoom, r *podRequest) (reasons []string, final bool) {
+	for _, f := range filters {
+		if reasons, final = f(n, r); len(reasons) > 0 {
+			return reasons, final
 		}
 	}
-	if best == nil {
-		return nil, unfit
-	}
-	return best, nil
+	return nil, false
 }
 
 // An unfitError says why a Pod fits on no node.
@@ -159,20 +150,14 @@ type unfitError struct {
 
 func (e *unfitError) Error() string { return "the pod fits on no node" }
 
-// allows asks the filters and keeps their answers.
-func (e *unfitError) allows(n *nodeRoom, r *podRequest) bool {
-	for _, f := range filters {
-		reasons, final := f(n, r)
-		if len(reasons) == 0 {
-			continue
-		}
-		for _, reason := range reasons {
-			e.reasons[reason]++
-		}
-		e.final += truth(final)
-		return false
+// count adds what is in the way on one node, or takes it away.
+func (e *unfitError) count(p *place, sign int) {
+	for _, reason := range p.reasons {
+		e.reasons[reason] += sign
 	}
-	return true
+	if p.final && len(p.reasons) > 0 {
+		e.final += sign
+	}
 }
 
 // message is what kube-scheduler writes into the condition.
