@@ -39,8 +39,9 @@
 // known, the last one is not asked for, and [Policy.Explain] says so.
 //
 // Conditions see obj (and combinedStatus, the same), a dynamic map in which reading an absent key is an error; num(column), a double that integers may
-// be compared and computed with, and cell(collector, column), of any type, the value of a table of one row; destinations, the names of the clusters; reported, how many of them reported the object, if that is known; now;
-// and since, the time since the stage, or its latest batch, was started. One that reads the time is evaluated every ten seconds.
+// be compared and computed with, and cell(collector, column), of any type, the value of a table of one row; destinations, the names of the clusters;
+// reported, how many of them reported the object, if that is known; now; and since, the time since the stage, or its latest batch, was started. One that
+// reads the time is evaluated every ten seconds.
 //
 // Next come first the status, then new BindingPolicies, then removals, and a removal only once the Binding of the new one was seen to have a destination.
 // So an interruption at any point loses nothing: there is never less than one BindingPolicy, and the stored status tells where to go on.
