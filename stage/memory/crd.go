@@ -78,12 +78,24 @@ func established(crd map[string]any, now string) map[string]any {
 	names, _ := object.Get(crd, "spec", "names")
 	return map[string]any{
 		"acceptedNames":  names,
-		"storedVersions": []any{},
+		"storedVersions": storedVersions(crd),
 		"conditions": []any{
 			condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
 			condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
 		},
 	}
+}
+
+// storedVersions is the one version that objects are stored in; none if the definition names none.
+func storedVersions(crd map[string]any) []any {
+	versions, _ := object.Slice(crd, "spec", "versions")
+	for _, v := range versions {
+		version, _ := object.ToMap(v)
+		if storage, _ := object.Bool(version, "storage"); storage {
+			return []any{version["name"]}
+		}
+	}
+	return []any{}
 }
 
 func condition(typ, reason, message, now string) map[string]any {
