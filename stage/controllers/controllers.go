@@ -32,6 +32,7 @@ func All(o Options) []reconcile.Controller {
 		Volumes(),
 		Services(o),
 		EndpointSlices(),
+		SchedulingGates(),
 		Scheduler(o.Scheduler),
 	}
 }

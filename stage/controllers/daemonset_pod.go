@@ -15,6 +15,9 @@ var daemonTaints = []struct{ key, effect string }{
 	{"node.kubernetes.io/unschedulable", "NoSchedule"},
 }
 
+// templateGenerationKey is what an API server, not stage/memory, annotates a DaemonSet with.
+const templateGenerationKey = "deprecated.daemonset.template.generation"
+
 func (r *daemonRun) add(node string) error {
 	created, err := r.create(r.newPod(node).Unstructured)
 	if err == nil {
@@ -32,6 +35,9 @@ func (r *daemonRun) newPod(node string) pod {
 		labels = map[string]any{}
 	}
 	labels[revisionLabel] = r.hash
+	if generation := annotation(r.set, templateGenerationKey); generation != "" {
+		labels["pod-template-generation"] = generation
+	}
 	metadata["labels"] = labels
 	spec := tree(p.Object, "spec")
 	if spec == nil {

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -16,7 +17,10 @@ import (
 
 // EndpointSlices returns the controller that lists the Pods that a Service selects, in EndpointSlices and, as before these, in Endpoints. A Pod is listed
 // with its first address.
+//
+// The controller has a state. Give each loop one of its own.
 func EndpointSlices() reconcile.Controller {
+	told := triggers{}
 	selecting := func(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 		for _, s := range c.List(services, ch.Object().GetNamespace()) {
 			if selectsPod(s, ch.Old) || selectsPod(s, ch.New) {
@@ -34,7 +38,14 @@ func EndpointSlices() reconcile.Controller {
 				return []types.NamespacedName{nameOf(ch.Object())}
 			}},
 		},
-		Reconcile: on(services, reconcileEndpoints),
+		Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			service := r.Cache.Get(services, r.Name)
+			if service == nil {
+				delete(told, r.Name)
+				return reconcile.Result{}, nil
+			}
+			return reconcile.Result{}, reconcileEndpoints(call{Request: r, ctx: ctx}, service, told)
+		},
 	}
 }
 
@@ -59,21 +70,22 @@ type portGroup struct {
 	pods  []pod
 }
 
-func reconcileEndpoints(c call, service *unstructured.Unstructured) (reconcile.Result, error) {
+func reconcileEndpoints(c call, service *unstructured.Unstructured, told triggers) error {
 	if len(tree(service.Object, "spec", "selector")) == 0 || isTerminating(service) {
-		return reconcile.Result{}, nil // without a selector somebody else keeps the endpoints
+		return nil // without a selector somebody else keeps the endpoints
 	}
-	groups := c.portGroups(service)
-	if err := c.syncSlices(service, groups); err != nil {
-		return reconcile.Result{}, err
+	selected := keep(podsOf(c.Cache.List(pods, service.GetNamespace())), func(p pod) bool { return selectsPod(service, p.Unstructured) })
+	groups := portGroups(service, selected)
+	w := sliceWriter{call: c, service: service, changed: told.next(service, selected)}
+	if err := w.sync(groups); err != nil {
+		return err
 	}
-	return reconcile.Result{}, c.syncEndpoints(service, groups)
+	return c.syncEndpoints(service, groups)
 }
 
-func (c call) portGroups(service *unstructured.Unstructured) (groups []*portGroup) {
-	for _, obj := range c.Cache.List(pods, service.GetNamespace()) {
-		p := pod{obj}
-		if !selectsPod(service, obj) || p.ip() == "" || p.ended() {
+func portGroups(service *unstructured.Unstructured, selected []pod) (groups []*portGroup) {
+	for _, p := range selected {
+		if p.ip() == "" || p.ended() {
 			continue
 		}
 		ports := portsOf(service, p)
@@ -121,35 +133,30 @@ func podRef(p pod) map[string]any {
 	return map[string]any{"kind": "Pod", "namespace": p.GetNamespace(), "name": p.GetName(), "uid": string(p.GetUID())}
 }
 
-// syncSlices writes the Pods into as many slices as it takes, and deletes what is left over. The slices there are stay in use, in the order of their names.
-func (c call) syncSlices(service *unstructured.Unstructured, groups []*portGroup) error {
-	old := keep(c.Cache.Owned(endpointSlices, service.GetUID()), func(s *unstructured.Unstructured) bool { return !isTerminating(s) })
+// A sliceWriter writes the slices of one Service.
+type sliceWriter struct {
+	call
+	service *unstructured.Unstructured
+	changed string                       // when what is to be told happened; "" if the Service does not know
+	old     []*unstructured.Unstructured // the slices that are still to be used, by name
+}
+
+// sync writes the Pods into as many slices as it takes, and deletes what is left over. Without Pods one is kept, without endpoints.
+func (w *sliceWriter) sync(groups []*portGroup) error {
+	w.old = keep(w.Cache.Owned(endpointSlices, w.service.GetUID()), func(s *unstructured.Unstructured) bool { return !isTerminating(s) })
 	for _, g := range groups {
 		for chunk := range slices.Chunk(g.pods, largestSlice) {
-			var at *unstructured.Unstructured
-			if len(old) > 0 {
-				at, old = old[0], old[1:]
-			}
-			if err := c.writeSlice(service, at, newSlice(service, g.ports, chunk)); err != nil {
+			if err := w.write(newSlice(w.service, g.ports, chunk)); err != nil {
 				return err
 			}
 		}
 	}
-	if len(groups) == 0 { // one is kept, without endpoints
-		var at *unstructured.Unstructured
-		if len(old) > 0 {
-			at, old = old[0], old[1:]
-		}
-		if err := c.writeSlice(service, at, newSlice(service, []any{}, nil)); err != nil {
+	if len(groups) == 0 {
+		if err := w.write(newSlice(w.service, nil, nil)); err != nil {
 			return err
 		}
 	}
-	for _, s := range old {
-		if err := c.delete(s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.deleteAll(w.old)
 }
 
 func newSlice(service *unstructured.Unstructured, ports []any, chunk []pod) *unstructured.Unstructured {
@@ -159,7 +166,7 @@ func newSlice(service *unstructured.Unstructured, ports []any, chunk []pod) *uns
 	metadata["generateName"] = service.GetName() + "-"
 	metadata["labels"] = map[string]any{serviceNameLabel: service.GetName(), managedByLabel: sliceManager}
 	metadata["ownerReferences"] = []any{controllerRef(service)}
-	found := []any{}
+	var found []any
 	s.Object["addressType"] = "IPv4"
 	publish := flag(service.Object, "spec", "publishNotReadyAddresses")
 	for _, p := range chunk {
@@ -168,7 +175,12 @@ func newSlice(service *unstructured.Unstructured, ports []any, chunk []pod) *uns
 		}
 		found = append(found, endpoint(p, publish))
 	}
-	s.Object["endpoints"], s.Object["ports"] = found, ports
+	if len(found) > 0 {
+		s.Object["endpoints"] = found
+	}
+	if len(ports) > 0 {
+		s.Object["ports"] = ports
+	}
 	return s
 }
 
@@ -187,11 +199,17 @@ func endpoint(p pod, publish bool) map[string]any {
 	return e
 }
 
-func (c call) writeSlice(service, old, next *unstructured.Unstructured) error {
-	if old == nil {
-		_, err := c.create(next)
+// write turns the next of the old slices into one, or makes it.
+func (w *sliceWriter) write(next *unstructured.Unstructured) error {
+	if len(w.old) == 0 {
+		if w.changed != "" {
+			next.SetAnnotations(map[string]string{triggerTimeKey: w.changed})
+		}
+		_, err := w.create(next)
 		return err
 	}
+	var old *unstructured.Unstructured
+	old, w.old = w.old[0], w.old[1:]
 	change := map[string]any{}
 	for _, field := range []string{"endpoints", "ports", "addressType"} {
 		if !patch.Equal(old.Object[field], next.Object[field]) {
@@ -201,7 +219,12 @@ func (c call) writeSlice(service, old, next *unstructured.Unstructured) error {
 	if len(change) == 0 {
 		return nil
 	}
-	_, err := c.merge(old, change)
+	var at any // null takes it away
+	if w.changed != "" {
+		at = w.changed
+	}
+	change["metadata"] = map[string]any{"annotations": map[string]any{triggerTimeKey: at}}
+	_, err := w.merge(old, change)
 	return err
 }
 

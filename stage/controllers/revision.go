@@ -101,6 +101,10 @@ func (c call) addRevision(h history, owner *unstructured.Unstructured, hashLabel
 		}
 		metadata["ownerReferences"] = []any{controllerRef(owner)}
 		rev.Object["data"], rev.Object["revision"] = data, n
+		if isTerminating(owner) {
+			h.update = rev // for its name: it would be one more that the owner waits for
+			return h, nil
+		}
 		created, err := c.create(rev)
 		if err == nil {
 			h.update, h.all = created, append(h.all, created)

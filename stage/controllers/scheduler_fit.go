@@ -167,10 +167,10 @@ func (e *unfitError) message(nodes int) string {
 	}
 	s := fmt.Sprintf("0/%d nodes are available:", nodes)
 	if e.before != "" {
-		return fmt.Sprintf("%s %s. preemption: 0/%d nodes are available: %d Preemption is not helpful for scheduling.", s, e.before, nodes, nodes)
+		return fmt.Sprintf("%s %s. no new claims to deallocate, preemption: 0/%d nodes are available: %d Preemption is not helpful for scheduling.", s, e.before, nodes, nodes)
 	}
 	victims := map[string]int{"No preemption victims found for incoming pod": nodes - e.final, "Preemption is not helpful for scheduling": e.final}
-	return fmt.Sprintf("%s %s. preemption: %s %s.", s, histogram(e.reasons), s, histogram(victims))
+	return fmt.Sprintf("%s %s. no new claims to deallocate, preemption: %s %s.", s, histogram(e.reasons), s, histogram(victims))
 }
 
 func histogram(reasons map[string]int) string {

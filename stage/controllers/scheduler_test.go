@@ -19,35 +19,35 @@ func TestAPodThatFitsNowhereSaysWhy(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, want string }{
 		"resources": {
 			`containers: [{name: c, image: i, resources: {requests: {cpu: 20, memory: 1Gi}}}, {name: d, image: i, resources: {requests: {cpu: 20}}}]`,
-			"0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
 		},
 		"limits stand for requests": {
 			`containers: [{name: c, image: i, resources: {limits: {memory: 200Gi}}}]`,
-			"0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient memory. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
 		},
 		"an init container that needs more": {
 			`initContainers: [{name: a, image: i, resources: {requests: {cpu: 33}}}], ` + small,
-			"0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
 		},
 		"a sidecar adds": {
 			`initContainers: [{name: a, image: i, restartPolicy: Always, resources: {requests: {cpu: "31.5"}}}], ` + small,
-			"0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
 		},
 		"extended resources": {
 			`containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]`,
-			"0/3 nodes are available: 3 Insufficient nvidia.com/gpu. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
 		},
 		"what others use": {
 			`containers: [{name: c, image: i, resources: {requests: {cpu: 31, memory: 1Gi}}}]`,
-			"0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.",
+			"0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.",
 		},
 		"selector": {
 			`nodeSelector: {disk: ssd}, ` + small,
-			"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
 		},
 		"a claim that is not there": {
 			`volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ` + small,
-			`0/3 nodes are available: persistentvolumeclaim "data" not found. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.`,
+			`0/3 nodes are available: persistentvolumeclaim "data" not found. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestNodesKeepPodsAway(t *testing.T) {
 		{matchExpressions: [{key: zone, operator: In, values: [c]}]}, {matchExpressions: [{key: zone, operator: Exists}, {key: zone, operator: NotIn, values: [c]}]}]}}}, `+small))
 	l.settle()
 	require.Equal(t, "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), "+
-		"1 node(s) were unschedulable. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.", l.message("Pod", "p", "PodScheduled"))
+		"1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.", l.message("Pod", "p", "PodScheduled"))
 	require.Equal(t, "node-002", l.field("Pod", "affine", "spec", "nodeName"))
 
 	l.patch("Node", "node-001", `{metadata: {labels: {zone: a}}}`)
