@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -29,7 +28,9 @@ func overTime(name, title string, m measure.Metric, runs []*lab) report.Chart {
 }
 
 // summaryHead is the head of a table of summaries.
-var summaryHead = []string{"count", "mean", "std dev", "min", "median", "p90", "p99", "max"}
+func summaryHead() []string {
+	return []string{"", "count", "mean", "std dev", "min", "median", "p90", "p99", "max"}
+}
 
 // summaryRow is a row of it.
 func summaryRow(name string, s measure.Summary) []string {
@@ -96,22 +97,60 @@ func passages(log record.Log) map[string]*passage {
 // sampled is how many Jobs a Gantt chart has at most.
 const sampled = 24
 
-// ganttOf shows what some of the Jobs of each run went through: evenly spaced in the order of their submission.
-func ganttOf(runs []*lab) (charts []report.Chart) {
+// ganttOf shows what some of the Jobs of each run went through.
+func ganttOf(runs []*lab, jobs []int) (charts []report.Chart) {
 	for _, l := range runs {
 		var rows []report.Row
-		n := l.goal.count
 		all := passages(l.log)
-		for i := range min(n, sampled) {
-			name := "job-" + strconv.Itoa(1+i*n/min(n, sampled))
+		for _, i := range jobs {
+			name := jobName(i)
 			rows = append(rows, report.Row{Name: name, Spans: all[name].spans(l.start)})
 		}
-		c := report.Gantt("jobs-"+slug(l.name), fmt.Sprintf("%s: %d of %d Jobs", l.name, len(rows), n), steps, rows...)
+		c := report.Gantt("jobs-"+slug(l.name), l.name, steps, rows...)
 		c.X = "seconds"
 		charts = append(charts, c)
 	}
 	return charts
 }
+
+// evenly are Jobs from the first on, equally far apart.
+func evenly(n int) (jobs []int) {
+	for i := range min(n, sampled) {
+		jobs = append(jobs, i*n/min(n, sampled))
+	}
+	return jobs
+}
+
+// crowded are Jobs one after another: those that waited longest, in all runs together.
+func crowded(runs []*lab) (jobs []int) {
+	n := runs[0].goal.count
+	waits := make([]float64, n)
+	for _, l := range runs {
+		for name, p := range passages(l.log) {
+			if i, err := strconv.Atoi(strings.TrimPrefix(name, "job-")); err == nil {
+				waits[i-1] += p[2].Sub(p[0]).Seconds()
+			}
+		}
+	}
+	size, first := min(n, sampled), 0
+	sum, most := 0.0, 0.0
+	for i, w := range waits {
+		sum += w
+		if i >= size {
+			sum -= waits[i-size]
+		}
+		if start := i - size + 1; start >= 0 && sum > most {
+			first, most = start, sum
+		}
+	}
+	for i := range size {
+		jobs = append(jobs, first+i)
+	}
+	return jobs
+}
+
+// jobName is the name of a Job, counted from 0.
+func jobName(i int) string { return "job-" + strconv.Itoa(i+1) }
 
 // spans are the times between those that are known.
 func (p *passage) spans(start time.Time) (spans []report.Span) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
@@ -56,7 +57,7 @@ func runGPU(ctx context.Context, o options, w way, c *clock) (*lab, error) {
 	sizes := load.MustNew(o.seed, "sizes", load.Exponential{Mean: o.size.Seconds()})
 	gpus := load.MustNew(o.seed, "gpus", gpuOptions)
 	load.Play(l, gaps.Arrivals(n), func(ctx context.Context, i int) error {
-		return w.door(ctx, l, job{Name: "job-" + strconv.Itoa(i+1), Pods: o.pods, GPUs: int(gpus.Next()), Sleep: sizes.Duration()})
+		return w.door(ctx, l, job{Name: jobName(i), Pods: o.pods, GPUs: int(gpus.Next()), Sleep: sizes.Duration()})
 	})
 	if err := l.play(ctx, c, never); err != nil {
 		return nil, err
@@ -103,30 +104,45 @@ func gpuReport(o options, runs []*lab) *report.Report {
 		Parameters: gpuParameters(o),
 	}
 	spans, series := gpuFigures()
-	waits, counts := report.Section{Title: "How long things take"}, report.Section{Title: "Over time"}
+	waits := report.Section{
+		Title: "How long things take",
+		Text:  "With one Pod a Job, a gang is that Pod alone, and the last two are the same: -pods 2 sets them apart.",
+	}
+	counts := report.Section{Title: "Over time"}
 	for _, f := range spans {
 		waits.Tables = append(waits.Tables, f.table(runs))
 		waits.Charts = append(waits.Charts, f.distribution(runs))
 	}
 	waits.Charts = append(waits.Charts, spans[1].histogram(runs), spans[3].histogram(runs))
 	for _, f := range series {
-		counts.Tables = append(counts.Tables, f.table(runs))
+		counts.Tables = append(counts.Tables, f.levels(runs))
 		counts.Charts = append(counts.Charts, f.line(runs))
 	}
 	counts.Charts[1].Ceiling = float64(o.nodes * gpusPerNode)
 	counts.Charts[1].Caption += " Dashed: all that there are."
-	r.Sections = []report.Section{waits, counts, {Title: "What some of the Jobs went through", Charts: ganttOf(runs)}}
+	r.Sections = []report.Section{waits, counts, {Title: "What Jobs went through when most were waiting", Charts: ganttOf(runs, crowded(runs))}}
 	return r
 }
 
 // table has a row for each run that has the metric.
 func (f figure) table(runs []*lab) report.Table {
-	t := report.Table{Title: f.title, Head: append([]string{""}, summaryHead...), Note: f.caption}
+	t := report.Table{Title: f.title, Head: summaryHead(), Note: f.caption}
 	for _, l := range runs {
 		if m := f.of(l); m != nil {
 			t.Rows = append(t.Rows, summaryRow(l.name, m.Sample(l.log).Summary()))
 		}
 	}
+	return t
+}
+
+// levels is the table of a series: the numbers are weighted by time, and how often they changed says nothing.
+func (f figure) levels(runs []*lab) report.Table {
+	t := f.table(runs)
+	t.Head = slices.Delete(t.Head, 1, 2)
+	for i, row := range t.Rows {
+		t.Rows[i] = slices.Delete(row, 1, 2)
+	}
+	t.Note += " Weighted by time."
 	return t
 }
 
@@ -144,7 +160,7 @@ func (f figure) values(runs []*lab) (all []report.Series) {
 
 func (f figure) distribution(runs []*lab) report.Chart {
 	c := report.CDF(f.name, f.title, f.values(runs)...)
-	c.X, c.Y, c.Caption = "seconds", "share of all that took no longer", f.caption
+	c.X, c.Y, c.Caption = "seconds", "share", f.caption
 	return c
 }
 
@@ -156,7 +172,7 @@ func (f figure) histogram(runs []*lab) report.Chart {
 
 func (f figure) line(runs []*lab) report.Chart {
 	c := overTime(f.name, f.title, *f.straight, runs)
-	c.Caption = f.caption
+	c.Caption, c.Wide = f.caption, true
 	return c
 }
 

@@ -35,7 +35,7 @@ func scale(ctx context.Context, o options, c *clock) (*report.Report, error) {
 func scaleReport(o options, l *lab) *report.Report {
 	scheduling := measure.SchedulingLatency()
 	ready := measure.Between("time to ready", "Pod", nil, measure.In(record.Ready))
-	t := report.Table{Title: "seconds since creation", Head: append([]string{""}, summaryHead...)}
+	t := report.Table{Title: "seconds since creation", Head: summaryHead()}
 	var values []report.Series
 	for _, m := range []measure.Metric{scheduling, ready} {
 		s := m.Sample(l.log)
@@ -43,7 +43,7 @@ func scaleReport(o options, l *lab) *report.Report {
 		values = append(values, report.Sample(m.Name, s.Values()))
 	}
 	cdf := report.CDF("time-to-ready", "Seconds since creation", values...)
-	cdf.X, cdf.Y = "seconds", "share of all Pods"
+	cdf.X, cdf.Y = "seconds", "share"
 	pods := overTime("ready-pods", "Ready Pods", measure.NumberIn("Pod", record.Ready), []*lab{l})
 	return &report.Report{
 		Title: "Very many Pods",

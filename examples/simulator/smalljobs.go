@@ -76,7 +76,7 @@ func runRace(ctx context.Context, o options, w way, n int, c *clock) (*race, err
 	}
 	for i := range n {
 		l.At(l.start.Add(time.Duration(i+1)*submission), func(ctx context.Context) error {
-			return w.door(ctx, l, job{Name: "job-" + strconv.Itoa(i+1), Pods: 1, Sleep: shortSleep})
+			return w.door(ctx, l, job{Name: jobName(i), Pods: 1, Sleep: shortSleep})
 		})
 	}
 	r := &race{lab: l}
@@ -113,7 +113,7 @@ func smallReport(o options, races map[string][]*race) *report.Report {
 		last = append(last, &final)
 	}
 	totals := report.Lines("totals", "Seconds until all Jobs are complete", rows...)
-	totals.X, totals.Y = "Jobs", "seconds"
+	totals.X, totals.Y, totals.Wide = "Jobs", "seconds", true
 	n := o.jobs[len(o.jobs)-1]
 	return &report.Report{
 		Title: "Stress test with small Jobs",
@@ -121,8 +121,8 @@ func smallReport(o options, races map[string][]*race) *report.Report {
 			"as the KWOK/MCAD study measured it and as it is simulated here.",
 		Parameters: smallParameters(o),
 		Sections: []report.Section{
-			{Tables: []report.Table{totalsTable(o.jobs, rows)}},
-			{Title: fmt.Sprintf("The run with %d Jobs", n), Charts: append([]report.Chart{totals, completions(last)}, ganttOf(last)...)},
+			{Tables: []report.Table{totalsTable(o.jobs, rows)}, Charts: []report.Chart{totals}},
+			{Title: fmt.Sprintf("The run with %d Jobs", n), Charts: append([]report.Chart{completions(last)}, ganttOf(last, evenly(n))...)},
 		},
 	}
 }
@@ -162,7 +162,7 @@ func totalsTable(jobs []int, rows []report.Series) report.Table {
 // completions shows how many Jobs are complete over time.
 func completions(runs []*lab) report.Chart {
 	c := overTime("complete", "Jobs that are complete", measure.NumberIn("Job.batch", record.Complete), runs)
-	c.Y = "Jobs"
+	c.Y, c.Wide = "Jobs", true
 	return c
 }
 

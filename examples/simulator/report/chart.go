@@ -12,6 +12,7 @@ type Chart struct {
 	X, Y    string // what the axes count
 	// Ceiling is drawn as a thin line if it is not 0: what cannot be exceeded.
 	Ceiling float64
+	Wide    bool // takes the width of the page; that is the default of Gantt
 
 	kind   kind
 	series []Series
@@ -137,22 +138,22 @@ type Span struct {
 
 // Gantt shows what things went through, the first row at the top.
 func Gantt(name, title string, states []string, rows ...Row) Chart {
-	return Chart{Name: name, Title: title, kind: gantt, states: states, rows: rows}
+	return Chart{Name: name, Title: title, kind: gantt, states: states, rows: rows, Wide: true}
 }
 
-// key is what the colours of a chart mean.
-func (c Chart) key() (names []string) {
+// key is what the colours of a chart mean. Series without points have no name there.
+func (c Chart) key() []string {
 	if c.kind == gantt {
 		return c.states
 	}
-	for _, s := range c.series {
-		names = append(names, s.Name)
+	names := make([]string, len(c.series))
+	for i, s := range c.series {
+		if len(s.Points) > 0 {
+			names[i] = s.Name
+		}
 	}
 	return names
 }
 
 // label is for those who cannot see a chart.
 func (c Chart) label() string { return "Chart: " + c.Title }
-
-// Wide reports whether a chart takes the width of the page.
-func (c Chart) Wide() bool { return c.kind == gantt }

@@ -19,9 +19,9 @@ import (
 
 const (
 	width  = 13.5 * vg.Centimeter
-	height = 6.4 * vg.Centimeter
-	wide   = 27.8 * vg.Centimeter // of a Gantt chart
-	rowGap = 0.42 * vg.Centimeter // of its rows
+	height = 6.0 * vg.Centimeter
+	wide   = 27.8 * vg.Centimeter
+	rowGap = 0.42 * vg.Centimeter // of the rows of a Gantt chart
 	line   = 5 * vg.Millimeter    // of text above a chart
 )
 
@@ -41,10 +41,14 @@ var (
 func colour(i int) color.NRGBA { return palette[i%len(palette)] }
 
 func (c Chart) size() (w, h vg.Length) {
-	if c.kind == gantt {
-		return wide, 2*vg.Centimeter + rowGap*vg.Length(max(len(c.rows), 4))
+	w, h = width, height
+	if c.Wide {
+		w = wide
 	}
-	return width, height
+	if c.kind == gantt {
+		h = 2*vg.Centimeter + rowGap*vg.Length(max(len(c.rows), 4))
+	}
+	return w, h
 }
 
 // draw draws a chart, with its title if it stands alone.
@@ -122,7 +126,7 @@ func (c Chart) fillLines(p *plot.Plot) error {
 		if err != nil {
 			return fmt.Errorf("series %s: %w", s.Name, err)
 		}
-		line.Color, line.Width = colour(i), 1.4
+		line.Color, line.Width = colour(i), c.thickness(i)
 		if c.kind != lines {
 			line.StepStyle = plotter.PostStep
 		}
@@ -137,6 +141,14 @@ func (c Chart) fillLines(p *plot.Plot) error {
 		}
 	}
 	return nil
+}
+
+// thickness is that of a line. Those that come first are thicker, so that they can be seen behind others at the same place.
+func (c Chart) thickness(i int) vg.Length {
+	if c.kind == lines {
+		return 1.4
+	}
+	return 1.1 + 1.2*vg.Length(min(len(c.series)-1-i, 2))
 }
 
 func (s Series) xys() plotter.XYs {
@@ -176,9 +188,12 @@ func (c Chart) drawKey(p *plot.Plot, to draw.Canvas) {
 	style := p.Legend.TextStyle
 	x, y := to.Min.X, to.Max.Y-0.7*line
 	for i, name := range names {
+		if name == "" {
+			continue
+		}
 		to.FillPolygon(colour(i), []vg.Point{{X: x, Y: y}, {X: x + 9, Y: y}, {X: x + 9, Y: y + 5}, {X: x, Y: y + 5}})
 		to.FillText(style, vg.Point{X: x + 13, Y: y - 1.5}, name)
-		x += 13 + style.Width(name) + 14
+		x += 13 + style.Width(name) + 18
 	}
 }
 
@@ -198,12 +213,14 @@ func (c Chart) rawSVG(alone bool) (string, error) {
 	return b.String(), err
 }
 
-// families are the letters that gonum asks for, and what a page has.
+// families are the letters that gonum asks for. It lays text out by the widths of Liberation Sans, which are those of the others in letters.
 var families = regexp.MustCompile(`font-family:[^;"]*`)
+
+const letters = "font-family:Liberation Sans,Arial,Helvetica,sans-serif"
 
 func (c Chart) standaloneSVG() ([]byte, error) {
 	s, err := c.rawSVG(true)
-	return []byte(families.ReplaceAllString(s, "font-family:Liberation Sans,Arial,Helvetica,sans-serif")), err
+	return []byte(families.ReplaceAllString(s, letters)), err
 }
 
 // svg is the element for a page: its size and the colour of its ink are those of the page.
@@ -214,7 +231,7 @@ func (c Chart) svg() (string, error) {
 	}
 	s = s[strings.Index(s, "<svg"):]
 	s = s[strings.IndexByte(s, '>')+1:]
-	s = families.ReplaceAllString(s, "font-family:inherit")
+	s = families.ReplaceAllString(s, letters)
 	s = strings.ReplaceAll(s, "#000000", "currentColor")
 	w, h := c.size()
 	open := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 %.5g %.5g" role="img" aria-label="%s" fill="currentColor">`,
