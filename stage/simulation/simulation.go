@@ -9,6 +9,9 @@
 //	err = sim.Advance(ctx, time.Minute) // everything that happens within a minute has happened
 //	got, err := sim.Cluster().Get(ctx, gvk, name)
 //
+// A run that ends early, because its ctx is done or a function of the caller failed, has lost nothing: the cluster can be looked at and
+// changed, and the next Step, Advance or Settle goes on from there. Options.Progress tells how far a long run is.
+//
 // What else is to happen is added by [Simulation.At] for a time, by [Simulation.On] for what happens to objects, and by
 // Options.Controllers.
 //
@@ -63,6 +66,8 @@ type Options struct {
 	Controllers []reconcile.Controller
 	// Reconcile are the options of their loop. Its Trace tells of errors and livelocks.
 	Reconcile reconcile.Options
+	// Progress is called after each thing that was done, very often: a bar for a long run looks at a clock of its own now and then.
+	Progress func(Progress)
 }
 
 // A Simulation is a Set, a cluster and a clock.
@@ -79,6 +84,8 @@ type Simulation struct {
 	actors  map[stage.Key]*actor
 	calls   calls
 	hooks   hooks
+
+	progress Progress
 }
 
 // A followed kind is one that the simulation looks at.
@@ -214,6 +221,7 @@ func (s *Simulation) Step(ctx context.Context) (bool, error) {
 		err := ctx.Err()
 		if err == nil {
 			err = s.one(ctx)
+			s.did()
 		}
 		if err != nil {
 			return true, err
@@ -246,6 +254,7 @@ func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 		return fmt.Errorf("simulation: time does not go back by %s", -d)
 	}
 	end := s.now.Add(d)
+	defer s.running(end)()
 	for at, ok := s.Next(); ok && !at.After(end); at, ok = s.Next() {
 		if _, err := s.Step(ctx); err != nil {
 			return err
@@ -259,6 +268,7 @@ func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 // never settles.
 func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, error) {
 	end := s.now.Add(longest)
+	defer s.running(end)()
 	for at, ok := s.Next(); ok; at, ok = s.Next() {
 		if at.After(end) {
 			s.goTo(end)
@@ -281,6 +291,7 @@ func (s *Simulation) look() {
 			if !ok {
 				continue
 			}
+			s.progress.saw(e.Type)
 			if s.loop != nil {
 				s.loop.Observe(e, s.now)
 			}
