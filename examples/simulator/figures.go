@@ -45,7 +45,7 @@ func number(v float64) string {
 	if math.IsNaN(v) {
 		return "-"
 	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
+	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', 2, 64) // + 0: there is no -0
 }
 
 // steps are what a Job goes through.

@@ -120,8 +120,24 @@ func gpuReport(o options, runs []*lab) *report.Report {
 	}
 	counts.Charts[1].Ceiling = float64(o.nodes * gpusPerNode)
 	counts.Charts[1].Caption += " Dashed: all that there are."
-	r.Sections = []report.Section{waits, counts, {Title: "What Jobs went through when most were waiting", Charts: ganttOf(runs, crowded(runs))}}
+	r.Sections = []report.Section{waits, counts, {Tables: []report.Table{comparison(runs)}}, {Title: "What Jobs went through when most were waiting", Charts: ganttOf(runs, crowded(runs))}}
 	return r
+}
+
+// comparison compares the runs with the first one, in the metrics that all have.
+func comparison(runs []*lab) report.Table {
+	t := report.Table{
+		Title: "Compared with the " + runs[0].name, Head: []string{"", "mean", "there", "difference", "ratio", "p"},
+		Note: "p: how likely samples of one distribution are this far apart (Kolmogorov and Smirnov); too small where Jobs wait for each other.",
+	}
+	metrics := []measure.Metric{measure.SchedulingLatency(), measure.ResponseTime(), measure.PendingPods(), measure.Use(gpuName)}
+	metrics[1].Name = "job completion time" // of the study: from the creation of the Job
+	for _, l := range runs[1:] {
+		for _, c := range measure.Compare(runs[0].log, l.log, metrics...) {
+			t.Rows = append(t.Rows, []string{l.name + ": " + c.Metric, number(c.B.Mean), number(c.A.Mean), number(c.Difference), number(c.Ratio), number(c.P)})
+		}
+	}
+	return t
 }
 
 // table has a row for each run that has the metric.

@@ -3,15 +3,24 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// scale takes very many Pods, which are there from the start, through the scheduler and the general lifecycle until they are ready.
+// podGap is the time between two Pods.
+const podGap = 10 * time.Millisecond
+
+// scale takes very many Pods through the scheduler and the general lifecycle until they are ready.
 func scale(ctx context.Context, o options, c *clock) (*report.Report, error) {
 	l, err := newLab(ctx, setting{
 		name: fmt.Sprintf("%d Pods on %d nodes", o.pods, o.nodes), seed: o.seed, nodes: o.nodes, stages: presets.PodGeneral(),
@@ -20,16 +29,26 @@ func scale(ctx context.Context, o options, c *clock) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range o.pods {
-		if err := l.create(ctx, "pod", i+1); err != nil {
-			return nil, err
-		}
+	pod, err := object("pod", nil)
+	if err != nil {
+		return nil, err
 	}
+	load.Play(l, load.MustNew(o.seed, "gaps", load.Fixed(podGap.Seconds())).Arrivals(o.pods), func(ctx context.Context, i int) error {
+		_, err := l.Cluster().Create(ctx, named(pod, "pod-"+strconv.Itoa(i+1)), metav1.CreateOptions{})
+		return err
+	})
 	if err := l.play(ctx, c, never); err != nil {
 		return nil, err
 	}
 	c.progress.end()
 	return scaleReport(o, l), nil
+}
+
+// named is an object under another name. It shares all but its metadata.
+func named(obj map[string]any, name string) *unstructured.Unstructured {
+	copied := maps.Clone(obj)
+	copied["metadata"] = map[string]any{"namespace": "default", "name": name}
+	return &unstructured.Unstructured{Object: copied}
 }
 
 func scaleReport(o options, l *lab) *report.Report {
@@ -47,11 +66,12 @@ func scaleReport(o options, l *lab) *report.Report {
 	pods := overTime("ready-pods", "Ready Pods", measure.NumberIn("Pod", record.Ready), []*lab{l})
 	return &report.Report{
 		Title: "Very many Pods",
-		Lead:  "Pods that are all there from the start go through the scheduler and the general lifecycle of kwok until they are ready.",
+		Lead:  "A hundred Pods a second go through the scheduler and the general lifecycle of kwok until they are ready.",
 		Parameters: []report.Parameter{
 			{Name: "seed", Value: strconv.FormatUint(o.seed, 10)},
 			{Name: "Pods", Value: strconv.Itoa(o.pods)},
 			{Name: "nodes", Value: strconv.Itoa(o.nodes)},
+			{Name: "a Pod each", Value: podGap.String()},
 			{Name: "Stages", Value: "node-fast, pod-general"},
 			{Name: "transitions", Value: strconv.Itoa(len(l.log))},
 		},
