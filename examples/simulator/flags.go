@@ -125,6 +125,7 @@ func (o options) check(rest []string) error {
 	refuse(pods && (o.pods < 1 || o.pods > most), "-pods %d: want at least 1", o.pods)
 	refuse(o.gap <= 0, "-gap %s: want more than 0", o.gap)
 	refuse(o.size <= 0, "-size %s: want more than 0", o.size)
+	refuse(o.study == "gpu" && o.pods > o.nodes, "-pods %d: a Job may ask for %d GPUs, and %d nodes have %d", o.pods, o.pods*gpusPerNode, o.nodes, o.nodes*gpusPerNode)
 	refuse(o.study == "gpu" && len(o.jobs) != 1, "-jobs: -study gpu takes one number")
 	refuse(o.log != "" && !strings.HasSuffix(o.log, ".jsonl") && !strings.HasSuffix(o.log, ".csv"), "-log %s: want a name that ends in .jsonl or .csv", o.log)
 	return errors.Join(errs...)

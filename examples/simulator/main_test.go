@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage/simulation/expect"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+)
+
+// simulate runs the command with its flags in one string.
+func simulate(t *testing.T, flags string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), strings.Fields(flags), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// cells are the numbers of a row of a table.
+func cells(t *testing.T, table, row string) (numbers []float64) {
+	t.Helper()
+	for line := range strings.Lines(table) {
+		rest, found := strings.CutPrefix(strings.TrimSpace(line), row+" ")
+		if !found {
+			continue
+		}
+		for _, word := range strings.Fields(rest) {
+			v, err := strconv.ParseFloat(word, 64)
+			require.NoError(t, err, line)
+			numbers = append(numbers, v)
+		}
+		return numbers
+	}
+	t.Fatalf("there is no row %q in\n%s", row, table)
+	return nil
+}
+
+// TestSmallJobsAreAsMeasured holds what the study measured: the row of kwok within a second, that of MCAD within a tenth.
+func TestSmallJobsAreAsMeasured(t *testing.T) {
+	for seed := range 6 {
+		code, out, errs := simulate(t, "-study small-jobs -seed "+strconv.Itoa(seed))
+		require.Zero(t, code, errs)
+		require.Equal(t, []float64{23, 23, 27, 33, 41, 49}, cells(t, out, "kind, measured"))
+		kwok, mcad := cells(t, out, "kwok, simulated"), cells(t, out, "kwok+MCAD, simulated")
+		require.Len(t, kwok, 6)
+		require.Len(t, mcad, 6)
+		for i, want := range cells(t, out, "kwok, measured") {
+			require.InDelta(t, want, kwok[i], 1, "seed %d\n%s", seed, out)
+		}
+		for i, want := range cells(t, out, "kwok+MCAD, measured") {
+			require.InEpsilon(t, want, mcad[i], 0.1, "seed %d\n%s", seed, out)
+		}
+	}
+}
+
+// TestSimulatedNotTabulated changes what the times depend on: they have to follow.
+func TestSimulatedNotTabulated(t *testing.T) {
+	code, out, errs := simulate(t, "-jobs 7,200,1000 -nodes 1")
+	require.Zero(t, code, errs)
+	kwok := cells(t, out, "kwok, simulated")
+	require.InDelta(t, 7*submission.Seconds()+22, kwok[0], 1.5)
+	require.InDelta(t, 200*submission.Seconds()+22, kwok[1], 1.5)
+	require.Greater(t, kwok[2], 1000*submission.Seconds()+23, "a node has places for 110 Pods, fewer than come in the time that one takes")
+}
+
+func TestSameSeedSameBytes(t *testing.T) {
+	for _, study := range []string{"-study small-jobs -jobs 3,20", "-study gpu -pods 2 -nodes 4"} {
+		first, again, other := files(t, study+" -seed 5"), files(t, study+" -seed 5"), files(t, study+" -seed 6")
+		require.Len(t, again, len(first))
+		for name, data := range first {
+			require.Equal(t, data, again[name], name)
+			require.NotEqual(t, data, other[name], name)
+		}
+	}
+}
+
+// files are what a study writes: page and logs.
+func files(t *testing.T, study string) map[string]string {
+	t.Helper()
+	dir := t.TempDir()
+	code, _, errs := simulate(t, study+" -report "+filepath.Join(dir, "page.html")+" -log "+filepath.Join(dir, "log.jsonl"))
+	require.Zero(t, code, errs)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		require.NoError(t, err)
+		all[e.Name()] = string(data)
+	}
+	require.Greater(t, len(all), 2)
+	return all
+}
+
+// TestTheSameJobsInAllWays reads the logs of a study as a user would.
+func TestTheSameJobsInAllWays(t *testing.T) {
+	dir := t.TempDir()
+	code, out, errs := simulate(t, "-study gpu -seed 2 -log "+filepath.Join(dir, "gpu.csv")+" -plots "+filepath.Join(dir, "plots"))
+	require.Zero(t, code, errs)
+	for _, run := range []string{"default-scheduler", "mcad", "mcad-gangs"} {
+		log := readLog(t, filepath.Join(dir, "gpu."+run+".csv"))
+		expect.Require(t, log,
+			"count(response time) == 100",
+			"12s < p50(response time) < 90s",
+			"max(utilization of nvidia.com/gpu) <= 100%",
+			"40% < mean(utilization of nvidia.com/gpu) < 50%",
+			"p90(scheduling latency) < 40s",
+		)
+	}
+	require.FileExists(t, filepath.Join(dir, "plots", "gpu-use.svg"))
+	require.FileExists(t, filepath.Join(dir, "plots", "gpu-use.png"))
+	require.Contains(t, out, "times as fast")
+}
+
+func readLog(t *testing.T, file string) record.Log {
+	t.Helper()
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	log, err := record.Collect(record.ReadCSV(file, f))
+	require.NoError(t, err)
+	return log
+}
+
+// TestArrivalsAndSizes: Jobs arrive as often as they are told to, and are as long.
+func TestArrivalsAndSizes(t *testing.T) {
+	o, err := parse(strings.Fields("-study gpu -jobs 2000 -nodes 50 -gap 10s -size 20s"), &bytes.Buffer{})
+	require.NoError(t, err)
+	l, err := runGPU(t.Context(), o, gpuWays[0], &clock{began: time.Now()})
+	require.NoError(t, err)
+	first, last, slept := time.Time{}, time.Time{}, 0.0
+	for _, p := range passages(l.log) {
+		if first.IsZero() || p[0].Before(first) {
+			first = p[0]
+		}
+		if p[0].After(last) {
+			last = p[0]
+		}
+		slept += p[4].Sub(p[3]).Seconds()
+	}
+	// three standard deviations of a mean of 2000 exponential draws are 7 %
+	require.InEpsilon(t, 10, last.Sub(first).Seconds()/1999, 0.07)
+	require.InEpsilon(t, 20, slept/2000, 0.07)
+	require.Equal(t, []string{"Job.batch", record.Complete}, []string{l.goal.kind, l.goal.state})
+}
+
+func TestWrongFlags(t *testing.T) {
+	for flags, want := range map[string]string{
+		"-study train":                "-study train: want gpu, scale, small-jobs",
+		"-study gpu -jobs 1,2":        "-jobs: -study gpu takes one number",
+		"-jobs 1,x":                   `-jobs 1,x: "x" is no number above 0`,
+		"-jobs 0":                     `-jobs 0: "0" is no number above 0`,
+		"-pods 3":                     "-pods is not for -study small-jobs",
+		"-study scale -gap 1s":        "-gap is not for -study scale",
+		"-study scale -log a.jsonl":   "-log is not for -study scale",
+		"-nodes -1":                   "-nodes -1: want at least 1",
+		"-study scale -pods 0":        "-pods 0: want at least 1",
+		"-study gpu -gap -1s":         "-gap -1s: want more than 0",
+		"-study gpu -size 0":          "-size 0s: want more than 0",
+		"-log a.txt":                  "-log a.txt: want a name that ends in .jsonl or .csv",
+		"-study gpu -nodes 2 -pods 3": "-pods 3: a Job may ask for 24 GPUs, and 2 nodes have 16",
+		"now":                         `unknown argument "now"`,
+		"-speed 1":                    "flag provided but not defined: -speed",
+	} {
+		code, out, errs := simulate(t, flags)
+		require.Equal(t, 2, code, flags)
+		require.Empty(t, out, flags)
+		require.Contains(t, errs, want, flags)
+	}
+	_, _, errs := simulate(t, "-nodes 0 -log x now")
+	for _, want := range []string{"-nodes 0", "-log x", `"now"`} {
+		require.Contains(t, errs, want, "all at once")
+	}
+	code, _, errs := simulate(t, "-h")
+	require.Zero(t, code)
+	require.Contains(t, errs, "-study")
+}
+
+func TestFilesThatCannotBeWritten(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none", "a")
+	for _, flags := range []string{"-report " + missing, "-log " + missing + ".csv"} {
+		code, _, errs := simulate(t, "-jobs 1 "+flags)
+		require.Equal(t, 1, code)
+		require.Contains(t, errs, "no such file")
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	require.Equal(t, 1, run(ctx, nil, &out, &errs))
+	require.Contains(t, errs.String(), "context canceled")
+}
+
+func TestJobsThatNeverComplete(t *testing.T) {
+	l, err := newLab(t.Context(), setting{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 1}})
+	require.NoError(t, err)
+	require.NoError(t, straight(t.Context(), l, job{Name: "job-1", Pods: 1, GPUs: 9, Sleep: time.Second}))
+	require.EqualError(t, l.play(t.Context(), &clock{began: time.Now()}, never), "run: nothing is left to happen, and 1 of 1 are not Complete")
+}
+
+func TestScale(t *testing.T) {
+	code, out, errs := simulate(t, "-study scale -pods 500 -nodes 10")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "transitions: 2020", "10 nodes become ready, 500 Pods are created, scheduled, started and ready")
+	require.Equal(t, 500.0, cells(t, out, "time to ready")[0])
+	require.Less(t, cells(t, out, "time to ready")[7], 10.0)
+
+	code, _, errs = simulate(t, "-study scale -pods 120 -nodes 1")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "10 of 120 are not Ready", "a node has places for 110 Pods")
+}
+
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	began := time.Now()
+	c := &clock{began: began, since: began}
+	l, err := newLab(t.Context(), setting{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 4}})
+	require.NoError(t, err)
+	require.NoError(t, l.Advance(t.Context(), time.Minute))
+	l.reached = 1
+	require.Equal(t, "run [======                  ] 1/4 Complete, 1 transitions/s, 30 times real time, 6s left", c.line(l, began.Add(2*time.Second)))
+
+	p := progress{out: &out}
+	require.True(t, p.due(began))
+	p.show(began, "long")
+	require.False(t, p.due(began.Add(refresh/2)))
+	p.show(began.Add(refresh), "s")
+	p.end()
+	require.Equal(t, "\rlong\rs   \r \r", out.String())
+	require.Nil(t, newProgress(&out).out, "no terminal")
+}
+
+func TestNumbers(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.00", -0.001: "0.00", 1.005: "1.00", -2.5: "-2.50", math.Inf(1): "+Inf"} {
+		require.Equal(t, want, number(v))
+	}
+	require.Equal(t, "-", number(math.NaN()))
+	require.Equal(t, "dir/a.mcad-gangs.csv", logName("dir/a.csv", "MCAD + gangs"))
+}
