@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // options are the flags.
@@ -21,6 +22,7 @@ type options struct {
 	selectors       bool
 	states, samples int
 	seed            uint64
+	now             time.Time
 }
 
 // only reports whether one flag alone asks for something to be shown.
@@ -55,6 +57,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.IntVar(&o.states, "states", 0, "follow at most `n` states (default 10,000)")
 	flags.IntVar(&o.samples, "samples", 0, "draw `n` runs for -time-to, in place of exact times")
 	flags.Uint64Var(&o.seed, "seed", 1, "draw them from this `number`")
+	flags.Func("now", "look at the objects at this `time`, such as 2006-01-02T15:04:05Z (default: the latest that they tell, or else this one)",
+		func(s string) (err error) { o.now, err = time.Parse(time.RFC3339, s); return err })
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

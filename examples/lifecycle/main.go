@@ -8,7 +8,7 @@
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -time-to Ready    # how long it takes, and how likely it is
 //
 // Objects may stand beside the Stages in one file. With -preset the Stages of package presets are played, with -delete a user may delete
-// the object in any state. It exits with 1 if the Stages are faulty, or -lint finds something, and with 2 if it cannot do what is asked.
+// the object in any state. Its time is what the objects tell, or -now. It exits with 1 if the Stages are faulty, or -lint finds something, and with 2 if it cannot do what is asked.
 package main
 
 import (
@@ -22,6 +22,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -67,20 +69,14 @@ var errFound = errors.New("found")
 
 // show does what the flags ask for: all of it.
 func show(ctx context.Context, o options, in input, stdout io.Writer) error {
+	set, err := stage.Compile(stage.Options{}, in.sources...)
 	if o.lint {
-		if err := tell(stdout, lint.Check(in.sources...)); err != nil || o.only("lint") {
-			return err
+		if found := tell(stdout, lint.Check(in.sources...)); err == nil && (found != nil || o.only("lint")) {
+			return found
 		}
 	}
-	set, err := stage.Compile(stage.Options{}, in.sources...)
 	if err != nil {
 		return err
-	}
-	if len(in.objects) == 0 {
-		if o.explain || o.timeTo != "" || o.output == "" {
-			return errors.New("there is no object of a kind that has Stages: name a file that has one by -object")
-		}
-		return draw(o.output, diagram.Static(in.stages()))
 	}
 	if o.explain {
 		text, err := explain(ctx, set, in, o.exploration(in))
@@ -89,6 +85,12 @@ func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 			return err
 		}
 	}
+	if len(in.objects) == 0 {
+		if o.timeTo != "" || o.output == "" {
+			return in.nothing()
+		}
+		return draw(o.output, diagram.Static(in.stages()))
+	}
 	graph, err := explore.Explore(ctx, set, o.exploration(in), in.objects...)
 	if err != nil {
 		return err
@@ -96,9 +98,16 @@ func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 	return present(o, in, graph, stdout)
 }
 
-// explain tells what may happen now. Objects that come from no cluster are shown as one would store them.
+// explain tells what may happen now. Objects that come from no cluster are shown as one would store them. If there are Stages for none,
+// that is told of each.
 func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (text string, err error) {
-	e.MaxStates, e.Actions, e.Start = 1, nil, time.Now()
+	if len(in.objects)+len(in.others) == 0 {
+		return "", in.nothing()
+	}
+	if len(in.objects) == 0 {
+		in.objects, in.others = in.others, nil
+	}
+	e.MaxStates, e.Actions, e.Others = 1, nil, in.others
 	graph, err := explore.Explore(ctx, set, e, in.objects...)
 	if err != nil {
 		return "", err
@@ -120,7 +129,7 @@ func present(o options, in input, graph *explore.Graph, stdout io.Writer) error 
 		}
 	}
 	if o.timeTo != "" {
-		return clock(stdout, graph, o)
+		return clock(stdout, graph, o, o.start(in))
 	}
 	if o.output == "" {
 		fmt.Fprint(stdout, graph)
@@ -130,7 +139,7 @@ func present(o options, in input, graph *explore.Graph, stdout io.Writer) error 
 
 // exploration is what the flags say of it. Kinds that nobody defines are taken for namespaced ones with a status.
 func (o options) exploration(in input) explore.Options {
-	e := explore.Options{MaxStates: o.states, Others: in.others}
+	e := explore.Options{MaxStates: o.states, Others: in.others, Start: o.start(in)}
 	if o.delete {
 		e.Actions = []explore.Action{explore.Delete()}
 	}
@@ -138,6 +147,14 @@ func (o options) exploration(in input) explore.Options {
 		e.Kinds = append(e.Kinds, memory.Kind{GroupVersionKind: kind, Status: true})
 	}
 	return e
+}
+
+// start is the time at which the objects are looked at.
+func (o options) start(in input) time.Time {
+	if o.now.IsZero() {
+		return in.latest()
+	}
+	return o.now
 }
 
 // formats are the ways to draw, by the end of the name of the file.
@@ -169,19 +186,19 @@ func tell(w io.Writer, findings []lint.Finding) error {
 	return err
 }
 
-// clock prints how long each object takes to the target.
-func clock(w io.Writer, graph *explore.Graph, o options) error {
-	target, err := targetOf(o.timeTo)
+// clock prints how long each object takes to the target, from a start on.
+func clock(w io.Writer, graph *explore.Graph, o options, start time.Time) error {
+	target, err := targetOf(o.timeTo, start)
 	if err != nil {
 		return err
 	}
-	for _, start := range graph.Starts {
-		times, err := graph.TimeTo(target, explore.TimeOptions{From: start, Samples: o.samples, Seed: o.seed})
+	for _, first := range graph.Starts {
+		times, err := graph.TimeTo(target, explore.TimeOptions{From: first, Samples: o.samples, Seed: o.seed})
 		if err != nil {
 			return err
 		}
 		var out bytes.Buffer
-		fmt.Fprintf(&out, "%s to %s\n", graph.States[start].Key, o.timeTo)
+		fmt.Fprintf(&out, "%s to %s\n", graph.States[first].Key, o.timeTo)
 		report(&out, times)
 		if _, err := out.WriteTo(w); err != nil {
 			return err
@@ -190,21 +207,21 @@ func clock(w io.Writer, graph *explore.Graph, o options) error {
 	return nil
 }
 
-// targetOf reads a target: what explore knows, or Current, as kstatus says.
-func targetOf(text string) (explore.Target, error) {
+// targetOf reads a target: what explore knows, or Current, as both profiles of kstatus say.
+func targetOf(text string, start time.Time) (explore.Target, error) {
 	if text == string(kstatus.Current) {
-		return current, nil
+		return func(s explore.State) bool { return s.Object() != nil && current(s.Object(), start.Add(s.Entered)) }, nil
 	}
 	return explore.ParseTarget(text)
 }
 
-func current(s explore.State) bool {
-	obj := s.Object()
-	if obj == nil {
-		return false
+func current(obj *unstructured.Unstructured, now time.Time) bool {
+	for _, profile := range []*kstatus.Rules{kstatus.Standard(), kstatus.Extended()} {
+		if profile.Compute(obj, now).Status != kstatus.Current {
+			return false
+		}
 	}
-	entered := obj.GetCreationTimestamp().Add(s.Entered)
-	return kstatus.Standard().Compute(obj, entered).Status == kstatus.Current
+	return true
 }
 
 // report prints times, a line each.

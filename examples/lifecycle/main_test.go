@@ -83,6 +83,9 @@ func TestTimeTo(t *testing.T) {
 	require.Contains(t, stdout, "1000 runs drawn")
 	_, stdout, _ = command(t, "-preset pod-fast -object objects/pod.yaml -time-to Current")
 	require.Contains(t, stdout, "reached  100%\n  min      0s\n")
+	_, stdout, _ = command(t, "-object objects/pod.yaml -time-to Current -stages "+written(t, `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a},
+  spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}, next: {statusTemplate: "phase: Failed"}}}`))
+	require.Contains(t, stdout, "reached  0%", "upstream's rules alone call a Pod that failed Current")
 	_, stdout, _ = command(t, "-preset pod-general -object objects/pod.yaml -time-to gone")
 	require.Contains(t, stdout, "reached  0%")
 }
@@ -91,6 +94,42 @@ func TestExplain(t *testing.T) {
 	code, stdout, stderr := command(t, "-preset pod-general -object objects/pod.yaml -explain")
 	require.Equal(t, 0, code, stderr)
 	require.True(t, strings.HasPrefix(stdout, `Pod default/web: next is "pod-create", in 1s to 5s`), stdout)
+}
+
+// TestExplainIsTheSameTomorrow: times in it are the latest that the objects tell, or what -now says.
+func TestExplainIsTheSameTomorrow(t *testing.T) {
+	file := written(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, uid: u, creationTimestamp: "2026-05-01T09:00:00Z",
+  deletionTimestamp: "2026-05-01T10:00:30Z", deletionGracePeriodSeconds: 30}, spec: {nodeName: n, containers: [{name: c, image: i}]}, status: {phase: Pending,
+  conditions: [{type: Ready, status: "False", lastTransitionTime: "2026-05-01T09:30:00Z"}]}}`)
+	stages := written(t, `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: end}, spec: {resourceRef: {kind: Pod},
+  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}, delay: {durationFrom: {expressionFrom: .metadata.deletionTimestamp}},
+  next: {statusTemplate: "message: {{ Now | Quote }}"}}}`)
+	for args, want := range map[string][]string{
+		"":                           {`next is "end", in 30s`, `"2026-05-01T10:00:00Z"`},
+		" -now 2026-05-01T10:00:20Z": {`next is "end", in 10s`, `"2026-05-01T10:00:20Z"`},
+	} {
+		code, stdout, stderr := command(t, "-explain -stages "+stages+" -object "+file+args)
+		require.Equal(t, 0, code, stderr)
+		for _, w := range want {
+			require.Contains(t, stdout, w)
+		}
+	}
+	_, stdout, _ := command(t, "-preset pod-fast -object objects/pod.yaml -explain")
+	require.Contains(t, stdout, "2006-01-02T15:04:05Z", "the object tells no time")
+}
+
+// written returns a file with a text.
+func written(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "file.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	return file
+}
+
+func TestExplainWithoutStagesForTheObject(t *testing.T) {
+	code, stdout, stderr := command(t, "-preset pod-fast -object objects/node.yaml -explain")
+	require.Equal(t, 0, code, stderr)
+	require.Contains(t, stdout, "nothing happens: no stage is for v1 Node; the set has stages for v1 Pod")
 }
 
 func TestText(t *testing.T) {
@@ -110,19 +149,20 @@ const faulty = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {nam
 `
 
 func TestLint(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "stages.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(faulty), 0o644))
+	file := written(t, faulty)
 	code, stdout, stderr := command(t, "-lint -stages "+file)
 	require.Equal(t, 1, code, stderr)
 	require.Contains(t, stdout, "[subtraction]")
 	require.Empty(t, stderr)
 	code, _, _ = command(t, "-preset pod-general -lint")
 	require.Equal(t, 0, code)
+	code, _, stderr = command(t, "-lint -stages "+written(t, "{"))
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "not YAML", "what does not compile is not clean")
 }
 
 func TestObjectsBesideTheStages(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "stages.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(faulty, "job-type", "job", 1)), 0o644))
+	file := written(t, strings.Replace(faulty, "job-type", "job", 1))
 	code, stdout, stderr := command(t, "-stages "+file)
 	require.Equal(t, 0, code, stderr)
 	require.Contains(t, stdout, "never played: a of Train does not match any state")
@@ -130,11 +170,10 @@ func TestObjectsBesideTheStages(t *testing.T) {
 }
 
 func TestFaultsAreToldWithTheirPlaces(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "stages.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(faulty, ".metadata.labels.job-type", `"]]"`)), 0o644))
+	file := written(t, strings.ReplaceAll(faulty, ".metadata.labels.job-type", `"]]"`))
 	code, _, stderr := command(t, "-stages "+file)
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "stages.yaml:2:")
+	require.Contains(t, stderr, "file.yaml:2:")
 }
 
 func TestMisuse(t *testing.T) {
@@ -142,7 +181,9 @@ func TestMisuse(t *testing.T) {
 		"":                           "name the Stages",
 		"-preset pod-medium":         "want one of",
 		"-preset pod-fast -o a.jpeg": ".svg, .mmd or .dot",
-		"-preset pod-fast":           "no object",
+		"-preset pod-fast":           "no object of a kind that has Stages, which are for v1 Pod:",
+		"-preset pod-fast -explain":  "no object of a kind",
+		"-preset pod-fast -now x":    "-now",
 		"-preset pod-fast x":         "unexpected arguments",
 		"-nonsense":                  "not defined",
 		"-stages none.yaml":          "none.yaml",

@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -82,6 +84,24 @@ func (in *input) sort(objects []*unstructured.Unstructured) {
 			in.others = append(in.others, obj)
 		}
 	}
+}
+
+// nothing says that there is nothing to play Stages on.
+func (in input) nothing() error {
+	return fmt.Errorf("there is no object of a kind that has Stages, which are for %s: name a file that has one by -object", names(in.stageKinds()))
+}
+
+// names lists kinds, each once.
+func names(kinds []schema.GroupVersionKind) string {
+	var list []string
+	for _, k := range kinds {
+		list = append(list, k.GroupVersion().String()+" "+k.Kind)
+	}
+	if len(list) == 0 {
+		return "no kind"
+	}
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), ", ")
 }
 
 // stages are those of all sources.
