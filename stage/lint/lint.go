@@ -48,6 +48,8 @@ type Rule string
 const (
 	// Subtraction is a key such as .metadata.labels.job-type, which jq reads as .metadata.labels.job minus the function type.
 	Subtraction Rule = "subtraction"
+	// UnknownKind is a kind that its group does not have, such as Deployment in v1, which it is without an apiGroup.
+	UnknownKind Rule = "unknown-kind"
 	// NeverSet is a requirement on a field that objects of the kind do not have and that no Stage writes.
 	NeverSet Rule = "never-set"
 	// UnknownValue is a requirement on a value that the field never has: no API server, controller or Stage writes it.
@@ -74,7 +76,7 @@ const (
 	IgnoredNext Rule = "ignored-next"
 	// RootlessStatus is a patch of the status subresource that does not touch the status.
 	RootlessStatus Rule = "rootless-status"
-	// Unquoted is a value in a template that is meant as text and that YAML reads as a number, a boolean or null.
+	// Unquoted is a value or a key in a template that is meant as text and that YAML reads as a number, a boolean or null.
 	Unquoted Rule = "unquoted"
 )
 
@@ -138,6 +140,7 @@ var rules = []struct {
 	rule  Rule
 	check func(*subject) []fault
 }{
+	{UnknownKind, unknownKind},
 	{Subtraction, subtractions},
 	{NeverSet, neverSet},
 	{UnknownValue, unknownValues},

@@ -111,6 +111,7 @@ func (s *subject) unquotedIn(t template) []leaf {
 		text := scalars(s.rendered(t, t.filled(obj, likeText)))
 		list = append(list, s.mistyped(scalars(s.rendered(t, obj)))...)
 		list = append(list, s.mistyped(text)...)
+		list = append(list, t.misread(text)...)
 		list = append(list, treacherous(text, scalars(s.rendered(t, t.filled(obj, likeNumber))))...)
 	}
 	return list
@@ -122,6 +123,17 @@ func (s *subject) mistyped(values []scalar) []leaf {
 	for _, v := range values {
 		if _, isText := v.value.(string); !isText && v.value != nil && s.isTextField(v.name) {
 			list = append(list, leaf{v.name, v.key, "YAML reads it as " + fmt.Sprint(v.value)})
+		}
+	}
+	return list
+}
+
+// misread finds keys that YAML reads as a boolean, such as n, yes and on.
+func (t template) misread(values []scalar) []leaf {
+	var list []leaf
+	for _, v := range values {
+		if (v.key == "true" || v.key == "false") && !strings.Contains(t.text, v.key) {
+			list = append(list, leaf{v.name, v.key, "YAML reads the key, which is one such as n, no, y, yes, on or off, as " + v.key})
 		}
 	}
 	return list
