@@ -1,0 +1,178 @@
+package fault
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// Label sets a label, and at the end gives it back its value, or takes it away. The Stages of presets.PodChaos and presets.NodeChaos act
+// on objects with their labels.
+func Label(key, value string) Fault { return metadata("labels", map[string]any{key: value}) }
+
+// Annotation sets an annotation, and at the end gives it back its value, or takes it away. Stages may read what they do from annotations.
+func Annotation(key, value string) Fault { return metadata("annotations", map[string]any{key: value}) }
+
+// Slow makes a Stage take as long as d, jitter included, and at the end as long as before; with a d of years it is stuck. An object that waits
+// in the Stage already waits on. The Stage must read its delay from the annotations NAME.stage.kwok.x-k8s.io/delay and
+// …/jitter-delay, as all of package stage/presets do.
+func Slow(stage string, d time.Duration) Fault {
+	prefix := stage + ".stage.kwok.x-k8s.io/"
+	return metadata("annotations", map[string]any{prefix + "delay": d.String(), prefix + "jitter-delay": d.String()})
+}
+
+// metadata sets values, and gives them back at the end.
+func metadata(field string, values map[string]any) Fault {
+	set := func(ctx context.Context, s Strike, values map[string]any) error {
+		return s.merge(ctx, map[string]any{"metadata": map[string]any{field: values}})
+	}
+	return Fault{
+		Begin: func(ctx context.Context, s Strike) error { return set(ctx, s, values) },
+		End: func(ctx context.Context, s Strike) error {
+			before := make(map[string]any, len(values))
+			for key := range values {
+				before[key], _ = object.Get(s.Object.Object, "metadata", field, key)
+			}
+			return set(ctx, s, before)
+		},
+	}
+}
+
+// current returns the object as it is now, nil if it is another one by now.
+func (s Strike) current(ctx context.Context) (*unstructured.Unstructured, error) {
+	now, err := s.Cluster.Get(ctx, s.Object.GroupVersionKind(), nameOf(s.Object))
+	if err != nil || now.GetUID() != s.Object.GetUID() {
+		return nil, err
+	}
+	return now, nil
+}
+
+// merge sends a merge patch for the object.
+func (s Strike) merge(ctx context.Context, change map[string]any, subresources ...string) error {
+	if now, err := s.current(ctx); now == nil {
+		return err
+	}
+	data, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	o := metav1.PatchOptions{FieldManager: "fault"}
+	_, err = s.Cluster.Patch(ctx, s.Object.GroupVersionKind(), nameOf(s.Object), types.MergePatchType, data, o, subresources...)
+	return err
+}
+
+func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// Condition makes a condition False that is True, and at the end True again if it is still there: readiness that flaps, if the plan strikes again
+// and again. A Stage that reacts to the condition may be faster: presets.NodeFast makes nodes ready at once, for which there is
+// presets.NodeChaos.
+func Condition(name string) Fault {
+	turn := func(to string) func(context.Context, Strike) error {
+		return func(ctx context.Context, s Strike) error {
+			now, err := s.current(ctx)
+			if now == nil {
+				return err
+			}
+			conditions, found := turned(now, name, to, s.Now)
+			if !found {
+				return nil
+			}
+			return s.merge(ctx, map[string]any{"status": map[string]any{"conditions": conditions}}, "status")
+		}
+	}
+	return Fault{Begin: turn("False"), End: turn("True")}
+}
+
+// turned are the conditions of an object with one of them turned.
+func turned(obj *unstructured.Unstructured, name, to string, now time.Time) ([]any, bool) {
+	conditions, _ := object.Slice(obj.Object, "status", "conditions")
+	conditions = slices.Clone(conditions)
+	for i, v := range conditions {
+		c, _ := object.ToMap(v)
+		if c["type"] == name && c["status"] != to {
+			c = maps.Clone(c)
+			c["status"], c["lastTransitionTime"] = to, now.UTC().Format(time.RFC3339)
+			conditions[i] = c
+			return conditions, true
+		}
+	}
+	return conditions, false
+}
+
+var (
+	pods  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	nodes = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+)
+
+// Away deletes an object, and at the end creates it again, unless somebody else did. Of its status it keeps the capacity and what is allocatable. The
+// Pods of a Node go with it at once, as the garbage collector of Pods sees to after a while.
+func Away() Fault {
+	return Fault{
+		Begin: func(ctx context.Context, s Strike) error {
+			if err := s.Cluster.Delete(ctx, s.Object.GroupVersionKind(), nameOf(s.Object), atOnce(s.Object)); err != nil {
+				return err
+			}
+			if s.Object.GroupVersionKind() != nodes {
+				return nil
+			}
+			return deletePods(ctx, s.Cluster, s.Object.GetName())
+		},
+		End: func(ctx context.Context, s Strike) error {
+			data, err := json.Marshal(anew(s.Object).Object)
+			if err != nil {
+				return err
+			}
+			if _, err := s.Cluster.Get(ctx, s.Object.GroupVersionKind(), nameOf(s.Object)); !apierrors.IsNotFound(err) {
+				return err // it is there
+			}
+			return s.Cluster.Load(ctx, data)
+		},
+	}
+}
+
+// atOnce deletes without grace, and no other object of that name.
+func atOnce(obj *unstructured.Unstructured) metav1.DeleteOptions {
+	uid := obj.GetUID()
+	return metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid}}
+}
+
+func deletePods(ctx context.Context, c *memory.Cluster, node string) error {
+	all, err := c.Shared().List(ctx, pods, "", metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+	if err != nil {
+		return err
+	}
+	for i := range all.Items {
+		pod := &all.Items[i]
+		if err := present(c.Delete(ctx, pods, nameOf(pod), atOnce(pod))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anew is an object as somebody would create it again.
+func anew(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	again := obj.DeepCopy()
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"} {
+		unstructured.RemoveNestedField(again.Object, "metadata", field)
+	}
+	status, _ := object.Map(again.Object, "status")
+	maps.DeleteFunc(status, func(name string, _ any) bool { return name != "capacity" && name != "allocatable" })
+	if len(status) == 0 {
+		unstructured.RemoveNestedField(again.Object, "status")
+	}
+	return again
+}
