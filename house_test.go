@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"internal/requests":           {"internal/object"},
 	"stage/controllers":           {"internal/cron", "internal/object", "internal/patch", "internal/requests", "stage/reconcile"},
 	"stage/simulation":            {"stage", "stage/memory", "stage/reconcile"},
+	"stage/simulation/fault":      {"internal/object", "stage/memory", "stage/simulation/load"},
 	"stage/simulation/load":       {},
 	"stage/simulation/record":     {"internal/object", "internal/requests", "stage"},
 	"stage/simulation/measure":    {"stage/simulation/record"},
