@@ -106,7 +106,7 @@ spec:
 	}
 	fmt.Print(set.Explain(pendingPod(), time.Now()))
 	// Output:
-	// Pod default/web: nothing happens: no stage matches; closest, 2 requirement(s) short: "pod-ready"
+	// Pod default/web: nothing happens: no stage matches; closest, 2 requirements short: "pod-ready"
 	//
 	// ✗ "pod-ready", at ready.yaml:5:9
 	//   ✓ .status.phase In [Pending]: saw "Pending"

@@ -54,7 +54,7 @@ func TestExplainWithoutText(t *testing.T) {
 	set := stage.MustCompile(stage.Objects(stages...))
 	e := set.Explain(pod(t, "{}", "{}"), start)
 	require.Equal(t, stage.Position{}, e.Verdicts[0].Locate("metadata.name"))
-	require.Equal(t, "Pod default/web: nothing happens: no stage matches; closest, 1 requirement(s) short: \"a\"\n\n✗ \"a\"\n"+
+	require.Equal(t, "Pod default/web: nothing happens: no stage matches; closest, 1 requirement short: \"a\"\n\n✗ \"a\"\n"+
 		"  ✗ labels[app] = db: saw nothing (spec.selector.matchLabels.app)\n", e.String())
 }
 

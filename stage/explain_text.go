@@ -78,7 +78,11 @@ func (e Explanation) closest() string {
 			names = append(names, strconv.Quote(v.Stage))
 		}
 	}
-	return fmt.Sprintf("no stage matches; closest, %d requirement(s) short: %s", least, strings.Join(names, ", "))
+	short := "1 requirement"
+	if least != 1 {
+		short = fmt.Sprintf("%d requirements", least)
+	}
+	return fmt.Sprintf("no stage matches; closest, %s short: %s", short, strings.Join(names, ", "))
 }
 
 func (v Verdict) lacks() (n int) {
