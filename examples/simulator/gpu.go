@@ -104,9 +104,9 @@ func gpuReport(o options, runs []*lab) *report.Report {
 		Parameters: gpuParameters(o),
 	}
 	spans, series := gpuFigures()
-	waits := report.Section{
-		Title: "How long things take",
-		Text:  "With one Pod a Job, a gang is that Pod alone, and the last two are the same: -pods 2 sets them apart.",
+	waits := report.Section{Title: "How long things take"}
+	if o.pods == 1 {
+		waits.Text = "With one Pod a Job, a gang is that Pod alone, and the last two are the same: -pods 2 sets them apart."
 	}
 	counts := report.Section{Title: "Over time"}
 	for _, f := range spans {
