@@ -123,3 +123,10 @@ func TestHeavyPackagesStayOut(t *testing.T) {
 		require.NotContains(t, deps, heavy)
 	}
 }
+
+// TestChartsStayInTheSimulator holds that what draws is linked by that example alone.
+func TestChartsStayInTheSimulator(t *testing.T) {
+	others := slices.DeleteFunc(golist(t, "./..."), func(pkg string) bool { return strings.HasPrefix(pkg, module+"examples/simulator") })
+	require.NotContains(t, golist(t, append([]string{"-deps"}, others...)...), "gonum.org/v1/plot")
+	require.Contains(t, golist(t, "-deps", "./examples/simulator"), "gonum.org/v1/plot")
+}
