@@ -100,11 +100,13 @@ func short(d time.Duration) string {
 
 // Findings are what is remarkable, in sentences: Stages that are never played, where it ends, loops, and what is left to chance.
 func (g *Graph) Findings() (found []string) {
-	outweighed := g.Outweighed()
+	outweighed, bounded := g.Outweighed(), g.Bounded()
 	for _, st := range g.Unplayed() {
 		why := "does not match any state"
 		if slices.Contains(outweighed, st) {
 			why = "matches, but others have all the weight"
+		} else if bounded {
+			why += " that was explored"
 		}
 		found = append(found, fmt.Sprintf("never played: %s of %s %s", st.Name, st.Kind.Kind, why))
 	}
@@ -117,10 +119,30 @@ func (g *Graph) Findings() (found []string) {
 	if chances := g.Ambiguous(); len(chances) > 0 {
 		found = append(found, "left to chance in: "+g.list(chances))
 	}
-	if g.Bounded() {
+	if bounded {
 		found = append(found, "not all was explored: there are more states than the limit")
 	}
+	if last, n := g.rush(); bounded && n >= parked {
+		found = append(found, fmt.Sprintf("livelock, as far as it was explored: %d changes without time passing, up to: %s", n, g.list([]int{last})))
+	}
 	return found
+}
+
+// parked is how many transitions an object may make without time passing before an Engine parks it, unless its options say otherwise.
+const parked = 100
+
+// rush returns the longest way that was found on which no time passes: the State at its end, and how many transitions it has.
+func (g *Graph) rush() (last, n int) {
+	length := make([]int, len(g.States))
+	for _, t := range g.Transitions {
+		if t.To <= t.From || length[t.To] > 0 || t.Action != "" || t.Delay.Max > 0 {
+			continue
+		}
+		if length[t.To] = length[t.From] + 1; length[t.To] > n {
+			last, n = t.To, length[t.To]
+		}
+	}
+	return last, n
 }
 
 func (g *Graph) describe(c Cycle) string {

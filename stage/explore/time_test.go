@@ -2,7 +2,9 @@ package explore_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -290,5 +292,21 @@ func BenchmarkTimeToReady(b *testing.B) {
 	for b.Loop() {
 		_, err := g.TimeTo(explore.Ready, explore.TimeOptions{})
 		require.NoError(b, err)
+	}
+}
+
+// TestALivelockThatNeverRepeatsIsFound: each of its states is new, so that there is no cycle.
+func TestALivelockThatNeverRepeatsIsFound(t *testing.T) {
+	for ms, want := range map[int]bool{0: true, 1: false} {
+		source := stage.Parse("stages.yaml", fmt.Appendf(nil, `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: count},
+  spec: {resourceRef: {kind: Pod}, selector: {}, delay: {durationMilliseconds: %d}, next: {statusTemplate: "rounds: {{ add1 (or .status.rounds 0) }}"}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}}`, ms))
+		set, err := stage.Compile(stage.Options{}, source)
+		require.NoError(t, err)
+		g, err := explore.Explore(t.Context(), set, explore.Options{MaxStates: 150}, source.Others()...)
+		require.NoError(t, err)
+		found := strings.Join(g.Findings(), "\n")
+		require.Equal(t, want, strings.Contains(found, "livelock, as far as it was explored: 150 changes without time passing, up to: 150 "), found)
 	}
 }
