@@ -43,6 +43,8 @@ type Watch struct {
 // A Change is what happened to an object. Old is nil if it is new, New if it is gone.
 type Change struct {
 	Old, New *unstructured.Unstructured
+	// By is the name of the controller of this loop that made the change, "" if somebody else did.
+	By string
 }
 
 // Object returns the object as it is now, or as it was last.

@@ -59,6 +59,7 @@ type Loop struct {
 	options Options
 	client  client
 	now     time.Time
+	active  string // name of the controller that is being called
 	cache   *Cache
 	kinds   []schema.GroupVersionKind
 	routes  map[schema.GroupVersionKind][]route
@@ -176,6 +177,7 @@ func (l *Loop) Observe(e watch.Event, now time.Time) {
 }
 
 func (l *Loop) changed(kind schema.GroupVersionKind, c Change, now time.Time) {
+	c.By = l.active
 	for _, r := range l.routes[kind] {
 		for _, name := range r.keys(l.cache, c) {
 			l.enqueue(key{r.controller, name}, now)
@@ -225,7 +227,9 @@ func (l *Loop) Step(ctx context.Context, now time.Time) bool {
 		t.instant, t.count = now, 0
 	}
 	t.count++
+	l.active = t.controller.Name
 	result, err := t.controller.Reconcile(ctx, Request{Name: t.name, Now: now, Cache: l.cache, Client: &l.client})
+	l.active = ""
 	l.trace(t, result, err)
 	l.done(t, result, err)
 	return true

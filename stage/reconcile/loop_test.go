@@ -262,3 +262,23 @@ func names(objs []*unstructured.Unstructured) (names []string) {
 	}
 	return names
 }
+
+func TestAChangeSaysWhoseItIs(t *testing.T) {
+	var by []string
+	cluster := memory.New(memory.Options{})
+	seen := func(ch reconcile.Change) bool {
+		by = append(by, ch.By)
+		return false
+	}
+	l := reconcile.NewLoop(cluster, reconcile.Options{},
+		reconcile.Controller{Name: "reader", For: pods, When: seen},
+		reconcile.Controller{Name: "writer", For: configMaps, Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			_, err := r.Client.Create(ctx, named(pods, "x", "p", ""), metav1.CreateOptions{})
+			return reconcile.Result{}, err
+		}},
+	)
+	l.Observe(added(named(configMaps, "x", "c", "1")), start)
+	drain(t, l, 0)
+	l.Observe(deleted(l.Cache().Get(pods, types.NamespacedName{Namespace: "x", Name: "p"})), start)
+	require.Equal(t, []string{"writer", ""}, by)
+}
