@@ -56,3 +56,25 @@ func BenchmarkSchedule(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkOwners has the same number of Pods in few large ReplicaSets and in many small ones.
+func BenchmarkOwners(b *testing.B) {
+	const pods = 20_000
+	for _, owners := range []int{20, 200, 1000} {
+		b.Run(fmt.Sprint(owners), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				l := newLab(b, setting{nodes: 200, pods: presets.PodGeneral})
+				for i := range owners {
+					l.load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: %d, selector: {matchLabels: {app: r%d}},
+  template: {metadata: {labels: {app: r%d}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}}}`, i, pods/owners, i, i))
+				}
+				l.advance(5 * time.Minute)
+				require.Empty(b, l.fails)
+				for i := range owners {
+					l.requireCurrent("ReplicaSet", fmt.Sprint("r", i))
+				}
+			}
+		})
+	}
+}

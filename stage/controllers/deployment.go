@@ -14,7 +14,7 @@ import (
 // Deployments returns the controller that rolls out Deployments by ReplicaSets.
 func Deployments() reconcile.Controller {
 	return reconcile.Controller{
-		Name: "deployment", For: deployments, When: asksForMore, Watches: claims(replicaSets, deployments),
+		Name: "deployment", For: deployments, When: besidesOwnStatus("deployment"), Watches: claims(replicaSets, deployments),
 		Reconcile: on(deployments, reconcileDeployment),
 	}
 }

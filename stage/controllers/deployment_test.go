@@ -57,3 +57,17 @@ updatedReplicas: 3
 	require.Equal(t, "2", l.get("Deployment", "web").GetAnnotations()["deployment.kubernetes.io/revision"])
 	require.Empty(t, l.fails)
 }
+
+// TestAStatusWrittenByHandIsPutRight: as of the real controllers, whose informers tell them.
+func TestAStatusWrittenByHandIsPutRight(t *testing.T) {
+	l := newLab(t, setting{nodes: 3})
+	l.load(web)
+	l.settle()
+	set := l.list("ReplicaSet", "app=web")[0].GetName()
+	for kind, name := range map[string]string{"Deployment": "web", "ReplicaSet": set} {
+		before := l.status(kind, name)
+		l.patch(kind, name, `{status: {replicas: 77, readyReplicas: 5}}`, "status")
+		l.settle()
+		l.requireStatus(kind, name, before)
+	}
+}

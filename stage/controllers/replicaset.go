@@ -46,7 +46,7 @@ func (replicationControllerKind) finish(counts, int64) {}
 
 func replicas(name string, kind schema.GroupVersionKind, k replicaKind) reconcile.Controller {
 	return reconcile.Controller{
-		Name: name, For: kind, When: asksForMore, Watches: claims(pods, kind),
+		Name: name, For: kind, When: besidesOwnStatus(name), Watches: claims(pods, kind),
 		Reconcile: on(kind, func(c call, rs *unstructured.Unstructured) (reconcile.Result, error) {
 			return reconcileReplicas(c, rs, k)
 		}),

@@ -83,7 +83,12 @@ func (c call) writeStatus(obj *unstructured.Unstructured, status counts, others 
 	return err
 }
 
-// asksForMore reports whether more than the status of an object has changed: a controller needs no call for the status that it wrote.
+// besidesOwnStatus tells the changes that a controller has to look at: all but those of the status that it wrote itself.
+func besidesOwnStatus(name string) func(reconcile.Change) bool {
+	return func(ch reconcile.Change) bool { return ch.By != name || asksForMore(ch) }
+}
+
+// asksForMore reports whether more than the status of an object has changed.
 func asksForMore(ch reconcile.Change) bool {
 	if ch.Old == nil || ch.New == nil || ch.Old.GetUID() != ch.New.GetUID() {
 		return true
