@@ -148,7 +148,7 @@ func (c Chart) thickness(i int) vg.Length {
 	if c.kind == lines {
 		return 1.4
 	}
-	return 1.1 + 1.2*vg.Length(min(len(c.series)-1-i, 2))
+	return 1.2 + 0.8*vg.Length(min(len(c.series)-1-i, 2))
 }
 
 func (s Series) xys() plotter.XYs {
