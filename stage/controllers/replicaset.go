@@ -11,16 +11,19 @@ import (
 )
 
 // ReplicaSets returns the controller that keeps the number of Pods that a ReplicaSet asks for.
+//
+// The controller has a state. Give each loop one of its own.
 func ReplicaSets() reconcile.Controller { return replicas("replicaset", replicaSets, replicaSetKind{}) }
 
 // ReplicationControllers returns the controller that keeps the number of Pods that a ReplicationController asks for.
+//
+// The controller has a state. Give each loop one of its own.
 func ReplicationControllers() reconcile.Controller {
 	return replicas("replicationcontroller", replicationControllers, replicationControllerKind{})
 }
 
 // A replicaKind is in what ReplicaSets and ReplicationControllers differ.
 type replicaKind interface {
-	selector(*unstructured.Unstructured) selector
 	// finish adds to a status what only this kind has.
 	finish(status counts, terminating int64)
 }
@@ -30,52 +33,50 @@ type (
 	replicationControllerKind struct{}
 )
 
-func (replicaSetKind) selector(obj *unstructured.Unstructured) selector {
-	return selectorAt(obj)
-}
-
 func (replicaSetKind) finish(status counts, terminating int64) {
 	status["terminatingReplicas"] = terminating
-}
-
-func (replicationControllerKind) selector(obj *unstructured.Unstructured) selector {
-	return selector{plain: tree(obj.Object, "spec", "selector")}
 }
 
 func (replicationControllerKind) finish(counts, int64) {}
 
 func replicas(name string, kind schema.GroupVersionKind, k replicaKind) reconcile.Controller {
+	b := books{}
 	return reconcile.Controller{
-		Name: name, For: kind, When: besidesOwnStatus(name), Watches: claims(pods, kind),
+		Name: name, For: kind, When: besidesOwnStatus(name), Watches: append(b.watches(kind), claims(pods, kind)...),
 		Reconcile: on(kind, func(c call, rs *unstructured.Unstructured) (reconcile.Result, error) {
-			return reconcileReplicas(c, rs, k)
+			return reconcileReplicas(c, rs, k, b)
 		}),
 	}
 }
 
 // reconcileReplicas tells of the Pods that were there before it makes or deletes some, as kube-controller-manager does; these bring it back.
-func reconcileReplicas(c call, rs *unstructured.Unstructured, k replicaKind) (reconcile.Result, error) {
-	all, err := c.claimPods(rs, k.selector(rs))
+func reconcileReplicas(c call, rs *unstructured.Unstructured, k replicaKind, b books) (reconcile.Result, error) {
+	n, err := b.of(c, rs)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	active := keep(all, pod.active)
-	terminating := count(all, func(p pod) bool { return p.terminating() && !p.ended() })
-	failed := scaleReplicas(c, rs, active)
+	available, next := c.availableReplicas(rs, n)
+	failed := c.scaleReplicas(rs, n.active)
 	if current := c.Cache.Get(rs.GroupVersionKind(), c.Name); current == nil {
 		return reconcile.Result{}, failed
 	}
-	status, next := replicasStatus(rs, active, failed, c.Now)
-	k.finish(status, terminating)
+	status := replicasStatus(rs, n, available)
+	replicasConditions(rs, n.active, failed, c.Now).into(status)
+	k.finish(status, n.terminating)
 	return reconcile.Result{After: next}, errors.Join(failed, c.writeStatus(rs, status))
 }
 
+// activeReplicas returns the Pods of an owner that count.
+func (c call) activeReplicas(rs *unstructured.Unstructured) []pod {
+	return keep(podsOf(c.Cache.Owned(pods, rs.GetUID())), pod.active)
+}
+
 // scaleReplicas makes the Pods that are missing and deletes those that are too many.
-func scaleReplicas(c call, rs *unstructured.Unstructured, active []pod) error {
+func (c call) scaleReplicas(rs *unstructured.Unstructured, active int64) error {
 	if isTerminating(rs) {
 		return nil
 	}
-	diff := int(number(rs.Object, 1, "spec", "replicas")) - len(active)
+	diff := wanted(rs) - active
 	for ; diff > 0; diff-- {
 		if _, err := c.create(newPod(rs, tree(rs.Object, "spec", "template"))); err != nil {
 			return err
@@ -84,7 +85,7 @@ func scaleReplicas(c call, rs *unstructured.Unstructured, active []pod) error {
 	if diff == 0 {
 		return nil
 	}
-	for _, p := range victims(active, c.related(rs), -diff, c.Now) {
+	for _, p := range victims(c.activeReplicas(rs), c.related(rs), int(-diff), c.Now) {
 		if err := c.delete(p.Unstructured); err != nil {
 			return err
 		}
@@ -107,31 +108,32 @@ func (c call) related(rs *unstructured.Unstructured) []pod {
 	return found
 }
 
-// replicasStatus returns the status of a ReplicaSet or ReplicationController, and how long it takes until a Pod that is ready counts as available.
-func replicasStatus(rs *unstructured.Unstructured, active []pod, failed error, now time.Time) (status counts, next time.Duration) {
-	labels, minReady := tree(rs.Object, "spec", "template", "metadata", "labels"), number(rs.Object, 0, "spec", "minReadySeconds")
-	var labelled, ready, available int64
-	for _, p := range active {
-		labelled += int64(truth(contains(tree(p.Object, "metadata", "labels"), labels)))
-		if !p.ready() {
-			continue
-		}
-		ready++
-		left := p.unavailableFor(minReady, now)
-		available += int64(truth(left == 0))
+// availableReplicas returns how many Pods have been ready for long enough, and how long it takes until there are more.
+func (c call) availableReplicas(rs *unstructured.Unstructured, n census) (available int64, next time.Duration) {
+	minReady := number(rs.Object, 0, "spec", "minReadySeconds")
+	if minReady == 0 || n.ready == 0 {
+		return n.ready, 0
+	}
+	for _, p := range c.activeReplicas(rs) {
+		is, left := p.available(minReady, c.Now)
+		available += int64(truth(is))
 		next = sooner(next, left)
 	}
-	status = counts{"replicas": int64(len(active))}
-	status.add("fullyLabeledReplicas", labelled)
-	status.add("readyReplicas", ready)
+	return available, next
+}
+
+// replicasStatus returns the status of a ReplicaSet or ReplicationController, without its conditions.
+func replicasStatus(rs *unstructured.Unstructured, n census, available int64) counts {
+	status := counts{"replicas": n.active}
+	status.add("fullyLabeledReplicas", n.labelled)
+	status.add("readyReplicas", n.ready)
 	status.add("availableReplicas", available)
 	status.add("observedGeneration", rs.GetGeneration())
-	replicasConditions(rs, active, failed, now).into(status)
-	return status, next
+	return status
 }
 
 // replicasConditions has ReplicaFailure while Pods cannot be made or deleted.
-func replicasConditions(rs *unstructured.Unstructured, active []pod, failed error, now time.Time) conditions {
+func replicasConditions(rs *unstructured.Unstructured, active int64, failed error, now time.Time) conditions {
 	cs := conditionsOf(rs)
 	if failed == nil {
 		return cs.without("ReplicaFailure")
@@ -140,7 +142,7 @@ func replicasConditions(rs *unstructured.Unstructured, active []pod, failed erro
 		return cs
 	}
 	reason := "FailedCreate"
-	if int64(len(active)) > number(rs.Object, 1, "spec", "replicas") {
+	if active > wanted(rs) {
 		reason = "FailedDelete"
 	}
 	return cs.put(newCondition("ReplicaFailure", "True", reason, failed.Error(), stamp(now)))

@@ -17,8 +17,11 @@ type selector struct {
 	terms []map[string]any
 }
 
-// selectorAt reads the selector at spec.selector.
+// selectorAt reads the selector at spec.selector. That of a ReplicationController is nothing but labels.
 func selectorAt(obj *unstructured.Unstructured) selector {
+	if obj.GetKind() == replicationControllers.Kind {
+		return selector{plain: tree(obj.Object, "spec", "selector")}
+	}
 	return readSelector(tree(obj.Object, "spec", "selector"))
 }
 
