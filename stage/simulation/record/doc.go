@@ -28,11 +28,15 @@
 // On a real cluster, for which watch events are enough:
 //
 //	recorder := record.New(record.Options{Sink: out.Write})
-//	for e := range watcher.ResultChan() {
-//		err := recorder.Observe(e, time.Now())
+//	for {
+//		…                                                    // list the Pods, and watch from there on
+//		err := recorder.Sync(pods, list.Items, time.Now())   // so that nothing is missed if the watch broke off
+//		for e := range watcher.ResultChan() {
+//			err := recorder.Observe(e, time.Now())       // an error: list again
+//		}
 //	}
 //
-// A stage.Player there has the recorder's Trace, too, and Options.Within says how late the watch may be.
+// What is there already when that begins is recorded as new then. A stage.Player there has the recorder's Trace, too, and Options.Within says how late the watch may be.
 //
 // # States
 //

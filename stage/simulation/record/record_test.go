@@ -192,6 +192,27 @@ func TestWatchEventsAreEnough(t *testing.T) {
 	require.ErrorContains(t, s.recorder.Observe(watch.Event{Type: watch.Error, Object: &metav1.Status{Message: "too old"}}, s.now), "too old")
 }
 
+func TestListsTellWhatTheWatchMissed(t *testing.T) {
+	s := newStory(t, record.Options{})
+	object := func(kind, name, uid string) unstructured.Unstructured {
+		return unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name, "uid": uid},
+		}}
+	}
+	sync := func(all ...unstructured.Unstructured) (lines []string) {
+		before := len(s.log)
+		require.NoError(t, s.recorder.Sync(pods, all, s.now))
+		for _, r := range s.log[before:] {
+			lines = append(lines, r.String())
+		}
+		return lines
+	}
+	s.tell(watch.Added, "{apiVersion: v1, kind: Node, metadata: {name: n1}}")
+	require.Equal(t, []string{"Pod b → Pending", "Pod a → Pending", "Pod c → Pending"}, sync(object("Pod", "b", "1"), object("Pod", "a", "2"), object("Pod", "c", "3")))
+	require.Empty(t, sync(object("Pod", "b", "1"), object("Pod", "a", "2"), object("Pod", "c", "3")))
+	require.Equal(t, []string{"Pod a Pending → Deleted", "Pod c Pending → Deleted", "Pod b Pending → Deleted", "Pod b → Pending"}, sync(object("Pod", "b", "4")))
+}
+
 func TestChangesAreAttributedToStages(t *testing.T) {
 	s := newStory(t, record.Options{Within: time.Second})
 	s.tell(watch.Added, pod(""))

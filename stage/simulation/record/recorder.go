@@ -1,8 +1,10 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,6 +137,45 @@ func (r *Recorder) Observe(e watch.Event, now time.Time) error {
 		return r.deleted(key, obj, now)
 	}
 	return r.saw(key, obj, now)
+}
+
+// Sync takes in a list of all objects of a kind, as there is one before a watch and after a watch that was too old: those that are not in it any more are
+// recorded as Deleted, in the order of their names, the others are observed.
+func (r *Recorder) Sync(kind schema.GroupVersionKind, all []unstructured.Unstructured, now time.Time) error {
+	if err := r.missing(kind, all, now); err != nil {
+		return err
+	}
+	for i := range all {
+		if err := r.Observe(watch.Event{Type: watch.Added, Object: &all[i]}, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missing ends the objects of a kind that are not there any more.
+func (r *Recorder) missing(kind schema.GroupVersionKind, all []unstructured.Unstructured, now time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	there := make(map[stage.Key]bool, len(all))
+	for i := range all {
+		there[stage.KeyOf(&all[i])] = true
+	}
+	var gone []stage.Key
+	for key := range r.objects {
+		if key.GroupVersionKind() == kind && !there[key] {
+			gone = append(gone, key)
+		}
+	}
+	slices.SortFunc(gone, func(a, b stage.Key) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, key := range gone {
+		if err := r.end(key, r.objects[key].last, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replaced records the end of an object whose name another one has by now, if the watch did not tell of it.
