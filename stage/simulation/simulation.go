@@ -13,7 +13,8 @@
 // changed, and the next Step, Advance or Settle goes on from there. Options.Progress tells how far a long run is.
 //
 // What else is to happen is added by [Simulation.At] for a time, by [Simulation.On] for what happens to objects, and by
-// Options.Controllers.
+// Options.Controllers. The packages below build on these: load lets work arrive, fault lets things go wrong, record keeps what happened,
+// measure computes metrics of that, and expect says in tests what they should be.
 //
 // # Determinism
 //
