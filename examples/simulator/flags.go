@@ -45,11 +45,26 @@ var studies = map[string]design{
 // common are the flags that all studies have.
 var common = []string{"study", "seed", "nodes", "report", "plots"}
 
-// parse reads the flags. On an error of the flag package that has told the user.
-func parse(args []string, stderr io.Writer) (o options, err error) {
-	flags := flag.NewFlagSet("simulator", flag.ContinueOnError)
+// parse reads the flags. On an error it has told the user.
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	flags := define(&o)
 	flags.SetOutput(stderr)
-	jobs := flags.String("jobs", "", "how many Jobs; small-jobs takes a list (default 1,10,20,50,75,100; gpu: 100)")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	err := setDefaults(flags, &o)
+	if err == nil {
+		err = o.check(flags.Args())
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "simulator:", strings.ReplaceAll(err.Error(), "\n", "\nsimulator: "))
+	}
+	return o, err
+}
+
+func define(o *options) *flag.FlagSet {
+	flags := flag.NewFlagSet("simulator", flag.ContinueOnError)
 	flags.StringVar(&o.study, "study", "small-jobs", "which `study` to run: "+strings.Join(names(), ", "))
 	flags.Uint64Var(&o.seed, "seed", 1, "decides all that is random")
 	flags.IntVar(&o.nodes, "nodes", 0, "how many nodes (default small-jobs: 4, gpu: 2, scale: 1000)")
@@ -59,18 +74,11 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.log, "log", "", "write all transitions to this `file`, .jsonl or .csv; each run has its name put into that of the file")
 	flags.StringVar(&o.report, "report", "", "write a page to this `file`, which needs nothing else")
 	flags.StringVar(&o.plots, "plots", "", "write each chart as SVG and PNG into this `folder`")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	if err := setDefaults(flags, &o); err != nil {
-		return o, err
-	}
-	if *jobs != "" {
-		if o.jobs, err = counts(*jobs); err != nil {
-			return o, err
-		}
-	}
-	return o, o.check(flags.Args())
+	flags.Func("jobs", "how many Jobs; small-jobs takes a `list` of numbers (default 1,10,20,50,75,100; gpu: 100)", func(list string) (err error) {
+		o.jobs, err = counts(list)
+		return err
+	})
+	return flags
 }
 
 func names() []string { return slices.Sorted(maps.Keys(studies)) }
@@ -102,7 +110,7 @@ func counts(list string) (all []int, err error) {
 	for _, word := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("-jobs %s: %q is no number above 0", list, word)
+			return nil, fmt.Errorf("%q is no number above 0", word)
 		}
 		all = append(all, n)
 	}

@@ -36,7 +36,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintln(stderr, "simulator:", err)
 		return 2
 	}
 	if err := study(ctx, o, stdout, stderr); err != nil {
