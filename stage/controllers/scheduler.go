@@ -235,7 +235,7 @@ func (s *scheduler) schedule(c call, class *podClass) error {
 	claims, err := c.unboundClaims(obj)
 	if err == nil {
 		var node *nodeRoom
-		if node, err = s.rankings.of(class, s.nodes).best(); err == nil {
+		if node, err = s.rankings.best(class, s.nodes); err == nil {
 			return s.bind(c, class, pod{obj}, node.name, claims)
 		}
 	}

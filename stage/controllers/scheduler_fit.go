@@ -21,11 +21,13 @@ type podRequest struct {
 	tolerations []map[string]any
 	claims      []string
 	resources   requests.Amounts
+	basics      basics // of them, at least what is assumed
 }
 
 func newPodRequest(obj *unstructured.Unstructured) podRequest {
 	spec := tree(obj.Object, "spec")
 	required := tree(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+	resources := requests.Of(obj.Object)
 	return podRequest{
 		namespace:   obj.GetNamespace(),
 		selector:    tree(spec, "nodeSelector"),
@@ -33,7 +35,8 @@ func newPodRequest(obj *unstructured.Unstructured) podRequest {
 		limited:     required != nil,
 		tolerations: trees(spec, "tolerations"),
 		claims:      claimNames(obj),
-		resources:   requests.Of(obj.Object),
+		resources:   resources,
+		basics:      basics{cpu: max(resources["cpu"], assumedCPU), memory: max(resources["memory"], assumedMemory)},
 	}
 }
 
@@ -104,7 +107,7 @@ func (n *nodeRoom) matches(term map[string]any) bool {
 }
 
 func full(n *nodeRoom, r *podRequest) (reasons []string, final bool) {
-	if n.pods+1 > n.allocatable["pods"] {
+	if n.pods+1 > n.size.pods {
 		reasons = append(reasons, "Too many pods")
 	}
 	final = true

@@ -6,11 +6,12 @@ import (
 )
 
 // A ranking is the nodes as the Pods of a class see them: those that they fit on, the best one first, and what is in the way on the others. It takes in
-// only what has changed since it was looked at, so that a Pod costs much less than a look at every node.
+// only what has changed since it was looked at, so that a Pod costs much less than a look at every node. For the first Pod of a class, after which no other
+// may come, it only looks at every node.
 type ranking struct {
 	request podRequest
-	fitting []*place // a heap
-	places  map[*nodeRoom]*place
+	fitting []*place             // a heap
+	places  map[*nodeRoom]*place // nil at the first look
 	unfit   unfitError
 	seen    uint64 // how many changes of nodes were taken in
 	used    uint64 // when it was looked at last, counted in looks
@@ -46,15 +47,15 @@ func (rs *rankings) changed(n *nodeRoom, nodes int) {
 	rs.changes = append(rs.changes, n)
 }
 
-// of returns the ranking of a class as it is now.
-func (rs *rankings) of(class *podClass, nodes map[string]*nodeRoom) *ranking {
+// best returns the node for the next Pod of a class. The error is an unfitError.
+func (rs *rankings) best(class *podClass, nodes map[string]*nodeRoom) (*nodeRoom, error) {
+	rs.looks++
 	r := rs.byClass[class.key]
 	if r == nil {
 		rs.evict()
-		r = &ranking{request: class.request}
-		rs.byClass[class.key] = r
+		rs.byClass[class.key] = &ranking{request: class.request, used: rs.looks}
+		return scan(nodes, &class.request)
 	}
-	rs.looks++
 	r.used = rs.looks
 	if r.places == nil || r.seen < rs.dropped {
 		r.reset(nodes)
@@ -64,7 +65,35 @@ func (rs *rankings) of(class *podClass, nodes map[string]*nodeRoom) *ranking {
 		}
 	}
 	r.seen = rs.dropped + uint64(len(rs.changes))
-	return r
+	return r.best()
+}
+
+// scan looks at every node.
+func scan(nodes map[string]*nodeRoom, r *podRequest) (*nodeRoom, error) {
+	var best place
+	unfit := &unfitError{reasons: map[string]int{}}
+	for _, n := range nodes {
+		if !n.there {
+			continue
+		}
+		p := place{node: n}
+		if p.reasons, p.final = inTheWay(n, r); len(p.reasons) > 0 {
+			unfit.count(&p, 1)
+			continue
+		}
+		if p.score = n.score(r); best.node == nil || p.before(&best) {
+			best = p
+		}
+	}
+	if best.node == nil {
+		return nil, unfit
+	}
+	return best.node, nil
+}
+
+// before puts the highest score first, and of the same the first name.
+func (p *place) before(other *place) bool {
+	return cmp.Or(cmp.Compare(other.score, p.score), cmp.Compare(p.node.name, other.node.name)) < 0
 }
 
 // evict makes room for another ranking.
@@ -125,7 +154,6 @@ func (r *ranking) remove(p *place) {
 	}
 }
 
-// best returns the node for the next Pod of the class. The error is an unfitError.
 func (r *ranking) best() (*nodeRoom, error) {
 	if len(r.fitting) == 0 {
 		return nil, &r.unfit
@@ -133,13 +161,10 @@ func (r *ranking) best() (*nodeRoom, error) {
 	return r.fitting[0].node, nil
 }
 
-// Len, Less, Swap, Push and Pop make a heap of the places: the highest score first, and of the same the first name.
+// Len, Less, Swap, Push and Pop make a heap of the places.
 func (r *ranking) Len() int { return len(r.fitting) }
 
-func (r *ranking) Less(i, j int) bool {
-	a, b := r.fitting[i], r.fitting[j]
-	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.node.name, b.node.name)) < 0
-}
+func (r *ranking) Less(i, j int) bool { return r.fitting[i].before(r.fitting[j]) }
 
 func (r *ranking) Swap(i, j int) {
 	f := r.fitting

@@ -6,28 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/internal/requests"
 )
-
-// scan looks at every node: what a ranking must agree with.
-func scan(nodes map[string]*nodeRoom, r *podRequest) (best *nodeRoom, unfit unfitError) {
-	unfit.reasons = map[string]int{}
-	for _, n := range nodes {
-		if !n.there {
-			continue
-		}
-		reasons, final := inTheWay(n, r)
-		unfit.count(&place{reasons: reasons, final: final}, 1)
-		if len(reasons) > 0 {
-			continue
-		}
-		if best == nil || n.score(r) > best.score(r) || n.score(r) == best.score(r) && n.name < best.name {
-			best = n
-		}
-	}
-	return best, unfit
-}
 
 // TestRankingsAgreeWithALookAtEveryNode lets nodes come, go, change and fill at random, and asks for classes in between, more of them than are kept.
 func TestRankingsAgreeWithALookAtEveryNode(t *testing.T) {
@@ -37,10 +19,9 @@ func TestRankingsAgreeWithALookAtEveryNode(t *testing.T) {
 		n := s.room(fmt.Sprint("node-", random.IntN(12)))
 		switch random.IntN(8) {
 		case 0:
-			n.there = false
+			n.see(nil)
 		case 1, 2:
-			n.there, n.cordoned = true, random.IntN(4) == 0
-			n.allocatable = requests.Amounts{"cpu": random.Int64N(5000), "memory": random.Int64N(4 << 30), "pods": random.Int64N(8)}
+			n.see(randomNode(random))
 		case 3:
 			if n.pods > 0 {
 				n.release(requests.Amounts{"cpu": n.used["cpu"] / n.pods})
@@ -54,13 +35,26 @@ func TestRankingsAgreeWithALookAtEveryNode(t *testing.T) {
 			continue
 		}
 		cpu := random.Int64N(2)*500 + random.Int64N(maxRankings)
-		class := &podClass{key: fmt.Sprint(cpu), request: podRequest{resources: requests.Amounts{"cpu": cpu}}}
-		got, err := s.rankings.of(class, s.nodes).best()
-		want, unfit := scan(s.nodes, &class.request)
+		request := newPodRequest(&unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"containers": []any{
+			map[string]any{"resources": map[string]any{"requests": map[string]any{"cpu": fmt.Sprint(cpu, "m")}}},
+		}}}})
+		got, err := s.rankings.best(&podClass{key: request.signature(), request: request}, s.nodes)
+		want, unfit := scan(s.nodes, &request)
 		require.Same(t, want, got, "step %d", step)
 		if want == nil {
-			require.Equal(t, unfit.message(s.present()), err.(*unfitError).message(s.present()), "step %d", step)
+			require.Equal(t, unfit.(*unfitError).message(s.present()), err.(*unfitError).message(s.present()), "step %d", step)
 		}
 		require.LessOrEqual(t, len(s.rankings.byClass), maxRankings)
 	}
+}
+
+// randomNode is ready, and now and then cordoned.
+func randomNode(random *rand.Rand) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"unschedulable": random.IntN(4) == 0},
+		"status": map[string]any{
+			"allocatable": map[string]any{"cpu": fmt.Sprint(random.Int64N(5000), "m"), "memory": fmt.Sprint(random.Int64N(4 << 30)), "pods": fmt.Sprint(random.Int64N(8))},
+			"conditions":  []any{map[string]any{"type": "Ready", "status": "True"}},
+		},
+	}}
 }

@@ -26,7 +26,13 @@ type nodeRoom struct {
 	allocatable requests.Amounts
 	used        requests.Amounts
 	pods        int64
+	size, taken basics // the same, to compare nodes by
 }
+
+// basics are the amounts that nodes are compared by: CPU in thousandths, memory in bytes, places for Pods.
+type basics struct{ cpu, memory, pods int64 }
+
+func basicsOf(a requests.Amounts) basics { return basics{a["cpu"], a["memory"], a["pods"]} }
 
 func (n *nodeRoom) isEmpty() bool { return n.pods == 0 }
 
@@ -38,6 +44,7 @@ func (n *nodeRoom) see(obj *unstructured.Unstructured) {
 	n.cordoned = flag(obj.Object, "spec", "unschedulable")
 	n.labels = tree(obj.Object, "metadata", "labels")
 	n.allocatable = requests.Read(tree(obj.Object, "status", "allocatable"))
+	n.size = basicsOf(n.allocatable)
 	n.taints = taintsOf(obj)
 }
 
@@ -55,11 +62,13 @@ func taintsOf(obj *unstructured.Unstructured) []map[string]any {
 func (n *nodeRoom) take(r requests.Amounts) {
 	n.used.Add(r, 1)
 	n.pods++
+	n.taken = basicsOf(n.used)
 }
 
 func (n *nodeRoom) release(r requests.Amounts) {
 	n.used.Add(r, -1)
 	n.pods--
+	n.taken = basicsOf(n.used)
 }
 
 // Pods that request nothing count like this when nodes are compared, as in kube-scheduler.
@@ -70,9 +79,8 @@ const (
 
 // score is the mean free share of CPU, memory and places for Pods after the Pod has come.
 func (n *nodeRoom) score(r *podRequest) float64 {
-	cpu := max(r.resources["cpu"], assumedCPU) + n.used["cpu"]
-	memory := max(r.resources["memory"], assumedMemory) + n.used["memory"]
-	return free(cpu, n.allocatable["cpu"]) + free(memory, n.allocatable["memory"]) + free(n.pods+1, n.allocatable["pods"])
+	cpu, memory := r.basics.cpu+n.taken.cpu, r.basics.memory+n.taken.memory
+	return free(cpu, n.size.cpu) + free(memory, n.size.memory) + free(n.pods+1, n.size.pods)
 }
 
 func free(used, of int64) float64 {
