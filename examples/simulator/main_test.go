@@ -228,7 +228,7 @@ func TestProgress(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, l.Advance(t.Context(), time.Minute))
 	l.reached = 1
-	require.Equal(t, "run [======                  ] 1/4 Complete, 1 transitions/s, 30 times real time, 6s left", c.line(l, began.Add(2*time.Second)))
+	require.Equal(t, "run [======                  ] 1/4 Complete, 1 objects, 1 events/s, 30 times real time, 6s left", c.line(l, began.Add(2*time.Second)))
 
 	p := progress{out: &out}
 	require.True(t, p.due(began))

@@ -40,9 +40,10 @@ func (c *clock) line(l *lab, now time.Time) string {
 	all, real := max(l.goal.count, 1), now.Sub(c.since)
 	filled := width * l.reached / all
 	left := time.Duration(float64(real) * float64(all-l.reached) / float64(max(l.reached, 1)))
-	return fmt.Sprintf("%s [%s%s] %d/%d %s, %.0f transitions/s, %.0f times real time, %s left",
+	p := l.Progress()
+	return fmt.Sprintf("%s [%s%s] %d/%d %s, %d objects, %.0f events/s, %.0f times real time, %s left",
 		l.name, strings.Repeat("=", filled), strings.Repeat(" ", width-filled), l.reached, l.goal.count, l.goal.state,
-		float64(len(l.log))/real.Seconds(), l.Now().Sub(l.start).Seconds()/real.Seconds(), left.Round(time.Second))
+		p.Objects, float64(p.Events)/real.Seconds(), p.Now.Sub(l.start).Seconds()/real.Seconds(), left.Round(time.Second))
 }
 
 // String says how long it took, of real and of virtual time.
