@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A LineError is a fault in a log file.
@@ -171,6 +172,9 @@ func readFields(header, values []string) (Record, error) {
 	}
 	var err error
 	for i, name := range header {
+		if !utf8.ValidString(values[i]) {
+			return Record{}, fmt.Errorf("%s: is no UTF-8 text", name)
+		}
 		switch name {
 		case "ns":
 			if l.NS, err = strconv.ParseInt(values[i], 10, 64); err != nil {

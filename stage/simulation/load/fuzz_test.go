@@ -1,0 +1,35 @@
+package load_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
+)
+
+// FuzzRead reads anything: there are either faults with a place, or rows in the order of their times, none before the start.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("at,size,gpus\n1.5,60,8\n1m,2h,1\n"), true)
+	f.Add([]byte("at,size,gpus\n2026-01-01T00:00:00Z,1,1\n0001-01-01T00:00:00Z,1,1\n"), true)
+	f.Add([]byte(`{"at": "2026-01-01T00:00:00Z", "size": 1, "gpus": "2", "x": null}`), false)
+	f.Fuzz(func(t *testing.T, data []byte, csv bool) {
+		read := load.ReadJSONL
+		if csv {
+			read = load.ReadCSV
+		}
+		rows, err := read("jobs", bytes.NewReader(data), columns)
+		if err != nil {
+			fault := new(load.TraceError)
+			require.True(t, errors.As(err, &fault))
+			require.Positive(t, fault.Line)
+			return
+		}
+		times := load.Arrivals(rows)
+		require.True(t, slices.IsSorted(times))
+		require.True(t, len(times) == 0 || times[0] >= 0)
+	})
+}
