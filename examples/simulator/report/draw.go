@@ -61,10 +61,10 @@ func (c Chart) draw(to draw.Canvas, alone bool) error {
 		return err
 	}
 	if alone {
-		to = draw.Crop(to, 2*vg.Millimeter, -2*vg.Millimeter, 2*vg.Millimeter, -line)
+		to = draw.Crop(to, 2*vg.Millimeter, -2*vg.Millimeter, 2*vg.Millimeter, -1.2*line)
 		style := p.Title.TextStyle
 		style.XAlign, style.YAlign = text.XLeft, text.YTop
-		to.FillText(style, vg.Point{X: to.Min.X, Y: to.Max.Y}, c.Title)
+		to.FillText(style, vg.Point{X: to.Min.X, Y: to.Max.Y + 0.95*line}, c.Title)
 	}
 	p.Draw(draw.Crop(to, 0, -3*vg.Millimeter, 0, -line*1.3))
 	c.drawKey(p, to)
