@@ -78,3 +78,21 @@ func BenchmarkOwners(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLarge rolls 10 Deployments of 500 replicas out, and over to another template.
+func BenchmarkLarge(b *testing.B) {
+	const n = 10
+	for b.Loop() {
+		l := newLab(b, setting{nodes: 200, pods: presets.PodGeneral})
+		l.load(strings.ReplaceAll(fleet(n), "replicas: 10", "replicas: 500"))
+		l.advance(5 * time.Minute)
+		for i := range n {
+			l.patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+		}
+		l.advance(30 * time.Minute)
+		require.Empty(b, l.fails)
+		for i := range n {
+			l.requireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
+		}
+	}
+}

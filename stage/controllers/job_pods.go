@@ -45,8 +45,9 @@ func (r *jobRun) wantActive() int64 {
 func (r *jobRun) remove(n int) error {
 	gone, left := r.splitDuplicates()
 	if n > len(gone) {
-		more := victims(left, nil, n-len(gone), r.Now)
-		gone = append(gone, more...)
+		for _, more := range victims(ranksOf(left), nil, n-len(gone), r.Now) {
+			gone = append(gone, more.obj)
+		}
 	}
 	for _, p := range gone {
 		if err := r.untrack(p); err != nil {

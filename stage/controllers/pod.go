@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -123,65 +122,11 @@ func newPod(owner *unstructured.Unstructured, template map[string]any) *unstruct
 	return p
 }
 
-// phaseOrder is the order in which Pods are given up.
-var phaseOrder = map[string]int{"Pending": 0, "Unknown": 1, "Running": 2}
-
-// victims returns the n Pods that are missed least, in the order of kube-controller-manager: not assigned, pending, not ready, of lower deletion cost, on
-// a node with more of the related Pods, ready for a shorter time, restarted more often, younger. Times are compared by their order of magnitude.
-func victims(active, related []pod, n int, now time.Time) []pod {
-	if n >= len(active) {
-		return active
-	}
-	onNode := map[string]int{}
-	for _, p := range related {
-		if p.active() {
-			onNode[p.node()]++
-		}
-	}
-	sorted := slices.Clone(active)
-	slices.SortStableFunc(sorted, func(a, b pod) int {
-		return cmp.Or(
-			cmp.Compare(truth(a.node() != ""), truth(b.node() != "")),
-			cmp.Compare(phaseOrder[a.phase()], phaseOrder[b.phase()]),
-			cmp.Compare(truth(a.ready()), truth(b.ready())),
-			cmp.Compare(a.deletionCost(), b.deletionCost()),
-			cmp.Compare(onNode[b.node()], onNode[a.node()]),
-			byMagnitude(a, b, now, pod.readySince),
-			cmp.Compare(b.restarts(), a.restarts()),
-			byMagnitude(a, b, now, func(p pod) (time.Time, bool) { return timeAt(p.Object, "metadata", "creationTimestamp") }),
-			cmp.Compare(a.GetUID(), b.GetUID()),
-		)
-	})
-	return sorted[:n]
-}
-
 func truth(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
-}
-
-func (p pod) deletionCost() int64 {
-	cost, _ := strconv.ParseInt(annotation(p.Unstructured, "controller.kubernetes.io/pod-deletion-cost"), 10, 32)
-	return cost
-}
-
-// byMagnitude puts the Pod whose time is more recent, in powers of two, first. Pods of the same magnitude are chosen by uid, that is at random.
-func byMagnitude(a, b pod, now time.Time, of func(pod) (time.Time, bool)) int {
-	ta, okA := of(a)
-	tb, okB := of(b)
-	if !okA || !okB || ta.Equal(tb) {
-		return 0
-	}
-	return cmp.Or(cmp.Compare(magnitude(now.Sub(ta)), magnitude(now.Sub(tb))), cmp.Compare(a.GetUID(), b.GetUID()))
-}
-
-func magnitude(d time.Duration) (n int) {
-	for ; d > 0; d >>= 1 {
-		n++
-	}
-	return n
 }
 
 // ordinalOf is the number at the end of a name, -1 if there is none.

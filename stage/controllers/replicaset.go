@@ -56,7 +56,7 @@ func reconcileReplicas(c call, rs *unstructured.Unstructured, k replicaKind, b b
 		return reconcile.Result{}, err
 	}
 	available, next := c.availableReplicas(rs, n)
-	failed := c.scaleReplicas(rs, n.active)
+	failed := c.scaleReplicas(rs, n.active, b)
 	if current := c.Cache.Get(rs.GroupVersionKind(), c.Name); current == nil {
 		return reconcile.Result{}, failed
 	}
@@ -66,13 +66,8 @@ func reconcileReplicas(c call, rs *unstructured.Unstructured, k replicaKind, b b
 	return reconcile.Result{After: next}, errors.Join(failed, c.writeStatus(rs, status))
 }
 
-// activeReplicas returns the Pods of an owner that count.
-func (c call) activeReplicas(rs *unstructured.Unstructured) []pod {
-	return keep(podsOf(c.Cache.Owned(pods, rs.GetUID())), pod.active)
-}
-
 // scaleReplicas makes the Pods that are missing and deletes those that are too many.
-func (c call) scaleReplicas(rs *unstructured.Unstructured, active int64) error {
+func (c call) scaleReplicas(rs *unstructured.Unstructured, active int64, b books) error {
 	if isTerminating(rs) {
 		return nil
 	}
@@ -85,27 +80,20 @@ func (c call) scaleReplicas(rs *unstructured.Unstructured, active int64) error {
 	if diff == 0 {
 		return nil
 	}
-	for _, p := range victims(c.activeReplicas(rs), c.related(rs), int(-diff), c.Now) {
-		if err := c.delete(p.Unstructured); err != nil {
+	for _, r := range victims(b.ranks(rs), b.onNodes(c.siblings(rs)), int(-diff), c.Now) {
+		if err := c.delete(r.obj.Unstructured); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// related returns the Pods of all ReplicaSets that have the same controller.
-func (c call) related(rs *unstructured.Unstructured) []pod {
-	siblings := []*unstructured.Unstructured{rs}
-	for _, ref := range trees(rs.Object, "metadata", "ownerReferences") {
-		if flag(ref, "controller") {
-			siblings = c.Cache.Owned(rs.GroupVersionKind(), uidOf(ref))
-		}
+// siblings are the ReplicaSets that have the same controller, or this one alone.
+func (c call) siblings(rs *unstructured.Unstructured) []*unstructured.Unstructured {
+	if uid := controllerUID(rs); uid != "" {
+		return c.Cache.Owned(rs.GroupVersionKind(), uid)
 	}
-	var found []pod
-	for _, sibling := range siblings {
-		found = append(found, podsOf(c.Cache.Owned(pods, sibling.GetUID()))...)
-	}
-	return found
+	return []*unstructured.Unstructured{rs}
 }
 
 // availableReplicas returns how many Pods have been ready for long enough, and how long it takes until there are more.
@@ -114,7 +102,7 @@ func (c call) availableReplicas(rs *unstructured.Unstructured, n census) (availa
 	if minReady == 0 || n.ready == 0 {
 		return n.ready, 0
 	}
-	for _, p := range c.activeReplicas(rs) {
+	for _, p := range keep(podsOf(c.Cache.Owned(pods, rs.GetUID())), pod.active) {
 		is, left := p.available(minReady, c.Now)
 		available += int64(truth(is))
 		next = sooner(next, left)

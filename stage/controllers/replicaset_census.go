@@ -1,6 +1,10 @@
 package controllers
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,11 +32,33 @@ func (t *census) add(p pod, labels map[string]any, n int64) {
 	}
 }
 
-// A book is the census of one owner, kept up to date by what happens to its Pods.
+// A book is the census of one owner, kept up to date by what happens to its Pods, and who they are.
 type book struct {
 	census
 	selector selector
-	labels   map[string]any // of the template
+	labels   map[string]any      // of the template
+	active   map[types.UID]*rank // those that count
+	onNode   map[string]int      // how many of them each node has
+}
+
+func newBook(s selector, labels map[string]any) *book {
+	return &book{selector: s, labels: labels, active: map[types.UID]*rank{}, onNode: map[string]int{}}
+}
+
+func (b *book) enter(p pod) {
+	b.add(p, b.labels, 1)
+	if p.active() {
+		b.active[p.GetUID()] = rankOf(p)
+		b.onNode[p.node()]++
+	}
+}
+
+func (b *book) leave(p pod) {
+	b.add(p, b.labels, -1)
+	if p.active() {
+		delete(b.active, p.GetUID())
+		b.onNode[p.node()]--
+	}
 }
 
 // books are those of owners, so that a look at one costs as much as what has changed, and not as much as it has Pods. An owner that has none, because
@@ -51,12 +77,34 @@ func (b books) of(c call, owner *unstructured.Unstructured) (census, error) {
 	if err != nil {
 		return census{}, err
 	}
-	kept := &book{selector: s, labels: labels}
+	kept := newBook(s, labels)
 	for _, p := range all {
-		kept.add(p, labels, 1)
+		kept.enter(p)
 	}
 	b[uid] = kept
 	return kept.census, nil
+}
+
+// ranks returns the Pods of an owner that count, by uid.
+func (b books) ranks(owner *unstructured.Unstructured) []*rank {
+	kept := b[owner.GetUID()]
+	if kept == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Values(kept.active), func(x, y *rank) int { return cmp.Compare(x.uid, y.uid) })
+}
+
+// onNodes returns how many Pods of several owners each node has. Those of an owner without a book do not count: it is new.
+func (b books) onNodes(owners []*unstructured.Unstructured) map[string]int {
+	sum := map[string]int{}
+	for _, owner := range owners {
+		if kept := b[owner.GetUID()]; kept != nil {
+			for node, n := range kept.onNode {
+				sum[node] += n
+			}
+		}
+	}
+	return sum
 }
 
 // watches keep the books of owners of a kind.
@@ -79,13 +127,13 @@ func (b books) sawOwner(_ *reconcile.Cache, ch reconcile.Change) []types.Namespa
 
 func (b books) sawPod(c *reconcile.Cache, kind schema.GroupVersionKind, ch reconcile.Change) {
 	if ch.Old != nil {
-		b.write(ch.Old, -1)
+		b.write(ch.Old, (*book).leave)
 	}
 	if ch.New == nil {
 		return
 	}
 	if hasController(ch.New) {
-		b.write(ch.New, 1)
+		b.write(ch.New, (*book).enter)
 		return
 	}
 	for _, name := range selectors(c, kind, ch.New) { // they will want to adopt it
@@ -93,8 +141,8 @@ func (b books) sawPod(c *reconcile.Cache, kind schema.GroupVersionKind, ch recon
 	}
 }
 
-// write counts a Pod n times in the book of its controller. One that this does not select is to be released, which takes a closer look.
-func (b books) write(obj *unstructured.Unstructured, n int64) {
+// write writes of a Pod into the book of its controller. One that this does not select is to be released, which takes a closer look.
+func (b books) write(obj *unstructured.Unstructured, what func(*book, pod)) {
 	uid := controllerUID(obj)
 	kept := b[uid]
 	switch {
@@ -102,7 +150,7 @@ func (b books) write(obj *unstructured.Unstructured, n int64) {
 	case !kept.selector.matches(obj):
 		delete(b, uid)
 	default:
-		kept.add(pod{obj}, kept.labels, n)
+		what(kept, pod{obj})
 	}
 }
 
