@@ -8,6 +8,7 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/presets]: Stage sets for the stock lifecycles of pods, nodes and volumes
 //   - [github.com/stagecraft-go/stagecraft/stage/memory]: an in-memory API server, the transport that needs no cluster
 //   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an in-memory cluster and a virtual clock
+//   - below it load, fault, record, measure and expect: what arrives, what goes wrong, what happened, in numbers, and what they should be
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and [github.com/stagecraft-go/stagecraft/stage/controllers]: controllers on the same clock;
 //     the workload controllers of Kubernetes and a scheduler
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: a lab in which workloads become ready, fail and go away in virtual time, for tests of
