@@ -5,9 +5,9 @@ import (
 	"container/heap"
 )
 
-// A ranking is the nodes as the Pods of a class see them: those that they fit on, the best one first, and what is in the way on the others. It takes in
-// only what has changed since it was looked at, so that a Pod costs much less than a look at every node. For the first Pod of a class, after which no other
-// may come, it only looks at every node.
+// A ranking is the nodes as the Pods of a class see them: those that they fit on, the best one first, and what is in the way on the others.
+// It takes in only what has changed since it was looked at, so that a Pod costs much less than a look at every node. For the first Pod of a
+// class, after which no other may come, it only looks at every node.
 type ranking struct {
 	request podRequest
 	fitting []*place             // a heap
@@ -37,8 +37,8 @@ type rankings struct {
 // maxRankings is how many are kept: the classes of Pods that come again and again.
 const maxRankings = 64
 
-// changed notes that a node, or the room on it, is not what it was. When that would be more to go through than the nodes themselves, all is looked at
-// anew.
+// changed notes that a node, or the room on it, is not what it was. When that would be more to go through than the nodes themselves, all is
+// looked at anew.
 func (rs *rankings) changed(n *nodeRoom, nodes int) {
 	if len(rs.changes) > 4*nodes+1024 {
 		rs.dropped += uint64(len(rs.changes))

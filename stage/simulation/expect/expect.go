@@ -28,7 +28,8 @@ import (
 
 // An Assertion is what is expected of a run. It is immutable, and made by [Parse] or written as a [Range].
 type Assertion interface {
-	// Check returns an error that says what is otherwise, nil if the run is as expected. A metric without values is never as expected, but its count is 0.
+	// Check returns an error that says what is otherwise, nil if the run is as expected. A metric without values is never as expected, but
+	// its count is 0.
 	Check(log record.Log) error
 }
 

@@ -29,9 +29,9 @@ func (e *ParseError) Unwrap() error { return e.Err }
 //	1 <= mean(pending pods) <= 12.5
 //	max(utilization of cpu) < 80%
 //
-// A value is a number, a percentage, a duration such as 1m30s, or a statistic of a metric: count, mean, stddev, min, max, median, or a quantile
-// as p99 or p99.9. The metrics are those of package measure and one's own. A statistic of spans is compared with durations, that of a
-// series, and every count, with numbers. The error is a [*ParseError].
+// A value is a number, a percentage, a duration such as 1m30s, or a statistic of a metric: count, mean, stddev, min, max, median, or a
+// quantile as p99 or p99.9. The metrics are those of package measure and one's own. A statistic of spans is compared with durations, that
+// of a series, and every count, with numbers. The error is a [*ParseError].
 func Parse(text string, own ...measure.Metric) (Assertion, error) {
 	p := parser{text: text, own: own}
 	c, err := p.chain()
@@ -149,7 +149,8 @@ func literal(word string) (float64, unit, error) {
 func (p *parser) call(t term, name string) (term, error) {
 	var ok bool
 	if t.statistic, ok = statistic(name); !ok {
-		return t, p.fail(p.at-len(name), "no statistic %q%s; there are count, mean, stddev, min, max, median, and quantiles such as p99", name, meant(name, statisticNames()))
+		const there = "count, mean, stddev, min, max, median, and quantiles such as p99"
+		return t, p.fail(p.at-len(name), "no statistic %q%s; there are %s", name, meant(name, statisticNames()), there)
 	}
 	open := p.at
 	length := strings.IndexByte(p.text[open:], ')')
@@ -199,7 +200,12 @@ var statistics = []struct {
 	name string
 	of   func(measure.Sample) float64
 }{
-	{"count", measure.Sample.Count}, {"mean", measure.Sample.Mean}, {"stddev", measure.Sample.StdDev}, {"min", measure.Sample.Min}, {"max", measure.Sample.Max}, {"median", Quantile(0.5)},
+	{"count", measure.Sample.Count},
+	{"mean", measure.Sample.Mean},
+	{"stddev", measure.Sample.StdDev},
+	{"min", measure.Sample.Min},
+	{"max", measure.Sample.Max},
+	{"median", Quantile(0.5)},
 }
 
 func statisticNames() (names []string) {

@@ -3,8 +3,8 @@
 //
 // # Terminology
 //
-// A [Fault] is what happens to an object, and how it ends. A [Plan] says when faults begin, to which objects, and how long they last. Arrivals that
-// are draws from a distribution make a rate; a Size above 1 makes bursts; several plans may run at once.
+// A [Fault] is what happens to an object, and how it ends. A [Plan] says when faults begin, to which objects, and how long they last.
+// Arrivals that are draws from a distribution make a rate; a Size above 1 makes bursts; several plans may run at once.
 //
 // # Usage
 //
@@ -27,8 +27,8 @@
 //
 // # Determinism
 //
-// The objects that are struck are drawn by the Seed and Name of the plan from those that are there, in the order of their names. Plans of other
-// names change nothing for each other.
+// The objects that are struck are drawn by the Seed and Name of the plan from those that are there, in the order of their names. Plans of
+// other names change nothing for each other.
 //
 // # Concurrency
 //
@@ -83,8 +83,8 @@ type Plan struct {
 	Name string
 	// Kind is that of the objects.
 	Kind schema.GroupVersionKind
-	// Where tells which of them may be struck. Default: all. Those that are being deleted, and those that this plan has struck and are not good
-	// yet, never are.
+	// Where tells which of them may be struck. Default: all. Those that are being deleted, and those that this plan has struck and are not
+	// good yet, never are.
 	Where func(*unstructured.Unstructured) bool
 	// Arrivals are when faults begin, counted from now.
 	Arrivals []time.Duration
@@ -96,8 +96,8 @@ type Plan struct {
 	Most int
 }
 
-// Play has faults happen by a plan from now on. An object that is gone meanwhile is no error; other errors of the Fault end the run. The error of
-// Play is that of a kind that the cluster does not know, or of a Fault without Begin.
+// Play has faults happen by a plan from now on. An object that is gone meanwhile is no error; other errors of the Fault end the run. The
+// error of Play is that of a kind that the cluster does not know, or of a Fault without Begin.
 func Play(s Simulation, p Plan, f Fault) error {
 	if f.Begin == nil {
 		return errors.New("fault: a Fault without Begin")

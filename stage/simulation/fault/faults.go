@@ -24,8 +24,8 @@ func Label(key, value string) Fault { return metadata("labels", map[string]any{k
 // Annotation sets an annotation, and at the end gives it back its value, or takes it away. Stages may read what they do from annotations.
 func Annotation(key, value string) Fault { return metadata("annotations", map[string]any{key: value}) }
 
-// Slow makes a Stage take as long as d, jitter included, and at the end as long as before; with a d of years it is stuck. An object that waits
-// in the Stage already waits on. The Stage must read its delay from the annotations NAME.stage.kwok.x-k8s.io/delay and
+// Slow makes a Stage take as long as d, jitter included, and at the end as long as before; with a d of years it is stuck. An object that
+// waits in the Stage already waits on. The Stage must read its delay from the annotations NAME.stage.kwok.x-k8s.io/delay and
 // …/jitter-delay, as all of package stage/presets do.
 func Slow(stage string, d time.Duration) Fault {
 	prefix := stage + ".stage.kwok.x-k8s.io/"
@@ -76,8 +76,8 @@ func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// Condition makes a condition False that is True, and at the end True again if it is still there: readiness that flaps, if the plan strikes again
-// and again. A Stage that reacts to the condition may be faster: presets.NodeFast makes nodes ready at once, for which there is
+// Condition makes a condition False that is True, and at the end True again if it is still there: readiness that flaps, if the plan strikes
+// again and again. A Stage that reacts to the condition may be faster: presets.NodeFast makes nodes ready at once, for which there is
 // presets.NodeChaos.
 func Condition(name string) Fault {
 	turn := func(to string) func(context.Context, Strike) error {
@@ -117,8 +117,8 @@ var (
 	nodes = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 )
 
-// Away deletes an object, and at the end creates it again, unless somebody else did. Of its status it keeps the capacity and what is allocatable. The
-// Pods of a Node go with it at once, as the garbage collector of Pods sees to after a while.
+// Away deletes an object, and at the end creates it again, unless somebody else did. Of its status it keeps the capacity and what is
+// allocatable. The Pods of a Node go with it at once, as the garbage collector of Pods sees to after a while.
 func Away() Fault {
 	return Fault{
 		Begin: func(ctx context.Context, s Strike) error {

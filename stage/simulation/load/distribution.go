@@ -79,7 +79,8 @@ func (p Points) Quantile(share float64) float64 {
 	return low.Value + (share-low.Share)/(high.Share-low.Share)*(high.Value-low.Value)
 }
 
-// Check says what is wrong with the parameters of a distribution. Of one that is not of this package it looks whether some quantiles are finite.
+// Check says what is wrong with the parameters of a distribution. Of one that is not of this package it looks whether some quantiles are
+// finite.
 func Check(d Distribution) error {
 	if d == nil {
 		return fmt.Errorf("load: no distribution")

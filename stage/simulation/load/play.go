@@ -13,8 +13,8 @@ type Clock interface {
 	At(t time.Time, do func(context.Context) error)
 }
 
-// Play has a function called for each arrival, at its time counted from now on, with its place in the list. Arrivals at the same time come in the
-// order of the list. Only one of them waits at the clock at a time, so that there may be very many.
+// Play has a function called for each arrival, at its time counted from now on, with its place in the list. Arrivals at the same time come
+// in the order of the list. Only one of them waits at the clock at a time, so that there may be very many.
 func Play(c Clock, arrivals []time.Duration, arrive func(ctx context.Context, n int) error) {
 	p := &player{clock: c, start: c.Now(), arrivals: arrivals, arrive: arrive, order: make([]int, len(arrivals))}
 	for n := range p.order {

@@ -78,8 +78,8 @@ func (t *table) csvFault(r *csv.Reader, err error) bool {
 	return errors.Is(err, csv.ErrFieldCount)
 }
 
-// ReadJSONL reads a trace with a JSON object in each line, whose values are numbers, text and booleans; null is as if it were not there. Empty
-// lines are skipped. The file is what errors call it; they are [*TraceError]s, all of them, joined.
+// ReadJSONL reads a trace with a JSON object in each line, whose values are numbers, text and booleans; null is as if it were not there.
+// Empty lines are skipped. The file is what errors call it; they are [*TraceError]s, all of them, joined.
 func ReadJSONL(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
 	lines := bufio.NewReader(r)

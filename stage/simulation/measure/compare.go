@@ -13,8 +13,9 @@ type Comparison struct {
 	A, B       Summary
 	Difference float64 // of the means, B - A
 	Ratio      float64 // of the means, B / A
-	// P is how likely two samples of the same distribution are at least as far apart as these, by the test of Kolmogorov and Smirnov. It takes
-	// the values for independent, which those of objects that wait for each other are not: it is then too small. NaN for series, and if one of the runs has no values.
+	// P is how likely two samples of the same distribution are at least as far apart as these, by the test of Kolmogorov and Smirnov. It
+	// takes the values for independent, which those of objects that wait for each other are not: it is then too small. NaN for series, and
+	// if one of the runs has no values.
 	P float64
 }
 

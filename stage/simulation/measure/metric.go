@@ -27,8 +27,8 @@ func (m Metric) Sample(log record.Log) Sample {
 	return NewSample(values...)
 }
 
-// Between is a metric of one's own: for each object of a kind the time from the first record that matches from to the first one at or after it
-// that matches to. A nil from matches the first record of the object. Spans are in the order of their ends.
+// Between is a metric of one's own: for each object of a kind the time from the first record that matches from to the first one at or after
+// it that matches to. A nil from matches the first record of the object. Spans are in the order of their ends.
 func Between(name, kind string, from, to Where) Metric {
 	return Metric{Name: name, Spans: func(log record.Log) []Span { return spansOf(log, kind, from, to) }}
 }

@@ -103,8 +103,8 @@ func TestQueuesAgreeWithTheory(t *testing.T) {
 	}
 }
 
-// little checks that the number that waits is the rate of arrivals times the time of waiting, which holds exactly for a run that begins and ends empty; the
-// same of all that are there.
+// little checks that the number that waits is the rate of arrivals times the time of waiting, which holds exactly for a run that begins and
+// ends empty; the same of all that are there.
 func little(t *testing.T, log record.Log, n int) {
 	all := measure.Between("stay", "Pod", nil, measure.In(record.Deleted)).Sample(log)
 	length := log[len(log)-1].Time.Sub(log[0].Time).Seconds()

@@ -73,8 +73,8 @@ func capacity(log record.Log, resource string) Series {
 	})
 }
 
-// amounts returns a function that reads the amount of a resource from the records of a log, one after another: what a record does not say is as
-// it was.
+// amounts returns a function that reads the amount of a resource from the records of a log, one after another: what a record does not say
+// is as it was.
 func amounts(resource string) func(record.Record) float64 {
 	known := map[object]float64{}
 	return func(r record.Record) float64 {

@@ -31,8 +31,8 @@ type object struct{ kind, namespace, name, uid string }
 
 func objectOf(r record.Record) object { return object{r.Kind, r.Namespace, r.Name, r.UID} }
 
-// spansOf returns for each object of a kind the time from the first record that matches from to the first one at or after it that matches to. A nil
-// from matches the first record of the object. They are in the order of their ends.
+// spansOf returns for each object of a kind the time from the first record that matches from to the first one at or after it that matches
+// to. A nil from matches the first record of the object. They are in the order of their ends.
 func spansOf(log record.Log, kind string, from, to Where) []Span {
 	var spans []Span
 	begun, done := map[object]record.Record{}, map[object]bool{}

@@ -36,7 +36,8 @@
 //		}
 //	}
 //
-// What is there already when that begins is recorded as new then. A stage.Player there has the recorder's Trace, too, and Options.Within says how late the watch may be.
+// What is there already when that begins is recorded as new then. A stage.Player there has the recorder's Trace, too, and Options.Within
+// says how late the watch may be.
 //
 // # States
 //
@@ -51,8 +52,8 @@
 //
 // # Format
 //
-// A line for each record, of JSON or CSV, in the order in which the recorder saw it; CSV has a first line with the names. Fields without a value are
-// left out of JSON, and empty in CSV, where amounts are cpu=0.5;memory=1e+09.
+// A line for each record, of JSON or CSV, in the order in which the recorder saw it; CSV has a first line with the names. Fields without a
+// value are left out of JSON, and empty in CSV, where amounts are cpu=0.5;memory=1e+09.
 //
 //	ns          time in nanoseconds since 1970
 //	kind        Kind.group, as Pod or Job.batch

@@ -46,8 +46,8 @@ func Collect(records iter.Seq2[Record, error]) (Log, error) {
 	return log, nil
 }
 
-// ReadJSONL reads lines of JSON one after another. A line with a fault gives a [*LineError], and the next lines are read all the same. Empty lines are
-// skipped. The file is what errors call it.
+// ReadJSONL reads lines of JSON one after another. A line with a fault gives a [*LineError], and the next lines are read all the same.
+// Empty lines are skipped. The file is what errors call it.
 func ReadJSONL(file string, from io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := bufio.NewReader(from)
@@ -102,8 +102,8 @@ func (l line) check() error {
 	return nil
 }
 
-// ReadCSV reads CSV, whose first line names the columns in any order, one record after another. A line with a fault gives a [*LineError], and the
-// next lines are read all the same if it can be seen where they begin. The file is what errors call it.
+// ReadCSV reads CSV, whose first line names the columns in any order, one record after another. A line with a fault gives a [*LineError],
+// and the next lines are read all the same if it can be seen where they begin. The file is what errors call it.
 func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := csv.NewReader(from)

@@ -21,8 +21,8 @@ type Record struct {
 	Amounts   Amounts
 }
 
-// Amounts are resources by name: CPU in cores, memory in bytes, others in their unit. A Record has them where they are new or have changed, and nil
-// otherwise: what a Pod requests, and what a Node can allocate. They are shared and must not be changed.
+// Amounts are resources by name: CPU in cores, memory in bytes, others in their unit. A Record has them where they are new or have changed,
+// and nil otherwise: what a Pod requests, and what a Node can allocate. They are shared and must not be changed.
 type Amounts map[string]float64
 
 // The states of [StateOf].

@@ -25,7 +25,8 @@ type Options struct {
 	Seed uint64
 	// Sink takes each record. Its error is that of Observe.
 	Sink func(Record) error
-	// States name the states of objects of a kind, beside or instead of [StateOf]. They must depend on nothing but the object, and not change it.
+	// States name the states of objects of a kind, beside or instead of [StateOf]. They must depend on nothing but the object, and not
+	// change it.
 	States map[schema.GroupKind]func(*unstructured.Unstructured) string
 	// Within is how long after a Stage was played the watch may tell what it changed. Default 0: at the same time, as in virtual time.
 	Within time.Duration
@@ -80,8 +81,8 @@ func (r *Recorder) Follow(s Simulation, kinds ...schema.GroupVersionKind) error 
 	return nil
 }
 
-// Trace notes which Stages are played, so that records can say what moved an object. It is for the Options of a simulation or a Player. Without it,
-// records name no Stage.
+// Trace notes which Stages are played, so that records can say what moved an object. It is for the Options of a simulation or a Player.
+// Without it, records name no Stage.
 func (r *Recorder) Trace(e stage.TraceEvent) {
 	switch e.Kind {
 	case stage.Played:
@@ -117,8 +118,8 @@ func (r *Recorder) drop(now time.Time) {
 	r.sweep = 2*len(r.played) + 1024
 }
 
-// Observe takes in a watch event that happened, or was heard of, at the time now. An ERROR event is returned as an error, as is that of the Sink;
-// events that are about no object are ignored.
+// Observe takes in a watch event that happened, or was heard of, at the time now. An ERROR event is returned as an error, as is that of the
+// Sink; events that are about no object are ignored.
 func (r *Recorder) Observe(e watch.Event, now time.Time) error {
 	if e.Type == watch.Error {
 		return fmt.Errorf("record: %w", apierrors.FromObject(e.Object))
@@ -139,8 +140,8 @@ func (r *Recorder) Observe(e watch.Event, now time.Time) error {
 	return r.saw(key, obj, now)
 }
 
-// Sync takes in a list of all objects of a kind, as there is one before a watch and after a watch that was too old: those that are not in it any more are
-// recorded as Deleted, in the order of their names, the others are observed.
+// Sync takes in a list of all objects of a kind, as there is one before a watch and after a watch that was too old: those that are not in
+// it any more are recorded as Deleted, in the order of their names, the others are observed.
 func (r *Recorder) Sync(kind schema.GroupVersionKind, all []unstructured.Unstructured, now time.Time) error {
 	if err := r.missing(kind, all, now); err != nil {
 		return err
