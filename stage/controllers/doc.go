@@ -14,7 +14,7 @@
 //	err = sim.Advance(ctx, 5*time.Minute)
 //
 // In real time, with any transport: reconcile.Play(ctx, transport, reconcile.PlayOptions{}, controllers.All(controllers.Options{})...).
-// Each function makes one controller, for those who want only some. The scheduler has a state, so that each loop needs controllers of its own.
+// Each function makes one controller, for those who want only some. Several have a state, so that each loop needs controllers of its own.
 //
 // # Determinism
 //
@@ -26,8 +26,9 @@
 //
 // # Compatibility
 //
-// Behaviour, status, conditions with their reasons, messages, times and order, annotations, labels and finalizers are those of Kubernetes 1.36. Fields
-// that an object leaves out have the defaults of the API server, because stage/memory sets none. What differs:
+// Behaviour, status, conditions with their reasons, messages, times and order, annotations, labels and finalizers are those of Kubernetes 1.36, phase by
+// phase as in testdata/recordings, which the real controllers made. Fields that an object leaves out have the defaults of the API server, because
+// stage/memory sets none. What differs:
 //
 //	Kubernetes does                                            | these do                                        | why
 //	-----------------------------------------------------------+-------------------------------------------------+---------------------
@@ -41,7 +42,8 @@
 //	keep claims and volumes in use by finalizers               | let them go                                     | no such controller
 //	delete claims of StatefulSets by their retention policy    | keep them                                       | not yet
 //	wait longer each time before a daemon Pod is made again    | wait a second                                   | no memory of it
-//	set clusterIP in the API server                            | set it soon after                               | memory does not
+//	set clusterIP in the API server, and PodScheduled of Pods  | set it soon after                               | memory does not
+//	with scheduling gates
 //	count the backoff of a Job by what it has seen             | by the Pods that are there                      | no memory of it
 //
 // Namespaces become Active, and definitions Established, by stage/memory itself, which also collects what has lost its owner.

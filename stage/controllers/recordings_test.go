@@ -19,7 +19,7 @@ import (
 
 // untold are the recordings whose stories these controllers cannot play.
 var untold = map[string]string{
-	"deployment-quota": "stage/memory has no quotas",
+	"deployment-quota": "stage/memory has no quotas; see TestTheRecordingWithAQuota",
 	"namespace":        "stage/memory deletes what is in a namespace itself, and does not say how far it is",
 }
 

@@ -66,6 +66,8 @@ func (l *lab) requireCounted(kind, name string) {
 	for _, p := range l.list("Pod", "") {
 		phase, _, _ := unstructured.NestedString(p.Object, "status", "phase")
 		ref := metav1.GetControllerOf(&p)
+		adopts := ref == nil && p.GetDeletionTimestamp() == nil && p.GetLabels()["app"] == name
+		require.False(l.t, adopts, "%s has to adopt %s", name, p.GetName())
 		switch {
 		case ref == nil || ref.UID != owner.GetUID() || phase == "Failed":
 		case p.GetDeletionTimestamp() != nil:

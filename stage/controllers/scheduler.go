@@ -160,8 +160,7 @@ func (s *scheduler) place(obj *unstructured.Unstructured) string {
 
 func (s *scheduler) isMine(obj *unstructured.Unstructured) bool {
 	p := pod{obj}
-	return p.node() == "" && p.active() && cmp.Or(text(p.Object, "spec", "schedulerName"), defaultScheduler) == s.name &&
-		len(list(p.Object, "spec", "schedulingGates")) == 0
+	return p.node() == "" && p.active() && cmp.Or(text(p.Object, "spec", "schedulerName"), defaultScheduler) == s.name && !isGated(obj)
 }
 
 func (s *scheduler) enqueue(obj *unstructured.Unstructured) {
@@ -303,6 +302,11 @@ func (c call) setPodScheduled(obj *unstructured.Unstructured, next condition) er
 			return nil
 		}
 		next["lastTransitionTime"] = old["lastTransitionTime"]
+	}
+	for field := range old {
+		if _, ok := next[field]; !ok {
+			next[field] = nil // a merge would keep it
+		}
 	}
 	data, err := object.AppendJSON(nil, map[string]any{"status": map[string]any{"conditions": []any{map[string]any(next)}}})
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/internal/recording"
 )
 
 // pod is one with a spec.
@@ -129,4 +131,28 @@ func TestPodsWaitForNodes(t *testing.T) {
 	l.settle()
 	l.requireCurrent("Pod", "p")
 	require.Nil(t, l.field("Pod", "foreign", "spec", "nodeName"))
+}
+
+func TestAGatedPodWaitsUntilItsGatesAreOpen(t *testing.T) {
+	l := newLab(t, setting{nodes: 1})
+	l.load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {schedulingGates: [{name: example.com/gate}], containers: [{name: c, image: i}]}}`)
+	l.settle()
+	require.Equal(t, "False SchedulingGated", l.reason("Pod", "p", "PodScheduled"))
+	l.patch("Pod", "p", `{spec: {schedulingGates: null}}`)
+	l.settle()
+	require.Equal(t, "Running", l.field("Pod", "p", "status", "phase"))
+}
+
+// TestABoundPodDoesNotSayWhyItWaited: the condition is a new one.
+func TestABoundPodDoesNotSayWhyItWaited(t *testing.T) {
+	l := newLab(t, setting{pods: recording.Kubelet})
+	l.load(`{apiVersion: v1, kind: Node, metadata: {name: small}, status: {allocatable: {cpu: "1", pods: "9"}}}`)
+	l.load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}}`)
+	l.settle()
+	require.Equal(t, "False Unschedulable", l.reason("Pod", "p", "PodScheduled"))
+	l.load(`{apiVersion: v1, kind: Node, metadata: {name: large}, status: {allocatable: {cpu: "8", pods: "9"}}}`)
+	l.settle()
+	bound := l.condition("Pod", "p", "PodScheduled")
+	delete(bound, "lastTransitionTime")
+	require.Equal(t, map[string]any{"type": "PodScheduled", "status": "True"}, bound)
 }

@@ -1,0 +1,95 @@
+package controllers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/internal/recording"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// onePod refuses a second Pod as the quota of the recording does.
+type onePod struct{ stage.Transport }
+
+func (o onePod) Create(ctx context.Context, obj *unstructured.Unstructured, opts metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	if obj.GetKind() != "Pod" {
+		return o.Transport.Create(ctx, obj, opts)
+	}
+	there, err := o.List(ctx, kinds["Pod"], obj.GetNamespace(), metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if len(there.Items) > 0 {
+		why := errors.New("exceeded quota: one, requested: pods=1, used: pods=1, limited: pods=1")
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, obj.GetGenerateName()+"x7k2p", why)
+	}
+	return o.Transport.Create(ctx, obj, opts)
+}
+
+// TestTheRecordingWithAQuota tells the story that needs one.
+func TestTheRecordingWithAQuota(t *testing.T) {
+	const story = "deployment-quota"
+	data, err := os.ReadFile("testdata/recordings/" + story + ".yaml")
+	require.NoError(t, err)
+	want, err := recording.Parse(data)
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		cluster := memory.New(memory.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			_ = stage.Play(ctx, stage.MustCompile(recording.Kubelet(), presets.NodeFast()), cluster, stage.PlayerOptions{})
+		})
+		all.Go(func() { _ = reconcile.Play(ctx, cluster, reconcile.PlayOptions{}, controllers.Deployments()) })
+		all.Go(func() {
+			o := reconcile.PlayOptions{}
+			o.MinInterval = 10 * time.Millisecond // so that the Deployment looks between two looks of its ReplicaSet, as it does in the recording
+			_ = reconcile.Play(ctx, onePod{cluster}, o, controllers.ReplicaSets(), controllers.Scheduler(""))
+		})
+		require.NoError(t, cluster.Load(ctx, fmt.Appendf(nil, "{apiVersion: v1, kind: Node, metadata: {name: %s1}}", recording.NodePrefix)))
+		time.Sleep(time.Second)
+		got, err := recording.New(cluster, "rec-quota", want).Record(ctx, settleInBubble)
+		require.NoError(t, err)
+		for i, phase := range want.Phases {
+			withoutQuota(&phase)
+			withoutQuota(&got.Phases[i])
+			comparison{story: story, kinds: want.Kinds, used: make([]int, len(differences))}.require(t, phase, got.Phases[i])
+		}
+		cancel()
+		all.Wait()
+	})
+}
+
+// settleInBubble is a recording.Settle in the time of synctest.
+func settleInBubble(ctx context.Context, look func(context.Context) (recording.State, error)) error {
+	for range 100 {
+		time.Sleep(recording.Quiet)
+		state, err := look(ctx)
+		if err != nil || state.Holds {
+			return err
+		}
+	}
+	return errors.New("the phase does not end")
+}
+
+// withoutQuota takes the quota away, whose status is that of a controller that is not here.
+func withoutQuota(p *recording.Phase) {
+	p.Objects = slices.DeleteFunc(p.Objects, func(obj map[string]any) bool { return obj["kind"] == "ResourceQuota" })
+}
