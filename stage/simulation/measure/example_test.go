@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -50,22 +51,16 @@ func submit(policy func(a, b *unstructured.Unstructured) int) (log record.Log) {
 	recorder := record.New(record.Options{Sink: log.Append})
 	o := simulation.Options{Trace: recorder.Trace, Controllers: []reconcile.Controller{dispatcher(policy)}}
 	sim, err := simulation.New(stage.MustCompile(stage.Parse("complete.yaml", []byte(complete))), o)
-	check(err)
-	check(recorder.Follow(sim, jobs))
+	runtime.Must(err)
+	runtime.Must(recorder.Follow(sim, jobs))
 	sizes := load.MustNew(1, "sizes", load.Weibull{Shape: 0.7, Scale: 35})
 	load.Play(sim, load.MustNew(1, "gaps", load.Exponential{Mean: 50}).Arrivals(500), func(ctx context.Context, n int) error {
 		job := `{apiVersion: batch/v1, kind: Job, metadata: {name: job-%03d, annotations: {size: %s}}, spec: {suspend: true}}`
 		return sim.Cluster().Load(ctx, fmt.Appendf(nil, job, n, sizes.Duration()))
 	})
 	_, err = sim.Settle(context.Background(), 24*time.Hour)
-	check(err)
+	runtime.Must(err)
 	return log
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
 }
 
 // A policy of one's own, shortest job first, compared with first come, first served.
