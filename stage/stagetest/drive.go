@@ -2,19 +2,14 @@ package stagetest
 
 import (
 	"context"
-	"encoding/binary"
-	"hash/fnv"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
@@ -23,16 +18,6 @@ import (
 
 // Ready is another word for kstatustest.Current.
 const Ready kstatustest.State = "Ready"
-
-// A Failure happens to some objects of a kind.
-type Failure struct {
-	State kstatustest.State // such as kstatustest.CrashLoopBackOff
-	Rate  float64           // the share of the objects that it happens to; 1: all
-	// Kind of the objects. Default: Pods. They fail when they are on a node, or, if the State is Unschedulable, before.
-	Kind schema.GroupVersionKind
-	// Selector selects them by their labels. Default: all.
-	Selector labels.Selector
-}
 
 var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
@@ -134,55 +119,4 @@ func (l *Lab) blinded(c reconcile.Controller) []reconcile.Watch {
 func isBound(pod *unstructured.Unstructured) bool {
 	node, _ := object.String(pod.Object, "spec", "nodeName")
 	return node != ""
-}
-
-// expectFailures watches for the objects that failures may happen to.
-func (l *Lab) expectFailures() error {
-	for i, f := range l.options.Failures {
-		if f.Kind.Empty() {
-			f.Kind = pods
-		}
-		if f.Selector == nil {
-			f.Selector = labels.Everything()
-		}
-		err := l.sim.On(f.Kind, func(_ context.Context, e watch.Event) error { return l.mayFail(i, f, e) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *Lab) mayFail(i int, f Failure, e watch.Event) error {
-	obj, ok := e.Object.(*unstructured.Unstructured)
-	if !ok || e.Type == watch.Deleted || !f.hits(obj) || l.decided[decision(obj, i)] {
-		return nil
-	}
-	l.decided[decision(obj, i)] = true
-	if l.holds(obj) || chance(l.options.Seed, i, obj) >= f.Rate {
-		return nil
-	}
-	return l.drive(referenceOf(obj), f.State)
-}
-
-// hits tells whether it is time for an object to fail.
-func (f Failure) hits(obj *unstructured.Unstructured) bool {
-	if !f.Selector.Matches(labels.Set(obj.GetLabels())) || obj.GetDeletionTimestamp() != nil {
-		return false
-	}
-	return f.Kind != pods || isBound(obj) != (f.State == kstatustest.Unschedulable)
-}
-
-func decision(obj *unstructured.Unstructured, failure int) types.UID {
-	return types.UID(string(rune(failure))) + obj.GetUID()
-}
-
-// chance is a number in [0, 1) that depends on nothing but the seed, the failure and the place of the object.
-func chance(seed uint64, failure int, obj *unstructured.Unstructured) float64 {
-	h := fnv.New64a()
-	var n [8]byte
-	binary.LittleEndian.PutUint64(n[:], uint64(failure))
-	h.Write(n[:])
-	h.Write([]byte(referenceOf(obj).String()))
-	return rand.New(rand.NewPCG(seed, h.Sum64())).Float64()
 }

@@ -58,6 +58,8 @@ type Lab struct {
 	applied []reference
 	held    map[reference]types.UID // objects that were driven somewhere, which nobody else may change
 	decided map[types.UID]bool      // whether a failure happens to them
+	fates   map[place]int           // how often that was decided for a place
+	streaks map[types.UID]streak    // of failures, by the uid of the owner
 	wrong   []error
 }
 
@@ -77,7 +79,7 @@ func New(t T, o LabOptions) *Lab {
 	if o.Controllers == nil {
 		o.Controllers = Controllers()
 	}
-	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}}
+	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, fates: map[place]int{}, streaks: map[types.UID]streak{}}
 	l.must(l.begin())
 	return l
 }
@@ -141,15 +143,25 @@ func (l *Lab) must(err error) {
 	}
 }
 
+// A fault is an error of a Stage or a controller, told with what it was about.
+type fault struct {
+	text string
+	err  error
+}
+
+func (f fault) Error() string { return f.text }
+
+func (f fault) Unwrap() error { return f.err }
+
 func (l *Lab) traced(e stage.TraceEvent) {
 	if e.Err != nil {
-		l.wrong = append(l.wrong, fmt.Errorf("%s: %w", e, e.Err))
+		l.wrong = append(l.wrong, fault{e.String(), e.Err})
 	}
 }
 
 // reconciled keeps the errors of controllers that will not be gone with the next try.
 func (l *Lab) reconciled(e reconcile.TraceEvent) {
 	if e.Err != nil && !apierrors.IsConflict(e.Err) {
-		l.wrong = append(l.wrong, fmt.Errorf("%s: %w", e, e.Err))
+		l.wrong = append(l.wrong, fault{e.String(), e.Err})
 	}
 }

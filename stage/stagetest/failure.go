@@ -1,0 +1,141 @@
+package stagetest
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// A Failure happens to some objects of a kind.
+type Failure struct {
+	State kstatustest.State // such as kstatustest.CrashLoopBackOff
+	Rate  float64           // the share of the objects that it happens to; 1: all
+	// Kind of the objects. Default: Pods. They fail when they are on a node, or, if the State is Unschedulable, before.
+	Kind schema.GroupVersionKind
+	// Selector selects them by their labels. Default: all.
+	Selector labels.Selector
+}
+
+// A place is where objects come one after another that a failure may happen to, such as the Pods web-0 of a StatefulSet.
+type place struct {
+	failure int // in LabOptions.Failures
+	reference
+}
+
+// A streak is how many objects of one owner failed at a time.
+type streak struct {
+	at     time.Time
+	length int
+}
+
+// mostAtOnce is how many objects may fail for each replica that is wanted without time passing.
+const mostAtOnce = 100
+
+// expectFailures watches for the objects that failures may happen to.
+func (l *Lab) expectFailures() error {
+	for i, f := range l.options.Failures {
+		if !(f.Rate >= 0 && f.Rate <= 1) {
+			return fmt.Errorf("Failures[%d].Rate: %v is no share of the objects, from 0 to 1", i, f.Rate)
+		}
+		if f.Kind.Empty() {
+			f.Kind = pods
+		}
+		if f.Selector == nil {
+			f.Selector = labels.Everything()
+		}
+		err := l.sim.On(f.Kind, func(_ context.Context, e watch.Event) error { return l.mayFail(i, f, e) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Lab) mayFail(i int, f Failure, e watch.Event) error {
+	obj, ok := e.Object.(*unstructured.Unstructured)
+	if !ok || e.Type == watch.Deleted || !f.hits(obj) || l.decided[decision(obj, i)] {
+		return nil
+	}
+	l.decided[decision(obj, i)] = true
+	place := place{i, referenceOf(obj)}
+	before := l.fates[place]
+	l.fates[place]++
+	if l.holds(obj) || chance(l.options.Seed, place, before) >= f.Rate {
+		return nil
+	}
+	if err := l.drive(place.reference, f.State); err != nil {
+		return err
+	}
+	return l.endless(i, obj)
+}
+
+// endless is an error if the objects of a ReplicaSet or StatefulSet fail again and again without time passing: each that fails for good makes room
+// for one that fails too.
+func (l *Lab) endless(failure int, obj *unstructured.Unstructured) error {
+	owner := metav1.GetControllerOf(obj)
+	if owner == nil {
+		return nil
+	}
+	n := l.streak(owner.UID)
+	if n < mostAtOnce {
+		return nil
+	}
+	gv, _ := schema.ParseGroupVersion(owner.APIVersion)
+	ref := reference{gv.WithKind(owner.Kind), types.NamespacedName{Namespace: obj.GetNamespace(), Name: owner.Name}}
+	parent, err := l.get(ref)
+	if err != nil {
+		return err
+	}
+	if replicas, ok := object.Int64(parent.Object, "spec", "replicas"); !ok || n < mostAtOnce*int(max(1, replicas)) {
+		return nil
+	}
+	return fmt.Errorf("%w: %d objects of %s failed by Failures[%d] without time passing, each in place of one before; let fewer fail, or in a way in which they stay, "+
+		"such as CrashLoopBackOff", stage.ErrLivelock, n, ref, failure)
+}
+
+// streak counts the failures of one owner at this time, with one more.
+func (l *Lab) streak(owner types.UID) int {
+	s := l.streaks[owner]
+	if !s.at.Equal(l.Now()) {
+		s = streak{at: l.Now()}
+	}
+	s.length++
+	l.streaks[owner] = s
+	return s.length
+}
+
+// hits tells whether it is time for an object to fail.
+func (f Failure) hits(obj *unstructured.Unstructured) bool {
+	if !f.Selector.Matches(labels.Set(obj.GetLabels())) || obj.GetDeletionTimestamp() != nil {
+		return false
+	}
+	return f.Kind != pods || isBound(obj) != (f.State == kstatustest.Unschedulable)
+}
+
+func decision(obj *unstructured.Unstructured, failure int) types.UID {
+	return types.UID(string(rune(failure))) + obj.GetUID()
+}
+
+// chance is a number in [0, 1) that depends on nothing but the seed, the failure, the place of the object, and how many had it before.
+func chance(seed uint64, p place, before int) float64 {
+	h := fnv.New64a()
+	var n [8]byte
+	binary.LittleEndian.PutUint64(n[:], uint64(p.failure))
+	h.Write(n[:])
+	h.Write([]byte(p.reference.String()))
+	return rand.New(rand.NewPCG(seed, h.Sum64()+uint64(before))).Float64()
+}
