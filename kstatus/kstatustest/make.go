@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
@@ -72,8 +73,11 @@ func (d *draft) write(kind schema.GroupKind, s State) error {
 	if !known {
 		return fmt.Errorf("objects of this kind cannot be made %s, only %v", s, states(makersFor(kind)))
 	}
+	err := d.countable(kind.Group)
+	if err != nil {
+		return err
+	}
 	before := d.fields
-	var err error
 	for _, make := range makers {
 		d.begin(before)
 		make(d)
@@ -82,6 +86,20 @@ func (d *draft) write(kind schema.GroupKind, s State) error {
 		}
 	}
 	return err
+}
+
+// countable tells whether a workload asks for numbers that an API server would store: its status counts up to them.
+func (d *draft) countable(group string) error {
+	if group != "apps" && group != "batch" {
+		return nil
+	}
+	for _, name := range []string{"replicas", "parallelism", "completions"} {
+		v, given := object.Get(d.fields, "spec", name)
+		if n, ok := object.ToInt64(v); given && v != nil && (!ok || n < 0) {
+			return fmt.Errorf("spec.%s: %v is no number of Pods", name, v)
+		}
+	}
+	return nil
 }
 
 // check tells whether the object is in the state that it was made for, where package kstatus has a word for it.

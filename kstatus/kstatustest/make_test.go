@@ -153,6 +153,9 @@ func TestMakeRefuses(t *testing.T) {
 	}{
 		"a state that the kind has not": {`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}}`, kstatustest.Failed, "cannot be made Failed, only [Current]"},
 		"an object being deleted":       {`{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: a, deletionTimestamp: "2006-01-02T15:04:05Z"}}`, kstatustest.Current, "Pod a/web: whatever its status says, the extended profile has it as Terminating"},
+		"fewer replicas than none":      {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: -3}}`, kstatustest.Current, "spec.replicas: -3 is no number of Pods"},
+		"replicas that are text":        {`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: "3"}}`, kstatustest.Current, "spec.replicas: 3 is no number"},
+		"half a completion":             {`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {completions: 1.5}}`, kstatustest.Failed, "spec.completions: 1.5 is no"},
 		"no kind":                       {`{metadata: {name: web}}`, kstatustest.Current, "without a kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
