@@ -2,6 +2,7 @@ package lint
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -76,8 +77,15 @@ func newSubject(source stage.Source, i int, st *v1alpha1.Stage) *subject {
 	s.expressions = expressionsOf(&st.Spec)
 	s.templates = templatesOf(&st.Spec)
 	_, err := stage.Compile(options, stage.Objects(*st))
-	s.compiles = err == nil && st.Spec.Selector != nil
+	s.compiles = err == nil && st.Spec.Selector != nil && !misreadSelector(source, st.Name)
 	return s
+}
+
+// misreadSelector reports whether something in the selector of a Stage was not understood, such as a field: it asks for more than what was read.
+func misreadSelector(source stage.Source, name string) bool {
+	return slices.ContainsFunc(source.Errors(), func(e *stage.Error) bool {
+		return e.Stage == name && !e.Warning && strings.HasPrefix(e.Path, "spec.selector.")
+	})
 }
 
 func expressionsOf(s *v1alpha1.StageSpec) []expression {

@@ -20,10 +20,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A Failure happens to some objects of a kind.
+// A Failure happens to some objects of a kind. Each is hit or spared once, by chance; one that comes in its place is another one. So a Pod of a
+// ReplicaSet that fails for good may be replaced by one that fails too: if that does not end, the test fails.
 type Failure struct {
 	State kstatustest.State // such as kstatustest.CrashLoopBackOff
-	Rate  float64           // the share of the objects that it happens to; 1: all
+	Rate  float64           // the share of the objects that it happens to, from 0 to 1, which is all
 	// Kind of the objects. Default: Pods. They fail when they are on a node, or, if the State is Unschedulable, before.
 	Kind schema.GroupVersionKind
 	// Selector selects them by their labels. Default: all.
