@@ -29,6 +29,7 @@ func ExampleCheck() {
 	//   against what its controller would have written:
 	//   status.conditions[type="Progressing"]: missing: {"lastTransitionTime":"2006-01-02T15:04:05Z","lastUpdateTime":"2006-01-02T15:04:05Z","message":"ReplicaSet \"web-njg4qh94mc\" has successfully progressed.","reason":"NewReplicaSetAvailable","status":"True","type":"Progressing"}
 	//   status.observedGeneration: missing: 2
+	//   status.terminatingReplicas: missing: 0
 	//   status.updatedReplicas: missing: 1
 	// <nil> <nil>
 }

@@ -11,7 +11,8 @@ var deploymentTimes = []string{"lastUpdateTime"}
 func deployed(d *draft) {
 	d.observe()
 	d.count(d.replicas(), "replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
-	d.drop("unavailableReplicas", "terminatingReplicas")
+	d.drop("unavailableReplicas")
+	d.status["terminatingReplicas"] = int64(0)
 	d.conditions(deploymentTimes,
 		condition{"Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability."},
 		condition{"Progressing", "True", "NewReplicaSetAvailable", fmt.Sprintf("ReplicaSet %q has successfully progressed.", d.revision())})
@@ -20,7 +21,8 @@ func deployed(d *draft) {
 func deadlineExceeded(d *draft) {
 	d.observe()
 	d.count(d.replicas(), "replicas", "updatedReplicas", "unavailableReplicas")
-	d.drop("readyReplicas", "availableReplicas", "terminatingReplicas")
+	d.drop("readyReplicas", "availableReplicas")
+	d.status["terminatingReplicas"] = int64(0)
 	d.conditions(deploymentTimes,
 		condition{"Available", "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."},
 		condition{"Progressing", "False", "ProgressDeadlineExceeded", d.message(fmt.Sprintf("ReplicaSet %q has timed out progressing.", d.revision()))})
@@ -28,15 +30,24 @@ func deadlineExceeded(d *draft) {
 
 func replicated(d *draft) {
 	d.observe()
+	d.tellTerminating()
 	d.status["replicas"] = d.replicas()
 	d.count(d.replicas(), "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-	d.drop("conditions", "terminatingReplicas")
+	d.drop("conditions")
+}
+
+// tellTerminating writes what ReplicaSets tell and replication controllers do not.
+func (d *draft) tellTerminating() {
+	if d.text("kind") == "ReplicaSet" {
+		d.status["terminatingReplicas"] = int64(0)
+	}
 }
 
 func replicaFailure(d *draft) {
 	d.observe()
+	d.tellTerminating()
 	d.status["replicas"] = int64(0)
-	d.drop("fullyLabeledReplicas", "readyReplicas", "availableReplicas", "terminatingReplicas")
+	d.drop("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 	forbidden := fmt.Sprintf("pods %q is forbidden: exceeded quota", d.name()+"-")
 	d.conditions(nil, condition{"ReplicaFailure", "True", "FailedCreate", d.message(forbidden)})
 }
