@@ -7,11 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/contract"
-	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/internal/contract"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 var (
@@ -207,90 +207,6 @@ func TestListSelectsSortsAndPages(t *testing.T) {
 	require.True(t, apierrors.IsBadRequest(err))
 	_, err = c.List(t.Context(), widgets, "", metav1.ListOptions{})
 	require.True(t, apierrors.IsNotFound(err))
-}
-
-func TestWatchGoesOnFromAListWithoutAGap(t *testing.T) {
-	c := memory.New(memory.Options{})
-	create(t, c, object(pods, "a"))
-	list, err := c.List(t.Context(), pods, "", metav1.ListOptions{})
-	require.NoError(t, err)
-	create(t, c, object(pods, "b"))
-	w, err := c.Watch(t.Context(), pods, "", metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
-	require.NoError(t, err)
-	defer w.Stop()
-	merge(t, c, pods, "a", `{"metadata": {"labels": {"x": "1"}}}`)
-	require.NoError(t, c.Delete(t.Context(), pods, at("b"), metav1.DeleteOptions{}))
-	require.Equal(t, []string{"ADDED b", "MODIFIED a", "MODIFIED b", "DELETED b"}, story(w, 4))
-}
-
-func TestWatchBeginsWithWhatIsThere(t *testing.T) {
-	c := memory.New(memory.Options{})
-	create(t, c, object(pods, "b"))
-	create(t, c, object(pods, "a"))
-	for _, version := range []string{"", "0"} {
-		w, err := c.Watch(t.Context(), pods, "", metav1.ListOptions{ResourceVersion: version})
-		require.NoError(t, err)
-		require.Equal(t, []string{"ADDED a", "ADDED b"}, story(w, 2))
-		w.Stop()
-	}
-	w, err := c.Watch(t.Context(), pods, "", metav1.ListOptions{SendInitialEvents: new(true), AllowWatchBookmarks: true})
-	require.NoError(t, err)
-	defer w.Stop()
-	require.Equal(t, []string{"ADDED a", "ADDED b"}, story(w, 2))
-	e := <-w.ResultChan()
-	require.Equal(t, watch.Bookmark, e.Type)
-	require.Equal(t, "true", e.Object.(*unstructured.Unstructured).GetAnnotations()[metav1.InitialEventsAnnotationKey])
-}
-
-func TestASelectorTurnsChangesIntoComingAndGoing(t *testing.T) {
-	c := memory.New(memory.Options{})
-	create(t, c, object(pods, "a"))
-	w, err := c.Watch(t.Context(), pods, "default", metav1.ListOptions{LabelSelector: "x=1"})
-	require.NoError(t, err)
-	defer w.Stop()
-	merge(t, c, pods, "a", `{"metadata": {"labels": {"x": "1"}}}`)
-	merge(t, c, pods, "a", `{"metadata": {"labels": {"y": "1"}}}`)
-	merge(t, c, pods, "a", `{"metadata": {"labels": {"x": "2"}}}`)
-	merge(t, c, pods, "a", `{"metadata": {"labels": {"x": "1"}}}`)
-	require.NoError(t, c.Delete(t.Context(), pods, at("a"), metav1.DeleteOptions{}))
-	require.Equal(t, []string{"ADDED a", "MODIFIED a", "DELETED a", "ADDED a", "MODIFIED a", "DELETED a"}, story(w, 6))
-}
-
-func TestAWatchFromAVersionThatIsGoneIsExpired(t *testing.T) {
-	c := memory.New(memory.Options{History: 4})
-	create(t, c, object(pods, "a"))
-	for i := range 20 {
-		merge(t, c, pods, "a", fmt.Sprintf(`{"metadata": {"labels": {"x": "%d"}}}`, i))
-	}
-	w, err := c.Watch(t.Context(), pods, "", metav1.ListOptions{ResourceVersion: "2"})
-	require.NoError(t, err)
-	require.Equal(t, []string{"ERROR Expired"}, story(w, 1))
-	_, open := <-w.ResultChan()
-	require.False(t, open)
-
-	_, err = c.Watch(t.Context(), pods, "", metav1.ListOptions{ResourceVersion: "1000"})
-	require.True(t, apierrors.IsTimeout(err))
-}
-
-func TestWatchesEndWithContextStopAndTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
-		c := memory.New(memory.Options{})
-		ctx, cancel := context.WithCancel(t.Context())
-		byContext, err := c.Watch(ctx, pods, "", metav1.ListOptions{})
-		require.NoError(t, err)
-		byStop, err := c.Watch(t.Context(), pods, "", metav1.ListOptions{})
-		require.NoError(t, err)
-		byTimeout, err := c.Watch(t.Context(), pods, "", metav1.ListOptions{TimeoutSeconds: new(int64(60))})
-		require.NoError(t, err)
-		create(t, c, object(pods, "unread"))
-		cancel()
-		byStop.Stop()
-		byStop.Stop()
-		for _, w := range []watch.Interface{byContext, byStop, byTimeout} {
-			for range w.ResultChan() {
-			}
-		}
-	})
 }
 
 func TestDependentsGoWithTheirLastOwner(t *testing.T) {

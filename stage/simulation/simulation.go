@@ -145,7 +145,7 @@ func (s *Simulation) follow(kind schema.GroupVersionKind) error {
 func (s *Simulation) feed(kind schema.GroupVersionKind) (*memory.Feed, error) {
 	f, err := s.writer.Feed(kind, "", metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("simulation: %w", err)
+		return nil, fmt.Errorf("simulation: %w: is it missing from the Kinds or Definitions of the options?", err)
 	}
 	return f, nil
 }
