@@ -39,7 +39,7 @@ soak: ## half a million pods in virtual time (about 12 GiB)
 	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 500000
 
 e2e: ## on a real kube-apiserver, built first if need be
-	cd internal/e2e && STAGECRAFT_E2E=1 $(GO) test ./...
+	cd internal/e2e && STAGECRAFT_E2E=1 $(GO) test . -replay
 
 recordings: ## write anew what the real controllers write
 	cd internal/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestRecordings -record .
