@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
@@ -38,6 +40,10 @@ var made = []struct{ states, object string }{
 	{"Current Failed", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, spec: {minReplicas: 2, maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: made}}}`},
 }
 
+func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
 // TestMadeStatusesAreValid holds that a real server accepts what package kstatustest writes.
 func TestMadeStatusesAreValid(t *testing.T) {
 	c := newCluster(t)
@@ -56,13 +62,16 @@ func TestMadeStatusesAreValid(t *testing.T) {
 				}
 				stored, err := c.Create(t.Context(), obj, metav1.CreateOptions{})
 				require.NoError(t, err)
+				t.Cleanup(func() { // other tests must not find Nodes and volumes that are none
+					require.NoError(t, c.Delete(context.WithoutCancel(t.Context()), stored.GroupVersionKind(), nameOf(stored), metav1.DeleteOptions{}))
+				})
 				require.NoError(t, kstatustest.Make(stored, kstatustest.State(state), kstatustest.Options{}))
 				want := stored.Object["status"]
-				stored, err = c.Update(t.Context(), stored, metav1.UpdateOptions{}, "status")
+				updated, err := c.Update(t.Context(), stored, metav1.UpdateOptions{}, "status")
 				require.NoError(t, err)
-				require.Subset(t, stored.Object["status"], want, "the server drops no field")
+				require.Subset(t, updated.Object["status"], want, "the server drops no field")
 				if state == "Current" {
-					kstatustest.RequireCurrent(t, stored)
+					kstatustest.RequireCurrent(t, updated)
 				}
 			})
 		}
