@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"staged/internal/eval":        {"internal/object", "internal/position"},
 	"staged/kubestellar":          {"staged/control", "staged/internal/eval"},
 	"examples/readiness":          {"kstatus"},
-	"staged/rehearse":             {"internal/object", "stage", "stage/memory", "stage/simulation", "staged", "staged/control", "staged/kubestellar", "staged/v1alpha1"},
+	"staged/rehearse":             {"internal/object", "internal/position", "stage", "stage/memory", "stage/simulation", "staged", "staged/control", "staged/kubestellar", "staged/v1alpha1"},
 	"examples/rollout":            {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},
 	"examples/lifecycle":          {"kstatus", "stage", "stage/diagram", "stage/explore", "stage/lint", "stage/memory", "stage/presets", "stage/v1alpha1"},
 	"examples/quickstart":         {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},

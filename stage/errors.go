@@ -55,22 +55,10 @@ func (e *Error) Unwrap() error { return e.Err }
 type Errors []*Error
 
 // Error prints one fault a line.
-func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, fault := range e {
-		lines[i] = fault.Error()
-	}
-	return strings.Join(lines, "\n")
-}
+func (e Errors) Error() string { return position.Lines(e) }
 
 // Unwrap returns the faults.
-func (e Errors) Unwrap() []error {
-	errs := make([]error, len(e))
-	for i, fault := range e {
-		errs[i] = fault
-	}
-	return errs
-}
+func (e Errors) Unwrap() []error { return position.Unwrapped(e) }
 
 // EvalError says which part of a Stage failed on an object. The Stage is sound, the object and it do not go together.
 type EvalError struct {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
 // metadataFields are all that metadata of any kind can have.
@@ -73,7 +75,7 @@ func lookUp(kind schema.GroupVersionKind, fields []string) (n int, meant string,
 	}
 	table, builtin := known[kind.GroupKind()]
 	if top := []string{"apiVersion", "kind", "metadata", "spec", "status"}; builtin && !slices.Contains(top, fields[0]) {
-		return 1, similar(fields[0], top), true
+		return 1, position.Nearest(fields[0], top), true
 	}
 	if len(fields) == 1 {
 		return 0, "", false
@@ -86,44 +88,8 @@ func lookUp(kind schema.GroupVersionKind, fields []string) (n int, meant string,
 	if len(names) == 0 || slices.Contains(names, fields[1]) {
 		return 0, "", false
 	}
-	meant = similar(fields[1], names)
+	meant = position.Nearest(fields[1], names)
 	return 2, meant, meant != "" || fields[0] == "metadata"
-}
-
-// similar finds the name that a misspelled one may mean; "" if there is none.
-func similar(name string, names []string) string {
-	for _, n := range names {
-		if strings.EqualFold(n, name) {
-			return n
-		}
-	}
-	for _, n := range names {
-		if len(n) > 4 && distance(n, name) <= 2 {
-			return n
-		}
-	}
-	return ""
-}
-
-// distance is how many letters must be added, removed or replaced to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // enumerations are the values that fields of built-in kinds can have, by the fields that lead to them.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -29,22 +29,10 @@ func (e *Error) Unwrap() error { return e.Err }
 type Errors []*Error
 
 // Error prints one fault a line.
-func (e Errors) Error() string {
-	lines := make([]string, len(e))
-	for i, fault := range e {
-		lines[i] = fault.Error()
-	}
-	return strings.Join(lines, "\n")
-}
+func (e Errors) Error() string { return position.Lines(e) }
 
 // Unwrap returns the faults.
-func (e Errors) Unwrap() []error {
-	errs := make([]error, len(e))
-	for i, fault := range e {
-		errs[i] = fault
-	}
-	return errs
-}
+func (e Errors) Unwrap() []error { return position.Unwrapped(e) }
 
 func (e *Errors) add(field string, err error) { *e = append(*e, &Error{field, err}) }
 
