@@ -23,6 +23,9 @@ type news struct {
 	err    error
 }
 
+// errNoResult stands for the error that a reader owes.
+var errNoResult = errors.New("the reader returned neither a result nor an error")
+
 // A follower follows the objects of one kind: it lists them, watches from there, and lists again when that fails. What went away unseen it finds by
 // comparing lists.
 type follower struct {
@@ -66,6 +69,9 @@ func (f *follower) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if changes == nil {
+		return errNoResult
+	}
 	defer changes.Stop()
 	for {
 		select {
@@ -89,6 +95,9 @@ func (f *follower) list(ctx context.Context) error {
 		page, err := f.reader.List(ctx, f.kind, "", o)
 		if err != nil {
 			return err
+		}
+		if page == nil {
+			return errNoResult
 		}
 		for i := range page.Items {
 			found[nameOf(&page.Items[i])] = &page.Items[i]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/staged"
@@ -408,4 +410,35 @@ func TestPlayerTellsOfFaultsInTheStatus(t *testing.T) {
 			require.Equal(t, []string{"s.stage.prod"}, h.exist(), "the last good version is still at work")
 		})
 	})
+}
+
+// A silent reader returns neither results nor errors.
+type silent struct{ lists bool }
+
+func (s silent) List(context.Context, schema.GroupVersionKind, string, metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	if s.lists {
+		return &unstructured.UnstructuredList{Object: map[string]any{"metadata": map[string]any{"resourceVersion": "1"}}}, nil
+	}
+	return nil, nil
+}
+
+func (silent) Watch(context.Context, schema.GroupVersionKind, string, metav1.ListOptions) (watch.Interface, error) {
+	return nil, nil
+}
+
+func TestPlayerSurvivesReadersThatAnswerNothing(t *testing.T) {
+	for _, lists := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHub(t, twoStages("    condition: num('sum') >= 1\n"))
+			h.works = silent{lists}
+			var failures int
+			h.trace = func(e staged.TraceEvent) {
+				if e.Err != nil && strings.Contains(e.Err.Error(), "neither a result nor an error") {
+					failures++
+				}
+			}
+			h.play(func() { time.Sleep(time.Minute) })
+			require.Positive(t, failures)
+		})
+	}
 }
