@@ -44,6 +44,38 @@ func transient(err error) bool {
 		apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err)
 }
 
+// unanswered reports whether the connection is to blame: nobody has answered the request.
+func unanswered(err error) bool {
+	var status apierrors.APIStatus
+	return transient(err) && !errors.As(err, &status)
+}
+
+// longestOutage bounds the pauses between tries whether the server is there again: it may be asked often, because a connection that is
+// refused costs it nothing, and whoever restarts a server wants things to go on.
+const longestOutage = 5 * time.Second
+
+// An outage is when requests are not answered. The first time that may be due to the one request, and only its object waits. When the next one is
+// not answered either, nothing more is sent until a pause has passed, so that the objects that are due do not spend the time of a request each, one after
+// another, and need not wait each for a pause of its own when the server is back.
+type outage struct {
+	pause  backoff
+	failed bool // the last request
+	until  time.Time
+}
+
+// note takes in how a request went.
+func (o *outage) note(err error, now time.Time) {
+	switch {
+	case err == nil || !unanswered(err):
+		o.failed = false
+		o.pause.reset()
+	case o.failed:
+		o.until = now.Add(o.pause.next())
+	default:
+		o.failed = true
+	}
+}
+
 // A localError was found before anything was sent. Sending again cannot help.
 type localError struct{ error }
 

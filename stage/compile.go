@@ -164,7 +164,7 @@ func (c *compiler) add(e *position.Error) *Error {
 // stage compiles one Stage and puts it into the set.
 func (c *compiler) stage(s *v1alpha1.Stage) {
 	before := len(c.faults)
-	st := &compiled{name: s.Name, doc: c.definition.doc, kind: c.resource(s.Spec.ResourceRef), salt: newHash(0).text(s.Name).sum()}
+	st := &compiled{name: s.Name, doc: c.definition.doc, spec: &s.Spec, kind: c.resource(s.Spec.ResourceRef), salt: newHash(0).text(s.Name).sum()}
 	st.immediate = s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage
 	c.name(s, st.kind)
 	st.selector = c.selector(s.Spec.Selector)

@@ -21,6 +21,13 @@ type PlayerOptions struct {
 	Timeout time.Duration
 	// Namespace limits the player to one namespace. Default all.
 	Namespace string
+	// Select limits what is listed and watched of a kind. Objects that leave the selection count as gone. A Node that is not selected is
+	// unknown to the Env: its pods get addresses as if it had no podCIDRs. Default all.
+	Select map[schema.GroupVersionKind]Selection
+	// Plays says which of the objects that are seen are played. The others are left alone; the Env learns from them. It is asked at each change
+	// of the object and again before each effect, so that one that is taken away is not written to any more. It must be fast, must be safe for concurrent
+	// use, and must not change obj. When its answers change for another reason than a change of the object, call [Player.Reconsider]. Nil: all.
+	Plays func(obj *unstructured.Unstructured) bool
 	// Trace is called for everything that happens, by one goroutine at a time.
 	Trace func(TraceEvent)
 	// MaxTransitions is how many transitions one object may make within Instant before it is parked as a livelock. Default 100.
@@ -31,6 +38,12 @@ type PlayerOptions struct {
 	// MaxRetryAfter, and is shortened by up to half at random. Default 200ms and 30s.
 	RetryAfter    time.Duration
 	MaxRetryAfter time.Duration
+}
+
+// A Selection is label and field selectors in the form of the API. The zero value selects all.
+type Selection struct {
+	Labels string // such as app=web,tier!=test
+	Fields string // such as spec.nodeName=n1; what is supported depends on the kind
 }
 
 func (o PlayerOptions) withDefaults() PlayerOptions {
@@ -49,11 +62,14 @@ func (o PlayerOptions) withDefaults() PlayerOptions {
 //
 // A Player may be run once.
 type Player struct {
-	set       *Set
 	transport Transport
 	options   PlayerOptions
 	workers   []*worker
+	watchers  map[schema.GroupVersionKind]*watcher // used by Run only
 	tracing   sync.Mutex
+
+	using sync.Mutex
+	sets  chan *Set // has the Set to use next, if there is one
 }
 
 // NewPlayer returns a player that is ready to run.
@@ -61,7 +77,7 @@ func NewPlayer(s *Set, t Transport, o PlayerOptions) *Player {
 	if sharer, ok := t.(Sharer); ok {
 		t = sharer.Share()
 	}
-	p := &Player{set: s, transport: t, options: o.withDefaults()}
+	p := &Player{transport: t, options: o.withDefaults(), watchers: map[schema.GroupVersionKind]*watcher{}, sets: make(chan *Set, 1)}
 	if p.options.Trace != nil {
 		trace := p.options.Trace
 		p.options.Trace = func(e TraceEvent) {
@@ -70,9 +86,10 @@ func NewPlayer(s *Set, t Transport, o PlayerOptions) *Player {
 			trace(e)
 		}
 	}
-	for range p.options.Workers {
-		p.workers = append(p.workers, newWorker(p))
+	for i := range p.options.Workers {
+		p.workers = append(p.workers, newWorker(p, s, uint64(i)))
 	}
+	p.sets <- s
 	return p
 }
 
@@ -84,36 +101,78 @@ func Play(ctx context.Context, s *Set, t Transport, o PlayerOptions) error {
 // Run plays until ctx is done, and returns its cause. All goroutines have ended by then. Failures of single objects or of the
 // connection do not end it; they go to Trace, and are retried where that makes sense.
 func (p *Player) Run(ctx context.Context) error {
-	var all sync.WaitGroup
+	var working sync.WaitGroup
 	for _, w := range p.workers {
-		all.Go(func() { w.run(ctx) })
+		working.Go(func() { w.run(ctx) })
 	}
-	nodes := p.watchNodes(ctx, &all)
-	for _, kind := range p.set.refs {
-		if kind != nodeKind || nodes == nil {
-			all.Go(func() { newWatcher(p, kind, nil).run(ctx, nodes) })
-		}
+	p.direct(ctx)
+	for _, w := range p.watchers {
+		<-w.done
 	}
-	all.Wait()
+	working.Wait()
 	return context.Cause(ctx)
 }
 
-var (
-	nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
-	podKind  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-)
-
-// watchNodes starts watching nodes if the addresses of pods depend on them, and returns a channel that is closed once those that exist
-// have been seen: pods must not be rendered before their nodes are known.
-func (p *Player) watchNodes(ctx context.Context, all *sync.WaitGroup) <-chan struct{} {
-	_, learns := p.set.env.(learner)
-	hasStages := func(kind schema.GroupVersionKind) bool { return len(p.set.Stages(kind)) > 0 }
-	if !learns || !hasStages(podKind) && !hasStages(nodeKind) {
-		return nil
+// direct puts Sets to use as they come, until ctx is done.
+func (p *Player) direct(ctx context.Context) {
+	var next *Set
+	var ready <-chan struct{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case next = <-p.sets:
+			ready = p.prepare(ctx, next)
+		case <-ready:
+			p.show(next)
+			ready = nil
+		}
 	}
-	listed := make(chan struct{})
-	all.Go(func() { newWatcher(p, nodeKind, listed).run(ctx, nil) })
-	return listed
+}
+
+// prepare starts the watches that a Set needs, and returns a channel that is closed once the Set can be played: when the nodes are known, if it
+// needs them. Other kinds are not listed before.
+func (p *Player) prepare(ctx context.Context, s *Set) <-chan struct{} {
+	ready := make(chan struct{})
+	close(ready)
+	for _, kind := range s.watched() {
+		if p.watchers[kind] == nil {
+			p.watchers[kind] = p.watch(ctx, kind, s, ready)
+		}
+		if kind == nodeKind && s.needsNodes() {
+			ready = p.watchers[kind].listed
+		}
+	}
+	return ready
+}
+
+// Reconsider asks Plays anew about every object that is known. Those that are no longer played are dropped: what is pending for them is cancelled, and a
+// transition on its way sends nothing more. Those that are played now are looked at as if they were new. It returns at once, and may be called at any time
+// by any goroutine.
+func (p *Player) Reconsider() {
+	for _, w := range p.workers {
+		w.inbox.reconsider()
+	}
+}
+
+// Stats are numbers of a [Player] at one moment. Those of different workers are of slightly different moments.
+type Stats struct {
+	Objects  int // that are known and played
+	Pending  int // of those, how many have a transition ahead
+	Retrying int // of those, how many wait to send an effect again
+	Queued   int // objects with news that no worker has looked at
+}
+
+// Stats returns the numbers of the moment. It takes a lock for each worker, shortly, and may be called by any goroutine.
+func (p *Player) Stats() Stats {
+	var all Stats
+	for _, w := range p.workers {
+		all.Objects += int(w.counts.objects.Load())
+		all.Pending += int(w.counts.pending.Load())
+		all.Retrying += int(w.counts.retrying.Load())
+		all.Queued += w.inbox.len()
+	}
+	return all
 }
 
 // deliver gives what a watcher saw to the worker of the object. It never waits.
@@ -126,4 +185,5 @@ type sighting struct {
 	key  Key
 	obj  *unstructured.Unstructured // the last state known
 	gone bool
+	left bool // it is not watched any more
 }

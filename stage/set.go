@@ -13,6 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/selector"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
 // A Set is compiled Stages, for any number of kinds. It is immutable and safe for concurrent use.
@@ -28,6 +29,7 @@ type Set struct {
 type compiled struct {
 	name      string
 	doc       *position.Document // nil if the Stage did not come from text
+	spec      *v1alpha1.StageSpec
 	kind      schema.GroupVersionKind
 	selector  *selector.Selector
 	weight    weight

@@ -2,174 +2,140 @@ package stage
 
 import (
 	"context"
+	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/internal/follow"
 )
 
-// pageSize is how many objects a List is asked for at once.
-const pageSize = 500
+var (
+	nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	podKind  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+)
 
-// A watcher follows the objects of one kind: it lists them, then watches from there, and lists again when the watch has fallen
-// too far behind. Objects that went away unseen are found by comparing lists.
-type watcher struct {
-	player  *Player
-	kind    schema.GroupVersionKind
-	listed  chan struct{} // closed after the first list; may be nil
-	version string        // resourceVersion to go on from; "" asks for a list
-	known   map[Key]*unstructured.Unstructured
-	pause   backoff
-}
-
-func newWatcher(p *Player, kind schema.GroupVersionKind, listed chan struct{}) *watcher {
-	h := newHash(p.options.Seed).text("watch").text(kind.String())
-	return &watcher{
-		player: p, kind: kind, listed: listed, known: map[Key]*unstructured.Unstructured{},
-		pause: backoff{first: p.options.RetryAfter, longest: p.options.MaxRetryAfter, hash: h},
+// watched returns the kinds to watch. Nodes are the first if the addresses of pods depend on them.
+func (s *Set) watched() []schema.GroupVersionKind {
+	if !s.needsNodes() {
+		return s.refs
 	}
+	kinds := []schema.GroupVersionKind{nodeKind}
+	for _, kind := range s.refs {
+		if kind != nodeKind {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
-// run follows the kind until ctx is done. It begins once after is closed, if that is not nil.
-func (w *watcher) run(ctx context.Context, after <-chan struct{}) {
-	if after != nil {
+// needsNodes reports whether the nodes must be known before anything is played: pods must not be rendered before.
+func (s *Set) needsNodes() bool {
+	_, learns := s.env.(learner)
+	return learns && len(s.stagesOf(podKind))+len(s.stagesOf(nodeKind)) > 0
+}
+
+// A watcher follows the objects of one kind, and passes what it sees on to the workers.
+type watcher struct {
+	player *Player
+	kind   schema.GroupVersionKind
+	cancel context.CancelFunc
+	listed chan struct{} // closed after the first list
+	done   chan struct{} // closed at the end
+
+	mu      sync.Mutex
+	set     *Set // whose Env learns
+	objects follow.Objects
+	ready   bool // whether listed is closed
+}
+
+// watch starts a watcher of a kind. It begins once after is closed.
+func (p *Player) watch(ctx context.Context, kind schema.GroupVersionKind, s *Set, after <-chan struct{}) *watcher {
+	w := &watcher{player: p, kind: kind, listed: make(chan struct{}), done: make(chan struct{}), set: s}
+	ctx, w.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(w.done)
 		select {
 		case <-after:
 		case <-ctx.Done():
 		}
-	}
-	for ctx.Err() == nil {
-		if err := w.follow(ctx); err != nil && ctx.Err() == nil {
-			w.failed(ctx, err)
-		}
+		follow.Run(ctx, w.source(), w.options(), w.hear)
+	}()
+	return w
+}
+
+func (w *watcher) source() follow.Source {
+	o, selection := w.player.options, w.player.options.Select[w.kind]
+	return follow.Source{
+		Lister: w.player.transport, Watcher: w.player.transport, Kind: w.kind, Namespace: o.Namespace,
+		Selection: metav1.ListOptions{LabelSelector: selection.Labels, FieldSelector: selection.Fields},
 	}
 }
 
-// failed reports an error and waits before the next try.
-func (w *watcher) failed(ctx context.Context, err error) {
-	if expired(err) {
-		w.version = ""
+func (w *watcher) options() follow.Options {
+	o := w.player.options
+	return follow.Options{Retry: o.RetryAfter, Longest: o.MaxRetryAfter, Timeout: o.Timeout, Seed: o.Seed}
+}
+
+// hear takes in what was seen. The Env learns of all of it first, so that no worker renders what it does not know.
+func (w *watcher) hear(e follow.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	news := w.objects.Take(e)
+	for _, n := range news {
+		switch n.What {
+		case follow.Found:
+			w.set.Learn(n.Object)
+		case follow.Gone:
+			w.set.Unlearn(n.Object)
+		}
 	}
+	for _, n := range news {
+		w.pass(n)
+	}
+}
+
+// pass passes a piece of news on.
+func (w *watcher) pass(e follow.Event) {
+	switch e.What {
+	case follow.Found, follow.Gone:
+		w.player.deliver(sighting{key: KeyOf(e.Object), obj: e.Object, gone: e.What == follow.Gone})
+	case follow.Listed:
+		if !w.ready {
+			w.ready = true
+			close(w.listed)
+		}
+	case follow.Unlisted, follow.Unwatched:
+		w.failed(e.Err)
+	}
+}
+
+func (w *watcher) failed(err error) {
 	if trace := w.player.options.Trace; trace != nil {
 		trace(TraceEvent{Time: time.Now(), Kind: Failed, Key: Key{Group: w.kind.Group, Version: w.kind.Version, Kind: w.kind.Kind}, Err: err})
 	}
-	sleep(ctx, w.pause.next())
 }
 
-func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
-
-// follow lists if needed, and watches until the watch ends.
-func (w *watcher) follow(ctx context.Context) error {
-	if w.version == "" {
-		if err := w.list(ctx); err != nil {
-			return err
-		}
+// use shows what is known to the Env of another Set, which learns from now on. One that knows it already learns nothing new.
+func (w *watcher) use(s *Set) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.set == s {
+		return
 	}
-	changes, err := w.player.transport.Watch(ctx, w.kind, w.player.options.Namespace, metav1.ListOptions{ResourceVersion: w.version, AllowWatchBookmarks: true})
-	if err != nil {
-		return err
+	for obj := range w.objects.All() {
+		s.Learn(obj)
 	}
-	if changes == nil {
-		return errNoResult
-	}
-	defer changes.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case e, open := <-changes.ResultChan():
-			if !open {
-				return sleep(ctx, w.player.options.RetryAfter)
-			}
-			if err := w.event(e); err != nil {
-				return err
-			}
-		}
-	}
+	w.set = s
 }
 
-// list reads all objects, page by page, and reports those that are gone since the last list.
-func (w *watcher) list(ctx context.Context) error {
-	found := map[Key]*unstructured.Unstructured{}
-	o := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := w.page(ctx, o)
-		if err != nil {
-			return err
-		}
-		for i := range page.Items {
-			found[KeyOf(&page.Items[i])] = &page.Items[i]
-			w.saw(sighting{key: KeyOf(&page.Items[i]), obj: &page.Items[i]})
-		}
-		if o.Continue = page.GetContinue(); o.Continue == "" {
-			w.version = page.GetResourceVersion()
-			break
-		}
+// end ends the watch, and has its objects forgotten.
+func (w *watcher) end() {
+	w.cancel()
+	<-w.done
+	for obj := range w.objects.All() {
+		w.set.Unlearn(obj)
+		w.player.deliver(sighting{key: KeyOf(obj), obj: obj, left: true})
 	}
-	for key, obj := range w.known {
-		if found[key] == nil {
-			w.saw(sighting{key: key, obj: obj, gone: true})
-		}
-	}
-	w.pause.reset()
-	if w.listed != nil {
-		close(w.listed)
-		w.listed = nil
-	}
-	return nil
-}
-
-func (w *watcher) page(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.player.options.Timeout)
-	defer cancel()
-	page, err := w.player.transport.List(ctx, w.kind, w.player.options.Namespace, o)
-	if err == nil && page == nil {
-		err = errNoResult
-	}
-	return page, err
-}
-
-func (w *watcher) event(e watch.Event) error {
-	if e.Type == watch.Error {
-		return apierrors.FromObject(e.Object)
-	}
-	obj, ok := e.Object.(*unstructured.Unstructured)
-	if !ok {
-		return nil
-	}
-	w.version = obj.GetResourceVersion()
-	if e.Type != watch.Bookmark {
-		w.saw(sighting{key: KeyOf(obj), obj: obj, gone: e.Type == watch.Deleted})
-	}
-	w.pause.reset()
-	return nil
-}
-
-// saw passes a state of an object on. The environment learns of it first, so that no worker renders what it does not know.
-func (w *watcher) saw(s sighting) {
-	if old := w.known[s.key]; old != nil && old.GetUID() != s.obj.GetUID() {
-		w.player.set.Unlearn(old) // replaced while nobody watched
-	}
-	if s.gone {
-		delete(w.known, s.key)
-		w.player.set.Unlearn(s.obj)
-	} else {
-		w.known[s.key] = s.obj
-		w.player.set.Learn(s.obj)
-	}
-	w.player.deliver(s)
-}
-
-// sleep waits, and returns nil also when ctx ends the wait.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,8 @@ type worker struct {
 	engine  *Engine
 	actors  map[Key]*actor
 	retries queue[*actor]
+	outage  outage
+	counts  struct{ objects, pending, retrying atomic.Int64 } // for others to read
 }
 
 // An actor is one object on the stage of a worker.
@@ -26,16 +29,19 @@ type actor struct {
 	obj   *unstructured.Unstructured // the newest state known
 	seen  uint64                     // resourceVersion of the state that the engine saw last; 0 if it has none
 	play  *playing                   // the transition on its way, nil if there is none
+	aside bool                       // it is not played
+	left  bool                       // it is not watched any more, and forgotten when its play ends
 	pause backoff
 }
 
-func newWorker(p *Player) *worker {
+func newWorker(p *Player, s *Set, number uint64) *worker {
 	o := p.options
 	return &worker{
 		player: p,
 		inbox:  newMailbox(),
-		engine: NewEngine(p.set, EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions, Instant: o.Instant}),
+		engine: NewEngine(s, EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions, Instant: o.Instant}),
 		actors: map[Key]*actor{},
+		outage: outage{pause: backoff{first: o.RetryAfter, longest: min(o.MaxRetryAfter, longestOutage), hash: newHash(o.Seed).text("outage").number(number)}},
 	}
 }
 
@@ -44,11 +50,11 @@ func (w *worker) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		for _, s := range w.inbox.take() {
-			w.saw(s)
-		}
+		w.read(w.inbox.take())
 		now := time.Now()
-		if w.step(ctx, now) {
+		played := w.step(ctx, now)
+		w.count()
+		if played {
 			continue
 		}
 		timer.Reset(w.wait(now))
@@ -60,6 +66,25 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
+// read does what the mailbox asks for.
+func (w *worker) read(p post) {
+	if p.set != nil {
+		w.use(p.set)
+	}
+	for _, s := range p.sightings {
+		w.saw(s)
+	}
+	if p.anew {
+		w.reconsider()
+	}
+}
+
+func (w *worker) count() {
+	w.counts.objects.Store(int64(w.engine.Len()))
+	w.counts.pending.Store(int64(w.engine.Pending()))
+	w.counts.retrying.Store(int64(len(w.retries.items)))
+}
+
 // wait is how long nothing is due.
 func (w *worker) wait(now time.Time) time.Duration {
 	d := time.Hour
@@ -69,13 +94,17 @@ func (w *worker) wait(now time.Time) time.Duration {
 	if at, ok := w.retries.next(); ok {
 		d = min(d, at.Sub(now))
 	}
-	return d
+	return max(d, w.outage.until.Sub(now))
 }
 
 // step plays one thing that is due, if there is one.
 func (w *worker) step(ctx context.Context, now time.Time) bool {
+	if now.Before(w.outage.until) {
+		return false
+	}
 	if a, ok := w.retries.pop(now); ok {
 		w.resume(ctx, a)
+		w.settle(a)
 		return true
 	}
 	if t, ok := w.engine.pop(now); ok {
@@ -92,6 +121,9 @@ func (w *worker) saw(s sighting) {
 	case s.gone:
 		w.forget(s.key)
 		return
+	case s.left:
+		w.leave(s.key)
+		return
 	case a == nil:
 		a = &actor{key: s.key}
 		w.actors[s.key] = a
@@ -100,9 +132,34 @@ func (w *worker) saw(s sighting) {
 	case a.play != nil && a.obj.GetUID() != s.obj.GetUID():
 		w.drop(a)
 	}
-	a.obj = s.obj
+	a.obj, a.left = s.obj, false
+	w.look(a)
+}
+
+// look looks at the state of an object: whether it is played, and what is to come for it, unless a transition is on its way.
+func (w *worker) look(a *actor) {
+	if !w.plays(a.obj) {
+		w.setAside(a)
+		return
+	}
+	a.aside = false
 	if a.play == nil {
 		w.observe(a)
+	}
+}
+
+func (w *worker) plays(obj *unstructured.Unstructured) bool {
+	plays := w.player.options.Plays
+	return plays == nil || plays(obj)
+}
+
+// setAside leaves an object alone until it is played again.
+func (w *worker) setAside(a *actor) {
+	if !a.aside {
+		a.aside = true
+		w.drop(a)
+		w.engine.Forget(a.key, time.Now())
+		w.settle(a)
 	}
 }
 
@@ -131,15 +188,34 @@ func (w *worker) forget(k Key) {
 	w.engine.Forget(k, time.Now())
 }
 
+// leave forgets an object that is not watched any more, once its play has ended.
+func (w *worker) leave(k Key) {
+	if a := w.actors[k]; a != nil {
+		a.left = true
+		w.settle(a)
+	}
+}
+
 // drop gives up the transition that an object is in.
 func (w *worker) drop(a *actor) {
 	w.retries.remove(a)
 	a.play = nil
 }
 
+// settle ends the part of an object that is not watched any more, unless its play goes on.
+func (w *worker) settle(a *actor) {
+	if a.left && a.play == nil {
+		w.forget(a.key)
+	}
+}
+
 // start plays a transition.
 func (w *worker) start(ctx context.Context, t Transition, now time.Time) {
 	a := w.actors[t.Key]
+	if !w.plays(a.obj) {
+		w.setAside(a)
+		return
+	}
 	slots, err := t.slots(a.obj, now)
 	if err != nil {
 		w.failed(t, -1, nil, err)
@@ -155,6 +231,10 @@ func (w *worker) resume(ctx context.Context, a *actor) {
 	p := a.play
 	for !p.done() {
 		e, index := p.slots[p.index], p.index
+		if e != nil && !w.plays(a.obj) {
+			w.setAside(a)
+			return
+		}
 		err := w.send(ctx, p)
 		if ctx.Err() != nil {
 			return
@@ -172,9 +252,17 @@ func (w *worker) resume(ctx context.Context, a *actor) {
 
 // send carries out the next effect, within the time that one may take: a request that hangs must not stop the worker for good.
 func (w *worker) send(ctx context.Context, p *playing) error {
+	if p.slots[p.index] == nil {
+		p.index++
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, w.player.options.Timeout)
 	defer cancel()
-	return p.send(ctx, w.player.transport, time.Now())
+	err := p.send(ctx, w.player.transport, time.Now())
+	if !p.noop {
+		w.outage.note(err, time.Now())
+	}
+	return err
 }
 
 // finish ends a play. The state that the effects left is looked at now if the Stage asks for it, else when its watch event comes;
@@ -217,6 +305,9 @@ func (w *worker) retryLater(a *actor, err error) {
 	p.begun = p.begun || !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err)
 	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: p.index, Effect: p.slots[p.index], Err: err})
 	pause := a.pause.next()
+	if unanswered(err) && !errors.Is(err, context.DeadlineExceeded) {
+		pause = min(pause, longestOutage)
+	}
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 		pause = max(pause, time.Duration(seconds)*time.Second)
 	}
@@ -270,6 +361,7 @@ func (w *worker) get(ctx context.Context, k Key) (*unstructured.Unstructured, er
 	if err == nil && obj == nil {
 		err = errNoResult
 	}
+	w.outage.note(err, time.Now())
 	return obj, err
 }
 
