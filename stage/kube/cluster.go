@@ -2,50 +2,48 @@ package kube
 
 import (
 	"context"
-	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
 
 // Cluster is a Kubernetes cluster. It is safe for concurrent use.
 type Cluster struct {
 	client dynamic.Interface
-	mapper meta.RESTMapper
-	config *rest.Config // nil: no impersonation
+	kinds  *kinds
+	events *series
+	users  *users
+	dialer *dialer      // nil: no other clients than this one
+	drop   codec.Fields // what the client leaves out
 }
 
-// New returns the cluster that a client talks to. A mapper that can be reset ([meta.ResettableRESTMapper]) is reset when it does not know a
-// kind, so that definitions which come later are found. [Cluster.As] needs [NewForConfig].
+var (
+	_ stage.Transport    = (*Cluster)(nil)
+	_ stage.Impersonator = (*Cluster)(nil)
+	_ stage.Sharer       = (*Cluster)(nil)
+)
+
+// New returns the cluster that a client talks to, such as client-go's fake one. A mapper that can be reset ([meta.ResettableRESTMapper]) is reset
+// when it does not know a kind, so that definitions which come later are found. [Cluster.As] needs [NewForConfig] or [Open].
 func New(client dynamic.Interface, mapper meta.RESTMapper) *Cluster {
-	return &Cluster{client: client, mapper: mapper}
+	return &Cluster{client: client, kinds: newKinds(mapper), events: newSeries(), users: newUsers()}
 }
 
-// NewForConfig returns the cluster of a configuration, and finds its kinds by discovery as they are asked for. Client-go sends five requests a
-// second by default: set QPS to what the cluster stands, or to -1 for no limit.
-func NewForConfig(config *rest.Config) (*Cluster, error) {
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, err
+// Share returns the same cluster as a player sees it: without metadata that it does not need, unless [Options] keep that. Only what [Open]
+// made leaves anything out.
+func (c *Cluster) Share() stage.Transport {
+	if c.dialer == nil {
+		return c
 	}
-	kinds, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))
-	return &Cluster{client: client, mapper: mapper, config: rest.CopyConfig(config)}, nil
+	return &Cluster{client: c.dialer.lean, kinds: c.kinds, events: c.events, dialer: c.dialer, drop: c.dialer.drop, users: newUsers()}
 }
 
 // Get returns one object. The namespace is ignored for a kind that has none.
@@ -54,7 +52,8 @@ func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, name typ
 	if err != nil {
 		return nil, err
 	}
-	return r.Get(ctx, name.Name, metav1.GetOptions{})
+	obj, err := r.Get(ctx, name.Name, metav1.GetOptions{})
+	return obj, c.kinds.explain(gvk, err)
 }
 
 // List returns the objects of a kind, or a page of them, in a namespace or in all if it is "".
@@ -63,7 +62,8 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	if err != nil {
 		return nil, err
 	}
-	return r.List(ctx, o)
+	list, err := r.List(ctx, o)
+	return list, c.kinds.explain(gvk, err)
 }
 
 // Watch reports changes of the objects of a kind, in a namespace or in all if it is "". A server that is busy closes watches at any time,
@@ -73,34 +73,48 @@ func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	if err != nil {
 		return nil, err
 	}
-	return r.Watch(ctx, o)
+	changes, err := r.Watch(ctx, o)
+	return changes, c.kinds.explain(gvk, err)
 }
 
-// Create creates an object and returns it as stored.
+// Create creates an object and returns it as stored. An Event of stagecraft itself may become one more of an Event that is there, as the package
+// comment says.
 func (c *Cluster) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	r, err := c.resource(obj.GroupVersionKind(), obj.GetNamespace())
+	if e, ok := c.occurrence(obj); ok {
+		return c.record(ctx, e, o)
+	}
+	return c.create(ctx, obj, o)
+}
+
+func (c *Cluster) create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	gvk := obj.GroupVersionKind()
+	r, err := c.resource(gvk, obj.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	return r.Create(ctx, obj, o)
+	obj, err = r.Create(ctx, obj, o)
+	return obj, c.kinds.explain(gvk, err)
 }
 
 // Update replaces an object, or a subresource of it, and returns it as stored.
 func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	r, err := c.resource(obj.GroupVersionKind(), obj.GetNamespace())
+	gvk := obj.GroupVersionKind()
+	r, err := c.resource(gvk, obj.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
-	return r.Update(ctx, obj, o, subresources...)
+	obj, err = r.Update(ctx, obj, o, subresources...)
+	return obj, c.kinds.explain(gvk, err)
 }
 
-// Patch changes an object, or a subresource of it, and returns it as stored.
+// Patch changes an object, or a subresource of it, and returns it as stored. Custom resources take no strategic merge patches: the error says so.
 func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r, err := c.resource(gvk, name.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return r.Patch(ctx, name.Name, t, data, o, subresources...)
+	obj, err := r.Patch(ctx, name.Name, t, data, o, subresources...)
+	return obj, c.kinds.explain(gvk, unsupported(gvk, t, err))
 }
 
 // Delete deletes an object.
@@ -109,55 +123,17 @@ func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name 
 	if err != nil {
 		return err
 	}
-	return r.Delete(ctx, name.Name, o)
+	return c.kinds.explain(gvk, r.Delete(ctx, name.Name, o))
 }
 
 // resource returns the client for a kind. Namespaces of kinds that have none are dropped.
 func (c *Cluster) resource(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	m, err := c.mapping(gvk)
-	switch {
-	case meta.IsNoMatchError(err):
-		return nil, unknown(gvk)
-	case err != nil:
-		return nil, err
-	case m.Scope.Name() == meta.RESTScopeNameNamespace && namespace != "":
-		return c.client.Resource(m.Resource).Namespace(namespace), nil
-	}
-	return c.client.Resource(m.Resource), nil
-}
-
-// mapping asks the mapper, and once more after a reset: the kind may be new.
-func (c *Cluster) mapping(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
-	m, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	if meta.IsNoMatchError(err) {
-		meta.MaybeResetRESTMapper(c.mapper)
-		return c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	}
-	return m, err
-}
-
-// unknown is what an API server says to requests for a resource that it does not have.
-func unknown(gvk schema.GroupVersionKind) error {
-	err := apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, "")
-	err.ErrStatus.Message = fmt.Sprintf("the server could not find the requested resource: %s is no known kind", gvk)
-	return err
-}
-
-var (
-	_ stage.Transport    = (*Cluster)(nil)
-	_ stage.Impersonator = (*Cluster)(nil)
-)
-
-// As returns the cluster as another user sees it. Without a configuration ([New]) every request of it fails.
-func (c *Cluster) As(user string) stage.Writer {
-	if c.config == nil {
-		return refusing{fmt.Errorf("cannot impersonate %q: the cluster was made without a configuration", user)}
-	}
-	config := rest.CopyConfig(c.config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: user}
-	client, err := dynamic.NewForConfig(config)
+	m, err := c.kinds.find(gvk)
 	if err != nil {
-		return refusing{err}
+		return nil, err
 	}
-	return &Cluster{client: client, mapper: c.mapper, config: config}
+	if m.namespaced && namespace != "" {
+		return c.client.Resource(m.resource).Namespace(namespace), nil
+	}
+	return c.client.Resource(m.resource), nil
 }

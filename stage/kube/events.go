@@ -1,0 +1,120 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	component   = "stagecraft" // whose Events are counted
+	noteLimit   = 1024         // bytes that the events API takes
+	reasonLimit = 128
+)
+
+var (
+	coreEvents = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
+	newEvents  = schema.GroupVersionKind{Group: "events.k8s.io", Version: "v1", Kind: "Event"}
+	eventsAt   = schema.GroupResource{Group: newEvents.Group, Resource: "events"}
+)
+
+// An occurrence is something that an Event tells of.
+type occurrence struct {
+	sameness
+	event     types.NamespacedName // under which it was to be recorded
+	regarding map[string]any
+	seen      time.Time
+}
+
+// sameness is what Events that are one have in common.
+type sameness struct {
+	namespace, apiVersion, kind, name, uid string // of the object that the Event regards
+	typ, reason, note                      string
+}
+
+// occurrence reads an Event of stagecraft. It is false for other objects, for what the events API refuses, and on servers that do not have it.
+func (c *Cluster) occurrence(obj *unstructured.Unstructured) (occurrence, bool) {
+	if obj.GroupVersionKind() != coreEvents || text(obj.Object, "reportingComponent") != component {
+		return occurrence{}, false
+	}
+	regarding, _ := obj.Object["involvedObject"].(map[string]any)
+	seen, err := time.Parse(time.RFC3339, text(obj.Object, "lastTimestamp"))
+	e := occurrence{
+		event:     types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()},
+		regarding: regarding,
+		seen:      seen,
+		sameness: sameness{
+			namespace: text(regarding, "namespace"), apiVersion: text(regarding, "apiVersion"), kind: text(regarding, "kind"), name: text(regarding, "name"), uid: text(regarding, "uid"),
+			typ: text(obj.Object, "type"), reason: cut(text(obj.Object, "reason"), reasonLimit), note: cut(text(obj.Object, "message"), noteLimit),
+		},
+	}
+	if err != nil || e.reason == "" || e.event.Name == "" {
+		return occurrence{}, false
+	}
+	_, err = c.kinds.find(newEvents)
+	return e, err == nil
+}
+
+func text(m map[string]any, field string) string {
+	s, _ := m[field].(string)
+	return s
+}
+
+// cut shortens a text to what the API takes.
+func cut(s string, limit int) string {
+	const dots = "..."
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-len(dots)], "") + dots
+}
+
+// record creates an Event, or counts the occurrence on the Event that tells of the same.
+func (c *Cluster) record(ctx context.Context, e occurrence, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	at, count := c.events.next(e)
+	if count == 0 {
+		return nil, apierrors.NewAlreadyExists(eventsAt, e.event.Name)
+	}
+	if count > 1 {
+		obj, err := c.count(ctx, e, at, count, o)
+		if !apierrors.IsNotFound(err) {
+			return obj, c.events.settle(e, err)
+		}
+		c.events.restart(e) // it has expired
+	}
+	obj, err := c.create(ctx, e.object(), o)
+	return obj, c.events.settle(e, err)
+}
+
+// count says how often the occurrence was seen: a number, not one more, so that it can be said twice.
+func (c *Cluster) count(ctx context.Context, e occurrence, at types.NamespacedName, count int64, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	patch := fmt.Sprintf(`{"series": {"count": %d, "lastObservedTime": %q}}`, count, micro(e.seen))
+	return c.Patch(ctx, newEvents, at, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: o.FieldManager, DryRun: o.DryRun})
+}
+
+// object is the Event of the first occurrence.
+func (e occurrence) object() *unstructured.Unstructured {
+	apiVersion, kind := newEvents.ToAPIVersionAndKind()
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion":          apiVersion,
+		"kind":                kind,
+		"metadata":            map[string]any{"name": e.event.Name, "namespace": e.event.Namespace},
+		"regarding":           e.regarding,
+		"type":                e.typ,
+		"reason":              e.reason,
+		"note":                e.note,
+		"action":              "Play",
+		"eventTime":           micro(e.seen),
+		"reportingController": component,
+		"reportingInstance":   component,
+	}}
+}
+
+func micro(t time.Time) string { return t.UTC().Format(metav1.RFC3339Micro) }

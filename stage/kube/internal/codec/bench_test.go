@@ -1,0 +1,84 @@
+package codec_test
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/client-go/rest/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
+)
+
+var players = codec.Fields{"metadata": {"managedFields": nil, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": nil}}}
+
+// BenchmarkPod reads the answer to a patch.
+func BenchmarkPod(b *testing.B) {
+	data := recorded(b, "pod.json")
+	compared(b, func(b *testing.B, info runtime.SerializerInfo) {
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			_, _, err := info.Serializer.Decode(data, nil, &unstructured.Unstructured{})
+			require.NoError(b, err)
+		}
+	})
+}
+
+// BenchmarkList reads a page of 500 Pods.
+func BenchmarkList(b *testing.B) {
+	pod := recorded(b, "pod.json")
+	data := append([]byte(`{"apiVersion":"v1","kind":"PodList","items":[`), bytes.Repeat(append(pod, ','), 499)...)
+	data = append(append(data, pod...), "]}"...)
+	compared(b, func(b *testing.B, info runtime.SerializerInfo) {
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			_, _, err := info.Serializer.Decode(data, nil, &unstructured.UnstructuredList{})
+			require.NoError(b, err)
+		}
+	})
+}
+
+// BenchmarkWatch reads one event of a watch, of the six that three Pods make on their way to Running.
+func BenchmarkWatch(b *testing.B) {
+	data := recorded(b, "watch.json")
+	compared(b, func(b *testing.B, info runtime.SerializerInfo) {
+		stream := endless{data: data}
+		frames := info.StreamSerializer.Framer.NewFrameReader(io.NopCloser(&stream))
+		events := watch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), info.Serializer)
+		b.SetBytes(int64(len(data) / 6))
+		for b.Loop() {
+			_, _, err := events.Decode()
+			require.NoError(b, err)
+		}
+	})
+}
+
+func compared(b *testing.B, run func(*testing.B, runtime.SerializerInfo)) {
+	theirs, whole := both(nil)
+	_, lean := both(players)
+	for _, c := range []struct {
+		name string
+		info runtime.SerializerInfo
+	}{{"client-go", theirs}, {"whole", whole}, {"lean", lean}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			run(b, c.info)
+		})
+	}
+}
+
+// endless is a stream that begins again when it ends.
+type endless struct {
+	data []byte
+	at   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.data[e.at:])
+	e.at = (e.at + n) % len(e.data)
+	return n, nil
+}

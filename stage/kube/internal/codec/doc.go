@@ -1,0 +1,18 @@
+// Package codec reads what an API server sends to a dynamic client: the same objects as client-go's own codec, in a small part of the time.
+//
+// Client-go reads each text several times, once to find its kind and twice to validate it; this package reads it once. Fields that nobody wants are
+// passed over without being built. Short strings, and keys above all, are shared between objects, because most objects of a kind differ in few of them.
+//
+// # Usage
+//
+//	config := dynamic.ConfigFor(config)
+//	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, codec.Fields{"metadata": {"managedFields": nil}})
+//
+// # Concurrency
+//
+// What [New] returns is safe for concurrent use.
+//
+// # Compatibility
+//
+// A text that this package does not understand goes to the codec that it stands in for, so that errors are the same too. Tests compare the two.
+package codec

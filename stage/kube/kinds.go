@@ -1,0 +1,114 @@
+package kube
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// rediscovery is the least time between two discoveries. It is short enough for those who wait for a definition to take effect, and long enough for a
+// server that is asked again and again for a kind it does not have.
+const rediscovery = 2 * time.Second
+
+// kinds knows the resources of kinds. It asks its mapper once for each, and makes the mapper forget what it knows when a kind is new to it, or is
+// gone from the server.
+type kinds struct {
+	mapper meta.RESTMapper
+
+	mu     sync.RWMutex
+	known  map[schema.GroupVersionKind]mapping
+	stale  bool // the server no longer has a kind that the mapper knows
+	looked time.Time
+}
+
+// A mapping is where the objects of a kind are.
+type mapping struct {
+	resource   schema.GroupVersionResource
+	namespaced bool
+}
+
+func newKinds(mapper meta.RESTMapper) *kinds {
+	return &kinds{mapper: mapper, known: map[schema.GroupVersionKind]mapping{}}
+}
+
+// find returns where the objects of a kind are. The error for a kind that does not exist is NotFound.
+func (k *kinds) find(gvk schema.GroupVersionKind) (mapping, error) {
+	k.mu.RLock()
+	m, known := k.known[gvk]
+	k.mu.RUnlock()
+	if known {
+		return m, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stale {
+		k.reset()
+	}
+	m, err := k.ask(gvk)
+	if meta.IsNoMatchError(err) && k.reset() {
+		m, err = k.ask(gvk)
+	}
+	switch {
+	case meta.IsNoMatchError(err):
+		return m, unknown(gvk)
+	case err == nil && !k.stale:
+		k.known[gvk] = m
+	}
+	return m, err
+}
+
+func (k *kinds) ask(gvk schema.GroupVersionKind) (mapping, error) {
+	m, err := k.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return mapping{}, err
+	}
+	return mapping{resource: m.Resource, namespaced: m.Scope.Name() == meta.RESTScopeNameNamespace}, nil
+}
+
+// reset makes the mapper ask the server again, unless it has just done so.
+func (k *kinds) reset() bool {
+	now := time.Now()
+	if !k.looked.IsZero() && now.Sub(k.looked) < rediscovery {
+		return false
+	}
+	k.looked, k.stale = now, false
+	clear(k.known)
+	meta.MaybeResetRESTMapper(k.mapper)
+	return true
+}
+
+// explain returns an error as it is, but for the answer to a request for a resource that the server does not have: then the kind is gone.
+func (k *kinds) explain(gvk schema.GroupVersionKind, err error) error {
+	if !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.known, gvk)
+	k.stale = true
+	return unknown(gvk)
+}
+
+// unknown is what an API server says to requests for a resource that it does not have.
+func unknown(gvk schema.GroupVersionKind) error {
+	err := apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, "")
+	err.ErrStatus.Message = fmt.Sprintf("the server could not find the requested resource: %s is no known kind", gvk)
+	return err
+}
+
+// unsupported says why a server refuses a patch type.
+func unsupported(gvk schema.GroupVersionKind, t types.PatchType, err error) error {
+	if t != types.StrategicMergePatchType || !apierrors.IsUnsupportedMediaType(err) {
+		return err
+	}
+	status, _ := err.(apierrors.APIStatus)
+	s := status.Status()
+	s.Message = fmt.Sprintf("a custom resource such as %s takes no strategic merge patch; want type merge or json: %s", gvk, s.Message)
+	return &apierrors.StatusError{ErrStatus: s}
+}

@@ -1,0 +1,40 @@
+package kube
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// users are the clients of those who are impersonated. They are as many as Stages name.
+type users struct {
+	mu      sync.Mutex
+	writers map[string]stage.Writer
+}
+
+func newUsers() *users { return &users{writers: map[string]stage.Writer{}} }
+
+// As returns the cluster as another user sees it. It is made once for each user, and uses the connections and the limit of this one. What is made by [New]
+// cannot impersonate: every request of what it returns fails.
+func (c *Cluster) As(user string) stage.Writer {
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	w, known := c.users.writers[user]
+	if !known {
+		w = c.impersonate(user)
+		c.users.writers[user] = w
+	}
+	return w
+}
+
+func (c *Cluster) impersonate(user string) stage.Writer {
+	if c.dialer == nil {
+		return refusing{fmt.Errorf("cannot impersonate %q: the cluster was made without a configuration", user)}
+	}
+	client, err := c.dialer.dial(user, c.drop)
+	if err != nil {
+		return refusing{err}
+	}
+	return &Cluster{client: client, kinds: c.kinds, events: c.events, dialer: c.dialer, drop: c.drop, users: newUsers()}
+}
