@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 )
@@ -69,6 +70,7 @@ type CEL struct {
 	program cel.Program
 	native  native // nil: there is none
 	reads   []read
+	draws   bool // looks at @rand
 }
 
 // CEL compiles a CEL expression whose result is of one of the kinds wanted; one that is known only at run time passes. The
@@ -93,7 +95,27 @@ func (c *Compiler) CEL(source string, want Kinds) (*CEL, error) {
 		return nil, fault(-1, err)
 	}
 	tree := checked.NativeRep()
-	return &CEL{program: program, native: nativeOf(tree.Expr()), reads: readsOf(tree)}, nil
+	return &CEL{program: program, native: nativeOf(tree.Expr()), reads: readsOf(tree), draws: draws(tree.Expr())}, nil
+}
+
+// draws reports whether an expression looks at the dice.
+func draws(e ast.Expr) bool {
+	found := false
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		found = found || e.Kind() == ast.IdentKind && e.AsIdent() == randVariable
+	}))
+	return found
+}
+
+// Draws reports whether the result depends on Scope.Seed.
+func (p *CEL) Draws() bool { return p.draws }
+
+// Work says what an evaluation takes.
+func (p *CEL) Work() Work {
+	if p.native == nil {
+		return Interpret
+	}
+	return Lookup
 }
 
 func check(env *cel.Env, source string) (*cel.Ast, error) {

@@ -279,9 +279,9 @@ func TestCompilerIsSafeForConcurrentUse(t *testing.T) {
 				ok, err := p.Bool(s)
 				require.NoError(t, err)
 				require.True(t, ok)
-				v, _, err := q.First(s)
+				got, err := q.Outputs(s)
 				require.NoError(t, err)
-				require.Equal(t, "a,b,c,d", v)
+				require.Equal(t, []any{"a,b,c,d"}, got)
 			}
 		})
 	}
@@ -301,9 +301,9 @@ func TestNumbersOfAnyKind(t *testing.T) {
 			for _, source := range []string{".n == 7 and .list[0] == 7", "[.n, .list[]] == [7, 7]"} {
 				q, err := c.JQ(source)
 				require.NoError(t, err)
-				v, _, err := q.First(s)
+				got, err := q.Outputs(s)
 				require.NoError(t, err)
-				require.Equal(t, true, v, source)
+				require.Equal(t, []any{true}, got, source)
 			}
 		})
 	}
@@ -323,9 +323,9 @@ func TestLargeNumbersKeepTheirDigits(t *testing.T) {
 			for _, source := range []string{".n", ". as $x | $x.n"} {
 				q, err := expr.NewCompiler(expr.Options{}).JQ(source)
 				require.NoError(t, err)
-				v, _, err := q.First(s)
+				got, err := q.Outputs(s)
 				require.NoError(t, err)
-				require.Equal(t, tc.want, v, source)
+				require.Equal(t, []any{tc.want}, got, source)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 type JQ struct {
 	native step       // nil: code runs
 	code   *gojq.Code // nil: native runs
+	work   Work
 	limits Options
 }
 
@@ -20,46 +21,38 @@ func (c *Compiler) JQ(source string) (*JQ, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v, ok := valueOf(query); ok {
+		return &JQ{native: then(v, collect), work: Lookup}, nil
+	}
 	if first, ok := steps(query, collect); ok {
-		return &JQ{native: first}, nil
+		return &JQ{native: first, work: Search}, nil
 	}
 	code, err := compileGuarded(query)
 	if err != nil {
 		return nil, fault(undefinedAt(source, query), err)
 	}
-	return &JQ{code: code, limits: c.options}, nil
+	return &JQ{code: code, work: Interpret, limits: c.options}, nil
 }
 
 // Outputs returns all outputs in order, nulls included, or the error that ended the program; the outputs before it are
 // lost, as in `jq -e`. Values are nil, bool, string, int64, float64, json.Number (integers beyond int64), []any and
 // map[string]any; maps and lists may be the object's own, so treat them as read-only. The slice is valid until the next call on s.
 func (q *JQ) Outputs(s *Scope) ([]any, error) {
-	err := q.eval(s, false)
-	if err != nil {
+	if err := q.eval(s); err != nil {
 		return nil, err
 	}
 	return s.run.outputs, nil
 }
 
-// First returns the first output, or false if there is none. The program runs no further, so an error after it does not matter.
-func (q *JQ) First(s *Scope) (v any, ok bool, err error) {
-	err = q.eval(s, true)
-	if err != nil || len(s.run.outputs) == 0 {
-		return nil, false, err
-	}
-	return s.run.outputs[0], true, nil
-}
+// Work says what an evaluation takes.
+func (q *JQ) Work() Work { return q.work }
 
-func (q *JQ) eval(s *Scope, first bool) error {
-	s.run.outputs, s.run.first = s.run.outputs[:0], first
+func (q *JQ) eval(s *Scope) error {
+	s.run.outputs = s.run.outputs[:0]
 	if q.native == nil {
 		return q.interpret(s)
 	}
-	err := q.native(&s.run, s.Object)
-	if err == errStop {
-		return nil
-	}
-	return err
+	return q.native(&s.run, s.Object)
 }
 
 // interpret runs the program with gojq. What gojq might do on values of its own making is no reason to take the caller down.
@@ -82,9 +75,7 @@ func (q *JQ) interpret(s *Scope) (err error) {
 		if err := b.charge(walk(v, b.size)); err != nil { // what shares memory does not after result
 			return err
 		}
-		if collect(&s.run, result(v)) == errStop {
-			break
-		}
+		s.run.outputs = append(s.run.outputs, result(v))
 	}
 	return b.failure
 }

@@ -81,20 +81,6 @@ func requireSame(t *testing.T, source string, obj map[string]any) {
 			"%s on %v: want %#v, got %#v", source, obj, want, got)
 	}
 	require.Equal(t, before, obj, "the object is read only")
-	requireSameFirst(t, program, s, want, wantErr)
-}
-
-func requireSameFirst(t *testing.T, program *expr.JQ, s *expr.Scope, want []any, wantErr error) {
-	t.Helper()
-	v, ok, err := program.First(s)
-	if wantErr != nil {
-		return // the first output may come before the error
-	}
-	require.NoError(t, err)
-	require.Equal(t, len(want) > 0, ok)
-	if ok {
-		require.Equal(t, fmt.Sprint(want[0]), fmt.Sprint(v))
-	}
 }
 
 // grammar writes random programs and objects that have much to do with one another.

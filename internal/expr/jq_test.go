@@ -64,28 +64,8 @@ func TestJQOutputs(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, tc.want, append([]any(nil), got...))
-			first, ok, err := p.First(s)
-			require.NoError(t, err)
-			require.Equal(t, len(tc.want) > 0, ok)
-			if ok {
-				require.Equal(t, tc.want[0], first)
-			}
 			require.Equal(t, pod(), s.Object, "the object is read only")
 		})
-	}
-}
-
-func TestFirstStopsThere(t *testing.T) {
-	for _, source := range []string{`.list[].a`, `.list[].a, error`} {
-		p, err := expr.NewCompiler(expr.Options{}).JQ(source)
-		require.NoError(t, err)
-		s := expr.NewScope(map[string]any{"list": []any{map[string]any{"a": "x"}, "no object"}}, noon)
-		v, ok, err := p.First(s)
-		require.NoError(t, err)
-		require.True(t, ok)
-		require.Equal(t, "x", v)
-		_, err = p.Outputs(s)
-		require.EqualError(t, err, `expected an object but got: string ("no object")`)
 	}
 }
 
@@ -99,9 +79,9 @@ func TestResetMakesANewScope(t *testing.T) {
 	for i := range int64(3) {
 		s.Reset(map[string]any{"a": i}, noon)
 		for _, p := range []*expr.JQ{native, other} {
-			v, _, err := p.First(s)
+			got, err := p.Outputs(s)
 			require.NoError(t, err)
-			require.Equal(t, i, v)
+			require.Equal(t, []any{i}, got)
 		}
 	}
 }

@@ -14,21 +14,12 @@ type step func(r *run, v any) error
 type value func(v any) (any, error)
 
 // run collects the outputs of a native program.
-type run struct {
-	outputs []any
-	first   bool // stop at the first output
-}
+type run struct{ outputs []any }
 
-var (
-	errNone = errors.New("no output")
-	errStop = errors.New("enough outputs")
-)
+var errNone = errors.New("no output")
 
 func collect(r *run, v any) error {
 	r.outputs = append(r.outputs, v)
-	if r.first {
-		return errStop
-	}
 	return nil
 }
 
@@ -114,6 +105,7 @@ func then(v value, next step) step {
 }
 
 func iterate(next step, optional bool) step {
+	misfit := misfitOf("cannot iterate over: ")
 	return func(r *run, v any) error {
 		switch x := v.(type) {
 		case []any:
@@ -129,7 +121,7 @@ func iterate(next step, optional bool) step {
 		if optional {
 			return nil
 		}
-		return typeError("cannot iterate over: ", v)
+		return misfit.error(v)
 	}
 }
 

@@ -19,6 +19,21 @@ func typeError(problem string, v any) error {
 	return errors.New(problem + described(v))
 }
 
+// A misfit makes the errors of one place in a program. That about null, which is what a missing field is, comes often and is made only once.
+type misfit struct {
+	problem string
+	null    error
+}
+
+func misfitOf(problem string) misfit { return misfit{problem, typeError(problem, nil)} }
+
+func (m misfit) error(v any) error {
+	if v == nil {
+		return m.null
+	}
+	return typeError(m.problem, v)
+}
+
 func described(v any) string {
 	if v == nil {
 		return "null"
@@ -292,10 +307,11 @@ func test(arg any) (value, bool) {
 }
 
 func stringValue(call string, holds func(string) bool) value {
+	misfit := misfitOf(call + " cannot be applied to: ")
 	return func(v any) (any, error) {
 		s, ok := v.(string)
 		if !ok {
-			return nil, typeError(call+" cannot be applied to: ", v)
+			return nil, misfit.error(v)
 		}
 		return holds(s), nil
 	}

@@ -32,6 +32,9 @@ func NewScope(obj map[string]any, now time.Time) *Scope {
 // Reset makes s a Scope for another object, as NewScope does, keeping allocated memory.
 func (s *Scope) Reset(obj map[string]any, now time.Time) {
 	outputs := s.run.outputs
+	if outputs == nil {
+		outputs = make([]any, 0, 8)
+	}
 	clear(outputs[:cap(outputs)])
 	*s = Scope{Object: obj, Now: now, run: run{outputs: outputs[:0]}}
 }
