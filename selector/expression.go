@@ -20,6 +20,14 @@ func (r *celRequirement) holds(s *expr.Scope) bool {
 	return ok && err == nil
 }
 
+// sharing: the answer of a program that draws depends on whose dice it draws with.
+func (r *celRequirement) sharing() sharing {
+	if r.program.Draws() {
+		return sharing{work: r.program.Work()}
+	}
+	return sharing{question: "cel " + r.source, work: r.program.Work()}
+}
+
 func (r *celRequirement) explain(s *expr.Scope) Requirement {
 	ok, err := r.program.Bool(s)
 	return Requirement{Path: r.path, Text: r.source, Seen: r.program.Reads(s), OK: ok && err == nil, Err: err}
@@ -75,6 +83,18 @@ func exists(outputs []any) bool {
 	return false
 }
 
+// sharing: each operator has its contrary, so two operators ask all questions.
+func (r *jqRequirement) sharing() sharing {
+	question, negated := r.operator, false
+	switch r.operator {
+	case v1alpha1.SelectorOpNotIn:
+		question, negated = v1alpha1.SelectorOpIn, true
+	case v1alpha1.SelectorOpDoesNotExist:
+		question, negated = v1alpha1.SelectorOpExists, true
+	}
+	return sharing{question: fmt.Sprintf("jq %q %s %q", r.source, question, r.texts()), negated: negated, work: r.program.Work()}
+}
+
 func (r *jqRequirement) explain(s *expr.Scope) Requirement {
 	e := Requirement{Path: r.path, Text: r.text()}
 	outputs, err := r.program.Outputs(s)
@@ -90,11 +110,15 @@ func (r *jqRequirement) text() string {
 	if len(r.values) == 0 {
 		return s
 	}
-	values := make([]string, len(r.values))
+	return fmt.Sprintf("%s [%s]", s, strings.Join(r.texts(), " "))
+}
+
+func (r *jqRequirement) texts() []string {
+	texts := make([]string, len(r.values))
 	for i, v := range r.values {
-		values[i] = v.text
+		texts[i] = v.text
 	}
-	return fmt.Sprintf("%s [%s]", s, strings.Join(values, " "))
+	return texts
 }
 
 // literal is a value of a requirement with the number or bool that is written like it, so that comparing needs no formatting.

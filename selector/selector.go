@@ -32,6 +32,7 @@
 package selector
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/expr"
@@ -54,6 +55,16 @@ type requirement interface {
 	holds(s *expr.Scope) bool
 	// explain evaluates like holds and tells what was seen.
 	explain(s *expr.Scope) Requirement
+	// sharing tells what requirements may share, and which come first.
+	sharing() sharing
+}
+
+// sharing is how a requirement is to others. Those with the same question have the same answer, or, if negated, the contrary; an empty question is
+// like no other.
+type sharing struct {
+	question string
+	negated  bool
+	work     expr.Work
 }
 
 // Requirement tells how one requirement of a selector fared with an object.
@@ -106,6 +117,10 @@ func (e entry) get(obj map[string]any) (string, bool) {
 func (e entry) holds(s *expr.Scope) bool {
 	got, ok := e.get(s.Object)
 	return ok && got == e.value
+}
+
+func (e entry) sharing() sharing {
+	return sharing{question: fmt.Sprintf("%s[%q]=%q", e.field, e.key, e.value)}
 }
 
 func (e entry) explain(s *expr.Scope) Requirement {

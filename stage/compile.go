@@ -59,6 +59,7 @@ func Compile(o Options, sources ...Source) (*Set, error) {
 	if faults := c.fatal(); len(faults) > 0 {
 		return nil, faults
 	}
+	c.set.share()
 	c.set.warnings = c.faults
 	return c.set, nil
 }

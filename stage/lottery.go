@@ -34,6 +34,15 @@ func (l *lottery) weigh(scope *expr.Scope) {
 	}
 }
 
+// draw weighs the Stages and chooses one. Where there is only one, nothing needs to be weighed or drawn.
+func (l *lottery) draw(scope *expr.Scope) *compiled {
+	if len(l.shares) == 1 {
+		return l.shares[0].stage
+	}
+	l.weigh(scope)
+	return l.choose(l.draws.choice())
+}
+
 // tickets is how many of the total a share holds.
 func (l *lottery) tickets(i int) uint64 {
 	switch sh := l.shares[i]; {

@@ -18,11 +18,18 @@ import (
 
 // A Set is compiled Stages, for any number of kinds. It is immutable and safe for concurrent use.
 type Set struct {
-	kinds    map[string]map[string][]*compiled // by apiVersion, then kind: looking up an object takes no parsing
+	kinds    map[string]map[string]*kind // by apiVersion, then kind: looking up an object takes no parsing
 	refs     []schema.GroupVersionKind
 	env      render.Env
 	warnings Errors
 	scopes   sync.Pool // of *expr.Scope
+}
+
+// A kind is the Stages for one kind of object.
+type kind struct {
+	schema.GroupVersionKind
+	stages    []*compiled
+	selectors *selector.Family // of the stages, in their order
 }
 
 // compiled is one Stage.
@@ -61,18 +68,38 @@ func (c Candidate) Transition(random uint64) Transition {
 }
 
 func newSet(env render.Env) *Set {
-	return &Set{kinds: map[string]map[string][]*compiled{}, env: env}
+	return &Set{kinds: map[string]map[string]*kind{}, env: env}
 }
 
 func (s *Set) add(st *compiled) {
-	apiVersion, kind := st.kind.ToAPIVersionAndKind()
+	apiVersion, name := st.kind.ToAPIVersionAndKind()
 	if s.kinds[apiVersion] == nil {
-		s.kinds[apiVersion] = map[string][]*compiled{}
+		s.kinds[apiVersion] = map[string]*kind{}
 	}
-	if s.kinds[apiVersion][kind] == nil {
+	k := s.kinds[apiVersion][name]
+	if k == nil {
+		k = &kind{GroupVersionKind: st.kind}
+		s.kinds[apiVersion][name] = k
 		s.refs = append(s.refs, st.kind)
 	}
-	s.kinds[apiVersion][kind] = append(s.kinds[apiVersion][kind], st)
+	k.stages = append(k.stages, st)
+}
+
+// share has the selectors of each kind share their work, once all Stages are there.
+func (s *Set) share() {
+	for _, kinds := range s.kinds {
+		for _, k := range kinds {
+			k.selectors = selector.NewFamily(k.each()...)
+		}
+	}
+}
+
+func (k *kind) each() []*selector.Selector {
+	all := make([]*selector.Selector, len(k.stages))
+	for i, st := range k.stages {
+		all[i] = st.selector
+	}
+	return all
 }
 
 // Kinds returns the kinds of object that the Set has Stages for, in the order of the sources.
@@ -82,8 +109,10 @@ func (s *Set) Kinds() []schema.GroupVersionKind { return slices.Clone(s.refs) }
 func (s *Set) Stages(kind schema.GroupVersionKind) []string {
 	apiVersion, name := kind.ToAPIVersionAndKind()
 	var names []string
-	for _, st := range s.kinds[apiVersion][name] {
-		names = append(names, st.name)
+	if k := s.kinds[apiVersion][name]; k != nil {
+		for _, st := range k.stages {
+			names = append(names, st.name)
+		}
 	}
 	return names
 }
@@ -115,14 +144,15 @@ type learner interface {
 // Candidates returns every Stage that matches obj at the time now, in the order of the sources, with its weight, probability and
 // delays. There are no dice in it. It neither changes nor keeps obj.
 func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candidate {
-	if len(s.stagesFor(obj)) == 0 {
+	k := s.kindOf(obj)
+	if k == nil {
 		return nil
 	}
-	t := Transition{Key: KeyOf(obj), UID: obj.GetUID(), Entered: now, set: s}
+	t := Transition{Key: k.key(obj), UID: obj.GetUID(), Entered: now, set: s}
 	t.draws = t.Key.identity(0).entry(0)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
-	l := s.match(scope, t.draws, nil)
+	l := k.match(scope, t.draws, nil)
 	l.weigh(scope)
 	candidates := make([]Candidate, len(l.shares))
 	for i, sh := range l.shares {
@@ -142,19 +172,20 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 // Next decides what happens to obj, seen at the time now for the first time: it chooses a Stage and a delay by the n-th dice
 // of the object. It is false if no Stage matches. Next is pure; [Engine] remembers earlier choices and counts n. It neither changes nor keeps obj.
 func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64) (Transition, bool) {
-	if len(s.stagesFor(obj)) == 0 {
+	k := s.kindOf(obj)
+	if k == nil {
 		return Transition{}, false
 	}
-	key := KeyOf(obj)
+	key := k.key(obj)
 	d := key.identity(seed).entry(n)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
-	l := s.match(scope, d, nil)
+	var few [4]share
+	l := k.match(scope, d, few[:])
 	if len(l.shares) == 0 {
 		return Transition{}, false
 	}
-	l.weigh(scope)
-	st := l.choose(d.choice())
+	st := l.draw(scope)
 	t := Transition{Key: key, UID: obj.GetUID(), Stage: st.name, N: n, Entered: now, Random: d.delay(st.name), set: s, stage: st, draws: d}
 	t.Due = dueTime(now, st.delays(scope, d).Pick(t.Random))
 	return t, true
@@ -181,23 +212,37 @@ func (s *Set) release(scope *expr.Scope) {
 
 // stagesFor returns the Stages for the kind of an object; none for nil.
 func (s *Set) stagesFor(obj *unstructured.Unstructured) []*compiled {
+	if k := s.kindOf(obj); k != nil {
+		return k.stages
+	}
+	return nil
+}
+
+// kindOf returns the kind of an object; nil if there are no Stages for it, or no object.
+func (s *Set) kindOf(obj *unstructured.Unstructured) *kind {
 	if obj == nil {
 		return nil
 	}
-	return s.of(obj.Object)
+	return s.kinds[text(obj.Object, "apiVersion")][text(obj.Object, "kind")]
 }
 
-func (s *Set) of(obj map[string]any) []*compiled {
-	apiVersion, _ := obj["apiVersion"].(string)
-	kind, _ := obj["kind"].(string)
-	return s.kinds[apiVersion][kind]
+// key is [KeyOf] for an object of the kind.
+func (k *kind) key(obj *unstructured.Unstructured) Key {
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	return Key{Group: k.Group, Version: k.Version, Kind: k.Kind, Namespace: text(metadata, "namespace"), Name: text(metadata, "name")}
 }
 
 // match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
 func (s *Set) match(scope *expr.Scope, d draws, buf []share) lottery {
+	return s.kindOf(&unstructured.Unstructured{Object: scope.Object}).match(scope, d, buf)
+}
+
+func (k *kind) match(scope *expr.Scope, d draws, buf []share) lottery {
 	l := lottery{shares: buf[:0], draws: d}
-	for _, st := range s.of(scope.Object) {
-		if st.matches(scope, d) {
+	look := k.selectors.Look(scope)
+	for i, st := range k.stages {
+		scope.Seed = d.eval(st.salt)
+		if look.Match(i) {
 			l.shares = append(l.shares, share{stage: st})
 		}
 	}
