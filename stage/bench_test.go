@@ -46,6 +46,15 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
+func TestNextAllocatesNothing(t *testing.T) {
+	set := general(t)
+	running := pending(t)
+	running.Object["status"].(map[string]any)["phase"] = "Running"
+	for _, obj := range []*unstructured.Unstructured{newPod("new", ""), pending(t), running} {
+		require.Zero(t, testing.AllocsPerRun(1000, func() { set.Next(obj, start, 1, 0) }))
+	}
+}
+
 func BenchmarkEffects(b *testing.B) {
 	set, obj := general(b), pending(b)
 	t, ok := set.Next(obj, start, 1, 0)

@@ -12,6 +12,7 @@ type hash uint64
 const (
 	fnvOffset = 14695981039346656037
 	fnvPrime  = 1099511628211
+	fnvPrime8 = fnvPrime * fnvPrime * fnvPrime * fnvPrime * fnvPrime * fnvPrime * fnvPrime * fnvPrime % (1 << 64)
 )
 
 func newHash(seed uint64) hash { return hash(fnvOffset).number(seed) }
@@ -24,7 +25,11 @@ func (h hash) text(s string) hash {
 	return h.number(uint64(len(s)))
 }
 
+// number adds the eight bytes of n. Those of a small one are zeros but for the first, and a zero only multiplies: eight steps are one.
 func (h hash) number(n uint64) hash {
+	if n < 256 {
+		return (h ^ hash(n)) * fnvPrime8
+	}
 	for range 8 {
 		h = (h ^ hash(n&0xff)) * fnvPrime
 		n >>= 8

@@ -18,7 +18,14 @@ func KeyOf(obj *unstructured.Unstructured) Key {
 		return Key{}
 	}
 	gvk := obj.GroupVersionKind()
-	return Key{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	return Key{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: text(metadata, "namespace"), Name: text(metadata, "name")}
+}
+
+// text is a field that should be a string; "" if it is none.
+func text(m map[string]any, field string) string {
+	s, _ := m[field].(string)
+	return s
 }
 
 // GroupVersionKind returns the kind of the object.
