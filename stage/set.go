@@ -107,12 +107,9 @@ func (s *Set) Kinds() []schema.GroupVersionKind { return slices.Clone(s.refs) }
 
 // Stages returns the names of the Stages for a kind, in the order of the sources.
 func (s *Set) Stages(kind schema.GroupVersionKind) []string {
-	apiVersion, name := kind.ToAPIVersionAndKind()
 	var names []string
-	if k := s.kinds[apiVersion][name]; k != nil {
-		for _, st := range k.stages {
-			names = append(names, st.name)
-		}
+	for _, st := range s.stagesOf(kind) {
+		names = append(names, st.name)
 	}
 	return names
 }

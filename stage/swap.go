@@ -78,7 +78,10 @@ func (s *Set) with(more []schema.GroupVersionKind) []schema.GroupVersionKind {
 
 func (s *Set) stagesOf(kind schema.GroupVersionKind) []*compiled {
 	apiVersion, name := kind.ToAPIVersionAndKind()
-	return s.kinds[apiVersion][name]
+	if k := s.kinds[apiVersion][name]; k != nil {
+		return k.stages
+	}
+	return nil
 }
 
 // equal reports whether two Stages of one kind have the same name and the same spec.
