@@ -1,0 +1,279 @@
+package stage_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/render"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// directing is [playing] for tests that speak to the Player.
+func directing(t *testing.T, set *stage.Set, o stage.PlayerOptions, wrap func(stage.Transport) stage.Transport, test func(*testing.T, *memory.Cluster, *stage.Player)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cluster := memory.New(memory.Options{})
+		var transport stage.Transport = cluster
+		if wrap != nil {
+			transport = wrap(cluster)
+		}
+		player := stage.NewPlayer(set, transport, o)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- player.Run(ctx) }()
+		synctest.Wait()
+		test(t, cluster, player)
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+}
+
+// after lets time pass, and waits until everybody is done with it.
+func after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func delayed(name, phase, next string, ms int) string {
+	return phased(name, phase, fmt.Sprintf("  delay: {durationMilliseconds: %d}\n  next: {statusTemplate: 'phase: %s'}", ms, next))
+}
+
+func TestEngineUse(t *testing.T) {
+	wait := func(name string, ms int) string {
+		return phased(name, "Pending", fmt.Sprintf("  delay: {durationMilliseconds: %d, jitterDurationMilliseconds: 5000}", ms))
+	}
+	ofNodes := strings.Replace(stageYAML("beat", "  selector: {}"), "{kind: Pod}", "{kind: Node}", 1)
+	ofMaps := strings.Replace(stageYAML("map", "  selector: {}"), "{kind: Pod}", "{kind: ConfigMap}", 1)
+	node := schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	configMap := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	obj := pod(t, "{}", "{phase: Pending}")
+	for _, c := range []struct {
+		name, before, after string
+		differs             []schema.GroupVersionKind
+		keeps               bool
+		want                recorder // until the object was observed again, two seconds later
+	}{
+		{"the same", wait("go", 1000), wait("go", 1000), nil, true, nil},
+		{"another kind is gone", wait("go", 1000) + ofNodes, wait("go", 1000), []schema.GroupVersionKind{node}, true, nil},
+		{"another kind is new", wait("go", 1000), ofMaps + wait("go", 1000), []schema.GroupVersionKind{configMap}, true, nil},
+		{"a neighbour is new", wait("go", 1000), stageYAML("other", "  selector: {}") + wait("go", 1000), []schema.GroupVersionKind{podKind}, true, nil},
+		{"another spec", wait("go", 1000), wait("go", 2000), []schema.GroupVersionKind{podKind}, false, recorder{"+0s cancelled go", "+2s scheduled go"}},
+		{"another name", wait("go", 1000), wait("run", 1000), []schema.GroupVersionKind{podKind}, false, recorder{"+0s cancelled go", "+2s scheduled run"}},
+		{"no stages for the kind", wait("go", 1000), ofNodes, []schema.GroupVersionKind{podKind, node}, false, recorder{"+0s cancelled go", "+0s forgotten "}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var trace recorder
+			e := stage.NewEngine(compile(t, c.before), stage.EngineOptions{Seed: 7, Trace: trace.add})
+			require.NoError(t, e.Observe(obj, start))
+			before, _ := e.NextDue()
+			trace = nil
+			require.Equal(t, c.differs, e.Use(compile(t, c.after), start))
+			require.NoError(t, e.Observe(obj, at(2*time.Second)))
+			require.Equal(t, c.want, trace)
+			if c.keeps {
+				now, _ := e.NextDue()
+				require.Equal(t, before, now)
+				got := due(e, now)
+				require.Len(t, got, 1)
+				effects, err := got[0].Effects(obj, now)
+				require.NoError(t, err)
+				require.Empty(t, effects)
+			}
+		})
+	}
+}
+
+// TestEngineUseFreesWhatLooped holds that whoever repairs a Stage need not touch the objects that it parked.
+func TestEngineUseFreesWhatLooped(t *testing.T) {
+	e := stage.NewEngine(compile(t, phased("loop", "Pending", "")), stage.EngineOptions{MaxTransitions: 3})
+	obj := pod(t, "{}", "{phase: Pending}")
+	obj.SetResourceVersion("1")
+	for range 3 {
+		require.NoError(t, e.Observe(obj, start))
+		due(e, start)
+	}
+	require.ErrorIs(t, e.Observe(obj, start), stage.ErrLivelock)
+	require.NoError(t, e.Observe(obj, at(time.Hour)))
+	require.Zero(t, e.Pending())
+	e.Use(compile(t, phased("loop", "Pending", "  delay: {durationMilliseconds: 1000}")), at(time.Hour))
+	require.NoError(t, e.Observe(obj, at(time.Hour)))
+	require.Equal(t, 1, e.Pending())
+}
+
+func TestPlayerUsesAnotherSet(t *testing.T) {
+	run, end := delayed("run", "Pending", "Running", 10_000), delayed("end", "Running", "Succeeded", 10_000)
+	directing(t, compile(t, run, end), stage.PlayerOptions{}, nil, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+		create(t, c, newPod("web", ""))
+		after(7 * time.Second)
+		p.Use(compile(t, run, strings.ReplaceAll(end, "Succeeded", "Failed")))
+		after(2900 * time.Millisecond)
+		require.Equal(t, "Pending", phase(t, c, webName))
+		after(200 * time.Millisecond)
+		require.Equal(t, "Running", phase(t, c, webName), "the due time of a Stage that stays the same, stays")
+
+		p.Use(compile(t, run, delayed("end", "Running", "Unknown", 1000)))
+		after(900 * time.Millisecond)
+		require.Equal(t, "Running", phase(t, c, webName))
+		after(200 * time.Millisecond)
+		require.Equal(t, "Unknown", phase(t, c, webName), "one that differs is entered at once")
+
+		p.Use(compile(t, run, delayed("again", "Unknown", "Pending", 1000)))
+		after(1100 * time.Millisecond)
+		require.Equal(t, "Pending", phase(t, c, webName), "an object that nothing was pending for is looked at")
+	})
+}
+
+// Of several Sets that come at once the last counts, also before the player runs.
+func TestTheLastSetCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := memory.New(memory.Options{})
+		create(t, c, newPod("web", ""))
+		p := stage.NewPlayer(compile(t, delayed("a", "Pending", "A", 1000)), c, stage.PlayerOptions{})
+		p.Use(compile(t, delayed("b", "Pending", "B", 1000)))
+		p.Use(compile(t, delayed("c", "Pending", "C", 1000)))
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		require.ErrorIs(t, p.Run(ctx), context.DeadlineExceeded)
+		require.Equal(t, "C", phase(t, c, webName))
+	})
+}
+
+// watching is a cluster that counts the watches that are open.
+type watching struct {
+	*memory.Cluster
+	open map[string]*atomic.Int32
+}
+
+func (w watching) Share() stage.Transport { return w }
+
+func (w watching) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
+	real, err := w.Cluster.Watch(ctx, k, ns, o)
+	if err == nil {
+		w.open[k.Kind].Add(1)
+		context.AfterFunc(ctx, func() { w.open[k.Kind].Add(-1) })
+	}
+	return real, err
+}
+
+func TestKindsComeAndGo(t *testing.T) {
+	open := map[string]*atomic.Int32{"Pod": {}, "Node": {}, "ConfigMap": {}}
+	wrap := func(t stage.Transport) stage.Transport { return watching{t.(*memory.Cluster), open} }
+	pods := delayed("run", "Pending", "Running", 1000)
+	maps := strings.Replace(stageYAML("mark", "  selector: {matchLabels: {new: 'yes'}}\n  next: {patches: [{root: metadata, template: 'labels: {new: null}'}]}"), "{kind: Pod}", "{kind: ConfigMap}", 1)
+	var forgotten atomic.Int32
+	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.Forgotten {
+			forgotten.Add(1)
+		}
+	}}
+	directing(t, compile(t, pods), o, wrap, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+		counts := func() [3]int32 { return [3]int32{open["Pod"].Load(), open["Node"].Load(), open["ConfigMap"].Load()} }
+		require.Equal(t, [3]int32{1, 1, 0}, counts())
+		configMap := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: m, namespace: default, labels: {new: 'yes'}}}")
+		create(t, c, newPod("web", ""))
+		create(t, c, configMap)
+		synctest.Wait()
+		require.Equal(t, stage.Stats{Objects: 1, Pending: 1}, p.Stats())
+
+		p.Use(compile(t, maps))
+		after(10 * time.Second)
+		require.Equal(t, [3]int32{0, 0, 1}, counts())
+		require.Equal(t, "Pending", phase(t, c, webName), "what was pending is forgotten")
+		require.EqualValues(t, 1, forgotten.Load())
+		marked, err := c.Get(t.Context(), configMap.GroupVersionKind(), types.NamespacedName{Namespace: "default", Name: "m"})
+		require.NoError(t, err)
+		require.Empty(t, marked.GetLabels(), "objects of a new kind are played")
+
+		p.Use(compile(t, pods, maps))
+		after(2 * time.Second)
+		require.Equal(t, [3]int32{1, 1, 1}, counts())
+		require.Equal(t, "Running", phase(t, c, webName), "a kind that comes back is played")
+
+		p.Use(compile(t))
+		synctest.Wait()
+		require.Equal(t, [3]int32{}, counts())
+		require.Zero(t, p.Stats())
+	})
+}
+
+// TestAPlayIsFinishedWithItsOwnSet: the Set changes, and the kind goes, while an effect waits to be sent again.
+func TestAPlayIsFinishedWithItsOwnSet(t *testing.T) {
+	old := phased("go", "Pending", "  steps: [{patch: {subresource: status, root: status, template: 'phase: Running'}}, {patch: {root: metadata, template: 'labels: {by: old}'}}]")
+	for name, next := range map[string]string{
+		"another":  phased("go", "Pending", "  next: {patches: [{root: metadata, template: 'labels: {by: new}'}]}") + phased("then", "Running", "  next: {patches: [{root: metadata, template: 'labels: {then: new}'}]}"),
+		"no stage": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var repaired atomic.Bool
+			f := &flaky{fail: func(verb, sub string) error {
+				if verb == "patch" && sub == "" && !repaired.Load() {
+					return apierrors.NewServiceUnavailable("away")
+				}
+				return nil
+			}}
+			directing(t, compile(t, old), stage.PlayerOptions{}, wrapped(f), func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+				create(t, c, newPod("web", ""))
+				after(time.Second)
+				p.Use(compile(t, next))
+				after(time.Second)
+				require.Equal(t, 1, p.Stats().Retrying)
+				repaired.Store(true)
+				after(time.Minute)
+				obj, err := c.Get(t.Context(), podKind, webName)
+				require.NoError(t, err)
+				want := map[string]string{"by": "old"}
+				if next != "" {
+					want["then"] = "new"
+				}
+				require.Equal(t, want, obj.GetLabels())
+				require.Zero(t, p.Stats().Retrying)
+			})
+		})
+	}
+}
+
+// TestTheNewEnvLearns holds that addresses that pods have are not given again by the Env of a new Set, nor nodes forgotten.
+func TestTheNewEnvLearns(t *testing.T) {
+	addressed := phased("address", "Pending", "  next: {statusTemplate: \"phase: Running\\npodIP: {{ PodIPWith .spec.nodeName false .metadata.uid .metadata.name .metadata.namespace }}\"}")
+	fresh := func() *stage.Set {
+		set, err := stage.Compile(stage.Options{Env: render.NewNetwork(render.NetworkOptions{})}, stage.Parse("s.yaml", []byte(addressed)))
+		require.NoError(t, err)
+		return set
+	}
+	directing(t, fresh(), stage.PlayerOptions{}, nil, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+		create(t, c, object(t, "{apiVersion: v1, kind: Node, metadata: {name: node}, spec: {podCIDR: 10.7.0.0/24}}"))
+		synctest.Wait()
+		seen := map[string]bool{}
+		for round := range 5 {
+			for i := range 10 {
+				create(t, c, newPod(fmt.Sprintf("p%d-%d", round, i), ""))
+			}
+			synctest.Wait()
+			p.Use(fresh())
+			synctest.Wait()
+		}
+		list, err := c.List(t.Context(), podKind, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		for _, item := range list.Items {
+			ip, _, _ := unstructured.NestedString(item.Object, "status", "podIP")
+			require.True(t, strings.HasPrefix(ip, "10.7.0."), ip)
+			require.False(t, seen[ip], ip)
+			seen[ip] = true
+		}
+		require.Len(t, seen, 50)
+	})
+}
