@@ -35,6 +35,11 @@ func (g *growing) Reset() {
 }
 
 func newCluster() (*kube.Cluster, *growing) {
+	c, mapper, _ := newFake()
+	return c, mapper
+}
+
+func newFake() (*kube.Cluster, *growing, *fake.FakeDynamicClient) {
 	mapper := &growing{DefaultRESTMapper: meta.NewDefaultRESTMapper(nil)}
 	mapper.Add(nodes, meta.RESTScopeRoot)
 	mapper.Add(configMaps, meta.RESTScopeNamespace)
@@ -43,7 +48,8 @@ func newCluster() (*kube.Cluster, *growing) {
 		{Version: "v1", Resource: "configmaps"}:                    "ConfigMapList",
 		{Group: "example.com", Version: "v1", Resource: "widgets"}: "WidgetList",
 	}
-	return kube.New(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists), mapper), mapper
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
+	return kube.New(client, mapper), mapper, client
 }
 
 func object(gvk schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {

@@ -1,0 +1,86 @@
+package kube_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+func TestUnknownKindsDoNotHammerDiscovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, mapper, _ := newFake()
+		gone := schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "Gone"}
+		for range 100 {
+			_, err := c.List(t.Context(), gone, "", metav1.ListOptions{})
+			require.True(t, apierrors.IsNotFound(err), "%v", err)
+			time.Sleep(100 * time.Millisecond)
+		}
+		require.Equal(t, 5, mapper.resets, "in ten seconds")
+	})
+}
+
+// vanished is what an API server says to requests for a resource that it does not have.
+func vanished(client *fake.FakeDynamicClient) (back func()) {
+	gone := true
+	client.PrependReactor("*", "widgets", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		return gone, nil, apierrors.NewGenericServerResponse(http.StatusNotFound, action.GetVerb(), schema.GroupResource{}, "", "404 page not found", 0, true)
+	})
+	return func() { gone = false }
+}
+
+func TestKindsThatVanishAreAskedForAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, mapper, client := newFake()
+		_, err := c.List(t.Context(), widgets, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Equal(t, 1, mapper.resets)
+
+		back := vanished(client)
+		for range 3 {
+			_, err = c.List(t.Context(), widgets, "", metav1.ListOptions{})
+			require.True(t, apierrors.IsNotFound(err), "%v", err)
+			require.ErrorContains(t, err, "Kind=Widget is no known kind")
+		}
+		require.Equal(t, 1, mapper.resets, "too soon")
+		time.Sleep(2 * time.Second)
+		_, err = c.Get(t.Context(), widgets, types.NamespacedName{Namespace: "shop", Name: "a"})
+		require.ErrorContains(t, err, "Kind=Widget is no known kind")
+		require.Equal(t, 2, mapper.resets)
+
+		back()
+		_, err = c.List(t.Context(), widgets, "", metav1.ListOptions{})
+		require.NoError(t, err)
+	})
+}
+
+func TestObjectsThatAreMissingAreNoKindsThatVanished(t *testing.T) {
+	c, mapper, _ := newFake()
+	for range 3 {
+		_, err := c.Get(t.Context(), nodes, types.NamespacedName{Name: "n"})
+		require.EqualError(t, err, `nodes "n" not found`)
+	}
+	require.Zero(t, mapper.resets)
+}
+
+func TestStrategicMergePatchesOfCustomResourcesAreExplained(t *testing.T) {
+	c, _, client := newFake()
+	client.PrependReactor("patch", "widgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewGenericServerResponse(http.StatusUnsupportedMediaType, "patch", schema.GroupResource{}, "", "the body of the request was in an unknown format", 0, false)
+	})
+	at := types.NamespacedName{Namespace: "shop", Name: "a"}
+	_, err := c.Patch(t.Context(), widgets, at, types.StrategicMergePatchType, []byte(`{}`), metav1.PatchOptions{})
+	require.True(t, apierrors.IsUnsupportedMediaType(err))
+	require.ErrorContains(t, err, "a custom resource such as example.com/v1, Kind=Widget takes no strategic merge patch; want type merge or json")
+	_, err = c.Patch(t.Context(), widgets, at, types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
+	require.NotContains(t, err.Error(), "custom resource")
+}
