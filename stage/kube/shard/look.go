@@ -1,0 +1,177 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
+)
+
+// look reads the Leases of the group and shows what follows for the share.
+func (s *session) look(ctx context.Context) error {
+	list, err := s.list(ctx)
+	if err != nil {
+		return err
+	}
+	s.take(list.Items, time.Now())
+	s.settle()
+	return s.bury(ctx)
+}
+
+var errNoResult = errors.New("the cluster returned neither a result nor an error")
+
+func (s *session) list(ctx context.Context) (*unstructured.UnstructuredList, error) {
+	ctx, cancel := s.limit(ctx)
+	defer cancel()
+	list, err := s.cluster.List(ctx, lease.Kind, s.options.Namespace, metav1.ListOptions{LabelSelector: GroupLabel + "=" + s.options.Group})
+	if err == nil && list == nil {
+		err = errNoResult
+	}
+	return list, err
+}
+
+// take takes in all Leases of the group.
+func (s *session) take(leases []unstructured.Unstructured, now time.Time) {
+	var found *unstructured.Unstructured
+	gone := maps.Clone(s.others)
+	for i := range leases {
+		l := &leases[i]
+		identity, ok := strings.CutPrefix(l.GetName(), s.options.Group+".")
+		switch {
+		case !ok:
+		case identity == s.options.Identity:
+			found = l
+		default:
+			s.see(identity, l, now)
+			delete(gone, identity)
+		}
+	}
+	for identity := range gone {
+		delete(s.others, identity)
+	}
+	s.find(found, now)
+}
+
+func (s *session) see(identity string, l *unstructured.Unstructured, now time.Time) {
+	o := s.others[identity]
+	if o == nil {
+		o = &other{}
+		s.others[identity] = o
+	}
+	o.See(l, now)
+	o.lease, o.live = l, !o.Expired(l, now)
+}
+
+// find takes in the Lease of our name, nil if there is none. It may have been deleted or taken behind our back.
+func (s *session) find(l *unstructured.Unstructured, now time.Time) {
+	s.found = l
+	if s.own != "" && l == nil {
+		s.lose(fmt.Errorf("somebody deleted Lease %s", s.options.leaseName()))
+	}
+	if s.own != "" && epochOf(l) != s.own {
+		s.lose(fmt.Errorf("somebody else took Lease %s: is there another member of that name?", s.options.leaseName()))
+	}
+	if s.own == "" && l != nil {
+		s.before.See(l, now)
+	}
+}
+
+// settle shows the share that follows from what was seen. One that has joined has none before those who live have seen it.
+func (s *session) settle() {
+	if s.own == "" {
+		return
+	}
+	live := s.live()
+	if s.awaiting == nil {
+		s.awaiting = map[string]bool{}
+		for _, identity := range live {
+			s.awaiting[identity] = true
+		}
+	}
+	maps.DeleteFunc(s.awaiting, func(identity string, _ bool) bool {
+		o := s.others[identity]
+		return o == nil || !o.live || s.isSeenBy(o)
+	})
+	if len(s.awaiting) == 0 {
+		s.show(newView(live, s.options.Identity, s.until()))
+	}
+}
+
+// lose ends the share.
+func (s *session) lose(why error) {
+	s.former, s.own, s.awaiting = s.own, "", nil
+	s.show(nil)
+	if why != nil {
+		s.options.Failed(fmt.Errorf("shard: %s lost its share: %w", s.options.Identity, why))
+	}
+}
+
+func (s *session) show(v *view) {
+	if old := s.view.Swap(v); !v.same(old) {
+		s.changed()
+	}
+}
+
+// live returns the others that live, sorted.
+func (s *session) live() []string {
+	var live []string
+	for identity, o := range s.others {
+		if o.live {
+			live = append(live, identity)
+		}
+	}
+	slices.Sort(live)
+	return live
+}
+
+// epochOf tells apart the times that one identity held its Lease.
+func epochOf(l *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s:%d", l.GetUID(), lease.Transitions(l))
+}
+
+// seen is what our Lease says of the others: those that live, each with its epoch.
+func (s *session) seen() string {
+	live := s.live()
+	for i, identity := range live {
+		live[i] = identity + "=" + epochOf(s.others[identity].lease)
+	}
+	return strings.Join(live, ",")
+}
+
+func (s *session) isSeenBy(o *other) bool {
+	seen := strings.Split(o.lease.GetAnnotations()[seenAnnotation], ",")
+	return slices.Contains(seen, s.options.Identity+"="+s.own)
+}
+
+// bury deletes the Leases of those who died long ago. That may fail: others do the same, and whoever comes back creates its Lease anew.
+func (s *session) bury(ctx context.Context) error {
+	now := time.Now()
+	for _, o := range s.others {
+		if s.own == "" || o.live || now.Before(o.Expires(o.lease).Add(s.options.burial())) {
+			continue
+		}
+		if err := s.remove(ctx, o.lease); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes a Lease if it is still as it was seen.
+func (s *session) remove(ctx context.Context, l *unstructured.Unstructured) error {
+	ctx, cancel := s.limit(ctx)
+	defer cancel()
+	uid, version := l.GetUID(), l.GetResourceVersion()
+	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}}
+	return s.cluster.Delete(ctx, lease.Kind, types.NamespacedName{Namespace: l.GetNamespace(), Name: l.GetName()}, o)
+}

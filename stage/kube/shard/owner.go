@@ -1,0 +1,61 @@
+package shard
+
+import (
+	"github.com/stagecraft-go/stagecraft/stage"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// KeyOf returns the key by which an object is given to a member: that of its Node for a Pod which is bound to one, else its own.
+func KeyOf(obj *unstructured.Unstructured) stage.Key {
+	key := stage.KeyOf(obj)
+	if key.Group != "" || key.Kind != "Pod" {
+		return key
+	}
+	if node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName"); node != "" {
+		return stage.Key{Version: "v1", Kind: "Node", Name: node}
+	}
+	return key
+}
+
+// Owner returns which of the members owns the objects of a key, "" if there are none. Neither the order of members nor the version in the key
+// matters. Of all keys each member owns about the same share; without one member, only its keys have other owners.
+func Owner(members []string, key stage.Key) string {
+	var owner string
+	var most uint64
+	hash := hashOf(key)
+	for _, m := range members {
+		if s := score(hash, hashOfMember(m)); owner == "" || s > most || s == most && m < owner {
+			owner, most = m, s
+		}
+	}
+	return owner
+}
+
+// score is what a member bids for a key. Both are hashes.
+func score(key, member uint64) uint64 { return mix(key ^ member) }
+
+func hashOf(k stage.Key) uint64 {
+	return mix(add(add(add(add(fnvOffset, k.Group), k.Kind), k.Namespace), k.Name))
+}
+
+func hashOfMember(identity string) uint64 { return mix(add(fnvOffset, identity)) }
+
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
+
+// add is FNV-1a over the bytes of a text and a byte that no text has.
+func add(h uint64, text string) uint64 {
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * fnvPrime
+	}
+	return (h ^ 0xff) * fnvPrime
+}
+
+// mix makes all bits depend on all: the finalizer of splitmix64.
+func mix(z uint64) uint64 {
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb
+	return z ^ (z >> 31)
+}
