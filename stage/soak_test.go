@@ -1,45 +1,126 @@
 package stage_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"runtime"
+	"runtime/metrics"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-var soakPods = flag.Int("soak", 0, "play so many pods in TestSoak")
+var soakPods = flag.Int("soak", 0, "play the life of so many pods in TestSoak")
 
-// TestSoak plays the life of many pods in virtual time and prints what it cost: `make soak`.
+// TestSoak prints what the whole life of many pods costs on one core: `make soak`.
 func TestSoak(t *testing.T) {
 	if *soakPods == 0 {
 		t.Skip("a long run: make soak, or -soak N")
 	}
-	begin, transitions := time.Now(), 0
-	sim, err := simulation.New(general(t), simulation.Options{Trace: func(e stage.TraceEvent) {
-		require.NotEqual(t, stage.Failed, e.Kind, e.String())
-		if e.Kind == stage.Played {
-			transitions++
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	t.Log(playLives(t, *soakPods))
+}
+
+// BenchmarkLives plays whole lives on one core. What a transition costs should not depend on how many pods there are.
+func BenchmarkLives(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var all lives
+			for b.Loop() {
+				all = playLives(b, n)
+			}
+			b.ReportMetric(float64(all.transitions)/all.played.Seconds(), "transitions/s")
+			b.ReportMetric(float64(all.alive)/float64(n), "B/pod")
+			b.ReportMetric(float64(all.peak)/(1<<20), "peak-MiB")
+		})
+	}
+}
+
+// ttl ends the life of a Pod that has completed, as the owner's ttlSecondsAfterFinished does. The Stage pod-delete has no part in it: a Pod that has
+// ended is gone as soon as it is deleted.
+const ttl = `
+  selector: {matchExpressions: [{jq: {key: .status.phase, operator: In, values: [Succeeded]}}]}
+  delay: {durationMilliseconds: 1000, jitterDurationMilliseconds: 5000}
+  next: {delete: true}`
+
+// lives is what it cost to play some.
+type lives struct {
+	pods, transitions int
+	created, played   time.Duration
+	alive             uint64 // bytes of heap after all pods are created and before any is played
+	peak              uint64 // bytes that the runtime held at most, garbage included
+	left              uint64 // bytes of heap in the end: Events
+}
+
+func (l lives) String() string {
+	perPod := func(bytes uint64) float64 { return float64(bytes) / float64(l.pods) }
+	return fmt.Sprintf("%d pods: created in %s, %d transitions in %s (%.0f/s); heap %.0f B/pod when created, %.0f B/pod when gone; peak %d MiB",
+		l.pods, l.created.Round(time.Millisecond), l.transitions, l.played.Round(time.Millisecond), float64(l.transitions)/l.played.Seconds(),
+		perPod(l.alive), perPod(l.left), l.peak>>20)
+}
+
+// playLives takes pods through pod-create, pod-ready, pod-complete and their end.
+func playLives(t testing.TB, n int) lives {
+	l := lives{pods: n}
+	before := heap()
+	set, err := stage.Compile(stage.Options{}, presets.PodGeneral(), stage.Parse("ttl.yaml", []byte(stageYAML("ttl", ttl))))
+	require.NoError(t, err)
+	sim, err := simulation.New(set, simulation.Options{Seed: 1, Progress: func(p simulation.Progress) {
+		if p.Done%(1<<12) == 0 {
+			l.peak = max(l.peak, held())
 		}
 	}})
 	require.NoError(t, err)
-	cluster := sim.Cluster()
-	for i := range *soakPods {
-		create(t, cluster, newPod(fmt.Sprintf("pod-%d", i), ""))
+	begin := time.Now()
+	for i := range n {
+		create(t, sim.Cluster(), worker(i))
 	}
-	created, bytes := time.Now(), heap()
+	l.created, l.alive = time.Since(begin), heap()-before
+	begin = time.Now()
 	settled, err := sim.Settle(t.Context(), time.Hour)
+	l.played, l.transitions = time.Since(begin), int(sim.Progress().Done)
 	require.NoError(t, err)
 	require.True(t, settled)
-	played := time.Since(created)
-	t.Logf("%d pods: created in %s, %d transitions in %s (%.0f/s), %.0f B of heap a pod before and %.0f after",
-		*soakPods, created.Sub(begin).Round(time.Millisecond), transitions, played.Round(time.Millisecond), float64(transitions)/played.Seconds(),
-		float64(bytes)/float64(*soakPods), float64(heap())/float64(*soakPods))
-	require.Equal(t, 2**soakPods, transitions, "pod-create and pod-ready")
-	runtime.KeepAlive(cluster)
+	require.Equal(t, 4*n, l.transitions)
+	require.Zero(t, count(t, sim, "Pod"), "all are gone")
+	require.Equal(t, n, count(t, sim, "Event"), "pod-create sends one")
+	l.left = heap() - before
+	runtime.KeepAlive(sim)
+	return l
+}
+
+func count(t testing.TB, sim *simulation.Simulation, kind string) int {
+	list, err := sim.Cluster().Shared().List(context.Background(), podKind.GroupVersion().WithKind(kind), "", metav1.ListOptions{})
+	require.NoError(t, err)
+	return len(list.Items)
+}
+
+// worker is a Pod of a Job.
+func worker(i int) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{
+			"namespace": "default", "name": fmt.Sprintf("work-%07d", i), "labels": map[string]any{"app": "work", "job-name": "work"},
+			"ownerReferences": []any{map[string]any{"apiVersion": "batch/v1", "kind": "Job", "name": "work", "uid": "u1", "controller": true}},
+		},
+		"spec": map[string]any{"nodeName": "node", "restartPolicy": "Never", "containers": []any{map[string]any{
+			"name": "main", "image": "registry.example/work:1", "resources": map[string]any{"requests": map[string]any{"cpu": "100m", "memory": "64Mi"}},
+		}}},
+	}}
+}
+
+// held is how much memory the Go runtime has from the system.
+func held() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
