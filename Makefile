@@ -35,8 +35,8 @@ bench: ## the benchmarks of the root module
 peers: ## side by side with kwok: ratios
 	cd internal/bench && $(GO) run ./ratio
 
-soak: ## half a million pods in virtual time (about 12 GiB)
-	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 500000
+soak: ## the whole lives of a million pods in virtual time, on one core (about 12 GiB)
+	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 1000000
 
 e2e: ## on a real kube-apiserver, built first if need be
 	cd internal/e2e && STAGECRAFT_E2E=1 $(GO) test . -replay

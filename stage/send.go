@@ -127,8 +127,7 @@ func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
 	if err != nil {
 		return err
 	}
-	k := p.transition.Key
-	obj, err := w.Patch(ctx, k.GroupVersionKind(), k.NamespacedName(), e.Type, e.guarded(p.obj).JSON(), metav1.PatchOptions{FieldManager: manager}, subresources(e.Subresource)...)
+	obj, err := e.guarded(p.obj).send(ctx, w, p.transition.Key)
 	if err == nil && obj == nil {
 		err = errNoResult
 	}
@@ -138,6 +137,15 @@ func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
 	p.changed = p.changed || obj.GetResourceVersion() != p.obj.GetResourceVersion()
 	p.obj = obj
 	return nil
+}
+
+// send sends the patch as values to a Writer that takes them, else as text.
+func (p Patch) send(ctx context.Context, w Writer, k Key) (*unstructured.Unstructured, error) {
+	o := metav1.PatchOptions{FieldManager: manager}
+	if v, ok := w.(ValuePatcher); ok {
+		return v.PatchValue(ctx, k.GroupVersionKind(), k.NamespacedName(), p.Type, p.Data, o, subresources(p.Subresource)...)
+	}
+	return w.Patch(ctx, k.GroupVersionKind(), k.NamespacedName(), p.Type, p.JSON(), o, subresources(p.Subresource)...)
 }
 
 // guarded adds to the patch that it is for this version of the object, and no other.

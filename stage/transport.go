@@ -48,3 +48,9 @@ type Impersonator interface {
 type Sharer interface {
 	Share() Transport
 }
+
+// ValuePatcher is what a [Writer] can also be to spare patches the way through text: PatchValue is Patch with the patch as JSON values, which
+// it must not change and may keep.
+type ValuePatcher interface {
+	PatchValue(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, patch any, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
+}

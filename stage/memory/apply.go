@@ -116,7 +116,7 @@ func (r *request) applyTo(before, config map[string]any, force bool) (map[string
 		mine.fields, mine.entry = fields, nil
 	}
 	r.managed = r.entries(append([]owner{mine}, others...))
-	return fork(next), nil
+	return next, nil
 }
 
 func withoutPath(obj map[string]any, p path) map[string]any {

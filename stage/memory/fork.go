@@ -31,6 +31,7 @@ func (s *store) fork() *store {
 		contents:  maps.Clone(s.contents),
 		generated: maps.Clone(s.generated),
 		pages:     s.pages,
+		pool:      newPool(),
 	}
 	next.tables, next.kinds = to.layout(s)
 	for _, t := range s.tables {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,30 +24,59 @@ import (
 // metadata.resourceVersion to another than the stored one is a Conflict, one that sets
 // another uid is Invalid.
 func (c *Cluster) Patch(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	verb := "patch"
-	if t == types.ApplyPatchType {
-		verb = "apply"
-	}
-	r := request{Request: newRequest(verb, nil, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
-	r.Request.Kind, r.Name = gvk, name
-	body, malformed := decodeBody(t, data)
+	r := patchRequest(gvk, name, t, o, subresources)
+	body, undecodable := decodeBody(t, data)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
-		if malformed != nil {
-			return nil, malformed
-		}
-		if t == types.ApplyPatchType {
+		switch {
+		case undecodable != nil:
+			return nil, undecodable
+		case t == types.ApplyPatchType:
 			return r.apply(body, o)
 		}
-		_, old, err := r.find(gvk, name)
-		if err != nil {
-			return nil, err
-		}
-		next, err := r.patched(old.obj.Object, t, body)
-		if err != nil {
-			return nil, err
-		}
-		return r.replace(old, next)
+		return r.patch(t, body)
 	})
+}
+
+func patchRequest(gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, o metav1.PatchOptions, subresources []string) request {
+	r := request{Request: newRequest("patch", nil, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+	if t == types.ApplyPatchType {
+		r.Verb = "apply"
+	}
+	r.Request.Kind, r.Name = gvk, name
+	return r
+}
+
+func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured, error) {
+	_, old, err := r.find(r.Request.Kind, r.Name)
+	if err != nil {
+		return nil, err
+	}
+	next, err := r.patched(old.obj.Object, t, body)
+	if err != nil {
+		return nil, err
+	}
+	return r.replace(old, next)
+}
+
+// decoded reports whether a value is what decoding its JSON gives. A float64 may not be: 1.0 is written as 1.
+func decoded(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return utf8.ValidString(v)
+	case nil, bool, int64:
+		return true
+	case map[string]any:
+		for name, item := range v {
+			if !utf8.ValidString(name) || !decoded(item) {
+				return false
+			}
+		}
+		return v != nil
+	case []any:
+		return v != nil && !slices.ContainsFunc(v, func(item any) bool { return !decoded(item) })
+	default:
+		return false
+	}
 }
 
 // decodeBody reads a patch, without the lock: it is a good part of the work.
@@ -56,13 +87,16 @@ func decodeBody(t types.PatchType, data []byte) (body any, err error) {
 		err = utiljson.Unmarshal(data, &body)
 	}
 	if err != nil {
-		return nil, apierrors.NewBadRequest("error decoding patch: " + err.Error())
+		return nil, malformed(err)
 	}
 	return body, nil
 }
 
-// patched applies a patch to an object. The root and metadata of the result are
-// private.
+func malformed(err error) error {
+	return apierrors.NewBadRequest("error decoding patch: " + err.Error())
+}
+
+// patched applies a patch to an object. The result may share everything with both.
 func (r *request) patched(obj map[string]any, t types.PatchType, body any) (map[string]any, error) {
 	next, err := r.applied(obj, t, body)
 	if err != nil {
@@ -72,13 +106,16 @@ func (r *request) patched(obj map[string]any, t types.PatchType, body any) (map[
 	if !ok {
 		return nil, unprocessable(errors.New("the patched object is no object"))
 	}
-	if err := wellFormed(withMetadata(root)); err != nil {
+	root = withMetadata(root)
+	if !sameValue(root["metadata"], obj["metadata"]) {
+		err = wellFormed(root)
+	}
+	if err == nil {
+		err = r.checkSameKind(root, obj["apiVersion"])
+	}
+	if err != nil {
 		return nil, unprocessable(err)
 	}
-	if err := r.checkSameKind(root, obj["apiVersion"]); err != nil {
-		return nil, unprocessable(err)
-	}
-	root = fork(root)
 	return root, r.checkSameObject(root)
 }
 

@@ -29,6 +29,7 @@ type store struct {
 	terminated map[*record]struct{}               // namespaces that wait for their contents to go
 	generated  map[string]uint64                  // names generated, by prefix
 	pages      pages                              // lists that are read page by page
+	pool       pool                               // what objects have in common
 }
 
 func newStore(o Options) *store {
@@ -41,6 +42,7 @@ func newStore(o Options) *store {
 		dependents: map[types.UID]map[*record]struct{}{},
 		terminated: map[*record]struct{}{},
 		generated:  map[string]uint64{},
+		pool:       newPool(),
 	}
 	s.addBuiltins()
 	for _, k := range o.Kinds {

@@ -78,9 +78,8 @@ func (c *Cluster) Create(_ context.Context, obj *unstructured.Unstructured, o me
 
 func (c *Cluster) create(obj *unstructured.Unstructured, o metav1.CreateOptions, withStatus bool) (*unstructured.Unstructured, error) {
 	r := request{Request: newRequest("create", obj, nil), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
-	root := object.CopyMap(obj.Object)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
-		root, err := r.admit(root)
+		root, err := r.admit(obj.Object)
 		if err != nil {
 			return nil, err
 		}
@@ -92,9 +91,8 @@ func (c *Cluster) create(obj *unstructured.Unstructured, o metav1.CreateOptions,
 // it as stored. If it has a resourceVersion, that must be the stored one.
 func (c *Cluster) Update(_ context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r := request{Request: newRequest("update", obj, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
-	root := object.CopyMap(obj.Object)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
-		root, err := r.admit(root)
+		root, err := r.admit(obj.Object)
 		if err != nil {
 			return nil, err
 		}
@@ -121,12 +119,11 @@ func newRequest(verb string, obj *unstructured.Unstructured, subresources []stri
 	return r
 }
 
-// admit brings a copy of what a caller sent into a form that can be stored. Built-in
-// kinds lose their nulls, as they do in Go types, all lose empty metadata.
-func (r *request) admit(root map[string]any) (map[string]any, error) {
-	if r.kind.builtin {
-		root = patch.Merge(nil, root).(map[string]any)
-	}
+// admit brings what a caller sent into a form that can be stored, and copies it. Built-in
+// kinds lose their nulls, as they do in Go types, all lose empty metadata. Root and metadata
+// of the result are private.
+func (r *request) admit(obj map[string]any) (map[string]any, error) {
+	root := r.pool.adopt(obj, !r.kind.builtin)
 	if err := wellFormed(root); err != nil {
 		return nil, err
 	}
@@ -240,23 +237,22 @@ func (r *request) initialStatus(root map[string]any) {
 	}
 }
 
-// replace stores the next version of an object. The root and metadata of next must be
-// private; the rest may be shared with the stored version.
+// replace stores the next version of an object, which may be shared with the stored one or with others.
 func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstructured, error) {
 	if err := r.checkVersion(old, metadataOf(next)); err != nil {
 		return nil, err
 	}
 	before := old.obj.Object
 	next = r.isolate(before, next)
-	if faults := checkUpdate(metadataOf(before), metadataOf(next)); len(faults) > 0 {
-		return nil, apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
+	if err := r.settleMetadata(before, next); err != nil {
+		return nil, err
 	}
-	restore(metadataOf(before), metadataOf(next))
 	r.own(before, next)
 	if patch.Equal(before, next) {
 		return old.obj, nil
 	}
 	r.count(before, next)
+	r.pool.share(before, next)
 	obj := &unstructured.Unstructured{Object: next}
 	switch {
 	case r.dryRun:
@@ -267,6 +263,22 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		return old.obj, nil
 	}
 	return obj, nil
+}
+
+// settleMetadata makes the metadata private, and refuses or undoes what no write may change there. The root of next is private.
+func (r *request) settleMetadata(before, next map[string]any) error {
+	old, metadata := metadataOf(before), metadataOf(next)
+	next["metadata"] = maps.Clone(metadata)
+	if same(old, metadata) {
+		return nil
+	}
+	metadata = metadataOf(next)
+	dropEmpty(metadata)
+	if faults := checkUpdate(old, metadata); len(faults) > 0 {
+		return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
+	}
+	restore(old, metadata)
+	return nil
 }
 
 func (r *request) checkVersion(old *record, metadata map[string]any) error {
@@ -283,6 +295,7 @@ func (r *request) checkVersion(old *record, metadata map[string]any) error {
 // isolate keeps the stored status from a write to the object, and the rest from a
 // write to the status. As in the API server, a status write to a built-in kind may
 // still change labels, annotations and finalizers; one to a custom kind may not.
+// The root of the result is private.
 func (r *request) isolate(before, next map[string]any) map[string]any {
 	switch {
 	case r.Subresource == "status":
@@ -291,6 +304,8 @@ func (r *request) isolate(before, next map[string]any) map[string]any {
 		next["metadata"] = r.kind.statusMetadata(metadataOf(before), metadata)
 	case r.kind.Status:
 		next = withField(next, "status", before["status"])
+	default:
+		next = maps.Clone(next)
 	}
 	next["apiVersion"], next["kind"] = before["apiVersion"], before["kind"]
 	return next
@@ -307,8 +322,8 @@ func withField(obj map[string]any, name string, v any) map[string]any {
 
 // statusMetadata is the metadata after a status write.
 func (k *kind) statusMetadata(before, next map[string]any) map[string]any {
-	if k.traits&ownMeta == ownMeta {
-		return maps.Clone(before)
+	if k.traits&ownMeta == ownMeta || same(before, next) {
+		return before
 	}
 	if k.has(ownLabels) {
 		next = withField(next, "labels", before["labels"])
@@ -352,15 +367,21 @@ func (r *request) contentChanged(before, next map[string]any) bool {
 	if r.kind.has(annotated) && !patch.Equal(metadataOf(before)["annotations"], metadataOf(next)["annotations"]) {
 		return true
 	}
-	content := func(obj map[string]any) map[string]any {
-		obj = maps.Clone(obj)
-		delete(obj, "metadata")
-		if r.kind.Status {
-			delete(obj, "status")
+	for name := range next {
+		if r.isContent(name) && !patch.Equal(before[name], next[name]) {
+			return true
 		}
-		return obj
 	}
-	return !patch.Equal(content(before), content(next))
+	for name := range before {
+		if _, kept := next[name]; !kept && r.isContent(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *request) isContent(field string) bool {
+	return field != "metadata" && (field != "status" || !r.kind.Status)
 }
 
 // finished reports whether an object that is being deleted has nothing left to wait

@@ -78,7 +78,8 @@ type Simulation struct {
 	now     time.Time
 	shown   atomic.Int64 // now in Unix nanoseconds, for writers in other goroutines
 	cluster *memory.Cluster
-	writer  *memory.Cluster // shares objects instead of copying
+	shared  *memory.Cluster // shares objects instead of copying
+	writer  stage.Writer    // of effects, the same
 	engine  *stage.Engine
 	loop    *reconcile.Loop // nil without controllers
 	follows []followed
@@ -111,7 +112,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	s := &Simulation{set: set, options: o, actors: map[stage.Key]*actor{}}
 	s.goTo(o.Start)
 	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.shown.Load()) }, Kinds: o.Kinds})
-	s.writer = s.cluster.Shared()
+	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
 	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions})
 	for _, crd := range o.Definitions {
 		if _, err := s.cluster.Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {
@@ -119,7 +120,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 		}
 	}
 	if len(o.Controllers) > 0 {
-		s.loop = reconcile.NewLoop(s.writer, o.Reconcile, o.Controllers...)
+		s.loop = reconcile.NewLoop(s.shared, o.Reconcile, o.Controllers...)
 	}
 	for _, kind := range s.kinds() {
 		if err := s.follow(kind); err != nil {
@@ -143,7 +144,7 @@ func (s *Simulation) follow(kind schema.GroupVersionKind) error {
 }
 
 func (s *Simulation) feed(kind schema.GroupVersionKind) (*memory.Feed, error) {
-	f, err := s.writer.Feed(kind, "", metav1.ListOptions{})
+	f, err := s.shared.Feed(kind, "", metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("simulation: %w: is it missing from the Kinds or Definitions of the options?", err)
 	}

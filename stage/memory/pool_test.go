@@ -1,0 +1,135 @@
+package memory_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	jsonvalue "github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+func TestObjectsShareWhatTheyHaveInCommon(t *testing.T) {
+	c := memory.New(memory.Options{}).Shared()
+	var stored []*unstructured.Unstructured
+	for i := range 2 {
+		_, err := c.Create(t.Context(), typical(t, i), metav1.CreateOptions{})
+		require.NoError(t, err)
+		body := fmt.Sprintf(`{"status":{"podIP":"10.0.0.%d","conditions":[{"type":"Ready","status":"True"}]}}`, i)
+		u, err := c.Patch(t.Context(), pods, at(fmt.Sprintf("pod-%06d", i)), types.StrategicMergePatchType, []byte(body), metav1.PatchOptions{}, "status")
+		require.NoError(t, err)
+		stored = append(stored, u)
+	}
+	a, b := stored[0].Object, stored[1].Object
+	for _, path := range [][]string{{"spec"}, {"metadata", "labels"}, {"status", "conditions"}} {
+		require.True(t, isShared(a, b, path...), "%v", path)
+	}
+	for _, path := range [][]string{{"metadata"}, {"status"}} {
+		require.False(t, isShared(a, b, path...), "%v", path)
+	}
+}
+
+func isShared(a, b map[string]any, path ...string) bool {
+	v, _ := jsonvalue.Get(a, path...)
+	w, _ := jsonvalue.Get(b, path...)
+	return reflect.ValueOf(v).Pointer() == reflect.ValueOf(w).Pointer()
+}
+
+func TestTheStoreKeepsNothingOfACaller(t *testing.T) {
+	c := memory.New(memory.Options{})
+	for i := range 3 {
+		u := typical(t, i)
+		_, err := c.Create(t.Context(), u, metav1.CreateOptions{})
+		require.NoError(t, err)
+		u.Object["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"] = "changed"
+		u.Object["metadata"].(map[string]any)["labels"].(map[string]any)["app"] = "changed"
+	}
+	for i := range 3 {
+		got, err := c.Get(t.Context(), pods, at(fmt.Sprintf("pod-%06d", i)))
+		require.NoError(t, err)
+		require.Equal(t, typical(t, i).Object["spec"], got.Object["spec"])
+		require.Equal(t, typical(t, i).GetLabels(), got.GetLabels())
+	}
+}
+
+// TestWhatIsStoredIsWhatWasSent creates many objects of the same few values, so that the pool is asked for all kinds of parts.
+func TestWhatIsStoredIsWhatWasSent(t *testing.T) {
+	c := memory.New(memory.Options{Kinds: []memory.Kind{{GroupVersionKind: widgets}}})
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 2000 {
+		spec := map[string]any{"a": anything(r, 3), "b": anything(r, 3)}
+		u := object(widgets, fmt.Sprintf("c%d", i))
+		u.Object["spec"] = spec
+		want := jsonvalue.DeepCopy(spec)
+		got, err := c.Create(t.Context(), u, metav1.CreateOptions{})
+		require.NoError(t, err)
+		require.Equal(t, want, got.Object["spec"])
+	}
+}
+
+// anything is a value that is easily taken for another one.
+func anything(r *rand.Rand, depth int) any {
+	scalars := []any{nil, true, false, "", "1", "a", int64(0), int64(1), 0.0, 1.0, 1.5}
+	switch n := r.IntN(4); {
+	case depth == 0 || n < 2:
+		return scalars[r.IntN(len(scalars))]
+	case n == 2:
+		list := []any{}
+		for range r.IntN(3) {
+			list = append(list, anything(r, depth-1))
+		}
+		return list
+	default:
+		m := map[string]any{}
+		for range r.IntN(3) {
+			m[string(rune('a'+r.IntN(3)))] = anything(r, depth-1)
+		}
+		return m
+	}
+}
+
+// TestPatchValueIsPatch sends the same patches as text and as values.
+func TestPatchValueIsPatch(t *testing.T) {
+	byText, byValue := memory.New(memory.Options{}), memory.New(memory.Options{})
+	values := byValue.Share().(stage.ValuePatcher)
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, c := range []*memory.Cluster{byText, byValue} {
+		_, err := c.Create(t.Context(), object(configMaps, "a"), metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	for range 2000 {
+		body := map[string]any{"x": anything(r, 3), "y": anything(r, 3)}
+		data, err := jsonvalue.AppendJSON(nil, body)
+		require.NoError(t, err)
+		want, err := byText.Patch(t.Context(), configMaps, at("a"), types.MergePatchType, data, metav1.PatchOptions{})
+		require.NoError(t, err)
+		got, err := values.PatchValue(t.Context(), configMaps, at("a"), types.MergePatchType, body, metav1.PatchOptions{})
+		require.NoError(t, err)
+		require.Equal(t, want.Object["x"], got.Object["x"])
+		require.Equal(t, want.Object["y"], got.Object["y"])
+		require.Equal(t, want.GetResourceVersion(), got.GetResourceVersion())
+	}
+}
+
+func TestPatchValueTakesWhatIsNotDecodedJSON(t *testing.T) {
+	c := memory.New(memory.Options{})
+	_, err := c.Create(t.Context(), object(configMaps, "a"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	body := map[string]any{"n": 1, "whole": 2.0, "list": []string{"a"}, "text": "\xff", "none": map[string]any(nil)}
+	got, err := c.Share().(stage.ValuePatcher).PatchValue(t.Context(), configMaps, at("a"), types.MergePatchType, body, metav1.PatchOptions{})
+	require.NoError(t, err)
+	delete(got.Object, "metadata")
+	require.Equal(t, map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "n": int64(1), "whole": int64(2), "list": []any{"a"}, "text": "\ufffd",
+	}, got.Object)
+
+	_, err = c.Share().(stage.ValuePatcher).PatchValue(t.Context(), configMaps, at("a"), types.MergePatchType, map[string]any{"f": func() {}}, metav1.PatchOptions{})
+	require.ErrorContains(t, err, "unsupported type")
+}
