@@ -47,6 +47,7 @@ func (p *pause) reset() { p.failures = 0 }
 
 // about is d give or take a tenth, so that followers do not march in step.
 func (p *pause) about(d time.Duration) time.Duration {
+	d = max(d, 0)
 	return d - d/10 + time.Duration(p.dice.Int64N(int64(d/5)+1))
 }
 

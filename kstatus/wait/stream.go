@@ -66,7 +66,7 @@ func (s *stream) next(until time.Time) (State, bool) {
 
 func (s *stream) startFeeds() {
 	for _, source := range s.start {
-		f := newFeed(source, s.transport, s.options, s.in)
+		f := &feed{source: source, lister: s.transport, options: s.options, out: s.in}
 		s.feeds.Go(func() { f.run(s.ctx) })
 	}
 	s.start = nil

@@ -29,12 +29,6 @@ type Watcher interface {
 	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
 }
 
-func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
-
-func unwatchable(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
-}
-
 // failure is what a failed look-up says of the objects that were looked for. Of a kind that is not there, there are none.
 func failure(kind schema.GroupVersionKind, err error) kstatus.Result {
 	switch {

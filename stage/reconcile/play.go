@@ -33,9 +33,9 @@ func Play(ctx context.Context, t Transport, o PlayOptions, controllers ...Contro
 	p := &player{loop: NewLoop(t, o.Options, controllers...), news: make(chan news)}
 	var all sync.WaitGroup
 	for _, kind := range p.loop.Kinds() {
-		w := &watcher{transport: t, kind: kind, namespace: o.Namespace, news: p.news}
+		w := &watcher{kind: kind, news: p.news}
 		p.unlisted++
-		all.Go(func() { w.run(ctx) })
+		all.Go(func() { w.run(ctx, t, o.Namespace) })
 	}
 	p.run(ctx)
 	all.Wait()
