@@ -1,0 +1,102 @@
+package stages
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// Accepted is the type of the condition that tells what became of a Stage, as that of Gateway API does of a route: True if its present version is
+// good. The message has the faults, and what is in use instead.
+const Accepted = "Accepted"
+
+// The reasons of the condition.
+const (
+	ReasonCompiled = "Compiled" // the present version is in use
+	ReasonInvalid  = "Invalid"  // it does not compile
+)
+
+const (
+	manager     = "stagecraft"
+	longMessage = 32 << 10 // bytes that a condition takes
+)
+
+// tell writes a verdict into the status of a Stage, unless it stands there. The conditions of others stay. A Stage that has changed since is a conflict.
+func tell(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured, v Verdict) error {
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	i := slices.IndexFunc(conditions, func(c any) bool { return field(c, "type") == Accepted })
+	var old map[string]any
+	if i >= 0 {
+		old, _ = conditions[i].(map[string]any)
+	}
+	next := v.condition(obj.GetGeneration(), old, r.Now)
+	switch {
+	case i >= 0 && equal(old, next):
+		return nil
+	case i >= 0:
+		conditions[i] = next
+	default:
+		conditions = append(conditions, next)
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": obj.GetResourceVersion()},
+		"status":   map[string]any{"conditions": conditions},
+	})
+	if err != nil {
+		return reconcile.Final(err)
+	}
+	_, err = r.Client.Patch(ctx, stageKind, r.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager}, "status")
+	return err
+}
+
+// condition is the verdict as it stands in a status. It keeps the time of the old one if it says the same.
+func (v Verdict) condition(generation int64, old map[string]any, now time.Time) map[string]any {
+	status, reason := "True", ReasonCompiled
+	if !v.Accepted() {
+		status, reason = "False", ReasonInvalid
+	}
+	since := now.UTC().Format(time.RFC3339)
+	if at, ok := old["lastTransitionTime"].(string); ok && old["status"] == status {
+		since = at
+	}
+	return map[string]any{
+		"type": Accepted, "status": status, "reason": reason, "message": v.message(),
+		"lastTransitionTime": since, "observedGeneration": generation,
+	}
+}
+
+// message lists the faults, and tells what is in use instead of a version that has some.
+func (v Verdict) message() string {
+	var lines []string
+	for _, f := range v.Faults {
+		lines = append(lines, f.String())
+	}
+	switch {
+	case v.Accepted():
+	case v.used:
+		lines = append(lines, fmt.Sprintf("generation %d stays in use", v.InUse))
+	default:
+		lines = append(lines, "no version is in use")
+	}
+	text := strings.Join(lines, "; ")
+	return strings.ToValidUTF8(text[:min(len(text), longMessage)], "")
+}
+
+// equal reports whether two conditions have the same members.
+func equal(a, b map[string]any) bool {
+	for name, v := range b {
+		if a[name] != v {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}

@@ -1,0 +1,38 @@
+// Package stages plays the Stages that are in a cluster: it follows their objects, and gives a player a new Set when one of them has changed.
+//
+// # Terminology
+//
+// A version of a Stage is its spec at a generation. It is good if it compiles. The version in use is the present one if that is good, else the last
+// good one that was seen, or none.
+//
+// # Usage
+//
+//	err := stages.Play(ctx, cluster, stage.PlayerOptions{}, stages.Options{})
+//
+// or, for a player that is made elsewhere:
+//
+//	player := stage.NewPlayer(stage.MustCompile(), cluster, options)
+//	go player.Run(ctx)
+//	err := stages.Follow(ctx, cluster, player, stages.Options{})
+//
+// [Definition] is the manifest of the CustomResourceDefinition. It may be installed later: a cluster without it has no Stages.
+//
+// # Semantics
+//
+//  1. Stages that change take effect at once, on all objects of their kind, and those that come together are compiled together. The delay
+//     of an object in a Stage that has not changed goes on.
+//  2. A version that does not compile is not used: the last good one stays in use. The other Stages are not concerned.
+//  3. What became of a version is told in the condition [Accepted] of the Stage, each fault with the path of its field and, in an expression or a
+//     template, the line and column within. It is written when it changes, for the version that was read, and needs the permission to patch
+//     stages/status.
+//  4. The last good version is remembered as long as the program runs.
+//
+// # Concurrency
+//
+// [Follow] and [Play] return when all that they began has ended. A [reconcile.Controller] of this package belongs to one loop.
+//
+// # Compatibility
+//
+// The kind is kwok's. Kwok has no conditions and no last good versions: it logs a Stage that does not compile, and looks at
+// objects again when they change.
+package stages

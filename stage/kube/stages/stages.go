@@ -1,0 +1,165 @@
+package stages
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/render"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// stageKind is that of Stages in a cluster.
+var stageKind = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind}
+
+// A Player is what Stages are for. [stage.Player] is one.
+type Player interface {
+	// Use puts a Set in the place of the present one. It is called by one goroutine at a time.
+	Use(*stage.Set)
+}
+
+// Options of [Follow]. The zero value is the default.
+type Options struct {
+	// Compile is how Stages are compiled. All Sets have the same Env: if it gives none, one that is made for them.
+	Compile stage.Options
+	// Trace is called for each version of a Stage that was looked at, in the order of their names, before it takes effect, by one goroutine at a time.
+	Trace func(Verdict)
+	// Failed is called for requests that failed. They are tried again.
+	Failed func(error)
+}
+
+// A Verdict is what became of a version of a Stage.
+type Verdict struct {
+	Stage      string
+	Generation int64 // metadata.generation of the version that was looked at
+	InUse      int64 // that of the version in use; 0 if there is none
+	// Faults of the version. It is good if all are warnings.
+	Faults []Fault
+
+	used bool // whether a version is in use
+}
+
+// Accepted reports whether the version is good.
+func (v Verdict) Accepted() bool {
+	for _, f := range v.Faults {
+		if !f.Warning {
+			return false
+		}
+	}
+	return true
+}
+
+// Follow keeps the Set of a player equal to the Stages in a cluster, until ctx is done, and returns its cause. Failures do not end it.
+func Follow(ctx context.Context, cluster reconcile.Transport, player Player, o Options) error {
+	loop := reconcile.Options{RetryAfter: 100 * time.Millisecond, MaxRetryAfter: time.Minute}
+	if o.Failed != nil {
+		loop.Trace = func(e reconcile.TraceEvent) {
+			if e.Err != nil {
+				o.Failed(e.Err)
+			}
+		}
+	}
+	return reconcile.Play(ctx, cluster, reconcile.PlayOptions{Options: loop}, Controller(player, o))
+}
+
+// Play plays the Stages in a cluster on that cluster, until ctx is done, and returns its cause.
+func Play(ctx context.Context, cluster stage.Transport, p stage.PlayerOptions, o Options) error {
+	player := stage.NewPlayer(stage.MustCompile(), cluster, p)
+	var both sync.WaitGroup
+	both.Go(func() { _ = player.Run(ctx) }) // its error is that of ctx
+	err := Follow(ctx, cluster, player, o)
+	both.Wait()
+	return err
+}
+
+// Controller is what Follow runs, for loops of package reconcile.
+func Controller(player Player, o Options) reconcile.Controller {
+	if o.Compile.Env == nil {
+		o.Compile.Env = render.NewNetwork(render.NetworkOptions{})
+	}
+	l := &library{options: o, player: player, books: map[string]*book{}}
+	return reconcile.Controller{Name: "stages", For: stageKind, Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+		if err := l.read(r.Cache.List(stageKind, "")); err != nil {
+			return reconcile.Result{}, reconcile.Final(err)
+		}
+		obj := r.Cache.Get(stageKind, r.Name)
+		if obj == nil {
+			return reconcile.Result{}, nil
+		}
+		return reconcile.Result{}, tell(ctx, r, obj, l.books[obj.GetName()].verdict)
+	}}
+}
+
+// A library is all Stages of a cluster.
+type library struct {
+	options Options
+	player  Player
+	books   map[string]*book
+	used    []*stage.Source // in the order of their names
+}
+
+// A book is one Stage.
+type book struct {
+	obj     *unstructured.Unstructured // the version that was looked at last
+	good    *stage.Source              // the version in use; nil if there is none
+	verdict Verdict
+}
+
+// read takes in all Stages, which are in the order of their names, and gives the player another Set if that changes anything.
+func (l *library) read(objs []*unstructured.Unstructured) error {
+	books := map[string]*book{}
+	var used []*stage.Source
+	for _, obj := range objs {
+		b := l.look(obj)
+		books[obj.GetName()] = b
+		if b.good != nil {
+			used = append(used, b.good)
+		}
+	}
+	same := slices.Equal(l.used, used)
+	l.books, l.used = books, used
+	if same {
+		return nil
+	}
+	return l.use()
+}
+
+func (l *library) use() error {
+	sources := make([]stage.Source, len(l.used))
+	for i, good := range l.used {
+		sources[i] = *good
+	}
+	set, err := stage.Compile(l.options.Compile, sources...)
+	if err == nil {
+		l.player.Use(set)
+	}
+	return err
+}
+
+// look returns the book of a Stage, with the present version in it.
+func (l *library) look(obj *unstructured.Unstructured) *book {
+	old := l.books[obj.GetName()]
+	switch {
+	case old == nil || old.obj.GetUID() != obj.GetUID():
+		old = &book{}
+	case sameVersion(old.obj, obj):
+		return old
+	}
+	b := &book{obj: obj, good: old.good, verdict: Verdict{Stage: obj.GetName(), Generation: obj.GetGeneration(), InUse: old.verdict.InUse}}
+	faults, good := check(l.options.Compile, obj)
+	b.verdict.Faults = faults
+	if good != nil {
+		b.good, b.verdict.InUse = good, obj.GetGeneration()
+	}
+	b.verdict.used = b.good != nil
+	if l.options.Trace != nil {
+		l.options.Trace(b.verdict)
+	}
+	return b
+}

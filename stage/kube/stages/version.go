@@ -1,0 +1,53 @@
+package stages
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// sameVersion reports whether two states of a Stage have the same spec.
+func sameVersion(a, b *unstructured.Unstructured) bool {
+	if a == b || a.GetGeneration() > 0 && a.GetGeneration() == b.GetGeneration() {
+		return true
+	}
+	return reflect.DeepEqual(a.Object["spec"], b.Object["spec"])
+}
+
+// check compiles a Stage by itself. It returns what is wrong with it, and the Stage if it is good: without the places of the text that
+// it is checked in, which nobody has seen.
+func check(o stage.Options, obj *unstructured.Unstructured) ([]Fault, *stage.Source) {
+	text, err := json.Marshal(map[string]any{
+		"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind(),
+		"metadata": map[string]any{"name": obj.GetName()},
+		"spec":     obj.Object["spec"],
+	})
+	if err != nil {
+		return []Fault{{Err: err}}, nil
+	}
+	source := stage.Parse("", text)
+	set, err := stage.Compile(o, source)
+	if err != nil {
+		return faultsOf(obj, source, err), nil
+	}
+	good := stage.Objects(source.Stages()...)
+	return faultsOf(obj, source, set.Warnings()), &good
+}
+
+// faultsOf is what a Stage suffers from, with the places within its fields.
+func faultsOf(obj *unstructured.Unstructured, source stage.Source, err error) (faults []Fault) {
+	var all stage.Errors
+	if !errors.As(err, &all) {
+		return []Fault{{Err: err}}
+	}
+	for _, e := range all {
+		f := Fault{Path: e.Path, Warning: e.Warning, Err: e.Err}
+		f.Line, f.Column = within(obj, source, e)
+		faults = append(faults, f)
+	}
+	return faults
+}
