@@ -5,10 +5,10 @@ MODULES := $(shell find . -name go.mod -not -path './go.mod' -exec dirname {} \;
 CORPUS ?= ../shared/conformance
 FUZZTIME ?= 30s
 
-.PHONY: help test check conformance golden pictures fuzz bench peers soak e2e recordings tidy
+.PHONY: help test check conformance golden pictures fuzz bench peers instructions instructions-update soak e2e recordings tidy
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z0-9]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
 
 test: ## the tests of the root module
 	$(GO) test ./...
@@ -34,6 +34,12 @@ bench: ## the benchmarks of the root module
 
 peers: ## side by side with kwok: ratios
 	cd internal/bench && $(GO) run ./ratio
+
+instructions: ## count the instructions of fixed workloads (valgrind); fails beyond 5 % more than recorded
+	$(GO) run ./internal/instructions
+
+instructions-update: ## record them
+	$(GO) run ./internal/instructions -update
 
 soak: ## the whole lives of a million pods in virtual time, on one core (about 12 GiB)
 	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 1000000

@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"stage/simulation/expect":     {"internal/position", "stage/simulation/measure", "stage/simulation/record"},
 	"stage/stagetest":             {"stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/object"},
 	"internal/conformance/record": {"stage"},
+	"internal/instructions":       {"kstatus", "stage", "stage/presets", "stage/simulation"},
 	"internal/conformance":        {"stage", "kstatus", "internal/conformance/record", "staged", "staged/control", "staged/kubestellar"},
 	"staged/control":              {},
 	"staged/v1alpha1":             {"staged/control"},
