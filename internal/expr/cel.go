@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -69,6 +70,8 @@ func (k Kinds) String() string {
 type CEL struct {
 	program cel.Program
 	native  native // nil: there is none
+	meter   meter  // of native, as it begins; zero if cel-go does not count
+	work    Work
 	reads   []read
 	draws   bool // looks at @rand
 }
@@ -90,12 +93,21 @@ func (c *Compiler) CEL(source string, want Kinds) (*CEL, error) {
 	if t := checked.OutputType(); !want.has(t) {
 		return nil, fault(0, fmt.Errorf("the result is %s, not %s", t, want))
 	}
-	program, err := env.Program(checked, c.programOptions(checked)...)
+	tree := checked.NativeRep()
+	bounded := isBounded(tree.Expr())
+	program, err := env.Program(checked, c.programOptions(bounded)...)
 	if err != nil {
 		return nil, fault(-1, err)
 	}
-	tree := checked.NativeRep()
-	return &CEL{program: program, native: nativeOf(tree.Expr()), reads: readsOf(tree), draws: draws(tree.Expr())}, nil
+	p := &CEL{program: program, work: Interpret, reads: readsOf(tree), draws: draws(tree.Expr())}
+	if p.native = (nativeCompiler{counted: !bounded}).of(tree.Expr()); p.native == nil {
+		return p, nil
+	}
+	p.work = Lookup
+	if !bounded {
+		p.work, p.meter = Search, meter{costOf(tree.Expr()), int(min(c.options.Cost, math.MaxInt))}
+	}
+	return p, nil
 }
 
 // draws reports whether an expression looks at the dice.
@@ -112,10 +124,7 @@ func (p *CEL) Draws() bool { return p.draws }
 
 // Work says what an evaluation takes.
 func (p *CEL) Work() Work {
-	if p.native == nil {
-		return Interpret
-	}
-	return Lookup
+	return p.work
 }
 
 func check(env *cel.Env, source string) (*cel.Ast, error) {
@@ -204,7 +213,11 @@ func (p *CEL) evalNative(s *Scope) (any, error) {
 	if p.native == nil || s.Values != nil {
 		return nil, errUnsure
 	}
-	return p.native(s.Object)
+	s.frame.self, s.frame.meter = s.Object, p.meter
+	if !s.frame.charge(0) {
+		return nil, errUnsure
+	}
+	return p.native(&s.frame)
 }
 
 // eval never panics: cel.Program turns panics into errors.

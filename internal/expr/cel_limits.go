@@ -11,9 +11,9 @@ import (
 )
 
 // programOptions leave out the counting of cost, which takes longer than most expressions, where there is nothing to count.
-func (c *Compiler) programOptions(checked *cel.Ast) []cel.ProgramOption {
+func (c *Compiler) programOptions(bounded bool) []cel.ProgramOption {
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	if isBounded(checked.NativeRep().Expr()) {
+	if bounded {
 		return options
 	}
 	return append(options,
@@ -50,13 +50,26 @@ func isBounded(e ast.Expr) bool {
 type estimator struct{}
 
 // CallCost implements interpreter.ActualCostEstimator; nil leaves it to CEL.
-func (estimator) CallCost(function, _ string, _ []ref.Val, result ref.Val) *uint64 {
+func (estimator) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
+	var n uint64
 	switch function {
-	case "@replace", "@join", "@sorted":
-		n := uint64(valueSize(result, 1<<30)/10 + 1)
-		return &n
+	case "@replace", "@join":
+		n = uint64(valueSize(result, 1<<30)/10 + 1)
+	case "@sorted":
+		n = sortingCost(args[0])
+	default:
+		return nil
 	}
-	return nil
+	return &n
+}
+
+// sortingCost is the number of the keys; lists stay as they are.
+func sortingCost(v ref.Val) uint64 {
+	if m, ok := v.(traits.Mapper); ok {
+		n, _ := m.Size().(types.Int)
+		return uint64(n) + 1
+	}
+	return 1
 }
 
 // sizeLimit makes too large a result of + or of a list or map literal an error. Without it a few nested macros double

@@ -1,11 +1,9 @@
 package expr
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
+	"slices"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -18,26 +16,52 @@ import (
 // FuzzNativeCEL looks for.
 //
 // Values are nil, bool, string, int64, float64, map[string]any and []any.
-type native func(self map[string]any) (any, error)
+type native func(*frame) (any, error)
+
+// A frame is what a native sees: the object, the variables of the macros around it, and what cel-go would have counted so far.
+type frame struct {
+	self  map[string]any
+	bound [maxNesting]any
+	meter
+}
 
 var errUnsure = errors.New("not decided natively")
 
-// nativeOf compiles an expression, or returns nil if a part of it is outside the subset.
-func nativeOf(e ast.Expr) native {
+// A nativeCompiler compiles one expression.
+type nativeCompiler struct {
+	counted bool     // cel-go counts the cost of the expression, so calls have to charge
+	bound   []string // the variables of the macros around
+}
+
+// of compiles an expression, or returns nil if a part of it is outside the subset.
+func (c nativeCompiler) of(e ast.Expr) native {
 	switch e.Kind() {
 	case ast.LiteralKind:
 		return nativeLiteral(e)
 	case ast.IdentKind:
-		if e.AsIdent() == "self" {
-			return func(self map[string]any) (any, error) { return self, nil }
-		}
+		return c.name(e.AsIdent())
 	case ast.SelectKind:
 		s := e.AsSelect()
-		return overValue(nativeOf(s.Operand()), selected(s.FieldName(), s.IsTestOnly()))
+		return overValue(c.of(s.Operand()), selected(s.FieldName(), s.IsTestOnly()))
 	case ast.CallKind:
-		return nativeCall(e.AsCall())
+		return c.call(e.AsCall())
 	case ast.ListKind:
 		return nativeList(e.AsList())
+	case ast.ComprehensionKind:
+		return c.quantified(e.AsComprehension())
+	}
+	return nil
+}
+
+// name is a variable; one of a macro hides those around it, and self.
+func (c nativeCompiler) name(name string) native {
+	for i, bound := range slices.Backward(c.bound) {
+		if name == bound {
+			return func(f *frame) (any, error) { return f.bound[i], nil }
+		}
+	}
+	if name == "self" {
+		return func(f *frame) (any, error) { return f.self, nil }
 	}
 	return nil
 }
@@ -75,15 +99,15 @@ func nativeLiteral(e ast.Expr) native {
 	return nil
 }
 
-func always(v any) native { return func(map[string]any) (any, error) { return v, nil } }
+func always(v any) native { return func(*frame) (any, error) { return v, nil } }
 
 // overValue is a function of one value, overValues one of two. What fails first, from left to right, is the error.
 func overValue(operand native, f func(any) (any, error)) native {
 	if operand == nil {
 		return nil
 	}
-	return func(self map[string]any) (any, error) {
-		v, err := operand(self)
+	return func(fr *frame) (any, error) {
+		v, err := operand(fr)
 		if err != nil {
 			return nil, err
 		}
@@ -95,14 +119,35 @@ func overValues(left, right native, f func(x, y any) (any, error)) native {
 	if left == nil || right == nil {
 		return nil
 	}
-	return func(self map[string]any) (any, error) {
-		x, err := left(self)
+	return func(fr *frame) (any, error) {
+		x, err := left(fr)
 		if err != nil {
 			return nil, err
 		}
-		y, err := right(self)
+		y, err := right(fr)
 		if err != nil {
 			return nil, err
+		}
+		return f(x, y)
+	}
+}
+
+// counted is overValues for an expression whose cost counts.
+func counted(left, right native, f func(x, y any) (any, error)) native {
+	if left == nil || right == nil {
+		return nil
+	}
+	return func(fr *frame) (any, error) {
+		x, err := left(fr)
+		if err != nil {
+			return nil, err
+		}
+		y, err := right(fr)
+		if err != nil {
+			return nil, err
+		}
+		if !fr.charge(costOfCall(x, y)) {
+			return nil, errUnsure
 		}
 		return f(x, y)
 	}
@@ -138,216 +183,82 @@ func sure(v any) (any, error) {
 	return nil, errUnsure
 }
 
-func nativeCall(call ast.CallExpr) native {
+func (c nativeCompiler) call(call ast.CallExpr) native {
 	args := call.Args()
 	if call.IsMemberFunction() {
 		args = append([]ast.Expr{call.Target()}, args...)
 	}
-	name := call.FunctionName()
-	switch name {
+	switch name := call.FunctionName(); name {
 	case operators.LogicalAnd:
-		return connected(args, false)
+		return connected(c.all(args), false)
 	case operators.LogicalOr:
-		return connected(args, true)
+		return connected(c.all(args), true)
 	case operators.Conditional:
-		return chosen(nativeOf(args[0]), nativeOf(args[1]), nativeOf(args[2]))
+		return chosen(c.all(args))
+	default:
+		return c.function(name, args)
 	}
-	if f := unaryNatives[name]; f != nil && len(args) == 1 {
-		return overValue(nativeOf(args[0]), f)
-	}
-	if f := binaryNatives[name]; f != nil && len(args) == 2 {
-		return overValues(nativeOf(args[0]), nativeOf(args[1]), f)
-	}
-	return nil
 }
 
-// connected is && or ||. An operand that is enough to decide hides the errors of all others.
-func connected(args []ast.Expr, enough bool) native {
-	operands := make([]native, len(args))
-	for i, arg := range args {
-		if operands[i] = nativeOf(arg); operands[i] == nil {
+func (c nativeCompiler) function(name string, args []ast.Expr) native {
+	if f := unaryNatives[name]; f != nil && len(args) == 1 {
+		return overValue(c.of(args[0]), f)
+	}
+	f := binaryNatives[name]
+	switch {
+	case f == nil || len(args) != 2:
+		return nil
+	case c.counted:
+		return counted(c.of(args[0]), c.of(args[1]), f)
+	default:
+		return overValues(c.of(args[0]), c.of(args[1]), f)
+	}
+}
+
+// all compiles expressions, or none of them.
+func (c nativeCompiler) all(exprs []ast.Expr) []native {
+	natives := make([]native, len(exprs))
+	for i, e := range exprs {
+		if natives[i] = c.of(e); natives[i] == nil {
 			return nil
 		}
 	}
-	return func(self map[string]any) (any, error) {
-		var first error
+	return natives
+}
+
+// connected is && or ||. An operand that is enough to decide hides the errors of all others.
+func connected(operands []native, enough bool) native {
+	if operands == nil {
+		return nil
+	}
+	return func(f *frame) (any, error) {
+		t := tally{enough: enough}
 		for _, operand := range operands {
-			v, err := operand(self)
-			b, ok := v.(bool)
-			switch {
-			case err == errUnsure, err == nil && !ok:
-				return nil, errUnsure
-			case err == nil && b == enough:
-				return enough, nil
-			case first == nil:
-				first = err
+			if t.add(operand(f)) {
+				break
 			}
 		}
-		if first != nil {
-			return nil, first
-		}
-		return !enough, nil
+		return t.result()
 	}
 }
 
-func chosen(condition, yes, no native) native {
-	if condition == nil || yes == nil || no == nil {
+// chosen is condition ? yes : no.
+func chosen(operands []native) native {
+	if operands == nil {
 		return nil
 	}
-	return func(self map[string]any) (any, error) {
-		v, err := condition(self)
+	condition, yes, no := operands[0], operands[1], operands[2]
+	return func(f *frame) (any, error) {
+		v, err := condition(f)
 		if err != nil {
 			return nil, err
 		}
 		switch v {
 		case true:
-			return yes(self)
+			return yes(f)
 		case false:
-			return no(self)
+			return no(f)
 		}
 		return nil, errUnsure
-	}
-}
-
-var unaryNatives = map[string]func(any) (any, error){
-	operators.LogicalNot: func(v any) (any, error) {
-		if b, ok := v.(bool); ok {
-			return !b, nil
-		}
-		return nil, errUnsure
-	},
-	"size": func(v any) (any, error) {
-		switch x := v.(type) {
-		case string:
-			return int64(utf8.RuneCountInString(x)), nil
-		case []any:
-			return int64(len(x)), nil
-		case map[string]any:
-			return int64(len(x)), nil
-		}
-		return nil, errUnsure
-	},
-}
-
-var binaryNatives = map[string]func(x, y any) (any, error){
-	operators.Equals: func(x, y any) (any, error) { return same(x, y) },
-	operators.NotEquals: func(x, y any) (any, error) {
-		equal, err := same(x, y)
-		return !equal, err
-	},
-	operators.Less:          ordered(func(c int) bool { return c < 0 }),
-	operators.LessEquals:    ordered(func(c int) bool { return c <= 0 }),
-	operators.Greater:       ordered(func(c int) bool { return c > 0 }),
-	operators.GreaterEquals: ordered(func(c int) bool { return c >= 0 }),
-	operators.In:            contained,
-	operators.Index:         indexed,
-	"startsWith":            ofStrings(strings.HasPrefix),
-	"endsWith":              ofStrings(strings.HasSuffix),
-	"contains":              ofStrings(strings.Contains),
-}
-
-// same is ==: values of different types are not equal, except that numbers may be, which is left to CEL, as lists and maps are.
-func same(x, y any) (bool, error) {
-	switch a := x.(type) {
-	case string:
-		b, ok := y.(string)
-		return ok && a == b, unless(ok || isScalar(y))
-	case bool:
-		b, ok := y.(bool)
-		return ok && a == b, unless(ok || isScalar(y))
-	case nil:
-		return y == nil, unless(isScalar(y))
-	case int64:
-		b, ok := y.(int64)
-		return ok && a == b, unless(ok || isScalar(y) && !isDouble(y))
-	case float64:
-		b, ok := y.(float64)
-		return ok && a == b, unless(ok)
-	}
-	return false, errUnsure
-}
-
-func unless(sure bool) error {
-	if sure {
-		return nil
-	}
-	return errUnsure
-}
-
-func isScalar(v any) bool {
-	switch v.(type) {
-	case nil, bool, string, int64, float64:
-		return true
-	}
-	return false
-}
-
-func isDouble(v any) bool {
-	_, ok := v.(float64)
-	return ok
-}
-
-// ordered compares two strings, or two integers.
-func ordered(holds func(int) bool) func(x, y any) (any, error) {
-	return func(x, y any) (any, error) {
-		if a, ok := x.(string); ok {
-			if b, ok := y.(string); ok {
-				return holds(strings.Compare(a, b)), nil
-			}
-		}
-		if a, ok := x.(int64); ok {
-			if b, ok := y.(int64); ok {
-				return holds(cmp.Compare(a, b)), nil
-			}
-		}
-		return nil, errUnsure
-	}
-}
-
-// contained is in.
-func contained(x, y any) (any, error) {
-	switch in := y.(type) {
-	case map[string]any:
-		if key, ok := x.(string); ok {
-			_, there := in[key]
-			return there, nil
-		}
-	case []any:
-		for _, e := range in {
-			if equal, err := same(x, e); equal || err != nil {
-				return equal, err
-			}
-		}
-		return false, nil
-	}
-	return nil, errUnsure
-}
-
-// indexed is m["key"] and l[0].
-func indexed(x, y any) (any, error) {
-	switch in := x.(type) {
-	case map[string]any:
-		key, ok := y.(string)
-		v, there := in[key]
-		if !ok || !there {
-			return nil, errUnsure
-		}
-		return sure(v)
-	case []any:
-		if i, ok := y.(int64); ok && i >= 0 && i < int64(len(in)) {
-			return sure(in[i])
-		}
-	}
-	return nil, errUnsure
-}
-
-func ofStrings(f func(string, string) bool) func(x, y any) (any, error) {
-	return func(x, y any) (any, error) {
-		a, ok := x.(string)
-		b, too := y.(string)
-		if !ok || !too {
-			return nil, errUnsure
-		}
-		return f(a, b), nil
 	}
 }

@@ -36,7 +36,7 @@
 //   - localtime and strflocaltime work in UTC.
 //   - An interpolated string as an object key needs a value: {"a\(.b)": 1}, not {"a\(.b)"}.
 //   - (if .a then 1 else 2 end | 3) < 10 is true in native jq. gojq 0.12.20 says false where .a holds: of two constant branches
-//     before another constant, it leaves one on its stack.
+//     before another constant, it leaves one on its stack. So it does with a constant after and or or: .b | select(1 or .a | 2).
 //   - A program that exceeds Options.Steps or Options.Size fails, even if the error would be caught.
 //
 // CEL has the standard library and the extensions strings, lists, math, sets, encoders, optionals and two-variable

@@ -20,6 +20,7 @@ type Scope struct {
 	input  any // Object as gojq takes it, once needed
 	ready  bool
 	run    run
+	frame  frame
 	budget budget
 	draws  uint64 // of Rand in this evaluation
 }
