@@ -2,15 +2,25 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -86,4 +96,251 @@ func fetch(t *testing.T, path string) []byte {
 	data, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	return data
+}
+
+var (
+	configMapKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	secretKind    = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	eventKind     = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
+	gadgetKind    = schema.GroupVersionKind{Group: "transport.example.com", Version: "v1", Kind: "Gadget"}
+)
+
+// gadgets is the definition of a kind that comes and goes.
+const gadgets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.transport.example.com}, spec: {group: transport.example.com, scope: Namespaced,
+	names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
+	schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
+
+// marking is a Stage that puts a mark on objects, once.
+func marking(kind schema.GroupVersionKind, more string) stage.Source {
+	apiVersion, name := kind.ToAPIVersionAndKind()
+	return stage.Parse("marking.yaml", fmt.Appendf(nil, `
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: mark}
+spec:
+  resourceRef: {apiGroup: %s, kind: %s}
+  selector: {matchExpressions: [{jq: {key: .metadata.labels.mark, operator: DoesNotExist}}]}
+  steps: [{patch: {type: merge, template: "{metadata: {labels: {mark: played}}}" %s}}]`, apiVersion, name, more))
+}
+
+// marked counts the objects of a namespace that have the mark.
+func marked(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, namespace string) int {
+	t.Helper()
+	list, err := cluster.List(t.Context(), kind, namespace, metav1.ListOptions{LabelSelector: "mark=played"})
+	if apierrors.IsNotFound(err) {
+		return 0
+	}
+	require.NoError(t, err)
+	return len(list.Items)
+}
+
+// A witness is a transport that notes how it is used.
+type witness struct {
+	*kube.Cluster
+	lists   atomic.Int64
+	patches atomic.Int64
+	from    func(version string) string // the version to watch from; nil: the one asked for
+}
+
+func (w *witness) Share() stage.Transport { return w }
+
+func (w *witness) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	w.lists.Add(1)
+	return w.Cluster.List(ctx, kind, namespace, o)
+}
+
+func (w *witness) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	if w.from != nil {
+		o.ResourceVersion = w.from(o.ResourceVersion)
+	}
+	return w.Cluster.Watch(ctx, kind, namespace, o)
+}
+
+func (w *witness) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+	w.patches.Add(1)
+	return w.Cluster.Patch(ctx, kind, name, t, data, o, sub...)
+}
+
+// TestListsComeInPages plays more objects than fit into a page, each once.
+func TestListsComeInPages(t *testing.T) {
+	cluster := newCluster(t)
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: pages}}")
+	const n = 1_050
+	var all sync.WaitGroup
+	for worker := range 20 {
+		all.Go(func() {
+			for i := worker; i < n; i += 20 {
+				create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: pages}}", i))
+			}
+		})
+	}
+	all.Wait()
+	w := &witness{Cluster: cluster}
+	playing(t, w, stage.PlayerOptions{Namespace: "pages"}, marking(configMapKind, ""))
+	eventually(t, "all are marked", func() bool { return marked(t, cluster, configMapKind, "pages") == n })
+	require.EqualValues(t, 3, w.lists.Load())
+	require.EqualValues(t, n, w.patches.Load())
+}
+
+// TestBookmarksMoveTheVersionOn asks for what the Player asks for, and ends the watch early: a server sends a bookmark before it ends one.
+func TestBookmarksMoveTheVersionOn(t *testing.T) {
+	t.Parallel()
+	cluster := newCluster(t)
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: bookmarks}}")
+	list, err := cluster.List(t.Context(), configMapKind, "bookmarks", metav1.ListOptions{})
+	require.NoError(t, err)
+	for _, c := range []stage.Reader{cluster, cluster.Share()} {
+		changes, err := c.Watch(t.Context(), configMapKind, "bookmarks", metav1.ListOptions{ResourceVersion: list.GetResourceVersion(), AllowWatchBookmarks: true, TimeoutSeconds: new(int64(4))})
+		require.NoError(t, err)
+		create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: c-, namespace: default}}")
+		e, open := <-changes.ResultChan()
+		require.True(t, open)
+		require.Equal(t, watch.Bookmark, e.Type)
+		require.NotEmpty(t, e.Object.(*unstructured.Unstructured).GetResourceVersion())
+		changes.Stop()
+	}
+}
+
+// TestVersionsThatAreTooOldAskForAList plays a kind whose watch begins before the kind was there.
+func TestVersionsThatAreTooOldAskForAList(t *testing.T) {
+	cluster := newCluster(t)
+	defineGadgets(t, cluster)
+	changes, err := cluster.Watch(t.Context(), gadgetKind, "", metav1.ListOptions{ResourceVersion: "1"})
+	if err == nil {
+		e := <-changes.ResultChan()
+		require.Equal(t, watch.Error, e.Type)
+		err = apierrors.FromObject(e.Object)
+	}
+	require.True(t, apierrors.IsResourceExpired(err), "%v", err)
+
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: expired}}")
+	var watches atomic.Int64
+	w := &witness{Cluster: cluster, from: func(version string) string {
+		if watches.Add(1) <= 2 {
+			return "1"
+		}
+		return version
+	}}
+	playing(t, w, stage.PlayerOptions{Namespace: "expired"}, marking(gadgetKind, ""))
+	eventually(t, "the watch has begun", func() bool { return watches.Load() > 2 })
+	create(t, cluster, "{apiVersion: transport.example.com/v1, kind: Gadget, metadata: {name: a, namespace: expired}}")
+	eventually(t, "what came later is marked", func() bool { return marked(t, cluster, gadgetKind, "expired") == 1 })
+	require.EqualValues(t, 3, w.lists.Load(), "one at first, and one after each watch that was too old")
+}
+
+func defineGadgets(t *testing.T, cluster *kube.Cluster) {
+	t.Helper()
+	define(t, cluster, gadgets)
+	t.Cleanup(func() { undefineGadgets(t, cluster) })
+}
+
+func undefineGadgets(t *testing.T, cluster *kube.Cluster) {
+	t.Helper()
+	ctx, crd := context.WithoutCancel(t.Context()), decode(t, gadgets)[0]
+	at := types.NamespacedName{Name: crd.GetName()}
+	if err := cluster.Delete(ctx, crd.GroupVersionKind(), at, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		require.NoError(t, err)
+	}
+	eventually(t, "the definition is gone", func() bool {
+		_, err := cluster.Get(ctx, crd.GroupVersionKind(), at)
+		return apierrors.IsNotFound(err)
+	})
+}
+
+// TestKindsComeAndGo plays a kind before it exists, while it does, after it is gone, and when it has come back.
+func TestKindsComeAndGo(t *testing.T) {
+	cluster := newCluster(t)
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: kinds}}")
+	var failures atomic.Int64
+	playing(t, newCluster(t), stage.PlayerOptions{Namespace: "kinds", MaxRetryAfter: time.Second, Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.Failed {
+			failures.Add(1)
+			if !apierrors.IsNotFound(e.Err) {
+				t.Errorf("%v", e.Err)
+			}
+		}
+	}}, marking(gadgetKind, ""))
+	for range 2 {
+		defineGadgets(t, cluster)
+		create(t, cluster, "{apiVersion: transport.example.com/v1, kind: Gadget, metadata: {name: a, namespace: kinds}}")
+		began := time.Now()
+		eventually(t, "the gadget is marked", func() bool { return marked(t, cluster, gadgetKind, "kinds") == 1 })
+		require.Less(t, time.Since(began), 10*time.Second)
+		before := failures.Load()
+		undefineGadgets(t, cluster)
+		_, err := cluster.Patch(t.Context(), gadgetKind, types.NamespacedName{Namespace: "kinds", Name: "a"}, types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+		require.True(t, apierrors.IsNotFound(err), "%v", err)
+		eventually(t, "the player has noticed", func() bool { return failures.Load() > before })
+	}
+}
+
+// TestStrategicMergePatchesOfCustomResources are refused by the server with words that do not help.
+func TestStrategicMergePatchesOfCustomResources(t *testing.T) {
+	cluster := newCluster(t)
+	defineGadgets(t, cluster)
+	create(t, cluster, "{apiVersion: transport.example.com/v1, kind: Gadget, metadata: {name: a, namespace: default}}")
+	_, err := cluster.Patch(t.Context(), gadgetKind, types.NamespacedName{Namespace: "default", Name: "a"}, types.StrategicMergePatchType, []byte("{}"), metav1.PatchOptions{})
+	require.True(t, apierrors.IsUnsupportedMediaType(err), "%v", err)
+	require.ErrorContains(t, err, "Kind=Gadget takes no strategic merge patch")
+}
+
+// TestImpersonation patches as a user who may, and as one who may not: that is told, and others go on.
+func TestImpersonation(t *testing.T) {
+	cluster := newCluster(t)
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: users}}")
+	create(t, cluster, "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: marks, namespace: users}, rules: [{apiGroups: [''], resources: [configmaps], verbs: [patch]}]}")
+	create(t, cluster, `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: marks, namespace: users}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: marks},
+		subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: jane}]}`)
+	refused := make(chan error, 10)
+	trace := func(e stage.TraceEvent) {
+		if e.Kind == stage.Failed {
+			refused <- e.Err
+		}
+	}
+	playing(t, cluster, stage.PlayerOptions{Namespace: "users", Trace: trace}, marking(configMapKind, ", impersonation: {username: jane}"), marking(secretKind, ", impersonation: {username: joe}"))
+	create(t, cluster, "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: users}}")
+	create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: users}}")
+	err := <-refused
+	require.True(t, apierrors.IsForbidden(err), "%v", err)
+	require.ErrorContains(t, err, `User "joe" cannot patch resource "secrets"`)
+	eventually(t, "the other is marked", func() bool { return marked(t, cluster, configMapKind, "users") > 0 })
+	require.Zero(t, marked(t, cluster, secretKind, "users"))
+}
+
+// TestEventsAreCounted holds that what a Stage says again and again is one Event, and that kubectl shows it.
+func TestEventsAreCounted(t *testing.T) {
+	cluster := newCluster(t)
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: events}}")
+	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: events}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}")
+	playing(t, cluster, stage.PlayerOptions{Namespace: "events"}, stage.Parse("events.yaml", []byte(`
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: restart}
+spec:
+  resourceRef: {kind: Pod}
+  selector: {matchExpressions: [{cel: {expression: "int(self.metadata.?labels.restarts.orValue('0')) < 4"}}]}
+  steps:
+  - event: {type: Warning, reason: BackOff, message: Back-off restarting failed container}
+    patch: {type: merge, template: "{metadata: {labels: {restarts: \"{{ add1 (or .metadata.labels.restarts 0) }}\"}}}"}`)))
+	count := func() (count int64) {
+		list, err := cluster.List(t.Context(), eventKind, "events", metav1.ListOptions{FieldSelector: "involvedObject.name=a,reason=BackOff"})
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(list.Items), 1)
+		if len(list.Items) == 1 {
+			count, _, _ = unstructured.NestedInt64(list.Items[0].Object, "series", "count")
+		}
+		return count
+	}
+	eventually(t, "it was seen four times", func() bool { return count() == 4 })
+
+	kubectl := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
+	if _, err := os.Stat(kubectl); err != nil {
+		t.Skip("no kubectl beside kube-apiserver")
+	}
+	for _, args := range [][]string{{"get", "events"}, {"describe", "pod", "a"}, {"events", "--for", "pod/a"}} {
+		out, err := exec.CommandContext(t.Context(), kubectl, append(args, "--kubeconfig", plane.Kubeconfig(), "-n", "events")...).CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Regexp(t, `Warning +BackOff.*Back-off restarting failed container`, string(out))
+		t.Logf("%s", out)
+	}
 }
