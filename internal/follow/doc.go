@@ -18,12 +18,14 @@
 //	a watch whose version is too old      | the same                                  | lists
 //	a watch that is refused               | the same, or as long as the server asks   | lists
 //	a watch, by the connection or a 429   | the same, or as long as the server asks   | watches on; the second time, lists
-//	a watch that ends after it told       | until [Options].Retry after its begin     | watches on
+//	a watch that ends after it told       | not at all; a pause if it is soon again   | watches on
 //	a watch that ends late                | not at all                                | watches on
 //	a watch that ends soon, untold        | a pause that doubles                      | watches on; the second time, lists
 //	a kind that cannot be watched         | [Options].Poll, if that is set            | lists, from then on
 //
-// A young API server closes the watches of those that cannot keep up, again and again: that is the fifth line from below, and must not cost much.
+// A young API server closes the watches of those that cannot keep up, again and again, after a few events each. What it has to tell must not wait long
+// then, nor may it be asked without pause: from the begin of one such watch to that of the next there is a sixteenth of [Options].Retry, then an eighth, then a
+// quarter.
 //
 // # Determinism
 //

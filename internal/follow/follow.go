@@ -91,6 +91,7 @@ type follower struct {
 	options Options
 	tell    func(Event)
 	pause   pause
+	cuts    int    // how many watches in a row told something and ended soon
 	version string // to watch from; "" asks for a list
 	unpaged bool   // pages expired before they were read
 }
@@ -198,10 +199,14 @@ func (f *follower) unwatched(err error) time.Duration {
 
 // cut says what to do after a watch that ended without an error. One that is cut at once, each time, would never tell anything.
 func (f *follower) cut(lasted time.Duration, told bool) time.Duration {
-	if told || lasted >= steady {
-		return max(0, f.pause.about(f.options.Retry)-lasted)
-	}
-	if f.pause.failures > 0 {
+	switch {
+	case lasted >= steady, told && lasted >= f.options.Retry:
+		f.cuts = 0
+		return 0
+	case told:
+		f.cuts++
+		return max(0, f.pause.about(f.options.Retry>>max(2, 5-f.cuts))-lasted)
+	case f.pause.failures > 0:
 		f.version = ""
 	}
 	return f.pause.next()

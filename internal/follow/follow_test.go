@@ -171,10 +171,10 @@ func TestFailures(t *testing.T) {
 		}, options, "list watch 1 watch 2 list watch"},
 		{"a watch tells something and ends at once", nil, func(o metav1.ListOptions) (watch.Interface, error) {
 			return ending(0, next(watch.Modified, o))
-		}, options, "list watch 1 watch 1 watch 1 watch 1 watch"},
+		}, options, "list watch 0.0625 watch 0.125 watch 0.25 watch 0.25 watch 0.25 watch"},
 		{"a watch tells something and ends soon", nil, func(o metav1.ListOptions) (watch.Interface, error) {
-			return ending(700*time.Millisecond, next(watch.Bookmark, o))
-		}, options, "list watch 1 watch 1 watch 1 watch 1 watch"},
+			return ending(200*time.Millisecond, next(watch.Bookmark, o))
+		}, options, "list watch 0.2 watch 0.2 watch 0.25 watch 0.25 watch"},
 		{"a watch tells something and ends later", nil, func(o metav1.ListOptions) (watch.Interface, error) {
 			return ending(1500*time.Millisecond, next(watch.Deleted, o))
 		}, options, "list watch 1.5 watch 1.5 watch 1.5 watch"},
