@@ -4,8 +4,9 @@ GO ?= go
 MODULES := $(shell find . -name go.mod -not -path './go.mod' -exec dirname {} \;)
 CORPUS ?= ../shared/conformance
 FUZZTIME ?= 30s
+ROUNDS ?= 3
 
-.PHONY: help test check conformance golden pictures fuzz bench peers instructions instructions-update soak e2e recordings tidy
+.PHONY: help test check conformance golden pictures fuzz bench peers cluster-peers instructions instructions-update soak e2e recordings tidy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +41,9 @@ instructions: ## count the instructions of fixed workloads (valgrind); fails bey
 
 instructions-update: ## record them
 	$(GO) run ./internal/instructions -update
+
+cluster-peers: ## side by side with kwok and the floor on a real kube-apiserver (half an hour)
+	cd internal/bench/cluster && $(GO) run . -rounds $(ROUNDS)
 
 soak: ## the whole lives of a million pods in virtual time, on one core (about 12 GiB)
 	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 1000000

@@ -1,0 +1,54 @@
+package measure
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"strconv"
+
+	"k8s.io/client-go/rest"
+)
+
+// Requests are how many requests for single pods a server has answered, by verb: PATCH, DELETE and so on.
+type Requests map[string]int
+
+// Served reads the metrics of the API server: all that it has answered since it started.
+func Served(ctx context.Context, client rest.Interface) (Requests, error) {
+	text, err := client.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the metrics of the server: %w", err)
+	}
+	return parseRequests(text)
+}
+
+var counter = regexp.MustCompile(`^apiserver_request_total\{.*resource="pods",scope="resource".*verb="([A-Z]+)".*\} (\S+)$`)
+
+func parseRequests(text []byte) (Requests, error) {
+	r := Requests{}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		m := counter.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		n, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			return nil, fmt.Errorf("metrics: %q: %w", lines.Text(), err)
+		}
+		r[m[1]] += int(n)
+	}
+	return r, lines.Err()
+}
+
+// Since returns what was answered after before.
+func (r Requests) Since(before Requests) Requests {
+	d := maps.Clone(r)
+	for verb, n := range before {
+		d[verb] -= n
+	}
+	return d
+}

@@ -1,0 +1,98 @@
+// Command player is stagecraft as a simulator: it plays Stage files on a cluster until it is told to end.
+//
+//	player -kubeconfig FILE [-workers 16] [-pprof 127.0.0.1:6060] STAGES.yaml…
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	_ "net/http/pprof" // for -pprof
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"syscall"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/stagecraft-go/stagecraft/render"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/kube"
+)
+
+type options struct {
+	kubeconfig string
+	workers    int
+	pprof      string
+	profile    string
+	stages     []string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "how to reach the cluster")
+	flag.IntVar(&o.workers, "workers", 16, "requests under way at once")
+	flag.StringVar(&o.pprof, "pprof", "", "address to serve net/http/pprof at")
+	flag.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile of the whole life")
+	flag.Parse()
+	o.stages = flag.Args()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "player:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	if o.pprof != "" {
+		go func() { fmt.Fprintln(os.Stderr, http.ListenAndServe(o.pprof, nil)) }()
+	}
+	if o.profile != "" {
+		end, err := profile(o.profile)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	return play(ctx, o)
+}
+
+func profile(path string) (end func(), err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return func() { pprof.StopCPUProfile(); _ = file.Close() }, pprof.StartCPUProfile(file)
+}
+
+func play(ctx context.Context, o options) error {
+	source, err := stage.Load(o.stages...)
+	if err != nil {
+		return err
+	}
+	network := render.NewNetwork(render.NetworkOptions{Node: render.Node{IPs: []string{"127.0.0.1"}}})
+	set, err := stage.Compile(stage.Options{Env: network}, source)
+	if err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	cluster, err := kube.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	return stage.Play(ctx, set, cluster, stage.PlayerOptions{Seed: 1, Workers: o.workers, Trace: report})
+}
+
+// report prints what fails.
+func report(e stage.TraceEvent) {
+	if e.Err != nil {
+		fmt.Fprintln(os.Stderr, e)
+	}
+}

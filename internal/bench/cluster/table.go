@@ -1,0 +1,138 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// rows prints results as they come, one line each.
+type rows struct{ w io.Writer }
+
+func newRows(w io.Writer) rows {
+	fmt.Fprintf(w, "%-8s %-11s %7s %7s %7s %7s %8s %8s %8s %9s %9s %7s\n",
+		"mode", "program", "workers", "pods/s", "CPU s", "ms/pod", "RSS MiB", "p50 s", "p99 s", "PATCH/pod", "DELETE/pod", "others")
+	return rows{w}
+}
+
+func (p rows) print(r result) {
+	pods := float64(r.pods)
+	fmt.Fprintf(p.w, "%-8s %-11s %7d %7.0f %7.2f %7.2f %8d %8.2f %8.2f %9.3f %10.3f %7.2f\n", r.mode, r.player, r.workers, r.rate(), r.cpu.Seconds(), r.perPod(),
+		r.peak>>20, r.p50.Seconds(), r.p99.Seconds(), float64(r.patches)/pods, float64(r.deletes)/pods, r.others)
+}
+
+// A goal is a bound for a figure of stagecraft, which may depend on those of the other programs in the same setting.
+type goal struct {
+	text string
+	mode mode // "" for each
+	met  func(of map[string]result) (figure string, met bool)
+}
+
+var goals = []goal{
+	{"CPU ms a pod <= 0.45", "", func(of map[string]result) (string, bool) {
+		v := of["stagecraft"].perPod()
+		return fmt.Sprintf("%.2f", v), v <= 0.45
+	}},
+	{"rate >= 95 % of the floor's", "", func(of map[string]result) (string, bool) {
+		v := of["stagecraft"].rate() / of["floor"].rate()
+		return fmt.Sprintf("%.0f %%", v*100), v >= 0.95
+	}},
+	{"p99 below kwok's", live, func(of map[string]result) (string, bool) {
+		ours, kwok := of["stagecraft"].p99, of["kwok"].p99
+		return fmt.Sprintf("%.2f of %.2f s", ours.Seconds(), kwok.Seconds()), ours < kwok
+	}},
+	{"memory <= kwok's", "", func(of map[string]result) (string, bool) {
+		ours, kwok := of["stagecraft"].peak, of["kwok"].peak
+		return fmt.Sprintf("%d of %d MiB", ours>>20, kwok>>20), ours <= kwok
+	}},
+	{"each transition played once", "", func(of map[string]result) (string, bool) {
+		r := of["stagecraft"]
+		return fmt.Sprintf("%d + %d of %d", r.patches, r.deletes, r.pods), r.patches == r.pods && r.deletes == r.pods
+	}},
+}
+
+var errMissed = errors.New("a goal was missed")
+
+// compare prints the medians of every setting and how they stand to the goals. Without all three programs there is nothing to compare.
+func compare(w io.Writer, results []result) error {
+	bySetting := map[setting]map[string]result{}
+	for _, of := range group(results) {
+		m := median(of)
+		if bySetting[m.setting] == nil {
+			bySetting[m.setting] = map[string]result{}
+		}
+		bySetting[m.setting][m.player] = m
+	}
+	var missed error
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "medians of\tworkers\tgoal\tstagecraft\t")
+	for _, s := range settingsOf(results) {
+		for _, g := range goals {
+			if of := bySetting[s]; len(of) == 3 && (g.mode == "" || g.mode == s.mode) {
+				figure, met := g.met(of)
+				verdict := "met"
+				if !met {
+					verdict, missed = "MISSED", errMissed
+				}
+				fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", s.mode, s.workers, g.text, figure, verdict)
+			}
+		}
+	}
+	return errors.Join(t.Flush(), missed)
+}
+
+// settingsOf are the settings of results, each once, in order of their first result.
+func settingsOf(results []result) []setting {
+	var all []setting
+	for _, r := range results {
+		if !slices.Contains(all, r.setting) {
+			all = append(all, r.setting)
+		}
+	}
+	return all
+}
+
+// group puts the results of one program in one setting together.
+func group(results []result) [][]result {
+	type kind struct {
+		setting
+		player string
+	}
+	by := map[kind][]result{}
+	for _, r := range results {
+		k := kind{r.setting, r.player}
+		by[k] = append(by[k], r)
+	}
+	var all [][]result
+	for _, of := range by {
+		all = append(all, of)
+	}
+	return all
+}
+
+// median is the median of each figure on its own. Requests are summed up as the worst: one transition that is played twice counts.
+func median(of []result) result {
+	m := of[0]
+	m.took = middle(of, func(r result) time.Duration { return r.took })
+	m.cpu = middle(of, func(r result) time.Duration { return r.cpu })
+	m.peak = middle(of, func(r result) int64 { return r.peak })
+	m.p50 = middle(of, func(r result) time.Duration { return r.p50 })
+	m.p99 = middle(of, func(r result) time.Duration { return r.p99 })
+	for _, r := range of {
+		m.patches, m.deletes = max(m.patches, r.patches), max(m.deletes, r.deletes)
+	}
+	return m
+}
+
+func middle[T cmp.Ordered](of []result, figure func(result) T) T {
+	all := make([]T, len(of))
+	for i, r := range of {
+		all[i] = figure(r)
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
