@@ -59,12 +59,33 @@ func Scenarios(corpus string) ([]Scenario, error) {
 
 // presetScenarios need no corpus.
 func presetScenarios() ([]Scenario, error) {
-	obj, err := readObject("", runningJob)
+	running, err := readObject("", runningPod)
 	if err != nil {
 		return nil, err
 	}
-	players, err := players(presets.PodGeneral(), obj)
-	return []Scenario{{"preset-pod-general", players}}, err
+	job, err := readObject("", runningJob)
+	if err != nil {
+		return nil, err
+	}
+	var all []Scenario
+	for _, in := range []struct {
+		name   string
+		source stage.Source
+		object *unstructured.Unstructured
+	}{
+		{"preset-pod-general", presets.PodGeneral(), job},
+		{"pod-general-cel", podSelectors.stages(podRef), job},
+		{"pod-general-cel-no-match", podSelectors.stages(podRef), running},
+		{"sandbox-general-cel", sandboxSelectors.stages(sandboxRef), sandbox(job)},
+		{"sandbox-general-cel-no-match", sandboxSelectors.stages(sandboxRef), sandbox(running)},
+	} {
+		players, err := players(in.source, in.object)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", in.name, err)
+		}
+		all = append(all, Scenario{in.name, players})
+	}
+	return all, nil
 }
 
 // playersOf prepares the Stages of a suite and an object.
