@@ -56,6 +56,11 @@
 // 5xx are tried again, the rest is reported. An error of any other type is taken for a failure of the connection, and tried again. Objects carry a
 // resourceVersion that grows.
 //
+// While nobody answers, a worker sends one request at a time and rests up to five seconds in between; when the server is back, all that is due is sent. A kind
+// that does not exist is asked for every five seconds at most, and its objects are forgotten.
+//
+// [PlayerOptions.Select] and [PlayerOptions.Plays] say what is watched and what is played; [Player.Use] swaps the Set while it plays.
+//
 // # Determinism
 //
 // Random numbers are hashes of the seed, the group, kind, namespace and name of the object, the number of the entry and the Stage. They are

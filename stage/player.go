@@ -35,7 +35,7 @@ type PlayerOptions struct {
 	// Instant is how long "without time passing" is. Default 1s.
 	Instant time.Duration
 	// RetryAfter is the first pause before an effect that failed is sent again. Each further pause is twice as long, up to
-	// MaxRetryAfter, and is shortened by up to half at random. Default 200ms and 30s.
+	// MaxRetryAfter, and is shortened by up to half at random. Default 200ms and 30s. If the connection failed, it is 5s at most.
 	RetryAfter    time.Duration
 	MaxRetryAfter time.Duration
 }

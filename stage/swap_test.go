@@ -14,8 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -149,64 +147,6 @@ func TestTheLastSetCounts(t *testing.T) {
 		defer cancel()
 		require.ErrorIs(t, p.Run(ctx), context.DeadlineExceeded)
 		require.Equal(t, "C", phase(t, c, webName))
-	})
-}
-
-// watching is a cluster that counts the watches that are open.
-type watching struct {
-	*memory.Cluster
-	open map[string]*atomic.Int32
-}
-
-func (w watching) Share() stage.Transport { return w }
-
-func (w watching) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
-	real, err := w.Cluster.Watch(ctx, k, ns, o)
-	if err == nil {
-		w.open[k.Kind].Add(1)
-		context.AfterFunc(ctx, func() { w.open[k.Kind].Add(-1) })
-	}
-	return real, err
-}
-
-func TestKindsComeAndGo(t *testing.T) {
-	open := map[string]*atomic.Int32{"Pod": {}, "Node": {}, "ConfigMap": {}}
-	wrap := func(t stage.Transport) stage.Transport { return watching{t.(*memory.Cluster), open} }
-	pods := delayed("run", "Pending", "Running", 1000)
-	maps := strings.Replace(stageYAML("mark", "  selector: {matchLabels: {new: 'yes'}}\n  next: {patches: [{root: metadata, template: 'labels: {new: null}'}]}"), "{kind: Pod}", "{kind: ConfigMap}", 1)
-	var forgotten atomic.Int32
-	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Forgotten {
-			forgotten.Add(1)
-		}
-	}}
-	directing(t, compile(t, pods), o, wrap, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
-		counts := func() [3]int32 { return [3]int32{open["Pod"].Load(), open["Node"].Load(), open["ConfigMap"].Load()} }
-		require.Equal(t, [3]int32{1, 1, 0}, counts())
-		configMap := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: m, namespace: default, labels: {new: 'yes'}}}")
-		create(t, c, newPod("web", ""))
-		create(t, c, configMap)
-		synctest.Wait()
-		require.Equal(t, stage.Stats{Objects: 1, Pending: 1}, p.Stats())
-
-		p.Use(compile(t, maps))
-		after(10 * time.Second)
-		require.Equal(t, [3]int32{0, 0, 1}, counts())
-		require.Equal(t, "Pending", phase(t, c, webName), "what was pending is forgotten")
-		require.EqualValues(t, 1, forgotten.Load())
-		marked, err := c.Get(t.Context(), configMap.GroupVersionKind(), types.NamespacedName{Namespace: "default", Name: "m"})
-		require.NoError(t, err)
-		require.Empty(t, marked.GetLabels(), "objects of a new kind are played")
-
-		p.Use(compile(t, pods, maps))
-		after(2 * time.Second)
-		require.Equal(t, [3]int32{1, 1, 1}, counts())
-		require.Equal(t, "Running", phase(t, c, webName), "a kind that comes back is played")
-
-		p.Use(compile(t))
-		synctest.Wait()
-		require.Equal(t, [3]int32{}, counts())
-		require.Zero(t, p.Stats())
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -48,6 +49,7 @@ type watcher struct {
 	set     *Set // whose Env learns
 	objects follow.Objects
 	ready   bool // whether listed is closed
+	missing bool // whether the kind was said not to exist
 }
 
 // watch starts a watcher of a kind. It begins once after is closed.
@@ -83,6 +85,9 @@ func (w *watcher) hear(e follow.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	news := w.objects.Take(e)
+	if e.What == follow.Unlisted && apierrors.IsNotFound(e.Err) {
+		news = append(w.objects.Clear(), e) // the kind does not exist, and so neither do its objects
+	}
 	for _, n := range news {
 		switch n.What {
 		case follow.Found:
@@ -102,6 +107,7 @@ func (w *watcher) pass(e follow.Event) {
 	case follow.Found, follow.Gone:
 		w.player.deliver(sighting{key: KeyOf(e.Object), obj: e.Object, gone: e.What == follow.Gone})
 	case follow.Listed:
+		w.missing = false
 		if !w.ready {
 			w.ready = true
 			close(w.listed)
@@ -111,7 +117,12 @@ func (w *watcher) pass(e follow.Event) {
 	}
 }
 
+// failed reports a failure; that the kind does not exist, once.
 func (w *watcher) failed(err error) {
+	before := w.missing
+	if w.missing = apierrors.IsNotFound(err); w.missing && before {
+		return
+	}
 	if trace := w.player.options.Trace; trace != nil {
 		trace(TraceEvent{Time: time.Now(), Kind: Failed, Key: Key{Group: w.kind.Group, Version: w.kind.Version, Kind: w.kind.Kind}, Err: err})
 	}

@@ -14,6 +14,7 @@
 //	what fails                            | it rests for                              | and then
 //	--------------------------------------+-------------------------------------------+---------------------------------
 //	a list                                | a pause that doubles with each failure    | lists again
+//	a list of a kind that does not exist  | the same, but five seconds at most        | lists again
 //	a list whose pages expired            | the same                                  | lists in one page
 //	a watch whose version is too old      | the same                                  | lists
 //	a watch that is refused               | the same, or as long as the server asks   | lists

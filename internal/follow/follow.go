@@ -17,6 +17,7 @@ const (
 	pageSize = 500             // objects that a List is asked for at once
 	maxPages = 10_000          // no cluster has so many
 	steady   = 2 * time.Second // what a watch lasts that was quiet, not broken
+	missing  = 5 * time.Second // at most, between two looks whether a kind exists by now
 )
 
 // A Lister lists objects. It gives up when ctx ends. Its results are neither changed nor copied.
@@ -120,6 +121,9 @@ func (f *follower) unlisted(ctx context.Context, err error) time.Duration {
 	f.unpaged = f.unpaged || late || errors.Is(err, ErrNoEnd)
 	if !late {
 		f.tell(Event{What: Unlisted, Err: err})
+	}
+	if apierrors.IsNotFound(err) {
+		return min(f.pause.after(err), missing)
 	}
 	return f.pause.after(err)
 }

@@ -138,6 +138,9 @@ func TestFailures(t *testing.T) {
 			"list 1 list 2 list"},
 		{"a list is throttled", func(metav1.ListOptions) (*unstructured.UnstructuredList, error) { return nil, throttled }, nil, options,
 			"list 7 list 7 list 7 list 8 list"},
+		{"a kind does not exist", func(metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+			return nil, apierrors.NewNotFound(schema.GroupResource{}, "")
+		}, nil, options, "list 1 list 2 list 4 list 5 list 5 list"},
 		{"pages expire", func(o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 			if o.Continue != "" {
 				return nil, expired
@@ -296,6 +299,8 @@ func TestObjectsFindWhatWentAway(t *testing.T) {
 		names = append(names, obj.GetName())
 	}
 	require.ElementsMatch(t, []string{"z", "b"}, names)
+	require.Len(t, o.Clear(), 2)
+	require.Empty(t, o.Clear())
 }
 
 // A rough cluster is one whose watches are cut, and whose requests fail, at random.

@@ -41,6 +41,12 @@ func (o *Objects) Take(e Event) []Event {
 	return o.news
 }
 
+// Clear forgets all objects, and returns that they are gone.
+func (o *Objects) Clear() []Event {
+	o.list = nil
+	return o.compare()
+}
+
 // All yields the objects, in no order.
 func (o *Objects) All() iter.Seq[*unstructured.Unstructured] { return maps.Values(o.known) }
 
