@@ -6,13 +6,16 @@ CORPUS ?= ../shared/conformance
 FUZZTIME ?= 30s
 ROUNDS ?= 3
 
-.PHONY: help test check conformance golden pictures fuzz bench peers cluster-peers instructions instructions-update soak e2e recordings tidy
+.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers instructions instructions-update soak e2e recordings tidy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
 
 test: ## the tests of the root module
 	$(GO) test ./...
+
+demo: ## the presets on a real control plane, built first if need be; CLUSTER=FILE: on that of a kubeconfig
+	cd examples/cluster && $(GO) run . $(if $(CLUSTER),-kubeconfig $(abspath $(CLUSTER)))
 
 check: ## what CI runs
 	bash .ci/run

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/wait"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+)
+
+var (
+	//go:embed manifests/node.yaml
+	nodeYAML string
+	//go:embed manifests/workload.yaml
+	workloadYAML string
+)
+
+// nodeLabel selects the Nodes of the demo.
+const nodeLabel = "stagecraft-demo=true"
+
+// What the demo waits for.
+var (
+	stageKind = wait.Ref{Kind: schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, Name: "stages.kwok.x-k8s.io"}
+	workload  = []wait.Ref{
+		{Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "stagecraft-demo", Name: "web"},
+		{Kind: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, Namespace: "stagecraft-demo", Name: "nomcadkwok-cpu-job-short-0"},
+	}
+)
+
+// rules take a Job for ready when it is complete.
+var rules = kstatus.Standard().WaitForJobs(true)
+
+// A demo is what a user does with a cluster, and what stagecraft does there.
+type demo struct {
+	kubectl kubectl
+	config  *rest.Config
+	cluster *kube.Cluster
+	nodes   int
+	out     *lines
+	made    [][]string // what kubectl delete is to be given
+}
+
+func newDemo(p *plane, nodes int, out io.Writer) (*demo, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := kube.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	shared := &lines{out: out}
+	return &demo{kubectl: kubectl{program: p.kubectl, kubeconfig: p.kubeconfig, out: shared}, config: config, cluster: cluster, nodes: nodes, out: shared}, nil
+}
+
+// run shows the demo and takes away what it made, also when ctx ends it.
+func (d *demo) run(ctx context.Context) error {
+	err := d.define(ctx)
+	if err == nil {
+		err = d.live(ctx)
+	}
+	return errors.Join(err, d.clean())
+}
+
+// define makes Stages a kind of the cluster.
+func (d *demo) define(ctx context.Context) error {
+	if err := d.create(ctx, stages.Definition(), "customresourcedefinition", stageKind.Name); err != nil {
+		return err
+	}
+	return d.wait(ctx, time.Minute, stageKind)
+}
+
+// live plays while the Nodes and the workload come and go.
+func (d *demo) live(ctx context.Context) error {
+	playing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var ended error
+	var player sync.WaitGroup
+	player.Go(func() { ended = play(playing, d.config, d.tell) })
+	err := errors.Join(d.present(ctx), d.clean()) // someone has to end the Pods
+	stop()
+	player.Wait()
+	return errors.Join(err, ended)
+}
+
+// present creates the Stages, the Nodes and the workload, and waits for it.
+func (d *demo) present(ctx context.Context) error {
+	all, err := stageManifest(presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodGeneral())
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		d.create(ctx, all, "stages.kwok.x-k8s.io", "--all"),
+		d.create(ctx, d.nodeManifest(), "nodes", "--selector", nodeLabel),
+		d.create(ctx, workloadYAML, "namespace", "stagecraft-demo"),
+	)
+	if err != nil {
+		return err
+	}
+	err = d.watchPods(ctx, func() error { return d.wait(ctx, 2*time.Minute, workload...) })
+	return errors.Join(err, d.kubectl.run(ctx, "", "get", "nodes,deployments,jobs,pods", "-n", "stagecraft-demo"))
+}
+
+// create creates the objects of a manifest, and remembers how they are removed.
+func (d *demo) create(ctx context.Context, manifest string, remove ...string) error {
+	err := d.kubectl.create(ctx, manifest)
+	if err == nil {
+		d.made = append(d.made, remove)
+	}
+	return err
+}
+
+// watchPods shows what becomes of the Pods while f runs.
+func (d *demo) watchPods(ctx context.Context, f func() error) error {
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { _ = d.kubectl.run(watching, "", "get", "pods", "-n", "stagecraft-demo", "-w") })
+	err := f()
+	stop()
+	watch.Wait()
+	return err
+}
+
+// clean takes away what is left of what was made, the last first.
+func (d *demo) clean() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var errs []error
+	for _, what := range slices.Backward(d.made) {
+		errs = append(errs, d.kubectl.remove(ctx, what...))
+	}
+	d.made = nil
+	return errors.Join(errs...)
+}
+
+// wait waits until objects are ready.
+func (d *demo) wait(ctx context.Context, timeout time.Duration, refs ...wait.Ref) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return wait.For(ctx, d.cluster, refs, wait.Policy{Options: wait.Options{Rules: rules}, Report: wait.NewReporter(d.out)})
+}
+
+// tell prints what failed. It is tried again.
+func (d *demo) tell(err error) { fmt.Fprintln(d.out, "# trying again:", err) }
+
+// nodeManifest is all Nodes.
+func (d *demo) nodeManifest() string {
+	var all strings.Builder
+	for i := range d.nodes {
+		fmt.Fprintf(&all, nodeYAML, i)
+	}
+	return all.String()
+}
+
+// stageManifest is the Stages of sources as objects for kubectl.
+func stageManifest(sources ...stage.Source) (string, error) {
+	var all strings.Builder
+	for _, source := range sources {
+		for _, s := range source.Stages() {
+			text, err := yaml.Marshal(s)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(&all, "---\n%s", text)
+		}
+	}
+	return all.String(), nil
+}
+
+// lines is output that several may write to.
+type lines struct {
+	mutex sync.Mutex
+	out   io.Writer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.out.Write(p)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/internal/e2e/controlplane"
+)
+
+// TestDemo runs the demo as a user does. It is skipped where no control plane has been built, unless STAGECRAFT_E2E is 1.
+func TestDemo(t *testing.T) {
+	if _, err := controlplane.Assets("../../internal/kubebin", os.Stderr); errors.Is(err, controlplane.ErrNoAssets) {
+		t.Skip(err)
+	}
+	var out, failed bytes.Buffer
+	require.Equal(t, 0, run(t.Context(), []string{"-nodes", "2"}, &out, &failed), "%s\n%s", &out, &failed)
+	for _, want := range []string{
+		`(?m)^web-\S+ +1/1 +Running `,
+		`(?m)^nomcadkwok-cpu-job-short-0-\S+ +0/1 +ContainerCreating `,
+		`(?m)^nomcadkwok-cpu-job-short-0-\S+ +0/1 +Completed `,
+		`(?m)^node/stagecraft-demo-1 +Ready `,
+		`(?m)^deployment.apps/web +3/3 `,
+		`(?m)^job.batch/nomcadkwok-cpu-job-short-0 +Complete +1/1 `,
+		`namespace "stagecraft-demo" deleted`,
+		`node "stagecraft-demo-1" deleted`,
+		`"stages.kwok.x-k8s.io" deleted`,
+	} {
+		require.Regexp(t, want, out.String())
+	}
+	require.NotContains(t, out.String(), "trying again")
+}
+
+func TestFlags(t *testing.T) {
+	for name, args := range map[string][]string{
+		"no nodes":      {"-nodes", "0"},
+		"an argument":   {"kubeconfig"},
+		"unknown flag":  {"-speed", "2"},
+		"not a number":  {"-nodes", "many"},
+		"missing value": {"-kubeconfig"},
+	} {
+		var failed bytes.Buffer
+		require.Equal(t, 2, run(t.Context(), args, io.Discard, &failed), name)
+		require.NotEmpty(t, failed.String(), name)
+	}
+	require.Equal(t, 0, run(t.Context(), []string{"-help"}, io.Discard, io.Discard))
+}
+
+func TestAKubeconfigThatIsNone(t *testing.T) {
+	var failed bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), []string{"-kubeconfig", "no-such-file"}, io.Discard, &failed))
+	require.Contains(t, failed.String(), "no-such-file")
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/stagecraft-go/stagecraft/internal/e2e/controlplane"
+)
+
+// A plane is the cluster of the demo: where its configuration is, a kubectl for it, and what ends it.
+type plane struct {
+	kubeconfig string
+	kubectl    string // the program
+	stop       func() error
+}
+
+// connect finds the user's cluster, or starts one if there is no kubeconfig.
+func connect(ctx context.Context, kubeconfig string, log io.Writer) (*plane, error) {
+	if kubeconfig == "" {
+		return start(ctx, log)
+	}
+	if _, err := clientcmd.LoadFromFile(kubeconfig); err != nil {
+		return nil, err
+	}
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		return nil, fmt.Errorf("the demo talks to your cluster by kubectl: %w", err)
+	}
+	return &plane{kubeconfig: kubeconfig, kubectl: kubectl, stop: func() error { return nil }}, nil
+}
+
+// start starts a control plane on loopback. Its programs are built once, which takes about five minutes on two cores.
+func start(ctx context.Context, log io.Writer) (*plane, error) {
+	fmt.Fprintln(log, "# etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl: building what is not there yet (5 minutes, once)")
+	if err := os.Setenv("STAGECRAFT_E2E", "1"); err != nil {
+		return nil, err
+	}
+	assets, err := controlplane.Assets("../../internal/kubebin", log)
+	if err != nil {
+		return nil, err
+	}
+	server, err := controlplane.Start(assets)
+	if err != nil {
+		return nil, err
+	}
+	controllers, err := server.StartControllers()
+	if err != nil {
+		return nil, errors.Join(err, server.Stop())
+	}
+	return &plane{
+		kubeconfig: server.Kubeconfig(),
+		kubectl:    filepath.Join(assets, "kubectl"),
+		stop:       func() error { return errors.Join(controllers.Stop(), server.Stop()) },
+	}, ctx.Err()
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
+)
+
+// play plays the Stages that are in the cluster until ctx is done: on the Nodes with a label, whose Leases it keeps, and on their Pods. What
+// fails is tried again, and told.
+func play(ctx context.Context, config *rest.Config, tell func(error)) error {
+	cluster, err := kube.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	roster, err := nodes.New(cluster, nodes.Options{
+		Policy: nodes.Policy{Labels: nodeLabel},
+		Lease:  nodes.Lease{Identity: "stagecraft-demo"},
+		Failed: tell,
+	})
+	if err != nil {
+		return err
+	}
+	player := stage.NewPlayer(stage.MustCompile(), cluster, stage.PlayerOptions{
+		Plays:  roster.Plays,
+		Select: roster.Rules().Select(),
+		Trace:  failures(tell),
+	})
+	return together(ctx,
+		func(ctx context.Context) error { return roster.Run(ctx, player.Reconsider) },
+		func(ctx context.Context) error {
+			return stages.Follow(ctx, cluster, player, stages.Options{Failed: tell})
+		},
+		player.Run,
+	)
+}
+
+// failures tells of what went wrong, and of nothing else.
+func failures(tell func(error)) func(stage.TraceEvent) {
+	return func(e stage.TraceEvent) {
+		if e.Err != nil {
+			tell(e.Err)
+		}
+	}
+}
+
+// together runs functions until one of them fails or ctx is done, and returns when all have ended.
+func together(ctx context.Context, functions ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var all sync.WaitGroup
+	errs := make([]error, len(functions))
+	for i, f := range functions {
+		all.Go(func() {
+			if err := f(ctx); !errors.Is(err, context.Canceled) {
+				errs[i] = err
+			}
+			cancel()
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
