@@ -5,8 +5,9 @@ MODULES := $(shell find . -name go.mod -not -path './go.mod' -exec dirname {} \;
 CORPUS ?= ../shared/conformance
 FUZZTIME ?= 30s
 ROUNDS ?= 3
+DURATION ?= 30m
 
-.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers instructions instructions-update soak e2e recordings tidy
+.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers cluster-soak instructions instructions-update soak e2e recordings tidy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +48,9 @@ instructions-update: ## record them
 
 cluster-peers: ## side by side with kwok and the floor on a real kube-apiserver (half an hour)
 	cd internal/bench/cluster && $(GO) run . -rounds $(ROUNDS)
+
+cluster-soak: ## pods come and go on a real kube-apiserver for DURATION; fails if the player grows
+	cd internal/bench/cluster && $(GO) run ./soak -duration $(DURATION)
 
 soak: ## the whole lives of a million pods in virtual time, on one core (about 12 GiB)
 	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 1000000
