@@ -213,11 +213,11 @@ func (p *CEL) evalNative(s *Scope) (any, error) {
 	if p.native == nil || s.Values != nil {
 		return nil, errUnsure
 	}
-	s.frame.self, s.frame.meter = s.Object, p.meter
-	if !s.frame.charge(0) {
+	s.meter = p.meter
+	if !s.meter.charge(0) {
 		return nil, errUnsure
 	}
-	return p.native(&s.frame)
+	return p.native(s)
 }
 
 // eval never panics: cel.Program turns panics into errors.

@@ -16,14 +16,7 @@ import (
 // FuzzNativeCEL looks for.
 //
 // Values are nil, bool, string, int64, float64, map[string]any and []any.
-type native func(*frame) (any, error)
-
-// A frame is what a native sees: the object, the variables of the macros around it, and what cel-go would have counted so far.
-type frame struct {
-	self  map[string]any
-	bound [maxNesting]any
-	meter
-}
+type native func(*Scope) (any, error)
 
 var errUnsure = errors.New("not decided natively")
 
@@ -41,8 +34,7 @@ func (c nativeCompiler) of(e ast.Expr) native {
 	case ast.IdentKind:
 		return c.name(e.AsIdent())
 	case ast.SelectKind:
-		s := e.AsSelect()
-		return overValue(c.of(s.Operand()), selected(s.FieldName(), s.IsTestOnly()))
+		return c.field(e.AsSelect())
 	case ast.CallKind:
 		return c.call(e.AsCall())
 	case ast.ListKind:
@@ -57,13 +49,28 @@ func (c nativeCompiler) of(e ast.Expr) native {
 func (c nativeCompiler) name(name string) native {
 	for i, bound := range slices.Backward(c.bound) {
 		if name == bound {
-			return func(f *frame) (any, error) { return f.bound[i], nil }
+			return func(s *Scope) (any, error) { return s.bound[i], nil }
 		}
 	}
 	if name == "self" {
-		return func(f *frame) (any, error) { return f.self, nil }
+		return func(s *Scope) (any, error) { return s.Object, nil }
 	}
 	return nil
+}
+
+func (c nativeCompiler) field(e ast.SelectExpr) native {
+	r, ok := rootOf(e.FieldName())
+	if ok && !e.IsTestOnly() && isIdent(e.Operand(), "self") && !slices.Contains(c.bound, "self") {
+		missing := noSuchKey(e.FieldName())
+		return func(s *Scope) (any, error) {
+			v, there := s.root(r)
+			if !there {
+				return nil, missing
+			}
+			return sure(v)
+		}
+	}
+	return overValue(c.of(e.Operand()), selected(e.FieldName(), e.IsTestOnly()))
 }
 
 // nativeList is a list of literals, which needs to be built only once.
@@ -99,15 +106,15 @@ func nativeLiteral(e ast.Expr) native {
 	return nil
 }
 
-func always(v any) native { return func(*frame) (any, error) { return v, nil } }
+func always(v any) native { return func(*Scope) (any, error) { return v, nil } }
 
 // overValue is a function of one value, overValues one of two. What fails first, from left to right, is the error.
 func overValue(operand native, f func(any) (any, error)) native {
 	if operand == nil {
 		return nil
 	}
-	return func(fr *frame) (any, error) {
-		v, err := operand(fr)
+	return func(s *Scope) (any, error) {
+		v, err := operand(s)
 		if err != nil {
 			return nil, err
 		}
@@ -119,12 +126,12 @@ func overValues(left, right native, f func(x, y any) (any, error)) native {
 	if left == nil || right == nil {
 		return nil
 	}
-	return func(fr *frame) (any, error) {
-		x, err := left(fr)
+	return func(s *Scope) (any, error) {
+		x, err := left(s)
 		if err != nil {
 			return nil, err
 		}
-		y, err := right(fr)
+		y, err := right(s)
 		if err != nil {
 			return nil, err
 		}
@@ -137,16 +144,16 @@ func counted(left, right native, f func(x, y any) (any, error)) native {
 	if left == nil || right == nil {
 		return nil
 	}
-	return func(fr *frame) (any, error) {
-		x, err := left(fr)
+	return func(s *Scope) (any, error) {
+		x, err := left(s)
 		if err != nil {
 			return nil, err
 		}
-		y, err := right(fr)
+		y, err := right(s)
 		if err != nil {
 			return nil, err
 		}
-		if !fr.charge(costOfCall(x, y)) {
+		if !s.meter.charge(costOfCall(x, y)) {
 			return nil, errUnsure
 		}
 		return f(x, y)
@@ -231,10 +238,10 @@ func connected(operands []native, enough bool) native {
 	if operands == nil {
 		return nil
 	}
-	return func(f *frame) (any, error) {
+	return func(s *Scope) (any, error) {
 		t := tally{enough: enough}
 		for _, operand := range operands {
-			if t.add(operand(f)) {
+			if t.add(operand(s)) {
 				break
 			}
 		}
@@ -248,16 +255,16 @@ func chosen(operands []native) native {
 		return nil
 	}
 	condition, yes, no := operands[0], operands[1], operands[2]
-	return func(f *frame) (any, error) {
-		v, err := condition(f)
+	return func(s *Scope) (any, error) {
+		v, err := condition(s)
 		if err != nil {
 			return nil, err
 		}
 		switch v {
 		case true:
-			return yes(f)
+			return yes(s)
 		case false:
-			return no(f)
+			return no(s)
 		}
 		return nil, errUnsure
 	}

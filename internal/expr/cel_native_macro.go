@@ -64,21 +64,21 @@ func unsorted(e ast.Expr) ast.Expr {
 	return e
 }
 
-func (q quantifier) eval(f *frame) (any, error) {
-	v, err := q.over(f)
+func (q quantifier) eval(s *Scope) (any, error) {
+	v, err := q.over(s)
 	if err != nil {
 		return nil, err
 	}
 	items, ok := elements(v)
-	if !ok || !f.charge(len(items)+1) {
+	if !ok || !s.meter.charge(len(items)+1) {
 		return nil, errUnsure
 	}
 	t := tally{enough: q.enough}
 	for _, item := range items {
-		if f.bound[q.depth], err = sure(item); err != nil || !f.charge(q.turn) {
+		if s.bound[q.depth], err = sure(item); err != nil || !s.meter.charge(q.turn) {
 			return nil, errUnsure
 		}
-		if t.add(q.holds(f)) {
+		if t.add(q.holds(s)) {
 			break
 		}
 	}

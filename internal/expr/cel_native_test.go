@@ -158,7 +158,7 @@ func requireMeterCovers(t *testing.T, text string, p *CEL, s *Scope) {
 	require.NotNil(t, details, text)
 	cost := details.ActualCost()
 	require.NotNil(t, cost, text)
-	require.GreaterOrEqual(t, uint64(s.frame.spent), *cost, "%s on %v", text, s.Object)
+	require.GreaterOrEqual(t, uint64(s.meter.spent), *cost, "%s on %v", text, s.Object)
 }
 
 func TestNativeKeepsTheCostLimit(t *testing.T) {

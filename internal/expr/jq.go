@@ -9,6 +9,7 @@ import (
 // JQ is a compiled jq program. It is immutable and safe for concurrent use.
 type JQ struct {
 	native step       // nil: code runs
+	root   root       // the input of native
 	code   *gojq.Code // nil: native runs
 	work   Work
 	limits Options
@@ -21,17 +22,24 @@ func (c *Compiler) JQ(source string) (*JQ, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, ok := valueOf(query); ok {
-		return &JQ{native: then(v, collect), work: Lookup}, nil
-	}
-	if first, ok := steps(query, collect); ok {
-		return &JQ{native: first, work: Search}, nil
+	if p, ok := nativeJQ(query); ok {
+		return p, nil
 	}
 	code, err := compileGuarded(query)
 	if err != nil {
 		return nil, fault(undefinedAt(source, query), err)
 	}
 	return &JQ{code: code, work: Interpret, limits: c.options}, nil
+}
+
+// nativeJQ compiles a program that is in the native subset.
+func nativeJQ(query *gojq.Query) (*JQ, bool) {
+	root, rest := beheaded(query)
+	if v, ok := valueOf(rest); ok {
+		return &JQ{native: then(v, collect), root: root, work: Lookup}, true
+	}
+	first, ok := steps(rest, collect)
+	return &JQ{native: first, root: root, work: Search}, ok
 }
 
 // Outputs returns all outputs in order, nulls included, or the error that ended the program; the outputs before it are
@@ -52,7 +60,8 @@ func (q *JQ) eval(s *Scope) error {
 	if q.native == nil {
 		return q.interpret(s)
 	}
-	return q.native(&s.run, s.Object)
+	in, _ := s.root(q.root)
+	return q.native(&s.run, plain(in))
 }
 
 // interpret runs the program with gojq. What gojq might do on values of its own making is no reason to take the caller down.

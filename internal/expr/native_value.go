@@ -147,6 +147,9 @@ func suffixValue(t *gojq.Term, i int, opt bool) (value, bool) {
 	if !ok {
 		return nil, false
 	}
+	if t.Type == gojq.TermTypeIdentity && i == 0 {
+		return index, true
+	}
 	return pipe(head, index), true
 }
 

@@ -19,8 +19,10 @@ type Scope struct {
 
 	input  any // Object as gojq takes it, once needed
 	ready  bool
+	roots  [roots]rootValue
 	run    run
-	frame  frame
+	bound  [maxNesting]any // the variables of the macros around, in native CEL
+	meter  meter
 	budget budget
 	draws  uint64 // of Rand in this evaluation
 }
