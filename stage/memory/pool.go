@@ -2,21 +2,21 @@ package memory
 
 import (
 	"hash/maphash"
-	"maps"
 	"math"
 	"reflect"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
-// A pool lets stored objects share what they have in common: the Pods of a workload have the same containers, labels and owners, and those that
-// become ready within one second the same conditions. It remembers the last maps and lists of many contents, by hash. What is in it never changes.
+// A pool lets objects that are created share what they have in common: the Pods of a workload have the same containers, labels and owners. It
+// remembers the last maps, lists and strings of many contents, by hash. What is in it never changes.
 //
-// A pool changes no result, only how much memory the store takes: a fifth, for Pods that differ in name and address.
+// A pool changes no result, only how much memory the store takes: less than half of it for Pods that differ in their names alone. What
+// patches say is not looked up, because it is mostly new: times and addresses.
 type pool struct {
 	seed  maphash.Seed
 	slots []any // nil until something is put there
+	texts []any
 }
 
 const (
@@ -31,114 +31,97 @@ func newPool() pool { return pool{seed: maphash.MakeSeed()} }
 // adopt copies the object of a caller, or takes what it has in common with others from the pool. Lists and maps of other Go types become
 // []any and map[string]any. Without nulls, members that are null are left out.
 func (p *pool) adopt(obj map[string]any, nulls bool) map[string]any {
+	p.open()
 	a := adoption{p, nulls}
 	root := make(map[string]any, len(obj)+1)
 	for name, v := range obj {
 		metadata, ok := v.(map[string]any)
 		switch {
 		case ok && name == "metadata": // of its own, because the store writes there
-			root[name] = a.fields(metadata, 0)
+			root[name] = a.fields(metadata, poolDepth)
 		case v != nil || nulls:
-			root[name] = a.value(v, poolDepth)
+			root[a.key(name)] = a.value(v, poolDepth)
 		}
 	}
 	return root
 }
 
+func (p *pool) open() {
+	if p.slots == nil {
+		p.slots, p.texts = make([]any, poolSlots), make([]any, poolSlots)
+	}
+}
+
+// An adoption copies one object.
 type adoption struct {
 	*pool
-	nulls bool
+	nulls bool // keep members that are null
 }
 
 func (a adoption) fields(m map[string]any, depth int) map[string]any {
 	out := make(map[string]any, len(m))
 	for name, v := range m {
 		if v != nil || a.nulls {
-			out[name] = a.value(v, depth)
+			out[a.key(name)] = a.value(v, depth)
 		}
 	}
 	return out
 }
 
 func (a adoption) value(v any, depth int) any {
-	if isScalar(v) {
-		return v
+	if text, ok := v.(string); ok {
+		return a.text(text, v)
+	}
+	if isScalar(v) || depth == 0 {
+		return a.parts(v, 0)
 	}
 	at, ok := a.place(v)
 	if !ok {
-		return a.copy(v)
+		return a.parts(v, depth-1)
 	}
-	if found := a.slots[at]; identical(found, v) {
-		return found
+	if !identical(a.slots[at], v) {
+		a.slots[at] = a.parts(v, depth-1)
 	}
-	a.slots[at] = a.parts(v, depth)
 	return a.slots[at]
 }
 
 // parts copies a value that is not in the pool; parts of it may be.
 func (a adoption) parts(v any, depth int) any {
-	m, isMap := v.(map[string]any)
-	if !isMap || depth == 0 {
-		return object.DeepCopy(v)
+	if m, ok := object.ToMap(v); ok && m != nil {
+		return a.fields(m, depth)
 	}
-	return a.fields(m, depth-1)
-}
-
-// copy is for values that a pool does not hold.
-func (a adoption) copy(v any) any {
-	v = object.DeepCopy(v)
-	if a.nulls {
+	list, ok := object.ToSlice(v)
+	if !ok || list == nil {
 		return v
 	}
-	return patch.Merge(nil, v)
-}
-
-// share returns the object next with those of its parts taken from the pool that it does not have in common with before, the version
-// that it follows. The root of next is private, the rest never changes.
-func (p *pool) share(before, next map[string]any) {
-	for name, v := range next {
-		m, ok := v.(map[string]any)
-		if !ok || name == "metadata" {
-			continue
-		}
-		if old, _ := before[name].(map[string]any); !same(old, m) {
-			next[name] = p.sharedFields(old, m)
-		}
-	}
-}
-
-func (p *pool) sharedFields(before, m map[string]any) map[string]any {
-	out := m
-	for name, v := range m {
-		if isScalar(v) || sameValue(before[name], v) {
-			continue
-		}
-		if found := p.shared(v); !sameValue(found, v) {
-			if same(out, m) {
-				out = maps.Clone(m)
-			}
-			out[name] = found
-		}
+	out := make([]any, len(list))
+	for i, item := range list {
+		out[i] = a.value(item, depth)
 	}
 	return out
 }
 
-func (p *pool) shared(v any) any {
-	at, ok := p.place(v)
-	if !ok {
-		return v
+// key returns a name as the pool has it.
+func (a adoption) key(name string) string {
+	known, _ := a.text(name, nil).(string)
+	return known
+}
+
+// text returns a string of the pool; boxed is the same string as a value, or nil.
+func (a adoption) text(s string, boxed any) any {
+	at := maphash.String(a.seed, s) % poolSlots
+	if found, ok := a.texts[at].(string); ok && found == s {
+		return a.texts[at]
 	}
-	if !identical(p.slots[at], v) {
-		p.slots[at] = v
+	if boxed == nil {
+		boxed = s
 	}
-	return p.slots[at]
+	a.texts[at] = boxed
+	return boxed
 }
 
 // place is the slot of a value. It is false for what the pool does not hold: values with nulls or of types that JSON does not make.
 func (p *pool) place(v any) (int, bool) {
-	if p.slots == nil {
-		p.slots = make([]any, poolSlots)
-	}
 	h, ok := p.hash(v)
 	return int(h % poolSlots), ok
 }

@@ -30,6 +30,8 @@ type store struct {
 	generated  map[string]uint64                  // names generated, by prefix
 	pages      pages                              // lists that are read page by page
 	pool       pool                               // what objects have in common
+	stamp      any                                // the last creationTimestamp, and its time
+	stamped    time.Time
 }
 
 func newStore(o Options) *store {
@@ -55,6 +57,14 @@ func (s *store) now() time.Time { return s.options.Now().UTC().Truncate(time.Sec
 
 func (s *store) timestamp(after time.Duration) string { return s.now().Add(after).Format(time.RFC3339) }
 
+// creationTimestamp is the timestamp of now, which many objects share, as a value.
+func (s *store) creationTimestamp() any {
+	if now := s.now(); s.stamp == nil || !now.Equal(s.stamped) {
+		s.stamped, s.stamp = now, s.timestamp(0)
+	}
+	return s.stamp
+}
+
 // record is the place of one object. What obj points to never changes; a write
 // replaces it.
 type record struct {
@@ -67,6 +77,7 @@ type record struct {
 // table holds the objects of one resource.
 type table struct {
 	resource schema.GroupResource
+	name     string // of the resource
 	records  map[types.NamespacedName]*record
 	order    []*record                       // sorted by key, with records that are gone in between
 	added    []*record                       // not yet in order
@@ -78,6 +89,7 @@ type table struct {
 func newTable(at schema.GroupResource, history int) *table {
 	return &table{
 		resource: at,
+		name:     at.String(),
 		records:  map[types.NamespacedName]*record{},
 		births:   map[types.NamespacedName]uint64{},
 		log:      log{keep: history, version: 1, watchers: map[*watcher]struct{}{}},

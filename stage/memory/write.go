@@ -143,7 +143,7 @@ func wellFormed(root map[string]any) error {
 	if !ok {
 		return apierrors.NewBadRequest("metadata: must be an object")
 	}
-	for _, field := range []string{"labels", "annotations"} {
+	for _, field := range [...]string{"labels", "annotations"} {
 		if !textMap(metadata[field]) {
 			return apierrors.NewBadRequest(fmt.Sprintf("metadata.%s: must be a map of strings", field))
 		}
@@ -191,27 +191,34 @@ func (r *request) place(metadata map[string]any) error {
 	if prefix, _ := metadata["generateName"].(string); prefix != "" && r.Name.Name == "" {
 		r.Name.Name = r.generate(prefix)
 	}
-	metadata["name"] = r.Name.Name
-	metadata["namespace"] = r.Name.Namespace
-	if r.Name.Namespace == "" {
-		delete(metadata, "namespace")
-	}
+	setText(metadata, "name", r.Name.Name)
+	setText(metadata, "namespace", r.Name.Namespace)
 	if faults := r.kind.checkNames(r.Name); len(faults) > 0 {
 		return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
 	}
 	return r.checkNamespace()
 }
 
+// setText sets a field, or removes it if the text is "". One that has the text already stays as it is, so that it may be shared.
+func setText(m map[string]any, field, text string) {
+	switch {
+	case text == "":
+		delete(m, field)
+	case m[field] != text:
+		m[field] = text
+	}
+}
+
 // birth sets the metadata that only the server sets.
 func (r *request) birth(metadata map[string]any) {
-	for _, field := range []string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"} {
+	for _, field := range [...]string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"} {
 		delete(metadata, field)
 	}
 	if r.managed != nil {
 		metadata["managedFields"] = r.managed
 	}
 	metadata["uid"] = r.uid(r.kind.table, r.Name)
-	metadata["creationTimestamp"] = r.timestamp(0)
+	metadata["creationTimestamp"] = r.creationTimestamp()
 	if r.kind.has(counted) {
 		metadata["generation"] = int64(1)
 	}
@@ -252,7 +259,6 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		return old.obj, nil
 	}
 	r.count(before, next)
-	r.pool.share(before, next)
 	obj := &unstructured.Unstructured{Object: next}
 	switch {
 	case r.dryRun:
