@@ -125,7 +125,7 @@ func (e *Engine) Forget(k Key, now time.Time) bool {
 
 // Len returns the number of objects that the engine knows, Pending how many of them have a transition ahead.
 func (e *Engine) Len() int     { return len(e.records) }
-func (e *Engine) Pending() int { return len(e.queue.items) }
+func (e *Engine) Pending() int { return e.queue.len() }
 
 // NextDue returns the earliest time at which a transition is due. It is false if none is pending.
 func (e *Engine) NextDue() (time.Time, bool) { return e.queue.next() }
@@ -214,7 +214,7 @@ func (e *Engine) enter(r *record, l *lottery, scope *expr.Scope) {
 func (e *Engine) schedule(r *record, scope *expr.Scope) {
 	scope.Now = r.entered
 	due := dueTime(r.entered, r.stage.delays(scope, r.draws).Pick(r.random))
-	if r.place == 0 || !r.at.Equal(due) {
+	if r.seq == 0 || !r.at.Equal(due) {
 		e.queue.set(r, due)
 	}
 }

@@ -1,52 +1,85 @@
 package stage
 
-import (
-	"container/heap"
-	"time"
-)
+import "time"
 
 // timer is what an element of a queue embeds.
 type timer struct {
-	at    time.Time
-	seq   uint64 // of elements with equal times, the one that was set first comes first
-	place int    // index in the queue plus 1; 0 if it is in none
+	at  time.Time
+	seq uint64 // of its seat in the queue; 0 if it is in none
 }
 
 func (t *timer) self() *timer { return t }
 
-type timed interface{ self() *timer }
-
-// A queue holds elements by time. Setting, removing and popping cost O(log n). The zero value is empty.
-type queue[T timed] struct {
-	items heapOf[T]
-	seq   uint64
+type timed interface {
+	comparable
+	self() *timer
 }
+
+// A queue holds elements by time, and those of equal times in the order in which they were set. Setting and popping cost O(log n), removing O(1).
+// The zero value is empty.
+//
+// It is a heap of times beside elements, with four children a node, that is never searched: an element that is set again or removed leaves a seat
+// behind that is stale. So with a million elements an operation touches a few lines of memory, not one element at each level.
+type queue[T timed] struct {
+	seats []seat[T]
+	stale int
+	seq   uint64 // of the last seat that was taken
+}
+
+// seat is valid as long as seq is that of its element.
+type seat[T timed] struct {
+	seconds int64 // since 1970
+	seq     uint64
+	item    T
+	nanos   int32
+}
+
+func (p *seat[T]) isStale() bool { return p.item.self().seq != p.seq }
+
+func (p *seat[T]) before(q *seat[T]) bool {
+	if p.seconds != q.seconds {
+		return p.seconds < q.seconds
+	}
+	if p.nanos != q.nanos {
+		return p.nanos < q.nanos
+	}
+	return p.seq < q.seq
+}
+
+// len is the number of elements.
+func (q *queue[T]) len() int { return len(q.seats) - q.stale }
 
 // set puts an element into the queue, or moves it there.
 func (q *queue[T]) set(item T, at time.Time) {
-	t := item.self()
+	q.remove(item)
 	q.seq++
+	t := item.self()
 	t.at, t.seq = at, q.seq
-	if t.place > 0 {
-		heap.Fix(&q.items, t.place-1)
-		return
-	}
-	heap.Push(&q.items, item)
+	q.seats = append(q.seats, seat[T]{at.Unix(), q.seq, item, int32(at.Nanosecond())})
+	q.up(len(q.seats) - 1)
 }
 
 // remove takes an element out. One that is not in the queue is left alone.
 func (q *queue[T]) remove(item T) {
-	if place := item.self().place; place > 0 {
-		heap.Remove(&q.items, place-1)
+	t := item.self()
+	if t.seq == 0 {
+		return
 	}
+	t.seq = 0
+	q.stale++
+	q.tidy()
 }
 
 // next is the time of the first element.
 func (q *queue[T]) next() (time.Time, bool) {
-	if len(q.items) == 0 {
+	for len(q.seats) > 0 && q.seats[0].isStale() {
+		q.drop()
+		q.stale--
+	}
+	if len(q.seats) == 0 {
 		return time.Time{}, false
 	}
-	return q.items[0].self().at, true
+	return q.seats[0].item.self().at, true
 }
 
 // pop takes the first element whose time has come.
@@ -54,37 +87,83 @@ func (q *queue[T]) pop(now time.Time) (item T, ok bool) {
 	if at, ok := q.next(); !ok || at.After(now) {
 		return item, false
 	}
-	return heap.Pop(&q.items).(T), true
+	item = q.seats[0].item
+	item.self().seq = 0
+	q.drop()
+	q.tidy()
+	return item, true
 }
 
-// heapOf implements heap.Interface.
-type heapOf[T timed] []T
+// drop takes the first seat away.
+func (q *queue[T]) drop() {
+	last := len(q.seats) - 1
+	q.seats[0] = q.seats[last]
+	q.seats[last] = seat[T]{}
+	q.seats = q.seats[:last]
+	q.down(0)
+}
 
-func (h heapOf[T]) Len() int { return len(h) }
-
-func (h heapOf[T]) Less(i, j int) bool {
-	a, b := h[i].self(), h[j].self()
-	if !a.at.Equal(b.at) {
-		return a.at.Before(b.at)
+// tidy leaves out the stale seats when they are many.
+func (q *queue[T]) tidy() {
+	if q.stale <= 64 || q.stale <= len(q.seats)/2 {
+		return
 	}
-	return a.seq < b.seq
+	kept := q.seats[:0]
+	for _, p := range q.seats {
+		if !p.isStale() {
+			kept = append(kept, p)
+		}
+	}
+	clear(q.seats[len(kept):])
+	q.seats, q.stale = kept, 0
+	for i := len(kept)/children + 1; i >= 0; i-- {
+		q.down(i)
+	}
 }
 
-func (h heapOf[T]) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].self().place, h[j].self().place = i+1, j+1
+// children is how many each node has: the children of i begin at children*i + 1.
+const children = 4
+
+func (q *queue[T]) up(i int) {
+	moved := q.seats[i]
+	for i > 0 {
+		parent := (i - 1) / children
+		if !moved.before(&q.seats[parent]) {
+			break
+		}
+		q.seats[i] = q.seats[parent]
+		i = parent
+	}
+	q.seats[i] = moved
 }
 
-func (h *heapOf[T]) Push(x any) {
-	*h = append(*h, x.(T))
-	x.(T).self().place = len(*h)
+func (q *queue[T]) down(i int) {
+	if i >= len(q.seats) {
+		return
+	}
+	moved := q.seats[i]
+	for {
+		first := q.first(i)
+		if first < 0 || !q.seats[first].before(&moved) {
+			break
+		}
+		q.seats[i] = q.seats[first]
+		i = first
+	}
+	q.seats[i] = moved
 }
 
-func (h *heapOf[T]) Pop() any {
-	last := len(*h) - 1
-	x := (*h)[last]
-	(*h)[last] = *new(T)
-	*h = (*h)[:last]
-	x.self().place = 0
-	return x
+// first is the child of a node that comes first; -1 if it has none.
+func (q *queue[T]) first(i int) int {
+	begin := children*i + 1
+	if begin >= len(q.seats) {
+		return -1
+	}
+	best := begin
+	for c := begin + 1; c < min(begin+children, len(q.seats)); c++ {
+		if q.seats[c].before(&q.seats[best]) {
+			best = c
+		}
+	}
+	return best
 }

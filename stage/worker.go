@@ -82,7 +82,7 @@ func (w *worker) read(p post) {
 func (w *worker) count() {
 	w.counts.objects.Store(int64(w.engine.Len()))
 	w.counts.pending.Store(int64(w.engine.Pending()))
-	w.counts.retrying.Store(int64(len(w.retries.items)))
+	w.counts.retrying.Store(int64(w.retries.len()))
 }
 
 // wait is how long nothing is due.
