@@ -7,7 +7,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/stagecraft-go/stagecraft/internal/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
@@ -16,7 +18,10 @@ import (
 // plane is the control plane of all tests. Each test has its own namespaces.
 var plane *controlplane.Plane
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // what envtest says
+	os.Exit(run(m))
+}
 
 func run(m *testing.M) int {
 	assets, err := controlplane.Assets("../kubebin", os.Stderr)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -18,13 +19,27 @@ func Assets(kubebin string, log io.Writer) (string, error) {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		return dir, nil
 	}
+	return built(kubebin, log, ErrNoAssets)
+}
+
+// ErrNoKwok is returned by [Kwok] if kwok is not there and nobody asked for it to be built.
+var ErrNoKwok = errors.New("no kwok: set STAGECRAFT_E2E=1 to build it")
+
+// Kwok returns the program kwok in the user's cache directory, where the module in the directory kwokbin builds it if STAGECRAFT_E2E is 1.
+func Kwok(kwokbin string, log io.Writer) (string, error) {
+	dir, err := built(kwokbin, log, ErrNoKwok)
+	return filepath.Join(dir, "kwok"), err
+}
+
+// built asks a module of programs for their directory. If they are not there and not to be built, the error is missing.
+func built(module string, log io.Writer, missing error) (string, error) {
 	ask := os.Getenv("STAGECRAFT_E2E") == "1"
 	args := []string{"run", ".", "-find"}
 	if ask {
 		args = args[:2]
 	}
 	cmd := exec.Command("go", args...)
-	cmd.Dir = kubebin
+	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	if ask {
 		cmd.Stderr = log
@@ -34,7 +49,7 @@ func Assets(kubebin string, log io.Writer) (string, error) {
 	case err == nil:
 		return strings.TrimSpace(string(out)), nil
 	case ask:
-		return "", fmt.Errorf("building the control plane: %w", err)
+		return "", fmt.Errorf("building in %s: %w", module, err)
 	}
-	return "", ErrNoAssets
+	return "", missing
 }

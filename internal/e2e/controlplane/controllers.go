@@ -33,6 +33,15 @@ func (p *Plane) StartControllers() (*Controllers, error) {
 	return c, nil
 }
 
+// StartProgram starts another program beside the API server, kwok for one. [Plane.Kubeconfig] tells it where that is.
+func (p *Plane) StartProgram(path string, args ...string) (*Controllers, error) {
+	c, err := startChild(path, p.dir, args)
+	if err != nil {
+		return nil, err
+	}
+	return &Controllers{children: []*child{c}}, nil
+}
+
 // Stop stops the processes. The error is that of a process which had ended before, with the end of its log.
 func (c *Controllers) Stop() error {
 	var errs []error
