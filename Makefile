@@ -47,10 +47,10 @@ instructions-update: ## record them
 	$(GO) run ./internal/instructions -update
 
 cluster-peers: ## side by side with kwok and the floor on a real kube-apiserver (half an hour)
-	cd internal/bench/cluster && $(GO) run . -rounds $(ROUNDS)
+	cd internal/bench/cluster && STAGECRAFT_E2E=1 $(GO) run . -rounds $(ROUNDS)
 
 cluster-soak: ## pods come and go on a real kube-apiserver for DURATION; fails if the player grows
-	cd internal/bench/cluster && $(GO) run ./soak -duration $(DURATION)
+	cd internal/bench/cluster && STAGECRAFT_E2E=1 $(GO) run ./soak -duration $(DURATION)
 
 soak: ## the whole lives of a million pods in virtual time, on one core (about 12 GiB)
 	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 1000000

@@ -170,7 +170,7 @@ func inPhases(t *testing.T, cluster *kube.Cluster, want map[string]string) {
 // settled waits until nothing has happened for a while, and returns the state of everything.
 func settled(t *testing.T, cluster *kube.Cluster) (state string) {
 	t.Helper()
-	const quiet = 2 * time.Second
+	const quiet = time.Second
 	since := time.Now()
 	eventually(t, "nothing happens any more", func() bool {
 		if now := stateOf(t, cluster); now != state {

@@ -5,7 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/e2e/controlplane"
 )
 
 // A program is a simulator that is measured.
@@ -49,7 +50,7 @@ func provideOne(o options, name, dir string) (program, error) {
 		path, err := build("./floor", dir)
 		return program{name, path, floorArgs}, err
 	case "kwok":
-		path, err := kwok()
+		path, err := controlplane.Kwok("../../kwokbin", os.Stderr)
 		if err != nil {
 			return program{}, err
 		}
@@ -68,15 +69,6 @@ func build(pkg, dir string) (string, error) {
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
 	return path, cmd.Run()
-}
-
-// kwok builds kwok unless it is there, and returns where it is.
-func kwok() (string, error) {
-	cmd := exec.Command("go", "run", ".")
-	cmd.Dir = "../../kwokbin"
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	return filepath.Join(strings.TrimSpace(string(out)), "kwok"), err
 }
 
 // configureKwok writes a configuration for each number of workers, with the Stages behind it. Kwok wants all kinds of parallelism set, or none.

@@ -1,4 +1,4 @@
-// Command player is stagecraft as a simulator: it plays Stage files on a cluster until it is told to end.
+// Command player is stagecraft as a simulator: it plays Stage files on a cluster, manages all Nodes and keeps their Leases, until it is told to end.
 //
 //	player -kubeconfig FILE [-workers 16] [-pprof 127.0.0.1:6060] STAGES.yaml…
 package main
@@ -20,6 +20,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 )
 
 type options struct {
@@ -69,12 +70,7 @@ func profile(path string) (end func(), err error) {
 }
 
 func play(ctx context.Context, o options) error {
-	source, err := stage.Load(o.stages...)
-	if err != nil {
-		return err
-	}
-	network := render.NewNetwork(render.NetworkOptions{Node: render.Node{IPs: []string{"127.0.0.1"}}})
-	set, err := stage.Compile(stage.Options{Env: network}, source)
+	set, err := compile(o.stages)
 	if err != nil {
 		return err
 	}
@@ -87,7 +83,22 @@ func play(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	return stage.Play(ctx, set, cluster, stage.PlayerOptions{Seed: 1, Workers: o.workers, Trace: report})
+	roster, err := nodes.New(cluster, nodes.Options{Lease: nodes.Lease{Identity: "stagecraft"}})
+	if err != nil {
+		return err
+	}
+	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Seed: 1, Workers: o.workers, Trace: report, Plays: roster.Plays, Select: roster.Rules().Select()})
+	go func() { _ = roster.Run(ctx, player.Reconsider) }()
+	return player.Run(ctx)
+}
+
+func compile(paths []string) (*stage.Set, error) {
+	source, err := stage.Load(paths...)
+	if err != nil {
+		return nil, err
+	}
+	network := render.NewNetwork(render.NetworkOptions{Node: render.Node{IPs: []string{"127.0.0.1"}}})
+	return stage.Compile(stage.Options{Env: network}, source)
 }
 
 // report prints what fails.
