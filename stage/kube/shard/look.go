@@ -20,6 +20,7 @@ import (
 // look reads the Leases of the group and shows what follows for the share.
 func (s *session) look(ctx context.Context) error {
 	list, err := s.list(ctx)
+	s.lapse()
 	if err != nil {
 		return err
 	}
@@ -116,8 +117,9 @@ func (s *session) lose(why error) {
 	}
 }
 
+// show puts a view in the place of the old one, which may have ended without a word.
 func (s *session) show(v *view) {
-	if old := s.view.Swap(v); !v.same(old) {
+	if old := s.view.Swap(v); !v.same(old) || old != nil && !time.Now().Before(old.until) {
 		s.changed()
 	}
 }

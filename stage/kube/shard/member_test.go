@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube/shard"
@@ -176,15 +177,38 @@ func TestOtherGroupsAreLeftAlone(t *testing.T) {
 
 func TestChangesAreTold(t *testing.T) {
 	play(t, func(r *rig) {
-		m, err := shard.New(r.cluster, shard.Options{Identity: "a"})
+		l := &link{Cluster: r.cluster}
+		m, err := shard.New(l, shard.Options{Identity: "a"})
 		require.NoError(t, err)
 		var told []bool
 		ctx, cancel := contextOf(r.t)
 		r.all.Go(func() { _ = m.Run(ctx, func() { told = append(told, m.Owns(r.objects[0])) }) })
 		time.Sleep(duration)
+		l.set(func(l *link) { l.frozen = time.Now().Add(duration) }) // the share ends unnoticed
+		time.Sleep(2 * duration)
 		cancel()
 		synctest.Wait()
-		require.Equal(t, []bool{true, false}, told)
+		require.Equal(t, []bool{true, false, true, false}, told)
+	})
+}
+
+// TestAnswersThatComeTooLateAreNone holds that a Lease which was renewed in time, but not known to be, is joined anew.
+func TestAnswersThatComeTooLateAreNone(t *testing.T) {
+	play(t, func(r *rig) {
+		a := r.start("a", "a")
+		r.pass(time.Second)
+		a.link.set(func(l *link) { l.late = duration })
+		r.pass(duration)
+		require.Empty(t, r.share())
+		a.link.set((*link).heal)
+		r.pass(duration * 2)
+		require.Zero(t, r.settle(0))
+		require.Contains(t, r.told(), "lost its share: could not renew")
+		leases, err := r.cluster.List(r.t.Context(), leaseKind, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Len(t, leases.Items, 1)
+		joined, _, _ := unstructured.NestedInt64(leases.Items[0].Object, "spec", "leaseTransitions")
+		require.EqualValues(t, 1, joined)
 	})
 }
 

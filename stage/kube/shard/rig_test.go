@@ -31,7 +31,8 @@ type link struct {
 	loses   bool // requests are carried out, and their answers lost
 	blind   bool // it can write, not read
 	slow    time.Duration
-	frozen  time.Time // the process does nothing until then
+	late    time.Duration // answers come so much later, even when nobody waits any more
+	frozen  time.Time     // the process does nothing until then
 }
 
 func (l *link) set(f func(*link)) {
@@ -63,9 +64,9 @@ func (l *link) pass(ctx context.Context) error {
 // answer lets the answer to a request through, or not.
 func answer[T any](l *link, v T, err error) (T, error) {
 	l.mu.Lock()
-	loses, slow := l.loses, l.slow
+	loses, pause := l.loses, l.slow+l.late
 	l.mu.Unlock()
-	time.Sleep(slow)
+	time.Sleep(pause)
 	if loses {
 		return *new(T), errLink
 	}
@@ -249,4 +250,6 @@ var leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "
 func identity(i int) string { return fmt.Sprintf("player-%d", i) }
 
 // heal ends all troubles but that of a process that is frozen.
-func (l *link) heal() { l.hangs, l.refuses, l.loses, l.blind, l.slow = false, false, false, false, 0 }
+func (l *link) heal() {
+	l.hangs, l.refuses, l.loses, l.blind, l.slow, l.late = false, false, false, false, 0, 0
+}

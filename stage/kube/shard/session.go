@@ -47,9 +47,6 @@ func newSession(m *Member, changed func()) *session {
 
 // turn looks at the group and writes what has to be written. Who has just joined looks again at once.
 func (s *session) turn(ctx context.Context) error {
-	if s.own != "" && !time.Now().Before(s.until()) {
-		s.lose(fmt.Errorf("could not renew its Lease for %v", s.options.fence()))
-	}
 	for {
 		if err := s.look(ctx); err != nil {
 			return fmt.Errorf("shard: look at the Leases of %s: %w", s.options.Group, err)
@@ -65,6 +62,13 @@ func (s *session) turn(ctx context.Context) error {
 
 // until is when the share is lost if nothing succeeds any more. What is renewed was looked at just before.
 func (s *session) until() time.Time { return s.renewed.Add(s.options.fence()) }
+
+// lapse notices that the share has come to its end. It is asked after each request: the answer may have come too late, and others may have the share by now.
+func (s *session) lapse() {
+	if s.own != "" && !time.Now().Before(s.until()) {
+		s.lose(fmt.Errorf("could not renew its Lease for %v", s.options.fence()))
+	}
+}
 
 // limit gives a request its time: no longer than the share lasts, so that a request that hangs does not hide its end.
 func (s *session) limit(ctx context.Context) (context.Context, context.CancelFunc) {

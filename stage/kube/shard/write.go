@@ -46,7 +46,11 @@ func (s *session) joined(err error) error {
 }
 
 func (s *session) renew(ctx context.Context, now time.Time) error {
-	return s.send(ctx, now, s.options.term().Renewed(s.found, now), s.update)
+	err := s.send(ctx, now, s.options.term().Renewed(s.found, now), s.update)
+	if err == nil {
+		s.settle() // the share lasts longer now
+	}
+	return err
 }
 
 type request func(context.Context, *unstructured.Unstructured) (*unstructured.Unstructured, error)
@@ -66,6 +70,7 @@ func (s *session) send(ctx context.Context, now time.Time, l *unstructured.Unstr
 	setEntry(l.GetLabels(), l.SetLabels, GroupLabel, s.options.Group)
 	setEntry(l.GetAnnotations(), l.SetAnnotations, seenAnnotation, s.seen())
 	stored, err := do(ctx, l)
+	s.lapse()
 	if err == nil && stored == nil {
 		err = errNoResult
 	}
