@@ -20,15 +20,23 @@ type plain struct {
 	rest   string // behind the current line
 	line   string // without indentation and space at the end
 	indent int
+	kind   kindOfLine
+	key    string // of an entry
+	value  string // what stands behind it, "" if nothing
 	end    bool
 	depth  int
 }
 
+type kindOfLine uint8
+
+const (
+	other kindOfLine = iota
+	item             // "- …"
+	entry            // "key: …"
+)
+
 // readPlain returns the value of text, or false if the text is not plain.
 func readPlain(text string) (any, bool) {
-	if !printable(text) {
-		return nil, false
-	}
 	p := &plain{rest: text}
 	p.next()
 	if p.end {
@@ -38,26 +46,32 @@ func readPlain(text string) (any, bool) {
 	return v, ok && p.end
 }
 
-func printable(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; (c < ' ' && c != '\n') || c > '~' {
-			return false
-		}
-	}
-	return true
-}
-
+// next goes to the next line. A comment with characters that may end it is no comment, so that the text is not plain.
 func (p *plain) next() {
 	for p.rest != "" {
-		var line string
-		line, p.rest, _ = strings.Cut(p.rest, "\n")
-		p.line = strings.Trim(line, " ")
-		if p.line != "" && p.line[0] != '#' {
-			p.indent = strings.IndexByte(line, p.line[0])
-			return
+		line, rest := p.rest, ""
+		if end := strings.IndexByte(line, '\n'); end >= 0 {
+			line, rest = line[:end], line[end+1:]
 		}
+		p.rest = rest
+		indent := spaces(line)
+		if indent == len(line) || line[indent] == '#' && isPrinted(line) {
+			continue
+		}
+		p.look(trimRight(line[indent:]), indent)
+		return
 	}
 	p.end = true
+}
+
+// look makes a line, or the part of it that begins at the indent, the current one.
+func (p *plain) look(line string, indent int) {
+	p.line, p.indent, p.kind = line, indent, other
+	if isItem(line) {
+		p.kind = item
+	} else if key, value, ok := cutKey(line); ok {
+		p.kind, p.key, p.value = entry, key, value
+	}
 }
 
 // node reads what begins at the current line.
@@ -66,33 +80,37 @@ func (p *plain) node() (any, bool) {
 		return nil, false
 	}
 	defer func() { p.depth-- }()
-	if isItem(p.line) {
+	switch p.kind {
+	case item:
 		return p.sequence(p.indent)
-	}
-	if _, _, ok := cutKey(p.line); ok {
+	case entry:
 		return p.mapping(p.indent)
+	default:
+		return p.inline(p.line)
 	}
-	return p.inline(p.line)
 }
 
 func (p *plain) mapping(indent int) (any, bool) {
 	m := map[string]any{}
 	for !p.end && p.indent == indent {
-		key, rest, ok := cutKey(p.line)
+		if p.kind != entry {
+			return nil, false
+		}
+		key := p.key
+		v, ok := p.content(indent)
 		if !ok {
 			return nil, false
 		}
-		if m[key], ok = p.value(rest, indent); !ok {
-			return nil, false
-		}
+		m[key] = v
 	}
 	return m, true
 }
 
-// value reads what stands behind a key: on its line, or indented below it. A sequence may be at the indentation of the key.
-func (p *plain) value(rest string, indent int) (any, bool) {
-	if rest != "" {
-		return p.inline(rest)
+// content reads what belongs to the key of the current line: on that line, or indented below it. A sequence may be at the
+// indentation of the key.
+func (p *plain) content(indent int) (any, bool) {
+	if p.value != "" {
+		return p.inline(p.value)
 	}
 	p.next()
 	switch {
@@ -100,16 +118,16 @@ func (p *plain) value(rest string, indent int) (any, bool) {
 		return nil, true
 	case p.indent > indent:
 		return p.collection()
-	case isItem(p.line):
+	case p.kind == item:
 		return p.node()
 	}
 	return nil, true
 }
 
 func (p *plain) sequence(indent int) (any, bool) {
-	var list []any
-	for !p.end && p.indent == indent && isItem(p.line) {
-		v, ok := p.item(indent)
+	list := make([]any, 0, 4)
+	for !p.end && p.indent == indent && p.kind == item {
+		v, ok := p.element(indent)
 		if !ok {
 			return nil, false
 		}
@@ -118,12 +136,11 @@ func (p *plain) sequence(indent int) (any, bool) {
 	return list, true
 }
 
-// item reads one entry of a sequence. A collection that begins behind the dash is indented as far as it stands there.
-func (p *plain) item(indent int) (any, bool) {
-	rest := strings.TrimLeft(p.line[1:], " ")
-	if rest != "" {
-		p.indent += len(p.line) - len(rest)
-		p.line = rest
+// element reads one item of a sequence. A collection that begins behind the dash is indented as far as it stands there.
+func (p *plain) element(indent int) (any, bool) {
+	if len(p.line) > 1 {
+		skipped := 1 + spaces(p.line[1:])
+		p.look(p.line[skipped:], p.indent+skipped)
 		return p.node()
 	}
 	p.next()
@@ -135,18 +152,20 @@ func (p *plain) item(indent int) (any, bool) {
 
 // collection leaves scalars on a line of their own to the real parser.
 func (p *plain) collection() (any, bool) {
-	if _, _, key := cutKey(p.line); !key && !isItem(p.line) {
+	if p.kind == other {
 		return nil, false
 	}
 	return p.node()
 }
 
 // inline reads a scalar or flow collection that is all of s, the end of the current line.
-func (p *plain) inline(s string) (any, bool) {
-	var v any
-	var ok bool
+func (p *plain) inline(s string) (v any, ok bool) {
 	switch s[0] {
-	case '"', '\'', '[', '{':
+	case '"', '\'':
+		var rest string
+		v, rest, ok = cutQuoted(s)
+		ok = ok && rest == ""
+	case '[', '{':
 		f := flow{rest: s}
 		v, ok = f.value(p.depth)
 		ok = ok && f.rest == ""
@@ -157,35 +176,56 @@ func (p *plain) inline(s string) (any, bool) {
 	return v, ok
 }
 
-func isItem(line string) bool { return line == "-" || strings.HasPrefix(line, "- ") }
+// spaces counts those that s begins with.
+func spaces(s string) int {
+	n := 0
+	for n < len(s) && s[n] == ' ' {
+		n++
+	}
+	return n
+}
+
+func trimRight(s string) string {
+	for s != "" && s[len(s)-1] == ' ' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func isPrinted(s string) bool {
+	all, _ := scan(s)
+	return all&printed != 0
+}
+
+func isItem(line string) bool { return line[0] == '-' && (len(line) == 1 || line[1] == ' ') }
 
 // cutKey splits "key: rest" and "key:".
 func cutKey(line string) (key, rest string, ok bool) {
 	if line[0] == '"' || line[0] == '\'' {
 		key, rest, ok = cutQuoted(line)
-		if !ok || rest == "" || rest[0] != ':' {
-			return "", "", false
-		}
-		rest = rest[1:]
 	} else {
-		key, rest, ok = strings.Cut(line, ":")
-		if !ok || !isName(key) {
-			return "", "", false
-		}
+		key, rest, ok = cutName(line)
 	}
-	if rest != "" && rest[0] != ' ' || len(key) > maxPlainKey {
+	if !ok || rest == "" || rest[0] != ':' || len(key) > maxPlainKey {
 		return "", "", false
 	}
-	return key, strings.TrimLeft(rest, " "), true
+	rest = rest[1:]
+	skipped := spaces(rest)
+	return key, rest[skipped:], rest == "" || skipped > 0
 }
 
-// isName reports whether a plain key is a string for certain: no number begins like it and it is no word of YAML.
-func isName(key string) bool {
-	if key == "" || !isLetter(key[0]) && key[0] != '_' || !all(key, inFlow) {
-		return false
+// cutName reads a plain key if it is a string for certain: no number begins like it and it is no word of YAML.
+func cutName(line string) (name, rest string, ok bool) {
+	if !isLetter(line[0]) && line[0] != '_' {
+		return "", "", false
 	}
-	_, word := words[key]
-	return !word
+	end := 1
+	for end < len(line) && classes[line[end]]&inFlow != 0 {
+		end++
+	}
+	name = line[:end]
+	_, isWord := word(name)
+	return name, line[end:], !isWord
 }
 
 // flow reads one-line flow collections and quoted scalars.
@@ -243,18 +283,20 @@ func (f *flow) object(depth int) (any, bool) {
 
 // key reads a key and its colon. One without quotes needs space behind the colon, else that belongs to the key.
 func (f *flow) key() (key string, ok bool) {
-	if f.rest != "" && (f.rest[0] == '"' || f.rest[0] == '\'') {
-		key, f.rest, ok = cutQuoted(f.rest)
-		ok = ok && strings.HasPrefix(f.rest, ":")
-	} else {
-		key, _, ok = strings.Cut(f.rest, ": ")
-		ok = ok && isName(key)
-		f.rest = f.rest[len(key):]
-	}
-	if !ok || len(key) > maxPlainKey {
+	if f.rest == "" {
 		return "", false
 	}
-	f.rest = strings.TrimLeft(f.rest[1:], " ")
+	quoted := f.rest[0] == '"' || f.rest[0] == '\''
+	if quoted {
+		key, f.rest, ok = cutQuoted(f.rest)
+	} else {
+		key, f.rest, ok = cutName(f.rest)
+	}
+	rest, found := strings.CutPrefix(f.rest, ":")
+	if !ok || !found || len(key) > maxPlainKey || !quoted && !strings.HasPrefix(rest, " ") {
+		return "", false
+	}
+	f.rest = strings.TrimLeft(rest, " ")
 	return key, true
 }
 
@@ -286,12 +328,12 @@ func (f *flow) close(end byte) bool {
 func cutQuoted(s string) (text, rest string, ok bool) {
 	quote, body := s[0], s[1:]
 	end := strings.IndexByte(body, quote)
-	if end < 0 {
+	if end < 0 || !isPrinted(body[:end]) {
 		return "", "", false
 	}
 	text, rest = body[:end], body[end+1:]
 	if quote == '\'' {
-		return text, rest, !strings.HasPrefix(rest, "'")
+		return text, rest, rest == "" || rest[0] != '\''
 	}
 	if strings.IndexByte(text, '\\') < 0 {
 		return text, rest, true
@@ -302,7 +344,7 @@ func cutQuoted(s string) (text, rest string, ok bool) {
 // cutEscaped reads a double-quoted scalar if Go reads it as YAML does, which is so for these escapes.
 func cutEscaped(s string) (text, rest string, ok bool) {
 	quoted, err := strconv.QuotedPrefix(s)
-	if err != nil {
+	if err != nil || !isPrinted(quoted) {
 		return "", "", false
 	}
 	for i := 1; i < len(quoted); i++ {

@@ -27,6 +27,9 @@ type run struct {
 	left float64 // steps; fractions are text
 	out  []byte
 	rand *rand.Rand
+
+	roots [maxRoots]any // of the passage that is written
+	stack []any         // arguments of its functions
 }
 
 func (t *Template) newRun() *run {
@@ -36,6 +39,9 @@ func (t *Template) newRun() *run {
 		if fn := t.function(r, name); fn != nil {
 			funcs[name] = fn
 		}
+	}
+	for _, p := range t.passages {
+		funcs[p.name] = r.passage(p)
 	}
 	funcs[callFunc], funcs[rangeFunc], funcs[weighFunc] = r.call, r.over, r.read
 	// Clone only fails for templates of html/template.
@@ -64,6 +70,8 @@ func (r *run) execute(in Input) (err error) {
 // reset drops what must not outlive the rendering.
 func (r *run) reset() {
 	r.in, r.rand = Input{}, nil
+	clear(r.roots[:])
+	clear(r.stack[:cap(r.stack)])
 	if r.out = r.out[:0]; cap(r.out) > keptBuffer {
 		r.out = nil
 	}
@@ -74,11 +82,19 @@ func (r *run) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil // the counter of calls prints nothing
 	}
-	if len(r.out)+len(p) > r.options.Output {
-		return 0, &limitError{r.options.Output, "bytes of output"}
+	if err := r.room(len(p)); err != nil {
+		return 0, err
 	}
 	r.out = append(r.out, p...)
 	return len(p), r.spend(1)
+}
+
+// room fails if there is none for so many bytes.
+func (r *run) room(bytes int) error {
+	if len(r.out)+bytes > r.options.Output {
+		return &limitError{r.options.Output, "bytes of output"}
+	}
+	return nil
 }
 
 // spend takes steps off the budget.
@@ -92,16 +108,28 @@ func (r *run) spend(steps float64) error {
 
 func (r *run) call() (string, error) { return "", r.spend(callSteps) }
 
-func (r *run) read(v any) (any, error) { return v, r.weigh(v, 0) }
+// read weighs v. Like over it panics with its error, which text/template takes as returned: a second result takes time in
+// every call.
+func (r *run) read(v any) any {
+	must(r.weigh(v, 0))
+	return v
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
 
 // over pays for a loop: its passes, which for a map are also what it takes to sort the keys. Iterators, which only
 // functions of the user can return, are not counted.
-func (r *run) over(v any) (any, error) {
+func (r *run) over(v any) any {
 	passes := length(reflect.ValueOf(v))
 	if n, ok := object.ToInt64(v); ok {
 		passes = float64(n)
 	}
-	return v, r.spend(1 + max(passes, 0))
+	must(r.spend(1 + max(passes, 0)))
+	return v
 }
 
 // random is drawn from the seed only when a template asks for it.

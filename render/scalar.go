@@ -12,9 +12,11 @@ const (
 	inFlow    class = 1 << iota // of names, numbers and paths, wherever they stand
 	inBlock                     // those of inFlow, and punctuation that means nothing outside flow collections
 	notNumber                   // in no number of YAML 1.1
+	colon                       // what may end a key
+	printed                     // ASCII that is neither a control character nor a line break
 )
 
-var classes = func() (table [128]class) {
+var classes = func() (table [256]class) {
 	set := func(chars string, c class) {
 		for i := range len(chars) {
 			table[chars[i]] |= c
@@ -22,9 +24,24 @@ var classes = func() (table [128]class) {
 	}
 	set(digits+letters+"_./-+", inFlow|inBlock)
 	set(" :,()=;", inBlock)
+	set(":", colon)
+	set(ascii(), printed)
 	set("ghjklmqrstuvwyzGHJKLMQRSTUVWYZ :/,()=;", notNumber)
 	return table
 }()
+
+// scan returns the classes that all characters of s have, and those that any of them has.
+func scan(s string) (all, some class) {
+	all = ^class(0)
+	for i := range len(s) {
+		c := classes[s[i]]
+		all, some = all&c, some|c
+	}
+	return all, some
+}
+
+// longestWord is the length of the longest of the words.
+const longestWord = len("false")
 
 // words are the scalars without quotes that are no strings although they look like it.
 var words = func() map[string]any {
@@ -45,43 +62,41 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// all reports whether every character of s, which is ASCII, is of the class.
-func all(s string, c class) bool {
-	for i := range len(s) {
-		if classes[s[i]]&c == 0 {
-			return false
-		}
+// word finds a scalar without quotes among the words.
+func word(s string) (v any, ok bool) {
+	if len(s) > longestWord {
+		return nil, false
 	}
-	return true
+	v, ok = words[s]
+	return v, ok
 }
 
 // scalar reads a scalar without quotes, or returns false where it is not certain what YAML makes of it.
 func scalar(s string, allowed class) (any, bool) {
-	if s == "" || !all(s, allowed) || strings.Contains(s, ": ") || s[len(s)-1] == ':' {
+	all, some := scan(s)
+	if s == "" || all&allowed == 0 {
+		return nil, false
+	}
+	if some&colon != 0 && (strings.Contains(s, ": ") || s[len(s)-1] == ':') {
 		return nil, false
 	}
 	switch c := s[0]; {
 	case isLetter(c):
-		if v, ok := words[s]; ok {
+		if v, ok := word(s); ok {
 			return v, true
 		}
 		return s, true
 	case isDigit(c):
-		return number(s)
+		return number(s, some)
 	case c == '-' && len(s) > 1 && isDigit(s[1]):
-		return number(s)
+		return number(s, some)
 	}
 	return s, s[0] == '_' || s[0] == '/'
 }
 
 // number reads what begins like a number: plain decimal integers are int64, texts that cannot be a number are strings.
-func number(s string) (any, bool) {
-	for i := range len(s) {
-		if classes[s[i]]&notNumber != 0 {
-			return s, true
-		}
-	}
-	if strings.Count(s, ".") > 1 {
+func number(s string, some class) (any, bool) {
+	if some&notNumber != 0 || strings.Count(s, ".") > 1 {
 		return s, true
 	}
 	digits := strings.TrimPrefix(s, "-")

@@ -62,7 +62,9 @@ type Template struct {
 	root    *template.Template // functions are placeholders; every run has a clone with its own
 	names   []string           // functions that occur in it
 	mutates bool               // one of them changes its arguments
-	runs    sync.Pool          // of *run
+
+	passages []*passage
+	runs     sync.Pool // of *run
 }
 
 // Input is what one rendering reads.
@@ -81,22 +83,34 @@ type Input struct {
 // Compile parses text, of which space at both ends is ignored. Every fault is a *position.Error with the offset in text;
 // several are joined by errors.Join.
 func Compile(text string, o Options) (*Template, error) {
-	t := &Template{text: text, options: o.withDefaults(), start: leadingSpace(text)}
-	if len(text) > maxText {
-		return nil, &position.Error{Offset: -1, Err: fmt.Errorf("template of %d bytes, more than %d", len(text), maxText)}
-	}
-	if err := checkFuncs(o.Funcs); err != nil {
-		return nil, &position.Error{Offset: -1, Err: err}
-	}
-	trees, err := t.parse()
+	t, c, err := prepared(text, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.link(trees); err != nil {
-		return nil, err
-	}
+	t.hasten(c)
+	return t, t.associate(c.trees)
+}
+
+// prepared makes a template that is not associated yet: its trees are in the contents, the counters in them.
+func prepared(text string, o Options) (*Template, *contents, error) {
+	t := &Template{text: text, options: o.withDefaults(), start: leadingSpace(text)}
 	t.runs.New = func() any { return t.newRun() }
-	return t, nil
+	if len(text) > maxText {
+		return nil, nil, &position.Error{Offset: -1, Err: fmt.Errorf("template of %d bytes, more than %d", len(text), maxText)}
+	}
+	if err := checkFuncs(o.Funcs); err != nil {
+		return nil, nil, &position.Error{Offset: -1, Err: err}
+	}
+	trees, err := t.parse()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := inspect(trees)
+	if err := t.check(c); err != nil {
+		return nil, nil, err
+	}
+	instrument(c, t.mutates)
+	return t, c, nil
 }
 
 // Text renders to text. Errors are *Error.
@@ -137,11 +151,10 @@ func (t *Template) parse() (map[string]*parse.Tree, error) {
 	return trees, nil
 }
 
-// link checks the functions of the trees, puts the counters in, and makes the template that runs are cloned from.
-func (t *Template) link(trees map[string]*parse.Tree) error {
-	seen := inspect(trees)
+// check finds the functions of the trees, of which none may be unknown.
+func (t *Template) check(c *contents) error {
 	var faults []error
-	for _, id := range seen.functions {
+	for _, id := range c.functions {
 		if !t.known(id.Ident) {
 			fault := fmt.Errorf("function %q not defined", id.Ident)
 			faults = append(faults, &position.Error{Offset: t.start + int(id.Pos), Err: fault})
@@ -150,18 +163,15 @@ func (t *Template) link(trees map[string]*parse.Tree) error {
 	if len(faults) == 1 {
 		return faults[0]
 	}
-	if len(faults) > 1 {
-		return errors.Join(faults...)
-	}
-	t.names, t.mutates = seen.names(), false
+	t.names = c.names()
 	for _, name := range t.names {
 		_, own := t.options.Funcs[name]
 		t.mutates = t.mutates || mutators[name] && !own
 	}
-	instrument(seen, t.mutates)
-	return t.associate(trees)
+	return errors.Join(faults...)
 }
 
+// associate makes the template that runs are cloned from.
 func (t *Template) associate(trees map[string]*parse.Tree) error {
 	t.root = template.New(rootName)
 	if t.options.Strict {

@@ -22,14 +22,16 @@ var readers = map[string]int{"eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 
 
 // contents is what a walk over the parse trees finds.
 type contents struct {
+	trees     map[string]*parse.Tree
 	functions []*parse.IdentifierNode
 	lists     []*parse.ListNode
 	loops     []*parse.RangeNode
 	pipes     []*parse.PipeNode
+	variables map[string]bool // read or assigned anywhere
 }
 
 func inspect(trees map[string]*parse.Tree) *contents {
-	c := &contents{}
+	c := &contents{trees: trees, variables: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(trees)) {
 		c.list(trees[name].Root)
 	}
@@ -76,6 +78,8 @@ func (c *contents) node(n parse.Node) {
 		c.node(n.Node)
 	case *parse.IdentifierNode:
 		c.functions = append(c.functions, n)
+	case *parse.VariableNode:
+		c.variables[n.Ident[0]] = true
 	}
 }
 
@@ -90,6 +94,9 @@ func (c *contents) pipe(p *parse.PipeNode) {
 		return
 	}
 	c.pipes = append(c.pipes, p)
+	for _, variable := range p.Decl {
+		c.variables[variable.Ident[0]] = c.variables[variable.Ident[0]] || p.IsAssign
+	}
 	for _, cmd := range p.Cmds {
 		for _, arg := range cmd.Args {
 			c.node(arg)

@@ -108,10 +108,13 @@ func (p Patch) on(obj *unstructured.Unstructured) (any, error) {
 	}
 }
 
+// usualPatch is the room for what is written: enough for the status of a Pod with one container.
+const usualPatch = 1 << 10
+
 // encode writes JSON values. What it is given came from a template or from Go code of the user, who may have put anything into a
 // Patch: what is not JSON is written as an error, which every server refuses.
 func encode(v any) []byte {
-	data, err := object.AppendJSON(make([]byte, 0, 512), v)
+	data, err := object.AppendJSON(make([]byte, 0, usualPatch), v)
 	if err != nil {
 		return strconv.AppendQuote(nil, err.Error())
 	}

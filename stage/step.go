@@ -15,7 +15,7 @@ import (
 
 // A step is the compiled form of a StageStep. Nil parts have no effect.
 type step struct {
-	event      *Event
+	event      Effect // an Event
 	finalizers *finalizers
 	delete     bool
 	patch      *patchStep
@@ -108,7 +108,7 @@ func (c *compiler) nextPatches(kind schema.GroupVersionKind, n *v1alpha1.StageNe
 	}}}
 }
 
-func (c *compiler) event(path string, e *v1alpha1.StageEvent) *Event {
+func (c *compiler) event(path string, e *v1alpha1.StageEvent) Effect {
 	if e == nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (c *compiler) event(path string, e *v1alpha1.StageEvent) *Event {
 	default:
 		c.faultf(path+".type", "unknown type %q; want Normal or Warning", e.Type)
 	}
-	return &Event{Type: e.Type, Reason: e.Reason, Message: e.Message}
+	return Event{Type: e.Type, Reason: e.Reason, Message: e.Message}
 }
 
 func (c *compiler) patch(path string, kind schema.GroupVersionKind, p v1alpha1.StagePatch) *patchStep {

@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,18 +46,19 @@ func (t Transition) Effects(obj *unstructured.Unstructured, now time.Time) ([]Ef
 	return filled(slots), err
 }
 
-// filled leaves out the empty slots.
+// filled takes the empty slots out; nil if all are.
 func filled(slots []Effect) []Effect {
-	var effects []Effect
-	for _, e := range slots {
-		if e != nil {
-			effects = append(effects, e)
-		}
+	effects := slices.DeleteFunc(slots, func(e Effect) bool { return e == nil })
+	if len(effects) == 0 {
+		return nil
 	}
 	return effects
 }
 
-// slots returns the effects at fixed places: four for each step (event, finalizers, delete or patch, apply), nil where there is nothing to do. A place means the
+// slotsOfStep are those for an event, finalizers, delete or patch, and apply.
+const slotsOfStep = 4
+
+// slots returns the effects at fixed places: slotsOfStep for each step, nil where there is nothing to do. A place means the
 // same thing for every version of the object, so that a transition can go on where it stopped.
 func (t Transition) slots(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
 	if t.stage == nil || obj == nil {
@@ -67,7 +69,7 @@ func (t Transition) slots(obj *unstructured.Unstructured, now time.Time) ([]Effe
 
 func (t Transition) plan(input render.Input) ([]Effect, error) {
 	obj := unstructured.Unstructured{Object: input.Object}
-	p := planner{t: t, input: input, finalizers: obj.GetFinalizers()}
+	p := planner{t: t, input: input, finalizers: obj.GetFinalizers(), effects: make([]Effect, 0, slotsOfStep*len(t.stage.steps))}
 	for _, st := range t.stage.steps {
 		if err := p.step(st); err != nil {
 			return nil, err
@@ -86,10 +88,7 @@ type planner struct {
 }
 
 func (p *planner) step(st step) error {
-	var slots [4]Effect
-	if st.event != nil {
-		slots[0] = *st.event
-	}
+	slots := [slotsOfStep]Effect{st.event}
 	if !p.deleted {
 		if err := p.changes(st, slots[1:]); err != nil {
 			return err

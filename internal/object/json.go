@@ -34,25 +34,30 @@ func appendMap(b []byte, m map[string]any) (_ []byte, err error) {
 	if m == nil {
 		return append(b, "null"...), nil
 	}
-	var few [16]string // most objects have no more keys, and then need no allocation
-	keys := few[:0]
-	for k := range m {
-		keys = append(keys, k)
+	var few [16]entry // most objects have no more, and then need no allocation
+	entries := few[:0]
+	for k, v := range m {
+		entries = append(entries, entry{k, v})
 	}
-	slices.Sort(keys)
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
 	b = append(b, '{')
-	for i, k := range keys {
+	for i, e := range entries {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = appendText(b, k); err != nil {
+		if b, err = appendText(b, e.key); err != nil {
 			return b, err
 		}
-		if b, err = AppendJSON(append(b, ':'), m[k]); err != nil {
+		if b, err = AppendJSON(append(b, ':'), e.value); err != nil {
 			return b, err
 		}
 	}
 	return append(b, '}'), nil
+}
+
+type entry struct {
+	key   string
+	value any
 }
 
 func appendList(b []byte, list []any) (_ []byte, err error) {
@@ -83,12 +88,19 @@ func appendText(b []byte, s string) ([]byte, error) {
 // IsPlain reports whether JSON writes s as it is, between quotes.
 func IsPlain(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+		if !plain[s[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+var plain = func() (table [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		table[c] = !strings.ContainsRune(`"\<>&`, c)
+	}
+	return table
+}()
 
 func appendOther(b []byte, v any) ([]byte, error) {
 	data, err := json.Marshal(v)
