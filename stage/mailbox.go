@@ -2,8 +2,8 @@ package stage
 
 import "sync"
 
-// A mailbox passes what watchers see on to a worker, and what the Player wants of it. It keeps the last state of each object only, so that a watcher
-// never waits for a worker that waits for its transport, and memory is bounded by the number of objects.
+// A mailbox passes what watchers see on to a worker, and what the Player wants of it. It keeps the last state of each object only, so that a
+// watcher never waits for a worker that waits for its transport, and memory is bounded by the number of objects.
 type mailbox struct {
 	wake chan struct{} // has a token while there is something to take
 

@@ -25,8 +25,9 @@ type PlayerOptions struct {
 	// unknown to the Env: its pods get addresses as if it had no podCIDRs. Default all.
 	Select map[schema.GroupVersionKind]Selection
 	// Plays says which of the objects that are seen are played. The others are left alone; the Env learns from them. It is asked at each change
-	// of the object and again before each effect, so that one that is taken away is not written to any more. It must be fast, must be safe for concurrent
-	// use, and must not change obj. When its answers change for another reason than a change of the object, call [Player.Reconsider]. Nil: all.
+	// of the object and again before each effect, so that one that is taken away is not written to any more. It must be fast, must be safe for
+	// concurrent use, and must not change obj. When its answers change for another reason than a change of the object, call
+	// [Player.Reconsider]. Nil: all.
 	Plays func(obj *unstructured.Unstructured) bool
 	// Trace is called for everything that happens, by one goroutine at a time.
 	Trace func(TraceEvent)
@@ -56,8 +57,8 @@ func (o PlayerOptions) withDefaults() PlayerOptions {
 	return o
 }
 
-// A Player plays a Set on a cluster in real time, or in virtual time within a testing/synctest bubble. It watches the objects of every kind that the
-// Set has Stages for, gives each to one of its workers by the hash of its key, and sends the effects as they come due. Effects of one
+// A Player plays a Set on a cluster in real time, or in virtual time within a testing/synctest bubble. It watches the objects of every kind
+// that the Set has Stages for, gives each to one of its workers by the hash of its key, and sends the effects as they come due. Effects of one
 // object are sent one after another.
 //
 // A Player may be run once.
@@ -146,9 +147,9 @@ func (p *Player) prepare(ctx context.Context, s *Set) <-chan struct{} {
 	return ready
 }
 
-// Reconsider asks Plays anew about every object that is known. Those that are no longer played are dropped: what is pending for them is cancelled, and a
-// transition on its way sends nothing more. Those that are played now are looked at as if they were new. It returns at once, and may be called at any time
-// by any goroutine.
+// Reconsider asks Plays anew about every object that is known. Those that are no longer played are dropped: what is pending for them is
+// cancelled, and a transition on its way sends nothing more. Those that are played now are looked at as if they were new. It returns at once,
+// and may be called at any time by any goroutine.
 func (p *Player) Reconsider() {
 	for _, w := range p.workers {
 		w.inbox.reconsider()

@@ -10,10 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Use puts another Set in the place of the present one, and returns the kinds whose Stages differ in name, spec or order: the caller
-// observes its objects of those kinds again. What is pending for a Stage that the new Set has, too, with the same name and spec, stays as it
-// is, its random number and due time included; what is pending for others is cancelled. Objects of kinds that have no Stages any more are forgotten, those that
-// were parked as livelocks get another chance if the Stages of their kind differ. A transition that was returned by [Engine.Due] keeps its own Set.
+// Use puts another Set in the place of the present one, and returns the kinds whose Stages differ in name, spec or order: the caller observes
+// its objects of those kinds again. What is pending for a Stage that the new Set has, too, with the same name and spec, stays as it is, its
+// random number and due time included; what is pending for others is cancelled. Objects of kinds that have no Stages any more are forgotten,
+// those that were parked as livelocks get another chance if the Stages of their kind differ. A transition that was returned by [Engine.Due]
+// keeps its own Set.
 func (e *Engine) Use(s *Set, now time.Time) []schema.GroupVersionKind {
 	differs, twins := e.set.compare(s)
 	e.set = s
@@ -98,12 +99,13 @@ func compareKeys(a, b Key) int {
 // Use swaps the Set while the player plays, or before. It returns at once, and may be called at any time by any goroutine; of several
 // Sets that come faster than they can be put to use the last counts.
 //
-// The objects of all kinds whose Stages differ are looked at again without waiting for a change, each by the old Set or by the new one, never by
-// both. What is pending for a Stage that stays the same, by name and spec, keeps its draw and its due time ([Engine.Use]); a transition on its way is finished
-// with the Set it began with. Kinds that are new are listed and watched; those without Stages are forgotten, and their watches end.
+// The objects of all kinds whose Stages differ are looked at again without waiting for a change, each by the old Set or by the new one, never
+// by both. What is pending for a Stage that stays the same, by name and spec, keeps its draw and its due time ([Engine.Use]); a transition on
+// its way is finished with the Set it began with. Kinds that are new are listed and watched; those without Stages are forgotten, and their
+// watches end.
 //
-// The Env of the new Set is shown all that the player knows before anything is played by it. It does not know the addresses that the old one gave to pods
-// and that are not yet in their status: give all Sets of a player the same Env ([Options.Env]).
+// The Env of the new Set is shown all that the player knows before anything is played by it. It does not know the addresses that the old one
+// gave to pods and that are not yet in their status: give all Sets of a player the same Env ([Options.Env]).
 func (p *Player) Use(s *Set) {
 	p.using.Lock()
 	defer p.using.Unlock()
@@ -114,7 +116,8 @@ func (p *Player) Use(s *Set) {
 	p.sets <- s
 }
 
-// show puts a Set to use: the objects that are known are shown to its Env, then it is given to the workers, then the watches end that it does not need.
+// show puts a Set to use: the objects that are known are shown to its Env, then it is given to the workers, then the watches end that it does
+// not need.
 func (p *Player) show(s *Set) {
 	for _, w := range p.watchers {
 		w.use(s)

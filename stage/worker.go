@@ -2,12 +2,10 @@ package stage
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -36,12 +34,13 @@ type actor struct {
 
 func newWorker(p *Player, s *Set, number uint64) *worker {
 	o := p.options
+	pause := backoff{first: o.RetryAfter, longest: min(o.MaxRetryAfter, longestOutage), hash: newHash(o.Seed).text("outage").number(number)}
 	return &worker{
 		player: p,
 		inbox:  newMailbox(),
 		engine: NewEngine(s, EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions, Instant: o.Instant}),
 		actors: map[Key]*actor{},
-		outage: outage{pause: backoff{first: o.RetryAfter, longest: min(o.MaxRetryAfter, longestOutage), hash: newHash(o.Seed).text("outage").number(number)}},
+		outage: outage{pause: pause},
 	}
 }
 
@@ -128,6 +127,7 @@ func (w *worker) saw(s sighting) {
 		a = &actor{key: s.key}
 		w.actors[s.key] = a
 	case a.isOld(s.obj):
+		a.left = false
 		return // an echo of what our own effects returned, or from before it
 	case a.play != nil && a.obj.GetUID() != s.obj.GetUID():
 		w.drop(a)
@@ -284,109 +284,6 @@ func (w *worker) finish(a *actor) {
 	case before > a.seen:
 		w.observe(a) // it changed meanwhile
 	}
-}
-
-// handle decides what an error means for the play.
-func (w *worker) handle(ctx context.Context, a *actor, err error) {
-	switch {
-	case apierrors.IsConflict(err):
-		w.retryOn(ctx, a, err)
-	case transient(err):
-		w.retryLater(a, err)
-	default:
-		w.giveUp(a, err)
-	}
-}
-
-// retryLater sends the effect again after a pause. Unless it was throttled, it may have been carried out although the answer was lost, so that the
-// transition counts as begun.
-func (w *worker) retryLater(a *actor, err error) {
-	p := a.play
-	p.begun = p.begun || !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err)
-	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: p.index, Effect: p.slots[p.index], Err: err})
-	pause := a.pause.next()
-	if unanswered(err) && !errors.Is(err, context.DeadlineExceeded) {
-		pause = min(pause, longestOutage)
-	}
-	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-		pause = max(pause, time.Duration(seconds)*time.Second)
-	}
-	w.retries.set(a, time.Now().Add(pause))
-}
-
-func (w *worker) giveUp(a *actor, err error) {
-	p := a.play
-	var e Effect
-	if p.index < len(p.slots) {
-		e = p.slots[p.index]
-	}
-	w.failed(p.transition, p.index, e, err)
-	a.play = nil
-	if version(a.obj) > a.seen {
-		w.observe(a)
-	}
-}
-
-// retryOn goes on with the present state of the object, because an effect was for a state that has passed. If the object is another one
-// by now, or the Stage no longer matches before anything was sent, the transition is dropped; one that has begun is finished.
-func (w *worker) retryOn(ctx context.Context, a *actor, conflict error) {
-	p := a.play
-	obj, err := w.get(ctx, a.key)
-	switch {
-	case ctx.Err() != nil:
-		return
-	case apierrors.IsNotFound(err):
-		w.giveUp(a, errors.Join(conflict, err))
-		return
-	case err != nil:
-		w.handle(ctx, a, err)
-		return
-	case obj.GetUID() != p.transition.UID:
-		w.giveUp(a, conflict)
-		return
-	}
-	a.obj = obj
-	if !p.begun && !p.transition.matches(obj, time.Now()) {
-		a.play = nil
-		w.observe(a)
-		return
-	}
-	w.rerender(a, conflict)
-}
-
-func (w *worker) get(ctx context.Context, k Key) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.player.options.Timeout)
-	defer cancel()
-	obj, err := w.player.transport.Get(ctx, k.GroupVersionKind(), k.NamespacedName())
-	if err == nil && obj == nil {
-		err = errNoResult
-	}
-	w.outage.note(err, time.Now())
-	return obj, err
-}
-
-// rerender prepares the effects that are left for the present state.
-func (w *worker) rerender(a *actor, conflict error) {
-	p := a.play
-	slots, err := p.transition.slots(a.obj, time.Now())
-	if err != nil {
-		w.giveUp(a, err)
-		return
-	}
-	p.obj, p.slots = a.obj, slots
-	if a.pause.tries == 0 {
-		a.pause.tries++
-		w.retries.set(a, time.Now()) // the first conflict is no sign of trouble
-		return
-	}
-	w.retryLater(a, conflict)
-}
-
-// matches reports whether the Stage still matches the object.
-func (t Transition) matches(obj *unstructured.Unstructured, now time.Time) bool {
-	scope := t.set.scope(obj, now)
-	defer t.set.release(scope)
-	return t.stage.matches(scope, t.draws)
 }
 
 func (w *worker) failed(t Transition, index int, e Effect, err error) {

@@ -24,13 +24,14 @@
 //	a watch that ends soon, untold        | a pause that doubles                      | watches on; the second time, lists
 //	a kind that cannot be watched         | [Options].Poll, if that is set            | lists, from then on
 //
-// A young API server closes the watches of those that cannot keep up, again and again, after a few events each. What it has to tell must not wait long
-// then, nor may it be asked without pause: from the begin of one such watch to that of the next there is a sixteenth of [Options].Retry, then an eighth, then a
-// quarter.
+// A young API server closes the watches of those that cannot keep up, again and again, after a few events each. What it has to tell must not
+// wait long then, nor may it be asked without pause: from the begin of one such watch to that of the next there is a sixteenth of
+// [Options].Retry, then an eighth, then a quarter.
 //
 // # Determinism
 //
-// The jitter of the pauses is drawn from [Options].Seed and the source. Lists are told in the order of the server, what is gone in that of its names.
+// The jitter of the pauses is drawn from [Options].Seed and the source. Lists are told in the order of the server, what is gone in that of its
+// names.
 //
 // # Concurrency
 //

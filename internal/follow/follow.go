@@ -75,8 +75,8 @@ type Event struct {
 
 // What a cluster may do that makes no sense.
 var (
-	ErrNoResult = errors.New("the transport returned neither a result nor an error")
-	ErrNoEnd    = errors.New("the list has page after page, without end")
+	errNoResult = errors.New("the transport returned neither a result nor an error")
+	errNoEnd    = errors.New("the list has page after page, without end")
 )
 
 // Run follows a source until ctx is done. It calls tell for each event; after ctx is done there are none.
@@ -118,7 +118,7 @@ func (f *follower) unlisted(ctx context.Context, err error) time.Duration {
 	}
 	f.version = ""
 	late := expired(err) && !f.unpaged
-	f.unpaged = f.unpaged || late || errors.Is(err, ErrNoEnd)
+	f.unpaged = f.unpaged || late || errors.Is(err, errNoEnd)
 	if !late {
 		f.tell(Event{What: Unlisted, Err: err})
 	}
@@ -149,12 +149,12 @@ func (f *follower) list(ctx context.Context) error {
 			f.tell(Event{What: Listed})
 			return nil
 		case o.Continue:
-			return ErrNoEnd
+			return errNoEnd
 		default:
 			o.Continue = next
 		}
 	}
-	return ErrNoEnd
+	return errNoEnd
 }
 
 func (f *follower) page(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
@@ -166,7 +166,7 @@ func (f *follower) page(ctx context.Context, o metav1.ListOptions) (*unstructure
 	}
 	page, err := f.source.Lister.List(limited, f.source.Kind, f.source.Namespace, o)
 	if err == nil && page == nil {
-		err = ErrNoResult
+		err = errNoResult
 	}
 	return page, cmp.Or(err, ctx.Err())
 }
@@ -225,7 +225,7 @@ func (f *follower) open(ctx context.Context) error {
 		return err
 	}
 	if changes == nil {
-		return ErrNoResult
+		return errNoResult
 	}
 	defer changes.Stop()
 	for {
