@@ -83,12 +83,11 @@ func (c *Cluster) result(k *kind, obj *unstructured.Unstructured) *unstructured.
 // asVersion shows an object in the version that is asked for. As for custom resources
 // without a conversion webhook, only apiVersion changes.
 func (k *kind) asVersion(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	version := k.GroupVersion().String()
-	if obj.Object["apiVersion"] == version {
+	if obj.Object["apiVersion"] == k.apiVersion {
 		return obj
 	}
 	other := maps.Clone(obj.Object)
-	other["apiVersion"] = version
+	other["apiVersion"] = k.apiVersion
 	return &unstructured.Unstructured{Object: other}
 }
 

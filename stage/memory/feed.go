@@ -8,11 +8,13 @@ import (
 )
 
 // A Feed is a watch that is read by asking: it has no goroutine, and what a write did can
-// be read as soon as the write has returned. Simulations in virtual time use it. A Feed
-// must not be used from several goroutines at once.
+// be read as soon as the write has returned. Simulations in virtual time use it. Events
+// are kept for it until they are read, however many they are. A Feed must not be used
+// from several goroutines at once.
 type Feed struct {
 	watcher *watcher
 	ready   []watch.Event
+	buffer  []watch.Event // of ready
 }
 
 // Feed returns the events that [Cluster.Watch] would send.
@@ -23,36 +25,41 @@ func (c *Cluster) Feed(gvk schema.GroupVersionKind, namespace string, o metav1.L
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{handle: c, kind: k, cancel: func() {}}
+	w := &watcher{handle: c, kind: k, cancel: func() {}, patient: true}
 	if w.selection, err = newSelection(k, namespace, o); err != nil {
 		return nil, err
 	}
 	if err := w.start(o); err != nil {
 		return nil, err
 	}
-	k.table.log.watchers[w] = struct{}{}
+	k.table.log.join(w)
 	return &Feed{watcher: w, ready: w.initial}, nil
 }
 
-// Next returns the next event. It is false if there is none yet. A feed whose reader fell
-// more than a million events behind goes on with an ERROR event, Expired (410).
+// Next returns the next event. It is false if there is none yet.
 func (f *Feed) Next() (watch.Event, bool) {
 	if len(f.ready) == 0 {
-		batch, ok := f.watcher.read()
-		if !ok {
-			return expired(0), true
-		}
-		f.ready = batch
+		f.read()
 	}
 	if len(f.ready) == 0 {
 		return watch.Event{}, false
 	}
 	e := f.ready[0]
+	f.ready[0] = watch.Event{}
 	f.ready = f.ready[1:]
 	if obj, ok := e.Object.(*unstructured.Unstructured); ok {
 		e.Object = f.watcher.handle.result(f.watcher.kind, obj)
 	}
 	return e, true
+}
+
+// read takes what has happened since.
+func (f *Feed) read() {
+	if f.watcher.next == f.watcher.kind.table.log.end.Load() {
+		return
+	}
+	f.buffer, _ = f.watcher.read(f.buffer[:0]) // nothing is lost for who is patient
+	f.ready = f.buffer
 }
 
 // Stop ends the feed: events are no longer kept for it.

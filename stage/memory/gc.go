@@ -8,6 +8,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -175,9 +176,12 @@ func (s *store) owner(dependent *record, ref any) *record {
 	apiVersion, _ := object.String(m, "apiVersion")
 	kind, _ := object.String(m, "kind")
 	name, _ := object.String(m, "name")
-	u := unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
-	_, r, err := s.find(u.GroupVersionKind(), types.NamespacedName{Namespace: dependent.key.Namespace, Name: name})
-	if err != nil || r.obj.GetUID() != ownerUID(ref) {
+	k := s.kinds[schema.FromAPIVersionAndKind(apiVersion, kind)]
+	if k == nil {
+		return nil
+	}
+	r := k.table.records[k.key(types.NamespacedName{Namespace: dependent.key.Namespace, Name: name})]
+	if r == nil || r.obj.GetUID() != ownerUID(ref) {
 		return nil
 	}
 	return r

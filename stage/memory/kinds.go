@@ -39,9 +39,10 @@ func (c *Cluster) Kinds() []Kind {
 type kind struct {
 	Kind
 	traits
-	schema  patch.Schema
-	builtin bool
-	table   *table
+	schema     patch.Schema
+	builtin    bool
+	table      *table
+	apiVersion string
 }
 
 // traits is a set of what a kind does.
@@ -183,7 +184,7 @@ func (s *store) add(k *kind) {
 	if s.tables[at] == nil {
 		s.tables[at] = newTable(at, s.options.History)
 	}
-	k.table = s.tables[at]
+	k.table, k.apiVersion = s.tables[at], k.GroupVersion().String()
 	s.kinds[k.GroupVersionKind] = k
 }
 

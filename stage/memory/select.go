@@ -96,8 +96,7 @@ func (s selection) matches(obj *unstructured.Unstructured) bool {
 // event turns a change of the table into one of the selection: an object that begins
 // to match is added, one that ceases to is deleted, as it was while it matched.
 func (s selection) event(e event) (watch.Event, bool) {
-	namespace, _ := object.String(e.obj.Object, "metadata", "namespace")
-	if s.namespace != "" && s.namespace != namespace {
+	if !s.isIn(e.obj) {
 		return watch.Event{}, false
 	}
 	before := e.old != nil && s.matches(e.old)
@@ -113,6 +112,14 @@ func (s selection) event(e event) (watch.Event, bool) {
 		return watch.Event{Type: watch.Deleted, Object: lastMatch(e)}, true
 	}
 	return watch.Event{}, false
+}
+
+func (s selection) isIn(obj *unstructured.Unstructured) bool {
+	if s.namespace == "" {
+		return true
+	}
+	namespace, _ := object.String(obj.Object, "metadata", "namespace")
+	return s.namespace == namespace
 }
 
 // lastMatch is the object as it was, with the version of the change.

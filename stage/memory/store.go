@@ -92,7 +92,7 @@ func newTable(at schema.GroupResource, history int) *table {
 		name:     at.String(),
 		records:  map[types.NamespacedName]*record{},
 		births:   map[types.NamespacedName]uint64{},
-		log:      log{keep: history, version: 1, watchers: map[*watcher]struct{}{}},
+		log:      log{keep: history, version: 1},
 	}
 }
 
@@ -118,6 +118,24 @@ func (t *table) sorted() []*record {
 	}
 	t.order, t.added, t.dropped = merged, nil, 0
 	return merged
+}
+
+// tidy forgets records that are gone when they are many, for tables that nobody lists. The lists that sorted returned stay as they are.
+func (t *table) tidy() {
+	if t.dropped++; t.dropped < 1024+len(t.records) {
+		return
+	}
+	t.order, t.added, t.dropped = present(t.order), present(t.added), 0
+}
+
+func present(records []*record) []*record {
+	var kept []*record
+	for _, r := range records {
+		if !r.gone {
+			kept = append(kept, r)
+		}
+	}
+	return kept
 }
 
 func byKey(a, b *record) int {
@@ -176,8 +194,8 @@ func (s *store) drop(r *record) {
 	r.gone = true
 	delete(t.records, r.key)
 	delete(s.terminated, r)
-	t.dropped++
 	t.births[r.key]++
+	t.tidy()
 	if r.key.Namespace != "" {
 		s.contents[r.key.Namespace]--
 	}

@@ -137,7 +137,7 @@ func (r *request) mustHaveVersion() error {
 // has no status yet.
 func (r *request) checkSameKind(root map[string]any, stored any) error {
 	version, kind := root["apiVersion"], root["kind"]
-	if kind == r.kind.Kind.Kind && (version == r.kind.GroupVersion().String() || version == stored && stored != nil) {
+	if kind == r.kind.Kind.Kind && (version == r.kind.apiVersion || version == stored && stored != nil) {
 		return nil
 	}
 	return fmt.Errorf("the kind of the object (%v, %v) does not match the one of the request (%s)", version, kind, r.kind.GroupVersionKind)

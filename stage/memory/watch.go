@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -33,7 +34,8 @@ type log struct {
 	events   []event
 	first    uint64 // number of events[0]
 	version  uint64 // of the last event that is no longer held
-	watchers map[*watcher]struct{}
+	watchers []*watcher
+	end      atomic.Uint64 // head, for feeds that look without the lock
 }
 
 func (l *log) append(e event) {
@@ -42,13 +44,16 @@ func (l *log) append(e event) {
 		l.trim()
 		l.limit = len(l.events) + l.keep
 	}
-	for w := range l.watchers {
+	l.end.Store(l.head())
+	for _, w := range l.watchers {
 		select {
 		case w.wake <- struct{}{}:
 		default:
 		}
 	}
 }
+
+func (l *log) join(w *watcher) { l.watchers = append(l.watchers, w) }
 
 func (l *log) head() uint64 { return l.first + uint64(len(l.events)) }
 
@@ -57,8 +62,8 @@ func (l *log) trim() {
 		return
 	}
 	floor := l.head() - uint64(l.keep)
-	if len(l.events) < backlog {
-		for w := range l.watchers {
+	for _, w := range l.watchers {
+		if w.patient || len(l.events) < backlog {
 			floor = min(floor, max(w.next, l.first))
 		}
 	}
@@ -88,6 +93,7 @@ type watcher struct {
 	wake      chan struct{}
 	initial   []watch.Event
 	next      uint64 // number of the next event to read; needs mu
+	patient   bool   // events are kept for it however many they are
 }
 
 // Watch reports what happens to the objects of a kind after o.ResourceVersion, in a
@@ -119,7 +125,7 @@ func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	} else {
 		w.ctx, w.cancel = context.WithCancel(ctx)
 	}
-	k.table.log.watchers[w] = struct{}{}
+	k.table.log.join(w)
 	go w.run()
 	return w, nil
 }
@@ -201,7 +207,7 @@ func (w *watcher) run() {
 	}
 	w.initial = nil
 	for {
-		batch, ok := w.read()
+		batch, ok := w.read(nil)
 		if !ok {
 			w.send([]watch.Event{expired(0)})
 			return
@@ -224,18 +230,18 @@ func (w *watcher) leave() {
 	w.cancel()
 	w.handle.mu.Lock()
 	defer w.handle.mu.Unlock()
-	delete(w.kind.table.log.watchers, w)
+	l := &w.kind.table.log
+	l.watchers = slices.DeleteFunc(l.watchers, func(other *watcher) bool { return other == w })
 }
 
-// read takes the next events that match. It is false if some were lost.
-func (w *watcher) read() ([]watch.Event, bool) {
+// read appends the next events that match to an empty batch. It is false if some were lost.
+func (w *watcher) read(batch []watch.Event) ([]watch.Event, bool) {
 	w.handle.mu.RLock()
 	defer w.handle.mu.RUnlock()
 	l := &w.kind.table.log
 	if w.next < l.first {
 		return nil, false
 	}
-	var batch []watch.Event
 	for w.next < l.head() && len(batch) < 256 {
 		if e, ok := w.selection.event(l.events[w.next-l.first]); ok {
 			batch = append(batch, e)

@@ -84,6 +84,7 @@ type Simulation struct {
 	loop    *reconcile.Loop // nil without controllers
 	follows []followed
 	actors  map[stage.Key]*actor
+	changed []*actor // buffer of look
 	calls   calls
 	hooks   hooks
 
@@ -100,7 +101,7 @@ type followed struct {
 // An actor is one object of the simulation.
 type actor struct {
 	obj  *unstructured.Unstructured
-	seen bool // whether the engine has observed this state
+	seen bool // whether the engine has observed this state, or is not to
 }
 
 // New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for, or a controller watches, and the
@@ -286,7 +287,6 @@ func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, e
 // look shows everybody what has changed in the cluster. The engine sees of each object the present state only, because a transition with several
 // effects passes through states that are not meant to be seen.
 func (s *Simulation) look() {
-	var changed []stage.Key
 	for _, f := range s.follows {
 		for e, ok := f.Next(); ok; e, ok = f.Next() {
 			obj, ok := e.Object.(*unstructured.Unstructured)
@@ -298,38 +298,48 @@ func (s *Simulation) look() {
 				s.loop.Observe(e, s.now)
 			}
 			s.hooks.happened(f.kind, e)
-			if f.played && s.saw(e.Type, obj) {
-				changed = append(changed, stage.KeyOf(obj))
+			if f.played {
+				s.saw(e.Type, obj)
 			}
 		}
 	}
-	for _, key := range changed {
-		if a := s.actors[key]; a != nil && !a.seen {
+	for _, a := range s.changed {
+		if !a.seen {
 			a.seen = true
 			_ = s.engine.Observe(a.obj, s.now) // the only error is a livelock, which the engine traces
 		}
 	}
+	clear(s.changed)
+	s.changed = s.changed[:0]
 }
 
-// saw takes in an event. It reports whether there is a state to look at.
-func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) bool {
+// saw takes in an event, and notes whether there is a state to look at.
+func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) {
 	key := stage.KeyOf(obj)
 	if event == watch.Deleted {
 		s.set.Unlearn(obj)
 		s.dismiss(key)
-		return false
+		return
 	}
 	s.set.Learn(obj)
 	if s.options.Plays != nil && !s.options.Plays(obj) {
 		s.dismiss(key)
-		return false
+		return
 	}
-	s.actors[key] = &actor{obj: obj}
-	return true
+	a := s.actors[key]
+	if a == nil {
+		a = new(actor)
+		s.actors[key] = a
+	}
+	a.obj, a.seen = obj, false
+	s.changed = append(s.changed, a)
 }
 
 // dismiss takes an object off the stage.
 func (s *Simulation) dismiss(key stage.Key) {
-	delete(s.actors, key)
+	if a := s.actors[key]; a != nil {
+		a.seen = true
+		delete(s.actors, key)
+	}
 	s.engine.Forget(key, s.now)
 }
