@@ -17,12 +17,12 @@ import (
 
 // Cluster is a Kubernetes cluster. It is safe for concurrent use.
 type Cluster struct {
-	client dynamic.Interface
-	kinds  *kinds
-	events *series
-	users  *users
-	dialer *dialer      // nil: no other clients than this one
-	drop   codec.Fields // what the client leaves out
+	client  dynamic.Interface
+	kinds   *kinds
+	events  *series
+	users   *users
+	dialer  *dialer       // nil: no other clients than this one
+	reading codec.Options // how the client reads
 }
 
 var (
@@ -37,13 +37,13 @@ func New(client dynamic.Interface, mapper meta.RESTMapper) *Cluster {
 	return &Cluster{client: client, kinds: newKinds(mapper), events: newSeries(), users: newUsers()}
 }
 
-// Share returns the same cluster as a player sees it: without metadata that it does not need, unless [Options] keep that. Only what [Open]
-// made leaves anything out.
+// Share returns the same cluster as a player sees it: objects share their equal parts, so that they must not be changed, and are without metadata that it
+// does not need, unless [Options] keep that. What [New] made is its own.
 func (c *Cluster) Share() stage.Transport {
 	if c.dialer == nil {
 		return c
 	}
-	return &Cluster{client: c.dialer.lean, kinds: c.kinds, events: c.events, dialer: c.dialer, drop: c.dialer.drop, users: newUsers()}
+	return &Cluster{client: c.dialer.shared, kinds: c.kinds, events: c.events, dialer: c.dialer, reading: c.dialer.player, users: newUsers()}
 }
 
 // Get returns one object. The namespace is ignored for a kind that has none.

@@ -32,7 +32,7 @@ func Open(config *rest.Config, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := d.dial("", nil)
+	client, err := d.dial("", codec.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -49,20 +49,20 @@ func Open(config *rest.Config, o Options) (*Cluster, error) {
 type dialer struct {
 	config *rest.Config
 	http   *http.Client
-	drop   codec.Fields
-	lean   dynamic.Interface // without the fields to drop
+	player codec.Options     // how objects are read for players
+	shared dynamic.Interface // for them
 }
 
 func newDialer(config *rest.Config, o Options) (*dialer, error) {
-	d := &dialer{config: withDefaults(config)}
+	d := &dialer{config: withDefaults(config), player: codec.Options{Share: true}}
 	if !o.KeepMetadata {
-		d.drop = codec.Fields{"metadata": {"managedFields": nil, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": nil}}}
+		d.player.Drop = codec.Fields{"metadata": {"managedFields": nil, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": nil}}}
 	}
 	var err error
 	if d.http, err = rest.HTTPClientFor(d.config); err != nil {
 		return nil, err
 	}
-	d.lean, err = d.dial("", d.drop)
+	d.shared, err = d.dial("", d.player)
 	return d, err
 }
 
@@ -92,8 +92,8 @@ func isLocal(config *rest.Config) bool {
 	return url.Hostname() == "localhost" || net.ParseIP(url.Hostname()).IsLoopback()
 }
 
-// dial returns a client that sends as a user, "" being the one of the configuration, and that leaves fields out of what it reads.
-func (d *dialer) dial(user string, drop codec.Fields) (dynamic.Interface, error) {
+// dial returns a client that sends as a user, "" being the one of the configuration.
+func (d *dialer) dial(user string, reading codec.Options) (dynamic.Interface, error) {
 	config, connections := dynamic.ConfigFor(d.config), d.http
 	if user != "" {
 		config.Impersonate = rest.ImpersonationConfig{UserName: user}
@@ -102,7 +102,7 @@ func (d *dialer) dial(user string, drop codec.Fields) (dynamic.Interface, error)
 			return nil, err
 		}
 	}
-	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, drop)
+	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, reading)
 	config.APIPath, config.GroupVersion = "/unused", nil // requests say where they go
 	client, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
 	if err != nil {

@@ -32,9 +32,9 @@ func (c *Cluster) impersonate(user string) stage.Writer {
 	if c.dialer == nil {
 		return refusing{fmt.Errorf("cannot impersonate %q: the cluster was made without a configuration", user)}
 	}
-	client, err := c.dialer.dial(user, c.drop)
+	client, err := c.dialer.dial(user, c.reading)
 	if err != nil {
 		return refusing{err}
 	}
-	return &Cluster{client: client, kinds: c.kinds, events: c.events, dialer: c.dialer, drop: c.drop, users: newUsers()}
+	return &Cluster{client: client, kinds: c.kinds, events: c.events, dialer: c.dialer, reading: c.reading, users: newUsers()}
 }

@@ -58,12 +58,13 @@ func BenchmarkWatch(b *testing.B) {
 }
 
 func compared(b *testing.B, run func(*testing.B, runtime.SerializerInfo)) {
-	theirs, whole := both(nil)
-	_, lean := both(players)
+	theirs, whole := both(codec.Options{})
+	_, lean := both(codec.Options{Drop: players})
+	_, sharing := both(codec.Options{Drop: players, Share: true})
 	for _, c := range []struct {
 		name string
 		info runtime.SerializerInfo
-	}{{"client-go", theirs}, {"whole", whole}, {"lean", lean}} {
+	}{{"client-go", theirs}, {"whole", whole}, {"lean", lean}, {"sharing", sharing}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			run(b, c.info)

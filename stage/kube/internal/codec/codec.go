@@ -7,11 +7,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// New returns a serializer like the one of the dynamic client, which it is given, that reads JSON faster and leaves fields out. What it
+// Options of [New].
+type Options struct {
+	// Drop is what is left out of objects.
+	Drop Fields
+	// Share gives objects the parts in common that are equal: they must not be changed.
+	Share bool
+}
+
+// Fields are fields of objects: those that map to nil, and of the others the fields within.
+type Fields map[string]Fields
+
+// New returns a serializer like the one of the dynamic client, which it is given, that reads JSON faster. What it
 // writes is the same, and so is what it reads of other media types.
-func New(base runtime.NegotiatedSerializer, drop Fields) runtime.NegotiatedSerializer {
+func New(base runtime.NegotiatedSerializer, o Options) runtime.NegotiatedSerializer {
 	s := &serializers{NegotiatedSerializer: base}
-	readers, typed := newReaders(drop), typedKinds()
+	readers, typed := newReaders(o), typedKinds()
 	for _, t := range base.SupportedMediaTypes() {
 		if t.MediaType == runtime.ContentTypeJSON {
 			t = faster(t, readers, typed)

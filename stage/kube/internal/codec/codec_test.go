@@ -2,7 +2,9 @@ package codec_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -17,9 +19,9 @@ import (
 )
 
 // both returns what reads JSON: that of the dynamic client, and ours.
-func both(drop codec.Fields) (theirs, ours runtime.SerializerInfo) {
+func both(o codec.Options) (theirs, ours runtime.SerializerInfo) {
 	base := dynamic.ConfigFor(&rest.Config{}).NegotiatedSerializer
-	return base.SupportedMediaTypes()[0], codec.New(base, drop).SupportedMediaTypes()[0]
+	return base.SupportedMediaTypes()[0], codec.New(base, o).SupportedMediaTypes()[0]
 }
 
 func recorded(t testing.TB, name string) []byte {
@@ -37,20 +39,23 @@ var targets = map[string]func() runtime.Object{
 	"status":   func() runtime.Object { return &metav1.Status{} },
 }
 
-// same holds that both read the same, or refuse with the same words.
+// same holds that both read the same, or refuse with the same words. What is shared comes of reading again.
 func same(t *testing.T, data []byte) {
 	t.Helper()
-	theirs, ours := both(nil)
+	theirs, ours := both(codec.Options{})
+	_, sharing := both(codec.Options{Share: true})
 	for name, into := range targets {
 		want, wantKind, wantErr := theirs.Serializer.Decode(data, nil, into())
-		got, kind, err := ours.Serializer.Decode(data, nil, into())
-		if wantErr != nil {
-			require.EqualError(t, err, wantErr.Error(), name)
-			continue
+		for _, reader := range []runtime.Decoder{ours.Serializer, sharing.Serializer, sharing.Serializer, sharing.Serializer} {
+			got, kind, err := reader.Decode(data, nil, into())
+			if wantErr != nil {
+				require.EqualError(t, err, wantErr.Error(), name)
+				continue
+			}
+			require.NoError(t, err, name)
+			require.Equal(t, want, got, name)
+			require.Equal(t, wantKind, kind, name)
 		}
-		require.NoError(t, err, name)
-		require.Equal(t, want, got, name)
-		require.Equal(t, wantKind, kind, name)
 	}
 }
 
@@ -108,7 +113,7 @@ func TestFieldsAreLeftOut(t *testing.T) {
 		"apiVersion": "v1", "kind": "A", "metadata": map[string]any{"name": "a", "annotations": map[string]any{"b": "c"}},
 		"managedFields": int64(1), "metadata2": map[string]any{"managedFields": int64(2)},
 	}
-	_, ours := both(lean)
+	_, ours := both(codec.Options{Drop: lean})
 	got, _, err := ours.Serializer.Decode([]byte(object), nil, &unstructured.Unstructured{})
 	require.NoError(t, err)
 	require.Equal(t, want, got.(*unstructured.Unstructured).Object)
@@ -120,8 +125,35 @@ func TestFieldsAreLeftOut(t *testing.T) {
 	require.Equal(t, map[string]any{"managedFields": int64(3)}, list.Object["metadata"])
 }
 
+func TestEqualPartsAreShared(t *testing.T) {
+	const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s","labels":{"app":"web"}},"spec":{"tolerations":[{"key":"a"}],"nodeName":"%[1]s"}}`
+	_, ours := both(codec.Options{Share: true})
+	read := func(name string) *unstructured.Unstructured {
+		obj, _, err := ours.Serializer.Decode(fmt.Appendf(nil, pod, name), nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, name, obj.(*unstructured.Unstructured).GetName())
+		return obj.(*unstructured.Unstructured)
+	}
+	first, part := read("a"), func(obj *unstructured.Unstructured, path ...string) any {
+		v, _, _ := unstructured.NestedFieldNoCopy(obj.Object, path...)
+		return v
+	}
+	shares := func() bool { // after a few: the race detector has pools forget
+		a, b := read("b"), read("c")
+		la, lb := part(a, "metadata", "labels").(map[string]any), part(b, "metadata", "labels").(map[string]any)
+		ta, tb := part(a, "spec", "tolerations").([]any), part(b, "spec", "tolerations").([]any)
+		return reflect.ValueOf(la).Pointer() == reflect.ValueOf(lb).Pointer() && &ta[0] == &tb[0]
+	}
+	found := false
+	for range 100 {
+		found = found || shares()
+	}
+	require.True(t, found)
+	require.Equal(t, "a", first.GetName())
+}
+
 func TestObjectsOutliveTheirText(t *testing.T) {
-	_, ours := both(nil)
+	_, ours := both(codec.Options{})
 	text := []byte(`{"apiVersion":"v1","kind":"A","s":"abc","t":"` + strings.Repeat("x", 100) + `"}`)
 	got, _, err := ours.Serializer.Decode(text, nil, nil)
 	require.NoError(t, err)

@@ -1,12 +1,13 @@
 // Package codec reads what an API server sends to a dynamic client: the same objects as client-go's own codec, in a small part of the time.
 //
 // Client-go reads each text several times, once to find its kind and twice to validate it; this package reads it once. Fields that nobody wants are
-// passed over without being built. Short strings, and keys above all, are shared between objects, because most objects of a kind differ in few of them.
+// passed over without being built. Short strings, and keys above all, are shared between objects, because most objects of a kind differ in few of them; if it is asked
+// for, so are the parts of objects that are equal.
 //
 // # Usage
 //
 //	config := dynamic.ConfigFor(config)
-//	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, codec.Fields{"metadata": {"managedFields": nil}})
+//	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, codec.Options{Drop: codec.Fields{"metadata": {"managedFields": nil}}})
 //
 // # Concurrency
 //

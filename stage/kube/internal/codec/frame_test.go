@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+
+	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
 
 // received is what a stream says until it ends.
@@ -42,7 +44,7 @@ var pieces = map[string]func(io.Reader) io.Reader{
 }
 
 func TestStreamsAreReadAsClientGoReadsThem(t *testing.T) {
-	theirs, ours := both(nil)
+	theirs, ours := both(codec.Options{})
 	for name, stream := range map[string]string{
 		"recorded": string(recorded(t, "watch.json")),
 		"nothing":  "",
@@ -59,7 +61,7 @@ func TestStreamsAreReadAsClientGoReadsThem(t *testing.T) {
 }
 
 func TestEndsOfStreams(t *testing.T) {
-	_, ours := both(nil)
+	_, ours := both(codec.Options{})
 	cut := errors.New("connection reset")
 	require.ErrorIs(t, receive(ours, io.MultiReader(strings.NewReader(`{"type":"A","object":{}}{`), iotest.ErrReader(cut))).err, cut)
 	for _, stream := range []string{`true`, `"a"`, `]`, `{"type":"ADDED"]`, `{"type":1,"object":{}}`, `{"type":"ADDED","object":{}`} {

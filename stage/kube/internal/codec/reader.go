@@ -7,9 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Fields are fields of objects: those that map to nil, and of the others the fields within.
-type Fields map[string]Fields
-
 // readers keeps readers for reuse: each has a memory of strings.
 type readers struct {
 	pool       sync.Pool
@@ -17,10 +14,10 @@ type readers struct {
 	dropInList Fields // from the items of lists
 }
 
-func newReaders(drop Fields) *readers {
-	rs := &readers{pool: sync.Pool{New: func() any { return &reader{seed: maphash.MakeSeed()} }}}
-	if len(drop) > 0 {
-		rs.drop, rs.dropInList = drop, Fields{"items": drop}
+func newReaders(o Options) *readers {
+	rs := &readers{pool: sync.Pool{New: func() any { return newReader(o.Share) }}}
+	if len(o.Drop) > 0 {
+		rs.drop, rs.dropInList = o.Drop, Fields{"items": o.Drop}
 	}
 	return rs
 }
@@ -44,8 +41,7 @@ func (rs *readers) with(data []byte, drop Fields) (map[string]any, bool) {
 }
 
 const (
-	shared  = 512 // how many strings a reader remembers
-	longest = 40  // bytes of a string that it remembers
+	longest = 40  // bytes of a string that is remembered
 	deepest = 100 // objects and lists within each other
 )
 
@@ -54,9 +50,18 @@ type reader struct {
 	cursor
 	depth int
 	// open holds the members and elements of what has begun and not ended, so that maps and slices are made in their final size.
-	open  []member
-	words [shared]word
-	seed  maphash.Seed
+	open    []member
+	seed    maphash.Seed
+	words   [512]word
+	phrases *phrases // nil: each object has its own
+}
+
+func newReader(share bool) *reader {
+	r := &reader{seed: maphash.MakeSeed()}
+	if share {
+		r.phrases = new(phrases)
+	}
+	return r
 }
 
 type member struct {
@@ -72,10 +77,11 @@ type word struct {
 
 func (r *reader) value(drop Fields) (any, bool) {
 	switch r.peek() {
-	case '{':
-		return r.object(drop)
-	case '[':
-		return r.array(drop)
+	case '{', '[':
+		if drop == nil && r.phrases != nil && r.depth >= common {
+			return r.shared()
+		}
+		return r.build(drop)
 	case '"':
 		return r.text()
 	case 't':
@@ -86,6 +92,14 @@ func (r *reader) value(drop Fields) (any, bool) {
 		return nil, r.literal("null")
 	}
 	return number(r.cursor.number())
+}
+
+// build reads an object or an array.
+func (r *reader) build(drop Fields) (any, bool) {
+	if r.data[r.at] == '{' {
+		return r.object(drop)
+	}
+	return r.array(drop)
 }
 
 // object reads an object without the fields to drop. As everywhere, the last of two members of a name counts.
@@ -202,7 +216,7 @@ func (r *reader) remember(text []byte) *word {
 	if len(text) > longest {
 		return &word{text: string(text)}
 	}
-	w := &r.words[maphash.Bytes(r.seed, text)%shared]
+	w := &r.words[maphash.Bytes(r.seed, text)%uint64(len(r.words))]
 	if w.text != string(text) {
 		*w = word{text: string(text)}
 	}
