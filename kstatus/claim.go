@@ -1,7 +1,7 @@
 package kstatus
 
 // claim is the rule for PersistentVolumeClaims.
-func claim(o Object) (Result, bool) {
+func claim(o *Object) (Result, bool) {
 	phase, ok := o.Value("status", "phase").(string)
 	if !ok {
 		phase = "unknown"

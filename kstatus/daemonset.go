@@ -1,6 +1,6 @@
 package kstatus
 
-func daemonSet(o Object) (Result, bool) {
+func daemonSet(o *Object) (Result, bool) {
 	_, generated := o.Int("metadata", "generation")
 	_, observed := o.Int("status", "observedGeneration")
 	wanted := o.IntOr(-1, "status", "desiredNumberScheduled")

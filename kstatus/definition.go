@@ -1,7 +1,7 @@
 package kstatus
 
 // definition is the rule for CustomResourceDefinitions.
-func definition(o Object) (Result, bool) {
+func definition(o *Object) (Result, bool) {
 	for _, item := range o.conditions {
 		c, _ := look(item)
 		switch {

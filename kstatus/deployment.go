@@ -2,7 +2,7 @@ package kstatus
 
 import "math"
 
-func deployment(o Object) (Result, bool) {
+func deployment(o *Object) (Result, bool) {
 	deadline, limited := integer(o.setting("progressDeadlineSeconds"))
 	progressing, available := !limited || deadline == math.MaxInt32, false
 	for i := range o.conditions {

@@ -1,7 +1,7 @@
 package kstatus
 
 // extended is the profile that is right more often.
-var extended = (&Rules{before: extendedBefore, kinds: kinds(standardKinds), after: extendedAfter, waitForJobs: true, transient: true}).With(
+var extended = (&Rules{before: extendedBefore, upstream: true, after: extendedAfter, waitForJobs: true, transient: true}).With(
 	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, platform, workloads)),
 ).With(join(extendedWorkloads, extendedBuiltin, reporters))
 

@@ -7,7 +7,7 @@ var extendedWorkloads = catalogue{
 	"Deployment.extensions":      deploymentExtended,
 	"ReplicaSet.apps":            when("ReplicaFailure", "True", Failed),
 	"ReplicaSet.extensions":      when("ReplicaFailure", "True", Failed),
-	"ReplicationController.":     either(when("ReplicaFailure", "True", Failed), replicaSet),
+	"ReplicationController.":     either(when("ReplicaFailure", "True", Failed), func(o Object) (Result, bool) { return replicaSet(&o) }),
 	"StatefulSet.apps":           statefulSetExtended,
 	"DaemonSet.apps":             daemonSetExtended,
 	"DaemonSet.extensions":       daemonSetExtended,

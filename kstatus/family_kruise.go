@@ -46,7 +46,7 @@ func kruiseTarget(o *Object, wanted int64) int64 {
 // kruiseDaemonSet waits at a partition as the others do.
 func kruiseDaemonSet(o Object) (Result, bool) {
 	partition := o.IntOr(0, "spec", "updateStrategy", "rollingUpdate", "partition")
-	r, _ := daemonSet(o)
+	r, _ := daemonSet(&o)
 	wanted := o.count("desiredNumberScheduled")
 	if r.Reason != "LessUpdated" || o.count("updatedNumberScheduled") < wanted-partition || o.count("numberAvailable") < wanted {
 		return r, true

@@ -1,6 +1,6 @@
 package kstatus
 
-func job(o Object) (Result, bool) {
+func job(o *Object) (Result, bool) {
 	parallelism := o.IntOr(1, "spec", "parallelism")
 	completions := o.IntOr(parallelism, "spec", "completions")
 	suspend := o.Bool("spec", "suspend")
@@ -18,7 +18,7 @@ func job(o Object) (Result, bool) {
 			return suspendedJob(), true
 		}
 	}
-	return unfinishedJob(&o, parallelism), true
+	return unfinishedJob(o, parallelism), true
 }
 
 func suspendedJob() Result {

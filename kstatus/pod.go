@@ -9,7 +9,7 @@ import (
 // scheduleWindow is how long a Pod may be unschedulable before it counts as failed.
 const scheduleWindow = 15 * time.Second
 
-func pod(o Object) (Result, bool) {
+func pod(o *Object) (Result, bool) {
 	phase, _ := o.seen("phase").(string)
 	switch phase {
 	case "Succeeded":
@@ -17,9 +17,9 @@ func pod(o Object) (Result, bool) {
 	case "Failed":
 		return Current.Because("", "Pod has completed, but not successfully").At("status.phase"), true
 	case "Running":
-		return runningPod(&o), true
+		return runningPod(o), true
 	case "Pending":
-		return pendingPod(&o), true
+		return pendingPod(o), true
 	case "":
 		return InProgress.Because("PodNotObserved", "Pod phase not available").At("status.phase"), true
 	}

@@ -1,6 +1,6 @@
 package kstatus
 
-func replicaSet(o Object) (Result, bool) {
+func replicaSet(o *Object) (Result, bool) {
 	if c, failed := o.glimpse("ReplicaFailure", "True", ""); failed {
 		return InProgress.Because("ReplicaFailure", "Replica Failure condition. Check Pods").on(c), true
 	}

@@ -20,8 +20,9 @@ type Rule func(Object) (Result, bool)
 //
 // Rules are immutable and safe for concurrent use.
 type Rules struct {
-	before      []step // tried only on objects that are notable: deletion, generation, readability, standard conditions
-	kinds       *table
+	before      []step            // tried only on objects that are notable: deletion, generation, readability, standard conditions
+	kinds       *table            // nil if there are none
+	upstream    bool              // the rules of upstream follow those of kinds
 	groups      *table            // for all kinds of a group, which is the key; nil if there are none
 	suffixes    map[string]*table // for groups that end with the key
 	after       []step
@@ -126,7 +127,7 @@ func (r *Rules) add(kind schema.GroupKind, s step) {
 // Generic returns the rules without those for kinds.
 func (r *Rules) Generic() *Rules {
 	out := *r
-	out.kinds, out.groups, out.suffixes = nil, nil, nil
+	out.kinds, out.groups, out.suffixes, out.upstream = nil, nil, nil, false
 	return &out
 }
 
@@ -157,7 +158,7 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 
 // decide stores the verdict of the first rule that has an opinion, if any.
 func (r *Rules) decide(o *Object, verdict *Result) bool {
-	if o.notable && first(r.before, o, verdict) || first(r.kinds.of(o.group, o.kind), o, verdict) {
+	if o.notable && first(r.before, o, verdict) || first(r.kinds.of(o.group, o.kind), o, verdict) || r.upstream && o.upstream(verdict) {
 		return true
 	}
 	for steps := range r.wide(o) {
@@ -208,6 +209,10 @@ func (r *Rules) wild(o *Object, yield func([]step) bool) {
 // steps are all rules for an object, in the order in which they are tried.
 func (r *Rules) steps(o *Object) []step {
 	steps := slices.Concat(r.before, r.kinds.of(o.group, o.kind))
+	if verdict := new(Result); r.upstream && o.upstream(verdict) {
+		kind := schema.GroupKind{Group: o.group, Kind: o.kind}
+		steps = append(steps, step{name: kind.String(), rule: func(o Object) (Result, bool) { known := o.upstream(verdict); return *verdict, known }})
+	}
 	for wide := range r.wide(o) {
 		steps = append(steps, wide...)
 	}

@@ -1,6 +1,6 @@
 package kstatus
 
-func statefulSet(o Object) (Result, bool) {
+func statefulSet(o *Object) (Result, bool) {
 	strategy, _ := mapOf(o.setting("updateStrategy"))
 	if strategy != nil && strategy["type"] == "OnDelete" {
 		return Current.Because("", "StatefulSet is using the ondelete update strategy").At("spec.updateStrategy.type"), true
@@ -17,10 +17,10 @@ func statefulSet(o Object) (Result, bool) {
 	// Upstream takes a partition of -1 for none.
 	if strategy != nil {
 		if partition := o.IntOr(-1, "spec", "updateStrategy", "rollingUpdate", "partition"); partition != -1 {
-			return partitionRollout(&o, wanted-partition)
+			return partitionRollout(o, wanted-partition)
 		}
 	}
-	return statefulSetRevision(&o, wanted, replicas)
+	return statefulSetRevision(o, wanted, replicas)
 }
 
 // partitionRollout is the verdict on a StatefulSet of which only some Pods shall be updated.
