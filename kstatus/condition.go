@@ -71,12 +71,16 @@ func optional(v any) (string, bool) {
 
 // truth reads the status of a condition.
 func truth(v any) (string, bool) {
-	b, ok := v.(bool)
-	switch {
-	case !ok:
-		return optional(v)
-	case b:
-		return "True", true
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case nil:
+		return "", true
+	case bool:
+		if v {
+			return "True", true
+		}
+		return "False", true
 	}
-	return "False", true
+	return "", false
 }

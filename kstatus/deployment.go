@@ -3,8 +3,7 @@ package kstatus
 import "math"
 
 func deployment(o *Object) (Result, bool) {
-	deadline, limited := integer(o.setting("progressDeadlineSeconds"))
-	progressing, available := !limited || deadline == math.MaxInt32, false
+	progressing, available := false, false
 	for i := range o.conditions {
 		switch m := o.mark(i); {
 		case m.kind() == isProgressing:
@@ -31,12 +30,18 @@ func deployment(o *Object) (Result, bool) {
 		return progress("LessAvailable", counted("Available: %d/%d", running, updated), "status.availableReplicas")
 	case wanted > ready:
 		return progress("LessReady", counted("Ready: %d/%d", ready, wanted), "status.readyReplicas")
-	case !progressing:
+	case !progressing && o.hasDeadline():
 		return progress("ReplicaSetNotAvailable", text("ReplicaSet not Available"), "status.conditions")
 	case !available:
 		return progress("DeploymentNotAvailable", text("Deployment not Available"), "status.conditions")
 	}
 	return Current.counting("Deployment is available. Replicas: %d", replicas), true
+}
+
+// hasDeadline tells whether the controller watches the progress, and reports it as a condition.
+func (o *Object) hasDeadline() bool {
+	deadline, limited := integer(o.setting("progressDeadlineSeconds"))
+	return limited && deadline != math.MaxInt32
 }
 
 // deadlineExceeded keeps the controller's own message for the condition.

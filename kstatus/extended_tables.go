@@ -130,7 +130,7 @@ func annotated(key, value string) Rule {
 
 // fresh returns the first condition of a type, unless it is about an older generation.
 func (o *Object) fresh(kind string) (glance, bool) {
-	wanted := markOf(kind)
+	wanted := typeMark(kind)
 	for i := range o.conditions {
 		if o.mark(i).kind() != wanted {
 			continue

@@ -36,8 +36,31 @@ var (
 	markStatuses = [...]string{isTrue: "True", isFalse: "False"}
 )
 
-// markOf is the mark of conditions of a type.
-func markOf(kind string) mark {
+// markOf is the mark of a condition, or false for what is none.
+func markOf(item any) (mark, bool) {
+	fields, ok := mapOf(item)
+	kind, typed := optional(fields["type"])
+	status, known := statusMark(fields["status"])
+	if !ok || !typed || !known {
+		return other, false
+	}
+	return typeMark(kind) | status, true
+}
+
+// statusMark is the mark of a status, or false for what is none.
+func statusMark(v any) (mark, bool) {
+	status, known := truth(v)
+	switch status {
+	case "True":
+		return isTrue, known
+	case "False":
+		return isFalse, known
+	}
+	return isOther, known
+}
+
+// typeMark is the mark of conditions of a type.
+func typeMark(kind string) mark {
 	switch kind {
 	case "Ready":
 		return isReady
@@ -59,17 +82,6 @@ func markOf(kind string) mark {
 		return isStalled
 	}
 	return other
-}
-
-func (g *glance) mark() mark {
-	m := markOf(g.kind)
-	switch g.status {
-	case "True":
-		m |= isTrue
-	case "False":
-		m |= isFalse
-	}
-	return m
 }
 
 // glance is look for a condition whose mark may tell it.
@@ -94,6 +106,6 @@ func (o *Object) mark(i int) mark {
 	if i < len(o.marks) {
 		return o.marks[i]
 	}
-	g, _ := look(o.conditions[i])
-	return g.mark()
+	m, _ := markOf(o.conditions[i])
+	return m
 }

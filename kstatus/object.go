@@ -55,6 +55,12 @@ func (o *Object) readStatus() {
 
 // groupOf is the group of an apiVersion, "" for core and for what is none.
 func groupOf(version string) string {
+	switch version { // what most objects have
+	case "v1":
+		return ""
+	case "apps/v1":
+		return "apps"
+	}
 	slash := 0
 	for i := range len(version) {
 		switch {
@@ -70,34 +76,44 @@ func groupOf(version string) string {
 
 // mapping reads a map, or remembers that something else is in its place.
 func (o *Object) mapping(v any, path string) map[string]any {
-	m, ok := mapOf(v)
-	if !ok && v != nil && o.unreadable == "" {
-		o.unreadable = path
+	if m, usual := v.(map[string]any); usual {
+		return m
 	}
+	m, ok := object.ToMap(v)
+	o.require(ok || v == nil, path)
 	return m
 }
 
 func (o *Object) list(v any, path string) []any {
+	if s, usual := v.([]any); usual {
+		return s
+	}
 	s, ok := object.ToSlice(v)
-	if !ok && v != nil && o.unreadable == "" {
+	o.require(ok || v == nil, path)
+	return s
+}
+
+// require remembers the first part that has the wrong shape.
+func (o *Object) require(readable bool, path string) {
+	if !readable && o.unreadable == "" {
 		o.unreadable = path
 	}
-	return s
 }
 
 // survey finds in one pass what every verdict needs to know of the conditions: the first standard one that holds, and the first unreadable one.
 func (o *Object) survey() {
 	for i, item := range o.conditions {
-		c, ok := look(item)
-		m := c.mark()
+		m, ok := markOf(item)
 		if i < len(o.marks) {
 			o.marks[i] = m
 		}
 		switch {
 		case !ok && item != nil && o.skipped == 0:
 			o.skipped = int32(i + 1)
-		case o.standard == 0 && (m == isReconciling|isTrue || m == isStalled|isTrue) && !c.ours():
-			o.standard = int32(i + 1)
+		case o.standard == 0 && (m == isReconciling|isTrue || m == isStalled|isTrue):
+			if c, _ := look(item); !c.ours() {
+				o.standard = int32(i + 1)
+			}
 		}
 	}
 }
@@ -241,7 +257,7 @@ func (o *Object) find(kind, status, reason string) (Condition, bool) {
 
 // glimpse is find for who needs no more than to know that it is there.
 func (o *Object) glimpse(kind, status, reason string) (glance, bool) {
-	wanted := markOf(kind)
+	wanted := typeMark(kind)
 	for i := range o.conditions {
 		if o.mark(i).kind() != wanted {
 			continue
@@ -292,6 +308,9 @@ func mapOf(v any) (map[string]any, bool) {
 func (o *Object) count(field string) int64 {
 	v := o.status[field]
 	o.note("status", field, v)
+	if n, usual := v.(int64); usual {
+		return n
+	}
 	n, _ := integer(v)
 	return n
 }

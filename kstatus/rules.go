@@ -158,7 +158,10 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 
 // decide stores the verdict of the first rule that has an opinion, if any.
 func (r *Rules) decide(o *Object, verdict *Result) bool {
-	if o.notable && first(r.before, o, verdict) || first(r.kinds.of(o.group, o.kind), o, verdict) || r.upstream && o.upstream(verdict) {
+	switch {
+	case o.notable && first(r.before, o, verdict),
+		r.kinds != nil && first(r.kinds.of(o.group, o.kind), o, verdict),
+		r.upstream && o.upstream(verdict):
 		return true
 	}
 	for steps := range r.wide(o) {
@@ -209,9 +212,8 @@ func (r *Rules) wild(o *Object, yield func([]step) bool) {
 // steps are all rules for an object, in the order in which they are tried.
 func (r *Rules) steps(o *Object) []step {
 	steps := slices.Concat(r.before, r.kinds.of(o.group, o.kind))
-	if verdict := new(Result); r.upstream && o.upstream(verdict) {
-		kind := schema.GroupKind{Group: o.group, Kind: o.kind}
-		steps = append(steps, step{name: kind.String(), rule: func(o Object) (Result, bool) { known := o.upstream(verdict); return *verdict, known }})
+	if _, known := upstream(*o); known && r.upstream {
+		steps = append(steps, step{name: schema.GroupKind{Group: o.group, Kind: o.kind}.String(), rule: upstream})
 	}
 	for wide := range r.wide(o) {
 		steps = append(steps, wide...)

@@ -8,6 +8,12 @@ var (
 	computed = Current.Because("", "AllowedDisruptions has been computed.")
 )
 
+// upstream is [Object.upstream] as a Rule.
+func upstream(o Object) (r Result, known bool) {
+	known = o.upstream(&r)
+	return r, known
+}
+
 // upstream stores the verdict on the kinds that upstream has rules for, which always have an opinion. It reports false for all others.
 //
 // It is a switch, unlike the tables of all other rules, because what goes through a function value is copied: an Object on the way in, a Result
@@ -47,15 +53,17 @@ func (o *Object) upstreamCore(verdict *Result) (known bool) {
 }
 
 func (o *Object) upstreamApps(verdict *Result) (known bool) {
-	switch {
-	case o.kind == "Deployment":
+	switch o.kind {
+	case "Deployment":
 		*verdict, known = deployment(o)
-	case o.kind == "ReplicaSet":
+	case "ReplicaSet":
 		*verdict, known = replicaSet(o)
-	case o.kind == "DaemonSet":
+	case "DaemonSet":
 		*verdict, known = daemonSet(o)
-	case o.kind == "StatefulSet" && o.group == "apps":
-		*verdict, known = statefulSet(o)
+	case "StatefulSet":
+		if o.group == "apps" {
+			*verdict, known = statefulSet(o)
+		}
 	}
 	return known
 }

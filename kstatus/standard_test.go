@@ -1,6 +1,8 @@
 package kstatus_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,5 +42,38 @@ func TestWaitForJobs(t *testing.T) {
 			obj := parse(t, "apiVersion: batch/v1\nkind: Job\nspec: "+c.spec+"\nstatus: "+c.status)
 			require.Equal(t, c.want, verdict(rules.Compute(obj, now)))
 		})
+	}
+}
+
+func TestUpstreamKnowsItsKindsAlone(t *testing.T) {
+	known := map[string][]string{
+		"v1":                      {"ConfigMap", "PersistentVolumeClaim", "Pod", "Secret", "Service"},
+		"apps/v1":                 {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+		"extensions/v1beta1":      {"DaemonSet", "Deployment", "ReplicaSet"},
+		"batch/v1":                {"CronJob", "Job"},
+		"policy/v1":               {"PodDisruptionBudget"},
+		"apiextensions.k8s.io/v1": {"CustomResourceDefinition"},
+		"example.com/v1":          nil,
+		"a/b/c":                   {"ConfigMap", "PersistentVolumeClaim", "Pod", "Secret", "Service"}, // is none, as is ""
+	}
+	kinds := map[string]bool{"Widget": true}
+	for _, some := range known {
+		for _, kind := range some {
+			kinds[kind] = true
+		}
+	}
+	for version, some := range known {
+		for kind := range kinds {
+			obj := parse(t, "apiVersion: "+version+"\nkind: "+kind)
+			named := 0
+			for _, rules := range []*kstatus.Rules{kstatus.Standard(), kstatus.Standard().Generic()} {
+				for _, s := range rules.Explain(obj, now).Steps {
+					if strings.HasPrefix(s.Rule, kind) {
+						named++
+					}
+				}
+			}
+			require.Equal(t, slices.Contains(some, kind), named == 1, "%s %s", version, kind)
+		}
 	}
 }

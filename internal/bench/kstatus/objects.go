@@ -17,7 +17,7 @@ type Sample struct{ Name, Manifest string }
 // lookups are the fields that decide about a sample: nobody can tell its status for sure who does not look at each. What they cost alone is
 // the floor.
 var lookups = map[string]string{
-	"Deployment": "spec.progressDeadlineSeconds spec.replicas status.replicas status.updatedReplicas status.readyReplicas status.availableReplicas " +
+	"Deployment": "spec.replicas status.replicas status.updatedReplicas status.readyReplicas status.availableReplicas " +
 		"metadata.generation status.conditions.0.type status.conditions.0.status status.conditions.1.type status.conditions.1.status " +
 		"status.conditions.1.reason",
 	"StatefulSet": "spec.updateStrategy spec.replicas status.replicas status.readyReplicas status.currentReplicas status.currentRevision " +
