@@ -7,6 +7,7 @@ replace github.com/stagecraft-go/stagecraft => ../../..
 require (
 	github.com/stagecraft-go/stagecraft v0.0.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/sys v0.49.0
 	k8s.io/apimachinery v0.37.2
 	sigs.k8s.io/cli-utils v0.37.2
 	sigs.k8s.io/yaml v1.6.0
