@@ -344,3 +344,29 @@ spec:
 		t.Logf("%s", out)
 	}
 }
+
+// TestLeanObjectsArePatchedAsWhole holds that what players do not see of an object stays.
+func TestLeanObjectsArePatchedAsWhole(t *testing.T) {
+	cluster := newCluster(t)
+	const applied = "kubectl.kubernetes.io/last-applied-configuration"
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: lean}}")
+	create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: lean, annotations: {"+applied+": '{}'}}}")
+	playing(t, cluster, stage.PlayerOptions{Namespace: "lean"}, stage.Parse("lean.yaml", []byte(`
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: annotate}
+spec:
+  resourceRef: {kind: ConfigMap}
+  selector: {matchExpressions: [{jq: {key: .metadata.annotations.merged, operator: DoesNotExist}}, {jq: {key: .metadata.name, operator: In, values: [a]}}]}
+  steps:
+  - patch: {type: json, root: metadata, template: "[{op: add, path: /annotations/added, value: here}]"}
+  - patch: {type: merge, template: "{metadata: {annotations: {merged: here}}}"}`)))
+	var got *unstructured.Unstructured
+	eventually(t, "it is annotated", func() bool {
+		var err error
+		got, err = cluster.Get(t.Context(), configMapKind, types.NamespacedName{Namespace: "lean", Name: "a"})
+		return err == nil && got.GetAnnotations()["merged"] == "here"
+	})
+	require.Equal(t, map[string]string{applied: "{}", "added": "here", "merged": "here"}, got.GetAnnotations())
+	require.Len(t, got.GetManagedFields(), 2, "of the test and of the player")
+}
