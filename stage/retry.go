@@ -26,7 +26,7 @@ func (w *worker) handle(ctx context.Context, a *actor, err error) {
 func (w *worker) retryLater(a *actor, err error) {
 	p := a.play
 	p.begun = p.begun || !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err)
-	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: p.index, Effect: p.slots[p.index], Err: err})
+	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: p.index, Due: p.transition.Due, Effect: p.slots[p.index], Err: err})
 	pause := a.pause.next()
 	if unanswered(err) && !errors.Is(err, context.DeadlineExceeded) {
 		pause = min(pause, longestOutage)

@@ -49,7 +49,7 @@ func (t Transition) Do(ctx context.Context, w Writer, obj *unstructured.Unstruct
 			return p.obj, err
 		}
 		if e != nil {
-			trace(TraceEvent{Kind: Effected, Index: index, Effect: e, NoOp: p.noop})
+			trace(TraceEvent{Kind: Effected, Due: t.Due, Index: index, Effect: e, NoOp: p.noop})
 		}
 	}
 	return p.obj, nil

@@ -15,7 +15,7 @@ type TraceEvent struct {
 	ResourceVersion string    // Observed: of the object
 	Stage           string    // all but Observed and Forgotten
 	N               uint64    // Scheduled, Played: the how-many-th entry of the object
-	Due             time.Time // Scheduled, Played
+	Due             time.Time // Scheduled, Played; Effected: when the transition was due
 	Weight          int64     // Scheduled: of the Stage, -1 if it has none
 	Random          uint64    // Scheduled: the number that chose the delay
 	Index           int       // Effected, Failed: place of the effect in the transition, counted over all its steps

@@ -244,7 +244,7 @@ func (w *worker) resume(ctx context.Context, a *actor) {
 			return
 		}
 		if e != nil {
-			w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: index, Effect: e, NoOp: p.noop})
+			w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Due: p.transition.Due, Index: index, Effect: e, NoOp: p.noop})
 		}
 	}
 	w.finish(a)

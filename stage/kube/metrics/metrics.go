@@ -1,0 +1,176 @@
+package metrics
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// Collector counts. It is a [prometheus.Collector].
+type Collector struct {
+	observed, scheduled, cancelled, played, effects, failures *prometheus.CounterVec
+
+	lag *prometheus.HistogramVec
+
+	mutex sync.Mutex
+	stats []func() stage.Stats
+}
+
+// buckets of the lag, in seconds: a player that keeps up needs some milliseconds, which is what a request takes.
+var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+
+// New returns a collector that has counted nothing.
+func New() *Collector {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "stagecraft", Name: name, Help: help}, append([]string{"group", "kind"}, labels...))
+	}
+	return &Collector{
+		observed:  counter("observed_total", "States of objects that were looked at."),
+		scheduled: counter("scheduled_total", "Stages that were entered.", "stage"),
+		cancelled: counter("cancelled_total", "Stages that were left before they were played.", "stage"),
+		played:    counter("played_total", "Stages that were played.", "stage"),
+		effects:   counter("effects_total", "Effects by what became of them.", "effect", "result"),
+		failures:  counter("failures_total", "What ended in an error.", "cause"),
+		lag: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "stagecraft", Name: "lag_seconds", Buckets: buckets,
+			Help: "Time from when a transition was due to when an effect of it was done.",
+		}, []string{"group", "kind"}),
+	}
+}
+
+// Trace counts an event. It is for the Trace of [stage.PlayerOptions] or [stage.EngineOptions].
+func (c *Collector) Trace(e stage.TraceEvent) {
+	group, kind := e.Key.Group, e.Key.Kind
+	switch e.Kind {
+	case stage.Observed:
+		c.observed.WithLabelValues(group, kind).Inc()
+	case stage.Scheduled:
+		c.scheduled.WithLabelValues(group, kind, e.Stage).Inc()
+	case stage.Cancelled:
+		c.cancelled.WithLabelValues(group, kind, e.Stage).Inc()
+	case stage.Played:
+		c.played.WithLabelValues(group, kind, e.Stage).Inc()
+	case stage.Effected:
+		c.effected(e)
+	case stage.Failed:
+		c.failed(e)
+	}
+}
+
+func (c *Collector) effected(e stage.TraceEvent) {
+	group, kind := e.Key.Group, e.Key.Kind
+	result := "done"
+	switch {
+	case e.Err != nil:
+		result = "retried"
+	case e.NoOp:
+		result = "nothing"
+	}
+	c.effects.WithLabelValues(group, kind, effect(e.Effect), result).Inc()
+	if e.Err == nil {
+		c.lag.WithLabelValues(group, kind).Observe(e.Time.Sub(e.Due).Seconds())
+	}
+}
+
+func (c *Collector) failed(e stage.TraceEvent) {
+	group, kind := e.Key.Group, e.Key.Kind
+	if e.Effect != nil {
+		c.effects.WithLabelValues(group, kind, effect(e.Effect), "failed").Inc()
+	}
+	c.failures.WithLabelValues(group, kind, cause(e)).Inc()
+}
+
+// cause tells failures apart.
+func cause(e stage.TraceEvent) string {
+	var eval *stage.EvalError
+	switch {
+	case e.Key.Name == "":
+		return "watch"
+	case errors.Is(e.Err, stage.ErrLivelock):
+		return "livelock"
+	case errors.As(e.Err, &eval):
+		return "evaluation"
+	}
+	return "effect"
+}
+
+func effect(e stage.Effect) string {
+	switch e.(type) {
+	case stage.Event:
+		return "event"
+	case stage.Patch:
+		return "patch"
+	case stage.Apply:
+		return "apply"
+	case stage.Delete:
+		return "delete"
+	}
+	return "none" // a conflict that ended a transition with no effect at hand
+}
+
+// Stats adds the numbers of a player to the gauges; those of several are summed up.
+func (c *Collector) Stats(of func() stage.Stats) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.stats = append(c.stats, of)
+}
+
+// sum is the numbers of all players. It is false if there are none.
+func (c *Collector) sum() (all stage.Stats, some bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	for _, of := range c.stats {
+		s := of()
+		all.Objects += s.Objects
+		all.Pending += s.Pending
+		all.Retrying += s.Retrying
+		all.Queued += s.Queued
+	}
+	return all, len(c.stats) > 0
+}
+
+// gauges are the numbers of players.
+var gauges = []struct {
+	desc *prometheus.Desc
+	of   func(stage.Stats) int
+}{
+	{gauge("objects", "Objects that are played."), func(s stage.Stats) int { return s.Objects }},
+	{gauge("pending", "Objects that have a transition ahead."), func(s stage.Stats) int { return s.Pending }},
+	{gauge("retrying", "Objects that wait to send an effect again."), func(s stage.Stats) int { return s.Retrying }},
+	{gauge("queued", "Objects with news that nobody has looked at yet."), func(s stage.Stats) int { return s.Queued }},
+}
+
+func gauge(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("stagecraft_"+name, help, nil, nil)
+}
+
+func (c *Collector) parts() []prometheus.Collector {
+	return []prometheus.Collector{c.observed, c.scheduled, c.cancelled, c.played, c.effects, c.failures, c.lag}
+}
+
+// Describe implements [prometheus.Collector].
+func (c *Collector) Describe(out chan<- *prometheus.Desc) {
+	for _, p := range c.parts() {
+		p.Describe(out)
+	}
+	for _, g := range gauges {
+		out <- g.desc
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c *Collector) Collect(out chan<- prometheus.Metric) {
+	for _, p := range c.parts() {
+		p.Collect(out)
+	}
+	all, some := c.sum()
+	if !some {
+		return
+	}
+	for _, g := range gauges {
+		out <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, float64(g.of(all)))
+	}
+}
