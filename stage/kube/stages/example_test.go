@@ -15,6 +15,7 @@ import (
 // A cluster plays the Stages that it has, those that come later too. With kube.NewForConfig in place of memory.New it is a real one.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	cluster := memory.New(memory.Options{})
 	_ = cluster.Load(ctx, []byte(stages.Definition()))
 	_ = cluster.Load(ctx, []byte("{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default}, spec: {containers: [{name: a, image: a}]}}"))
