@@ -3,12 +3,9 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
@@ -52,50 +48,6 @@ func phase(t *testing.T, cluster *kube.Cluster, namespace, name string) string {
 	status, _ := pod.Object["status"].(map[string]any)
 	phase, _ := status["phase"].(string)
 	return phase
-}
-
-// wire is where what the server sends is kept, byte by byte: the reader of package stage/kube is tested with it.
-const wire = "../../stage/kube/internal/codec/testdata"
-
-// TestWire writes anew what the server sends of Pods.
-func TestWire(t *testing.T) {
-	if !*record {
-		t.Skip("only with -record")
-	}
-	cluster := newCluster(t)
-	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: wire}}")
-	playing(t, cluster, stage.PlayerOptions{Namespace: "wire"}, presets.PodFast())
-	names := []string{"web-7c5ddbdf54-2x8kq", "web-7c5ddbdf54-9wz4v", "web-7c5ddbdf54-lm7tp"}
-	for _, name := range names {
-		create(t, cluster, `{apiVersion: v1, kind: Pod, metadata: {name: `+name+`, namespace: wire, labels: {app: web, pod-template-hash: 7c5ddbdf54}}, spec: {nodeName: node-1,
-			containers: [{name: web, image: "registry.example.com/web:1.2", env: [{name: TEXT, value: "a \"quoted\" line\nand Füße"}], resources: {requests: {cpu: 250m, memory: 64Mi}}}]}}`)
-	}
-	for _, name := range names {
-		eventually(t, name+" runs", func() bool { return phase(t, cluster, "wire", name) == "Running" })
-	}
-	const pods = "/api/v1/namespaces/wire/pods"
-	for file, path := range map[string]string{
-		"pod.json": pods + "/" + names[0], "pods.json": pods, "missing.json": pods + "/none",
-		"watch.json": pods + "?watch=1&timeoutSeconds=1&resourceVersion=1", "resources.json": "/apis/apps/v1",
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(wire, file), fetch(t, path), 0o644))
-	}
-}
-
-// fetch reads an answer of the server.
-func fetch(t *testing.T, path string) []byte {
-	t.Helper()
-	client, err := rest.HTTPClientFor(plane.Config())
-	require.NoError(t, err)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(plane.Config().Host, "/")+path, nil)
-	require.NoError(t, err)
-	req.Header.Set("Accept", "application/json")
-	resp, err := client.Do(req)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return data
 }
 
 var (
@@ -136,29 +88,76 @@ func marked(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, n
 
 // A witness is a transport that notes how it is used.
 type witness struct {
-	*kube.Cluster
+	stage.Transport
 	lists   atomic.Int64
+	watches atomic.Int64
 	patches atomic.Int64
+	deletes atomic.Int64
 	from    func(version string) string // the version to watch from; nil: the one asked for
 }
 
-func (w *witness) Share() stage.Transport { return w }
-
 func (w *witness) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	w.lists.Add(1)
-	return w.Cluster.List(ctx, kind, namespace, o)
+	return w.Transport.List(ctx, kind, namespace, o)
 }
 
 func (w *witness) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	w.watches.Add(1)
 	if w.from != nil {
 		o.ResourceVersion = w.from(o.ResourceVersion)
 	}
-	return w.Cluster.Watch(ctx, kind, namespace, o)
+	return w.Transport.Watch(ctx, kind, namespace, o)
 }
 
 func (w *witness) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	w.patches.Add(1)
-	return w.Cluster.Patch(ctx, kind, name, t, data, o, sub...)
+	return w.Transport.Patch(ctx, kind, name, t, data, o, sub...)
+}
+
+func (w *witness) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+	w.deletes.Add(1)
+	return w.Transport.Delete(ctx, kind, name, o)
+}
+
+// many does something n times, by many at once.
+func many(n int, do func(i int)) {
+	const workers = 25
+	var all sync.WaitGroup
+	for worker := range workers {
+		all.Go(func() {
+			for i := worker; i < n; i += workers {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestBusyServersLoseNothing plays Pods while they come and go as fast as the server takes them, which closes watches that do not keep up: each is
+// patched once and deleted once.
+func TestBusyServersLoseNothing(t *testing.T) {
+	cluster := newCluster(t)
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: busy}}")
+	w := &witness{Transport: cluster.Share()}
+	playing(t, w, stage.PlayerOptions{Namespace: "busy"}, presets.PodFast())
+	const n = 600
+	many(n, func(i int) {
+		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: busy}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}", i))
+	})
+	count := func(fields string) int {
+		list, err := cluster.List(t.Context(), podKind, "busy", metav1.ListOptions{FieldSelector: fields})
+		require.NoError(t, err)
+		return len(list.Items)
+	}
+	eventually(t, "all run", func() bool { return count("status.phase=Running") == n })
+	require.EqualValues(t, n, w.patches.Load())
+	many(n, func(i int) {
+		require.NoError(t, cluster.Delete(t.Context(), podKind, types.NamespacedName{Namespace: "busy", Name: fmt.Sprint("p", i)}, metav1.DeleteOptions{GracePeriodSeconds: new(int64(30))}))
+	})
+	eventually(t, "all are gone", func() bool { return count("") == 0 })
+	require.EqualValues(t, n, w.patches.Load())
+	require.EqualValues(t, n, w.deletes.Load())
+	t.Logf("%d watches, %d lists", w.watches.Load(), w.lists.Load())
 }
 
 // TestListsComeInPages plays more objects than fit into a page, each once.
@@ -166,16 +165,10 @@ func TestListsComeInPages(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: pages}}")
 	const n = 1_050
-	var all sync.WaitGroup
-	for worker := range 20 {
-		all.Go(func() {
-			for i := worker; i < n; i += 20 {
-				create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: pages}}", i))
-			}
-		})
-	}
-	all.Wait()
-	w := &witness{Cluster: cluster}
+	many(n, func(i int) {
+		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: pages}}", i))
+	})
+	w := &witness{Transport: cluster.Share()}
 	playing(t, w, stage.PlayerOptions{Namespace: "pages"}, marking(configMapKind, ""))
 	eventually(t, "all are marked", func() bool { return marked(t, cluster, configMapKind, "pages") == n })
 	require.EqualValues(t, 3, w.lists.Load())
@@ -214,15 +207,15 @@ func TestVersionsThatAreTooOldAskForAList(t *testing.T) {
 	require.True(t, apierrors.IsResourceExpired(err), "%v", err)
 
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: expired}}")
-	var watches atomic.Int64
-	w := &witness{Cluster: cluster, from: func(version string) string {
-		if watches.Add(1) <= 2 {
+	w := &witness{Transport: cluster.Share()}
+	w.from = func(version string) string {
+		if w.watches.Load() <= 2 {
 			return "1"
 		}
 		return version
-	}}
+	}
 	playing(t, w, stage.PlayerOptions{Namespace: "expired"}, marking(gadgetKind, ""))
-	eventually(t, "the watch has begun", func() bool { return watches.Load() > 2 })
+	eventually(t, "the watch has begun", func() bool { return w.watches.Load() > 2 })
 	create(t, cluster, "{apiVersion: transport.example.com/v1, kind: Gadget, metadata: {name: a, namespace: expired}}")
 	eventually(t, "what came later is marked", func() bool { return marked(t, cluster, gadgetKind, "expired") == 1 })
 	require.EqualValues(t, 3, w.lists.Load(), "one at first, and one after each watch that was too old")
