@@ -119,6 +119,11 @@ func (g grammar) literal() string {
 	return pick(g, "null", "true", "false", "0", "1", "-1", "1.5", `"x"`, `"Ready"`, `""`, "9007199254740993")
 }
 
+func (g grammar) quantified(depth int) string {
+	name := pick(g, "any", "all")
+	return pick(g, name, name+"("+g.query(depth)+")", name+"("+g.path(depth)+"; "+g.query(depth)+")", "map("+g.query(depth)+")")
+}
+
 // afterAll is a query that may follow any: gojq 0.12.20 leaves a value on its stack if a constant follows an `and` or `or`.
 func (g grammar) afterAll(query string) string {
 	if strings.HasPrefix(query, ".") || strings.HasPrefix(query, "(.") || strings.HasPrefix(query, "if ") {
@@ -132,7 +137,11 @@ func (g grammar) query(depth int) string {
 		return pick(g, g.path(0), g.path(0), g.literal())
 	}
 	d := depth - 1
-	switch g.IntN(9) {
+	switch g.IntN(11) {
+	case 9:
+		return "[" + g.query(d) + "]" + pick(g, "", "[0]", " | length", "[].a")
+	case 10:
+		return g.path(d) + " | " + g.quantified(d)
 	case 0, 1:
 		return g.query(d) + " | " + g.afterAll(g.query(d))
 	case 2:

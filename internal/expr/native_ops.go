@@ -193,20 +193,23 @@ func compareFloats(x, y float64) int {
 
 // funcValue compiles a call of a native function.
 func funcValue(f *gojq.Func) (value, bool) {
-	switch len(f.Args) {
-	case 0:
+	n := len(f.Args)
+	switch {
+	case (f.Name == "any" || f.Name == "all") && n <= 2:
+		return quantifiedValue(f)
+	case n == 0:
 		v, ok := nullary[f.Name]
 		return v, ok
-	case 1:
-		if f.Name == "select" {
-			return selectValue(f.Args[0])
-		}
+	case n == 1 && f.Name == "select":
+		return selectValue(f.Args[0])
+	case n == 1 && f.Name == "map":
+		return mapValue(f.Args[0])
+	case n == 1:
 		compile, ok := unary[f.Name]
 		arg, isConstant := constant(f.Args[0])
-		if !ok || !isConstant {
-			return nil, false
+		if ok && isConstant {
+			return compile(arg)
 		}
-		return compile(arg)
 	}
 	return nil, false
 }

@@ -164,6 +164,8 @@ func baseValue(t *gojq.Term) (value, bool) {
 		return valueOf(t.Query)
 	case gojq.TermTypeFunc:
 		return funcValue(t.Func)
+	case gojq.TermTypeArray:
+		return listValue(t.Array.Query)
 	case gojq.TermTypeIf:
 		return ifValue(t.If.Cond, t.If.Then, t.If.Elif, t.If.Else)
 	}
