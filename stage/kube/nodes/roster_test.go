@@ -114,7 +114,10 @@ func TestNodesAndPodsAreOursByPolicy(t *testing.T) {
 		require.True(t, r.Plays(pod("a", "ours", true)))
 		require.False(t, r.Plays(pod("a", "theirs", false)))
 		require.False(t, r.Plays(pod("a", "theirs", true)), "a kubelet has it")
-		require.False(t, r.Plays(pod("a", "", false)))
+		for _, everything := range []*nodes.Roster{r, s.run(nodes.Options{})} {
+			require.False(t, everything.Plays(pod("a", "", false)), "no kubelet has it")
+			require.False(t, everything.Plays(pod("a", "", true)))
+		}
 
 		custom := pod("a", "ours", false)
 		custom.SetAnnotations(texts{"status": "custom"})
@@ -226,17 +229,18 @@ type gated struct {
 	*memory.Cluster
 	mu      sync.Mutex
 	err     error
+	slow    time.Duration // answers to updates come so much later
 	watches []watch.Interface
 }
 
 func (g *gated) shut(err error) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.err = err
 	for _, w := range g.watches {
 		w.Stop()
 	}
 	g.watches = nil
+	g.mu.Unlock()
 	synctest.Wait()
 }
 
@@ -284,5 +288,6 @@ func (g *gated) Update(ctx context.Context, obj *unstructured.Unstructured, o me
 	if err := g.fault(); err != nil {
 		return nil, err
 	}
+	defer time.Sleep(g.slow)
 	return g.Cluster.Update(ctx, obj, o, subresources...)
 }

@@ -44,14 +44,11 @@ func (r *Roster) see(obj *unstructured.Unstructured) {
 		n = &node{name: obj.GetName()}
 		r.nodes[n.name] = n
 	}
-	wasManaged, sameNode := n.managed, n.uid == obj.GetUID()
+	wasManaged := n.managed
 	n.uid, n.round = obj.GetUID(), r.round
 	n.managed, n.owned = r.rules.Manages(obj), r.options.Owns(obj)
 	if isNew || n.managed != wasManaged {
 		r.tell()
-	}
-	if !sameNode {
-		r.agenda.remove(n) // its Lease is owned by the Node that was: renew at once
 	}
 	r.enlist(n, time.Now())
 }
