@@ -25,6 +25,7 @@ func (w *worker) handle(ctx context.Context, a *actor, err error) {
 // transition counts as begun.
 func (w *worker) retryLater(a *actor, err error) {
 	p := a.play
+	a.stale = apierrors.IsConflict(err)
 	p.begun = p.begun || !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err)
 	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: p.index, Due: p.transition.Due, Effect: p.slots[p.index], Err: err})
 	pause := a.pause.next()
@@ -97,9 +98,9 @@ func (w *worker) rerender(a *actor, conflict error) {
 		return
 	}
 	p.obj, p.slots = a.obj, slots
-	if a.pause.tries == 0 {
-		a.pause.tries++
-		w.retries.set(a, time.Now()) // the first conflict is no sign of trouble
+	if !a.stale { // no sign of trouble: somebody else was faster, or an answer to ourselves was lost
+		a.stale = true
+		w.retries.set(a, time.Now())
 		return
 	}
 	w.retryLater(a, conflict)

@@ -30,6 +30,7 @@ type actor struct {
 	aside bool                       // it is not played
 	left  bool                       // it is not watched any more, and forgotten when its play ends
 	pause backoff
+	stale bool // the last failure of the play was a conflict
 }
 
 func newWorker(p *Player, s *Set, number uint64) *worker {
@@ -223,6 +224,7 @@ func (w *worker) start(ctx context.Context, t Transition, now time.Time) {
 	}
 	a.play = &playing{transition: t, obj: a.obj, slots: slots}
 	a.pause = backoff{first: w.player.options.RetryAfter, longest: w.player.options.MaxRetryAfter, hash: hash(t.draws).text("retry")}
+	a.stale = false
 	w.resume(ctx, a)
 }
 

@@ -264,8 +264,8 @@ func unwatchable(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// answered reports whether an error is the answer of a server.
+// answered reports whether an error is the answer of a server, and not that of client-go to a connection that was cut within an event.
 func answered(err error) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status)
+	return errors.As(err, &status) && !apierrors.HasStatusCause(err, "ClientWatchDecoding")
 }

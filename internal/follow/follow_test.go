@@ -162,6 +162,10 @@ func TestFailures(t *testing.T) {
 		}, options, "list watch 1 list watch 2 list watch 4 list watch"},
 		{"a watch is refused", nil, failing(forbidden), options, "list watch 1 list watch 2 list watch"},
 		{"a watch is not connected", nil, failing(refused), options, "list watch 1 watch 2 list watch 4 list watch 8 list"},
+		{"a watch is cut within an event", nil, func(metav1.ListOptions) (watch.Interface, error) {
+			status := apierrors.NewClientErrorReporter(500, "GET", "ClientWatchDecoding").AsObject(errors.New("unable to decode"))
+			return ending(time.Hour, watch.Event{Type: watch.Error, Object: status})
+		}, options, "list watch 1 watch 2 list watch 4 list watch"},
 		{"a watch is nothing", nil, failing(nil), options, "list watch 1 watch 2 list watch 4 list watch"},
 		{"a watch is throttled", nil, failing(throttled), options, "list watch 7 watch 7 list watch 7 list watch 8 list"},
 		{"a watch ends at once", nil, func(metav1.ListOptions) (watch.Interface, error) { return ending(0) }, options,
