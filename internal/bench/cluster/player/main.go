@@ -15,6 +15,7 @@ import (
 	"runtime/pprof"
 	"syscall"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/stagecraft-go/stagecraft/render"
@@ -58,7 +59,11 @@ func run(ctx context.Context, o options) error {
 		}
 		defer end()
 	}
-	return play(ctx, o)
+	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	return play(ctx, config, o)
 }
 
 func profile(path string) (end func(), err error) {
@@ -69,12 +74,8 @@ func profile(path string) (end func(), err error) {
 	return func() { pprof.StopCPUProfile(); _ = file.Close() }, pprof.StartCPUProfile(file)
 }
 
-func play(ctx context.Context, o options) error {
+func play(ctx context.Context, config *rest.Config, o options) error {
 	set, err := compile(o.stages)
-	if err != nil {
-		return err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
 	if err != nil {
 		return err
 	}
