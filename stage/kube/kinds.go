@@ -19,12 +19,13 @@ const rediscovery = 2 * time.Second
 // kinds knows the resources of kinds. It asks its mapper once for each, and makes the mapper forget what it knows when a kind is new to it, or is
 // gone from the server.
 type kinds struct {
+	asking sync.Mutex // held while the server answers: requests for kinds that are known do not wait for that
 	mapper meta.RESTMapper
+	looked time.Time // when the mapper was made to forget
 
-	mu     sync.RWMutex
-	known  map[schema.GroupVersionKind]mapping
-	stale  bool // the server no longer has a kind that the mapper knows
-	looked time.Time
+	mu    sync.RWMutex
+	known map[schema.GroupVersionKind]mapping
+	stale bool // the server no longer has a kind that the mapper knows
 }
 
 // A mapping is where the objects of a kind are.
@@ -39,28 +40,45 @@ func newKinds(mapper meta.RESTMapper) *kinds {
 
 // find returns where the objects of a kind are. The error for a kind that does not exist is NotFound.
 func (k *kinds) find(gvk schema.GroupVersionKind) (mapping, error) {
-	k.mu.RLock()
-	m, known := k.known[gvk]
-	k.mu.RUnlock()
-	if known {
+	if m, ok, _ := k.recall(gvk); ok {
 		return m, nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.stale {
+	k.asking.Lock()
+	defer k.asking.Unlock()
+	m, ok, stale := k.recall(gvk)
+	if ok {
+		return m, nil // somebody else has asked meanwhile
+	}
+	if stale {
 		k.reset()
 	}
 	m, err := k.ask(gvk)
 	if meta.IsNoMatchError(err) && k.reset() {
 		m, err = k.ask(gvk)
 	}
-	switch {
-	case meta.IsNoMatchError(err):
+	if meta.IsNoMatchError(err) {
 		return m, unknown(gvk)
-	case err == nil && !k.stale:
-		k.known[gvk] = m
+	}
+	if err == nil {
+		k.remember(gvk, m)
 	}
 	return m, err
+}
+
+func (k *kinds) recall(gvk schema.GroupVersionKind) (m mapping, known, stale bool) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	m, known = k.known[gvk]
+	return m, known, k.stale
+}
+
+// remember keeps what the mapper said, unless that may have been from before a kind vanished.
+func (k *kinds) remember(gvk schema.GroupVersionKind, m mapping) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.stale {
+		k.known[gvk] = m
+	}
 }
 
 func (k *kinds) ask(gvk schema.GroupVersionKind) (mapping, error) {
@@ -77,9 +95,11 @@ func (k *kinds) reset() bool {
 	if !k.looked.IsZero() && now.Sub(k.looked) < rediscovery {
 		return false
 	}
-	k.looked, k.stale = now, false
-	clear(k.known)
+	k.looked = now
 	meta.MaybeResetRESTMapper(k.mapper)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stale = false
 	return true
 }
 

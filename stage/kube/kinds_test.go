@@ -8,12 +8,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
 func TestUnknownKindsDoNotHammerDiscovery(t *testing.T) {
@@ -26,6 +29,38 @@ func TestUnknownKindsDoNotHammerDiscovery(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		require.Equal(t, 5, mapper.resets, "in ten seconds")
+	})
+}
+
+// A slow mapper takes its time over Widgets.
+type slow struct {
+	meta.RESTMapper
+	answer chan struct{}
+}
+
+func (s slow) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	if kind == widgets.GroupKind() {
+		<-s.answer
+	}
+	return s.RESTMapper.RESTMapping(kind, versions...)
+}
+
+func TestKnownKindsDoNotWaitForDiscovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, mapper, client := newFake()
+		answer, done := make(chan struct{}), make(chan error)
+		c := kube.New(client, slow{mapper, answer})
+		_, err := c.List(t.Context(), nodes, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		go func() {
+			_, err := c.List(t.Context(), widgets, "", metav1.ListOptions{})
+			done <- err
+		}()
+		synctest.Wait()
+		_, err = c.List(t.Context(), nodes, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		close(answer)
+		require.True(t, apierrors.IsNotFound(<-done), "this mapper cannot be reset")
 	})
 }
 
