@@ -4,7 +4,7 @@
 // # Usage
 //
 //	go test ./...                     skips if there are no programs yet
-//	STAGECRAFT_E2E=1 go test ./...    builds them first (five minutes on two cores, once)
+//	STAGECRAFT_E2E=1 go test ./...    builds them first, and kwok (six minutes on two cores, once)
 //	KUBEBUILDER_ASSETS=DIR go test ./...
 //	go test -run TestRecordings -record ./...
 //
