@@ -34,13 +34,16 @@ func TestKeyOfReadsWhatUnstructuredReads(t *testing.T) {
 	for _, fields := range []map[string]any{
 		nil, {},
 		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": "default", "name": "web"}},
-		{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n"}},
+		{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n", "uid": "u"}},
 		{"apiVersion": "a/b/c", "kind": "X", "metadata": map[string]any{"name": int64(1), "namespace": nil}},
 		{"apiVersion": 1.5, "kind": "X", "metadata": []any{}},
 	} {
 		obj := &unstructured.Unstructured{Object: fields}
 		gvk := obj.GroupVersionKind()
 		require.Equal(t, Key{gvk.Group, gvk.Version, gvk.Kind, obj.GetNamespace(), obj.GetName()}, KeyOf(obj), "%v", fields)
+		key, uid := (&kind{GroupVersionKind: gvk}).identify(obj)
+		require.Equal(t, KeyOf(obj), key)
+		require.Equal(t, obj.GetUID(), uid)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/internal/expr"
@@ -145,7 +146,8 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 	if k == nil {
 		return nil
 	}
-	t := Transition{Key: k.key(obj), UID: obj.GetUID(), Entered: now, set: s}
+	key, uid := k.identify(obj)
+	t := Transition{Key: key, UID: uid, Entered: now, set: s}
 	t.draws = t.Key.identity(0).entry(0)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
@@ -173,7 +175,7 @@ func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64
 	if k == nil {
 		return Transition{}, false
 	}
-	key := k.key(obj)
+	key, uid := k.identify(obj)
 	d := key.identity(seed).entry(n)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
@@ -183,7 +185,7 @@ func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64
 		return Transition{}, false
 	}
 	st := l.draw(scope)
-	t := Transition{Key: key, UID: obj.GetUID(), Stage: st.name, N: n, Entered: now, Random: d.delay(st.name), set: s, stage: st, draws: d}
+	t := Transition{Key: key, UID: uid, Stage: st.name, N: n, Entered: now, Random: d.delay(st.name), set: s, stage: st, draws: d}
 	t.Due = dueTime(now, st.delays(scope, d).Pick(t.Random))
 	return t, true
 }
@@ -223,10 +225,11 @@ func (s *Set) kindOf(obj *unstructured.Unstructured) *kind {
 	return s.kinds[text(obj.Object, "apiVersion")][text(obj.Object, "kind")]
 }
 
-// key is [KeyOf] for an object of the kind.
-func (k *kind) key(obj *unstructured.Unstructured) Key {
+// identify returns the key, as [KeyOf] does, and the UID of an object of the kind.
+func (k *kind) identify(obj *unstructured.Unstructured) (Key, types.UID) {
 	metadata, _ := obj.Object["metadata"].(map[string]any)
-	return Key{Group: k.Group, Version: k.Version, Kind: k.Kind, Namespace: text(metadata, "namespace"), Name: text(metadata, "name")}
+	key := Key{Group: k.Group, Version: k.Version, Kind: k.Kind, Namespace: text(metadata, "namespace"), Name: text(metadata, "name")}
+	return key, types.UID(text(metadata, "uid"))
 }
 
 // match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
