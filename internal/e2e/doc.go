@@ -6,9 +6,9 @@
 //	go test ./...                     skips if there are no programs yet
 //	STAGECRAFT_E2E=1 go test ./...    builds them first, and kwok (six minutes on two cores, once)
 //	KUBEBUILDER_ASSETS=DIR go test ./...
-//	go test -run TestRecordings -record ./...
+//	go test -run 'TestRecordings|TestWire' -record ./...
 //
-// The last one writes anew what package stage/controllers is compared with.
+// The last one writes anew what package stage/controllers is compared with, and what the reader of stage/kube is tested with.
 //
 // # Compatibility
 //

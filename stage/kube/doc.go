@@ -26,9 +26,9 @@
 //
 // # Metadata
 //
-// Players see objects without managedFields and without kubectl's last applied configuration, unless [Options] keep them: through [Cluster.Share], which
-// players ask for. Parts that are equal, as in Pods of one Deployment, are there once. Patches are not concerned, since a field that a patch does not name stays. Who reads objects to write them back as a whole uses the
-// Cluster itself.
+// Players see objects without managedFields and without kubectl's last applied configuration, unless [Options] keep them: through [Cluster.Share],
+// which players ask for. Parts that are equal, as in Pods of one Deployment, are there once. Patches are not concerned, since a field that a patch does
+// not name stays. Who reads objects to write them back as a whole uses the Cluster itself.
 //
 // # Events
 //

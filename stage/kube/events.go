@@ -51,8 +51,9 @@ func (c *Cluster) occurrence(obj *unstructured.Unstructured) (occurrence, bool) 
 		regarding: regarding,
 		seen:      seen,
 		sameness: sameness{
-			namespace: text(regarding, "namespace"), apiVersion: text(regarding, "apiVersion"), kind: text(regarding, "kind"), name: text(regarding, "name"), uid: text(regarding, "uid"),
-			typ: text(obj.Object, "type"), reason: cut(text(obj.Object, "reason"), reasonLimit), note: cut(text(obj.Object, "message"), noteLimit),
+			namespace: text(regarding, "namespace"), apiVersion: text(regarding, "apiVersion"), kind: text(regarding, "kind"),
+			name: text(regarding, "name"), uid: text(regarding, "uid"), typ: text(obj.Object, "type"),
+			reason: cut(text(obj.Object, "reason"), reasonLimit), note: cut(text(obj.Object, "message"), noteLimit),
 		},
 	}
 	if err != nil || e.reason == "" || e.event.Name == "" {
