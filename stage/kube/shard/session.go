@@ -13,9 +13,9 @@ import (
 
 // A session is what the goroutine of [Member.Run] knows.
 //
-// Safety rests on this: whoever joins lists after it has written its Lease. So of two members at least one finds the other when it joins; it waits until
-// the other has written that it saw it, and the other gives up its share first. From then on each has the other in its view until the other's Lease has not changed for
-// its duration. By then the other has stopped by its own clock, and joins under another epoch.
+// Safety rests on this: whoever joins lists after it has written its Lease. So of two members at least one finds the other when it joins; it waits until the
+// other has written that it saw it, and before that the other gives up the share. From then on each has the other in its view until the other's Lease has not
+// changed for its duration. By then the other has stopped by its own clock, and joins under another epoch.
 type session struct {
 	*Member
 	changed func()
