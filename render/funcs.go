@@ -149,7 +149,8 @@ func (r *run) podIPsWith(node string, hostNetwork bool, uid, name, namespace str
 
 // podIPs takes a pod without a name for the one that is rendered.
 func (r *run) podIPs(p Pod) ([]string, error) {
-	if self := podOf(r.in.Object); p.UID == "" && p.Name == "" {
+	if p.UID == "" && p.Name == "" {
+		self := podOf(r.in.Object)
 		p.UID, p.Name, p.Namespace = self.UID, self.Name, self.Namespace
 	}
 	if err := r.spend(envSteps); err != nil {

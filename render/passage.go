@@ -23,6 +23,9 @@ const (
 // that writes all of it or nothing. It gives up, and text/template does what it always did, wherever it is not certain that
 // the result would be the same and no error. So the texts, the errors with their places and the steps that are left are those
 // of a template without passages, as FuzzPassages holds.
+//
+// If a loop over a field follows, the passage also pays for it, and then the loop stands in the branch that was empty, without
+// the call of its own that would pay.
 type passage struct {
 	name  string
 	roots []string // what its values begin at: "." and names of variables, the arguments of the call
@@ -117,6 +120,11 @@ func (h *hastener) passage(nodes []parse.Node) (*passage, int) {
 	if values == 0 {
 		return nil, 0
 	}
+	if len(parts) < len(nodes) {
+		if pay := h.loop(nodes[len(parts)]); pay != nil {
+			parts = append(parts, pay)
+		}
+	}
 	p := &passage{name: passageFunc + strconv.Itoa(len(h.passages)), roots: h.roots, parts: parts}
 	h.passages = append(h.passages, p)
 	return p, len(parts)
@@ -129,12 +137,24 @@ func (p *passage) node(nodes []parse.Node) parse.Node {
 	for _, root := range p.roots {
 		call.Args = append(call.Args, rootNode(root, pos))
 	}
+	done := &parse.ListNode{NodeType: parse.NodeList, Pos: pos}
+	if loop, ok := nodes[len(nodes)-1].(*parse.RangeNode); ok {
+		done.Nodes = []parse.Node{paid(loop)}
+	}
 	return &parse.IfNode{BranchNode: parse.BranchNode{
 		NodeType: parse.NodeIf, Pos: pos,
 		Pipe:     pipeline(pos, call),
-		List:     &parse.ListNode{NodeType: parse.NodeList, Pos: pos},
+		List:     done,
 		ElseList: &parse.ListNode{NodeType: parse.NodeList, Pos: pos, Nodes: nodes},
 	}}
+}
+
+// paid is the loop without the command that pays for it, the last one.
+func paid(loop *parse.RangeNode) *parse.RangeNode {
+	free, pipe := *loop, *loop.Pipe
+	pipe.Cmds = pipe.Cmds[:len(pipe.Cmds)-1]
+	free.Pipe = &pipe
+	return &free
 }
 
 func rootNode(name string, pos parse.Pos) parse.Node {
@@ -183,6 +203,36 @@ func (h *hastener) unused(p *parse.PipeNode) part {
 		}
 	}
 	return printing(h.pipe(p.Cmds), func(*run, any) bool { return true })
+}
+
+// loop pays for a loop over a field; nil if the node is none. Values other than maps and lists are left to text/template, because it
+// tells of those that it cannot loop over.
+func (h *hastener) loop(n parse.Node) part {
+	loop, ok := n.(*parse.RangeNode)
+	if !ok || len(loop.Pipe.Cmds) != 2 || len(loop.Pipe.Cmds[0].Args) != 1 {
+		return nil
+	}
+	roots := len(h.roots)
+	field, ok := loop.Pipe.Cmds[0].Args[0].(*parse.FieldNode)
+	if !ok || h.root(".") == maxRoots {
+		h.roots = h.roots[:roots]
+		return nil
+	}
+	return printing(h.path(".", field.Ident), (*run).enter)
+}
+
+func (r *run) enter(v any) bool {
+	passes := 1.0
+	switch v := v.(type) {
+	case nil:
+	case []any:
+		passes = float64(len(v))
+	case map[string]any:
+		passes = float64(len(v))
+	default:
+		return false
+	}
+	return r.spend(1+passes) == nil
 }
 
 func printing(value expression, write func(*run, any) bool) part {

@@ -127,7 +127,7 @@ func (s *scribe) node(depth int) string {
 }
 
 func (s *scribe) loop(depth int) string {
-	over := s.one(".list", "$.list", ".b", ".number", s.pipeline())
+	over := s.one(".list", ".list", ".a", ".b", ".b.c", ".nope", ".nope.a", "$.list", ".number", s.pipeline())
 	body := s.one("", "{{ break }}", "{{ continue }}", "", "", "")
 	if s.IntN(2) == 0 {
 		return fmt.Sprintf("{{ range %s }}%s%s{{ else }}%s{{ end }}", over, s.nodes(depth), body, s.nodes(depth))
@@ -199,13 +199,14 @@ func TestPassagesAreFound(t *testing.T) {
 		`a: 1`:                      {0, `a: 1`},
 		`{{ .name }}`:               {1, `web`},
 		`{{ $n := .name }}{{ $n }}`: {1, `web`},
-		`{{ $unused := index .list 0 }}{{ .name | Quote }}`:                                                       {1, `"web"`},
-		`{{ range .list }}{{ .image | Quote }}{{ end }}`:                                                          {1, `"nginx"`},
-		`{{ range $i, $e := .list }}{{ $o := index $.list $i }}{{ $e.image }}{{ end }}`:                           {1, `nginx`},
-		`{{ NodeIPWith .name | Quote }} {{ PodIPWith .name (or .host false) (or .uid "") "a" "" | Quote }}`:       {1, `"10.0.0.1" "10.156.217.45"`},
-		`{{ upper .name }}{{ .name }}`:                                                                            {1, `WEBweb`},
-		`{{ $x := .name }}{{ .name }}{{ $x = upper .name }}`:                                                      {1, `web`},
-		`{{ $a := 1 }}{{ $b := 2 }}{{ $c := 3 }}{{ $d := 4 }}{{ $a }}{{ $b }}{{ $c }}{{ $d }}{{ .name }}{{ $a }}`: {2, `1234web1`},
+		`{{ $unused := index .list 0 }}{{ .name | Quote }}`:                                                                          {1, `"web"`},
+		`{{ range .list }}{{ .image | Quote }}{{ end }}`:                                                                             {1, `"nginx"`},
+		`{{ range $i, $e := .list }}{{ $o := index $.list $i }}{{ $e.image }}{{ end }}`:                                              {1, `nginx`},
+		`{{ NodeIPWith .name | Quote }} {{ PodIPWith .name (or .host false) (or .uid "") "a" "" | Quote }}`:                          {1, `"10.0.0.1" "10.156.217.45"`},
+		`{{ upper .name }}{{ .name }}`:                                                                                               {1, `WEBweb`},
+		`{{ $a := 1 }}{{ $b := 2 }}{{ $c := 3 }}{{ $d := 4 }}{{ $a }}{{ $b }}{{ $c }}{{ $d }}{{ range .list }}{{ .image }}{{ end }}`: {2, `1234nginx`},
+		`{{ $x := .name }}{{ .name }}{{ $x = upper .name }}`:                                                                         {1, `web`},
+		`{{ $a := 1 }}{{ $b := 2 }}{{ $c := 3 }}{{ $d := 4 }}{{ $a }}{{ $b }}{{ $c }}{{ $d }}{{ .name }}{{ $a }}`:                    {2, `1234web1`},
 	} {
 		tmpl, err := Compile(text, Options{})
 		require.NoError(t, err)
@@ -217,4 +218,12 @@ func TestPassagesAreFound(t *testing.T) {
 			require.NotEmpty(t, p.parts)
 		}
 	}
+}
+
+// TestPassagesPayForLoops shows what becomes of a template.
+func TestPassagesPayForLoops(t *testing.T) {
+	tmpl, err := Compile(`{{ .name }}: {{ range .list }}{{ .image }}{{ end }}`, Options{})
+	require.NoError(t, err)
+	const body = `{{if passage_1 .}}{{else}}{{.image}}{{end}}`
+	require.Equal(t, `{{if passage_0 .}}{{range .list}}`+body+`{{end}}{{else}}{{.name}}: {{range .list | range_}}`+body+`{{end}}{{end}}`, tmpl.root.Root.String())
 }

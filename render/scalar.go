@@ -40,36 +40,22 @@ func scan(s string) (all, some class) {
 	return all, some
 }
 
-// longestWord is the length of the longest of the words.
-const longestWord = len("false")
-
-// words are the scalars without quotes that are no strings although they look like it.
-var words = func() map[string]any {
-	table := map[string]any{}
-	for list, v := range map[string]any{
-		"y Y yes Yes YES true True TRUE on On ON":    true,
-		"n N no No NO false False FALSE off Off OFF": false,
-		"null Null NULL": nil,
-	} {
-		for _, word := range strings.Fields(list) {
-			table[word] = v
-		}
+// word is the value of a scalar without quotes that is no string although it looks like it.
+func word(s string) (v any, ok bool) {
+	switch s {
+	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON":
+		return true, true
+	case "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF":
+		return false, true
+	case "null", "Null", "NULL":
+		return nil, true
 	}
-	return table
-}()
+	return nil, false
+}
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// word finds a scalar without quotes among the words.
-func word(s string) (v any, ok bool) {
-	if len(s) > longestWord {
-		return nil, false
-	}
-	v, ok = words[s]
-	return v, ok
-}
 
 // scalar reads a scalar without quotes, or returns false where it is not certain what YAML makes of it.
 func scalar(s string, allowed class) (any, bool) {
