@@ -1,4 +1,5 @@
-// Package measure measures programs from outside, on Linux: what a [Process] uses of the machine, and what the API server counts of its requests.
+// Package measure measures programs from outside: what a [Process] uses of the machine, and what the API server counts of its requests. The first it reads in
+// /proc, which only Linux has.
 //
 // # Concurrency
 //

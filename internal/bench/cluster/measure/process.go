@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A Process is a program that is measured. It ends with the one that started it.
+// A Process is a program that is measured. It ends with the one that started it, on Linux.
 type Process struct {
 	cmd   *exec.Cmd
 	ended chan error
@@ -27,7 +27,7 @@ func Start(log string, program string, args ...string) (*Process, error) {
 	defer file.Close()
 	p := &Process{cmd: exec.Command(program, args...), ended: make(chan error, 1)}
 	p.cmd.Stdout, p.cmd.Stderr = file, file
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = dieWithParent()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
