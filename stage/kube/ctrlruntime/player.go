@@ -1,0 +1,34 @@
+package ctrlruntime
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// Play adds a player to a manager, which runs it when its caches are there and it is the leader, and stops it when the manager ends.
+func Play(m manager.Manager, s *stage.Set, o stage.PlayerOptions) (*stage.Player, error) {
+	cluster, err := ForManager(m)
+	if err != nil {
+		return nil, err
+	}
+	player := stage.NewPlayer(s, cluster, o)
+	return player, m.Add(runnable{player})
+}
+
+// runnable is a player in a manager. That it was told to stop is no error there.
+type runnable struct{ player *stage.Player }
+
+var _ manager.LeaderElectionRunnable = runnable{}
+
+func (r runnable) Start(ctx context.Context) error {
+	if err := r.player.Run(ctx); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// NeedLeaderElection is true: two players would do everything twice. To share the work use package shard.
+func (runnable) NeedLeaderElection() bool { return true }

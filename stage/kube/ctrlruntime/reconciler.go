@@ -1,0 +1,150 @@
+package ctrlruntime
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// ReconcilerOptions of [NewReconciler]. The zero value is usable.
+type ReconcilerOptions struct {
+	// Seed decides all draws, together with the names of the objects.
+	Seed uint64
+	// Trace is called for everything that happens, by several goroutines at once.
+	Trace func(stage.TraceEvent)
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+}
+
+// A Reconciler plays the objects of one kind, for programs that have a reconcile loop of their own: Reconcile does what is due for an object, and asks
+// to be called again when the next transition is. An effect that fails is an error, after which the transition is done again from its beginning
+// if its Stage still matches; patches that have been done change nothing then.
+//
+// It is safe for concurrent use for different objects, as controllers call it.
+type Reconciler struct {
+	cluster *Cluster
+	set     *stage.Set
+	kind    schema.GroupVersionKind
+	options ReconcilerOptions
+
+	mutex sync.Mutex
+	parts map[types.NamespacedName]*part
+}
+
+var _ reconcile.Reconciler = (*Reconciler)(nil)
+
+// A part is what is known of one object.
+type part struct {
+	engine *stage.Engine
+	failed *stage.Transition // to be done again
+}
+
+// NewReconciler returns a reconciler for the objects of a kind.
+func NewReconciler(c *Cluster, s *stage.Set, kind schema.GroupVersionKind, o ReconcilerOptions) *Reconciler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Reconciler{cluster: c, set: s, kind: kind, options: o, parts: map[types.NamespacedName]*part{}}
+}
+
+// Reconcile does what is due for an object. The Result says when to call again, if nothing happens before.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	obj, err := r.cluster.Get(ctx, r.kind, request.NamespacedName)
+	if apierrors.IsNotFound(err) {
+		r.forget(request.NamespacedName)
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	r.set.Learn(obj)
+	return r.play(ctx, r.part(request.NamespacedName), obj)
+}
+
+// play does what is due, until nothing is.
+func (r *Reconciler) play(ctx context.Context, p *part, obj *unstructured.Unstructured) (reconcile.Result, error) {
+	obj, err := r.again(ctx, p, obj)
+	for err == nil && obj != nil {
+		now := r.options.Now()
+		if err := p.engine.Observe(obj, now); err != nil {
+			return reconcile.Result{}, reconcile.TerminalError(err) // a livelock: until the object changes
+		}
+		t, due := first(p.engine, now)
+		if !due {
+			return next(p.engine, now), nil
+		}
+		obj, err = r.do(ctx, p, t, obj)
+	}
+	return reconcile.Result{}, err
+}
+
+// first takes one transition that is due.
+func first(e *stage.Engine, now time.Time) (stage.Transition, bool) {
+	for t := range e.Due(now) {
+		return t, true
+	}
+	return stage.Transition{}, false
+}
+
+// next says when a transition is due.
+func next(e *stage.Engine, now time.Time) reconcile.Result {
+	at, ok := e.NextDue()
+	if !ok {
+		return reconcile.Result{}
+	}
+	return reconcile.Result{RequeueAfter: at.Sub(now)}
+}
+
+// again does a transition that failed, if the object is still the same and the Stage matches.
+func (r *Reconciler) again(ctx context.Context, p *part, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	t := p.failed
+	p.failed = nil
+	if t == nil || t.UID != obj.GetUID() {
+		return obj, nil
+	}
+	for _, c := range r.set.Candidates(obj, r.options.Now()) {
+		if c.Stage == t.Stage {
+			return r.do(ctx, p, *t, obj)
+		}
+	}
+	return obj, nil
+}
+
+// do carries out a transition, and returns the object as it is then; nil if it is gone, or will be seen again when it changes.
+func (r *Reconciler) do(ctx context.Context, p *part, t stage.Transition, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	obj, err := t.Do(ctx, r.cluster, obj, stage.DoOptions{Now: r.options.Now(), Trace: r.options.Trace})
+	var eval *stage.EvalError
+	switch {
+	case errors.As(err, &eval):
+		return nil, reconcile.TerminalError(err) // trying again would fail again
+	case err != nil:
+		p.failed = &t
+	}
+	return obj, err
+}
+
+func (r *Reconciler) part(name types.NamespacedName) *part {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	p := r.parts[name]
+	if p == nil {
+		p = &part{engine: stage.NewEngine(r.set, stage.EngineOptions{Seed: r.options.Seed, Trace: r.options.Trace})}
+		r.parts[name] = p
+	}
+	return p
+}
+
+func (r *Reconciler) forget(name types.NamespacedName) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	delete(r.parts, name)
+}

@@ -1,0 +1,261 @@
+package ctrlruntime
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// direct lists and watches by a client.
+type direct struct{ client client.Client }
+
+func (d direct) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	s, err := newSelection(o)
+	if err != nil {
+		return nil, err
+	}
+	list := listOf(gvk)
+	err = d.client.List(ctx, list, s.options(namespace, o))
+	if s.fields != nil && unanswered(err) { // a fake client selects by no fields that have no index
+		all := s
+		all.fields, o.FieldSelector = nil, ""
+		list = listOf(gvk)
+		err = d.client.List(ctx, list, all.options(namespace, o))
+		list.Items = s.of(list.Items)
+	}
+	if err != nil {
+		return nil, known(gvk, err)
+	}
+	return list, nil
+}
+
+// unanswered reports an error that no API server wrote.
+func unanswered(err error) bool {
+	var status apierrors.APIStatus
+	return err != nil && !errors.As(err, &status)
+}
+
+func (d direct) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	w, ok := d.client.(client.WithWatch)
+	if !ok {
+		return nil, apierrors.NewMethodNotSupported(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, "watch")
+	}
+	s, err := newSelection(o)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := w.Watch(ctx, listOf(gvk), s.options(namespace, o))
+	if err != nil {
+		return nil, known(gvk, err)
+	}
+	return watch.Filter(changes, func(e watch.Event) (watch.Event, bool) { return s.filter(e, gvk) }), nil
+}
+
+// filter does what an API server does and fake clients do not: it selects, and has all objects without types. An object that is not selected may
+// have been.
+func (s selection) filter(e watch.Event, gvk schema.GroupVersionKind) (watch.Event, bool) {
+	if e.Type == watch.Bookmark || e.Type == watch.Error {
+		return e, true
+	}
+	obj, err := untyped(e.Object, gvk)
+	if err != nil {
+		return watch.Event{Type: watch.Error, Object: &apierrors.NewInternalError(err).ErrStatus}, true
+	}
+	e.Object = obj
+	switch {
+	case s.has(obj):
+		return e, true
+	case e.Type == watch.Modified:
+		e.Type = watch.Deleted
+		return e, true
+	}
+	return e, false
+}
+
+// options are those for a client that sends them on.
+func (s selection) options(namespace string, o metav1.ListOptions) *client.ListOptions {
+	return &client.ListOptions{Namespace: namespace, LabelSelector: s.labels, FieldSelector: s.fields, Limit: o.Limit, Continue: o.Continue, Raw: &o}
+}
+
+// untyped returns an object as maps.
+func untyped(obj runtime.Object, gvk schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u, nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(gvk)
+	return u, nil
+}
+
+func listOf(gvk schema.GroupVersionKind) *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	return list
+}
+
+// cached lists and watches a cache.
+type cached struct{ cache cache.Cache }
+
+func (c cached) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	s, err := newSelection(o)
+	if err != nil {
+		return nil, err
+	}
+	list := listOf(gvk)
+	options := client.ListOptions{Namespace: namespace, LabelSelector: s.labels, UnsafeDisableDeepCopy: new(true)}
+	if err := c.cache.List(ctx, list, &options); err != nil {
+		return nil, known(gvk, err)
+	}
+	list.SetContinue("") // the cache says that it has no pages
+	if s.fields != nil {
+		list.Items = s.of(list.Items)
+	}
+	return list, nil
+}
+
+func (c cached) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	s, err := newSelection(o)
+	if err != nil {
+		return nil, err
+	}
+	s.namespace = namespace
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(gvk)
+	informer, err := c.cache.GetInformer(ctx, obj)
+	if err != nil {
+		return nil, known(gvk, err)
+	}
+	return s.subscribe(informer)
+}
+
+// A selection is what a list or a watch is about. Nil selectors select all.
+type selection struct {
+	namespace string
+	labels    labels.Selector
+	fields    fields.Selector
+}
+
+func newSelection(o metav1.ListOptions) (s selection, err error) {
+	if o.LabelSelector != "" {
+		if s.labels, err = labels.Parse(o.LabelSelector); err != nil {
+			return s, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	if o.FieldSelector != "" {
+		if s.fields, err = fields.ParseSelector(o.FieldSelector); err != nil {
+			return s, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	return s, nil
+}
+
+// of returns the items that are selected.
+func (s selection) of(items []unstructured.Unstructured) []unstructured.Unstructured {
+	var some []unstructured.Unstructured
+	for _, item := range items {
+		if s.has(&item) {
+			some = append(some, item)
+		}
+	}
+	return some
+}
+
+func (s selection) has(obj *unstructured.Unstructured) bool {
+	return (s.namespace == "" || s.namespace == obj.GetNamespace()) &&
+		(s.labels == nil || s.labels.Matches(labels.Set(obj.GetLabels()))) &&
+		(s.fields == nil || s.fields.Matches(fieldsOf{obj}))
+}
+
+// fieldsOf reads fields by their paths. One that is not there is "", as for an API server.
+type fieldsOf struct{ obj *unstructured.Unstructured }
+
+func (f fieldsOf) Get(path string) string {
+	value, _, _ := unstructured.NestedString(f.obj.Object, strings.Split(path, ".")...)
+	return value
+}
+
+func (f fieldsOf) Has(path string) bool { return f.Get(path) != "" }
+
+// A subscription is a watch of an informer.
+type subscription struct {
+	selection selection
+	informer  cache.Informer
+	handle    toolscache.ResourceEventHandlerRegistration
+	events    chan watch.Event
+	stopped   chan struct{}
+	stop      func()
+}
+
+// subscribe watches an informer. What it holds already comes first, as Added.
+func (s selection) subscribe(informer cache.Informer) (watch.Interface, error) {
+	w := &subscription{selection: s, informer: informer, events: make(chan watch.Event), stopped: make(chan struct{})}
+	w.stop = sync.OnceFunc(func() { close(w.stopped) })
+	handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: w.added, UpdateFunc: w.updated, DeleteFunc: w.deleted})
+	if err != nil {
+		return nil, err
+	}
+	w.handle = handle
+	return w, nil
+}
+
+// ResultChan implements [watch.Interface]. It is never closed: the informer has its own ways to go on.
+func (w *subscription) ResultChan() <-chan watch.Event { return w.events }
+
+// Stop implements [watch.Interface].
+func (w *subscription) Stop() {
+	w.stop()
+	_ = w.informer.RemoveEventHandler(w.handle)
+}
+
+func (w *subscription) added(obj any) { w.send(watch.Added, obj) }
+
+// updated reports an object that has come into the selection, has changed in it, or has left it.
+func (w *subscription) updated(before, after any) {
+	old, _ := before.(*unstructured.Unstructured)
+	obj, _ := after.(*unstructured.Unstructured)
+	switch {
+	case old == nil || obj == nil:
+	case w.selection.has(obj):
+		w.send(watch.Modified, obj)
+	case w.selection.has(old):
+		w.tell(watch.Deleted, obj)
+	}
+}
+
+func (w *subscription) deleted(obj any) {
+	if last, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+		obj = last.Obj
+	}
+	w.send(watch.Deleted, obj)
+}
+
+func (w *subscription) send(t watch.EventType, v any) {
+	if obj, ok := v.(*unstructured.Unstructured); ok && w.selection.has(obj) {
+		w.tell(t, obj)
+	}
+}
+
+// tell waits for the reader: the informer keeps what comes meanwhile.
+func (w *subscription) tell(t watch.EventType, obj *unstructured.Unstructured) {
+	select {
+	case w.events <- watch.Event{Type: t, Object: obj}:
+	case <-w.stopped:
+	}
+}
