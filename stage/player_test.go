@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -440,10 +441,10 @@ func TestAnotherRunRecordsItsOwnEvents(t *testing.T) {
 // TestALostAnswerDoesNotLoseTheRest: after some failures the first patch is carried out, but its answer is lost.
 func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 	set := compile(t, phased("go", "Pending", "  steps: [{patch: {subresource: status, root: status, template: 'phase: Running'}}, {patch: {root: metadata, template: 'labels: {done: really}'}}]"))
-	lost := false
-	failures := 0
+	var lost atomic.Bool
+	var calls atomic.Int32
 	f := &flaky{fail: func(string, string) error {
-		if failures++; failures < 7 {
+		if calls.Add(1) < 7 {
 			return apierrors.NewServiceUnavailable("away")
 		}
 		return nil
@@ -454,14 +455,14 @@ func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 	}
 	playing(t, set, stage.PlayerOptions{}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
-		for !lost {
+		for !lost.Load() {
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
-		before := failures
+		before := calls.Load()
 		time.Sleep(13 * time.Second) // one pause, at most: the conflict tells that the server is there
 		synctest.Wait()
-		require.Equal(t, before+2, failures, "a conflict with what was done already, and the second patch")
+		require.Equal(t, before+2, calls.Load(), "a conflict with what was done already, and the second patch")
 		obj, err := c.Get(ctx, podKind, webName)
 		require.NoError(t, err)
 		require.Equal(t, "really", obj.GetLabels()["done"])
@@ -471,15 +472,14 @@ func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 // forgetful carries out the first patch and then reports a timeout.
 type forgetful struct {
 	*flaky
-	lost *bool
+	lost *atomic.Bool
 }
 
 func (f forgetful) Share() stage.Transport { return f }
 
 func (f forgetful) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	obj, err := f.flaky.Patch(ctx, k, n, t, data, o, sub...)
-	if err == nil && !*f.lost {
-		*f.lost = true
+	if err == nil && !f.lost.Swap(true) {
 		return nil, apierrors.NewTimeoutError("no answer", 1)
 	}
 	return obj, err
