@@ -191,23 +191,67 @@ func TestChangesAreTold(t *testing.T) {
 	})
 }
 
-// TestAnswersThatComeTooLateAreNone holds that a Lease which was renewed in time, but not known to be, is joined anew.
+// TestAShareEndsOnTime holds that a share lasts four fifths of the duration from the last renewal, however requests fail, and that its end is told of then.
+func TestAShareEndsOnTime(t *testing.T) {
+	for name, trouble := range map[string]func(*link){
+		"requests hang":    func(l *link) { l.hangs = true },
+		"requests fail":    func(l *link) { l.refuses = true },
+		"lists alone fail": func(l *link) { l.blind = true },
+		"answers are lost": func(l *link) { l.loses = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(r *rig) {
+				l := &link{Cluster: r.cluster}
+				m, err := shard.New(l, shard.Options{Identity: "a"})
+				require.NoError(t, err)
+				var told time.Time
+				ctx, cancel := contextOf(r.t)
+				defer cancel()
+				r.all.Go(func() { _ = m.Run(ctx, func() { told = time.Now() }) })
+				time.Sleep(duration)
+				renewed := r.renewed("a")
+				for r.renewed("a").Equal(renewed) {
+					time.Sleep(time.Millisecond)
+				}
+				l.set(trouble)
+				end := r.renewed("a").Add(duration * 4 / 5)
+				time.Sleep(time.Until(end.Add(-time.Millisecond)))
+				require.True(t, m.Owns(r.objects[0]))
+				time.Sleep(2 * time.Millisecond)
+				require.False(t, m.Owns(r.objects[0]))
+				synctest.Wait()
+				require.WithinDuration(t, end, told, time.Microsecond) // stamps have no more
+			})
+		})
+	}
+}
+
+// renewed is when a Lease was renewed last.
+func (r *rig) renewed(identity string) time.Time {
+	l, err := r.cluster.Get(r.t.Context(), leaseKind, types.NamespacedName{Namespace: "default", Name: "stagecraft." + identity})
+	require.NoError(r.t, err)
+	stamp, _, _ := unstructured.NestedString(l.Object, "spec", "renewTime")
+	at, err := time.Parse(metav1.RFC3339Micro, stamp)
+	require.NoError(r.t, err)
+	return at
+}
+
+// TestAnswersThatComeTooLateAreNone holds that a Lease is joined anew when its renewal is known only after the share has ended: others may have taken it in
+// between.
 func TestAnswersThatComeTooLateAreNone(t *testing.T) {
 	play(t, func(r *rig) {
 		a := r.start("a", "a")
 		r.pass(time.Second)
-		a.link.set(func(l *link) { l.late = duration })
-		r.pass(duration)
-		require.Empty(t, r.share())
+		a.link.set(func(l *link) { l.late = duration * 3 / 5 })
+		r.pass(2 * duration)
+		require.Contains(t, r.told(), "lost its share: could not renew")
 		a.link.set((*link).heal)
 		r.pass(duration * 2)
 		require.Zero(t, r.settle(0))
-		require.Contains(t, r.told(), "lost its share: could not renew")
-		leases, err := r.cluster.List(r.t.Context(), leaseKind, "", metav1.ListOptions{})
+		l, err := r.cluster.Get(r.t.Context(), leaseKind, types.NamespacedName{Namespace: "default", Name: "stagecraft.a"})
 		require.NoError(t, err)
-		require.Len(t, leases.Items, 1)
-		joined, _, _ := unstructured.NestedInt64(leases.Items[0].Object, "spec", "leaseTransitions")
-		require.EqualValues(t, 1, joined)
+		joined, _, _ := unstructured.NestedInt64(l.Object, "spec", "leaseTransitions")
+		require.Positive(t, joined)
 	})
 }
 

@@ -31,7 +31,7 @@ type link struct {
 	loses   bool // requests are carried out, and their answers lost
 	blind   bool // it can write, not read
 	slow    time.Duration
-	late    time.Duration // answers come so much later, even when nobody waits any more
+	late    time.Duration // answers to updates come so much later, even when nobody waits any more
 	frozen  time.Time     // the process does nothing until then
 }
 
@@ -64,9 +64,9 @@ func (l *link) pass(ctx context.Context) error {
 // answer lets the answer to a request through, or not.
 func answer[T any](l *link, v T, err error) (T, error) {
 	l.mu.Lock()
-	loses, pause := l.loses, l.slow+l.late
+	loses, slow := l.loses, l.slow
 	l.mu.Unlock()
-	time.Sleep(pause)
+	time.Sleep(slow)
 	if loses {
 		return *new(T), errLink
 	}
@@ -100,6 +100,10 @@ func (l *link) Update(ctx context.Context, obj *unstructured.Unstructured, o met
 		return nil, err
 	}
 	got, err := l.Cluster.Update(ctx, obj, o, subresources...)
+	l.mu.Lock()
+	late := l.late
+	l.mu.Unlock()
+	time.Sleep(late)
 	return answer(l, got, err)
 }
 
