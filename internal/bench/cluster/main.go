@@ -57,36 +57,57 @@ func main() {
 }
 
 func parse(args []string) (options, error) {
-	o := options{}
+	o := options{workers: []int{4, 16}, modes: []mode{backlog, live}, players: []string{"floor", "kwok", "stagecraft"}}
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
 	flags.IntVar(&o.pods, "pods", 5000, "pods in a round")
 	flags.IntVar(&o.nodes, "nodes", 10, "nodes in a round")
 	flags.IntVar(&o.rounds, "rounds", 3, "how often each program is measured in each setting")
 	flags.StringVar(&o.keep, "keep", "", "directory where logs and CPU profiles stay (default: they do not)")
-	workers := flags.String("workers", "4,16", "requests under way at once")
-	modes := flags.String("modes", "backlog,live", "settings")
-	players := flags.String("players", "floor,kwok,stagecraft", "programs")
+	flags.Func("workers", "requests under way at once (default 4,16)", func(text string) (err error) {
+		o.workers, err = list(text, positive)
+		return err
+	})
+	flags.Func("modes", "settings (default backlog,live)", func(text string) (err error) {
+		o.modes, err = list(text, knownMode)
+		return err
+	})
+	flags.Func("players", "programs (default floor,kwok,stagecraft)", func(text string) error {
+		o.players = strings.Split(text, ",")
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	for _, n := range strings.Split(*workers, ",") {
-		count, err := strconv.Atoi(n)
-		if err != nil || count < 1 {
-			return o, fmt.Errorf("-workers %q: not a number of workers", n)
-		}
-		o.workers = append(o.workers, count)
-	}
-	for _, name := range strings.Split(*modes, ",") {
-		if modeNames[mode(name)] == nil {
-			return o, fmt.Errorf("-modes %q: neither backlog nor live", name)
-		}
-		o.modes = append(o.modes, mode(name))
-	}
-	o.players = strings.Split(*players, ",")
 	if min(o.pods, o.nodes, o.rounds) < 1 {
 		return o, errors.New("-pods, -nodes and -rounds must be positive")
 	}
 	return o, nil
+}
+
+// list reads items with commas between them.
+func list[T any](text string, item func(string) (T, error)) ([]T, error) {
+	var all []T
+	var errs []error
+	for _, part := range strings.Split(text, ",") {
+		v, err := item(part)
+		all, errs = append(all, v), append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}
+
+func positive(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err == nil && n < 1 {
+		err = fmt.Errorf("%d is not positive", n)
+	}
+	return n, err
+}
+
+func knownMode(text string) (mode, error) {
+	if ways[mode(text)] == nil {
+		return "", fmt.Errorf("%q is neither backlog nor live", text)
+	}
+	return mode(text), nil
 }
 
 func run(ctx context.Context, o options) error {
@@ -118,7 +139,7 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 	if err != nil {
 		return nil, err
 	}
-	if _, err := stand.round(ctx, setting{mode: live, workers: 4, pods: 500}, programs[0]); err != nil {
+	if _, err := stand.round(ctx, setting{mode: live, workers: o.workers[0], pods: 500}, programs[0]); err != nil {
 		return nil, fmt.Errorf("warming up: %w", err)
 	}
 	rows := newRows(os.Stdout)

@@ -23,8 +23,8 @@ const (
 	live    mode = "live"
 )
 
-// modeNames says how the pods of a mode come to run.
-var modeNames = map[mode]func(*round, context.Context) error{backlog: (*round).backlog, live: (*round).live}
+// ways are how pods come to run in each mode.
+var ways = map[mode]func(*round, context.Context) error{backlog: (*round).backlog, live: (*round).live}
 
 // A setting is what a round is like.
 type setting struct {
@@ -111,7 +111,7 @@ func (r *round) run(ctx context.Context) (err error) {
 			err = errors.Join(err, r.process.Stop())
 		}
 	}()
-	if err := modeNames[r.mode](r, ctx); err != nil {
+	if err := ways[r.mode](r, ctx); err != nil {
 		return err
 	}
 	if err := r.ran(); err != nil {
