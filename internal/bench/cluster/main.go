@@ -171,4 +171,4 @@ func (o options) settings() []setting {
 }
 
 // limit is how long a round may take.
-const limit = 5 * time.Minute
+const limit = 10 * time.Minute

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
@@ -180,10 +181,16 @@ func (c *Crowd) Latencies(start time.Time) []time.Duration {
 	return took
 }
 
-// Delete asks for all pods to be deleted, with the grace of 30 seconds that Kubernetes gives: somebody has to let them go.
+// Delete asks for all pods to be deleted, with the grace of 30 seconds that Kubernetes gives: somebody has to let them go. A server that is busy does not manage in the
+// time that it gives a request: it is asked again.
 func (c *Crowd) Delete(ctx context.Context) error {
 	grace := int64(30)
-	return c.client.CoreV1().Pods(c.options.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &grace}, metav1.ListOptions{})
+	for {
+		err := c.client.CoreV1().Pods(c.options.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &grace}, metav1.ListOptions{})
+		if ctx.Err() != nil || !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) {
+			return err
+		}
+	}
 }
 
 // Close deletes the nodes and stops watching. The namespace stays: without its controller it would never go.
