@@ -10,7 +10,7 @@ const (
 	// passageFunc begins the names of the functions that write passages.
 	passageFunc = "passage_"
 
-	// maxRoots is how many values a passage can begin at. No passage of the presets has more than three.
+	// maxRoots is how many values a passage can begin at. No passage of the presets has more.
 	maxRoots = 4
 )
 

@@ -3,6 +3,8 @@ package render
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"text/template"
@@ -206,7 +208,7 @@ func (t *Template) release(r *run) {
 	t.runs.Put(r)
 }
 
-// checkFuncs refuses what text/template panics on, and the names of the functions that count.
+// checkFuncs refuses what text/template panics on, and the names of the functions that we put in.
 func checkFuncs(funcs map[string]any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -214,10 +216,14 @@ func checkFuncs(funcs map[string]any) (err error) {
 		}
 	}()
 	template.New("").Funcs(funcs)
-	for _, name := range []string{callFunc, rangeFunc, weighFunc} {
-		if funcs[name] != nil {
+	for _, name := range slices.Sorted(maps.Keys(funcs)) {
+		if isTaken(name) {
 			return fmt.Errorf("functions: the name %q is taken", name)
 		}
 	}
 	return nil
+}
+
+func isTaken(name string) bool {
+	return name == callFunc || name == rangeFunc || name == weighFunc || strings.HasPrefix(name, passageFunc)
 }
