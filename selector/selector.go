@@ -9,6 +9,8 @@
 //	}
 //	if sel.Match(obj, time.Now()) { … }
 //
+// A [Family] is for many selectors and one object: what several of them ask is answered once.
+//
 // # Semantics
 //
 // All requirements must hold: labels, then annotations, then expressions in the order given. A nil StageSelector
@@ -24,7 +26,7 @@
 //
 // # Concurrency
 //
-// A Selector is immutable and safe for concurrent use.
+// A Selector and a Family are immutable and safe for concurrent use; a Look belongs to one goroutine.
 //
 // # Compatibility
 //

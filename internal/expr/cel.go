@@ -123,9 +123,7 @@ func draws(e ast.Expr) bool {
 func (p *CEL) Draws() bool { return p.draws }
 
 // Work says what an evaluation takes.
-func (p *CEL) Work() Work {
-	return p.work
-}
+func (p *CEL) Work() Work { return p.work }
 
 func check(env *cel.Env, source string) (*cel.Ast, error) {
 	parsed, issues := env.Parse(source)

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"reflect"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -63,14 +65,26 @@ func (estimator) CallCost(function, _ string, args []ref.Val, result ref.Val) *u
 	return &n
 }
 
-// sortingCost is the number of the keys; lists stay as they are.
+// sortingCost is the number of the elements for lists and maps of the object. What an expression made may be far larger than any object, because parts
+// of it can be shared, and counts in full.
 func sortingCost(v ref.Val) uint64 {
-	if m, ok := v.(traits.Mapper); ok {
-		n, _ := m.Size().(types.Int)
-		return uint64(n) + 1
+	switch reflect.TypeOf(v) {
+	case fieldList, fieldMap: // of which Value takes no time
+		switch x := v.Value().(type) {
+		case []any:
+			return uint64(len(x)) + 1
+		case map[string]any:
+			return uint64(len(x)) + 1
+		}
 	}
-	return 1
+	return uint64(valueSize(v, 1<<30)/10 + 1)
 }
+
+// fieldList and fieldMap are the types that CEL has for the lists and maps of an object.
+var (
+	fieldList = reflect.TypeOf(types.NewDynamicList(types.DefaultTypeAdapter, []any(nil)))
+	fieldMap  = reflect.TypeOf(types.NewStringInterfaceMap(types.DefaultTypeAdapter, nil))
+)
 
 // sizeLimit makes too large a result of + or of a list or map literal an error. Without it a few nested macros double
 // a value until comparing or printing it takes for ever, and CEL counts the cost of a call only after it.

@@ -122,7 +122,7 @@ func overValue(operand native, f func(any) (any, error)) native {
 	}
 }
 
-func overValues(left, right native, f func(x, y any) (any, error)) native {
+func (c nativeCompiler) overValues(left, right native, f func(x, y any) (any, error)) native {
 	if left == nil || right == nil {
 		return nil
 	}
@@ -135,25 +135,7 @@ func overValues(left, right native, f func(x, y any) (any, error)) native {
 		if err != nil {
 			return nil, err
 		}
-		return f(x, y)
-	}
-}
-
-// counted is overValues for an expression whose cost counts.
-func counted(left, right native, f func(x, y any) (any, error)) native {
-	if left == nil || right == nil {
-		return nil
-	}
-	return func(s *Scope) (any, error) {
-		x, err := left(s)
-		if err != nil {
-			return nil, err
-		}
-		y, err := right(s)
-		if err != nil {
-			return nil, err
-		}
-		if !s.meter.charge(costOfCall(x, y)) {
+		if c.counted && !s.meter.charge(costOfCall(x, y)) {
 			return nil, errUnsure
 		}
 		return f(x, y)
@@ -211,15 +193,10 @@ func (c nativeCompiler) function(name string, args []ast.Expr) native {
 	if f := unaryNatives[name]; f != nil && len(args) == 1 {
 		return overValue(c.of(args[0]), f)
 	}
-	f := binaryNatives[name]
-	switch {
-	case f == nil || len(args) != 2:
-		return nil
-	case c.counted:
-		return counted(c.of(args[0]), c.of(args[1]), f)
-	default:
-		return overValues(c.of(args[0]), c.of(args[1]), f)
+	if f := binaryNatives[name]; f != nil && len(args) == 2 {
+		return c.overValues(c.of(args[0]), c.of(args[1]), f)
 	}
+	return nil
 }
 
 // all compiles expressions, or none of them.

@@ -25,10 +25,11 @@ type quantifier struct {
 func (c nativeCompiler) quantified(e ast.ComprehensionExpr) native {
 	predicate, enough := quantifies(e)
 	depth := len(c.bound)
-	if predicate == nil || depth == maxNesting {
+	over := unsorted(e.IterRange())
+	if predicate == nil || depth == maxNesting || !isField(over) {
 		return nil
 	}
-	q := quantifier{over: c.of(unsorted(e.IterRange())), enough: enough, depth: depth, turn: costOf(predicate)}
+	q := quantifier{over: c.of(over), enough: enough, depth: depth, turn: costOf(predicate)}
 	c.bound = append(slices.Clone(c.bound), e.IterVar())
 	q.holds = c.of(predicate)
 	if q.over == nil || q.holds == nil {
@@ -55,6 +56,17 @@ func quantifies(e ast.ComprehensionExpr) (predicate ast.Expr, enough bool) {
 }
 
 func isIdent(e ast.Expr, name string) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == name }
+
+// isField reports whether an expression can only be a part of the object, for which sortingCost is low.
+func isField(e ast.Expr) bool {
+	switch e.Kind() {
+	case ast.IdentKind, ast.SelectKind:
+		return true
+	case ast.CallKind:
+		return e.AsCall().FunctionName() == operators.Index
+	}
+	return false
+}
 
 // unsorted takes away what sortRanges put around.
 func unsorted(e ast.Expr) ast.Expr {

@@ -5,7 +5,8 @@
 //
 // A Compiler turns source text into a [JQ] or a [CEL]. A [Scope] is an object and what an evaluation may know beside it:
 // the time, the seed of Rand, further variables. jq that only follows paths, compares and selects (nearly all jq in real
-// Stages) is native: it runs over the object's own maps. Other jq is run by gojq on a copy, which the Scope makes once.
+// Stages) is native: it runs over the object's own maps. Other jq is run by gojq on a copy, which the Scope makes once. CEL that does no more than
+// that is native, too, and other CEL is run by cel-go. Whether a program is native cannot be told from its results, only from its [Work].
 //
 // # Usage
 //
