@@ -25,6 +25,7 @@ type plain struct {
 	value  string // what stands behind it, "" if nothing
 	end    bool
 	depth  int
+	words  *vocabulary
 }
 
 type kindOfLine uint8
@@ -36,8 +37,8 @@ const (
 )
 
 // readPlain returns the value of text, or false if the text is not plain.
-func readPlain(text string) (any, bool) {
-	p := &plain{rest: text}
+func readPlain(text string, words *vocabulary) (any, bool) {
+	p := &plain{rest: text, words: words}
 	p.next()
 	if p.end {
 		return nil, false
@@ -96,7 +97,7 @@ func (p *plain) mapping(indent int) (any, bool) {
 		if p.kind != entry {
 			return nil, false
 		}
-		key := p.key
+		key := p.words.text(p.key)
 		v, ok := p.content(indent)
 		if !ok {
 			return nil, false
@@ -162,15 +163,16 @@ func (p *plain) collection() (any, bool) {
 func (p *plain) inline(s string) (v any, ok bool) {
 	switch s[0] {
 	case '"', '\'':
-		var rest string
-		v, rest, ok = cutQuoted(s)
-		ok = ok && rest == ""
+		text, rest, closed := cutQuoted(s)
+		v, ok = p.words.value(text), closed && rest == ""
 	case '[', '{':
 		f := flow{rest: s}
 		v, ok = f.value(p.depth)
 		ok = ok && f.rest == ""
 	default:
-		v, ok = scalar(s, inBlock)
+		if v, ok = scalar(s, inBlock); ok {
+			v = p.words.known(v)
+		}
 	}
 	p.next()
 	return v, ok

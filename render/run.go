@@ -30,6 +30,8 @@ type run struct {
 
 	roots [maxRoots]any // of the passage that is written
 	stack []any         // arguments of its functions
+
+	words vocabulary // of all renderings
 }
 
 func (t *Template) newRun() *run {

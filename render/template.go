@@ -128,11 +128,12 @@ func (t *Template) Text(in Input) (string, error) {
 // Value renders to a JSON value: nil, bool, string, int64, float64, []any and map[string]any. A text that is empty but
 // for space and comments gives no value, and ok is false. Errors are *Error; one about the YAML shows the rendered line.
 func (t *Template) Value(in Input) (v any, ok bool, err error) {
-	text, err := t.Text(in)
-	if err != nil {
-		return nil, false, err
+	r := t.runs.Get().(*run)
+	defer t.release(r)
+	if err := r.execute(in); err != nil {
+		return nil, false, t.fault(err)
 	}
-	v, ok, err = parseYAML(text, t.options.Output)
+	v, ok, err = parseYAML(string(r.out), t.options.Output, &r.words)
 	if err != nil {
 		return nil, false, unplaced(err)
 	}

@@ -15,11 +15,11 @@ import (
 // parseYAML reads the first document of text as sigs.k8s.io/yaml would turn it into JSON, and that into values. ok is
 // false if there is none. A value of more than limit bytes, which only aliases can make of a text that has less, is an
 // error.
-func parseYAML(text string, limit int) (v any, ok bool, err error) {
+func parseYAML(text string, limit int, words *vocabulary) (v any, ok bool, err error) {
 	if blank(text) {
 		return nil, false, nil
 	}
-	if v, ok := readPlain(text); ok {
+	if v, ok := readPlain(text, words); ok {
 		return v, true, nil
 	}
 	doc, err := decode(text)
