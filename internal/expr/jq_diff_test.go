@@ -230,7 +230,7 @@ func FuzzNativeIsGojq(f *testing.F) {
 }
 
 // cases is how many programs the tests of native evaluation generate, each from its own seed, from 0: -cases 1000000 takes minutes.
-var cases = flag.Uint64("cases", 2000, "how many generated programs to compare with gojq, and with cel-go")
+var cases = flag.Uint64("cases", 2000, "how many generated programs to compare with gojq")
 
 func TestNativeIsGojq(t *testing.T) {
 	for seed := range *cases {
