@@ -1,0 +1,182 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// threeStages is a policy that moves the Deployments of the namespace of its name from dev over test to prod, with a person's consent to the last.
+func threeStages(name string) string {
+	const done = `condition: "num('ready') == size(destinations)"`
+	stage := func(name, more string) string {
+		return "{name: " + name + ", clusterSelectors: [{matchLabels: {env: " + name + "}}], " + done + more + "}"
+	}
+	return policyText(name, `{downsync: [{apiGroup: apps, resources: [deployments], namespaces: [`+name+`], statusCollectors: [ready]}],
+		stages: [`+stage("dev", ", soak: 1s")+", "+stage("test", "")+", "+stage("prod", ", approval: {before: true}")+"]}")
+}
+
+// newGalaxy makes a policy and its Deployment for each name, and five clusters.
+func newGalaxy(t *testing.T, hub *kube.Cluster, policies ...string) *galaxy {
+	t.Helper()
+	filter := "has(returned.status.availableReplicas) && returned.status.availableReplicas == obj.spec.replicas"
+	ready, err := kubestellar.Compile(control.StatusCollectorSpec{Filter: &filter, CombinedFields: []control.NamedAggregator{{Name: "ready", Type: "COUNT"}}})
+	require.NoError(t, err)
+	g := &galaxy{
+		t: t, hub: hub, collectors: map[string]*kubestellar.Collector{"ready": ready}, clusters: map[string]map[string]string{},
+		workload: map[string]*unstructured.Unstructured{}, broken: map[string]bool{},
+	}
+	for _, cluster := range []string{"dev1", "dev2", "test1", "prod1", "prod2"} {
+		g.clusters[cluster] = map[string]string{"env": strings.TrimRight(cluster, "12")}
+		create(t, hub, "{apiVersion: v1, kind: Namespace, metadata: {name: "+cluster+"}}")
+	}
+	for _, name := range policies {
+		create(t, hub, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}")
+		g.workload[name] = create(t, hub, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: `+name+`}, spec: {replicas: 2, selector: {matchLabels: {app: web}},
+			template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a1}]}}}}`)
+		create(t, hub, threeStages(name))
+	}
+	return g
+}
+
+// rollout is the status of a policy.
+func (g *galaxy) rollout(policy string) (status v1alpha1.Status) {
+	obj, err := g.hub.Get(g.t.Context(), stagedKind, types.NamespacedName{Name: policy})
+	require.NoError(g.t, err)
+	var stored v1alpha1.StagedBindingPolicy
+	require.NoError(g.t, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &stored))
+	return stored.Status
+}
+
+// reaches steps until a stage of a policy is in a phase with a message.
+func (g *galaxy) reaches(policy, stage string, phase v1alpha1.Phase, message string) {
+	g.t.Helper()
+	var last v1alpha1.Status
+	defer func() {
+		if g.t.Failed() {
+			g.t.Logf("%+v", last)
+		}
+	}()
+	eventually(g.t, policy+" reaches "+stage, func() bool {
+		g.step()
+		last = g.rollout(policy)
+		return slices.ContainsFunc(last.Stages, func(s v1alpha1.StageStatus) bool {
+			return s.Name == stage && s.Phase == phase && strings.Contains(s.Message, message)
+		})
+	})
+}
+
+// settles steps until a policy has one BindingPolicy, of this name.
+func (g *galaxy) settles(policy, name string) {
+	g.t.Helper()
+	eventually(g.t, "the workload is at "+name+" alone", func() bool {
+		g.step()
+		var names []string
+		for _, p := range g.list(policyKind) {
+			if strings.HasPrefix(p.GetName(), policy+".stage.") {
+				names = append(names, p.GetName())
+			}
+		}
+		return slices.Equal([]string{name}, names)
+	})
+}
+
+// least returns how few BindingPolicies a policy had at any time since it first had one.
+func (g *galaxy) least(policy string) func() int {
+	list, err := g.hub.List(g.t.Context(), policyKind, "", metav1.ListOptions{})
+	require.NoError(g.t, err)
+	changes, err := g.hub.Watch(g.t.Context(), policyKind, "", metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+	require.NoError(g.t, err)
+	fewest := make(chan int)
+	go func() {
+		there, least := map[string]bool{}, 1
+		for e := range changes.ResultChan() {
+			obj, ok := e.Object.(*unstructured.Unstructured)
+			if !ok || !strings.HasPrefix(obj.GetName(), policy+".stage.") {
+				continue
+			}
+			there[obj.GetName()] = true
+			if e.Type == watch.Deleted {
+				delete(there, obj.GetName())
+			}
+			least = min(least, len(there))
+		}
+		fewest <- least
+	}()
+	return func() int {
+		changes.Stop()
+		return <-fewest
+	}
+}
+
+// told are the Events of a policy: what a person sees in kubectl describe, in no order.
+func (g *galaxy) told(policy string) (told []string) {
+	list, err := g.hub.List(g.t.Context(), eventKind, metav1.NamespaceDefault, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + v1alpha1.Kind + ",involvedObject.name=" + policy})
+	require.NoError(g.t, err)
+	for _, e := range list.Items {
+		told = append(told, fmt.Sprint(e.Object["type"], " ", e.Object["reason"], ": ", e.Object["message"]))
+	}
+	return told
+}
+
+// TestStagedRollouts moves two workloads over three stages of clusters on a real server. One gets through, over a restart of the player; of the other one
+// cluster fails, until it is repaired.
+func TestStagedRollouts(t *testing.T) {
+	t.Parallel()
+	hub := newCluster(t)
+	defineKubeStellar(t, hub)
+	g := newGalaxy(t, hub, "smooth", "rough")
+	g.breaks("test1", "rough", true)
+	least := g.least("smooth")
+	play := func() (stop func()) {
+		return background(t, func(ctx context.Context) error {
+			return staged.Play(ctx, hub, staged.PlayerOptions{
+				Clusters: func() map[string]map[string]string { return g.clusters }, WorkStatuses: hub, Events: hub,
+			})
+		})
+	}
+	stop := play()
+
+	g.reaches("smooth", "test", v1alpha1.Soaking, "approval")
+	g.settles("smooth", "smooth.stage.test")
+	g.reaches("rough", "test", v1alpha1.Progressing, "ready")
+	stop()
+	_, err := hub.Patch(t.Context(), stagedKind, types.NamespacedName{Name: "smooth"}, types.MergePatchType,
+		[]byte(`{"metadata": {"annotations": {"approval.community.kubestellar.io/before.prod": "jane"}}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "test", g.rollout("smooth").ActiveStage, "nobody plays")
+
+	defer play()()
+	g.reaches("smooth", "prod", v1alpha1.Succeeded, "")
+	g.settles("smooth", "smooth.stage.prod")
+	g.settles("rough", "rough.stage.test")
+	require.Equal(t, "jane", g.rollout("smooth").Stages[2].ApprovedBefore)
+	require.Equal(t, 1, least(), "the workload was somewhere all the time")
+	want := []string{
+		`Normal StageStarted: stage "dev"`, `Normal BindingPolicyCreated: created BindingPolicy smooth.stage.dev`, `Normal StageSatisfied: stage "dev" is satisfied`,
+		`Normal StageStarted: stage "test"`, `Normal BindingPolicyCreated: created BindingPolicy smooth.stage.test`, `Normal BindingPolicyDeleted: deleted BindingPolicy smooth.stage.dev`,
+		`Normal StageSatisfied: stage "test" is satisfied`,
+		`Normal StageStarted: stage "prod"`, `Normal BindingPolicyCreated: created BindingPolicy smooth.stage.prod`, `Normal BindingPolicyDeleted: deleted BindingPolicy smooth.stage.test`,
+		`Normal Succeeded: stage "prod", the last, is satisfied`,
+	}
+	eventually(t, "all Events are written", func() bool { return len(g.told("smooth")) >= len(want) })
+	require.ElementsMatch(t, want, g.told("smooth"), "each once")
+
+	g.breaks("test1", "rough", false)
+	g.reaches("rough", "test", v1alpha1.Soaking, "approval")
+}

@@ -1,0 +1,237 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/wait"
+	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/kube/ctrlruntime"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+)
+
+// A waiting is a wait on its way, and what it was told.
+type waiting struct {
+	t      *testing.T
+	done   chan error
+	states chan wait.State
+	last   map[string]wait.State // by the name of the object, as far as the test has looked
+}
+
+// waitFor waits for objects in the background.
+func waitFor(t *testing.T, cluster wait.Lister, p wait.Policy, refs ...wait.Ref) *waiting {
+	t.Helper()
+	w := &waiting{t: t, done: make(chan error, 1), states: make(chan wait.State, 1000), last: map[string]wait.State{}}
+	p.Observe = func(_ *wait.Collector, s wait.State) { w.states <- s }
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	go func() { w.done <- wait.For(ctx, cluster, refs, p) }()
+	t.Cleanup(cancel)
+	return w
+}
+
+// sees waits until an object has a status for a reason, if it has not.
+func (w *waiting) sees(name string, status kstatus.Status, reason string) wait.State {
+	w.t.Helper()
+	for {
+		if last := w.last[name]; last.Result.Status == status && last.Result.Reason == reason {
+			return last
+		}
+		select {
+		case s := <-w.states:
+			w.last[s.Ref.Name] = s
+		case err := <-w.done:
+			require.FailNow(w.t, "the wait has ended", "%v; want %s %s of %s", err, status, reason, name)
+		case <-time.After(patience):
+			require.FailNow(w.t, "not seen", "%s %s of %s; last was %v", status, reason, name, w.last[name])
+		}
+	}
+}
+
+func (w *waiting) ends() error {
+	w.t.Helper()
+	select {
+	case err := <-w.done:
+		return err
+	case <-time.After(2 * patience):
+		require.FailNow(w.t, "the wait does not end")
+		return nil
+	}
+}
+
+func refTo(kind schema.GroupVersionKind, namespace, name string) wait.Ref {
+	return wait.Ref{Kind: kind, Namespace: namespace, Name: name}
+}
+
+// clients are the ways to see the same cluster.
+func clients(t *testing.T, config *rest.Config) map[string]wait.Lister {
+	t.Helper()
+	dynamic, err := kube.NewForConfig(config)
+	require.NoError(t, err)
+	watching, err := client.NewWithWatch(config, client.Options{})
+	require.NoError(t, err)
+	polling, err := client.New(config, client.Options{})
+	require.NoError(t, err)
+	return map[string]wait.Lister{"kube": dynamic, "shared": dynamic.Share(), "client": ctrlruntime.New(watching), "polling": ctrlruntime.New(polling)}
+}
+
+// TestWaitForWorkloads waits for what real controllers make of Pods that Stages play: through every client.
+func TestWaitForWorkloads(t *testing.T) {
+	cluster := newCluster(t)
+	startControllers(t)
+	playNodes(t, cluster, 1, presets.PodFast())
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: workloads}}")
+	refs := []wait.Ref{refTo(deploymentKind, "workloads", "web"), refTo(jobKind, "workloads", "work")}
+	var waits []*waiting
+	for _, c := range clients(t, plane.Config()) {
+		w := waitFor(t, c, wait.Policy{Options: wait.Options{Rules: kstatus.Standard().WaitForJobs(true), Interval: 200 * time.Millisecond}}, refs...)
+		w.sees("web", kstatus.NotFound, "")
+		waits = append(waits, w)
+	}
+	create(t, cluster, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: workloads}, spec: {replicas: 10, selector: {matchLabels: {app: web}},
+		template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a1}]}}}}`)
+	create(t, cluster, `{apiVersion: batch/v1, kind: Job, metadata: {name: work, namespace: workloads}, spec: {parallelism: 2, completions: 4,
+		template: {spec: {restartPolicy: Never, containers: [{name: a, image: a1}]}}}}`)
+	for _, w := range waits {
+		require.NoError(t, w.ends())
+	}
+	work, err := cluster.Get(t.Context(), jobKind, types.NamespacedName{Namespace: "workloads", Name: "work"})
+	require.NoError(t, err)
+	require.Equal(t, "True", condition(work, "Complete"), "a Job that only runs is waited for")
+
+	foreground := metav1.DeletePropagationForeground
+	for _, ref := range refs {
+		require.NoError(t, cluster.Delete(t.Context(), ref.Kind, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, metav1.DeleteOptions{PropagationPolicy: &foreground}))
+	}
+	for _, c := range clients(t, plane.Config()) {
+		require.NoError(t, waitFor(t, c, wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, refs...).ends())
+	}
+}
+
+// sprockets is the definition of a kind that comes while it is waited for.
+const sprockets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: sprockets.%[1]s.example.com}, spec: {group: %[1]s.example.com, scope: Namespaced,
+	names: {plural: sprockets, singular: sprocket, kind: Sprocket, listKind: SprocketList}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
+	schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
+
+// TestWaitForAKindThatComesLate waits for an object and for the definition of its kind.
+func TestWaitForAKindThatComesLate(t *testing.T) {
+	t.Parallel()
+	for name, c := range clients(t, plane.Config()) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, group := newCluster(t), "late-"+name
+			kind := schema.GroupVersionKind{Group: group + ".example.com", Version: "v1", Kind: "Sprocket"}
+			create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: "+group+"}}")
+			definition := refTo(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, "", "sprockets."+kind.Group)
+			w := waitFor(t, c, wait.Policy{Options: wait.Options{Interval: 200 * time.Millisecond}}, refTo(kind, group, "a"), definition)
+			w.sees("a", kstatus.NotFound, "NoKind")
+			define(t, cluster, fmt.Sprintf(sprockets, group))
+			w.sees("a", kstatus.NotFound, "")
+			create(t, cluster, fmt.Sprintf(`{apiVersion: %s/v1, kind: Sprocket, metadata: {name: a, namespace: %s}}`, kind.Group, group))
+			require.NoError(t, w.ends())
+		})
+	}
+}
+
+// TestWaitAmongForbiddenKinds waits as a user who may read only some kinds: the others are Unknown, and say so; what may be read goes on. Once the user may
+// read them all, the wait ends.
+func TestWaitAmongForbiddenKinds(t *testing.T) {
+	t.Parallel()
+	config := plane.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: "reader"}
+	for name, c := range clients(t, config) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, namespace := newCluster(t), "forbidden-"+name
+			create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
+			allow(t, cluster, namespace, "reader", "configmaps")
+			w := waitFor(t, c, wait.Policy{Options: wait.Options{Interval: 200 * time.Millisecond}}, refTo(secretKind, namespace, "a"), refTo(configMapKind, namespace, "b"))
+			require.ErrorContains(t, w.sees("a", kstatus.Unknown, "Forbidden").Err, `User "reader" cannot list resource "secrets"`)
+			create(t, cluster, "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: "+namespace+"}}")
+			create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: "+namespace+"}}")
+			w.sees("b", kstatus.Current, "")
+			allow(t, cluster, namespace, "reader", "secrets")
+			require.NoError(t, w.ends())
+		})
+	}
+}
+
+// allow lets a user read a resource in a namespace.
+func allow(t *testing.T, cluster *kube.Cluster, namespace, user, resource string) {
+	t.Helper()
+	create(t, cluster, fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: %[1]s, namespace: %[2]s}, rules: [{apiGroups: [''], resources: [%[1]s], verbs: [get, list, watch]}]}", resource, namespace))
+	create(t, cluster, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: %[1]s, namespace: %[2]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s},
+		subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[3]s}]}`, resource, namespace, user))
+}
+
+// TestWaitOverRecreation waits for an object to be gone while another takes its name, and for a new one to be there.
+func TestWaitOverRecreation(t *testing.T) {
+	t.Parallel()
+	for name, c := range clients(t, plane.Config()) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, namespace := newCluster(t), "again-"+name
+			create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
+			const manifest = "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: %s, finalizers: [%s]}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}"
+			create(t, cluster, fmt.Sprintf(manifest, namespace, "example.com/held"))
+			ref := refTo(podKind, namespace, "a")
+			options := wait.Options{Interval: 100 * time.Millisecond}
+			gone := waitFor(t, c, wait.Policy{Options: options, Goal: wait.Goal{Status: kstatus.NotFound}}, ref)
+			first := gone.sees("a", kstatus.InProgress, "PodPending")
+			at := types.NamespacedName{Namespace: namespace, Name: "a"}
+			require.NoError(t, cluster.Delete(t.Context(), podKind, at, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
+			gone.sees("a", kstatus.Terminating, "")
+			there := waitFor(t, c, wait.Policy{Options: options}, ref)
+			there.sees("a", kstatus.Terminating, "")
+			_, err := cluster.Patch(t.Context(), podKind, at, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+			require.NoError(t, err)
+			create(t, cluster, fmt.Sprintf(manifest, namespace, ""))
+			require.NoError(t, gone.ends(), "%v is gone, although there is another", first)
+			_, err = cluster.Patch(t.Context(), podKind, at, types.MergePatchType, []byte(`{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`), metav1.PatchOptions{}, "status")
+			require.NoError(t, err)
+			require.NoError(t, there.ends())
+		})
+	}
+}
+
+// TestWaitOverACutWatch cuts the connection while an object comes to be what is waited for: the wait goes on when it is back.
+func TestWaitOverACutWatch(t *testing.T) {
+	t.Parallel()
+	config, line := plane.Config(), (*cable)(nil)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		line = &cable{RoundTripper: next}
+		return line
+	})
+	cut, err := kube.NewForConfig(config)
+	require.NoError(t, err)
+	cluster := newCluster(t)
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: cut}}")
+	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: cut}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}")
+	create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: cut, finalizers: [example.com/held]}}")
+	w := waitFor(t, cut, wait.Policy{
+		Options: wait.Options{Retry: 200 * time.Millisecond}, Goals: map[wait.Ref]wait.Goal{refTo(configMapKind, "cut", "b"): {Status: kstatus.NotFound}},
+	}, refTo(podKind, "cut", "a"), refTo(configMapKind, "cut", "b"))
+	w.sees("a", kstatus.InProgress, "PodPending")
+	w.sees("b", kstatus.Current, "")
+	line.pull()
+	require.ErrorIs(t, w.sees("a", kstatus.Unknown, "LookUpFailed").Err, errCut)
+	_, err = cluster.Patch(t.Context(), podKind, types.NamespacedName{Namespace: "cut", Name: "a"}, types.MergePatchType,
+		[]byte(`{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`), metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	b := types.NamespacedName{Namespace: "cut", Name: "b"}
+	require.NoError(t, cluster.Delete(t.Context(), configMapKind, b, metav1.DeleteOptions{}))
+	_, err = cluster.Patch(t.Context(), configMapKind, b, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	line.cut.Store(false)
+	require.NoError(t, w.ends())
+}
