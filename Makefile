@@ -52,7 +52,7 @@ cluster-peers: ## side by side with kwok and the floor on a real kube-apiserver 
 cluster-soak: ## pods come and go on a real kube-apiserver for DURATION; fails if the player grows
 	cd internal/bench/cluster && STAGECRAFT_E2E=1 $(GO) run ./soak -duration $(DURATION)
 
-soak: ## the whole lives of a million pods in virtual time, on one core (about 12 GiB)
+soak: ## the whole lives of a million pods in virtual time, on one core (set GOMEMLIMIT)
 	$(GO) test -run TestSoak -timeout 60m -v ./stage -soak 1000000
 
 e2e: ## on a real kube-apiserver, built first if need be

@@ -68,7 +68,7 @@ func labelFaults(name string) []string {
 	return validation.IsDNS1123Label(name)
 }
 
-// isLabel spares most names the regular expressions of package validation, a tenth of what creating an object takes.
+// isLabel is true for most names, and spares them the regular expressions of package validation.
 func isLabel(name string) bool {
 	if name == "" || len(name) > validation.DNS1123LabelMaxLength || name[0] == '-' || name[len(name)-1] == '-' {
 		return false
