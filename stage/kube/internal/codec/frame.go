@@ -95,22 +95,36 @@ type brackets struct {
 // end returns how many bytes belong to the value, or -1 if it goes on after them.
 func (b *brackets) end(data []byte) int {
 	for i := 0; i < len(data); i++ {
-		c := data[i]
-		switch {
-		case b.escaped:
-			b.escaped = false
-		case c == '\\':
-			b.escaped = b.quoted
-		case c == '"':
-			b.quoted = !b.quoted
-		case b.quoted:
-		case c == '{' || c == '[':
+		if b.quoted {
+			i = b.unquote(data, i)
+			continue
+		}
+		switch data[i] {
+		case '"':
+			b.quoted = true
+		case '{', '[':
 			b.depth++
-		case c == '}' || c == ']':
+		case '}', ']':
 			if b.depth--; b.depth <= 0 {
 				return i + 1
 			}
 		}
 	}
 	return -1
+}
+
+// unquote steps over what is left of a string, to the quote at its end or the end of the data. Most bytes of an object are in strings: it is a loop of its own to be short.
+func (b *brackets) unquote(data []byte, i int) int {
+	for ; i < len(data); i++ {
+		switch c := data[i]; {
+		case b.escaped:
+			b.escaped = false
+		case c == '"':
+			b.quoted = false
+			return i
+		case c == '\\':
+			b.escaped = true
+		}
+	}
+	return i
 }
