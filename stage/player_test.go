@@ -469,6 +469,31 @@ func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 	})
 }
 
+// TestALostAnswerIsNotPlayedAgain: the patch has the time in it, so that a second one would change the object once more.
+func TestALostAnswerIsNotPlayedAgain(t *testing.T) {
+	set := compile(t, phased("go", "Pending", `  steps: [{patch: {subresource: status, root: status, template: "phase: Running\nstartTime: {{ Now | Quote }}"}}]`))
+	lost, effects := false, 0
+	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.Effected && e.Err == nil {
+			effects++
+		}
+	}}
+	wrap := func(t stage.Transport) stage.Transport {
+		return forgetful{&flaky{Cluster: t.(*memory.Cluster), fail: func(string, string) error { return nil }}, &lost}
+	}
+	playing(t, set, o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+		began := create(t, c, newPod("web", "")).GetCreationTimestamp()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		obj, err := c.Get(ctx, podKind, webName)
+		require.NoError(t, err)
+		started, _, _ := unstructured.NestedString(obj.Object, "status", "startTime")
+		require.True(t, lost)
+		require.Equal(t, began.UTC().Format(time.RFC3339), started)
+		require.Equal(t, 1, effects)
+	})
+}
+
 // forgetful carries out the first patch and then reports a timeout.
 type forgetful struct {
 	*flaky

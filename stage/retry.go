@@ -21,12 +21,14 @@ func (w *worker) handle(ctx context.Context, a *actor, err error) {
 	}
 }
 
-// retryLater sends the effect again after a pause. Unless it was throttled, it may have been carried out although the answer was lost, so that the
+// retryLater sends the effect again after a pause. Unless it was refused, it may have been carried out although the answer was lost, so that the
 // transition counts as begun.
 func (w *worker) retryLater(a *actor, err error) {
 	p := a.play
 	a.stale = apierrors.IsConflict(err)
-	p.begun = p.begun || !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err)
+	if !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err) {
+		p.begun, p.doubtful = true, true
+	}
 	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Index: p.index, Due: p.transition.Due, Effect: p.slots[p.index], Err: err})
 	pause := a.pause.next()
 	if unanswered(err) && !errors.Is(err, context.DeadlineExceeded) {
@@ -75,7 +77,24 @@ func (w *worker) retryOn(ctx context.Context, a *actor, conflict error) {
 		w.observe(a)
 		return
 	}
+	w.acknowledge(a)
 	w.rerender(a, conflict)
+}
+
+// acknowledge takes an effect for carried out whose answer was lost, if the object is as the effect would leave it: rendered anew, it may differ by the time.
+func (w *worker) acknowledge(a *actor) {
+	p := a.play
+	e, ok := p.slots[p.index].(Patch)
+	if !ok || !p.doubtful {
+		return
+	}
+	p.doubtful = false
+	if same, err := e.NoOp(a.obj); err != nil || !same {
+		return
+	}
+	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Due: p.transition.Due, Index: p.index, Effect: e})
+	p.changed = true
+	p.index++
 }
 
 func (w *worker) get(ctx context.Context, k Key) (*unstructured.Unstructured, error) {

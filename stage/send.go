@@ -78,7 +78,8 @@ type playing struct {
 	obj        *unstructured.Unstructured // as the effects so far left it; nil once it is deleted
 	slots      []Effect
 	index      int  // of the next slot
-	begun      bool // whether an effect was carried out
+	begun      bool // whether an effect was carried out, or may have been
+	doubtful   bool // whether the one at index may have been
 	changed    bool // whether a patch changed the object
 	noop       bool // whether the last effect was a patch that changes nothing, and so was not sent
 }
@@ -92,7 +93,7 @@ func (p *playing) send(ctx context.Context, w Writer, now time.Time) error {
 		if err := p.effect(ctx, w, e, now); err != nil {
 			return &SendError{Key: p.transition.Key, Stage: p.transition.Stage, Index: p.index, Effect: e, Err: err}
 		}
-		p.begun = true
+		p.begun, p.doubtful = true, false
 	}
 	p.index++
 	return nil
