@@ -472,7 +472,8 @@ func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 // TestALostAnswerIsNotPlayedAgain: the patch has the time in it, so that a second one would change the object once more.
 func TestALostAnswerIsNotPlayedAgain(t *testing.T) {
 	set := compile(t, phased("go", "Pending", `  steps: [{patch: {subresource: status, root: status, template: "phase: Running\nstartTime: {{ Now | Quote }}"}}]`))
-	lost, effects := false, 0
+	var lost atomic.Bool
+	effects := 0
 	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
 		if e.Kind == stage.Effected && e.Err == nil {
 			effects++
@@ -488,7 +489,7 @@ func TestALostAnswerIsNotPlayedAgain(t *testing.T) {
 		obj, err := c.Get(ctx, podKind, webName)
 		require.NoError(t, err)
 		started, _, _ := unstructured.NestedString(obj.Object, "status", "startTime")
-		require.True(t, lost)
+		require.True(t, lost.Load())
 		require.Equal(t, began.UTC().Format(time.RFC3339), started)
 		require.Equal(t, 1, effects)
 	})
