@@ -89,7 +89,7 @@ func (w *worker) acknowledge(a *actor) {
 		return
 	}
 	p.doubtful = false
-	if same, err := e.NoOp(a.obj); err != nil || !same {
+	if !e.carriedOut(a.obj) {
 		return
 	}
 	w.trace(TraceEvent{Kind: Effected, Key: a.key, Stage: p.transition.Stage, Due: p.transition.Due, Index: p.index, Effect: e})
