@@ -51,7 +51,7 @@ func ForManager(m manager.Manager) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Users: users, client: m.GetClient(), reader: m.GetAPIReader(), source: cached{m.GetCache()}}, nil
+	return &Cluster{Users: users, client: m.GetClient(), reader: m.GetAPIReader(), source: newCached(m.GetCache(), m.GetAPIReader())}, nil
 }
 
 // Get returns one object. The namespace is ignored for a kind that has none.
@@ -67,8 +67,8 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	return c.source.List(ctx, gvk, namespace, o)
 }
 
-// Watch reports changes of the objects of a kind, in a namespace or in all if it is "". Of a cache, it first reports all objects as Added, and
-// ignores the resourceVersion.
+// Watch reports changes of the objects of a kind, in a namespace or in all if it is "", since o.ResourceVersion. If that is "" or "0", it first reports all
+// objects as Added. A cache goes on from the version of a list, not from that of an object, and not for long: other versions are expired.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	return c.source.Watch(ctx, gvk, namespace, o)
 }

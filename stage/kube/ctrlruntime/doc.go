@@ -23,8 +23,10 @@
 //
 // The Cluster of a manager lists and watches its cache: each kind is watched once, however many ask. Objects in the cache are *unstructured.Unstructured,
 // whether the scheme knows their kind or not, and shared: they must not be changed. Get asks the API server, because a player asks after a
-// conflict. A Cluster of a client lists what the client lists, and watches if it is a client.WithWatch; else what asks for watches polls, or
-// goes on asking.
+// conflict. A kind that is not there yet is not found until it is; one that the server refuses to list is an error, where the cache
+// itself would wait for ever. A cache looks for a kind that went away and came back after up to a minute. A watch ends when the cache does.
+//
+// A Cluster of a client lists what the client lists, and watches if it is a client.WithWatch; else what asks for watches polls, or goes on asking.
 //
 // Selectors work on caches and fake clients too: labels, and the fields metadata.name, metadata.namespace and any other path
 // of strings, as far as an API server would have them. Impersonation takes a manager or a [Cluster.Users].

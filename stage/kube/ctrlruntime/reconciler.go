@@ -3,6 +3,7 @@ package ctrlruntime
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -29,6 +30,8 @@ type ReconcilerOptions struct {
 // to be called again when the next transition is. An effect that fails is an error, after which the transition is done again from its beginning
 // if its Stage still matches; patches that have been done change nothing then.
 //
+// It may read from a cache: a state that is older than what its own effects have left is not looked at.
+//
 // It is safe for concurrent use for different objects, as controllers call it.
 type Reconciler struct {
 	cluster *Cluster
@@ -45,7 +48,28 @@ var _ reconcile.Reconciler = (*Reconciler)(nil)
 // A part is what is known of one object.
 type part struct {
 	engine *stage.Engine
-	failed *stage.Transition // to be done again
+	failed *stage.Transition          // to be done again
+	newest *unstructured.Unstructured // the last state known
+	gone   bool                       // newest was deleted by an effect
+}
+
+// learn takes in a state that was read, and returns the newest; nil if the object is known to be gone. Another uid is another object.
+func (p *part) learn(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	same := p.newest != nil && p.newest.GetUID() == obj.GetUID()
+	switch {
+	case same && p.gone:
+		return nil
+	case same && version(obj) < version(p.newest):
+		return p.newest
+	}
+	p.newest, p.gone = obj, false
+	return obj
+}
+
+// version is the resourceVersion as a number, 0 if it is none. Kubernetes defines its order since 1.35; before, it was so in practice.
+func version(obj *unstructured.Unstructured) uint64 {
+	n, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+	return n
 }
 
 // NewReconciler returns a reconciler for the objects of a kind.
@@ -66,8 +90,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	p := r.part(request.NamespacedName)
+	if obj = p.learn(obj); obj == nil {
+		return reconcile.Result{}, nil // the cache has yet to hear of it
+	}
 	r.set.Learn(obj)
-	return r.play(ctx, r.part(request.NamespacedName), obj)
+	return r.play(ctx, p, obj)
 }
 
 // play does what is due, until nothing is.
@@ -122,6 +150,11 @@ func (r *Reconciler) again(ctx context.Context, p *part, obj *unstructured.Unstr
 // do carries out a transition, and returns the object as it is then; nil if it is gone, or will be seen again when it changes.
 func (r *Reconciler) do(ctx context.Context, p *part, t stage.Transition, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	obj, err := t.Do(ctx, r.cluster, obj, stage.DoOptions{Now: r.options.Now(), Trace: r.options.Trace})
+	if obj == nil {
+		p.gone = true
+	} else {
+		p.newest = obj
+	}
 	var eval *stage.EvalError
 	switch {
 	case errors.As(err, &eval):
@@ -146,5 +179,8 @@ func (r *Reconciler) part(name types.NamespacedName) *part {
 func (r *Reconciler) forget(name types.NamespacedName) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	delete(r.parts, name)
+	if p := r.parts[name]; p != nil {
+		r.set.Unlearn(p.newest)
+		delete(r.parts, name)
+	}
 }

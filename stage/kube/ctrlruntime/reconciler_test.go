@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -157,3 +159,52 @@ func TestWhatCannotBeEvaluatedIsNotTriedAgain(t *testing.T) {
 	_, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: web})
 	require.ErrorIs(t, err, reconcile.TerminalError(nil))
 }
+
+// A lagging client reads what a cache would still have: the state of before the last write.
+type lagging struct {
+	client.WithWatch
+	old *corev1.Pod
+}
+
+func (l lagging) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(l.old)
+	obj.(*unstructured.Unstructured).Object = fields
+	return err
+}
+
+// TestReconcilerDoesNothingTwice reads stale states after its own writes: neither is a Stage played again, nor a Pod deleted again that is gone.
+func TestReconcilerDoesNothingTwice(t *testing.T) {
+	for name, stages := range map[string]stage.Source{"a patch": presets.PodFast(), "a delete": stage.Parse("end.yaml", []byte(end))} {
+		t.Run(name, func(t *testing.T) {
+			writes := 0
+			funcs := interceptor.Funcs{
+				SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, o ...client.SubResourcePatchOption) error {
+					writes++
+					return c.SubResource(sub).Patch(ctx, obj, p, o...)
+				},
+				Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.DeleteOption) error {
+					writes++
+					return c.Delete(ctx, obj, o...)
+				},
+			}
+			service := job()
+			service.OwnerReferences, service.Status.Phase = nil, corev1.PodPending
+			c := fakeClient(funcs, service)
+			var old corev1.Pod
+			require.NoError(t, c.Get(t.Context(), web, &old))
+			r := ctrlruntime.NewReconciler(ctrlruntime.New(lagging{c, &old}), stage.MustCompile(stages), podKind, ctrlruntime.ReconcilerOptions{})
+			for range 3 {
+				again, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: web})
+				require.NoError(t, err)
+				require.Zero(t, again)
+			}
+			require.Equal(t, 1, writes)
+
+			old.UID, old.ResourceVersion = "another", "1" // versions of different objects are not compared
+			_, _ = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: web}) // it is not the one that is there
+			require.Equal(t, 2, writes)
+		})
+	}
+}
+
+const end = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: end}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {}, steps: [{delete: true}]}}`

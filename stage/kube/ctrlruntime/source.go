@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -110,41 +107,6 @@ func listOf(gvk schema.GroupVersionKind) *unstructured.UnstructuredList {
 	return list
 }
 
-// cached lists and watches a cache.
-type cached struct{ cache cache.Cache }
-
-func (c cached) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	s, err := newSelection(o)
-	if err != nil {
-		return nil, err
-	}
-	list := listOf(gvk)
-	options := client.ListOptions{Namespace: namespace, LabelSelector: s.labels, UnsafeDisableDeepCopy: new(true)}
-	if err := c.cache.List(ctx, list, &options); err != nil {
-		return nil, known(gvk, err)
-	}
-	list.SetContinue("") // the cache says that it has no pages
-	if s.fields != nil {
-		list.Items = s.of(list.Items)
-	}
-	return list, nil
-}
-
-func (c cached) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
-	s, err := newSelection(o)
-	if err != nil {
-		return nil, err
-	}
-	s.namespace = namespace
-	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(gvk)
-	informer, err := c.cache.GetInformer(ctx, obj)
-	if err != nil {
-		return nil, known(gvk, err)
-	}
-	return s.subscribe(informer)
-}
-
 // A selection is what a list or a watch is about. Nil selectors select all.
 type selection struct {
 	namespace string
@@ -192,70 +154,3 @@ func (f fieldsOf) Get(path string) string {
 }
 
 func (f fieldsOf) Has(path string) bool { return f.Get(path) != "" }
-
-// A subscription is a watch of an informer.
-type subscription struct {
-	selection selection
-	informer  cache.Informer
-	handle    toolscache.ResourceEventHandlerRegistration
-	events    chan watch.Event
-	stopped   chan struct{}
-	stop      func()
-}
-
-// subscribe watches an informer. What it holds already comes first, as Added.
-func (s selection) subscribe(informer cache.Informer) (watch.Interface, error) {
-	w := &subscription{selection: s, informer: informer, events: make(chan watch.Event), stopped: make(chan struct{})}
-	w.stop = sync.OnceFunc(func() { close(w.stopped) })
-	handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{AddFunc: w.added, UpdateFunc: w.updated, DeleteFunc: w.deleted})
-	if err != nil {
-		return nil, err
-	}
-	w.handle = handle
-	return w, nil
-}
-
-// ResultChan implements [watch.Interface]. It is never closed: the informer has its own ways to go on.
-func (w *subscription) ResultChan() <-chan watch.Event { return w.events }
-
-// Stop implements [watch.Interface].
-func (w *subscription) Stop() {
-	w.stop()
-	_ = w.informer.RemoveEventHandler(w.handle)
-}
-
-func (w *subscription) added(obj any) { w.send(watch.Added, obj) }
-
-// updated reports an object that has come into the selection, has changed in it, or has left it.
-func (w *subscription) updated(before, after any) {
-	old, _ := before.(*unstructured.Unstructured)
-	obj, _ := after.(*unstructured.Unstructured)
-	switch {
-	case old == nil || obj == nil:
-	case w.selection.has(obj):
-		w.send(watch.Modified, obj)
-	case w.selection.has(old):
-		w.tell(watch.Deleted, obj)
-	}
-}
-
-func (w *subscription) deleted(obj any) {
-	if last, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
-		obj = last.Obj
-	}
-	w.send(watch.Deleted, obj)
-}
-
-func (w *subscription) send(t watch.EventType, v any) {
-	if obj, ok := v.(*unstructured.Unstructured); ok && w.selection.has(obj) {
-		w.tell(t, obj)
-	}
-}
-
-// tell waits for the reader: the informer keeps what comes meanwhile.
-func (w *subscription) tell(t watch.EventType, obj *unstructured.Unstructured) {
-	select {
-	case w.events <- watch.Event{Type: t, Object: obj}:
-	case <-w.stopped:
-	}
-}

@@ -1,0 +1,213 @@
+package ctrlruntime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// cached lists and watches a cache, by one feed for each kind that was asked for.
+type cached struct {
+	cache  cache.Cache
+	server client.Reader // is asked why a cache does not fill
+
+	mu    sync.Mutex
+	feeds map[schema.GroupVersionKind]*feed
+	made  int // feeds
+}
+
+func newCached(c cache.Cache, server client.Reader) *cached {
+	return &cached{cache: c, server: server, feeds: map[schema.GroupVersionKind]*feed{}}
+}
+
+func (c *cached) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	s, err := newSelection(o)
+	if err != nil {
+		return nil, err
+	}
+	s.namespace = namespace
+	f, err := c.feed(ctx, gvk)
+	if err != nil {
+		return nil, err
+	}
+	items, number := f.all()
+	list := listOf(gvk)
+	for _, obj := range items {
+		if s.has(obj) {
+			list.Items = append(list.Items, *obj)
+		}
+	}
+	list.SetResourceVersion(f.version(number))
+	return list, nil
+}
+
+func (c *cached) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	s, err := newSelection(o)
+	if err != nil {
+		return nil, err
+	}
+	s.namespace = namespace
+	f, err := c.feed(ctx, gvk)
+	if err != nil {
+		return nil, err
+	}
+	if o.ResourceVersion == "" || o.ResourceVersion == "0" {
+		items, number := f.all()
+		return subscribe(ctx, f, s, items, number), nil
+	}
+	number, err := f.number(o.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	return subscribe(ctx, f, s, nil, number), nil
+}
+
+// feed returns that of a kind, once it knows all objects.
+func (c *cached) feed(ctx context.Context, gvk schema.GroupVersionKind) (*feed, error) {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(gvk)
+	informer, err := c.cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, known(gvk, err)
+	}
+	f, err := c.on(informer, gvk)
+	if err != nil {
+		return nil, err
+	}
+	return f, c.fill(ctx, f, gvk)
+}
+
+// on returns the feed of a kind. One whose informer has ended, because it was taken out of the cache, is replaced.
+func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*feed, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.feeds[gvk]; f != nil && !f.informer.IsStopped() {
+		return f, nil
+	}
+	c.made++
+	f, err := newFeed(c.made, informer)
+	if err == nil {
+		c.feeds[gvk] = f
+	}
+	return f, err
+}
+
+// How often is looked whether a feed is filled, how long until the server is asked what hinders it, and how often a watch looks for the end of its informer.
+const (
+	glance   = 10 * time.Millisecond
+	patience = time.Second
+)
+
+var errStopped = errors.New("the cache has stopped")
+
+// fill waits until a feed knows all objects. An informer goes on asking a server that refuses; this does not.
+func (c *cached) fill(ctx context.Context, f *feed, gvk schema.GroupVersionKind) error {
+	if f.handle.HasSynced() {
+		return nil
+	}
+	look, ask := time.NewTicker(glance), time.NewTicker(patience)
+	defer look.Stop()
+	defer ask.Stop()
+	for !f.handle.HasSynced() {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ask.C:
+			if err := c.server.List(ctx, listOf(gvk), client.Limit(1)); err != nil {
+				return known(gvk, err)
+			}
+		case <-look.C:
+			if f.informer.IsStopped() {
+				return errStopped
+			}
+		}
+	}
+	return nil
+}
+
+// A subscription is a watch of a feed.
+type subscription struct {
+	feed      *feed
+	selection selection
+	events    chan watch.Event
+	ctx       context.Context
+	cancel    context.CancelFunc
+}
+
+// subscribe tells of objects, and then of the changes from a number on.
+func subscribe(ctx context.Context, f *feed, s selection, objects []*unstructured.Unstructured, number int) *subscription {
+	w := &subscription{feed: f, selection: s, events: make(chan watch.Event)}
+	w.ctx, w.cancel = context.WithCancel(ctx)
+	go w.run(objects, number)
+	return w
+}
+
+// ResultChan implements [watch.Interface]. It is closed when the informer ends, and after an Error event: the reader was too slow.
+func (w *subscription) ResultChan() <-chan watch.Event { return w.events }
+
+// Stop implements [watch.Interface].
+func (w *subscription) Stop() { w.cancel() }
+
+func (w *subscription) run(objects []*unstructured.Unstructured, number int) {
+	defer close(w.events)
+	for _, obj := range objects {
+		w.tell(change{after: obj})
+	}
+	look := time.NewTicker(patience)
+	defer look.Stop()
+	for w.ctx.Err() == nil && !w.feed.informer.IsStopped() {
+		changes, more, err := w.feed.since(number)
+		if err != nil {
+			w.send(watch.Event{Type: watch.Error, Object: &err.ErrStatus})
+			return
+		}
+		for _, c := range changes {
+			w.tell(c)
+		}
+		if number += len(changes); len(changes) > 0 {
+			continue
+		}
+		select {
+		case <-more:
+		case <-look.C:
+		case <-w.ctx.Done():
+		}
+	}
+}
+
+// tell tells of a change, if it concerns what is selected: an object may come into the selection, change in it, or leave it.
+func (w *subscription) tell(c change) {
+	before, after := c.before != nil && w.selection.has(c.before), c.after != nil && w.selection.has(c.after)
+	switch {
+	case after && before:
+		w.send(watch.Event{Type: watch.Modified, Object: c.after})
+	case after:
+		w.send(watch.Event{Type: watch.Added, Object: c.after})
+	case before && c.after != nil:
+		w.send(watch.Event{Type: watch.Deleted, Object: c.after})
+	case before:
+		w.send(watch.Event{Type: watch.Deleted, Object: c.before})
+	}
+}
+
+func (w *subscription) send(e watch.Event) {
+	select {
+	case w.events <- e:
+	case <-w.ctx.Done():
+	}
+}
+
+// expired says that a watch cannot go on from a version.
+func expired(version string) *apierrors.StatusError {
+	return apierrors.NewResourceExpired(fmt.Sprintf("the cache does not remember what happened since %q: list again", version))
+}
