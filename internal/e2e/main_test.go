@@ -19,6 +19,13 @@ import (
 var plane *controlplane.Plane
 
 func TestMain(m *testing.M) {
+	if as := os.Getenv(playerEnv); as != "" {
+		if err := beAPlayer(as); err != nil {
+			fmt.Fprintln(os.Stderr, "player:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	log.SetLogger(logr.Discard()) // what envtest says
 	os.Exit(run(m))
 }

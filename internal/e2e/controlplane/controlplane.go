@@ -8,6 +8,8 @@
 //	defer plane.Stop()
 //	controllers, err := plane.StartControllers()
 //	defer controllers.Stop()
+//	err = plane.Kill(controlplane.APIServer)
+//	err = plane.Restart(controlplane.APIServer)
 //
 // On Linux all of it ends with the program that started it, even without Stop.
 //
@@ -20,6 +22,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -33,12 +37,18 @@ type Plane struct {
 	kubeconfig string
 	dir        string // of all that it writes
 	bin        string // of the programs that it starts
+
+	mu        sync.Mutex
+	restarted map[Server]*child
 }
+
+// startTimeout is how long a server may take to start on a machine that has much else to do.
+const startTimeout = time.Minute
 
 // Start starts etcd and kube-apiserver from a directory of programs, and returns when the server is ready: after two to three seconds. Data
 // is in memory where the system has a file system for that, and never synced.
 func Start(assets string) (*Plane, error) {
-	p := &Plane{assets: assets, env: &envtest.Environment{BinaryAssetsDirectory: assets}}
+	p := &Plane{assets: assets, env: &envtest.Environment{BinaryAssetsDirectory: assets}, restarted: map[Server]*child{}}
 	if err := p.start(); err != nil {
 		return nil, errors.Join(err, p.Stop())
 	}
@@ -52,17 +62,18 @@ func (p *Plane) start() (err error) {
 	if p.bin, err = os.MkdirTemp("", "stagecraft-bin-"); err != nil {
 		return err
 	}
-	etcd := &envtest.Etcd{DataDir: filepath.Join(p.dir, "etcd")}
+	etcd := &envtest.Etcd{DataDir: filepath.Join(p.dir, "etcd"), StartTimeout: startTimeout}
 	if err := os.Mkdir(etcd.DataDir, 0o700); err != nil {
 		return err
 	}
-	if etcd.Path, err = mortal(filepath.Join(p.assets, "etcd"), p.bin); err != nil {
+	if etcd.Path, err = p.script(Etcd); err != nil {
 		return err
 	}
 	etcd.Configure().Set("unsafe-no-fsync", "true")
 	p.env.ControlPlane.Etcd = etcd
 	server := p.env.ControlPlane.GetAPIServer()
-	if server.Path, err = mortal(filepath.Join(p.assets, "kube-apiserver"), p.bin); err != nil {
+	server.StartTimeout = startTimeout
+	if server.Path, err = p.script(APIServer); err != nil {
 		return err
 	}
 	server.Configure().Append("disable-admission-plugins", "ServiceAccount")
@@ -103,7 +114,10 @@ func (p *Plane) Config() *rest.Config { return rest.CopyConfig(p.config) }
 // Kubeconfig returns the file of the same configuration, for programs.
 func (p *Plane) Kubeconfig() string { return p.kubeconfig }
 
+// Program returns the path of a program beside the servers, such as kubectl. It need not exist: directories of setup-envtest have fewer.
+func (p *Plane) Program(name string) string { return filepath.Join(p.assets, name) }
+
 // Stop stops kube-apiserver and etcd and removes their data.
 func (p *Plane) Stop() error {
-	return errors.Join(p.env.Stop(), os.RemoveAll(p.dir), os.RemoveAll(p.bin))
+	return errors.Join(p.stopRestarted(), p.env.Stop(), os.RemoveAll(p.dir), os.RemoveAll(p.bin))
 }

@@ -7,5 +7,5 @@ import "syscall"
 // dieWithParent cannot be asked of other systems.
 func dieWithParent() *syscall.SysProcAttr { return nil }
 
-// mortal is the program itself: see above.
-func mortal(program, _ string) (string, error) { return program, nil }
+// mortal is the program alone: see above.
+func mortal(program string) []string { return []string{program} }

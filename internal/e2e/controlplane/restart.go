@@ -1,0 +1,83 @@
+package controlplane
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A Server is one of the two processes that make a [Plane], by the name of its program.
+type Server string
+
+// The servers.
+const (
+	Etcd      Server = "etcd"
+	APIServer Server = "kube-apiserver"
+)
+
+// script writes a program that runs a server and leaves a note of its process id and of its arguments.
+func (p *Plane) script(s Server) (string, error) {
+	command := mortal(p.Program(string(s)))
+	for i, word := range command {
+		command[i] = strconv.Quote(word)
+	}
+	path := filepath.Join(p.bin, string(s))
+	text := fmt.Sprintf("#!/bin/sh\necho $$ >%q\nprintf '%%s\\n' \"$@\" >%q\nexec %s \"$@\"\n", path+".pid", path+".args", strings.Join(command, " "))
+	return path, os.WriteFile(path, []byte(text), 0o700)
+}
+
+// Kill ends a server as a crash does, and returns when it is no more. What it has written is still there: a crash of a process loses no file.
+func (p *Plane) Kill(s Server) error {
+	text, err := os.ReadFile(filepath.Join(p.bin, string(s)+".pid"))
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return fmt.Errorf("killing %s: %w", s, err)
+	}
+	for end := time.Now().Add(patience); syscall.Kill(pid, 0) == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("%s does not end", s)
+		}
+	}
+	return nil
+}
+
+// Restart starts a server that was killed, on the same port and data. It does not wait until the server is ready.
+func (p *Plane) Restart(s Server) error {
+	path := filepath.Join(p.bin, string(s))
+	args, err := os.ReadFile(path + ".args")
+	if err != nil {
+		return err
+	}
+	c, err := startChild(path, p.dir, strings.Split(strings.TrimSuffix(string(args), "\n"), "\n"))
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.restarted[s] = c
+	return nil
+}
+
+// stopRestarted stops the servers that envtest does not know of, in the order in which they need each other.
+func (p *Plane) stopRestarted() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, s := range []Server{APIServer, Etcd} {
+		if c := p.restarted[s]; c != nil {
+			errs = append(errs, c.stop())
+		}
+	}
+	return errors.Join(errs...)
+}
