@@ -30,17 +30,19 @@ const (
 	longMessage = 32 << 10 // bytes that a condition takes
 )
 
-// tell writes a verdict into the status of a Stage, unless it stands there. The conditions of others stay. A Stage that has changed since is a conflict.
-func tell(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured, v Verdict) error {
+// tell writes the verdict into the status of a Stage, unless it stands there. The conditions of others stay. A Stage that has changed since is a conflict.
+// A verdict that was told is not told again over another one of the same version: a replica that has another last good version would answer, without end.
+func (b *book) tell(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured) error {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	i := slices.IndexFunc(conditions, func(c any) bool { return field(c, "type") == Accepted })
 	var old map[string]any
 	if i >= 0 {
 		old, _ = conditions[i].(map[string]any)
 	}
-	next := v.condition(obj.GetGeneration(), old, r.Now)
+	next := b.verdict.condition(obj.GetGeneration(), old, r.Now)
 	switch {
-	case i >= 0 && equal(old, next):
+	case i >= 0 && (equal(old, next) || b.told && old["observedGeneration"] == obj.GetGeneration()):
+		b.told = true
 		return nil
 	case i >= 0:
 		conditions[i] = next
@@ -55,6 +57,7 @@ func tell(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructur
 		return reconcile.Final(err)
 	}
 	_, err = r.Client.Patch(ctx, stageKind, r.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager}, "status")
+	b.told = err == nil
 	return err
 }
 

@@ -92,7 +92,7 @@ func Controller(player Player, o Options) reconcile.Controller {
 		if obj == nil {
 			return reconcile.Result{}, nil
 		}
-		return reconcile.Result{}, tell(ctx, r, obj, l.books[obj.GetName()].verdict)
+		return reconcile.Result{}, l.books[obj.GetName()].tell(ctx, r, obj)
 	}}
 }
 
@@ -109,6 +109,7 @@ type book struct {
 	obj     *unstructured.Unstructured // the version that was looked at last
 	good    *stage.Source              // the version in use; nil if there is none
 	verdict Verdict
+	told    bool // the status had the verdict
 }
 
 // read takes in all Stages, which are in the order of their names, and gives the player another Set if that changes anything.

@@ -306,6 +306,25 @@ func TestVerdictsAreWrittenWhenTheyChange(t *testing.T) {
 	})
 }
 
+func TestReplicasWithOtherLastVersionsTellOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, l *lab) {
+		l.create(stageNamed("s", "Pending", "Running", 0))
+		l.play()
+		l.wait(time.Second)
+		l.change(stageNamed("s", "Pending", "{{", 0))
+		l.wait(time.Second)
+		require.Contains(t, l.condition("s"), "generation 1 stays in use")
+		l.writes = 0
+		l.play() // a replica that has never seen the first version
+		l.wait(time.Minute)
+		require.Contains(t, l.condition("s"), "no version is in use")
+		require.Equal(t, 1, l.writes)
+		l.change(stageNamed("s", "Pending", "Failed", 0))
+		l.wait(time.Second)
+		require.Equal(t, "Accepted=True Compiled @3 ", l.condition("s"))
+	})
+}
+
 func TestManyStagesAreCompiledTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, stages.Definition())
