@@ -114,7 +114,7 @@ func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name t
 		return nil, err
 	}
 	obj, err := r.Patch(ctx, name.Name, t, data, o, subresources...)
-	return obj, c.kinds.explain(gvk, unsupported(gvk, t, err))
+	return obj, c.kinds.explain(gvk, missing(gvk, subresources, unsupported(gvk, t, err)))
 }
 
 // Delete deletes an object.

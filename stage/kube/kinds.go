@@ -1,7 +1,9 @@
 package kube
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -127,8 +129,28 @@ func unsupported(gvk schema.GroupVersionKind, t types.PatchType, err error) erro
 	if t != types.StrategicMergePatchType || !apierrors.IsUnsupportedMediaType(err) {
 		return err
 	}
-	status, _ := err.(apierrors.APIStatus)
+	return reworded(err, func(message string) string {
+		return fmt.Sprintf("a custom resource such as %s takes no strategic merge patch; want type merge or json: %s", gvk, message)
+	})
+}
+
+// missing says what else may be missing than the object that a server speaks of, if it speaks of any: it does not tell subresources apart.
+func missing(gvk schema.GroupVersionKind, subresources []string, err error) error {
+	if len(subresources) == 0 || !apierrors.IsNotFound(err) {
+		return err
+	}
+	return reworded(err, func(message string) string {
+		return fmt.Sprintf("%s, or %s has no subresource %s", message, gvk.Kind, strings.Join(subresources, "/"))
+	})
+}
+
+// reworded returns the answer of a server with another message.
+func reworded(err error, message func(string) string) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err
+	}
 	s := status.Status()
-	s.Message = fmt.Sprintf("a custom resource such as %s takes no strategic merge patch; want type merge or json: %s", gvk, s.Message)
+	s.Message = message(s.Message)
 	return &apierrors.StatusError{ErrStatus: s}
 }

@@ -119,3 +119,13 @@ func TestStrategicMergePatchesOfCustomResourcesAreExplained(t *testing.T) {
 	_, err = c.Patch(t.Context(), widgets, at, types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
 	require.NotContains(t, err.Error(), "custom resource")
 }
+
+func TestSubresourcesThatAreMissingAreNamed(t *testing.T) {
+	c, mapper, _ := newFake()
+	_, err := c.Patch(t.Context(), nodes, types.NamespacedName{Name: "n"}, types.MergePatchType, []byte(`{}`), metav1.PatchOptions{}, "status")
+	require.True(t, apierrors.IsNotFound(err))
+	require.EqualError(t, err, `nodes "n" not found, or Node has no subresource status`)
+	_, err = c.Patch(t.Context(), nodes, types.NamespacedName{Name: "n"}, types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
+	require.EqualError(t, err, `nodes "n" not found`)
+	require.Zero(t, mapper.resets)
+}
