@@ -27,6 +27,8 @@ import (
 var (
 	//go:embed manifests/node.yaml
 	nodeYAML string
+	//go:embed manifests/namespace.yaml
+	namespaceYAML string
 	//go:embed manifests/workload.yaml
 	workloadYAML string
 )
@@ -105,13 +107,18 @@ func (d *demo) present(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(
-		d.create(ctx, all, "stages.kwok.x-k8s.io", "--all"),
-		d.create(ctx, d.nodeManifest(), "nodes", "--selector", nodeLabel),
-		d.create(ctx, workloadYAML, "namespace", "stagecraft-demo"),
-	)
-	if err != nil {
-		return err
+	for _, part := range []struct {
+		manifest string
+		remove   []string
+	}{
+		{all, []string{"stages.kwok.x-k8s.io", "--all"}},
+		{d.nodeManifest(), []string{"nodes", "--selector", nodeLabel}},
+		{namespaceYAML, []string{"namespace", "stagecraft-demo"}},
+		{workloadYAML, nil}, // goes with its namespace
+	} {
+		if err := d.create(ctx, part.manifest, part.remove...); err != nil {
+			return err
+		}
 	}
 	err = d.watchPods(ctx, func() error { return d.wait(ctx, 2*time.Minute, workload...) })
 	return errors.Join(err, d.kubectl.run(ctx, "", "get", "nodes,deployments,jobs,pods", "-n", "stagecraft-demo"))
@@ -119,8 +126,11 @@ func (d *demo) present(ctx context.Context) error {
 
 // create creates the objects of a manifest, and remembers how they are removed.
 func (d *demo) create(ctx context.Context, manifest string, remove ...string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	err := d.kubectl.create(ctx, manifest)
-	if err == nil {
+	if err == nil && len(remove) > 0 {
 		d.made = append(d.made, remove)
 	}
 	return err

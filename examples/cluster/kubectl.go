@@ -15,11 +15,15 @@ type kubectl struct {
 	out        io.Writer
 }
 
-// run runs kubectl to its end, or until ctx is done. What it prints is passed on.
+// run runs kubectl to its end, or until ctx is done. What it prints is passed on. A Ctrl-C is for the demo alone: kubectl may be cleaning up.
 func (k kubectl) run(ctx context.Context, stdin string, args ...string) error {
+	if ctx.Err() != nil {
+		return nil
+	}
 	fmt.Fprintln(k.out, "$ kubectl", strings.Join(args, " "))
 	cmd := exec.CommandContext(ctx, k.program, append([]string{"--kubeconfig", k.kubeconfig}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), k.out, k.out
+	cmd.SysProcAttr = ownGroup()
 	if err := cmd.Run(); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)
 	}

@@ -65,7 +65,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 
 // show connects to a cluster, or starts one, and runs the demo there.
 func show(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	p, err := connect(ctx, o.kubeconfig, stderr)
+	p, err := connect(o.kubeconfig, stderr)
 	if err != nil {
 		return err
 	}

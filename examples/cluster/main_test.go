@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +35,24 @@ func TestDemo(t *testing.T) {
 		require.Regexp(t, want, out.String())
 	}
 	require.NotContains(t, out.String(), "trying again")
+}
+
+// TestInterrupted interrupts the demo before it has a control plane: what was started is taken down.
+func TestInterrupted(t *testing.T) {
+	if _, err := controlplane.Assets("../../internal/kubebin", os.Stderr); errors.Is(err, controlplane.ErrNoAssets) {
+		t.Skip(err)
+	}
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupt(errors.New("enough"))
+	var out, failed bytes.Buffer
+	require.Equal(t, 1, run(ctx, nil, &out, &failed))
+	require.Contains(t, failed.String(), "\nenough\n")
+	require.Empty(t, out.String(), "no kubectl was run")
+	left, err := filepath.Glob(filepath.Join(temporary, "stagecraft-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 func TestFlags(t *testing.T) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,12 +21,12 @@ type plane struct {
 }
 
 // connect finds the user's cluster, or starts one if there is no kubeconfig.
-func connect(ctx context.Context, kubeconfig string, log io.Writer) (*plane, error) {
+func connect(kubeconfig string, log io.Writer) (*plane, error) {
 	if kubeconfig == "" {
-		return start(ctx, log)
+		return start(log)
 	}
 	if _, err := clientcmd.LoadFromFile(kubeconfig); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("-kubeconfig %s: %w", kubeconfig, err)
 	}
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
@@ -37,7 +36,7 @@ func connect(ctx context.Context, kubeconfig string, log io.Writer) (*plane, err
 }
 
 // start starts a control plane on loopback. Its programs are built once, which takes about five minutes on two cores.
-func start(ctx context.Context, log io.Writer) (*plane, error) {
+func start(log io.Writer) (*plane, error) {
 	fmt.Fprintln(log, "# etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl: building what is not there yet (5 minutes, once)")
 	if err := os.Setenv("STAGECRAFT_E2E", "1"); err != nil {
 		return nil, err
@@ -58,5 +57,5 @@ func start(ctx context.Context, log io.Writer) (*plane, error) {
 		kubeconfig: server.Kubeconfig(),
 		kubectl:    filepath.Join(assets, "kubectl"),
 		stop:       func() error { return errors.Join(controllers.Stop(), server.Stop()) },
-	}, ctx.Err()
+	}, nil
 }
