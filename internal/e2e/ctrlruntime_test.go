@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -160,6 +161,10 @@ func TestManagerPlays(t *testing.T) {
 	create(t, cluster, "{apiVersion: managed.example.com/v1, kind: Sprocket, metadata: {name: a, namespace: manager}}")
 	require.NoError(t, late.ends())
 	eventually(t, "the sprocket is marked", func() bool { return marked(t, cluster, kind, "manager") == 1 })
+	redefine(t, cluster, fmt.Sprintf(sprockets, "managed"))
+	create(t, cluster, "{apiVersion: managed.example.com/v1, kind: Sprocket, metadata: {name: b, namespace: manager}}")
+	eventually(t, "the new sprocket is marked", func() bool { return marked(t, cluster, kind, "manager") == 1 })
+
 	require.Equal(t, "", condition(get(t, cluster, nodeKind, "", "unmanaged"), "Ready"))
 	require.Equal(t, "Pending", phase(t, cluster, "manager", "theirs"))
 
@@ -171,6 +176,18 @@ func TestManagerPlays(t *testing.T) {
 	done.requireOnce(t)
 	require.LessOrEqual(t, meter.count("pods"), 2, "one watch for all that ask; the server may end one")
 	require.LessOrEqual(t, meter.count("nodes"), 2)
+}
+
+// redefine has a kind vanish, and come back.
+func redefine(t *testing.T, cluster *kube.Cluster, manifest string) {
+	t.Helper()
+	crd := decode(t, manifest)[0]
+	require.NoError(t, cluster.Delete(t.Context(), crd.GroupVersionKind(), nameOf(crd), metav1.DeleteOptions{}))
+	eventually(t, "the definition is gone", func() bool {
+		_, err := cluster.Get(t.Context(), crd.GroupVersionKind(), nameOf(crd))
+		return apierrors.IsNotFound(err)
+	})
+	define(t, cluster, manifest)
 }
 
 func get(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
@@ -73,7 +74,7 @@ func refTo(kind schema.GroupVersionKind, namespace, name string) wait.Ref {
 	return wait.Ref{Kind: kind, Namespace: namespace, Name: name}
 }
 
-// clients are the ways to see the same cluster.
+// clients are the ways to see the same cluster. One is the cache of a manager.
 func clients(t *testing.T, config *rest.Config) map[string]wait.Lister {
 	t.Helper()
 	dynamic, err := kube.NewForConfig(config)
@@ -82,7 +83,13 @@ func clients(t *testing.T, config *rest.Config) map[string]wait.Lister {
 	require.NoError(t, err)
 	polling, err := client.New(config, client.Options{})
 	require.NoError(t, err)
-	return map[string]wait.Lister{"kube": dynamic, "shared": dynamic.Share(), "client": ctrlruntime.New(watching), "polling": ctrlruntime.New(polling)}
+	mgr, _ := newManager(t, config, manager.Options{})
+	cached, err := ctrlruntime.ForManager(mgr)
+	require.NoError(t, err)
+	start(t, mgr)
+	return map[string]wait.Lister{
+		"kube": dynamic, "shared": dynamic.Share(), "client": ctrlruntime.New(watching), "polling": ctrlruntime.New(polling), "manager": cached,
+	}
 }
 
 // TestWaitForWorkloads waits for what real controllers make of Pods that Stages play: through every client.
@@ -150,6 +157,9 @@ func TestWaitAmongForbiddenKinds(t *testing.T) {
 	config := plane.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: "reader"}
 	for name, c := range clients(t, config) {
+		if name == "manager" {
+			continue // it reads all namespaces: see TestManagerMayNotRead
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, namespace := newCluster(t), "forbidden-"+name

@@ -200,7 +200,7 @@ func TestReconcilerDoesNothingTwice(t *testing.T) {
 			}
 			require.Equal(t, 1, writes)
 
-			old.UID, old.ResourceVersion = "another", "1" // versions of different objects are not compared
+			old.UID, old.ResourceVersion = "another", "1"                           // versions of different objects are not compared
 			_, _ = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: web}) // it is not the one that is there
 			require.Equal(t, 2, writes)
 		})
