@@ -54,6 +54,12 @@ func (tr *trial) role() role {
 // until waits for what takes as long as it takes.
 func (tr *trial) until(t *testing.T, what string, f func() bool) {
 	t.Helper()
+	inTheEnd(t, what, f)
+}
+
+// inTheEnd waits longer than eventually does, and calls f by one goroutine.
+func inTheEnd(t *testing.T, what string, f func() bool) {
+	t.Helper()
 	for end := time.Now().Add(endurance); !f(); time.Sleep(50 * time.Millisecond) {
 		require.True(t, time.Now().Before(end), what)
 	}

@@ -3,9 +3,6 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -326,14 +323,9 @@ spec:
 	}
 	eventually(t, "it was seen four times", func() bool { return count() == 4 })
 
-	kubectl := filepath.Join(os.Getenv("KUBEBUILDER_ASSETS"), "kubectl")
-	if _, err := os.Stat(kubectl); err != nil {
-		t.Skip("no kubectl beside kube-apiserver")
-	}
 	for _, args := range [][]string{{"get", "events"}, {"describe", "pod", "a"}, {"events", "--for", "pod/a"}} {
-		out, err := exec.CommandContext(t.Context(), kubectl, append(args, "--kubeconfig", plane.Kubeconfig(), "-n", "events")...).CombinedOutput()
-		require.NoError(t, err, string(out))
-		require.Regexp(t, `Warning +BackOff.*Back-off restarting failed container`, string(out))
+		out := kubectl(t, plane, append(args, "-n", "events")...)
+		require.Regexp(t, `Warning +BackOff.*Back-off restarting failed container`, out)
 		t.Logf("%s", out)
 	}
 }

@@ -117,7 +117,7 @@ func (p *Plane) Kubeconfig() string { return p.kubeconfig }
 // Program returns the path of a program beside the servers, such as kubectl. It need not exist: directories of setup-envtest have fewer.
 func (p *Plane) Program(name string) string { return filepath.Join(p.assets, name) }
 
-// Stop stops kube-apiserver and etcd and removes their data.
+// Stop stops kube-apiserver and then etcd, without which the former does not end, and removes their data.
 func (p *Plane) Stop() error {
-	return errors.Join(p.stopRestarted(), p.env.Stop(), os.RemoveAll(p.dir), os.RemoveAll(p.bin))
+	return errors.Join(p.stopRestarted(APIServer), p.env.Stop(), p.stopRestarted(Etcd), os.RemoveAll(p.dir), os.RemoveAll(p.bin))
 }

@@ -1,7 +1,6 @@
 package controlplane
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -69,15 +68,12 @@ func (p *Plane) Restart(s Server) error {
 	return nil
 }
 
-// stopRestarted stops the servers that envtest does not know of, in the order in which they need each other.
-func (p *Plane) stopRestarted() error {
+// stopRestarted stops a server if envtest does not know of it, because it was restarted.
+func (p *Plane) stopRestarted(s Server) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var errs []error
-	for _, s := range []Server{APIServer, Etcd} {
-		if c := p.restarted[s]; c != nil {
-			errs = append(errs, c.stop())
-		}
+	if c := p.restarted[s]; c != nil {
+		return c.stop()
 	}
-	return errors.Join(errs...)
+	return nil
 }
