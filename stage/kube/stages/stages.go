@@ -60,7 +60,7 @@ func Follow(ctx context.Context, cluster reconcile.Transport, player Player, o O
 	loop := reconcile.Options{RetryAfter: 100 * time.Millisecond, MaxRetryAfter: time.Minute}
 	if o.Failed != nil {
 		loop.Trace = func(e reconcile.TraceEvent) {
-			if e.Err != nil {
+			if e.Err != nil && ctx.Err() == nil {
 				o.Failed(e.Err)
 			}
 		}
