@@ -315,7 +315,7 @@ func TestReplicasWithOtherLastVersionsTellOnce(t *testing.T) {
 		l.wait(time.Second)
 		require.Contains(t, l.condition("s"), "generation 1 stays in use")
 		l.writes = 0
-		l.play() // a replica that has never seen the first version
+		(&lab{T: t, cluster: l.cluster}).play() // a replica that has never seen the first version
 		l.wait(time.Minute)
 		require.Contains(t, l.condition("s"), "no version is in use")
 		require.Equal(t, 1, l.writes)
