@@ -13,8 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/kube/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
@@ -134,8 +136,8 @@ func (g *galaxy) told(policy string) (told []string) {
 	return told
 }
 
-// TestStagedRollouts moves two workloads over three stages of clusters on a real server. One gets through, over a restart of the player; of the other one
-// cluster fails, until it is repaired.
+// TestStagedRollouts moves two workloads over three stages of clusters on a real server. One gets through, over a restart of the player, which then sees the hub by
+// the cache of a manager; of the other one cluster fails, until it is repaired.
 func TestStagedRollouts(t *testing.T) {
 	t.Parallel()
 	hub := newCluster(t)
@@ -143,14 +145,14 @@ func TestStagedRollouts(t *testing.T) {
 	g := newGalaxy(t, hub, "smooth", "rough")
 	g.breaks("test1", "rough", true)
 	least := g.least("smooth")
-	play := func() (stop func()) {
+	play := func(hub staged.Transport) (stop func()) {
 		return background(t, func(ctx context.Context) error {
 			return staged.Play(ctx, hub, staged.PlayerOptions{
 				Clusters: func() map[string]map[string]string { return g.clusters }, WorkStatuses: hub, Events: hub,
 			})
 		})
 	}
-	stop := play()
+	stop := play(hub)
 
 	g.reaches("smooth", "test", v1alpha1.Soaking, "approval")
 	g.settles("smooth", "smooth.stage.test")
@@ -161,7 +163,11 @@ func TestStagedRollouts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "test", g.rollout("smooth").ActiveStage, "nobody plays")
 
-	defer play()()
+	mgr, _ := newManager(t, plane.Config(), manager.Options{})
+	cached, err := ctrlruntime.ForManager(mgr)
+	require.NoError(t, err)
+	start(t, mgr)
+	defer play(cached)()
 	g.reaches("smooth", "prod", v1alpha1.Succeeded, "")
 	g.settles("smooth", "smooth.stage.prod")
 	g.settles("rough", "rough.stage.test")
