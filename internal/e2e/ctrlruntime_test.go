@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -153,7 +154,7 @@ func TestManagerPlays(t *testing.T) {
 	createNode(t, cluster, "{apiVersion: v1, kind: Node, metadata: {name: managed, labels: {manager: ours}}}")
 	createNode(t, cluster, "{apiVersion: v1, kind: Node, metadata: {name: unmanaged}}")
 	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: theirs, namespace: manager}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}")
-	refs := append(createPods(t, cluster, "manager", 30, "manager: ours"), refTo(nodeKind, "", "managed"))
+	refs := append(createPods(t, cluster, "manager", 10, "manager: ours"), refTo(nodeKind, "", "managed"))
 	sprocket := refTo(kind, "manager", "a")
 	late := waitFor(t, seen, wait.Policy{}, append(refs, sprocket)...)
 	late.sees("a", kstatus.NotFound, "NoKind")
@@ -168,10 +169,10 @@ func TestManagerPlays(t *testing.T) {
 	require.Equal(t, "", condition(get(t, cluster, nodeKind, "", "unmanaged"), "Ready"))
 	require.Equal(t, "Pending", phase(t, cluster, "manager", "theirs"))
 
-	for _, ref := range refs[:30] {
+	for _, ref := range refs[:10] {
 		require.NoError(t, cluster.Delete(t.Context(), podKind, types.NamespacedName{Namespace: "manager", Name: ref.Name}, metav1.DeleteOptions{GracePeriodSeconds: new(int64(2))}))
 	}
-	require.NoError(t, waitFor(t, seen, wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, refs[:30]...).ends())
+	require.NoError(t, waitFor(t, seen, wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, refs[:10]...).ends())
 	stop()
 	done.requireOnce(t)
 	require.LessOrEqual(t, meter.count("pods"), 2, "one watch for all that ask; the server may end one")
@@ -267,9 +268,9 @@ func TestReconcilerInAController(t *testing.T) {
 			r := ctrlruntime.NewReconciler(reads, stage.MustCompile(presets.PodGeneral()), podKind, ctrlruntime.ReconcilerOptions{Trace: trace})
 			pod := &unstructured.Unstructured{}
 			pod.SetGroupVersionKind(podKind)
-			require.NoError(t, builder.ControllerManagedBy(mgr).Named(namespace).For(pod).Complete(r))
+			require.NoError(t, builder.ControllerManagedBy(mgr).Named(namespace).WithOptions(controller.Options{MaxConcurrentReconciles: 3}).For(pod).Complete(r))
 			stop := start(t, mgr)
-			refs := createPods(t, cluster, namespace, 20, "")
+			refs := createPods(t, cluster, namespace, 6, "")
 			require.NoError(t, waitFor(t, cluster, wait.Policy{}, refs...).ends())
 			for _, ref := range refs {
 				require.NoError(t, cluster.Delete(t.Context(), podKind, types.NamespacedName{Namespace: namespace, Name: ref.Name}, metav1.DeleteOptions{GracePeriodSeconds: new(int64(2))}))

@@ -43,14 +43,16 @@ func definitionOf(kind, plural, scope string) string {
 // defineKubeStellar installs the definitions of a rollout's kinds.
 func defineKubeStellar(t *testing.T, cluster *kube.Cluster) {
 	t.Helper()
-	for _, definition := range []string{
+	crds := decode(t, strings.Join([]string{
 		v1alpha1.CRD(), definitionOf("BindingPolicy", "bindingpolicies", "Cluster"), definitionOf("Binding", "bindings", "Cluster"),
 		definitionOf("CombinedStatus", "combinedstatuses", "Namespaced"), definitionOf("WorkStatus", "workstatuses", "Namespaced"),
-	} {
-		crd := decode(t, definition)[0]
+	}, "\n---\n"))
+	for _, crd := range crds {
 		if _, err := cluster.Create(t.Context(), crd, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 			require.NoError(t, err)
 		}
+	}
+	for _, crd := range crds {
 		eventually(t, crd.GetName()+" is served", func() bool { return served(t, cluster, crd) })
 	}
 }

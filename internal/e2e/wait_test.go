@@ -18,8 +18,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
-// patience is how long the control plane may take for anything.
-const patience = 30 * time.Second
+// patience is how long the control plane may take for anything: on a busy machine, with several more of them for the tests of failures, that is long.
+const patience = time.Minute
 
 // eventually waits for what other processes do.
 func eventually(t testing.TB, what string, f func() bool) {
