@@ -166,13 +166,11 @@ func (p *plain) inline(s string) (v any, ok bool) {
 		text, rest, closed := cutQuoted(s)
 		v, ok = p.words.value(text), closed && rest == ""
 	case '[', '{':
-		f := flow{rest: s}
+		f := flow{rest: s, words: p.words}
 		v, ok = f.value(p.depth)
 		ok = ok && f.rest == ""
 	default:
-		if v, ok = scalar(s, inBlock); ok {
-			v = p.words.known(v)
-		}
+		v, ok = scalar(s, inBlock, p.words)
 	}
 	p.next()
 	return v, ok
@@ -231,7 +229,10 @@ func cutName(line string) (name, rest string, ok bool) {
 }
 
 // flow reads one-line flow collections and quoted scalars.
-type flow struct{ rest string }
+type flow struct {
+	rest  string
+	words *vocabulary
+}
 
 func (f *flow) value(depth int) (any, bool) {
 	if f.rest == "" || depth > maxPlainDepth {
@@ -246,7 +247,7 @@ func (f *flow) value(depth int) (any, bool) {
 		var s string
 		var ok bool
 		s, f.rest, ok = cutQuoted(f.rest)
-		return s, ok
+		return f.words.value(s), ok
 	}
 	end := strings.IndexAny(f.rest, ",]}")
 	if end < 0 {
@@ -254,7 +255,7 @@ func (f *flow) value(depth int) (any, bool) {
 	}
 	s := strings.TrimRight(f.rest[:end], " ")
 	f.rest = f.rest[end:]
-	return scalar(s, inFlow)
+	return scalar(s, inFlow, f.words)
 }
 
 func (f *flow) list(depth int) (any, bool) {
@@ -276,7 +277,7 @@ func (f *flow) object(depth int) (any, bool) {
 		if !ok {
 			return nil, false
 		}
-		if m[key], ok = f.value(depth); !ok {
+		if m[f.words.text(key)], ok = f.value(depth); !ok {
 			return nil, false
 		}
 	}

@@ -57,8 +57,8 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// scalar reads a scalar without quotes, or returns false where it is not certain what YAML makes of it.
-func scalar(s string, allowed class) (any, bool) {
+// scalar reads a scalar without quotes, or returns false where it is not certain what YAML makes of it. Strings are taken from the words.
+func scalar(s string, allowed class, words *vocabulary) (any, bool) {
 	all, some := scan(s)
 	if s == "" || all&allowed == 0 {
 		return nil, false
@@ -71,19 +71,19 @@ func scalar(s string, allowed class) (any, bool) {
 		if v, ok := word(s); ok {
 			return v, true
 		}
-		return s, true
-	case isDigit(c):
-		return number(s, some)
-	case c == '-' && len(s) > 1 && isDigit(s[1]):
-		return number(s, some)
+		return words.value(s), true
+	case isDigit(c), c == '-' && len(s) > 1 && isDigit(s[1]):
+		return number(s, some, words)
+	case c == '_', c == '/':
+		return words.value(s), true
 	}
-	return s, s[0] == '_' || s[0] == '/'
+	return nil, false
 }
 
 // number reads what begins like a number: plain decimal integers are int64, texts that cannot be a number are strings.
-func number(s string, some class) (any, bool) {
+func number(s string, some class, words *vocabulary) (any, bool) {
 	if some&notNumber != 0 || strings.Count(s, ".") > 1 {
-		return s, true
+		return words.value(s), true
 	}
 	digits := strings.TrimPrefix(s, "-")
 	if digits[0] == '0' && s != "0" {

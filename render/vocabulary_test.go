@@ -30,3 +30,20 @@ func TestValuesShareWordsAndKeepNoText(t *testing.T) {
 }
 
 func data(v any) *byte { return unsafe.StringData(v.(string)) }
+
+// Of three words at one place the oldest is forgotten, and no value is another. A list within a line keeps no text either.
+func TestWordsMayShareTheirPlace(t *testing.T) {
+	var words vocabulary
+	text := "list: [axxb, ayxb, azxb, \"axxb\", {key: axxb}]\n"
+	for range 3 {
+		v, ok := readPlain(text, &words)
+		require.True(t, ok)
+		require.Equal(t, map[string]any{"list": []any{"axxb", "ayxb", "azxb", "axxb", map[string]any{"key": "axxb"}}}, v)
+		list := v.(map[string]any)["list"].([]any)
+		require.Same(t, data(list[3]), data(list[4].(map[string]any)["key"]))
+		at, begin := uintptr(unsafe.Pointer(data(list[0]))), uintptr(unsafe.Pointer(unsafe.StringData(text)))
+		require.False(t, begin <= at && at < begin+uintptr(len(text)))
+	}
+	require.Equal(t, placeOf("axxb"), placeOf("ayxb"))
+	require.Empty(t, words.text(""))
+}

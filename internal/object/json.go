@@ -39,7 +39,7 @@ func appendMap(b []byte, m map[string]any) (_ []byte, err error) {
 	for k, v := range m {
 		entries = append(entries, entry{k, v})
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+	sortEntries(entries)
 	b = append(b, '{')
 	for i, e := range entries {
 		if i > 0 {
@@ -58,6 +58,29 @@ func appendMap(b []byte, m map[string]any) (_ []byte, err error) {
 type entry struct {
 	key   string
 	value any
+}
+
+// sortEntries sorts the few fields of most objects in place: the general sort takes twice as long for them.
+func sortEntries(entries []entry) {
+	if len(entries) > 16 {
+		slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })
+		return
+	}
+	for i := 1; i < len(entries); i++ {
+		e, at := entries[i], i
+		for ; at > 0 && less(e.key, entries[at-1].key); at-- {
+			entries[at] = entries[at-1]
+		}
+		entries[at] = e
+	}
+}
+
+// less compares the first bytes by itself, because keys mostly differ in them.
+func less(a, b string) bool {
+	if a != "" && b != "" && a[0] != b[0] {
+		return a[0] < b[0]
+	}
+	return a < b
 }
 
 func appendList(b []byte, list []any) (_ []byte, err error) {

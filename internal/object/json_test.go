@@ -16,8 +16,12 @@ func TestAppendJSONWritesWhatMarshalWrites(t *testing.T) {
 	for _, k := range strings.Split("qwertyuiopasdfghjklzxcvbnm", "") {
 		wide[k] = k
 	}
+	awkward := map[string]any{}
+	for i, k := range []string{"ab", "", "b", "a", "é", "B", "abc", "aa", "<", "_", "~"} {
+		awkward[k] = int64(i)
+	}
 	for _, v := range []any{
-		nil, true, int64(-7), 1.5, 1e21, "plain", "<a & \"b\">\n\u2028é\xff", []any(nil), map[string]any(nil), []any{}, map[string]any{}, wide,
+		awkward, nil, true, int64(-7), 1.5, 1e21, "plain", "<a & \"b\">\n\u2028é\xff", []any(nil), map[string]any(nil), []any{}, map[string]any{}, wide,
 		map[string]any{"b": []any{int64(1), nil, "x"}, "a": map[string]any{"<": false}}, []string{"other"}, json.Number("12"), map[string]string{"a": "b"},
 	} {
 		want, err := json.Marshal(v)
