@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -171,7 +172,7 @@ func createAs(t *testing.T, cluster *kube.Cluster, apiVersion, kind, name string
 	obj.SetAnnotations(all)
 	obj.SetName(name)
 	if kind == "Pod" {
-		obj.SetNamespace("default")
+		obj.SetNamespace(cmp.Or(obj.GetNamespace(), "default"))
 		obj.Object["spec"].(map[string]any)["nodeName"] = "plain"
 	}
 	_, err := cluster.Create(t.Context(), obj, metav1.CreateOptions{})
