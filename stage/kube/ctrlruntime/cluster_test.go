@@ -129,6 +129,19 @@ func TestWatchOfAClient(t *testing.T) {
 	require.Equal(t, "a", e.Object.(*unstructured.Unstructured).GetName())
 }
 
+// TestAWatchThatIsStoppedLeavesNothingBehind stops a watch with an event that nobody reads: the bubble fails if a goroutine stays.
+func TestAWatchThatIsStoppedLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakeClient(interceptor.Funcs{})
+		changes, err := ctrlruntime.New(c).Watch(t.Context(), configMaps, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		require.NoError(t, c.Create(t.Context(), configMap("shop", "a", nil)))
+		synctest.Wait()
+		changes.Stop()
+		changes.Stop()
+	})
+}
+
 // TestWatchOfASelection has an object that comes into the selection and leaves it.
 func TestWatchOfASelection(t *testing.T) {
 	c := fakeClient(interceptor.Funcs{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,7 +59,47 @@ func (d direct) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	if err != nil {
 		return nil, known(gvk, err)
 	}
-	return watch.Filter(changes, func(e watch.Event) (watch.Event, bool) { return s.filter(e, gvk) }), nil
+	return sift(changes, func(e watch.Event) (watch.Event, bool) { return s.filter(e, gvk) }), nil
+}
+
+// A sieve passes on what a watch tells, as watch.Filter does, but lets go of what nobody reads any more once it is stopped.
+type sieve struct {
+	source  watch.Interface
+	filter  func(watch.Event) (watch.Event, bool)
+	events  chan watch.Event
+	stopped chan struct{}
+	stop    func()
+}
+
+func sift(source watch.Interface, filter func(watch.Event) (watch.Event, bool)) *sieve {
+	s := &sieve{source: source, filter: filter, events: make(chan watch.Event), stopped: make(chan struct{})}
+	s.stop = sync.OnceFunc(func() { close(s.stopped) })
+	go s.run()
+	return s
+}
+
+func (s *sieve) run() {
+	defer close(s.events)
+	for e := range s.source.ResultChan() {
+		e, ok := s.filter(e)
+		if !ok {
+			continue
+		}
+		select {
+		case s.events <- e:
+		case <-s.stopped:
+			return
+		}
+	}
+}
+
+// ResultChan implements [watch.Interface].
+func (s *sieve) ResultChan() <-chan watch.Event { return s.events }
+
+// Stop implements [watch.Interface].
+func (s *sieve) Stop() {
+	s.stop()
+	s.source.Stop()
 }
 
 // filter does what an API server does and fake clients do not: it selects, and has all objects without types. An object that is not selected may
