@@ -7,6 +7,7 @@
 //     Engine in virtual time or a Player in real time
 //   - [github.com/stagecraft-go/stagecraft/stage/presets]: Stage sets for the stock lifecycles of pods, nodes and volumes
 //   - [github.com/stagecraft-go/stagecraft/stage/memory]: an in-memory API server, the transport that needs no cluster
+//   - github.com/stagecraft-go/stagecraft/stage/kube, a module of its own: real clusters, by client-go or controller-runtime
 //   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an in-memory cluster and a virtual clock
 //   - below it load, fault, record, measure and expect: what arrives, what goes wrong, what happened, in numbers, and what they should be
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and [github.com/stagecraft-go/stagecraft/stage/controllers]: controllers on the same clock;
