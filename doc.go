@@ -16,6 +16,7 @@
 //     controllers; and tests of Stage files, written as txtar stories
 //   - [github.com/stagecraft-go/stagecraft/stage/lint], [github.com/stagecraft-go/stagecraft/stage/explore] and
 //     [github.com/stagecraft-go/stagecraft/stage/diagram]: what compiles but cannot be meant; every life that an object can have; pictures
+//   - github.com/stagecraft-go/stagecraft/stage/kube, a module of its own: real clusters, with client-go or controller-runtime
 //   - [github.com/stagecraft-go/stagecraft/selector], [github.com/stagecraft-go/stagecraft/delay] and
 //     [github.com/stagecraft-go/stagecraft/render]: the parts of a Stage, usable on their own
 //
