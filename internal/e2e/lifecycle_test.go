@@ -152,7 +152,7 @@ func TestCustomResources(t *testing.T) {
 	playing(t, cluster, stage.PlayerOptions{Namespace: "rockets", Trace: func(e stage.TraceEvent) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Kind == stage.Played {
+		if e.Kind == stage.Effected && e.Err == nil {
 			played = append(played, e.Stage)
 		}
 	}}, stage.Parse("rockets.yaml", []byte(rocketStages)))
@@ -177,7 +177,7 @@ func TestCustomResources(t *testing.T) {
 	})
 	mu.Lock()
 	defer mu.Unlock()
-	require.Equal(t, []string{"hold", "build", "launch", "build", "launch", "land"}, played)
+	require.Equal(t, []string{"hold", "build", "launch", "launch", "build", "launch", "launch", "land", "land"}, played)
 	require.Contains(t, kubectl(t, plane, "get", "events", "-n", "rockets"), "rocket/a")
 }
 
