@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,7 +95,7 @@ func start(t *testing.T, mgr manager.Manager) (stop func()) {
 	go func() { done <- mgr.Start(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		require.NoError(t, <-done)
+		assert.NoError(t, <-done)
 	})
 	t.Cleanup(stop)
 	return stop
@@ -211,7 +212,7 @@ func get(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, name
 	return obj
 }
 
-// TestManagersHandOver has two managers of which one leads and plays, until it stops: then the other does.
+// TestManagersHandOver has two managers of which one leads and plays, until it stops and gives up its Lease: then the other does, long before that ends.
 func TestManagersHandOver(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -222,7 +223,7 @@ func TestManagersHandOver(t *testing.T) {
 	for i := range lives {
 		mgr, _ := newManager(t, plane.Config(), manager.Options{
 			LeaderElection: true, LeaderElectionID: "leaders", LeaderElectionNamespace: "leaders", LeaderElectionReleaseOnCancel: true,
-			LeaseDuration: new(6 * time.Second), RenewDeadline: new(4 * time.Second), RetryPeriod: new(time.Second / 2),
+			LeaseDuration: new(2 * time.Minute), RenewDeadline: new(time.Minute), RetryPeriod: new(time.Second / 2),
 			Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{"leaders": {}}},
 		})
 		_, err := ctrlruntime.Play(mgr, stage.MustCompile(presets.PodFast()), stage.PlayerOptions{Namespace: "leaders", Trace: lives[i].trace})
