@@ -495,6 +495,51 @@ func TestALostAnswerIsNotPlayedAgain(t *testing.T) {
 	})
 }
 
+// TestWhatIsGoneIsNotPlayedAgain: the watch tells of the patch, and not yet of the end.
+func TestWhatIsGoneIsNotPlayedAgain(t *testing.T) {
+	for name, end := range map[string]string{"deleted": "{delete: true}", "let go": "{finalizers: {empty: true}}"} {
+		t.Run(name, func(t *testing.T) {
+			set := compile(t, stageYAML("end", "  delay: {durationMilliseconds: 1000}\n  selector: {matchExpressions: [{jq: {key: .metadata.deletionTimestamp, operator: Exists}}]}\n"+
+				"  steps: [{patch: {subresource: status, root: status, template: 'phase: Failed'}}, "+end+"]"))
+			plays := 0
+			o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
+				if e.Kind == stage.Played {
+					plays++
+				}
+			}}
+			wrap := func(t stage.Transport) stage.Transport { return endless{t.(*memory.Cluster)} }
+			playing(t, set, o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+				pod := newPod("web", "")
+				grace := int64(30)
+				if name == "let go" {
+					grace = 0
+					pod.SetFinalizers([]string{"example.com/hold"})
+				}
+				create(t, c, pod)
+				require.NoError(t, c.Delete(ctx, podKind, webName, metav1.DeleteOptions{GracePeriodSeconds: &grace}))
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				_, err := c.Get(ctx, podKind, webName)
+				require.True(t, apierrors.IsNotFound(err))
+				require.Equal(t, 1, plays)
+			})
+		})
+	}
+}
+
+// endless never tells that an object is gone.
+type endless struct{ *memory.Cluster }
+
+func (e endless) Share() stage.Transport { return e }
+
+func (e endless) Watch(ctx context.Context, k schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	w, err := e.Cluster.Watch(ctx, k, namespace, o)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) { return e, e.Type != watch.Deleted }), nil
+}
+
 // forgetful carries out the first patch and then reports a timeout.
 type forgetful struct {
 	*flaky

@@ -77,11 +77,13 @@ type playing struct {
 	transition Transition
 	obj        *unstructured.Unstructured // as the effects so far left it; nil once it is deleted
 	slots      []Effect
-	index      int  // of the next slot
-	begun      bool // whether an effect was carried out, or may have been
-	doubtful   bool // whether the one at index may have been
-	changed    bool // whether a patch changed the object
-	noop       bool // whether the last effect was a patch that changes nothing, and so was not sent
+	index      int    // of the next slot
+	begun      bool   // whether an effect was carried out, or may have been
+	doubtful   bool   // whether the one at index may have been
+	changed    bool   // whether a patch changed the object
+	last       uint64 // the version that the last patch left
+	released   bool   // whether that patch took the last finalizer from an object that was to go, so that it is gone
+	noop       bool   // whether the last effect was a patch that changes nothing, and so was not sent
 }
 
 func (p *playing) done() bool { return p.index >= len(p.slots) }
@@ -135,8 +137,10 @@ func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
 	if err != nil {
 		return err
 	}
-	p.changed = p.changed || obj.GetResourceVersion() != p.obj.GetResourceVersion()
-	p.obj = obj
+	same := obj.GetResourceVersion() == p.obj.GetResourceVersion()
+	p.changed = p.changed || !same
+	p.released = same && obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && len(p.obj.GetFinalizers()) > 0
+	p.obj, p.last = obj, version(obj)
 	return nil
 }
 

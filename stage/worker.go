@@ -272,8 +272,8 @@ func (w *worker) send(ctx context.Context, p *playing) error {
 func (w *worker) finish(a *actor) {
 	p := a.play
 	a.play = nil
-	if p.obj == nil { // deleted; its end, or how its finalizers hold it, is still to come
-		p.obj = a.obj
+	if p.obj == nil || p.released { // its end, or how its finalizers hold it, is still to come; echoes of what was done before are no news
+		p.obj, a.seen = a.obj, max(a.seen, p.last)
 	}
 	before, after := version(a.obj), version(p.obj)
 	switch {
