@@ -11,7 +11,9 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
@@ -33,8 +35,11 @@ var (
 	workloadYAML string
 )
 
-// nodeLabel selects the Nodes of the demo.
-const nodeLabel = "stagecraft-demo=true"
+// Everything that the demo makes has this label, so that it finds its own again.
+const (
+	label = "stagecraft-demo"
+	ours  = label + "=true"
+)
 
 // What the demo waits for.
 var (
@@ -80,9 +85,17 @@ func (d *demo) run(ctx context.Context) error {
 	return errors.Join(err, d.clean())
 }
 
-// define makes Stages a kind of the cluster.
+// define makes Stages a kind of the cluster, unless they are one.
 func (d *demo) define(ctx context.Context) error {
-	if err := d.create(ctx, stages.Definition(), "customresourcedefinition", stageKind.Name); err != nil {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	_, err := d.cluster.Get(ctx, stageKind.Kind, types.NamespacedName{Name: stageKind.Name})
+	if apierrors.IsNotFound(err) {
+		d.made = append(d.made, []string{"customresourcedefinition", stageKind.Name})
+		err = d.kubectl.create(ctx, stages.Definition())
+	}
+	if err != nil {
 		return err
 	}
 	return d.wait(ctx, time.Minute, stageKind)
@@ -107,16 +120,13 @@ func (d *demo) present(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		manifest string
-		remove   []string
-	}{
-		{all, []string{"stages.kwok.x-k8s.io", "--all"}},
-		{d.nodeManifest(), []string{"nodes", "--selector", nodeLabel}},
-		{namespaceYAML, []string{"namespace", "stagecraft-demo"}},
-		{workloadYAML, nil}, // goes with its namespace
+	for _, part := range []struct{ kind, manifest string }{
+		{"stages.kwok.x-k8s.io", all},
+		{"nodes", d.nodeManifest()},
+		{"namespaces", namespaceYAML},
+		{"", workloadYAML}, // goes with its namespace
 	} {
-		if err := d.create(ctx, part.manifest, part.remove...); err != nil {
+		if err := d.create(ctx, part.kind, part.manifest); err != nil {
 			return err
 		}
 	}
@@ -124,16 +134,15 @@ func (d *demo) present(ctx context.Context) error {
 	return errors.Join(err, d.kubectl.run(ctx, "", "get", "nodes,deployments,jobs,pods", "-n", "stagecraft-demo"))
 }
 
-// create creates the objects of a manifest, and remembers how they are removed.
-func (d *demo) create(ctx context.Context, manifest string, remove ...string) error {
+// create creates the objects of a manifest, and remembers that those of a kind are to be removed, even if only some could be created.
+func (d *demo) create(ctx context.Context, kind, manifest string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	err := d.kubectl.create(ctx, manifest)
-	if err == nil && len(remove) > 0 {
-		d.made = append(d.made, remove)
+	if kind != "" {
+		d.made = append(d.made, []string{kind, "--selector", ours})
 	}
-	return err
+	return d.kubectl.create(ctx, manifest)
 }
 
 // watchPods shows what becomes of the Pods while f runs.
@@ -183,6 +192,7 @@ func stageManifest(sources ...stage.Source) (string, error) {
 	var all strings.Builder
 	for _, source := range sources {
 		for _, s := range source.Stages() {
+			s.Labels = map[string]string{label: "true"}
 			text, err := yaml.Marshal(s)
 			if err != nil {
 				return "", err

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/internal/e2e/controlplane"
+	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
 )
 
 // TestDemo runs the demo as a user does. It is skipped where no control plane has been built, unless STAGECRAFT_E2E is 1.
@@ -30,11 +31,51 @@ func TestDemo(t *testing.T) {
 		`(?m)^job.batch/nomcadkwok-cpu-job-short-0 +Complete +1/1 `,
 		`namespace "stagecraft-demo" deleted`,
 		`node "stagecraft-demo-1" deleted`,
+		`stage.kwok.x-k8s.io "pod-ready" deleted`,
 		`"stages.kwok.x-k8s.io" deleted`,
 	} {
 		require.Regexp(t, want, out.String())
 	}
 	require.NotContains(t, out.String(), "trying again")
+}
+
+// TestAClusterWithStages has a user who has Stages, and a Node, already: they are left as they were.
+func TestAClusterWithStages(t *testing.T) {
+	assets, err := controlplane.Assets("../../internal/kubebin", os.Stderr)
+	if errors.Is(err, controlplane.ErrNoAssets) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	plane, err := controlplane.Start(assets)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, plane.Stop()) }()
+	controllers, err := plane.StartControllers()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, controllers.Stop()) }()
+	t.Setenv("PATH", assets+string(os.PathListSeparator)+os.Getenv("PATH"))
+
+	var seen bytes.Buffer
+	user := kubectl{program: "kubectl", kubeconfig: plane.Kubeconfig(), out: &seen}
+	require.NoError(t, user.create(t.Context(), stages.Definition()))
+	require.NoError(t, user.run(t.Context(), "", "wait", "--for", "condition=Established", "crd/stages.kwok.x-k8s.io"))
+	require.NoError(t, user.create(t.Context(), `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: mine}, spec: {resourceRef: {apiGroup: v1, kind: ConfigMap},
+  selector: {}, steps: [{patch: {root: data, template: "touched: 'true'"}}]}}`))
+	require.NoError(t, user.create(t.Context(), `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default, name: mine}}`))
+	require.NoError(t, user.create(t.Context(), `{apiVersion: v1, kind: Node, metadata: {name: stagecraft-demo-1}}`))
+
+	var out, failed bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), []string{"-kubeconfig", plane.Kubeconfig()}, &out, &failed), "%s", &out)
+	require.Contains(t, out.String(), `nodes "stagecraft-demo-1" already exists`)
+	seen.Reset()
+	require.NoError(t, user.run(t.Context(), "", "delete", "node", "stagecraft-demo-1"))
+	out.Reset()
+	require.Equal(t, 0, run(t.Context(), []string{"-kubeconfig", plane.Kubeconfig()}, &out, &failed), "%s", &out)
+	seen.Reset()
+	require.NoError(t, user.run(t.Context(), "", "get", "stages,nodes", "-o", "name"))
+	require.Equal(t, "$ kubectl get stages,nodes -o name\nstage.kwok.x-k8s.io/mine\n", seen.String())
+	seen.Reset()
+	require.NoError(t, user.run(t.Context(), "", "get", "configmap", "mine", "-o", "yaml"))
+	require.NotContains(t, seen.String(), "touched")
 }
 
 // TestInterrupted interrupts the demo before it has a control plane: what was started is taken down.

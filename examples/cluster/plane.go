@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/clientcmd"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/stagecraft-go/stagecraft/internal/e2e/controlplane"
 )
@@ -45,6 +47,7 @@ func start(log io.Writer) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctrllog.SetLogger(logr.Discard()) // of what starts the server
 	server, err := controlplane.Start(assets)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -12,6 +14,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
 )
+
+// kinds are what the demo plays: a cluster may have Stages for other kinds, which are not its business.
+var kinds = map[schema.GroupVersionKind]bool{
+	{Version: "v1", Kind: "Node"}: true,
+	{Version: "v1", Kind: "Pod"}:  true,
+}
 
 // play plays the Stages that are in the cluster until ctx is done: on the Nodes with a label, whose Leases it keeps, and on their Pods. What
 // fails is tried again, and told.
@@ -21,7 +29,7 @@ func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 		return err
 	}
 	roster, err := nodes.New(cluster, nodes.Options{
-		Policy: nodes.Policy{Labels: nodeLabel},
+		Policy: nodes.Policy{Labels: ours},
 		Lease:  nodes.Lease{Identity: "stagecraft-demo"},
 		Failed: tell,
 	})
@@ -29,7 +37,7 @@ func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 		return err
 	}
 	player := stage.NewPlayer(stage.MustCompile(), cluster, stage.PlayerOptions{
-		Plays:  roster.Plays,
+		Plays:  func(obj *unstructured.Unstructured) bool { return kinds[obj.GroupVersionKind()] && roster.Plays(obj) },
 		Select: roster.Rules().Select(),
 		Trace:  failures(tell),
 	})
