@@ -274,6 +274,8 @@ func TestEveryMemberPlaysItsShare(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
+		mu.Lock()
+		defer mu.Unlock()
 		played := map[string]int{}
 		for n := range 30 {
 			key := stage.Key{Version: "v1", Kind: "Node", Name: fmt.Sprint("n", n)}
