@@ -81,7 +81,12 @@ var (
 
 // Run follows a source until ctx is done. It calls tell for each event; after ctx is done there are none.
 func Run(ctx context.Context, s Source, o Options, tell func(Event)) {
-	f := &follower{source: s, options: o, tell: tell, pause: newPause(s, o)}
+	f := &follower{source: s, options: o, pause: newPause(s, o)}
+	f.tell = func(e Event) {
+		if ctx.Err() == nil { // of a watch and its end, both there, either may be seen first
+			tell(e)
+		}
+	}
 	for ctx.Err() == nil {
 		sleep(ctx, f.turn(ctx))
 	}

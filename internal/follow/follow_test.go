@@ -197,12 +197,37 @@ func TestFailures(t *testing.T) {
 				if c.watch != nil {
 					source.Watcher = s
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour+time.Millisecond) // not at the time of an event
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour) // not at the time of an event
 				defer cancel()
 				follow.Run(ctx, source, c.options, func(follow.Event) { require.NoError(t, ctx.Err()) })
 				s.requires(t, c.want)
 			})
 		})
+	}
+}
+
+// TestNothingIsToldAfterTheEnd ends a follower from within an event, when more of them are there already.
+func TestNothingIsToldAfterTheEnd(t *testing.T) {
+	items := []*unstructured.Unstructured{object("a", "a", "1"), object("b", "b", "2"), object("c", "c", "3")}
+	for _, last := range []follow.Event{{What: follow.Listing}, {What: follow.Found, InList: true}, {What: follow.Listed}, {What: follow.Found}} {
+		s := &script{
+			list: func(metav1.ListOptions) (*unstructured.UnstructuredList, error) { return page("3", "", items...), nil },
+			watch: func(metav1.ListOptions) (watch.Interface, error) {
+				changes := watch.NewFakeWithChanSize(10, false)
+				for _, item := range items {
+					changes.Modify(item)
+				}
+				return changes, nil
+			},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		follow.Run(ctx, follow.Source{Lister: s, Watcher: s, Kind: kind}, options, func(e follow.Event) {
+			require.NoError(t, ctx.Err())
+			if e.What == last.What && e.InList == last.InList {
+				cancel()
+			}
+		})
+		require.Error(t, ctx.Err())
 	}
 }
 
