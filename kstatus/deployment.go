@@ -2,40 +2,50 @@ package kstatus
 
 import "math"
 
-func deployment(o *Object) (Result, bool) {
-	progressing, available := false, false
-	for i := range o.conditions {
-		switch m := o.mark(i); {
-		case m.kind() == isProgressing:
-			reason := o.reason(i)
-			if reason == "ProgressDeadlineExceeded" {
-				c, _ := look(o.conditions[i])
-				return deadlineExceeded(c.condition()), true
-			}
-			progressing = progressing || m == isProgressing|isTrue && reason == "NewReplicaSetAvailable"
-		case m == isAvailable|isTrue:
-			available = true
-		}
+func deployment(o *Object, verdict *Result) {
+	progressing, failed := o.rollout()
+	if failed != nil {
+		c, _ := look(failed)
+		*verdict = deadlineExceeded(c.condition())
+		return
 	}
 	wanted, replicas := o.wanted(), o.count("replicas")
 	updated, ready, running := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("availableReplicas")
 	switch {
 	case wanted > replicas:
-		return progress("LessReplicas", counted("Replicas: %d/%d", replicas, wanted), "status.replicas")
+		verdict.progress("LessReplicas", counted("Replicas: %d/%d", replicas, wanted), "status.replicas")
 	case wanted > updated:
-		return progress("LessUpdated", counted("Updated: %d/%d", updated, wanted), "status.updatedReplicas")
+		verdict.progress("LessUpdated", counted("Updated: %d/%d", updated, wanted), "status.updatedReplicas")
 	case replicas > wanted:
-		return progress("ExtraPods", counted("Pending termination: %d", replicas-wanted), "status.replicas")
+		verdict.progress("ExtraPods", counted("Pending termination: %d", replicas-wanted), "status.replicas")
 	case updated > running:
-		return progress("LessAvailable", counted("Available: %d/%d", running, updated), "status.availableReplicas")
+		verdict.progress("LessAvailable", counted("Available: %d/%d", running, updated), "status.availableReplicas")
 	case wanted > ready:
-		return progress("LessReady", counted("Ready: %d/%d", ready, wanted), "status.readyReplicas")
+		verdict.progress("LessReady", counted("Ready: %d/%d", ready, wanted), "status.readyReplicas")
 	case !progressing && o.hasDeadline():
-		return progress("ReplicaSetNotAvailable", text("ReplicaSet not Available"), "status.conditions")
-	case !available:
-		return progress("DeploymentNotAvailable", text("Deployment not Available"), "status.conditions")
+		verdict.progress("ReplicaSetNotAvailable", text("ReplicaSet not Available"), "status.conditions")
+	case !o.has(isAvailable | isTrue):
+		verdict.progress("DeploymentNotAvailable", text("Deployment not Available"), "status.conditions")
+	default:
+		verdict.counting(Current, "Deployment is available. Replicas: %d", replicas)
 	}
-	return Current.counting("Deployment is available. Replicas: %d", replicas), true
+}
+
+// rollout tells whether a condition says that the last rollout is complete, and which one that its deadline was exceeded.
+func (o *Object) rollout() (complete bool, failed any) {
+	for i, c := range o.conditions {
+		m := o.mark(i)
+		if m.kind() != isProgressing {
+			continue
+		}
+		switch reasonOf(c) {
+		case "ProgressDeadlineExceeded":
+			return false, c
+		case "NewReplicaSetAvailable":
+			complete = complete || m == isProgressing|isTrue
+		}
+	}
+	return complete, nil
 }
 
 // hasDeadline tells whether the controller watches the progress, and reports it as a condition.

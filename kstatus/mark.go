@@ -4,7 +4,7 @@ package kstatus
 // A look-up in a condition costs as much as a rule does otherwise, so that no condition is looked up twice to be passed over.
 type mark uint8
 
-// The statuses are the low bits of a mark, the types the others. The type of conditions that cannot be read is other.
+// The statuses are the low bits of a mark, the types the others.
 const (
 	isOther mark = iota
 	isTrue
@@ -23,9 +23,13 @@ const (
 	isFailed
 	isReconciling
 	isStalled
+	unreadable // of what is no condition
 )
 
 func (m mark) kind() mark { return m &^ statusBits }
+
+// bit is the set of this mark alone.
+func (m mark) bit() uint64 { return 1 << (m & 63) }
 
 var (
 	markKinds = [...]string{
@@ -36,27 +40,34 @@ var (
 	markStatuses = [...]string{isTrue: "True", isFalse: "False"}
 )
 
-// markOf is the mark of a condition, or false for what is none.
-func markOf(item any) (mark, bool) {
-	fields, ok := mapOf(item)
-	kind, typed := optional(fields["type"])
-	status, known := statusMark(fields["status"])
-	if !ok || !typed || !known {
-		return other, false
+// markOf is the mark of a condition.
+func markOf(item any) mark {
+	fields, _ := item.(map[string]any)
+	kind, _ := fields["type"].(string)
+	status, _ := fields["status"].(string)
+	if kind == "" || status == "" {
+		return unusualMark(item)
 	}
-	return typeMark(kind) | status, true
+	return typeMark(kind) | statusMark(status)
 }
 
-// statusMark is the mark of a status, or false for what is none.
-func statusMark(v any) (mark, bool) {
-	status, known := truth(v)
+func unusualMark(item any) mark {
+	g, ok := look(item)
+	if !ok {
+		return unreadable
+	}
+	return typeMark(g.kind) | statusMark(g.status)
+}
+
+// statusMark is the mark of a status.
+func statusMark(status string) mark {
 	switch status {
 	case "True":
-		return isTrue, known
+		return isTrue
 	case "False":
-		return isFalse, known
+		return isFalse
 	}
-	return isOther, known
+	return isOther
 }
 
 // typeMark is the mark of conditions of a type.
@@ -94,9 +105,9 @@ func (o *Object) glance(i int) (glance, bool) {
 	return glance{fields, markKinds[m>>2], markStatuses[m&statusBits]}, true
 }
 
-// reason returns the reason of a condition.
-func (o *Object) reason(i int) string {
-	fields, _ := mapOf(o.conditions[i])
+// reasonOf returns the reason of a condition.
+func reasonOf(item any) string {
+	fields, _ := mapOf(item)
 	s, _ := fields["reason"].(string)
 	return s
 }
@@ -106,6 +117,25 @@ func (o *Object) mark(i int) mark {
 	if i < len(o.marks) {
 		return o.marks[i]
 	}
-	m, _ := markOf(o.conditions[i])
-	return m
+	return markOf(o.conditions[i])
+}
+
+// has tells whether a condition has the mark.
+func (o *Object) has(m mark) bool { return o.marked&m.bit() != 0 }
+
+// holds tells whether a condition of a type, neither Reconciling nor Stalled, is True.
+func (o *Object) holds(kind mark) bool {
+	yes := o.has(kind | isTrue)
+	if o.trace != nil {
+		o.sawHolding(kind, yes)
+	}
+	return yes
+}
+
+func (o *Object) sawHolding(kind mark, yes bool) {
+	g := glance{kind: markKinds[kind>>2]}
+	if yes {
+		g.status = "True"
+	}
+	o.sawStatus(g)
 }

@@ -23,6 +23,7 @@ type Object struct {
 	trace       *trace // nil unless someone asked for an explanation
 
 	marks       [8]mark // of the first conditions
+	marked      uint64  // the set of the marks of all conditions
 	unreadable  string  // the part that has the wrong shape for any verdict
 	standard    int32   // 1 + index of the first Reconciling=True or Stalled=True
 	skipped     int32   // 1 + index of the first condition that cannot be read
@@ -79,6 +80,13 @@ func (o *Object) mapping(v any, path string) map[string]any {
 	if m, usual := v.(map[string]any); usual {
 		return m
 	}
+	return o.unusualMapping(v, path)
+}
+
+// unusualMapping is kept out of line so that mapping can be in line.
+//
+//go:noinline
+func (o *Object) unusualMapping(v any, path string) map[string]any {
 	m, ok := object.ToMap(v)
 	o.require(ok || v == nil, path)
 	return m
@@ -88,6 +96,10 @@ func (o *Object) list(v any, path string) []any {
 	if s, usual := v.([]any); usual {
 		return s
 	}
+	return o.unusualList(v, path)
+}
+
+func (o *Object) unusualList(v any, path string) []any {
 	s, ok := object.ToSlice(v)
 	o.require(ok || v == nil, path)
 	return s
@@ -100,18 +112,29 @@ func (o *Object) require(readable bool, path string) {
 	}
 }
 
-// survey finds in one pass what every verdict needs to know of the conditions: the first standard one that holds, and the first unreadable one.
+// survey finds what every verdict needs to know of the conditions: their marks, the first standard one that holds, and the first unreadable one.
 func (o *Object) survey() {
 	for i, item := range o.conditions {
-		m, ok := markOf(item)
+		m := markOf(item)
 		if i < len(o.marks) {
 			o.marks[i] = m
 		}
-		switch {
-		case !ok && item != nil && o.skipped == 0:
-			o.skipped = int32(i + 1)
-		case o.standard == 0 && (m == isReconciling|isTrue || m == isStalled|isTrue):
-			if c, _ := look(item); !c.ours() {
+		o.marked |= m.bit()
+	}
+	if o.has(isReconciling|isTrue) || o.has(isStalled|isTrue) || o.has(unreadable) {
+		o.surveyUnusual()
+	}
+}
+
+func (o *Object) surveyUnusual() {
+	for i, item := range o.conditions {
+		switch o.mark(i) {
+		case unreadable:
+			if item != nil && o.skipped == 0 {
+				o.skipped = int32(i + 1)
+			}
+		case isReconciling | isTrue, isStalled | isTrue:
+			if c, _ := look(item); o.standard == 0 && !c.ours() {
 				o.standard = int32(i + 1)
 			}
 		}
@@ -181,7 +204,11 @@ func (o *Object) note(part, field string, v any) {
 
 // wanted is how many replicas the spec asks for.
 func (o *Object) wanted() int64 {
-	if n, ok := integer(o.setting("replicas")); ok {
+	v := o.setting("replicas")
+	if n, usual := v.(int64); usual {
+		return n
+	}
+	if n, ok := integer(v); ok {
 		return n
 	}
 	return 1
@@ -305,12 +332,17 @@ func mapOf(v any) (map[string]any, bool) {
 }
 
 // count returns a number of the status, 0 if it is not there.
-func (o *Object) count(field string) int64 {
-	v := o.status[field]
-	o.note("status", field, v)
-	if n, usual := v.(int64); usual {
+func (o *Object) count(field string) (n int64) {
+	n, usual := o.status[field].(int64)
+	if usual && o.trace == nil {
 		return n
 	}
+	return o.unusualCount(field)
+}
+
+func (o *Object) unusualCount(field string) int64 {
+	v := o.status[field]
+	o.note("status", field, v)
 	n, _ := integer(v)
 	return n
 }

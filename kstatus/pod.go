@@ -9,35 +9,36 @@ import (
 // scheduleWindow is how long a Pod may be unschedulable before it counts as failed.
 const scheduleWindow = 15 * time.Second
 
-func pod(o *Object) (Result, bool) {
+func pod(o *Object, verdict *Result) {
 	phase, _ := o.seen("phase").(string)
 	switch phase {
 	case "Succeeded":
-		return Current.Because("", "Pod has completed successfully").At("status.phase"), true
+		*verdict = Current.Because("", "Pod has completed successfully").At("status.phase")
 	case "Failed":
-		return Current.Because("", "Pod has completed, but not successfully").At("status.phase"), true
+		*verdict = Current.Because("", "Pod has completed, but not successfully").At("status.phase")
 	case "Running":
-		return runningPod(o), true
+		runningPod(o, verdict)
 	case "Pending":
-		return pendingPod(o), true
+		*verdict = pendingPod(o)
 	case "":
-		return InProgress.Because("PodNotObserved", "Pod phase not available").At("status.phase"), true
+		*verdict = InProgress.Because("PodNotObserved", "Pod phase not available").At("status.phase")
+	default:
+		*verdict = Unknown.because("UnknownPhase", named("unknown phase %s", phase)).At("status.phase")
 	}
-	return Unknown.because("UnknownPhase", named("unknown phase %s", phase)).At("status.phase"), true
 }
 
 var podReady = Current.Because("", "Pod is Ready").in("status.conditions", "Ready")
 
-func runningPod(o *Object) Result {
-	if _, ok := o.glimpse("Ready", "True", ""); ok {
-		return podReady
+func runningPod(o *Object, verdict *Result) {
+	if o.holds(isReady) {
+		*verdict = podReady
+		return
 	}
 	if names, some := crashLooping(o); some {
-		r := Failed.because("ContainerCrashLooping", named("Containers in CrashLoop state: %s", names))
-		r.path = "status.containerStatuses"
-		return r
+		*verdict = Failed.because("ContainerCrashLooping", named("Containers in CrashLoop state: %s", names)).At("status.containerStatuses")
+		return
 	}
-	return InProgress.Because("PodRunningNotReady", "Pod is running but is not Ready").At("status.conditions")
+	*verdict = InProgress.Because("PodRunningNotReady", "Pod is running but is not Ready").At("status.conditions")
 }
 
 // crashLooping are the names of the containers that wait in CrashLoopBackOff, joined by commas.

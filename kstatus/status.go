@@ -38,7 +38,18 @@ func (s Status) counting(format string, n int64) Result {
 
 func (s Status) saying(m message) Result { return Result{Status: s, message: m} }
 
-// progress is a line of a rule's table: what is missing, and the field that says so.
+// counting stores a verdict whose message has one number. It writes no more than is needed, for a Result is long.
+func (r *Result) counting(s Status, format string, n int64) {
+	*r = Result{}
+	r.Status, r.message.format, r.message.numbers[0] = s, format, n
+}
+
+// progress stores a line of a rule's table: what is missing, and the field that says so.
+func (r *Result) progress(reason string, m message, field string) {
+	*r = InProgress.because(reason, m).At(field)
+}
+
+// progress is the same for a [Rule].
 func progress(reason string, m message, field string) (Result, bool) {
 	return InProgress.because(reason, m).At(field), true
 }

@@ -1,6 +1,6 @@
 // Command ratio times both sides beside each other in one process and prints how many times faster stagecraft is.
 //
-//	go run ./ratio [-rounds 40] [-round 20ms]
+//	go run ./ratio [-rounds 40] [-round 20ms] [-sample Deployment]
 //
 // What counts is the time of the processor, garbage collection included: time on the clock says little on a machine that has more to do. The
 // rounds of the sides alternate, so that a machine that slows down slows both; the fastest round of each counts.
@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -44,17 +45,21 @@ func sides(lookups []bench.Lookup) []side {
 func main() {
 	rounds := flag.Int("rounds", 40, "how often each side is timed")
 	round := flag.Duration("round", 20*time.Millisecond, "how long, about")
+	sample := flag.String("sample", "", "time only samples with this in their names")
 	flag.Parse()
-	if err := run(*rounds, *round); err != nil {
+	if err := run(*rounds, *round, *sample); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds int, round time.Duration) error {
+func run(rounds int, round time.Duration, sample string) error {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(out, "object\tpeer ns/op\tours ns/op\tratio\tpeer allocs\tours allocs\textended ns/op\textended/ours\textended allocs\tlook-ups\tfloor ns/op\tpeer/floor\t")
 	for _, s := range bench.Samples {
+		if !strings.Contains(s.Name, sample) {
+			continue
+		}
 		obj, err := s.Object()
 		if err != nil {
 			return err
