@@ -1,30 +1,68 @@
 package render
 
 import (
-	"strconv"
-	"text/template/parse"
-
-	"github.com/stagecraft-go/stagecraft/internal/object"
+	"cmp"
+	"slices"
 )
-
-// An expression computes a pipeline without text/template. It returns false where it is not certain that text/template would
-// find the same value and no error. What is missing is nil, as functions see it.
-type expression func(r *run) (any, bool)
 
 // A native is a function as expressions call it.
 type native struct {
-	args int
-	call func(r *run, args []any) (any, bool)
+	min, max int // arguments
+	call     func(r *run, args []any) (any, bool)
 }
+
+const many = 1 << 10
 
 // natives are the functions in which the templates of Pods and Nodes spend their time.
 var natives = map[string]native{
-	"Now":        {0, func(r *run, _ []any) (any, bool) { return r.now(), true }},
-	"Quote":      {1, func(r *run, args []any) (any, bool) { return certain(r.quote(args[0])) }},
-	"NodeIPWith": {1, nodeIPWith},
-	"PodIPWith":  {5, podIPWith},
-	"index":      {2, element},
-	weighFunc:    {1, func(r *run, args []any) (any, bool) { return args[0], r.weigh(args[0], 0) == nil }},
+	"Now":            {0, 0, func(r *run, _ []any) (any, bool) { return r.now(), true }},
+	"NodeConditions": {0, 0, func(r *run, _ []any) (any, bool) { return certain(r.nodeConditions()) }},
+	"NodeIP":         {0, 0, func(r *run, _ []any) (any, bool) { return certain(r.nodeIP("")) }},
+	"NodeIPWith":     {1, 1, nodeIPWith},
+	"PodIPWith":      {5, 5, podIPWith},
+	"Quote":          {1, 1, func(r *run, args []any) (any, bool) { return certain(r.quote(args[0])) }},
+	"YAML":           {1, many, func(r *run, args []any) (any, bool) { return certain(r.yaml(args[0], args[1:]...)) }},
+	"list":           {1, many, list},
+	"index":          {2, many, index},
+	"len":            {1, 1, count},
+	"not":            {1, 1, not},
+	"eq":             {2, many, equalsOne},
+	"ne":             {2, 2, func(_ *run, args []any) (any, bool) { same, ok := equal(args[0], args[1]); return !same, ok }},
+	"lt":             {2, 2, ordering(func(order int) bool { return order < 0 })},
+	"le":             {2, 2, ordering(func(order int) bool { return order <= 0 })},
+	"gt":             {2, 2, ordering(func(order int) bool { return order > 0 })},
+	"ge":             {2, 2, ordering(func(order int) bool { return order >= 0 })},
+	weighFunc:        {1, 1, func(r *run, args []any) (any, bool) { return args[0], r.weigh(args[0], 0) == nil }},
+}
+
+// called collects the arguments on the stack of the run, because those in a slice of its own would be allocated. The piped one is the
+// last, but computed before all others.
+func (fn native) called(args []expression, final expression) expression {
+	order := make([]int, len(args))
+	for i := range order {
+		order[i] = i
+	}
+	if final != nil {
+		order = slices.Insert(order, 0, len(args))
+		args = append(args, final)
+	}
+	if hasNil(args) || len(args) < fn.min || len(args) > fn.max {
+		return nil
+	}
+	return func(r *run) (any, bool) {
+		base := len(r.stack)
+		r.stack = slices.Grow(r.stack, len(args))[:base+len(args)]
+		for _, i := range order {
+			v, ok := args[i](r)
+			if !ok {
+				return nil, false
+			}
+			r.stack[base+i] = v
+		}
+		v, ok := fn.call(r, r.stack[base:])
+		r.stack = r.stack[:base]
+		return v, ok
+	}
 }
 
 func certain[T any](v T, err error) (any, bool) { return v, err == nil }
@@ -53,208 +91,109 @@ func podIPWith(r *run, args []any) (any, bool) {
 	return certain(r.podIPWith(node, hostNetwork, id[0], id[1], id[2]))
 }
 
-// element is what index finds in a list.
-func element(_ *run, args []any) (any, bool) {
-	list, isList := args[0].([]any)
-	i, isInt := args[1].(int)
-	if !isList || !isInt || i < 0 || i >= len(list) {
-		return nil, false
-	}
-	return list[i], true
+// list pays for its arguments and its result, which are the same.
+func list(r *run, args []any) (any, bool) {
+	v := slices.Clone(args)
+	return v, r.weigh(v, 0) == nil && r.weigh(v, 0) == nil
 }
 
-// pipe returns nil if one of the commands is no expression.
-func (h *hastener) pipe(cmds []*parse.CommandNode) expression {
-	var value expression
-	for _, cmd := range cmds {
-		if value = h.command(cmd, value); value == nil {
-			return nil
+func index(_ *run, args []any) (any, bool) {
+	v := args[0]
+	for _, at := range args[1:] {
+		var ok bool
+		if v, ok = element(v, at); !ok {
+			return nil, false
 		}
 	}
-	return value
+	return v, true
 }
 
-// command is given the value of the command before, nil if it is the first.
-func (h *hastener) command(cmd *parse.CommandNode, final expression) expression {
-	id, ok := cmd.Args[0].(*parse.IdentifierNode)
-	if ok {
-		return h.function(id.Ident, cmd.Args[1:], final)
-	}
-	if len(cmd.Args) > 1 || final != nil {
-		return nil
-	}
-	return h.operand(cmd.Args[0])
-}
-
-func (h *hastener) function(name string, nodes []parse.Node, final expression) expression {
-	if !h.builtin(name) {
-		return nil
-	}
-	var args []expression
-	for _, n := range nodes {
-		arg := h.operand(n)
-		if arg == nil {
-			return nil
-		}
-		args = append(args, arg)
-	}
-	if name == "or" && final == nil && len(args) > 0 {
-		return or(args)
-	}
-	if final != nil {
-		args = append(args, final)
-	}
-	return call(natives[name], args)
-}
-
-func (h *hastener) operand(n parse.Node) expression {
-	switch n := n.(type) {
-	case *parse.DotNode:
-		return h.path(".", nil)
-	case *parse.FieldNode:
-		return h.path(".", n.Ident)
-	case *parse.VariableNode:
-		return h.path(n.Ident[0], n.Ident[1:])
-	case *parse.StringNode:
-		return constant(n.Text)
-	case *parse.BoolNode:
-		return constant(n.True)
-	case *parse.NumberNode:
-		return integer(n)
-	case *parse.IdentifierNode:
-		return h.function(n.Ident, nil, nil)
-	case *parse.PipeNode:
-		if len(n.Decl) == 0 {
-			return h.pipe(n.Cmds)
-		}
-	}
-	return nil
-}
-
-func constant(v any) expression {
-	return func(*run) (any, bool) { return v, true }
-}
-
-// integer is a number that is an int wherever it stands.
-func integer(n *parse.NumberNode) expression {
-	if i, err := strconv.Atoi(n.Text); err == nil && int64(i) == n.Int64 {
-		return constant(i)
-	}
-	return nil
-}
-
-// path reads fields. A key that is not there gives nil, and so do all fields of that; those of null are an error.
-func (h *hastener) path(name string, fields []string) expression {
-	root, strict := h.root(name), h.strict
-	return func(r *run) (any, bool) {
-		v := r.roots[root]
-		for _, field := range fields {
-			m, ok := v.(map[string]any)
-			if !ok {
-				return nil, false
-			}
-			if v, ok = m[field]; !ok {
-				return nil, !strict
-			}
-		}
-		return v, true
-	}
-}
-
-// or is the first argument that is true, or else the last.
-func or(args []expression) expression {
-	return func(r *run) (v any, ok bool) {
-		for _, arg := range args {
-			if v, ok = arg(r); !ok {
-				return nil, false
-			}
-			yes, known := truth(v)
-			if !known || yes {
-				return v, known
-			}
-		}
-		return v, true
-	}
-}
-
-// truth is that of JSON values; those of other types it does not know.
-func truth(v any) (yes, known bool) {
+// element is nil for a key that is not there.
+func element(v, at any) (any, bool) {
 	switch v := v.(type) {
-	case nil:
-		return false, true
-	case bool:
-		return v, true
-	case string:
-		return v != "", true
-	case int64:
-		return v != 0, true
-	case []any:
-		return len(v) > 0, true
 	case map[string]any:
-		return len(v) > 0, true
-	}
-	return false, false
-}
-
-// call collects the arguments on the stack of the run, because those in a slice of its own would be allocated.
-func call(fn native, args []expression) expression {
-	if fn.call == nil || fn.args != len(args) {
-		return nil
-	}
-	return func(r *run) (any, bool) {
-		base := len(r.stack)
-		for _, arg := range args {
-			v, ok := arg(r)
-			if !ok {
-				return nil, false
-			}
-			r.stack = append(r.stack, v)
+		key, ok := at.(string)
+		return v[key], ok
+	case []any:
+		if i, ok := at.(int); ok && i >= 0 && i < len(v) {
+			return v[i], true
 		}
-		v, ok := fn.call(r, r.stack[base:])
-		r.stack = r.stack[:base]
-		return v, ok
 	}
+	return nil, false
 }
 
-// writeValue prints like fmt.Print. What text/template would print otherwise, it does not know.
-func (r *run) writeValue(v any) bool {
-	switch v := v.(type) {
+func count(_ *run, args []any) (any, bool) {
+	switch v := args[0].(type) {
 	case string:
-		return r.writeText(v)
-	case bool:
-		return r.writeText(strconv.FormatBool(v))
-	case int64:
-		return r.writeText(strconv.FormatInt(v, 10))
-	case int:
-		return r.writeText(strconv.Itoa(v))
+		return len(v), true
+	case []any:
+		return len(v), true
+	case map[string]any:
+		return len(v), true
+	}
+	return nil, false
+}
+
+func not(_ *run, args []any) (any, bool) {
+	yes, known := truth(args[0])
+	return !yes, known
+}
+
+// equalsOne is whether the first argument equals one of the others.
+func equalsOne(_ *run, args []any) (any, bool) {
+	for _, other := range args[1:] {
+		if same, ok := equal(args[0], other); same || !ok {
+			return same, ok
+		}
+	}
+	return false, true
+}
+
+// equal compares two texts, two truths or two whole numbers; null is equal to none of those.
+func equal(a, b any) (same, ok bool) {
+	if a == nil || b == nil {
+		return a == b, isBasic(a) && isBasic(b)
+	}
+	if a, ok := a.(bool); ok {
+		b, ok := b.(bool)
+		return a == b, ok
+	}
+	order, ok := compare(a, b)
+	return order == 0, ok
+}
+
+func isBasic(v any) bool {
+	switch v.(type) {
+	case nil, bool, string, int, int64:
+		return true
 	}
 	return false
 }
 
-// writeQuoted prints what Quote returns.
-func (r *run) writeQuoted(v any) bool {
-	s, ok := v.(string)
-	if !ok || !object.IsPlain(s) {
-		quoted, err := r.quote(v)
-		return err == nil && r.writeText(quoted)
+func ordering(wanted func(order int) bool) func(r *run, args []any) (any, bool) {
+	return func(_ *run, args []any) (any, bool) {
+		order, ok := compare(args[0], args[1])
+		return wanted(order), ok
 	}
-	if r.weigh(v, 0) != nil || r.room(len(s)+2) != nil {
-		return false
-	}
-	r.out = append(r.out, '"')
-	r.out = append(r.out, s...)
-	r.out = append(r.out, '"')
-	return r.spend(1) == nil
 }
 
-// writeText does as Write.
-func (r *run) writeText(s string) bool {
-	if s == "" {
-		return true
+// compare returns false for what are not two texts or two whole numbers.
+func compare(a, b any) (order int, ok bool) {
+	if a, ok := a.(string); ok {
+		b, ok := b.(string)
+		return cmp.Compare(a, b), ok
 	}
-	if r.room(len(s)) != nil {
-		return false
+	x, isInt := integer(a)
+	y, bothInt := integer(b)
+	return cmp.Compare(x, y), isInt && bothInt
+}
+
+func integer(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), true
+	case int64:
+		return v, true
 	}
-	r.out = append(r.out, s...)
-	return r.spend(1) == nil
+	return 0, false
 }

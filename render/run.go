@@ -16,63 +16,100 @@ const (
 	keptBuffer   = 64 << 10
 )
 
-// run is the state of one rendering at a time. The functions of its template are bound to it, so that a rendering needs
-// neither parsing nor binding.
+// run is the state of one rendering at a time.
 type run struct {
-	options *Options
-	tmpl    *template.Template
-	copies  bool // the object is copied before it is rendered
+	template *Template
+	options  *Options
+	full     *template.Template // with functions bound to this run; nil until it is needed
 
 	in   Input
 	left float64 // steps; fractions are text
 	out  []byte
 	rand *rand.Rand
 
-	roots [maxRoots]any // of the passage that is written
-	stack []any         // arguments of its functions
+	// What passages keep.
+	outline   *outline
+	decision  any   // the $ of the outline
+	asked     any   // the place of that, as text/template takes it
+	slots     []any // the dots and variables
+	loops     []loop
+	functions []reflect.Value
+	stack     []any // arguments of functions
 
 	words vocabulary // of all renderings
 }
 
 func (t *Template) newRun() *run {
-	r := &run{options: &t.options, copies: t.mutates}
-	funcs := template.FuncMap{}
+	r := &run{template: t, options: &t.options, outline: t.outline}
+	r.asked = reflect.ValueOf(&r.decision).Elem()
+	if o := t.outline; o != nil {
+		r.slots, r.loops, r.functions = make([]any, o.slots), make([]loop, o.loops), make([]reflect.Value, len(o.functions))
+	}
+	return r
+}
+
+// execute follows the outline, and executes the whole template if there is none or it gives up.
+func (r *run) execute(in Input) error {
+	if r.outline != nil && r.follow(in) == nil {
+		return nil
+	}
+	return r.recovered(func() error {
+		r.begin(in)
+		if r.full == nil {
+			r.full = r.template.bound(r)
+		}
+		return r.full.Execute(r, r.in.Object)
+	})
+}
+
+func (r *run) follow(in Input) error {
+	return r.recovered(func() error {
+		r.begin(in)
+		r.slots[dotSlot], r.slots[rootSlot] = r.in.Object, r.in.Object
+		return r.outline.root.Execute((*follower)(r), r.asked)
+	})
+}
+
+// recovered makes errors of panics: text/template lets run-time errors of its own through.
+func (r *run) recovered(execute func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return execute()
+}
+
+func (r *run) begin(in Input) {
+	if in.Env == nil {
+		in.Env = placeholder{}
+	}
+	if r.template.mutates {
+		in.Object = object.CopyMap(in.Object)
+	}
+	r.in, r.left, r.rand = in, float64(r.options.Steps), nil
+	r.out, r.stack = r.out[:0], r.stack[:0]
+}
+
+// bound is the template with its functions for a run.
+func (t *Template) bound(r *run) *template.Template {
+	funcs := template.FuncMap{callFunc: r.call, rangeFunc: r.over, weighFunc: r.read}
 	for _, name := range t.names {
 		if fn := t.function(r, name); fn != nil {
 			funcs[name] = fn
 		}
 	}
-	for _, p := range t.passages {
-		funcs[p.name] = r.passage(p)
-	}
-	funcs[callFunc], funcs[rangeFunc], funcs[weighFunc] = r.call, r.over, r.read
 	// Clone only fails for templates of html/template.
-	r.tmpl, _ = t.root.Clone()
-	r.tmpl.Funcs(funcs)
-	return r
-}
-
-func (r *run) execute(in Input) (err error) {
-	defer func() {
-		// text/template lets run-time errors of its own through.
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	if in.Env == nil {
-		in.Env = placeholder{}
-	}
-	if r.copies {
-		in.Object = object.CopyMap(in.Object)
-	}
-	r.in, r.left = in, float64(r.options.Steps)
-	return r.tmpl.Execute(r, in.Object)
+	full, _ := t.root.Clone()
+	return full.Funcs(funcs)
 }
 
 // reset drops what must not outlive the rendering.
 func (r *run) reset() {
 	r.in, r.rand = Input{}, nil
-	clear(r.roots[:])
+	r.decision = nil
+	clear(r.slots)
+	clear(r.loops)
 	clear(r.stack[:cap(r.stack)])
 	if r.out = r.out[:0]; cap(r.out) > keptBuffer {
 		r.out = nil

@@ -28,7 +28,8 @@ const (
 
 // Options of Compile. The zero value renders like kwok, within the default limits.
 type Options struct {
-	// Funcs are functions in the form that text/template takes. They win over all others of the same name.
+	// Funcs are functions in the form that text/template takes. They win over all others of the same name. A rendering may begin
+	// anew and then calls them again: the results should follow from the arguments.
 	Funcs map[string]any
 	// Strict makes a missing key an error instead of `<no value>`.
 	Strict bool
@@ -61,12 +62,12 @@ type Template struct {
 	text    string // as given to Compile
 	start   int    // offset of the first byte that is not space
 	options Options
-	root    *template.Template // functions are placeholders; every run has a clone with its own
+	root    *template.Template // a run that executes it has a clone with functions of its own
 	names   []string           // functions that occur in it
 	mutates bool               // one of them changes its arguments
 
-	passages []*passage
-	runs     sync.Pool // of *run
+	outline *outline  // nil if it has none
+	runs    sync.Pool // of *run
 }
 
 // Input is what one rendering reads.
@@ -89,7 +90,7 @@ func Compile(text string, o Options) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.hasten(c)
+	t.outline = t.outlined(c.trees[rootName])
 	return t, t.associate(c.trees)
 }
 
@@ -226,5 +227,5 @@ func checkFuncs(funcs map[string]any) (err error) {
 }
 
 func isTaken(name string) bool {
-	return name == callFunc || name == rangeFunc || name == weighFunc || strings.HasPrefix(name, passageFunc)
+	return name == callFunc || name == rangeFunc || name == weighFunc
 }

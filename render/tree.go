@@ -27,11 +27,10 @@ type contents struct {
 	lists     []*parse.ListNode
 	loops     []*parse.RangeNode
 	pipes     []*parse.PipeNode
-	variables map[string]bool // read or assigned anywhere
 }
 
 func inspect(trees map[string]*parse.Tree) *contents {
-	c := &contents{trees: trees, variables: map[string]bool{}}
+	c := &contents{trees: trees}
 	for _, name := range slices.Sorted(maps.Keys(trees)) {
 		c.list(trees[name].Root)
 	}
@@ -78,8 +77,6 @@ func (c *contents) node(n parse.Node) {
 		c.node(n.Node)
 	case *parse.IdentifierNode:
 		c.functions = append(c.functions, n)
-	case *parse.VariableNode:
-		c.variables[n.Ident[0]] = true
 	}
 }
 
@@ -94,9 +91,6 @@ func (c *contents) pipe(p *parse.PipeNode) {
 		return
 	}
 	c.pipes = append(c.pipes, p)
-	for _, variable := range p.Decl {
-		c.variables[variable.Ident[0]] = c.variables[variable.Ident[0]] || p.IsAssign
-	}
 	for _, cmd := range p.Cmds {
 		for _, arg := range cmd.Args {
 			c.node(arg)

@@ -1,0 +1,301 @@
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// without compiles a template that has no outline.
+func without(text string, o Options) (*Template, error) {
+	t, c, err := prepared(text, o)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.associate(c.trees)
+}
+
+// rendered is all that can be seen of a rendering, and the steps that are left of it.
+type rendered struct {
+	text  string
+	left  float64
+	fault string
+	limit bool
+}
+
+func renderedBy(t *Template, in Input) rendered {
+	r := t.newRun()
+	err := r.execute(in)
+	if err == nil {
+		return rendered{text: string(r.out), left: r.left}
+	}
+	fault := t.fault(err)
+	return rendered{fault: fault.Error(), limit: errors.Is(fault, ErrLimit)}
+}
+
+func sameRendering(t *testing.T, text string, in Input, o Options) {
+	t.Helper()
+	slow, err := without(text, o)
+	if err != nil {
+		return
+	}
+	fast, err := Compile(text, o)
+	require.NoError(t, err)
+	want, got := renderedBy(slow, in), renderedBy(fast, in)
+	require.Equal(t, want, got, "%s\n%v\n%+v", text, in.Object, o)
+	require.Equal(t, got, renderedBy(fast, in), "twice: %s", text)
+}
+
+// fussy is an Env that fails for some pods and panics for others.
+type fussy struct{ placeholder }
+
+func (e fussy) PodIPs(p Pod) ([]string, error) {
+	switch p.Name {
+	case "a":
+		return nil, errors.New("no address left")
+	case "<b>":
+		panic("boom")
+	}
+	return e.placeholder.PodIPs(p)
+}
+
+// A scribe writes templates out of what passages are made of and, unless it is tame, what they give up on.
+type scribe struct {
+	*rand.Rand
+	variables []string
+	tame      bool
+}
+
+func (s *scribe) one(list ...string) string { return list[s.IntN(len(list))] }
+
+func (s *scribe) operand() string {
+	if s.tame {
+		return s.one(".a", ".b.c", ".number", ".nope", ".share", ".nil", `"text"`, "0", "1.5", "true", s.one(s.variables...), "(or .nope .a)", "(index .list 0)", "$.b.c")
+	}
+	switch s.IntN(8) {
+	case 0:
+		return s.one(`"text"`, `""`, `true`, `false`, `0`, `1`, `0x1`, `1.0`, `-1`, `01`, `010`, `'a'`, `nil`)
+	case 1, 2:
+		return s.one(s.variables...) + s.one("", ".a", ".b.c")
+	case 3:
+		return "(" + s.pipeline() + ")"
+	}
+	return s.one(".", ".a", ".b", ".list", ".a.b", ".b.c", ".b.c.d", ".nil", ".nil.a", ".nope", ".nope.a", "$.b.c", "$.list", ".number", ".share")
+}
+
+// pipeline fills the operands in at the @.
+func (s *scribe) pipeline() string {
+	if s.tame {
+		return s.tamePipeline()
+	}
+	text := s.one("@", "@", "@", "@", "Now", "Quote @", "or @ @", "or @ @ @", "and @ @", "index @ @", "index @ @ @", "index .list 1", "NodeIPWith @",
+		"PodIPWith @ false @ @ @", "len @", "not @", "eq @ @", "eq @ @ @", "ne @ @", "lt @ @", "le @ @", "gt @ @", "ge @ @", "list @ @", `dict "c" @`,
+		"(index .list 1).a", "(or @ @).c", "upper @", "default @ @", "randInt 1 9", "until 3", "keys .b", "printf \"%v %d\" @ @", "YAML @", "NodeConditions", "mine @", "ours 1 @")
+	text += s.one("", "", "", " | Quote", " | Quote", " | Quote | Quote", " | or .nope", " | index .list", " | printf \"%v\"", " | print 1", " | NodeIPWith", " | and @", " | eq @", " | add (randInt 1 9)", " | printf \"%v\" (randInt 1 9)", " | mine")
+	for strings.Contains(text, "@") {
+		text = strings.Replace(text, "@", s.operand(), 1)
+	}
+	return text
+}
+
+func (s *scribe) tamePipeline() string {
+	text := s.one("@", "@", "@", "Now", "Quote @", "or @ @", "and @ @", "not @", "index .list 1", `index . "a"`, "NodeIPWith .a", "len .list", `eq .a "a" "b"`, "ne .number 2",
+		"lt .number 2", "list @ @", `dict "c" @`, "default @ @", "printf \"%v\" @", "YAML @", "mine @", "NodeConditions", "randInt 1 9", `add 1 .number`)
+	text += s.one("", "", "", " | Quote", " | Quote | Quote", " | or .nope", " | and .a", " | printf \"%v\" (randInt 1 9)", " | mine")
+	for strings.Contains(text, "@") {
+		text = strings.Replace(text, "@", s.operand(), 1)
+	}
+	return text
+}
+
+func (s *scribe) nodes(depth int) string {
+	var b strings.Builder
+	mark := len(s.variables)
+	for range 1 + s.IntN(4) {
+		b.WriteString(s.one("", "", " ", "text\n", "a: ", strings.Repeat("long ", 9)))
+		b.WriteString(s.node(depth))
+	}
+	s.variables = s.variables[:mark]
+	return b.String()
+}
+
+func (s *scribe) node(depth int) string {
+	kind := s.IntN(9)
+	if depth == 0 {
+		kind = s.IntN(7)
+	}
+	switch kind {
+	case 5:
+		name := fmt.Sprintf("$v%d", s.IntN(30))
+		text := fmt.Sprintf("{{ %s := %s }}", name, s.pipeline())
+		s.variables = append(s.variables, name)
+		return text
+	case 6:
+		return fmt.Sprintf("{{ %s = %s }}", s.one(s.variables...), s.pipeline())
+	case 7:
+		return s.loop(depth - 1)
+	case 8:
+		return s.branch(depth - 1)
+	}
+	return "{{ " + s.pipeline() + " }}"
+}
+
+func (s *scribe) branch(depth int) string {
+	pipe, mark := s.pipeline(), len(s.variables)
+	switch s.IntN(4) {
+	case 0:
+		name := fmt.Sprintf("$b%d", s.IntN(30))
+		pipe = name + " := " + pipe
+		s.variables = append(s.variables, name)
+	case 1:
+		pipe = s.one(s.variables...) + " = " + pipe
+	}
+	defer func() { s.variables = s.variables[:mark] }()
+	return fmt.Sprintf("{{ %s %s }}%s{{ else }}%s{{ end }}", s.one("if", "with"), pipe, s.nodes(depth), s.nodes(depth))
+}
+
+func (s *scribe) loop(depth int) string {
+	over := s.one(".list", ".list", ".a", ".b", ".b.c", ".nope", ".nope.a", "$.list", ".number", s.pipeline())
+	if s.tame {
+		over = s.one("$.list", "$.list", "$.b", "$.nope", "until 2", "keys $.b", "list @ @", "NodeConditions")
+		over = strings.NewReplacer("@", s.operand()).Replace(over)
+	}
+	body := s.one("", "{{ break }}", "{{ continue }}", "", "", "")
+	if s.IntN(2) == 0 {
+		return fmt.Sprintf("{{ range %s }}%s%s{{ else }}%s{{ end }}", over, s.nodes(depth), body, s.nodes(depth))
+	}
+	mark := len(s.variables)
+	s.variables = append(s.variables, "$i", "$e")
+	defer func() { s.variables = s.variables[:mark] }()
+	return fmt.Sprintf("{{ range $i, $e := %s }}%s%s{{ end }}", over, body, s.nodes(depth))
+}
+
+// users are functions as users may have them.
+func users() map[string]any {
+	return map[string]any{
+		"mine": func(list ...any) []any { return list },
+		"ours": func(f float64, s fmt.Stringer) (any, error) { return f, errors.New("never") },
+	}
+}
+
+// things are values that objects are made of.
+func things(s *scribe) map[string]any {
+	if s.tame {
+		return map[string]any{
+			"a": s.one("a", "b", "", "<b>"), "b": map[string]any{"c": s.one("deep", "")}, "nil": nil, "number": int64(s.IntN(4)), "share": 0.5,
+			"list": []any{map[string]any{"a": "A", "number": int64(7)}, map[string]any{"a": s.one("a", ""), "list": []any{"x"}, "b": map[string]any{"c": true}}},
+		}
+	}
+	pick := func() any {
+		return []any{nil, "a", "<b>", "", "text\nof \"lines\"", true, false, int64(3), int64(0), 2.5, 1e30, json.Number("7"), map[string]string{"c": "typed"},
+			map[string]any{"c": "deep", "b": "x"}, map[string]any{"c": map[string]any{"d": int64(7)}}, []any{"a", int64(1), nil}, []string{"typed"}, []any{}, 0.0, map[string]string{}}[s.IntN(20)]
+	}
+	return map[string]any{
+		"a": pick(), "b": pick(), "nil": nil, "number": int64(s.IntN(4)), "share": 0.5,
+		"list": []any{pick(), map[string]any{"a": pick(), "b": pick()}, pick()},
+	}
+}
+
+func sameForSeed(t *testing.T, seed uint64) {
+	s := &scribe{Rand: rand.New(rand.NewPCG(seed, 0)), variables: []string{"$"}, tame: seed%2 == 0}
+	text := s.nodes(3)
+	if !s.tame && s.IntN(8) == 0 {
+		text = `{{ define "t" }}` + s.nodes(1) + `{{ end }}` + text + `{{ template "t" . }}`
+	}
+	if s.IntN(8) == 0 {
+		text += `{{ $_ := set $ "a" "changed" }}{{ .a }}`
+	}
+	in := Input{Object: things(s), Env: fussy{}}
+	o := Options{Strict: s.IntN(4) == 0, Steps: 100_000}
+	if s.IntN(4) == 0 {
+		o.Steps = 1 + s.IntN(300)
+	}
+	if s.IntN(8) == 0 {
+		o.Output = 1 + s.IntN(100)
+	}
+	o.Funcs = users()
+	if s.IntN(8) == 0 {
+		o.Funcs = map[string]any{s.one("Quote", "or", "index", "NodeIPWith"): func(list ...any) string { return fmt.Sprint("mine", list) }}
+	}
+	sameRendering(t, text, in, o)
+}
+
+func TestOutlines(t *testing.T) {
+	for seed := range uint64(4_000) {
+		sameForSeed(t, seed)
+	}
+}
+
+func FuzzOutlines(f *testing.F) {
+	f.Add(`a: {{ .a | Quote }}{{ range .list }} {{ .a }} {{ or .b .a "x" | Quote }}{{ end }}`, uint64(0))
+	f.Add(`{{ $o := index .list 0 }}{{ NodeIPWith .a }}{{ with .nope }}{{ $o = . }}{{ end }}`, uint64(1))
+	f.Fuzz(func(t *testing.T, text string, seed uint64) {
+		s := &scribe{Rand: rand.New(rand.NewPCG(seed, 1))}
+		sameRendering(t, text, Input{Object: things(s), Seed: seed}, Options{Steps: 10_000, Strict: seed%2 == 1, Funcs: users()})
+		sameForSeed(t, seed)
+	})
+}
+
+// TestOutlinesAreFound holds that the usual templates are rendered without giving up.
+func TestOutlinesAreFound(t *testing.T) {
+	in := Input{Env: placeholder{}, Object: map[string]any{
+		"name": "web", "null": nil, "n": int64(3), "f": 1.5, "map": map[string]any{"b": "B", "a": "A"},
+		"list": []any{map[string]any{"image": "nginx"}, map[string]any{"image": "httpd", "on": true}},
+	}}
+	for text, want := range map[string]string{
+		``:     ``,
+		`a: 1`: `a: 1`,
+		`{{ .name }} {{ .nope }} {{ .n }} {{ .f }}`:                                                                         `web <no value> 3 1.5`,
+		`{{ $n := .name }}{{ $n }}{{ $n = 1 }}{{ $n }}`:                                                                     `web1`,
+		`{{ $unused := index .list 0 }}{{ .name | Quote }}`:                                                                 `"web"`,
+		`{{ range .list }}{{ .image | Quote }}{{ end }}`:                                                                    `"nginx""httpd"`,
+		`{{ range $i, $e := .list }}{{ $o := index $.list $i }}{{ $i }}{{ $e.image }}{{ end }}`:                             `0nginx1httpd`,
+		`{{ range $k, $v := .map }}{{ $k }}{{ $v }}{{ break }}{{ else }}none{{ end }}`:                                      `aA`,
+		`{{ range .nope }}{{ .a }}{{ else }}none{{ end }}`:                                                                  `none`,
+		`{{ range .list }}{{ if .on }}{{ continue }}{{ end }}{{ range $.list }}{{ .image }}{{ end }};{{ end }}`:             `nginxhttpd;`,
+		`{{ with .map }}{{ .a }}{{ else }}{{ .name }}{{ end }}{{ with $x := .nope }}{{ $x }}{{ else }}{{ .name }}{{ end }}`: `Aweb`,
+		`{{ if and .name (eq .name "cache" "web") (not .nope) }}yes{{ else if .n }}no{{ end }}`:                             `yes`,
+		`{{ if gt (len .list) 1 }}{{ (index .list 1).image }}{{ end }}`:                                                     `httpd`,
+		`{{ $none := .nope }}{{ or $none.a $none.b "none" }}`:                                                               `none`,
+		`{{ range list "a" "b" }}{{ . }}{{ end }}{{ upper .name }}{{ .name | trunc 2 }}`:                                    `abWEBwe`,
+		`{{ $d := dict "k" 1 }}{{ $d.k }}{{ range until 3 }}{{ . }}{{ end }}{{ printf "%03d" .n }}`:                         `1012003`,
+		`{{ YAML .map }}{{ default "x" .nope }}{{ add 1 (len .list) | toString | Quote }}`:                                  "a: A\nb: B\nx\"3\"",
+		`{{ NodeIPWith .name | Quote }} {{ PodIPWith .name (or .host false) (or .uid "") "a" "" | Quote }}`:                 `"10.0.0.1" "10.156.217.45"`,
+	} {
+		tmpl, err := Compile(text, Options{})
+		require.NoError(t, err)
+		require.NotNil(t, tmpl.outline, text)
+		r := tmpl.newRun()
+		require.NoError(t, r.follow(in), text)
+		require.Equal(t, want, string(r.out), text)
+	}
+}
+
+// TestOutline shows what text/template executes.
+func TestOutline(t *testing.T) {
+	tmpl, err := Compile(`{{ .name }}: {{ range .list }}{{ .image }}{{ if .on }}, on{{ else }}{{ break }}{{ end }}{{ end }}.`, Options{})
+	require.NoError(t, err)
+	mark := func(n byte) string { return string([]byte{n, 0, 0, 0}) }
+	want := mark(0) + "{{range $}}" + mark(1) + "{{if $}}" + mark(2) + "{{else}}{{break}}{{end}}{{end}}" + mark(3)
+	require.Equal(t, want, tmpl.outline.root.Root.String())
+}
+
+// TestNoOutline holds what is left to text/template from the beginning.
+func TestNoOutline(t *testing.T) {
+	for _, text := range []string{
+		`{{ define "t" }}{{ end }}{{ template "t" . }}`,
+		`{{ $x := 0 }}{{ range $x = .list }}{{ end }}`,
+		`{{ if .a }}{{ $x := 1 }}{{ else }}{{ $x }}{{ end }}`,
+		`{{ 'a' }}`,
+		`{{ call .a }}`,
+	} {
+		tmpl, err := Compile(text, Options{})
+		require.NoError(t, err)
+		require.Nil(t, tmpl.outline, text)
+	}
+}
