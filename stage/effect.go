@@ -83,11 +83,23 @@ func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
 	if obj == nil {
 		return false, errors.New("there is no object to patch")
 	}
+	if data, ok := p.Data.(map[string]any); ok && p.Type == types.StrategicMergePatchType {
+		if differs, sure := patch.Differs(schemaOf(obj), obj.Object, data); sure {
+			return !differs, nil
+		}
+	}
 	after, err := p.on(obj)
 	if err != nil {
 		return false, err
 	}
 	return patch.Equal(obj.Object, after), nil
+}
+
+// schemaOf says how patches of an object merge. Without one, lists are replaced; a server will refuse.
+func schemaOf(obj *unstructured.Unstructured) patch.Schema {
+	gvk := obj.GroupVersionKind()
+	schema, _ := patch.SchemaFor(gvk.Group, gvk.Version, gvk.Kind)
+	return schema
 }
 
 func (p Patch) on(obj *unstructured.Unstructured) (any, error) {
@@ -100,9 +112,7 @@ func (p Patch) on(obj *unstructured.Unstructured) (any, error) {
 		if !ok {
 			return nil, fmt.Errorf("a strategic merge patch must be an object, not %T", p.Data)
 		}
-		gvk := obj.GroupVersionKind()
-		schema, _ := patch.SchemaFor(gvk.Group, gvk.Version, gvk.Kind) // without one, lists are replaced; a server will refuse
-		return patch.Strategic(schema, obj.Object, data)
+		return patch.Strategic(schemaOf(obj), obj.Object, data)
 	default:
 		return patch.Merge(obj.Object, p.Data), nil
 	}

@@ -21,6 +21,10 @@ func (s Schema) list(old, patch []any, key string) ([]any, error) {
 	if len(old) == 0 && len(patch) == 0 {
 		return old, nil
 	}
+	var few [8]int
+	if at, ok := places(few[:0], old, patch, key); ok {
+		return s.inPlace(old, patch, key, at)
+	}
 	maps, err := ofMaps(old, patch)
 	if err != nil {
 		return nil, err
@@ -69,6 +73,58 @@ func unique(l []any) []any {
 	})
 }
 
+// places finds the elements of the patch in the old list, if that is all there is to merging them: both lists hold plain maps with a string for the
+// key, and what the patch names is there, once and in this order. It appends to at.
+func places(at []int, old, patch []any, key string) ([]int, bool) {
+	if key == "" {
+		return nil, false
+	}
+	for i, v := range old {
+		name, ok := nameOf(v, key)
+		switch {
+		case !ok:
+			return nil, false
+		case len(at) < len(patch) && isNamed(patch[len(at)], key, name):
+			at = append(at, i)
+		case slices.ContainsFunc(patch, func(v any) bool { return isNamed(v, key, name) }):
+			return nil, false
+		}
+	}
+	return at, len(at) == len(patch) && !slices.ContainsFunc(patch, marked)
+}
+
+func nameOf(v any, key string) (name string, ok bool) {
+	m, _ := v.(map[string]any)
+	name, ok = m[key].(string)
+	return name, ok
+}
+
+func isNamed(v any, key, name string) bool {
+	other, ok := nameOf(v, key)
+	return ok && other == name
+}
+
+// inPlace merges the elements of the patch into those at the places.
+func (s Schema) inPlace(old, patch []any, key string, at []int) ([]any, error) {
+	out := old
+	for i, place := range at {
+		before, _ := old[place].(map[string]any)
+		body, _ := patch[i].(map[string]any)
+		merged, err := s.object(before, body)
+		if err != nil {
+			return nil, within(fmt.Sprintf("[%s=%v]", key, body[key]), err)
+		}
+		if same(before, merged) {
+			continue
+		}
+		if &out[0] == &old[0] {
+			out = slices.Clone(old)
+		}
+		out[place] = merged
+	}
+	return out, nil
+}
+
 // special applies the elements with $patch and returns the lists that remain to merge.
 func special(old, patch []any, key string) ([]any, []any, error) {
 	if !slices.ContainsFunc(patch, marked) {
@@ -109,7 +165,7 @@ func (s Schema) byKey(old, patch []any, key string) ([]any, error) {
 		}
 		i := find(out, key, id)
 		if i < 0 {
-			out = append(out, withoutDirectives.object(m))
+			out = append(out, withoutDirectives.of(m))
 			continue
 		}
 		merged, err := s.object(out[i].(map[string]any), m)
@@ -163,7 +219,7 @@ func (s Schema) ordered(out *draft, name string, order any, patch map[string]any
 	}
 	merged := any(old)
 	if onMine {
-		if merged, err = s.value(out.m[name], name, patch[name]); err != nil {
+		if merged, err = types[s.typ][name].value(out.m[name], patch[name]); err != nil {
 			return err
 		}
 	}

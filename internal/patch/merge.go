@@ -40,38 +40,48 @@ var withoutNulls = sieve{
 }
 
 func (s sieve) of(v any) any {
+	kept, _ := s.sift(v)
+	return kept
+}
+
+// sift returns what is left of a value, and whether that is less.
+func (s sieve) sift(v any) (kept any, less bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		return s.object(v)
 	case []any:
 		return s.list(v)
 	default:
-		return v
+		return v, false
 	}
 }
 
-func (s sieve) object(m map[string]any) map[string]any {
+func (s sieve) object(m map[string]any) (map[string]any, bool) {
 	out := draft{m: m}
 	for key, v := range m {
 		if s.member(key, v) {
-			out.remove(key)
+			out.own()
+			delete(out.m, key)
 			continue
 		}
-		out.set(key, s.of(v))
+		if kept, less := s.sift(v); less {
+			out.own()
+			out.m[key] = kept
+		}
 	}
-	return out.m
+	return out.m, out.owned
 }
 
 // list copies nothing until the first element that changes.
-func (s sieve) list(l []any) []any {
+func (s sieve) list(l []any) ([]any, bool) {
 	var out []any
 	for i, v := range l {
 		drop := s.element(v)
-		kept := v
+		kept, less := v, false
 		if !drop {
-			kept = s.of(v)
+			kept, less = s.sift(v)
 		}
-		if out == nil && (drop || !Equal(kept, v)) {
+		if out == nil && (drop || less) {
 			out = append(make([]any, 0, len(l)), l[:i]...)
 		}
 		if out != nil && !drop {
@@ -79,7 +89,7 @@ func (s sieve) list(l []any) []any {
 		}
 	}
 	if out == nil {
-		return l
+		return l, false
 	}
-	return out
+	return out, true
 }

@@ -85,7 +85,7 @@ func equalMaps(a, b map[string]any) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	if reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
+	if same(a, b) {
 		return true
 	}
 	for k, v := range a {
@@ -95,6 +95,11 @@ func equalMaps(a, b map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// same reports whether two maps are one.
+func same(a, b map[string]any) bool {
+	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
 }
 
 func equalLists(a, b []any) bool {

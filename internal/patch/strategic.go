@@ -23,24 +23,22 @@ func Strategic(s Schema, target, patch map[string]any) (map[string]any, error) {
 }
 
 func (s Schema) object(target, patch map[string]any) (map[string]any, error) {
-	if directive, ok := patch[markPatch]; ok {
-		return directed(directive, patch)
-	}
 	out := draft{m: target}
 	d := directivesOf(patch)
-	if d.retain {
-		if err := retainKeys(&out, patch); err != nil {
+	if d.any {
+		if directive, ok := patch[markPatch]; ok {
+			return directed(directive, patch)
+		}
+		if err := s.begin(&out, patch, d); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.lists(&out, patch, d); err != nil {
-		return nil, err
-	}
+	rules := types[s.typ]
 	for name, v := range patch {
-		if _, done := d.orders[name]; done || isDirective(name) {
+		if d.any && d.covers(name) {
 			continue
 		}
-		if err := s.set(&out, name, v); err != nil {
+		if err := rules[name].set(&out, name, v); err != nil {
 			return nil, within(name, err)
 		}
 	}
@@ -48,6 +46,16 @@ func (s Schema) object(target, patch map[string]any) (map[string]any, error) {
 		return map[string]any{}, nil
 	}
 	return out.m, nil
+}
+
+// begin does what comes before the fields of the patch.
+func (s Schema) begin(out *draft, patch map[string]any, d directives) error {
+	if d.retain {
+		if err := retainKeys(out, patch); err != nil {
+			return err
+		}
+	}
+	return s.lists(out, patch, d)
 }
 
 // directed is the result of a map that carries $patch: the map alone, or nothing.
@@ -58,7 +66,8 @@ func directed(directive any, patch map[string]any) (map[string]any, error) {
 	case "replace":
 		alone := draft{m: patch}
 		alone.remove(markPatch)
-		return withoutDirectives.object(alone.m), nil
+		rest, _ := withoutDirectives.object(alone.m)
+		return rest, nil
 	default:
 		return nil, &Error{Op: -1, Path: markPatch, Err: fmt.Errorf("unknown directive %v", directive)}
 	}
@@ -66,12 +75,17 @@ func directed(directive any, patch map[string]any) (map[string]any, error) {
 
 // directives of one map, by the field they are for. Most maps have none.
 type directives struct {
+	any               bool
 	retain            bool
 	orders, deletions map[string]any
 }
 
 func directivesOf(patch map[string]any) (d directives) {
 	for name, v := range patch {
+		if !isDirective(name) {
+			continue
+		}
+		d.any = true
 		if name == markRetain {
 			d.retain = true
 		} else if field, ok := strings.CutPrefix(name, prefixOrder); ok {
@@ -83,6 +97,12 @@ func directivesOf(patch map[string]any) (d directives) {
 	return d
 }
 
+// covers reports whether a member is a directive, or a list that was merged with its order.
+func (d directives) covers(name string) bool {
+	_, done := d.orders[name]
+	return done || isDirective(name)
+}
+
 func with(m map[string]any, key string, v any) map[string]any {
 	if m == nil {
 		m = map[string]any{}
@@ -92,7 +112,7 @@ func with(m map[string]any, key string, v any) map[string]any {
 }
 
 func isDirective(name string) bool {
-	return strings.HasPrefix(name, "$") &&
+	return name != "" && name[0] == '$' &&
 		(name == markPatch || name == markRetain || strings.HasPrefix(name, prefixOrder) || strings.HasPrefix(name, prefixDelete))
 }
 
@@ -137,37 +157,38 @@ func (s Schema) lists(out *draft, patch map[string]any, d directives) error {
 }
 
 // set merges one field of the patch into out.
-func (s Schema) set(out *draft, name string, v any) error {
+func (r rule) set(out *draft, name string, v any) error {
 	if v == nil {
 		out.remove(name)
 		return nil
 	}
-	merged, err := s.value(out.m[name], name, v)
+	old, has := out.m[name]
+	merged, err := r.value(old, v)
 	switch {
 	case err != nil:
 		return err
 	case merged == nil:
 		out.remove(name)
-	default:
-		out.set(name, merged)
+	case !has || !Equal(old, merged):
+		out.own()
+		out.m[name] = merged
 	}
 	return nil
 }
 
 // value is the merged value of a field, nil for none.
-func (s Schema) value(old any, name string, v any) (any, error) {
-	rule, sub := s.field(name)
+func (r rule) value(old, v any) (any, error) {
 	switch v := v.(type) {
 	case map[string]any:
-		if old, ok := old.(map[string]any); ok && rule.strategy != replacing {
-			return sub.object(old, v)
+		if old, ok := old.(map[string]any); ok && r.strategy != replacing {
+			return Schema{r.typ}.object(old, v)
 		}
 	case []any:
-		if old, ok := old.([]any); ok && rule.strategy == merging {
-			return sub.list(old, v, rule.key)
+		if old, ok := old.([]any); ok && r.strategy == merging {
+			return Schema{r.typ}.list(old, v, r.key)
 		}
 	}
-	if withoutDirectives.element(v) {
+	if marked(v) {
 		return nil, nil
 	}
 	return withoutDirectives.of(v), nil
