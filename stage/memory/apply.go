@@ -48,7 +48,7 @@ func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstruct
 	} else if r.kind.Status {
 		delete(config, "status")
 	}
-	next, err := r.applyTo(old.obj.Object, config, o.Force != nil && *o.Force)
+	next, err := r.applyTo(old.object().Object, config, o.Force != nil && *o.Force)
 	if err != nil {
 		return nil, err
 	}

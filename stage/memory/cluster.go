@@ -63,7 +63,8 @@ func (c *Cluster) Impersonate(user string) *Cluster {
 
 // Shared returns a handle on the same cluster whose results, watch events included,
 // are the stored objects themselves: free of cost, and not to be modified. What a
-// result says never changes; a write stores a new object.
+// result says never changes; a write stores a new object. One that nobody has written
+// for [Options.History] events of its resource is packed, and unpacked when it is read next.
 func (c *Cluster) Shared() *Cluster {
 	return &Cluster{store: c.store, user: c.user, shared: true}
 }
@@ -100,7 +101,17 @@ func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types
 		obj = r.obj
 	}
 	c.mu.RUnlock()
+	if err == nil && obj == nil {
+		obj = c.thaw(r)
+	}
 	return c.result(k, obj), err
+}
+
+// thaw is for readers: what thaws changes the record.
+func (c *Cluster) thaw(r *record) *unstructured.Unstructured {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return r.object()
 }
 
 func (s *store) find(gvk schema.GroupVersionKind, name types.NamespacedName) (*kind, *record, error) {
@@ -158,7 +169,7 @@ func (s *store) page(gvk schema.GroupVersionKind, namespace string, o metav1.Lis
 	found := selected.of(k.table)
 	p := page{version: s.version, objects: make([]*unstructured.Unstructured, len(found))}
 	for i, r := range found {
-		p.objects[i] = r.obj
+		p.objects[i] = r.object()
 	}
 	return k, s.pages.split(p, o.Limit), nil
 }

@@ -27,7 +27,7 @@ func (c *Cluster) Delete(_ context.Context, gvk schema.GroupVersionKind, name ty
 		if err != nil {
 			return nil, err
 		}
-		if err := r.checkPreconditions(old.obj, o.Preconditions); err != nil || r.dryRun {
+		if err := r.checkPreconditions(old.object(), o.Preconditions); err != nil || r.dryRun {
 			return nil, err
 		}
 		r.delete(old, o)
@@ -53,7 +53,7 @@ func (s *store) delete(r *record, o metav1.DeleteOptions) {
 	if policy == metav1.DeletePropagationOrphan {
 		s.orphan(r)
 	}
-	next := fork(r.obj.Object)
+	next := fork(r.object().Object)
 	metadata := metadataOf(next)
 	if policy == metav1.DeletePropagationForeground {
 		s.awaitDependents(r, metadata)
@@ -68,7 +68,7 @@ func (s *store) delete(r *record, o metav1.DeleteOptions) {
 			s.put(r, next) // watchers see the end of the grace period before that of the object, as an API server shows them
 		}
 		s.drop(r)
-	case changed || len(finalizersOf(metadata)) != len(r.obj.GetFinalizers()):
+	case changed || len(finalizersOf(metadata)) != len(r.object().GetFinalizers()):
 		s.put(r, next)
 	}
 	if policy == metav1.DeletePropagationForeground {
@@ -103,12 +103,12 @@ func (r *record) gracePeriod(o metav1.DeleteOptions) int64 {
 	if !r.kind.has(graceful) {
 		return 0
 	}
-	node, _ := object.String(r.obj.Object, "spec", "nodeName")
-	phase, _ := object.String(r.obj.Object, "status", "phase")
+	node, _ := object.String(r.object().Object, "spec", "nodeName")
+	phase, _ := object.String(r.object().Object, "status", "phase")
 	if node == "" || phase == "Succeeded" || phase == "Failed" {
 		return 0
 	}
-	grace, given := object.Int64(r.obj.Object, "spec", "terminationGracePeriodSeconds")
+	grace, given := object.Int64(r.object().Object, "spec", "terminationGracePeriodSeconds")
 	if !given {
 		grace = 30
 	}

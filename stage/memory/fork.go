@@ -52,6 +52,7 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 		tables[at] = newTable(at, s.options.History)
 		tables[at].births = maps.Clone(t.births)
 		tables[at].log.version = s.version
+		tables[at].freezer = t.freezer.fork()
 		to.tables[t] = tables[at]
 	}
 	kinds := make(map[schema.GroupVersionKind]*kind, len(s.kinds))
@@ -67,7 +68,7 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 func (to copies) objects(t *table) {
 	next := to.tables[t]
 	for _, r := range t.sorted() {
-		c := &record{kind: to.kindOf(r.kind), key: r.key, obj: r.obj}
+		c := &record{kind: to.kindOf(r.kind), key: r.key, obj: r.obj, cold: r.cold}
 		to.records[r], next.records[c.key] = c, c
 		next.order = append(next.order, c)
 	}

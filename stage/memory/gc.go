@@ -23,7 +23,7 @@ func byPlace(a, b *record) int {
 
 // reindex notes whom an object depends on now.
 func (s *store) reindex(r *record, old *unstructured.Unstructured) {
-	before, now := ownerRefs(old), ownerRefs(r.obj)
+	before, now := ownerRefs(old), ownerRefs(r.object())
 	if patch.Equal(before, now) {
 		return
 	}
@@ -86,9 +86,9 @@ func (s *store) settle() {
 }
 
 func (s *store) collect(owner *record) {
-	uid := owner.obj.GetUID()
+	uid := owner.object().GetUID()
 	for _, r := range s.dependentsOf(uid) {
-		switch left := withoutOwner(r.obj, uid); {
+		switch left := withoutOwner(r.object(), uid); {
 		case r.gone:
 		case len(left) == 0:
 			s.delete(r, metav1.DeleteOptions{})
@@ -103,7 +103,7 @@ func withoutOwner(obj *unstructured.Unstructured, uid types.UID) []any {
 }
 
 func (s *store) putOwners(r *record, refs []any) {
-	next := fork(r.obj.Object)
+	next := fork(r.object().Object)
 	metadataOf(next)["ownerReferences"] = refs
 	if len(refs) == 0 {
 		delete(metadataOf(next), "ownerReferences")
@@ -113,9 +113,9 @@ func (s *store) putOwners(r *record, refs []any) {
 
 // orphan frees the dependents of an object that is about to go.
 func (s *store) orphan(owner *record) {
-	uid := owner.obj.GetUID()
+	uid := owner.object().GetUID()
 	for _, r := range s.dependentsOf(uid) {
-		s.putOwners(r, withoutOwner(r.obj, uid))
+		s.putOwners(r, withoutOwner(r.object(), uid))
 	}
 }
 
@@ -131,9 +131,9 @@ func (s *store) awaitDependents(owner *record, metadata map[string]any) {
 
 // blocked reports whether a dependent blocks the deletion of its owner.
 func (s *store) blocked(owner *record) bool {
-	uid := owner.obj.GetUID()
+	uid := owner.object().GetUID()
 	for r := range s.dependents[uid] {
-		for _, ref := range ownerRefs(r.obj) {
+		for _, ref := range ownerRefs(r.object()) {
 			m, _ := object.ToMap(ref)
 			if blocks, _ := object.Bool(m, "blockOwnerDeletion"); blocks && ownerUID(ref) == uid {
 				return true
@@ -145,11 +145,11 @@ func (s *store) blocked(owner *record) bool {
 
 // deleteDependents deletes what only the owner keeps, and frees the rest of it.
 func (s *store) deleteDependents(owner *record) {
-	uid := owner.obj.GetUID()
+	uid := owner.object().GetUID()
 	foreground := metav1.DeletePropagationForeground
 	for _, r := range s.dependentsOf(uid) {
-		switch left := withoutOwner(r.obj, uid); {
-		case r.gone || len(left) == 0 && r.obj.GetDeletionTimestamp() != nil:
+		switch left := withoutOwner(r.object(), uid); {
+		case r.gone || len(left) == 0 && r.object().GetDeletionTimestamp() != nil:
 		case len(left) == 0:
 			s.delete(r, metav1.DeleteOptions{PropagationPolicy: &foreground})
 		default:
@@ -163,7 +163,7 @@ func (s *store) deleteDependents(owner *record) {
 
 // releaseOwners lets the owners of a removed object go if they waited for it.
 func (s *store) releaseOwners(gone *record) {
-	for _, ref := range ownerRefs(gone.obj) {
+	for _, ref := range ownerRefs(gone.object()) {
 		if owner := s.owner(gone, ref); owner != nil && !s.blocked(owner) {
 			s.release(owner)
 		}
@@ -181,7 +181,7 @@ func (s *store) owner(dependent *record, ref any) *record {
 		return nil
 	}
 	r := k.table.records[k.key(types.NamespacedName{Namespace: dependent.key.Namespace, Name: name})]
-	if r == nil || r.obj.GetUID() != ownerUID(ref) {
+	if r == nil || r.object().GetUID() != ownerUID(ref) {
 		return nil
 	}
 	return r
@@ -189,13 +189,13 @@ func (s *store) owner(dependent *record, ref any) *record {
 
 // release takes away the finalizer of foreground deletion.
 func (s *store) release(owner *record) {
-	metadata := metadataOf(owner.obj.Object)
+	metadata := metadataOf(owner.object().Object)
 	list, _ := object.Slice(metadata, "finalizers")
 	left := slices.DeleteFunc(slices.Clone(list), func(f any) bool { return f == metav1.FinalizerDeleteDependents })
 	if len(left) == len(list) || metadata["deletionTimestamp"] == nil {
 		return
 	}
-	next := fork(owner.obj.Object)
+	next := fork(owner.object().Object)
 	metadataOf(next)["finalizers"] = left
 	if len(left) == 0 {
 		delete(metadataOf(next), "finalizers")
@@ -214,7 +214,7 @@ func (s *store) releaseNamespace(name string) {
 	}
 	delete(s.contents, name)
 	ns := s.tables[namespaces].records[types.NamespacedName{Name: name}]
-	if _, waits := s.terminated[ns]; waits && finished(metadataOf(ns.obj.Object)) {
+	if _, waits := s.terminated[ns]; waits && finished(metadataOf(ns.object().Object)) {
 		s.drop(ns)
 	}
 }

@@ -51,7 +51,7 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 	if err != nil {
 		return nil, err
 	}
-	next, err := r.patched(old.obj.Object, t, body)
+	next, err := r.patched(old.object().Object, t, body)
 	if err != nil {
 		return nil, err
 	}

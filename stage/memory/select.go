@@ -71,7 +71,7 @@ var aliases = map[string]string{"name": "metadata.name", "source": "source.compo
 
 func (s selection) of(t *table) (found []*record) {
 	for _, r := range t.within(s.namespace) {
-		if s.matches(r.obj) {
+		if s.matches(r.object()) {
 			found = append(found, r)
 		}
 	}

@@ -70,8 +70,24 @@ func (s *store) creationTimestamp() any {
 type record struct {
 	kind *kind
 	key  types.NamespacedName
-	obj  *unstructured.Unstructured
+	obj  *unstructured.Unstructured // nil while it is frozen
+	cold *frozen
 	gone bool
+}
+
+// object is what is stored.
+func (r *record) object() *unstructured.Unstructured {
+	if r.obj == nil && r.cold != nil {
+		r.obj, r.cold = r.kind.table.freezer.thaw(r.cold), nil
+	}
+	return r.obj
+}
+
+// freeze freezes the object unless it is another one by now.
+func (r *record) freeze(obj *unstructured.Unstructured) {
+	if r.obj == obj && !r.gone {
+		r.obj, r.cold = nil, r.kind.table.freezer.freeze(obj.Object)
+	}
 }
 
 // table holds the objects of one resource.
@@ -84,6 +100,7 @@ type table struct {
 	dropped  int                             // records in order that are gone
 	births   map[types.NamespacedName]uint64 // incarnations of the keys that are gone
 	log      log
+	freezer  *freezer
 }
 
 func newTable(at schema.GroupResource, history int) *table {
@@ -93,6 +110,7 @@ func newTable(at schema.GroupResource, history int) *table {
 		records:  map[types.NamespacedName]*record{},
 		births:   map[types.NamespacedName]uint64{},
 		log:      log{keep: history, version: 1},
+		freezer:  newFreezer(),
 	}
 }
 
@@ -170,7 +188,7 @@ func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *r
 
 // put stores the next version of an object. Its root and metadata become the store's.
 func (s *store) put(r *record, obj map[string]any) {
-	old := r.obj
+	old := r.object()
 	s.version++
 	metadataOf(obj)["resourceVersion"] = strconv.FormatUint(s.version, 10)
 	r.obj = &unstructured.Unstructured{Object: obj}
@@ -179,9 +197,16 @@ func (s *store) put(r *record, obj map[string]any) {
 	if old == nil {
 		typ = watch.Added
 	}
-	r.kind.table.log.append(event{version: s.version, typ: typ, obj: r.obj, old: old})
+	r.kind.table.note(event{version: s.version, typ: typ, record: r, obj: r.obj, old: old})
 	if r.kind.table.resource == definitions {
 		s.define(obj)
+	}
+}
+
+// note logs an event. The objects of those that the log forgets in return are frozen.
+func (t *table) note(e event) {
+	for _, forgotten := range t.log.append(e) {
+		forgotten.record.freeze(forgotten.obj)
 	}
 }
 
@@ -190,7 +215,7 @@ func (s *store) drop(r *record) {
 	if r.gone {
 		return
 	}
-	t, last := r.kind.table, r.obj
+	t, last := r.kind.table, r.object()
 	r.gone = true
 	delete(t.records, r.key)
 	delete(s.terminated, r)
@@ -205,7 +230,7 @@ func (s *store) drop(r *record) {
 	r.obj = nil
 	s.reindex(r, last)
 	r.obj = &unstructured.Unstructured{Object: obj}
-	t.log.append(event{version: s.version, typ: watch.Deleted, obj: r.obj, old: last})
+	t.note(event{version: s.version, typ: watch.Deleted, record: r, obj: r.obj, old: last})
 	s.removed = append(s.removed, r)
 	if t.resource == definitions {
 		s.undefine(obj)

@@ -91,7 +91,7 @@ func (r *request) checkNamespace() error {
 	switch {
 	case ns == nil && r.options.RequireNamespaces:
 		return apierrors.NewNotFound(namespaces, r.Name.Namespace)
-	case ns != nil && ns.obj.GetDeletionTimestamp() != nil:
+	case ns != nil && ns.object().GetDeletionTimestamp() != nil:
 		err := apierrors.NewForbidden(r.resource(), r.Name.Name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", r.Name.Namespace))
 		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "NamespaceTerminating", Message: "namespace " + r.Name.Namespace + " is being terminated", Field: "metadata.namespace"}}
 		return err

@@ -23,6 +23,7 @@ const backlog = 1 << 20
 type event struct {
 	version  uint64
 	typ      watch.EventType
+	record   *record
 	obj, old *unstructured.Unstructured
 }
 
@@ -38,10 +39,11 @@ type log struct {
 	end      atomic.Uint64 // head, for feeds that look without the lock
 }
 
-func (l *log) append(e event) {
+// append returns the events that are forgotten in return.
+func (l *log) append(e event) (forgotten []event) {
 	l.events = append(l.events, e)
 	if len(l.events) >= l.limit {
-		l.trim()
+		forgotten = l.trim()
 		l.limit = len(l.events) + l.keep
 	}
 	l.end.Store(l.head())
@@ -51,15 +53,16 @@ func (l *log) append(e event) {
 		default:
 		}
 	}
+	return forgotten
 }
 
 func (l *log) join(w *watcher) { l.watchers = append(l.watchers, w) }
 
 func (l *log) head() uint64 { return l.first + uint64(len(l.events)) }
 
-func (l *log) trim() {
+func (l *log) trim() (forgotten []event) {
 	if len(l.events) <= l.keep {
-		return
+		return nil
 	}
 	floor := l.head() - uint64(l.keep)
 	for _, w := range l.watchers {
@@ -69,11 +72,13 @@ func (l *log) trim() {
 	}
 	n := int(floor - l.first)
 	if n == 0 {
-		return
+		return nil
 	}
-	l.version = l.events[n-1].version
+	forgotten = l.events[:n]
+	l.version = forgotten[n-1].version
 	l.events = slices.Clone(l.events[n:])
 	l.first = floor
+	return forgotten
 }
 
 // after returns the number of the first event after a version.
@@ -159,7 +164,7 @@ func (w *watcher) start(o metav1.ListOptions) error {
 
 func (w *watcher) present(mark bool) {
 	for _, r := range w.selection.of(w.kind.table) {
-		w.initial = append(w.initial, watch.Event{Type: watch.Added, Object: r.obj})
+		w.initial = append(w.initial, watch.Event{Type: watch.Added, Object: r.object()})
 	}
 	if !mark {
 		return

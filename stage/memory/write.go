@@ -100,8 +100,8 @@ func (c *Cluster) Update(_ context.Context, obj *unstructured.Unstructured, o me
 		if err != nil {
 			return nil, err
 		}
-		if uid, ok := object.String(root, "metadata", "uid"); ok && uid != "" && uid != string(old.obj.GetUID()) {
-			return nil, r.conflict("Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, old.obj.GetUID())
+		if uid, ok := object.String(root, "metadata", "uid"); ok && uid != "" && uid != string(old.object().GetUID()) {
+			return nil, r.conflict("Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, old.object().GetUID())
 		}
 		return r.replace(old, root)
 	})
@@ -249,14 +249,14 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	if err := r.checkVersion(old, metadataOf(next)); err != nil {
 		return nil, err
 	}
-	before := old.obj.Object
+	before := old.object().Object
 	next = r.isolate(before, next)
 	if err := r.settleMetadata(before, next); err != nil {
 		return nil, err
 	}
 	r.own(before, next)
 	if patch.Equal(before, next) {
-		return old.obj, nil
+		return old.object(), nil
 	}
 	r.count(before, next)
 	obj := &unstructured.Unstructured{Object: next}
@@ -266,7 +266,7 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		r.drop(old)
 	default:
 		r.put(old, next)
-		return old.obj, nil
+		return old.object(), nil
 	}
 	return obj, nil
 }
@@ -292,7 +292,7 @@ func (r *request) checkVersion(old *record, metadata map[string]any) error {
 	switch {
 	case version == "" && !r.kind.builtin && r.Verb == "update":
 		return r.mustHaveVersion()
-	case version != "" && version != old.obj.GetResourceVersion():
+	case version != "" && version != old.object().GetResourceVersion():
 		return apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
 	}
 	return nil

@@ -83,8 +83,8 @@ type Simulation struct {
 	engine  *stage.Engine
 	loop    *reconcile.Loop // nil without controllers
 	follows []followed
-	actors  map[stage.Key]*actor
-	changed []*actor // buffer of look
+	changes map[stage.Key]*change // of objects that the engine is to look at
+	changed []*change             // the same, in order
 	calls   calls
 	hooks   hooks
 
@@ -98,10 +98,11 @@ type followed struct {
 	played bool // the Set has Stages for it or learns from it
 }
 
-// An actor is one object of the simulation.
-type actor struct {
+// A change is the newest state of an object that the engine has not observed yet.
+type change struct {
+	key  stage.Key
 	obj  *unstructured.Unstructured
-	seen bool // whether the engine has observed this state, or is not to
+	gone bool // the engine is not to observe it
 }
 
 // New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for, or a controller watches, and the
@@ -110,7 +111,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 	}
-	s := &Simulation{set: set, options: o, actors: map[stage.Key]*actor{}}
+	s := &Simulation{set: set, options: o, changes: map[stage.Key]*change{}}
 	s.goTo(o.Start)
 	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.shown.Load()) }, Kinds: o.Kinds})
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
@@ -242,13 +243,19 @@ func (s *Simulation) one(ctx context.Context) error {
 		return heap.Pop(&s.calls).(call).do(ctx)
 	}
 	for t := range s.engine.Due(s.now) {
-		_, _ = t.Do(ctx, s.writer, s.actors[t.Key].obj, stage.DoOptions{Now: s.now, Trace: s.options.Trace}) // failures are traced
+		s.play(ctx, t)
 		return nil
 	}
 	if s.loop != nil {
 		s.loop.Step(ctx, s.now)
 	}
 	return nil
+}
+
+// play carries a transition out. Failures are traced, as is an object that another goroutine has deleted since the last look.
+func (s *Simulation) play(ctx context.Context, t stage.Transition) {
+	obj, _ := s.shared.Get(ctx, t.Key.GroupVersionKind(), t.Key.NamespacedName())
+	_, _ = t.Do(ctx, s.writer, obj, stage.DoOptions{Now: s.now, Trace: s.options.Trace})
 }
 
 // Advance lets a duration pass, which must not be negative, and does everything that is due within it, its end included.
@@ -303,15 +310,22 @@ func (s *Simulation) look() {
 			}
 		}
 	}
-	for _, a := range s.changed {
-		if !a.seen {
-			a.seen = true
-			_ = s.engine.Observe(a.obj, s.now) // the only error is a livelock, which the engine traces
+	for _, c := range s.changed {
+		if !c.gone {
+			_ = s.engine.Observe(c.obj, s.now) // the only error is a livelock, which the engine traces
 		}
+		delete(s.changes, c.key)
+	}
+	if cap(s.changed) > keptChanges {
+		s.changes, s.changed = map[stage.Key]*change{}, nil
+		return
 	}
 	clear(s.changed)
 	s.changed = s.changed[:0]
 }
+
+// keptChanges is how large a buffer may be to be used again: the first look sees all objects at once.
+const keptChanges = 1 << 12
 
 // saw takes in an event, and notes whether there is a state to look at.
 func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) {
@@ -326,20 +340,20 @@ func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) 
 		s.dismiss(key)
 		return
 	}
-	a := s.actors[key]
-	if a == nil {
-		a = new(actor)
-		s.actors[key] = a
+	c := s.changes[key]
+	if c == nil {
+		c = &change{key: key}
+		s.changes[key] = c
+		s.changed = append(s.changed, c)
 	}
-	a.obj, a.seen = obj, false
-	s.changed = append(s.changed, a)
+	c.obj, c.gone = obj, false
 }
 
 // dismiss takes an object off the stage.
 func (s *Simulation) dismiss(key stage.Key) {
-	if a := s.actors[key]; a != nil {
-		a.seen = true
-		delete(s.actors, key)
+	if c := s.changes[key]; c != nil {
+		c.gone = true
+		delete(s.changes, key) // it may come again
 	}
 	s.engine.Forget(key, s.now)
 }
