@@ -58,7 +58,8 @@ type outliner struct {
 	outline  *outline
 	scope    scope   // of the node at hand
 	parts    passage // that has no mark yet
-	unknown  bool    // the template has something that no outline has
+	words    vocabulary
+	unknown  bool // the template has something that no outline has
 }
 
 // outlined returns nil for a template that has no outline: one that calls templates, for example.
@@ -92,8 +93,7 @@ func (o *outliner) list(l *parse.ListNode, first ...part) *parse.ListNode {
 func (o *outliner) node(n parse.Node) []parse.Node {
 	switch n := n.(type) {
 	case *parse.TextNode:
-		text := string(n.Text)
-		o.add(func(r *run) bool { return r.writeText(text) })
+		o.add(writing(string(n.Text), &o.words))
 	case *parse.ActionNode:
 		o.add(o.action(n.Pipe))
 	case *parse.IfNode:
@@ -108,6 +108,18 @@ func (o *outliner) node(n parse.Node) []parse.Node {
 		o.unknown = true
 	}
 	return nil
+}
+
+// writing prints a text, and notes which lines the text has.
+func writing(text string, words *vocabulary) part {
+	skeleton := skeletonOf(text, words)
+	if len(skeleton.lines) == 0 {
+		return func(r *run) bool { return r.writeText(text) }
+	}
+	return func(r *run) bool {
+		r.stretches = append(r.stretches, skeleton.at(len(r.out)))
+		return r.writeText(text)
+	}
 }
 
 // add takes nil for what no passage has.

@@ -17,28 +17,20 @@ const (
 // It is a cursor over the lines that are neither blank nor comments. A collection reads lines as long as they have its
 // indentation; a line that no collection takes is left over, and read then gives up.
 type plain struct {
-	rest   string // behind the current line
-	line   string // without indentation and space at the end
-	indent int
-	kind   kindOfLine
-	key    string // of an entry
-	value  string // what stands behind it, "" if nothing
-	end    bool
-	depth  int
-	words  *vocabulary
+	size      int    // of the text
+	rest      string // behind the current line and those that are ready
+	stretches []stretch
+	ready     []line // the next ones
+	line      *line
+	looked    line // what look made
+	end       bool
+	depth     int
+	words     *vocabulary
 }
 
-type kindOfLine uint8
-
-const (
-	other kindOfLine = iota
-	item             // "- …"
-	entry            // "key: …"
-)
-
 // readPlain returns the value of text, or false if the text is not plain.
-func readPlain(text string, words *vocabulary) (any, bool) {
-	p := &plain{rest: text, words: words}
+func readPlain(text string, stretches []stretch, words *vocabulary) (any, bool) {
+	p := &plain{size: len(text), rest: text, stretches: stretches, words: words}
 	p.next()
 	if p.end {
 		return nil, false
@@ -47,32 +39,38 @@ func readPlain(text string, words *vocabulary) (any, bool) {
 	return v, ok && p.end
 }
 
-// next goes to the next line. A comment with characters that may end it is no comment, so that the text is not plain.
+// next goes to the next line.
 func (p *plain) next() {
-	for p.rest != "" {
-		line, rest := p.rest, ""
-		if end := strings.IndexByte(line, '\n'); end >= 0 {
-			line, rest = line[:end], line[end+1:]
-		}
-		p.rest = rest
-		indent := spaces(line)
-		if indent == len(line) || line[indent] == '#' && isPrinted(line) {
+	for len(p.ready) == 0 && p.rest != "" {
+		if p.skip() {
 			continue
 		}
-		p.look(trimRight(line[indent:]), indent)
-		return
+		var text string
+		text, p.rest = cutLine(p.rest)
+		if text, indent := content(text); text != "" {
+			p.look(text, indent)
+			return
+		}
 	}
-	p.end = true
+	if p.end = len(p.ready) == 0; !p.end {
+		p.line, p.ready = &p.ready[0], p.ready[1:]
+	}
+}
+
+// skip goes over the stretch that begins here, whose lines are ready.
+func (p *plain) skip() bool {
+	if len(p.stretches) == 0 || p.stretches[0].from != p.size-len(p.rest) {
+		return false
+	}
+	s := p.stretches[0]
+	p.stretches, p.ready, p.rest = p.stretches[1:], s.lines, p.rest[s.to-s.from:]
+	return true
 }
 
 // look makes a line, or the part of it that begins at the indent, the current one.
-func (p *plain) look(line string, indent int) {
-	p.line, p.indent, p.kind = line, indent, other
-	if isItem(line) {
-		p.kind = item
-	} else if key, value, ok := cutKey(line); ok {
-		p.kind, p.key, p.value = entry, key, value
-	}
+func (p *plain) look(text string, indent int) {
+	p.looked = plainLine(text, indent, p.words)
+	p.line = &p.looked
 }
 
 // node reads what begins at the current line.
@@ -81,23 +79,23 @@ func (p *plain) node() (any, bool) {
 		return nil, false
 	}
 	defer func() { p.depth-- }()
-	switch p.kind {
+	switch p.line.kind {
 	case item:
-		return p.sequence(p.indent)
+		return p.sequence(p.line.indent)
 	case entry:
-		return p.mapping(p.indent)
+		return p.mapping(p.line.indent)
 	default:
-		return p.inline(p.line)
+		return p.inline(p.line.text)
 	}
 }
 
 func (p *plain) mapping(indent int) (any, bool) {
 	m := map[string]any{}
-	for !p.end && p.indent == indent {
-		if p.kind != entry {
+	for !p.end && p.line.indent == indent {
+		if p.line.kind != entry {
 			return nil, false
 		}
-		key := p.words.text(p.key)
+		key := p.line.key
 		v, ok := p.content(indent)
 		if !ok {
 			return nil, false
@@ -110,16 +108,16 @@ func (p *plain) mapping(indent int) (any, bool) {
 // content reads what belongs to the key of the current line: on that line, or indented below it. A sequence may be at the
 // indentation of the key.
 func (p *plain) content(indent int) (any, bool) {
-	if p.value != "" {
-		return p.inline(p.value)
+	if p.line.value != "" {
+		return p.inline(p.line.value)
 	}
 	p.next()
 	switch {
-	case p.end || p.indent < indent:
+	case p.end || p.line.indent < indent:
 		return nil, true
-	case p.indent > indent:
+	case p.line.indent > indent:
 		return p.collection()
-	case p.kind == item:
+	case p.line.kind == item:
 		return p.node()
 	}
 	return nil, true
@@ -127,7 +125,7 @@ func (p *plain) content(indent int) (any, bool) {
 
 func (p *plain) sequence(indent int) (any, bool) {
 	list := make([]any, 0, 4)
-	for !p.end && p.indent == indent && p.kind == item {
+	for !p.end && p.line.indent == indent && p.line.kind == item {
 		v, ok := p.element(indent)
 		if !ok {
 			return nil, false
@@ -139,21 +137,29 @@ func (p *plain) sequence(indent int) (any, bool) {
 
 // element reads one item of a sequence. A collection that begins behind the dash is indented as far as it stands there.
 func (p *plain) element(indent int) (any, bool) {
-	if len(p.line) > 1 {
-		skipped := 1 + spaces(p.line[1:])
-		p.look(p.line[skipped:], p.indent+skipped)
+	if len(p.line.text) > 1 {
+		p.behind()
 		return p.node()
 	}
 	p.next()
-	if p.end || p.indent <= indent {
+	if p.end || p.line.indent <= indent {
 		return nil, true
 	}
 	return p.collection()
 }
 
+// behind goes to what is behind the dash of the current line.
+func (p *plain) behind() {
+	if p.line.behind != nil {
+		p.line = p.line.behind
+		return
+	}
+	p.look(p.line.cutDash())
+}
+
 // collection leaves scalars on a line of their own to the real parser.
 func (p *plain) collection() (any, bool) {
-	if p.kind == other {
+	if p.line.kind == other {
 		return nil, false
 	}
 	return p.node()
@@ -161,71 +167,18 @@ func (p *plain) collection() (any, bool) {
 
 // inline reads a scalar or flow collection that is all of s, the end of the current line.
 func (p *plain) inline(s string) (v any, ok bool) {
-	switch s[0] {
-	case '"', '\'':
-		text, rest, closed := cutQuoted(s)
-		v, ok = p.words.value(text), closed && rest == ""
-	case '[', '{':
+	switch {
+	case p.line.isRead:
+		v, ok = p.line.scalar, true
+	case s[0] == '[' || s[0] == '{':
 		f := flow{rest: s, words: p.words}
 		v, ok = f.value(p.depth)
 		ok = ok && f.rest == ""
 	default:
-		v, ok = scalar(s, inBlock, p.words)
+		v, ok = lineScalar(s, p.words)
 	}
 	p.next()
 	return v, ok
-}
-
-// spaces counts those that s begins with.
-func spaces(s string) int {
-	n := 0
-	for n < len(s) && s[n] == ' ' {
-		n++
-	}
-	return n
-}
-
-func trimRight(s string) string {
-	for s != "" && s[len(s)-1] == ' ' {
-		s = s[:len(s)-1]
-	}
-	return s
-}
-
-func isPrinted(s string) bool {
-	all, _ := scan(s)
-	return all&printed != 0
-}
-
-func isItem(line string) bool { return line[0] == '-' && (len(line) == 1 || line[1] == ' ') }
-
-// cutKey splits "key: rest" and "key:".
-func cutKey(line string) (key, rest string, ok bool) {
-	if line[0] == '"' || line[0] == '\'' {
-		key, rest, ok = cutQuoted(line)
-	} else {
-		key, rest, ok = cutName(line)
-	}
-	if !ok || rest == "" || rest[0] != ':' || len(key) > maxPlainKey {
-		return "", "", false
-	}
-	rest = rest[1:]
-	skipped := spaces(rest)
-	return key, rest[skipped:], rest == "" || skipped > 0
-}
-
-// cutName reads a plain key if it is a string for certain: no number begins like it and it is no word of YAML.
-func cutName(line string) (name, rest string, ok bool) {
-	if !isLetter(line[0]) && line[0] != '_' {
-		return "", "", false
-	}
-	end := 1
-	for end < len(line) && classes[line[end]]&inFlow != 0 {
-		end++
-	}
-	name = line[:end]
-	_, isWord := word(name)
-	return name, line[end:], !isWord
 }
 
 // flow reads one-line flow collections and quoted scalars.

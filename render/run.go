@@ -35,6 +35,7 @@ type run struct {
 	loops     []loop
 	functions []reflect.Value
 	stack     []any // arguments of functions
+	stretches []stretch
 
 	words vocabulary // of all renderings
 }
@@ -88,7 +89,7 @@ func (r *run) begin(in Input) {
 		in.Object = object.CopyMap(in.Object)
 	}
 	r.in, r.left, r.rand = in, float64(r.options.Steps), nil
-	r.out, r.stack = r.out[:0], r.stack[:0]
+	r.out, r.stack, r.stretches = r.out[:0], r.stack[:0], r.stretches[:0]
 }
 
 // bound is the template with its functions for a run.

@@ -134,7 +134,7 @@ func (t *Template) Value(in Input) (v any, ok bool, err error) {
 	if err := r.execute(in); err != nil {
 		return nil, false, t.fault(err)
 	}
-	v, ok, err = parseYAML(string(r.out), t.options.Output, &r.words)
+	v, ok, err = parseYAML(string(r.out), r.stretches, t.options.Output, &r.words)
 	if err != nil {
 		return nil, false, unplaced(err)
 	}

@@ -70,6 +70,32 @@ func sameAsReference(t *testing.T, tmpl *render.Template, text string) {
 	}
 }
 
+// sameInPieces renders the text from a template that has some pieces of it, which are read once and for all, and the others from
+// the object; tmpl is {{ .text }}.
+func sameInPieces(t *testing.T, tmpl *render.Template, text string, rnd *rand.Rand) {
+	t.Helper()
+	object, source, literal := map[string]any{"text": text}, "", false
+	for rest := text; ; {
+		n := rnd.IntN(min(len(rest), 60) + 1)
+		piece := rest[:n]
+		if literal = rnd.IntN(3) > 0 && source != "" && rest != "" && !strings.ContainsAny(piece, "{}"); literal {
+			source += piece
+		} else {
+			name := fmt.Sprintf("p%d", len(object))
+			object[name] = piece
+			source += "{{ ." + name + " }}"
+		}
+		if rest = rest[n:]; rest == "" && !literal {
+			break
+		}
+	}
+	want, wantOK, wantErr := tmpl.Value(render.Input{Object: object})
+	got, ok, err := compile(t, source, render.Options{}).Value(render.Input{Object: object})
+	require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(err), "%q\n%q", text, source)
+	require.Equal(t, wantOK, ok, "%q\n%q", text, source)
+	require.Equal(t, want, got, "%q\n%q", text, source)
+}
+
 // writer makes random YAML of the kinds that templates render, most of it well formed.
 type writer struct {
 	*rand.Rand
@@ -138,6 +164,7 @@ func TestValueIsThatOfTheReference(t *testing.T) {
 	tmpl := compile(t, `{{ .text }}`, render.Options{})
 	for seed := range uint64(5_000) {
 		sameAsReference(t, tmpl, random(seed))
+		sameInPieces(t, tmpl, random(seed), rand.New(rand.NewPCG(seed, 1)))
 	}
 	for _, key := range keys {
 		for _, value := range scalars {
@@ -156,6 +183,9 @@ func FuzzValueIsThatOfTheReference(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
 		sameAsReference(t, tmpl, text)
 		sameAsReference(t, tmpl, random(seed))
+		for _, text := range []string{text, random(seed)} {
+			sameInPieces(t, tmpl, text, rand.New(rand.NewPCG(seed, 1)))
+		}
 	})
 }
 

@@ -1,0 +1,163 @@
+package render
+
+import "strings"
+
+// A line of plain YAML.
+type line struct {
+	text   string // without indentation and space at the end
+	indent int
+	kind   kindOfLine
+	key    string // of an entry
+	value  string // what stands behind it, "" if nothing
+
+	// What only the lines of a skeleton have.
+	behind *line // the part of an item behind the dash
+	scalar any   // what the value means or, without a key, the text
+	isRead bool  // the scalar is known
+}
+
+type kindOfLine uint8
+
+const (
+	other kindOfLine = iota
+	item             // "- …"
+	entry            // "key: …"
+)
+
+func plainLine(text string, indent int, words *vocabulary) line {
+	l := line{text: text, indent: indent}
+	if isItem(text) {
+		l.kind = item
+	} else if key, value, ok := cutKey(text); ok {
+		l.kind, l.key, l.value = entry, words.text(key), value
+	}
+	return l
+}
+
+// cutDash returns what is behind the dash, and where.
+func (l *line) cutDash() (text string, indent int) {
+	skipped := 1 + spaces(l.text[1:])
+	return l.text[skipped:], l.indent + skipped
+}
+
+// lineScalar reads a scalar that ends with its line.
+func lineScalar(s string, words *vocabulary) (any, bool) {
+	if s[0] != '"' && s[0] != '\'' {
+		return scalar(s, inBlock, words)
+	}
+	text, rest, closed := cutQuoted(s)
+	return words.value(text), closed && rest == ""
+}
+
+// A skeleton is the whole lines of a text that a template writes again and again: it is read once, and not for every
+// rendering. What a line means does not depend on its neighbours.
+type skeleton struct {
+	from, to int // the bytes of the lines
+	lines    []line
+}
+
+// A stretch is a skeleton at its place in a rendered text.
+type stretch skeleton
+
+func skeletonOf(text string, words *vocabulary) skeleton {
+	s := skeleton{from: strings.IndexByte(text, '\n') + 1, to: strings.LastIndexByte(text, '\n') + 1}
+	for rest := text[s.from:s.to]; rest != ""; {
+		var text string
+		text, rest = cutLine(rest)
+		if text, indent := content(text); text != "" {
+			s.lines = append(s.lines, skeletonLine(text, indent, words))
+		}
+	}
+	return s
+}
+
+// skeletonLine reads all of a line but its flow collections.
+func skeletonLine(text string, indent int, words *vocabulary) line {
+	l := plainLine(text, indent, words)
+	switch {
+	case l.kind == item && len(text) > 1:
+		text, indent := l.cutDash()
+		behind := skeletonLine(text, indent, words)
+		l.behind = &behind
+	case l.kind == entry && l.value != "":
+		l.scalar, l.isRead = lineScalar(l.value, words)
+	case l.kind == other:
+		l.scalar, l.isRead = lineScalar(l.text, words)
+	}
+	return l
+}
+
+// at is where the lines are if the text begins at an offset.
+func (s skeleton) at(offset int) stretch {
+	return stretch{from: offset + s.from, to: offset + s.to, lines: s.lines}
+}
+
+// cutLine returns the first line without its end, and what is behind that.
+func cutLine(text string) (line, rest string) {
+	if end := strings.IndexByte(text, '\n'); end >= 0 {
+		return text[:end], text[end+1:]
+	}
+	return text, ""
+}
+
+// content is what a line has beside space; "" if that is nothing or a comment. A comment with characters that may end it
+// is no comment, so that the text is not plain.
+func content(line string) (text string, indent int) {
+	indent = spaces(line)
+	if indent == len(line) || line[indent] == '#' && isPrinted(line) {
+		return "", indent
+	}
+	return trimRight(line[indent:]), indent
+}
+
+// spaces counts those that s begins with.
+func spaces(s string) int {
+	n := 0
+	for n < len(s) && s[n] == ' ' {
+		n++
+	}
+	return n
+}
+
+func trimRight(s string) string {
+	for s != "" && s[len(s)-1] == ' ' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func isPrinted(s string) bool {
+	all, _ := scan(s)
+	return all&printed != 0
+}
+
+func isItem(line string) bool { return line[0] == '-' && (len(line) == 1 || line[1] == ' ') }
+
+// cutKey splits "key: rest" and "key:".
+func cutKey(line string) (key, rest string, ok bool) {
+	if line[0] == '"' || line[0] == '\'' {
+		key, rest, ok = cutQuoted(line)
+	} else {
+		key, rest, ok = cutName(line)
+	}
+	if !ok || rest == "" || rest[0] != ':' || len(key) > maxPlainKey {
+		return "", "", false
+	}
+	rest = rest[1:]
+	skipped := spaces(rest)
+	return key, rest[skipped:], rest == "" || skipped > 0
+}
+
+// cutName reads a plain key if it is a string for certain: no number begins like it and it is no word of YAML.
+func cutName(line string) (name, rest string, ok bool) {
+	if !isLetter(line[0]) && line[0] != '_' {
+		return "", "", false
+	}
+	end := 1
+	for end < len(line) && classes[line[end]]&inFlow != 0 {
+		end++
+	}
+	name = line[:end]
+	_, isWord := word(name)
+	return name, line[end:], !isWord
+}
