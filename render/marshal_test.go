@@ -1,18 +1,23 @@
 package render
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 )
 
-// FuzzMarshalYAML compares with the library, which goes by JSON.
+// FuzzMarshalYAML compares with the library, which goes by JSON, wherever that gives the same text every time, and with itself everywhere.
 func FuzzMarshalYAML(f *testing.F) {
 	for _, s := range []string{
 		`{"storage":"1Gi","cpu":"4","n":3,"f":1.5,"big":1e6,"y":"yes","no":false,"nil":null,"a10":1,"a9":2,"":"","e":"é","t":"2006-01-02","x":"0x10","m":"a: b","l":[[],{},["~"]]}`,
 		`["- a","#","1_000","line\nbreak","<a>","true","null","1e3","0o7","=", "!x", "&a", "*a", "12:30"]`, `"x"`, `{"b":{"b":{"b":[]}}}`,
+		`{"a7":1,"a11":2,"a1A":3}`, `{"é7":{"é7":[],"é11":{},"é1A":""}}`, `{"<<":{"a":1},"1":2,"true":3,"~":4}`, `{"v1":1,"v01":2,"v001":3,"v10":4,"v1.0":5,"v1-0":6,"v":7}`,
 	} {
 		f.Add(s)
 	}
@@ -24,6 +29,134 @@ func FuzzMarshalYAML(f *testing.F) {
 		want, wantErr := yaml.Marshal(v)
 		got, err := marshalYAML(v)
 		require.Equal(t, wantErr, err)
+		for range 3 {
+			again, _ := marshalYAML(shuffled(v))
+			require.Equal(t, string(got), string(again))
+		}
+		if err != nil || settled(v) {
+			require.Equal(t, string(want), string(got))
+			return
+		}
+		wantJSON, err := yaml.YAMLToJSON(want)
+		require.NoError(t, err)
+		gotJSON, err := yaml.YAMLToJSON(got)
+		require.NoError(t, err)
+		require.Equal(t, string(wantJSON), string(gotJSON))
+	})
+}
+
+// shuffled returns a copy of a value, whose mappings came to be in another order.
+func shuffled(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, item := range v { // in any order
+			out[k] = shuffled(item)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = shuffled(item)
+		}
+		return out
+	}
+	return v
+}
+
+// settled reports whether the library writes the keys of every mapping in one order only: whether keyLess is an order of them.
+func settled(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		keys := slices.Collect(maps.Keys(v))
+		return !cyclic(keys) && !slices.ContainsFunc(keys, func(k string) bool { return !settled(v[k]) })
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !settled(item) })
+	}
+	return true
+}
+
+// cyclic reports whether there is a circle of keys in which each precedes the next. As one of any two keys precedes the other, there is none if
+// and only if no two keys are preceded by as many.
+func cyclic(keys []string) bool {
+	counts := map[int]bool{}
+	for _, k := range keys {
+		before := 0
+		for _, other := range keys {
+			if other != k && keyLess(other, k) {
+				before++
+			}
+		}
+		counts[before] = true
+	}
+	return len(counts) < len(keys)
+}
+
+// FuzzKeyLess compares with how the library writes two keys, which it does in one order only.
+func FuzzKeyLess(f *testing.F) {
+	for _, pair := range [][2]string{
+		{"a7", "a11"}, {"a11", "a1A"}, {"a7", "a1A"}, {"", "a"}, {"a", "aa"}, {"a-1", "a1"}, {"a0", "a00"}, {"a10", "a1"}, {"a100", "a11"}, {"a010", "a01-"}, {"é", "e"},
+		{"a_", "aB"}, {"B", "a"}, {"x9223372036854775808", "x1"}, {"x٣", "x9"}, {"1", "-"}, {"10-", "1-"}, {"100", "1٣"}, {"a00", "a0"}, {"é٣1", "é٤"},
+	} {
+		f.Add(pair[0], pair[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		a, b = asJSON(a), asJSON(b)
+		if a == b {
+			return
+		}
+		require.NotEqual(t, keyLess(a, b), keyLess(b, a))
+		want, err := goyaml.Marshal(map[string]int{a: 1, b: 2})
+		require.NoError(t, err)
+		list := goyaml.MapSlice{{Key: a, Value: 1}, {Key: b, Value: 2}}
+		if keyLess(b, a) {
+			slices.Reverse(list)
+		}
+		got, err := goyaml.Marshal(list)
+		require.NoError(t, err)
 		require.Equal(t, string(want), string(got))
 	})
+}
+
+// asJSON is a key as JSON would give it.
+func asJSON(s string) string { return string([]rune(s)) }
+
+// TestCycleOfKeys pins the order of keys of which each precedes the next, and the last the first: none is beside one that it precedes.
+func TestCycleOfKeys(t *testing.T) {
+	require.True(t, cyclic([]string{"a7", "a11", "a1A"}))
+	require.False(t, cyclic([]string{"a7", "a11", "a1-", "a1"}))
+	for range 20 {
+		got, err := marshalYAML(map[string]any{"a7": int64(1), "a11": int64(2), "a1A": int64(3), "b": "é"})
+		require.NoError(t, err)
+		require.Equal(t, "a11: 2\na1A: 3\na7: 1\nb: é\n", string(got))
+	}
+}
+
+// TestSortItemsLeavesNoNeighboursReversed plays all subsets of keys that are prone to cycles.
+func TestSortItemsLeavesNoNeighboursReversed(t *testing.T) {
+	keys := []string{"a", "a0", "a00", "a01", "a1", "a1-", "a10", "a11", "a1A", "a7", "a7B", "aA"}
+	for set := range 1 << len(keys) {
+		var list goyaml.MapSlice
+		for i, key := range keys {
+			if set>>i&1 == 1 {
+				list = append(list, goyaml.MapItem{Key: key})
+			}
+		}
+		sortItems(list)
+		for i := 1; i < len(list); i++ {
+			require.True(t, keyLess(keyOf(list[i-1]), keyOf(list[i])), fmt.Sprint(list))
+		}
+	}
+}
+
+func BenchmarkMarshalYAML(b *testing.B) {
+	v := map[string]any{
+		"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": nil, "message": "kubelet is posting ready status",
+		"resources": map[string]any{"limits": map[string]any{"cpu": "4", "memory": "1Gi"}}, "ports": []any{map[string]any{"containerPort": int64(80), "name": "http"}},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := marshalYAML(v)
+		require.NoError(b, err)
+	}
 }
