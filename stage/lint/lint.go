@@ -76,6 +76,8 @@ const (
 	IgnoredNext Rule = "ignored-next"
 	// RootlessStatus is a patch of the status subresource that does not touch the status.
 	RootlessStatus Rule = "rootless-status"
+	// StrategicPatch is a strategic merge patch of a custom resource, which the API server refuses: it does not know how its lists merge.
+	StrategicPatch Rule = "strategic-patch"
 	// Unquoted is a value or a key in a template that is meant as text and that YAML reads as a number, a boolean or null.
 	Unquoted Rule = "unquoted"
 )
@@ -155,5 +157,6 @@ var rules = []struct {
 	{Livelock, livelock},
 	{TimeLoop, timeLoop},
 	{RootlessStatus, rootlessStatus},
+	{StrategicPatch, strategicPatch},
 	{Unquoted, unquoted},
 }

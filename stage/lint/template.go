@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
@@ -79,6 +80,47 @@ func touchesStatus(p stage.Patch) bool {
 		at, _ := m["path"].(string)
 		return at == "/status" || strings.HasPrefix(at, "/status/")
 	})
+}
+
+// strategicPatch goes by the kind of the Stage, for apply by that of the object that is applied.
+func strategicPatch(s *subject) []fault {
+	var faults []fault
+	for _, t := range s.templates {
+		if !t.isStrategic() {
+			continue
+		}
+		kind, advice := s.kind, "write type: merge, which replaces lists, or type: json"
+		if t.step.Apply != nil {
+			kind, advice = s.applied(t), "leave it out, for server-side apply, or write type: merge, which replaces lists"
+		}
+		if isCustom(kind.Group) {
+			faults = append(faults, whole(strings.TrimSuffix(t.path, "template")+"type", advice,
+				"%s is a custom resource, of which the API server takes no strategic merge patch: it answers 415", kind.Kind))
+		}
+	}
+	return faults
+}
+
+func (t template) isStrategic() bool {
+	of := func(t *v1alpha1.StagePatchType) bool {
+		return t != nil && *t == v1alpha1.StagePatchTypeStrategicMergePatch
+	}
+	return t.step.Patch != nil && of(t.step.Patch.Type) || t.step.Apply != nil && of(t.step.Apply.Type)
+}
+
+// applied is the kind of what a template applies, on the first object on which it applies something.
+func (s *subject) applied(t template) schema.GroupVersionKind {
+	for _, obj := range s.objects() {
+		if a, ok := s.rendered(t, obj).(stage.Apply); ok {
+			return a.Object.GroupVersionKind()
+		}
+	}
+	return schema.GroupVersionKind{}
+}
+
+// isCustom reports whether only custom resources are in a group. Those are below a domain, and some of what is below k8s.io is built in.
+func isCustom(group string) bool {
+	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
 // unquoted renders templates on probes, as they are and with texts in the fields that only the template reads.
