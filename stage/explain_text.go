@@ -181,6 +181,9 @@ func clipped(s string) string {
 
 func (v Verdict) weight() string {
 	w := v.Weight
+	if w.Value == 0 && w.Path == "spec.weight" {
+		w.Path = "" // of a weight that is not written: whoever writes 0 asks for the default
+	}
 	if !w.Given {
 		return "no weight" + origin(w.Path, w.Text, w.Seen, w.Err)
 	}
