@@ -49,7 +49,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.Func("object", "read the objects from this `file`; may be repeated", add(&o.objects))
 	flags.StringVar(&o.output, "o", "", "draw to this `file`: .svg, .mmd (Mermaid) or .dot (Graphviz)")
 	flags.StringVar(&o.timeTo, "time-to", "",
-		"tell how long Stages take to a `target`: Current (kstatus), Ready or another condition, phase=Succeeded or another field, gone")
+		"tell how long Stages take to a `target`: Current (kstatus), Ready or another condition, phase=Succeeded or another field, deleting, gone")
 	flags.BoolVar(&o.explain, "explain", false, "tell why which Stage is played now, or none")
 	flags.BoolVar(&o.lint, "lint", false, "tell what compiles but cannot be meant")
 	flags.BoolVar(&o.delete, "delete", false, "a user may delete the object, in any state")

@@ -21,6 +21,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -207,8 +209,14 @@ func clock(w io.Writer, graph *explore.Graph, o options, start time.Time) error 
 	return nil
 }
 
+// targetWords are the targets that may be written in any case. A field of the status that is called so is .status.ready, for example.
+var targetWords = []string{string(kstatus.Current), "Ready", "deleting", "gone"}
+
 // targetOf reads a target: what explore knows, or Current, as both profiles of kstatus say.
 func targetOf(text string, start time.Time) (explore.Target, error) {
+	if i := slices.IndexFunc(targetWords, func(w string) bool { return strings.EqualFold(w, text) }); i >= 0 {
+		text = targetWords[i]
+	}
 	if text == string(kstatus.Current) {
 		return func(s explore.State) bool { return s.Object() != nil && current(s.Object(), start.Add(s.Entered)) }, nil
 	}

@@ -90,6 +90,14 @@ func TestTimeTo(t *testing.T) {
 	require.Contains(t, stdout, "reached  0%")
 }
 
+func TestTimeToInAnyCase(t *testing.T) {
+	for text, reached := range map[string]string{"ready": "100%", "READY": "100%", "current": "100%", "Gone": "0%", "Deleting": "0%", ".status.ready": "0%"} {
+		code, stdout, stderr := command(t, "-preset pod-fast -object objects/pod.yaml -time-to "+text)
+		require.Equal(t, 0, code, stderr)
+		require.Contains(t, stdout, "reached  "+reached+"\n", text)
+	}
+}
+
 func TestExplain(t *testing.T) {
 	code, stdout, stderr := command(t, "-preset pod-general -object objects/pod.yaml -explain")
 	require.Equal(t, 0, code, stderr)
