@@ -49,8 +49,9 @@ type Sharer interface {
 	Share() Transport
 }
 
-// ValuePatcher is what a [Writer] can also be to spare patches the way through text: PatchValue is Patch with the patch as JSON values, which
-// it must not change and may keep.
+// ValuePatcher is what a [Writer] can also be to spare patches the way through text: PatchValue is Patch with the patch as values, which
+// it must not change and may keep. They are as decoding JSON gives them: map[string]any, []any, string in UTF-8, bool, nil, int64, and float64
+// for other numbers only.
 type ValuePatcher interface {
 	PatchValue(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, patch any, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"unicode/utf8"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,27 +54,6 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 		return nil, err
 	}
 	return r.replace(old, next)
-}
-
-// decoded reports whether a value is what decoding its JSON gives. A float64 may not be: 1.0 is written as 1.
-func decoded(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return utf8.ValidString(v)
-	case nil, bool, int64:
-		return true
-	case map[string]any:
-		for name, item := range v {
-			if !utf8.ValidString(name) || !decoded(item) {
-				return false
-			}
-		}
-		return v != nil
-	case []any:
-		return v != nil && !slices.ContainsFunc(v, func(item any) bool { return !decoded(item) })
-	default:
-		return false
-	}
 }
 
 // decodeBody reads a patch, without the lock: it is a good part of the work.

@@ -30,9 +30,9 @@ type sharing struct{ *Cluster }
 
 func (s sharing) As(user string) stage.Writer { return sharing{s.Impersonate(user)} }
 
-// PatchValue is cheap for values as decoding makes them; others are encoded first.
+// PatchValue takes the patch as it is, but for an apply.
 func (s sharing) PatchValue(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, body any, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	if t == types.ApplyPatchType || !decoded(body) {
+	if t == types.ApplyPatchType {
 		data, err := object.AppendJSON(nil, body)
 		if err != nil {
 			return nil, malformed(err)
