@@ -264,14 +264,10 @@ func (p *playing) event(ctx context.Context, w Writer, e Event, now time.Time) e
 func (e Event) object(k Key, uid types.UID, about *unstructured.Unstructured, now time.Time) *unstructured.Unstructured {
 	apiVersion, kind := k.GroupVersionKind().ToAPIVersionAndKind()
 	involved := map[string]any{"apiVersion": apiVersion, "kind": kind, "name": k.Name}
-	optional := map[string]string{"namespace": k.Namespace, "uid": string(uid)}
+	setText(involved, "namespace", k.Namespace)
+	setText(involved, "uid", string(uid))
 	if about != nil {
-		optional["resourceVersion"] = about.GetResourceVersion()
-	}
-	for name, value := range optional {
-		if value != "" {
-			involved[name] = value
-		}
+		setText(involved, "resourceVersion", about.GetResourceVersion())
 	}
 	namespace := k.Namespace
 	if namespace == "" {
@@ -293,4 +289,11 @@ func (e Event) object(k Key, uid types.UID, about *unstructured.Unstructured, no
 		"reportingComponent": manager,
 		"reportingInstance":  "",
 	}}
+}
+
+// setText sets a field unless the text is "".
+func setText(m map[string]any, field, text string) {
+	if text != "" {
+		m[field] = text
+	}
 }

@@ -24,6 +24,8 @@ type Options struct {
 	History           int              // events kept for each resource, for watches from an earlier version; default: 10,000
 	RequireNamespaces bool             // creating an object in a namespace that is not there is an error
 	Trace             func(Request)    // told of every write, after it, from the goroutine that wrote; nil: off
+
+	crowd int // objects of one resource from which on those that are idle are frozen; default: 131,072
 }
 
 // Request is what [Options.Trace] is told of a write.
@@ -53,6 +55,9 @@ func New(o Options) *Cluster {
 	if o.History <= 0 {
 		o.History = 10_000
 	}
+	if o.crowd == 0 {
+		o.crowd = 1 << 17
+	}
 	return &Cluster{store: newStore(o)}
 }
 
@@ -63,8 +68,9 @@ func (c *Cluster) Impersonate(user string) *Cluster {
 
 // Shared returns a handle on the same cluster whose results, watch events included,
 // are the stored objects themselves: free of cost, and not to be modified. What a
-// result says never changes; a write stores a new object. One that nobody has written
-// for [Options.History] events of its resource is packed, and unpacked when it is read next.
+// result says never changes; a write stores a new object. Of a resource with over a
+// hundred thousand objects, those that nobody has written for [Options.History] events
+// are packed, and unpacked when they are read next.
 func (c *Cluster) Shared() *Cluster {
 	return &Cluster{store: c.store, user: c.user, shared: true}
 }

@@ -49,7 +49,7 @@ func (s *store) fork() *store {
 func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.GroupVersionKind]*kind) {
 	tables := make(map[schema.GroupResource]*table, len(s.tables))
 	for at, t := range s.tables {
-		tables[at] = newTable(at, s.options.History)
+		tables[at] = newTable(at, s.options)
 		tables[at].births = maps.Clone(t.births)
 		tables[at].log.version = s.version
 		tables[at].freezer = t.freezer.fork()

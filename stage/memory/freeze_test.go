@@ -19,7 +19,7 @@ var thing = schema.GroupVersionKind{Group: "demo.example.com", Version: "v1", Ki
 
 // forgetful returns a cluster whose objects are idle, and so frozen, a few writes after their own.
 func forgetful() *memory.Cluster {
-	return memory.New(memory.Options{History: 1, Kinds: []memory.Kind{{GroupVersionKind: thing}}}).Shared()
+	return memory.New(memory.Options{History: 1, Kinds: []memory.Kind{{GroupVersionKind: thing}}}.Crowded(1)).Shared()
 }
 
 // idle waits, in writes, until nothing but the last things are in the log.

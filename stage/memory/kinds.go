@@ -182,7 +182,7 @@ func (s *store) addCustom(k Kind) {
 func (s *store) add(k *kind) {
 	at := k.groupResource()
 	if s.tables[at] == nil {
-		s.tables[at] = newTable(at, s.options.History)
+		s.tables[at] = newTable(at, s.options)
 	}
 	k.table, k.apiVersion = s.tables[at], k.GroupVersion().String()
 	s.kinds[k.GroupVersionKind] = k

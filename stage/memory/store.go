@@ -101,16 +101,18 @@ type table struct {
 	births   map[types.NamespacedName]uint64 // incarnations of the keys that are gone
 	log      log
 	freezer  *freezer
+	crowd    int // how many records make one
 }
 
-func newTable(at schema.GroupResource, history int) *table {
+func newTable(at schema.GroupResource, o Options) *table {
 	return &table{
 		resource: at,
 		name:     at.String(),
 		records:  map[types.NamespacedName]*record{},
 		births:   map[types.NamespacedName]uint64{},
-		log:      log{keep: history, version: 1},
+		log:      log{keep: o.History, version: 1},
 		freezer:  newFreezer(),
+		crowd:    o.crowd,
 	}
 }
 
@@ -203,10 +205,14 @@ func (s *store) put(r *record, obj map[string]any) {
 	}
 }
 
-// note logs an event. The objects of those that the log forgets in return are frozen.
+// note logs an event. In a crowd, the objects of those that the log forgets in return are frozen.
 func (t *table) note(e event) {
-	for _, forgotten := range t.log.append(e) {
-		forgotten.record.freeze(forgotten.obj)
+	forgotten := t.log.append(e)
+	if len(t.records) < t.crowd {
+		return
+	}
+	for _, f := range forgotten {
+		f.record.freeze(f.obj)
 	}
 }
 

@@ -54,7 +54,7 @@ func (k *kind) nameFaults(name string) []string {
 		return labelFaults(name)
 	case k.groupResource() == schema.GroupResource{Resource: "services"}:
 		return validation.IsDNS1035Label(name)
-	case isLabel(name):
+	case isSubdomain(name):
 		return nil
 	default:
 		return validation.IsDNS1123Subdomain(name)
@@ -68,7 +68,22 @@ func labelFaults(name string) []string {
 	return validation.IsDNS1123Label(name)
 }
 
-// isLabel is true for most names, and spares them the regular expressions of package validation.
+// isSubdomain is true for most names, and spares them the regular expressions of package validation.
+func isSubdomain(name string) bool {
+	for len(name) <= validation.DNS1123SubdomainMaxLength {
+		label, rest, more := strings.Cut(name, ".")
+		if !isLabel(label) {
+			return false
+		}
+		if !more {
+			return true
+		}
+		name = rest
+	}
+	return false
+}
+
+// isLabel is isSubdomain for names without dots.
 func isLabel(name string) bool {
 	if name == "" || len(name) > validation.DNS1123LabelMaxLength || name[0] == '-' || name[len(name)-1] == '-' {
 		return false

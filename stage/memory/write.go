@@ -255,7 +255,7 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		return nil, err
 	}
 	r.own(before, next)
-	if patch.Equal(before, next) {
+	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status first: mostly that is what differs
 		return old.object(), nil
 	}
 	r.count(before, next)
