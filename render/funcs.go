@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -111,21 +112,26 @@ func (r *run) printf(format string, args ...any) (string, error) {
 }
 
 // conditions of a healthy node, as the kubelet words them.
-var conditions = [...][4]string{
-	{"Ready", "True", "KubeletReady", "kubelet is posting ready status"},
-	{"MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
-	{"DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
-	{"PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
-	{"NetworkUnavailable", "False", "RouteCreated", "RouteController created a route"},
+var conditions = []map[string]any{
+	condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+	condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+	condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+	condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+	condition("NetworkUnavailable", "False", "RouteCreated", "RouteController created a route"),
 }
 
+func condition(kind, status, reason, message string) map[string]any {
+	return map[string]any{
+		"type": kind, "status": status, "reason": reason, "message": message,
+		"lastHeartbeatTime": nil, "lastTransitionTime": nil,
+	}
+}
+
+// nodeConditions are the template's own: it may change them.
 func (r *run) nodeConditions() ([]any, error) {
 	var list []any
 	for _, c := range conditions {
-		list = append(list, map[string]any{
-			"type": c[0], "status": c[1], "reason": c[2], "message": c[3],
-			"lastHeartbeatTime": nil, "lastTransitionTime": nil,
-		})
+		list = append(list, maps.Clone(c))
 	}
 	return list, r.spend(float64(len(list)))
 }

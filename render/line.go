@@ -24,14 +24,14 @@ const (
 	entry            // "key: …"
 )
 
-func plainLine(text string, indent int, words *vocabulary) line {
-	l := line{text: text, indent: indent}
+// look takes a line apart.
+func (l *line) look(text string, indent int, words *vocabulary) {
+	*l = line{text: text, indent: indent}
 	if isItem(text) {
 		l.kind = item
 	} else if key, value, ok := cutKey(text); ok {
 		l.kind, l.key, l.value = entry, words.text(key), value
 	}
-	return l
 }
 
 // cutDash returns what is behind the dash, and where.
@@ -72,19 +72,22 @@ func skeletonOf(text string, words *vocabulary) skeleton {
 }
 
 // skeletonLine reads all of a line but its flow collections.
-func skeletonLine(text string, indent int, words *vocabulary) line {
-	l := plainLine(text, indent, words)
-	switch {
-	case l.kind == item && len(text) > 1:
+func skeletonLine(text string, indent int, words *vocabulary) (first line) {
+	l := &first
+	l.look(text, indent, words)
+	for depth := 0; l.kind == item && len(l.text) > 1 && depth < maxPlainDepth; depth++ {
+		l.behind = &line{}
 		text, indent := l.cutDash()
-		behind := skeletonLine(text, indent, words)
-		l.behind = &behind
+		l = l.behind
+		l.look(text, indent, words)
+	}
+	switch {
 	case l.kind == entry && l.value != "":
 		l.scalar, l.isRead = lineScalar(l.value, words)
 	case l.kind == other:
 		l.scalar, l.isRead = lineScalar(l.text, words)
 	}
-	return l
+	return first
 }
 
 // at is where the lines are if the text begins at an offset.

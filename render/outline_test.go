@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -239,6 +241,31 @@ func FuzzOutlines(f *testing.F) {
 		sameRendering(t, text, Input{Object: things(s), Seed: seed}, Options{Steps: 10_000, Strict: seed%2 == 1, Funcs: users()})
 		sameForSeed(t, seed)
 	})
+}
+
+// TestNatives holds every native against the function of text/template, with every pair of arguments.
+func TestNatives(t *testing.T) {
+	o := map[string]any{
+		"nil": nil, "empty": "", "text": "a", "number": "2", "yes": true, "no": false, "zero": int64(0), "two": int64(2), "int": 2, "half": 0.5, "float": 2.0,
+		"list": []any{"a", int64(2), nil}, "none": []any{}, "map": map[string]any{"a": int64(2), "2": nil}, "void": map[string]any{}, "typed": map[string]string{"a": "b"}, "texts": []string{"a"},
+	}
+	var operands []string
+	for name := range o {
+		operands = append(operands, "."+name)
+	}
+	operands = append(operands, ".nope", "2", "-1", `"a"`, "true", "2.0", "(index .list 2)", ".map.nope")
+	slices.Sort(operands)
+	names := append(slices.Sorted(maps.Keys(natives)), "and", "or")
+	for _, name := range slices.DeleteFunc(names, func(name string) bool { return name == weighFunc }) {
+		for _, a := range operands {
+			sameRendering(t, fmt.Sprintf("{{ %s }}{{ %[1]s %s }}", name, a), Input{Object: o}, Options{})
+			sameRendering(t, fmt.Sprintf("{{ %s %s }}", name, a), Input{Object: o}, Options{})
+			for _, b := range operands {
+				sameRendering(t, fmt.Sprintf("{{ %s %s %s }}", name, a, b), Input{Object: o}, Options{})
+				sameRendering(t, fmt.Sprintf("{{ if %s | %s %s }}yes{{ end }}", a, name, b), Input{Object: o}, Options{})
+			}
+		}
+	}
 }
 
 // TestOutlinesAreFound holds that the usual templates are rendered without giving up.

@@ -69,7 +69,7 @@ func (p *plain) skip() bool {
 
 // look makes a line, or the part of it that begins at the indent, the current one.
 func (p *plain) look(text string, indent int) {
-	p.looked = plainLine(text, indent, p.words)
+	p.looked.look(text, indent, p.words)
 	p.line = &p.looked
 }
 
