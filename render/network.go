@@ -140,7 +140,7 @@ func (n *Network) observeNode(obj map[string]any) {
 func (n *Network) observePod(obj map[string]any) {
 	p := podOf(obj)
 	seen := podIPs(obj)
-	if p.HostNetwork || len(seen) == 0 {
+	if p.HostNetwork || len(seen) == 0 || slices.Equal(seen, n.pods[p.key()]) {
 		return
 	}
 	n.hold(seen)

@@ -19,16 +19,25 @@ type frozen struct {
 	shared []any  // what it may share with others, by number
 }
 
-// A freezer writes objects as text: a kind, then a number, or a length and what it is the length of. It knows the names of fields by number.
+// A freezer writes objects as text: of each value the kind, then a number, or a length and what it is the length of. Names of fields and other texts
+// that come again and again are words, which it knows by number.
 type freezer struct {
-	names   []string
+	words   []any // strings; the first has number 1
 	numbers map[string]int
+	seen    [256]sighting
+	objects int // how many were frozen
 	buf     []byte
 	shared  []any
 }
 
-// mostNames bounds what a freezer remembers of objects that have keys of their own, like the data of ConfigMaps.
-const mostNames = 1 << 12
+// A sighting is a text that may become a word.
+type sighting struct {
+	text   string
+	object int
+}
+
+// mostWords bounds what a freezer remembers.
+const mostWords = 1 << 12
 
 // What a value begins with.
 const (
@@ -47,17 +56,18 @@ func newFreezer() *freezer { return &freezer{numbers: map[string]int{}} }
 
 // fork returns a freezer that thaws what this one froze.
 func (f *freezer) fork() *freezer {
-	return &freezer{names: slices.Clip(f.names), numbers: maps.Clone(f.numbers)}
+	return &freezer{words: slices.Clip(f.words), numbers: maps.Clone(f.numbers)}
 }
 
 // freeze writes an object. What Pods of one workload share is kept as it is: their spec and the lists and maps of their metadata. An object
 // without a status shares only the latter.
 func (f *freezer) freeze(obj map[string]any) *frozen {
 	f.buf, f.shared = f.buf[:0], nil
+	f.objects++
 	_, hasStatus := obj["status"]
 	f.open(isMap, len(obj))
 	for name, v := range obj {
-		f.name(name)
+		f.text(name)
 		metadata, ok := v.(map[string]any)
 		switch {
 		case ok && name == "metadata":
@@ -75,28 +85,42 @@ func (f *freezer) open(kind byte, n int) {
 	f.buf = binary.AppendUvarint(append(f.buf, kind), uint64(n))
 }
 
+// text writes the number of a word; or 0, the length and the text.
 func (f *freezer) text(s string) {
-	f.open(isText, len(s))
-	f.buf = append(f.buf, s...)
+	number := f.number(s)
+	f.buf = binary.AppendUvarint(f.buf, uint64(number))
+	if number == 0 {
+		f.buf = binary.AppendUvarint(f.buf, uint64(len(s)))
+		f.buf = append(f.buf, s...)
+	}
+}
+
+// number is that of a word, or 0. A text that is seen in a second object becomes one: most texts of an object are either its own or those of many.
+func (f *freezer) number(s string) int {
+	if number, known := f.numbers[s]; known {
+		return number
+	}
+	last := &f.seen[place(s)]
+	if last.text != s || last.object == f.objects || len(f.words) == mostWords {
+		*last = sighting{s, f.objects}
+		return 0
+	}
+	f.words = append(f.words, s)
+	f.numbers[s] = len(f.words)
+	return len(f.words)
+}
+
+// place looks at a few bytes only: texts that share a place become words later.
+func place(s string) byte {
+	if s == "" {
+		return 0
+	}
+	return byte(len(s))*31 ^ s[0]*7 ^ s[len(s)/2]*3 ^ s[len(s)-1]
 }
 
 func (f *freezer) share(v any) {
 	f.open(isShared, len(f.shared))
 	f.shared = append(f.shared, v)
-}
-
-// name writes the name of a field: its number, or 0 and itself.
-func (f *freezer) name(name string) {
-	number, known := f.numbers[name]
-	if !known && len(f.names) < mostNames {
-		f.names = append(f.names, name)
-		number = len(f.names)
-		f.numbers[name] = number
-	}
-	f.buf = binary.AppendUvarint(f.buf, uint64(number))
-	if number == 0 {
-		f.text(name)
-	}
 }
 
 // fields writes a map. If it shares, only the scalars in it are its own.
@@ -107,7 +131,7 @@ func (f *freezer) fields(m map[string]any, shares bool) {
 	}
 	f.open(isMap, len(m))
 	for name, v := range m {
-		f.name(name)
+		f.text(name)
 		if shares && !isScalar(v) {
 			f.share(v)
 		} else {
@@ -122,6 +146,7 @@ func (f *freezer) value(v any) {
 	case nil:
 		f.buf = append(f.buf, isNull)
 	case string:
+		f.buf = append(f.buf, isText)
 		f.text(v)
 	case bool:
 		f.buf = append(f.buf, boolean(v))
@@ -158,22 +183,21 @@ func (f *freezer) list(list []any) {
 
 // thaw returns the object again.
 func (f *freezer) thaw(z *frozen) *unstructured.Unstructured {
-	t := thawing{freezer: f, shared: z.shared, text: z.text}
+	t := thawing{freezer: f, frozen: z}
 	obj, _ := t.value().(map[string]any)
 	return &unstructured.Unstructured{Object: obj}
 }
 
-// thawing reads a text from its beginning on. Strings are parts of it.
+// thawing reads a frozen object from its beginning on. Strings are parts of its text.
 type thawing struct {
 	*freezer
-	shared []any
-	text   string
+	*frozen
+	at int
 }
 
 func (t *thawing) byte() byte {
-	b := t.text[0]
-	t.text = t.text[1:]
-	return b
+	t.at++
+	return t.frozen.text[t.at-1]
 }
 
 func (t *thawing) number() (n uint64) {
@@ -187,17 +211,25 @@ func (t *thawing) number() (n uint64) {
 }
 
 func (t *thawing) next(n int) string {
-	s := t.text[:n]
-	t.text = t.text[n:]
-	return s
+	t.at += n
+	return t.frozen.text[t.at-n : t.at]
 }
 
+// word reads a text as a value.
+func (t *thawing) word() any {
+	if number := t.number(); number > 0 {
+		return t.words[number-1]
+	}
+	return t.next(int(t.number()))
+}
+
+// name reads a text as a name.
 func (t *thawing) name() string {
 	if number := t.number(); number > 0 {
-		return t.names[number-1]
+		name, _ := t.words[number-1].(string)
+		return name
 	}
-	name, _ := t.value().(string)
-	return name
+	return t.next(int(t.number()))
 }
 
 func (t *thawing) value() any {
@@ -210,13 +242,13 @@ func (t *thawing) value() any {
 	case isFloat:
 		return math.Float64frombits(binary.BigEndian.Uint64([]byte(t.next(8))))
 	case isText:
-		return t.next(int(t.number()))
+		return t.word()
 	case isMap:
 		return t.fields()
 	case isList:
 		return t.list()
 	case isShared:
-		return t.shared[t.number()]
+		return t.frozen.shared[t.number()]
 	default:
 		return nil
 	}
