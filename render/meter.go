@@ -47,17 +47,23 @@ func (r *run) pay(f reflect.Value, cost costFunc, in []reflect.Value) ([]reflect
 func (r *run) glance(f reflect.Value, in []reflect.Value) ([]reflect.Value, error) {
 	size := 0.0
 	for _, v := range in {
-		size += length(v)
-		if list, ok := v.Interface().([]any); ok {
-			for _, e := range list {
-				size += length(reflect.ValueOf(e))
-			}
-		}
+		size += top(v.Interface())
 	}
 	if err := r.spend(1 + size/bytesPerStep); err != nil {
 		return nil, err
 	}
 	return apply(f, in), nil
+}
+
+// top is the length of a value and, in a list, of its elements.
+func top(v any) float64 {
+	size := length(reflect.ValueOf(v))
+	if list, ok := v.([]any); ok {
+		for _, e := range list {
+			size += length(reflect.ValueOf(e))
+		}
+	}
+	return size
 }
 
 func apply(f reflect.Value, in []reflect.Value) []reflect.Value {

@@ -22,6 +22,8 @@ var natives = map[string]native{
 	"PodIPWith":      {5, 5, podIPWith},
 	"Quote":          {1, 1, func(r *run, args []any) (any, bool) { return certain(r.quote(args[0])) }},
 	"YAML":           {1, many, func(r *run, args []any) (any, bool) { return certain(r.yaml(args[0], args[1:]...)) }},
+	"printf":         {1, many, printf},
+	"default":        {1, 2, orDefault},
 	"list":           {1, many, list},
 	"index":          {2, many, index},
 	"len":            {1, 1, count},
@@ -89,6 +91,30 @@ func podIPWith(r *run, args []any) (any, bool) {
 		}
 	}
 	return certain(r.podIPWith(node, hostNetwork, id[0], id[1], id[2]))
+}
+
+func printf(r *run, args []any) (any, bool) {
+	format, ok := args[0].(string)
+	if !ok {
+		return nil, false
+	}
+	return certain(r.printf(format, slices.Clone(args[1:])...))
+}
+
+// orDefault is the second argument, or the first if that is empty, as a text, a list and zero can be.
+func orDefault(r *run, args []any) (any, bool) {
+	given := args[1:]
+	if r.spend(1+(top(args[0])+top(given))/bytesPerStep) != nil {
+		return nil, false
+	}
+	if len(given) == 0 {
+		return args[0], true
+	}
+	full, known := truth(given[0])
+	if full {
+		return given[0], known
+	}
+	return args[0], known
 }
 
 // list pays for its arguments and its result, which are the same.

@@ -69,7 +69,7 @@ func (t *Template) outlined(root *parse.Tree) *outline {
 	if o.unknown {
 		return nil
 	}
-	o.outline.root = template.Must(template.New(rootName).AddParseTree(rootName, tree))
+	o.outline.root, _ = template.New(rootName).AddParseTree(rootName, tree) // which never fails for a name of one's own
 	return o.outline
 }
 
