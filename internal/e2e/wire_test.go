@@ -5,10 +5,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -57,4 +62,49 @@ func fetch(t *testing.T, path string) []byte {
 	data, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	return data
+}
+
+// TestProtobufIsReadAsJSON reads all that a server has, of kinds that its controllers have filled in, in both ways.
+func TestProtobufIsReadAsJSON(t *testing.T) {
+	cluster := newCluster(t)
+	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: both}}")
+	create(t, cluster, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: both}, spec: {selector: {matchLabels: {app: web}},
+		template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "example.test/web:1", ports: [{containerPort: 80}],
+			readinessProbe: {httpGet: {port: http}}, securityContext: {}, resources: {limits: {memory: 1Gi}}}]}}}}`)
+	create(t, cluster, "{apiVersion: v1, kind: Secret, metadata: {name: web, namespace: both}, data: {a: YWJj, b: ''}}")
+	text, err := dynamic.NewForConfig(plane.Config())
+	require.NoError(t, err)
+	seen := 0
+	for gvk, resource := range listed(t) {
+		want, err := text.Resource(resource).List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		var same metav1.ListOptions
+		if v := want.GetResourceVersion(); v != "" { // ComponentStatuses have none
+			same = metav1.ListOptions{ResourceVersion: v, ResourceVersionMatch: metav1.ResourceVersionMatchExact}
+		}
+		got, err := cluster.List(t.Context(), gvk, "", same)
+		require.NoError(t, err, gvk)
+		require.Equal(t, want, got, gvk)
+		seen += len(got.Items)
+	}
+	require.Greater(t, seen, 100)
+}
+
+// listed are the built-in kinds that can be listed.
+func listed(t *testing.T) map[schema.GroupVersionKind]schema.GroupVersionResource {
+	client, err := discovery.NewDiscoveryClientForConfig(plane.Config())
+	require.NoError(t, err)
+	groups, err := client.ServerPreferredResources()
+	require.NoError(t, err)
+	kinds := map[schema.GroupVersionKind]schema.GroupVersionResource{}
+	for _, group := range groups {
+		gv, err := schema.ParseGroupVersion(group.GroupVersion)
+		require.NoError(t, err)
+		for _, r := range group.APIResources {
+			if slices.Contains(r.Verbs, "list") {
+				kinds[gv.WithKind(r.Kind)] = gv.WithResource(r.Name)
+			}
+		}
+	}
+	return kinds
 }

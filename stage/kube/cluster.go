@@ -17,7 +17,7 @@ import (
 
 // Cluster is a Kubernetes cluster. It is safe for concurrent use.
 type Cluster struct {
-	client  dynamic.Interface
+	client  client
 	kinds   *kinds
 	events  *series
 	users   *users
@@ -33,8 +33,8 @@ var (
 
 // New returns the cluster that a client talks to, such as client-go's fake one. A mapper that can be reset ([meta.ResettableRESTMapper]) is reset
 // when it does not know a kind, so that definitions which come later are found. [Cluster.As] needs [NewForConfig] or [Open].
-func New(client dynamic.Interface, mapper meta.RESTMapper) *Cluster {
-	return &Cluster{client: client, kinds: newKinds(mapper), events: newSeries(), users: newUsers()}
+func New(of dynamic.Interface, mapper meta.RESTMapper) *Cluster {
+	return &Cluster{client: client{text: of}, kinds: newKinds(mapper), events: newSeries(), users: newUsers()}
 }
 
 // Share returns the same cluster as a player sees it: objects share their equal parts, so that they must not be changed, and are without metadata that it
@@ -48,7 +48,7 @@ func (c *Cluster) Share() stage.Transport {
 
 // Get returns one object. The namespace is ignored for a kind that has none.
 func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
-	r, err := c.resource(gvk, name.Namespace)
+	r, err := c.resource(ctx, gvk, name.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, name typ
 
 // List returns the objects of a kind, or a page of them, in a namespace or in all if it is "".
 func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	r, err := c.resource(gvk, namespace)
+	r, err := c.resource(ctx, gvk, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 // Watch reports changes of the objects of a kind, in a namespace or in all if it is "". A server that is busy closes watches at any time,
 // which is no error: watch again from the last resourceVersion seen.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
-	r, err := c.resource(gvk, namespace)
+	r, err := c.resource(ctx, gvk, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (c *Cluster) Create(ctx context.Context, obj *unstructured.Unstructured, o 
 
 func (c *Cluster) create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	gvk := obj.GroupVersionKind()
-	r, err := c.resource(gvk, obj.GetNamespace())
+	r, err := c.resource(ctx, gvk, obj.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (c *Cluster) create(ctx context.Context, obj *unstructured.Unstructured, o 
 // Update replaces an object, or a subresource of it, and returns it as stored.
 func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	gvk := obj.GroupVersionKind()
-	r, err := c.resource(gvk, obj.GetNamespace())
+	r, err := c.resource(ctx, gvk, obj.GetNamespace())
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o 
 
 // Patch changes an object, or a subresource of it, and returns it as stored. Custom resources take no strategic merge patches: the error says so.
 func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	r, err := c.resource(gvk, name.Namespace)
+	r, err := c.resource(ctx, gvk, name.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name t
 
 // Delete deletes an object.
 func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
-	r, err := c.resource(gvk, name.Namespace)
+	r, err := c.resource(ctx, gvk, name.Namespace)
 	if err != nil {
 		return err
 	}
@@ -127,13 +127,13 @@ func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name 
 }
 
 // resource returns the client for a kind. Namespaces of kinds that have none are dropped.
-func (c *Cluster) resource(gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+func (c *Cluster) resource(ctx context.Context, gvk schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	m, err := c.kinds.find(gvk)
 	if err != nil {
 		return nil, err
 	}
 	if m.namespaced && namespace != "" {
-		return c.client.Resource(m.resource).Namespace(namespace), nil
+		return c.client.of(ctx, gvk).Resource(m.resource).Namespace(namespace), nil
 	}
-	return c.client.Resource(m.resource), nil
+	return c.client.of(ctx, gvk).Resource(m.resource), nil
 }

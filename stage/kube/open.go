@@ -7,6 +7,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/util/flowcontrol"
@@ -36,25 +37,23 @@ func Open(config *rest.Config, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := discovery.NewDiscoveryClientForConfigAndClient(d.config, d.http)
-	if err != nil {
-		return nil, err
-	}
-	c := New(client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found)))
-	c.dialer = d
-	return c, nil
+	kinds := newKinds(restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d.found)))
+	return &Cluster{client: client, kinds: kinds, events: newSeries(), users: newUsers(), dialer: d}, nil
 }
 
 // A dialer makes clients that share connections and a limit.
 type dialer struct {
 	config *rest.Config
 	http   *http.Client
-	player codec.Options     // how objects are read for players
-	shared dynamic.Interface // for them
+	found  *discovery.DiscoveryClient
+	shapes *codec.Shapes // of the kinds that are read from protobuf
+	age    *age          // of the server
+	player codec.Options // how objects are read for players
+	shared client        // for them
 }
 
 func newDialer(config *rest.Config, o Options) (*dialer, error) {
-	d := &dialer{config: withDefaults(config), player: codec.Options{Share: true}}
+	d := &dialer{config: withDefaults(config), shapes: codec.NewShapes(scheme.Scheme), player: codec.Options{Share: true}}
 	if !o.KeepMetadata {
 		d.player.Drop = codec.Fields{"metadata": {"managedFields": nil, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": nil}}}
 	}
@@ -62,6 +61,10 @@ func newDialer(config *rest.Config, o Options) (*dialer, error) {
 	if d.http, err = rest.HTTPClientFor(d.config); err != nil {
 		return nil, err
 	}
+	if d.found, err = discovery.NewDiscoveryClientForConfigAndClient(d.config, d.http); err != nil {
+		return nil, err
+	}
+	d.age = &age{ask: d.found.ServerVersionWithContext}
 	d.shared, err = d.dial("", d.player)
 	return d, err
 }
@@ -93,20 +96,23 @@ func isLocal(config *rest.Config) bool {
 }
 
 // dial returns a client that sends as a user, "" being the one of the configuration.
-func (d *dialer) dial(user string, reading codec.Options) (dynamic.Interface, error) {
+func (d *dialer) dial(user string, reading codec.Options) (client, error) {
 	config, connections := dynamic.ConfigFor(d.config), d.http
 	if user != "" {
 		config.Impersonate = rest.ImpersonationConfig{UserName: user}
 		var err error
 		if connections, err = rest.HTTPClientFor(config); err != nil {
-			return nil, err
+			return client{}, err
 		}
 	}
+	reading.Shapes = d.shapes
 	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, reading)
 	config.APIPath, config.GroupVersion = "/unused", nil // requests say where they go
-	client, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
+	text, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
 	if err != nil {
-		return nil, err
+		return client{}, err
 	}
-	return dynamic.New(client), nil
+	config.AcceptContentTypes = codec.Accept
+	binary, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
+	return client{text: dynamic.New(text), binary: dynamic.New(binary), shapes: d.shapes, age: d.age}, err
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -28,13 +29,14 @@ var (
 // A server answers as a recorded kube-apiserver did.
 type server struct {
 	*httptest.Server
+	version     string // what it answers to /version
 	mu          sync.Mutex
 	requests    []*http.Request
 	connections int
 }
 
 func newServer(t *testing.T) *server {
-	s := &server{}
+	s := &server{version: `{"major":"1","minor":"36"}`}
 	pod, err := os.ReadFile("internal/codec/testdata/pod.json")
 	require.NoError(t, err)
 	answers := map[string][]byte{
@@ -48,6 +50,13 @@ func newServer(t *testing.T) *server {
 		defer s.mu.Unlock()
 		s.requests = append(s.requests, r)
 		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/version" {
+			if s.version == "" {
+				w.WriteHeader(http.StatusForbidden)
+			}
+			w.Write([]byte(s.version))
+			return
+		}
 		w.Write(answers[r.URL.Path])
 	}))
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -118,7 +127,7 @@ func TestUsersShareConnections(t *testing.T) {
 
 func TestTheLimitIsOneForAll(t *testing.T) {
 	s := newServer(t)
-	const discovery = 3
+	const discovery = 4 // two for the kinds, one for their resources, one for the version
 	c := s.open(t, rest.Config{QPS: 1e-6, Burst: discovery + 3}, kube.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -130,6 +139,32 @@ func TestTheLimitIsOneForAll(t *testing.T) {
 	require.Len(t, s.requests, discovery+3)
 	_, err := patch(ctx, player)
 	require.ErrorContains(t, err, "rate limiter")
+}
+
+// A server of a later version has fields whose names it says in JSON only.
+func TestProtobufIsAskedForOfKnownVersions(t *testing.T) {
+	const binary, text = "application/vnd.kubernetes.protobuf,application/json", "application/json"
+	for version, accepted := range map[string]string{
+		`{"major":"1","minor":"30"}`: binary, `{"major":"1","minor":"36+"}`: binary, `{"major":"1","minor":"37"}`: binary,
+		`{"major":"1","minor":"38"}`: text, `{"major":"2","minor":"1"}`: text, `{"major":"1","minor":"x"}`: text, "": text,
+	} {
+		s := newServer(t)
+		s.version = version
+		c := s.open(t, rest.Config{}, kube.Options{})
+		for range 2 {
+			_, err := patch(t.Context(), c)
+			require.NoError(t, err)
+			require.Equal(t, accepted, s.requests[len(s.requests)-1].Header.Get("Accept"), version)
+		}
+		asked := slices.DeleteFunc(slices.Clone(s.requests), func(r *http.Request) bool { return r.URL.Path != "/version" })
+		require.Len(t, asked, 1, version)
+	}
+}
+
+func TestTheKnownVersionIsThatOfTheTypes(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	require.NoError(t, err)
+	require.Regexp(t, `k8s.io/api v0\.37\.`, string(mod), "the constant minor, and this test, are to follow")
 }
 
 func TestABadConfigurationIsAnError(t *testing.T) {

@@ -2,13 +2,16 @@ package codec_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
@@ -26,6 +29,25 @@ func BenchmarkPod(b *testing.B) {
 			require.NoError(b, err)
 		}
 	})
+}
+
+// BenchmarkBinary reads the same answer in protobuf.
+func BenchmarkBinary(b *testing.B) {
+	pod := &corev1.Pod{}
+	require.NoError(b, json.Unmarshal(recorded(b, "pod.json"), pod))
+	data, _ := write(b, corev1.SchemeGroupVersion.WithKind("Pod"), pod)
+	for name, o := range map[string]codec.Options{"whole": {}, "lean": {Drop: players}, "sharing": {Drop: players, Share: true}} {
+		o.Shapes = codec.NewShapes(scheme.Scheme)
+		binary := media(o, runtime.ContentTypeProtobuf)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				_, _, err := binary.Serializer.Decode(data, nil, &unstructured.Unstructured{})
+				require.NoError(b, err)
+			}
+		})
+	}
 }
 
 // BenchmarkList reads a page of 500 Pods.

@@ -13,21 +13,26 @@ type Options struct {
 	Drop Fields
 	// Share gives objects the parts in common that are equal: they must not be changed.
 	Share bool
+	// Shapes are of the kinds that are read from protobuf. Nil: none.
+	Shapes *Shapes
 }
 
 // Fields are fields of objects: those that map to nil, and of the others the fields within.
 type Fields map[string]Fields
 
-// New returns a serializer like the one of the dynamic client, which it is given, that reads JSON faster. What it
+// New returns a serializer like the one of the dynamic client, which it is given, that reads JSON faster, and protobuf too. What it
 // writes is the same, and so is what it reads of other media types.
 func New(base runtime.NegotiatedSerializer, o Options) runtime.NegotiatedSerializer {
 	s := &serializers{NegotiatedSerializer: base}
-	readers, typed := newReaders(o), typedKinds()
+	typed := typedKinds()
 	for _, t := range base.SupportedMediaTypes() {
 		if t.MediaType == runtime.ContentTypeJSON {
-			t = faster(t, readers, typed)
+			t = faster(t, newReaders(o), names(typed))
 		}
 		s.types = append(s.types, t)
+	}
+	if o.Shapes != nil {
+		s.types = append(s.types, binary(o, typed))
 	}
 	return s
 }
@@ -39,10 +44,15 @@ type serializers struct {
 
 func (s *serializers) SupportedMediaTypes() []runtime.SerializerInfo { return s.types }
 
-// typedKinds are the names of the kinds that the dynamic client reads into Go types of their own, such as Status.
-func typedKinds() map[string]bool {
+// typedKinds are the kinds that the dynamic client reads into Go types of their own, such as Status.
+func typedKinds() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return scheme
+}
+
+// names are the kinds of a scheme, whatever their group.
+func names(scheme *runtime.Scheme) map[string]bool {
 	kinds := map[string]bool{}
 	for kind := range scheme.AllKnownTypes() {
 		kinds[kind.Kind] = true
@@ -108,22 +118,28 @@ func (o objects) object(data []byte, into *unstructured.Unstructured) runtime.Ob
 // list reads a list. Items that do not say what they are get it from the list, as it is with the items of built-in kinds.
 func (o objects) list(data []byte, into *unstructured.UnstructuredList) runtime.Object {
 	m, ok := o.readers.readList(data)
-	items, isList := m["items"].([]any)
-	if kind, _ := m["kind"].(string); !ok || !isList || kind == "" {
+	if kind, _ := m["kind"].(string); !ok || kind == "" || !takeItems(into, m) {
 		return nil
 	}
-	list := unstructured.UnstructuredList{Object: m, Items: make([]unstructured.Unstructured, len(items))}
-	delete(m, "items")
+	return into
+}
+
+// takeItems makes a list of its fields. It is false if they are none of a list.
+func takeItems(into *unstructured.UnstructuredList, fields map[string]any) bool {
+	items, ok := fields["items"].([]any)
+	if !ok {
+		return false
+	}
+	list := unstructured.UnstructuredList{Object: fields, Items: make([]unstructured.Unstructured, len(items))}
 	for i, item := range items {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			return nil
+		if list.Items[i].Object, ok = item.(map[string]any); !ok {
+			return false
 		}
-		list.Items[i].Object = fields
 		inherit(&list.Items[i], &list)
 	}
+	delete(fields, "items")
 	*into = list
-	return into
+	return true
 }
 
 func inherit(item *unstructured.Unstructured, list *unstructured.UnstructuredList) {
@@ -142,14 +158,14 @@ type events struct{ runtime.Serializer }
 
 // Decode is that of the serializer it stands in for.
 func (e events) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	event, ok := into.(*metav1.WatchEvent)
+	found, ok := into.(*metav1.WatchEvent)
 	if !ok {
 		return e.Serializer.Decode(data, defaults, into)
 	}
-	typ, object, ok := envelope(data)
+	typ, object, ok := event(data)
 	if !ok {
 		return e.Serializer.Decode(data, defaults, into)
 	}
-	event.Type, event.Object.Raw = typ, object
-	return event, &schema.GroupVersionKind{Version: "v1", Kind: "WatchEvent"}, nil
+	found.Type, found.Object.Raw = typ, object
+	return found, &schema.GroupVersionKind{Version: "v1", Kind: "WatchEvent"}, nil
 }

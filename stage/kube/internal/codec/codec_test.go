@@ -20,7 +20,7 @@ import (
 
 // both returns what reads JSON: that of the dynamic client, and ours.
 func both(o codec.Options) (theirs, ours runtime.SerializerInfo) {
-	base := dynamic.ConfigFor(&rest.Config{}).NegotiatedSerializer
+	base := dynamicSerializer()
 	return base.SupportedMediaTypes()[0], codec.New(base, o).SupportedMediaTypes()[0]
 }
 
@@ -160,4 +160,8 @@ func TestObjectsOutliveTheirText(t *testing.T) {
 	want := got.DeepCopyObject()
 	clear(text)
 	require.Equal(t, want, got)
+}
+
+func dynamicSerializer() runtime.NegotiatedSerializer {
+	return dynamic.ConfigFor(&rest.Config{}).NegotiatedSerializer
 }

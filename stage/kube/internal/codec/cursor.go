@@ -101,8 +101,8 @@ func (c *cursor) skip() bool {
 	return len(c.number()) > 0
 }
 
-// envelope takes a watch event apart: its type, and the text of its object.
-func envelope(data []byte) (typ string, object []byte, ok bool) {
+// event takes a watch event apart: its type, and the text of its object.
+func event(data []byte) (typ string, object []byte, ok bool) {
 	c := cursor{data: data}
 	if !c.take('{') {
 		return "", nil, false

@@ -10,31 +10,30 @@ const (
 // phrases are parts of objects that were read again and again, such as the tolerations of Pods, by their text.
 type phrases [256]phrase
 
-// A phrase is an object or array. It takes the place of another when it is met for the second time in a row, so that those which are
+// A phrase is an object or list. It takes the place of another when it is met for the second time in a row, so that those which are
 // met once, as most are, neither take memory nor drive others out.
 type phrase struct {
 	text  string
+	of    *field // what the text is written for, if it does not say so itself
 	value any
 	next  uint64 // the hash of the last one that was not this
 }
 
-// shared reads an object or array that others may be equal to.
-func (r *reader) shared() (any, bool) {
-	var b brackets
-	n := b.end(r.data[r.at:min(len(r.data), r.at+wordy)])
-	if n < 0 {
-		return r.build(nil)
-	}
-	text := r.data[r.at : r.at+n]
-	hash := maphash.Bytes(r.seed, text)
-	p := &r.phrases[hash%uint64(len(r.phrases))]
-	if p.text == string(text) {
-		r.at += n
+// shares reports whether parts of a text that are where it is now are looked for.
+func (b *builder) shares(text []byte) bool {
+	return b.phrases != nil && b.depth >= common && len(text) <= wordy
+}
+
+// shared returns what a text says: what was built of an equal one, or is built now.
+func (b *builder) shared(text []byte, of *field, build func() (any, bool)) (any, bool) {
+	hash := maphash.Bytes(b.seed, text)
+	p := &b.phrases[hash%uint64(len(b.phrases))]
+	if p.text == string(text) && p.of == of {
 		return p.value, true
 	}
-	v, ok := r.build(nil)
+	v, ok := build()
 	if ok && p.next == hash {
-		p.text, p.value = string(text), v
+		p.text, p.of, p.value = string(text), of, v
 	}
 	p.next = hash
 	return v, ok

@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"hash/maphash"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/json"
@@ -15,7 +14,7 @@ type readers struct {
 }
 
 func newReaders(o Options) *readers {
-	rs := &readers{pool: sync.Pool{New: func() any { return newReader(o.Share) }}}
+	rs := &readers{pool: sync.Pool{New: func() any { return &reader{builder: newBuilder(o.Share)} }}}
 	if len(o.Drop) > 0 {
 		rs.drop, rs.dropInList = o.Drop, Fields{"items": o.Drop}
 	}
@@ -23,15 +22,17 @@ func newReaders(o Options) *readers {
 }
 
 // read reads an object. It is false if the text is not one, or is one that takes an unusual turn.
-func (rs *readers) read(data []byte) (map[string]any, bool) { return rs.with(data, rs.drop) }
+func (rs *readers) read(data []byte) (map[string]any, bool) { return rs.with(data, rs.drop, 0) }
 
 // readList reads a list of objects.
-func (rs *readers) readList(data []byte) (map[string]any, bool) { return rs.with(data, rs.dropInList) }
+func (rs *readers) readList(data []byte) (map[string]any, bool) {
+	return rs.with(data, rs.dropInList, ofList)
+}
 
-func (rs *readers) with(data []byte, drop Fields) (map[string]any, bool) {
+func (rs *readers) with(data []byte, drop Fields, depth int) (map[string]any, bool) {
 	r := rs.pool.Get().(*reader)
 	defer rs.pool.Put(r)
-	r.cursor, r.depth = cursor{data: data}, 0
+	r.cursor, r.depth = cursor{data: data}, depth
 	v, ok := r.value(drop)
 	r.space()
 	ok = ok && r.at == len(data)
@@ -40,46 +41,17 @@ func (rs *readers) with(data []byte, drop Fields) (map[string]any, bool) {
 	return m, ok && isObject
 }
 
-const (
-	longest = 40  // bytes of a string that is remembered
-	deepest = 100 // objects and lists within each other
-)
-
 // A reader reads one JSON text at a time, from left to right. Its methods are false where they stop.
 type reader struct {
 	cursor
-	depth int
-	// open holds the members and elements of what has begun and not ended, so that maps and slices are made in their final size.
-	open    []member
-	seed    maphash.Seed
-	words   [512]word
-	phrases *phrases // nil: each object has its own
-}
-
-func newReader(share bool) *reader {
-	r := &reader{seed: maphash.MakeSeed()}
-	if share {
-		r.phrases = new(phrases)
-	}
-	return r
-}
-
-type member struct {
-	key   string
-	value any
-}
-
-// A word is a string, and the same as a value once it has been one: making a value of a string takes memory too.
-type word struct {
-	text  string
-	value any
+	builder
 }
 
 func (r *reader) value(drop Fields) (any, bool) {
 	switch r.peek() {
 	case '{', '[':
-		if drop == nil && r.phrases != nil && r.depth >= common {
-			return r.shared()
+		if drop == nil && r.shares(nil) {
+			return r.part()
 		}
 		return r.build(drop)
 	case '"':
@@ -94,6 +66,21 @@ func (r *reader) value(drop Fields) (any, bool) {
 	return number(r.cursor.number())
 }
 
+// part reads an object or array that others may be equal to.
+func (r *reader) part() (any, bool) {
+	var b brackets
+	n := b.end(r.data[r.at:min(len(r.data), r.at+wordy)])
+	if n < 0 {
+		return r.build(nil)
+	}
+	end := r.at + n
+	v, ok := r.shared(r.data[r.at:end], nil, func() (any, bool) { return r.build(nil) })
+	if ok {
+		r.at = end
+	}
+	return v, ok
+}
+
 // build reads an object or an array.
 func (r *reader) build(drop Fields) (any, bool) {
 	if r.data[r.at] == '{' {
@@ -104,15 +91,10 @@ func (r *reader) build(drop Fields) (any, bool) {
 
 // object reads an object without the fields to drop. As everywhere, the last of two members of a name counts.
 func (r *reader) object(drop Fields) (any, bool) {
+	r.at++
 	first := len(r.open)
 	ok := r.enter() && r.members(drop)
-	members := r.open[first:]
-	m := make(map[string]any, len(members))
-	for _, e := range members {
-		m[e.key] = e.value
-	}
-	r.leave(first)
-	return m, ok
+	return r.mapping(first), ok
 }
 
 // members reads up to the end of an object.
@@ -151,15 +133,10 @@ func (r *reader) member(key string, drop Fields) bool {
 
 // array reads an array. What is to be dropped is dropped from each of its elements.
 func (r *reader) array(drop Fields) (any, bool) {
+	r.at++
 	first := len(r.open)
 	ok := r.enter() && r.elements(drop)
-	elements := r.open[first:]
-	list := make([]any, len(elements))
-	for i, e := range elements {
-		list[i] = e.value
-	}
-	r.leave(first)
-	return list, ok
+	return r.list(first), ok
 }
 
 // elements reads up to the end of an array.
@@ -179,25 +156,9 @@ func (r *reader) elements(drop Fields) bool {
 	}
 }
 
-// enter steps over the bracket that opens.
-func (r *reader) enter() bool {
-	r.at++
-	r.depth++
-	return r.depth <= deepest
-}
-
-func (r *reader) leave(first int) {
-	clear(r.open[first:])
-	r.open = r.open[:first]
-	r.depth--
-}
-
 func (r *reader) text() (any, bool) {
 	w, ok := r.word()
-	if w.value == nil {
-		w.value = w.text
-	}
-	return w.value, ok
+	return w.boxed(), ok
 }
 
 // word reads a string.
@@ -209,18 +170,6 @@ func (r *reader) word() (*word, bool) {
 	}
 	w := new(word)
 	return w, ok && json.Unmarshal(r.data[start:r.at], &w.text) == nil
-}
-
-// remember makes a string of bytes, or finds it.
-func (r *reader) remember(text []byte) *word {
-	if len(text) > longest {
-		return &word{text: string(text)}
-	}
-	w := &r.words[maphash.Bytes(r.seed, text)%uint64(len(r.words))]
-	if w.text != string(text) {
-		*w = word{text: string(text)}
-	}
-	return w
 }
 
 // number reads a number: an int64 if it is written as one and is not too large, else a float64.

@@ -1,0 +1,188 @@
+package codec_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest/watch"
+	"sigs.k8s.io/randfill"
+
+	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
+)
+
+// kinds are the kinds whose objects an API server has.
+func kinds() (all []schema.GroupVersionKind) {
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		if obj, err := scheme.Scheme.New(gvk); err == nil && gvk.Version != runtime.APIVersionInternal {
+			_, object := obj.(metav1.ListInterface)
+			if _, err := meta.Accessor(obj); err == nil || object {
+				all = append(all, gvk)
+			}
+		}
+	}
+	return all
+}
+
+func TestShapes(t *testing.T) {
+	shapes := codec.NewShapes(scheme.Scheme)
+	for _, gvk := range kinds() {
+		require.True(t, shapes.Has(gvk), gvk)
+	}
+	require.False(t, shapes.Has(schema.GroupVersionKind{Group: "example.test", Version: "v1", Kind: "Widget"}))
+}
+
+// filler fills objects at random, within what their types can hold in protobuf and in JSON alike.
+func filler(seed int64) *randfill.Filler {
+	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs), rand.NewSource(seed), serializer.NewCodecFactory(scheme.Scheme))
+}
+
+// write returns an object in protobuf and in JSON.
+func write(t testing.TB, gvk schema.GroupVersionKind, obj runtime.Object) (binary, text []byte) {
+	t.Helper()
+	obj.GetObjectKind().SetGroupVersionKind(gvk)
+	var b bytes.Buffer
+	require.NoError(t, protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(obj, &b))
+	// What is written in protobuf is what a server has read from there.
+	again, err := scheme.Scheme.New(gvk)
+	require.NoError(t, err)
+	_, _, err = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Decode(b.Bytes(), nil, again)
+	require.NoError(t, err)
+	again.GetObjectKind().SetGroupVersionKind(gvk)
+	text, err = json.Marshal(again)
+	require.NoError(t, err)
+	return b.Bytes(), text
+}
+
+func TestProtobufIsReadAsJSONIs(t *testing.T) {
+	shapes := codec.NewShapes(scheme.Scheme)
+	for _, o := range []codec.Options{{}, {Drop: lean}, {Share: true}, {Drop: lean, Share: true}} {
+		o.Shapes = shapes
+		_, ours := both(o)
+		binary := media(o, runtime.ContentTypeProtobuf)
+		for _, gvk := range kinds() {
+			fill := filler(1)
+			for range 5 {
+				obj, err := scheme.Scheme.New(gvk)
+				require.NoError(t, err)
+				fill.Fill(obj)
+				data, text := write(t, gvk, obj)
+				into := func() runtime.Object { return &unstructured.Unstructured{} }
+				if _, isList := obj.(metav1.ListInterface); isList {
+					into = func() runtime.Object { return &unstructured.UnstructuredList{} }
+				}
+				want, _, err := ours.Serializer.Decode(text, nil, into())
+				require.NoError(t, err, gvk)
+				for range 3 {
+					got, kind, err := binary.Serializer.Decode(data, nil, into())
+					require.NoError(t, err, gvk)
+					require.Equal(t, want, got, gvk)
+					require.Equal(t, gvk, *kind)
+				}
+			}
+		}
+	}
+}
+
+func media(o codec.Options, name string) runtime.SerializerInfo {
+	for _, info := range codec.New(dynamicSerializer(), o).SupportedMediaTypes() {
+		if info.MediaType == name {
+			return info
+		}
+	}
+	panic("no " + name)
+}
+
+// TestStreamsOfProtobuf reads events as a watch does.
+func TestStreamsOfProtobuf(t *testing.T) {
+	info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme)}, runtime.ContentTypeProtobuf)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Command: []string{"x", ""}}}}}
+	data, text := write(t, corev1.SchemeGroupVersion.WithKind("Pod"), pod)
+	status, _ := write(t, schema.GroupVersionKind{Version: "v1", Kind: "Status"}, &metav1.Status{Code: 410, Reason: "Expired"})
+	var stream bytes.Buffer
+	frames := info.StreamSerializer.Framer.NewFrameWriter(&stream)
+	for typ, object := range map[string][]byte{"ADDED": data, "ERROR": status} {
+		event, err := (&metav1.WatchEvent{Type: typ, Object: runtime.RawExtension{Raw: object}}).Marshal()
+		require.NoError(t, err)
+		_, err = frames.Write(event)
+		require.NoError(t, err)
+	}
+	events := watch.NewDecoder(streaming.NewDecoder(info.StreamSerializer.Framer.NewFrameReader(io.NopCloser(&stream)), info.StreamSerializer.Serializer), info.Serializer)
+	seen := map[string]runtime.Object{}
+	for range 2 {
+		typ, obj, err := events.Decode()
+		require.NoError(t, err)
+		seen[string(typ)] = obj
+	}
+	want := &unstructured.Unstructured{}
+	require.NoError(t, want.UnmarshalJSON(text))
+	require.Equal(t, want, seen["ADDED"])
+	require.EqualValues(t, 410, seen["ERROR"].(*metav1.Status).Code)
+	_, _, err := events.Decode()
+	require.ErrorIs(t, err, io.EOF)
+}
+
+func TestOddProtobuf(t *testing.T) {
+	info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme)}, runtime.ContentTypeProtobuf)
+	widget := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "example.test/v1", Kind: "Widget"}, Raw: []byte{}}
+	unknown, err := widget.Marshal()
+	require.NoError(t, err)
+	for name, data := range map[string][]byte{
+		"nothing": nil, "JSON": []byte(`{"kind":"Pod"}`), "no envelope": []byte("k8s\x00"), "a cut one": []byte("k8s\x00\x0a\x20"),
+		"unknown kind": append([]byte("k8s\x00"), unknown...),
+		"wrong type":   []byte("k8s\x00\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x02\x08\x01"),
+		"cut content":  []byte("k8s\x00\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x02\x0a\x07"),
+	} {
+		for target, into := range targets {
+			_, _, err := info.Serializer.Decode(data, nil, into())
+			require.Error(t, err, "%s into %s", name, target)
+		}
+	}
+}
+
+// Fields of later versions are passed over.
+func TestUnknownFields(t *testing.T) {
+	info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme)}, runtime.ContentTypeProtobuf)
+	data := []byte("k8s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x0d\xfa\x07\x03abc\x12\x05\x0a\x01k\x12\x00")
+	got, _, err := info.Serializer.Decode(data, nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{}, "data": map[string]any{"k": ""}},
+		got.(*unstructured.Unstructured).Object)
+}
+
+func FuzzReadingProtobuf(f *testing.F) {
+	pod := &corev1.Pod{}
+	require.NoError(f, json.Unmarshal(recorded(f, "pod.json"), pod))
+	data, _ := write(f, corev1.SchemeGroupVersion.WithKind("Pod"), pod)
+	f.Add(data)
+	shapes := codec.NewShapes(scheme.Scheme)
+	plain := media(codec.Options{Shapes: shapes}, runtime.ContentTypeProtobuf)
+	sharing := media(codec.Options{Shapes: shapes, Share: true}, runtime.ContentTypeProtobuf)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, into := range targets {
+			want, _, wantErr := plain.Serializer.Decode(data, nil, into())
+			for range 3 {
+				got, _, err := sharing.Serializer.Decode(data, nil, into())
+				require.Equal(t, wantErr, err)
+				if err == nil {
+					require.Equal(t, want, got)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package codec
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"reflect"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// scalars are how Go's own types are written.
+var scalars = map[reflect.Kind]value{
+	reflect.String:  {wire: protowire.BytesType, read: readString},
+	reflect.Bool:    {wire: protowire.VarintType, read: readBool},
+	reflect.Int:     {wire: protowire.VarintType, read: readInt},
+	reflect.Int32:   {wire: protowire.VarintType, read: readInt},
+	reflect.Int64:   {wire: protowire.VarintType, read: readInt},
+	reflect.Uint32:  {wire: protowire.VarintType, read: readInt},
+	reflect.Float64: {wire: protowire.Fixed64Type, read: readFloat},
+}
+
+func readString(d *decoder, w written, _ Fields) (any, bool) {
+	return d.remember(w.bytes).boxed(), true
+}
+
+func readBool(_ *decoder, w written, _ Fields) (any, bool) { return w.number != 0, true }
+
+func readInt(_ *decoder, w written, _ Fields) (any, bool) { return int64(w.number), true }
+
+// readFloat reads a float as its JSON is read, which does not tell 1.0 from 1.
+func readFloat(_ *decoder, w written, _ Fields) (any, bool) {
+	text, err := json.Marshal(math.Float64frombits(w.number))
+	if err != nil {
+		return nil, false
+	}
+	return number(text)
+}
+
+func readBytes(_ *decoder, w written, _ Fields) (any, bool) {
+	return base64.StdEncoding.EncodeToString(w.bytes), true
+}
+
+// special are types that write themselves and of which objects have many: how they are read without being made.
+var special = map[reflect.Type]func(*decoder, written, Fields) (any, bool){
+	reflect.TypeFor[metav1.Time]():       readTime,
+	reflect.TypeFor[resource.Quantity](): readQuantity,
+}
+
+// readTime reads a time, of which JSON has the seconds.
+func readTime(d *decoder, w written, _ Fields) (any, bool) {
+	if len(w.bytes) == 0 {
+		return nil, true
+	}
+	seconds, ok := find(w.bytes, 1)
+	if !ok {
+		return nil, false
+	}
+	var text [len(time.RFC3339) + 8]byte
+	return d.remember(time.Unix(int64(seconds.number), 0).UTC().AppendFormat(text[:0], time.RFC3339)).boxed(), true
+}
+
+// readQuantity reads a quantity, which is written in its canonical form.
+func readQuantity(d *decoder, w written, _ Fields) (any, bool) {
+	text, ok := find(w.bytes, 1)
+	if len(text.bytes) == 0 {
+		return "0", ok
+	}
+	return d.remember(text.bytes).boxed(), ok
+}
+
+// A message is what reads itself from protobuf.
+type message interface{ Unmarshal([]byte) error }
+
+// generated reads a value of a type that writes itself by making one.
+func generated(t reflect.Type) func(*decoder, written, Fields) (any, bool) {
+	return func(_ *decoder, w written, _ Fields) (any, bool) {
+		made := reflect.New(t)
+		if t.Kind() == reflect.Slice {
+			made.Elem().Set(reflect.MakeSlice(t, 0, 0)) // as generated code begins one
+		}
+		m, ok := made.Interface().(message)
+		if !ok || m.Unmarshal(w.bytes) != nil {
+			return nil, false
+		}
+		text, err := json.Marshal(m)
+		if err != nil {
+			return nil, false
+		}
+		var v any
+		err = utiljson.Unmarshal(text, &v)
+		return v, err == nil
+	}
+}

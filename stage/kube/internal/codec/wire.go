@@ -1,0 +1,53 @@
+package codec
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// written is one value in protobuf: a number, or bytes.
+type written struct {
+	number uint64
+	bytes  []byte
+}
+
+// part returns the value that a message begins with, the number of its field, and how many bytes they are: less than 0 if they are none that is known.
+func part(data []byte) (field protowire.Number, w written, n int) {
+	field, wire, n := protowire.ConsumeTag(data)
+	if n < 0 {
+		return 0, w, n
+	}
+	var size int
+	switch wire {
+	case protowire.VarintType:
+		w.number, size = protowire.ConsumeVarint(data[n:])
+	case protowire.Fixed64Type:
+		w.number, size = protowire.ConsumeFixed64(data[n:])
+	case protowire.BytesType:
+		w.bytes, size = protowire.ConsumeBytes(data[n:])
+	default:
+		size = protowire.ConsumeFieldValue(field, wire, data[n:])
+	}
+	if size < 0 {
+		return 0, w, size
+	}
+	return field, w, n + size
+}
+
+// cut returns the value that a message begins with, which has one.
+func cut(data []byte) (w written, rest []byte) {
+	_, w, n := part(data)
+	return w, data[n:]
+}
+
+// find returns the last value of a field, or nothing if it has none. It is false if the message is not one.
+func find(data []byte, field protowire.Number) (found written, ok bool) {
+	for len(data) > 0 {
+		is, w, n := part(data)
+		if n < 0 {
+			return found, false
+		}
+		if is == field {
+			found = w
+		}
+		data = data[n:]
+	}
+	return found, true
+}
