@@ -174,20 +174,22 @@ func numberOf(f reflect.StructField) (int, error) {
 func (s *Shapes) field(f reflect.StructField) (*field, error) {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	has := func(option string) bool { return slices.Contains(strings.Split(options, ","), option) }
-	made := &field{name: name, inline: f.Anonymous && name == "", omit: has("omitempty") || has("omitzero")}
-	if name == "-" || name == "" && !made.inline {
+	if name == "-" || name == "" && !f.Anonymous {
 		return nil, fmt.Errorf("json:%q", f.Tag.Get("json"))
 	}
+	made := &field{name: name, inline: name == ""}
 	var err error
 	made.value, made.many, err = s.values(f.Type)
-	nullable := made.many != one || f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Slice
-	switch object := f.Type.Kind() == reflect.Struct && !has("omitzero"); {
-	case object || !made.omit && !nullable:
-		made.missing = zero
-	case !made.omit:
+	object := f.Type.Kind() == reflect.Struct
+	nullable := f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Slice || f.Type.Kind() == reflect.Map
+	omitted := has("omitzero") || has("omitempty") && !object // an object is never empty
+	switch {
+	case !omitted && nullable:
 		made.missing = null
+	case !omitted:
+		made.missing = zero
 	}
-	made.omit = made.omit && (!nullable || f.Type.Kind() == reflect.Slice) // a pointer to a zero is no zero
+	made.omit = omitted && f.Type.Kind() != reflect.Pointer // one to a zero is none
 	return made, err
 }
 
