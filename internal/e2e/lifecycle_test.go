@@ -175,9 +175,15 @@ func TestCustomResources(t *testing.T) {
 		list, err := cluster.List(t.Context(), kind, "rockets", metav1.ListOptions{})
 		return err == nil && len(list.Items) == 0
 	})
+	want := []string{"hold", "build", "launch", "launch", "build", "launch", "launch", "land", "land"}
+	inTheEnd(t, "the player has heard so", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(played) >= len(want)
+	})
 	mu.Lock()
 	defer mu.Unlock()
-	require.Equal(t, []string{"hold", "build", "launch", "launch", "build", "launch", "launch", "land", "land"}, played)
+	require.Equal(t, want, played)
 	require.Contains(t, kubectl(t, plane, "get", "events", "-n", "rockets"), "rocket/a")
 }
 
