@@ -49,52 +49,6 @@ func lineScalar(s string, words *vocabulary) (any, bool) {
 	return words.value(text), closed && rest == ""
 }
 
-// A skeleton is the whole lines of a text that a template writes again and again: it is read once, and not for every
-// rendering. What a line means does not depend on its neighbours.
-type skeleton struct {
-	from, to int // the bytes of the lines
-	lines    []line
-}
-
-// A stretch is a skeleton at its place in a rendered text.
-type stretch skeleton
-
-func skeletonOf(text string, words *vocabulary) skeleton {
-	s := skeleton{from: strings.IndexByte(text, '\n') + 1, to: strings.LastIndexByte(text, '\n') + 1}
-	for rest := text[s.from:s.to]; rest != ""; {
-		var text string
-		text, rest = cutLine(rest)
-		if text, indent := content(text); text != "" {
-			s.lines = append(s.lines, skeletonLine(text, indent, words))
-		}
-	}
-	return s
-}
-
-// skeletonLine reads all of a line but its flow collections.
-func skeletonLine(text string, indent int, words *vocabulary) (first line) {
-	l := &first
-	l.look(text, indent, words)
-	for depth := 0; l.kind == item && len(l.text) > 1 && depth < maxPlainDepth; depth++ {
-		l.behind = &line{}
-		text, indent := l.cutDash()
-		l = l.behind
-		l.look(text, indent, words)
-	}
-	switch {
-	case l.kind == entry && l.value != "":
-		l.scalar, l.isRead = lineScalar(l.value, words)
-	case l.kind == other:
-		l.scalar, l.isRead = lineScalar(l.text, words)
-	}
-	return first
-}
-
-// at is where the lines are if the text begins at an offset.
-func (s skeleton) at(offset int) stretch {
-	return stretch{from: offset + s.from, to: offset + s.to, lines: s.lines}
-}
-
 // cutLine returns the first line without its end, and what is behind that.
 func cutLine(text string) (line, rest string) {
 	if end := strings.IndexByte(text, '\n'); end >= 0 {

@@ -110,18 +110,6 @@ func (o *outliner) node(n parse.Node) []parse.Node {
 	return nil
 }
 
-// writing prints a text, and notes which lines the text has.
-func writing(text string, words *vocabulary) part {
-	skeleton := skeletonOf(text, words)
-	if len(skeleton.lines) == 0 {
-		return func(r *run) bool { return r.writeText(text) }
-	}
-	return func(r *run) bool {
-		r.stretches = append(r.stretches, skeleton.at(len(r.out)))
-		return r.writeText(text)
-	}
-}
-
 // add takes nil for what no passage has.
 func (o *outliner) add(p part) {
 	o.unknown = o.unknown || p == nil

@@ -108,7 +108,7 @@ func (p *plain) mapping(indent int) (any, bool) {
 // content reads what belongs to the key of the current line: on that line, or indented below it. A sequence may be at the
 // indentation of the key.
 func (p *plain) content(indent int) (any, bool) {
-	if p.line.value != "" {
+	if p.line.value != "" || p.line.isRead {
 		return p.inline(p.line.value)
 	}
 	p.next()

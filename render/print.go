@@ -39,6 +39,7 @@ func (r *run) writeQuoted(v any) bool {
 	r.out = append(r.out, '"')
 	r.out = append(r.out, s...)
 	r.out = append(r.out, '"')
+	r.begun.fill(s, len(r.out)-len(s)-2, len(r.out))
 	return r.spend(1) == nil
 }
 

@@ -35,7 +35,11 @@ type run struct {
 	loops     []loop
 	functions []reflect.Value
 	stack     []any // arguments of functions
+
+	// What passages know about the lines that they wrote.
 	stretches []stretch
+	begun     begun
+	lines     []line // of stretches
 
 	words vocabulary // of all renderings
 }
@@ -90,6 +94,7 @@ func (r *run) begin(in Input) {
 	}
 	r.in, r.left, r.rand = in, float64(r.options.Steps), nil
 	r.out, r.stack, r.stretches = r.out[:0], r.stack[:0], r.stretches[:0]
+	r.begun, r.lines = begun{}, r.lines[:0]
 }
 
 // bound is the template with its functions for a run.
@@ -111,6 +116,8 @@ func (r *run) reset() {
 	r.decision = nil
 	clear(r.slots)
 	clear(r.loops)
+	clear(r.lines[:cap(r.lines)])
+	r.begun = begun{}
 	clear(r.stack[:cap(r.stack)])
 	if r.out = r.out[:0]; cap(r.out) > keptBuffer {
 		r.out = nil

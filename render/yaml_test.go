@@ -71,29 +71,33 @@ func sameAsReference(t *testing.T, tmpl *render.Template, text string) {
 }
 
 // sameInPieces renders the text from a template that has some pieces of it, which are read once and for all, and the others from
-// the object; tmpl is {{ .text }}.
+// the object, quoted or not; tmpl is {{ .text }}.
 func sameInPieces(t *testing.T, tmpl *render.Template, text string, rnd *rand.Rand) {
 	t.Helper()
-	object, source, literal := map[string]any{"text": text}, "", false
-	for rest := text; ; {
-		n := rnd.IntN(min(len(rest), 60) + 1)
-		piece := rest[:n]
-		if literal = rnd.IntN(3) > 0 && source != "" && rest != "" && !strings.ContainsAny(piece, "{}"); literal {
-			source += piece
-		} else {
-			name := fmt.Sprintf("p%d", len(object))
-			object[name] = piece
-			source += "{{ ." + name + " }}"
+	object, source, whole := map[string]any{}, "", ""
+	for rest, literal := text, true; rest != "" || literal; {
+		n := []int{rnd.IntN(min(len(rest), 60) + 1), strings.Index(rest, ": ") + 2, strings.Index(rest, "\n") + 1, strings.Index(rest, "\n")}[rnd.IntN(4)]
+		piece := rest[:min(max(n, 0), len(rest))]
+		rest = rest[len(piece):]
+		if literal = source != "" && !literal && !strings.ContainsAny(piece, "{}"); literal {
+			source, whole = source+piece, whole+piece
+			continue
 		}
-		if rest = rest[n:]; rest == "" && !literal {
-			break
+		name := fmt.Sprintf("p%d", len(object))
+		object[name] = piece
+		if rnd.IntN(2) == 0 {
+			source, whole = source+"{{ ."+name+" }}", whole+piece
+			continue
 		}
+		quoted, err := json.Marshal(piece)
+		require.NoError(t, err)
+		source, whole = source+"{{ ."+name+" | Quote }}", whole+string(quoted)
 	}
-	want, wantOK, wantErr := tmpl.Value(render.Input{Object: object})
+	want, wantOK, wantErr := tmpl.Value(render.Input{Object: map[string]any{"text": whole}})
 	got, ok, err := compile(t, source, render.Options{}).Value(render.Input{Object: object})
-	require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(err), "%q\n%q", text, source)
-	require.Equal(t, wantOK, ok, "%q\n%q", text, source)
-	require.Equal(t, want, got, "%q\n%q", text, source)
+	require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(err), "%q\n%q", whole, source)
+	require.Equal(t, wantOK, ok, "%q\n%q", whole, source)
+	require.Equal(t, want, got, "%q\n%q", whole, source)
 }
 
 // writer makes random YAML of the kinds that templates render, most of it well formed.
