@@ -5,7 +5,7 @@
 //	go run . [-pods 5000] [-nodes 10] [-rounds 3] [-workers 4,16] [-modes backlog,live] [-players floor,kwok,stagecraft] [-keep DIR]
 //
 // In mode backlog the pods are there before the program starts, and the clock runs from its start. In mode live the program runs and its nodes are
-// ready before 25 goroutines begin to create pods. Rounds of the programs alternate. After each, all pods are deleted with a grace of 30 seconds, and
+// ready before 25 goroutines begin to create pods. Rounds of the programs alternate, and each begins one of them in turn. After each, all pods are deleted with a grace of 30 seconds, and
 // the program lets them go.
 //
 // The machine is saturated: pods/s says what is left over by the server and by this program, so that CPU per pod is the honest measure. The
@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -144,8 +145,8 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 	}
 	rows := newRows(os.Stdout)
 	var all []result
-	for _, s := range o.settings() {
-		for _, p := range programs {
+	for i, s := range o.settings() {
+		for _, p := range turn(programs, i/len(o.workers)/len(o.modes)) {
 			r, err := stand.round(ctx, s, p)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s, %d workers: %w", p.name, s.mode, s.workers, err)
@@ -155,6 +156,12 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 		}
 	}
 	return all, nil
+}
+
+// turn has another program begin in each round: a server grows slower as it grows older, and the one who comes first would have the best of it.
+func turn(programs []program, round int) []program {
+	first := round % len(programs)
+	return slices.Concat(programs[first:], programs[:first])
 }
 
 // settings are all rounds of a program in their order.
