@@ -5,13 +5,16 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -107,4 +110,21 @@ func listed(t *testing.T) map[schema.GroupVersionKind]schema.GroupVersionResourc
 		}
 	}
 	return kinds
+}
+
+// TestAnswersAreBuiltOnce patches a Pod while it is watched, as a player does: the event is the answer once more.
+func TestAnswersAreBuiltOnce(t *testing.T) {
+	cluster := newCluster(t).Share()
+	create(t, newCluster(t), "{apiVersion: v1, kind: Namespace, metadata: {name: once}}")
+	create(t, newCluster(t), "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: once, labels: {a: b, c: d}}, spec: {containers: [{name: a, image: a}]}}")
+	changes, err := cluster.Watch(t.Context(), podKind, "once", metav1.ListOptions{})
+	require.NoError(t, err)
+	defer changes.Stop()
+	require.EqualValues(t, "ADDED", (<-changes.ResultChan()).Type)
+	answer, err := cluster.Patch(t.Context(), podKind, types.NamespacedName{Namespace: "once", Name: "a"}, types.StrategicMergePatchType,
+		[]byte(`{"status": {"phase": "Running"}}`), metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+	event := (<-changes.ResultChan()).Object.(*unstructured.Unstructured)
+	require.Equal(t, answer, event)
+	require.Equal(t, reflect.ValueOf(answer.Object).Pointer(), reflect.ValueOf(event.Object).Pointer())
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"math/rand"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -137,6 +138,24 @@ func TestStreamsOfProtobuf(t *testing.T) {
 	require.EqualValues(t, 410, seen["ERROR"].(*metav1.Status).Code)
 	_, _, err := events.Decode()
 	require.ErrorIs(t, err, io.EOF)
+}
+
+// The answer to a patch comes again, as an event of a watch.
+func TestWhatIsReadAgainIsTheSame(t *testing.T) {
+	data, _ := write(t, corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", ResourceVersion: "2"}})
+	other, _ := write(t, corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", ResourceVersion: "3"}})
+	for _, share := range []bool{true, false} {
+		info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme), Share: share}, runtime.ContentTypeProtobuf)
+		read := func(data []byte) map[string]any {
+			obj := &unstructured.Unstructured{}
+			_, _, err := info.Serializer.Decode(data, nil, obj)
+			require.NoError(t, err)
+			return obj.Object
+		}
+		first := read(data)
+		require.Equal(t, share, reflect.ValueOf(first).Pointer() == reflect.ValueOf(read(data)).Pointer())
+		require.NotEqual(t, first, read(other))
+	}
 }
 
 func TestOddProtobuf(t *testing.T) {

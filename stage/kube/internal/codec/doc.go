@@ -2,7 +2,8 @@
 //
 // Client-go reads each text several times, once to find its kind and twice to validate it; this package reads it once. Fields that nobody wants are
 // passed over without being built. Short strings, and keys above all, are shared between objects, because most objects of a kind differ in few of them; if it is asked
-// for, so are the parts of objects that are equal.
+// for, so are the parts of objects that are equal, and an object that is read twice in a row, as the answer to a patch and as an event of a watch, is
+// built once.
 //
 // It reads protobuf too, which client-go reads into Go types only: for half of the bytes, and less work of the server. The names of the fields are those
 // in the tags of the Go types, found out once for each ([Shapes]), so that no Go object is made on the way.

@@ -10,8 +10,9 @@ import (
 // decoders keeps decoders for reuse: each has a memory of strings.
 type decoders struct {
 	pool       sync.Pool
-	drop       Fields // from objects
-	dropInList Fields // from the items of lists
+	drop       Fields  // from objects
+	dropInList Fields  // from the items of lists
+	recent     *recent // nil: nothing is shared
 }
 
 func newDecoders(o Options) *decoders {
@@ -19,12 +20,19 @@ func newDecoders(o Options) *decoders {
 	if len(o.Drop) > 0 {
 		ds.drop, ds.dropInList = o.Drop, Fields{"items": o.Drop}
 	}
+	if o.Share {
+		ds.recent = newRecent()
+	}
 	return ds
 }
 
 // read reads an object of a kind.
 func (ds *decoders) read(k *kind, data []byte) (map[string]any, bool) {
-	return ds.with(k, data, ds.drop, 0)
+	read := func() (map[string]any, bool) { return ds.with(k, data, ds.drop, 0) }
+	if ds.recent == nil {
+		return read()
+	}
+	return ds.recent.object(k, data, read)
 }
 
 func (ds *decoders) readList(k *kind, data []byte) (map[string]any, bool) {
