@@ -2,10 +2,10 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,18 +40,20 @@ type age struct {
 
 	mu           sync.Mutex
 	asked, older bool
+	next         time.Time // when to ask again
 }
 
-// known asks the server until it answers. Before that, and if it does not want to say, it is taken to be later.
+// known asks the server until it answers, but not all the time. Before that, and if it does not want to say, it is taken to be later.
 func (a *age) known(ctx context.Context) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.asked {
-		info, err := a.ask(ctx)
-		var refused apierrors.APIStatus
-		a.asked = err == nil || errors.As(err, &refused)
-		a.older = err == nil && isKnown(info)
+	if a.asked || time.Now().Before(a.next) {
+		return a.older
 	}
+	info, err := a.ask(ctx)
+	a.asked = err == nil || apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
+	a.older = err == nil && isKnown(info)
+	a.next = time.Now().Add(rediscovery)
 	return a.older
 }
 

@@ -5,8 +5,8 @@
 //	go run . [-pods 5000] [-nodes 10] [-rounds 3] [-workers 4,16] [-modes backlog,live] [-players floor,kwok,stagecraft] [-keep DIR]
 //
 // In mode backlog the pods are there before the program starts, and the clock runs from its start. In mode live the program runs and its nodes are
-// ready before 25 goroutines begin to create pods. Rounds of the programs alternate, and each begins one of them in turn. After each, all pods are deleted with a grace of 30 seconds, and
-// the program lets them go.
+// ready before 25 goroutines begin to create pods. Rounds of the programs alternate, and each round another of them begins. After each, all pods are
+// deleted with a grace of 30 seconds, and the program lets them go.
 //
 // The machine is saturated: pods/s says what is left over by the server and by this program, so that CPU per pod is the honest measure. The
 // column "others" says how many cores something else on the machine used meanwhile: a run in which it is not near 0 says little about rates.

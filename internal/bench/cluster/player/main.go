@@ -1,5 +1,5 @@
 // Command player is stagecraft as a simulator: it plays Stage files on a cluster, manages all Nodes and keeps their Leases, until it is told to end. It
-// gives a twentieth of its time for a tenth of its memory: see garbage.
+// collects garbage sooner than others do, unless GOGC says when.
 //
 //	player -kubeconfig FILE [-workers 16] [-pprof 127.0.0.1:6060] STAGES.yaml…
 package main
@@ -79,7 +79,7 @@ func profile(path string) (end func(), err error) {
 	return func() { pprof.StopCPUProfile(); _ = file.Close() }, pprof.StartCPUProfile(file)
 }
 
-// garbage is how much of it may lie about, in percent of the memory in use, before it is collected. Where GOGC is set, that counts.
+// garbage is how much of it may lie about, in percent of the memory in use, before it is collected.
 const garbage = 70
 
 func play(ctx context.Context, config *rest.Config, o options) error {

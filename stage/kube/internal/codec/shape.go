@@ -114,11 +114,21 @@ func (s *Shapes) kind(gvk schema.GroupVersionKind) *kind {
 	if !ok {
 		k = &kind{gvk: gvk, version: gvk.GroupVersion().String(), name: gvk.Kind}
 		if t, ok := s.types[gvk]; ok {
-			k.shape, _ = s.object(t)
+			k.shape = s.whole(t)
 		}
 		s.kinds[gvk] = k
 	}
 	return k
+}
+
+// whole returns the shape of a struct, or nil if there is none. Then what was made for it may be in parts.
+func (s *Shapes) whole(t reflect.Type) *shape {
+	made, err := s.object(t)
+	if err != nil {
+		clear(s.made)
+		return nil
+	}
+	return made
 }
 
 // object returns the shape of a struct. It is there before it is whole, for types that contain themselves.
@@ -134,7 +144,6 @@ func (s *Shapes) object(t reflect.Type) (*shape, error) {
 			continue // the envelope says it
 		}
 		if err := s.add(made, f); err != nil {
-			delete(s.made, t)
 			return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
 	}
