@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +36,7 @@ type lab struct {
 	cluster  *memory.Cluster
 	verdicts []stages.Verdict
 	failures []error
-	writes   int // of statuses of Stages
+	writes   atomic.Int64 // of statuses of Stages, by all who play
 }
 
 // newLab begins with objects, in YAML.
@@ -43,7 +44,7 @@ func newLab(t *testing.T, manifest string) *lab {
 	l := &lab{T: t}
 	l.cluster = memory.New(memory.Options{Trace: func(r memory.Request) {
 		if r.Subresource == "status" && r.Kind == stageKind {
-			l.writes++
+			l.writes.Add(1)
 		}
 	}})
 	require.NoError(t, l.cluster.Load(t.Context(), []byte(manifest)))
@@ -164,7 +165,7 @@ func TestStagesTakeEffectAtOnce(t *testing.T) {
 		require.Equal(t, "Accepted=True Compiled @1 ", l.condition("run"))
 		l.create(stageNamed("end", "Running", "Succeeded", 0))
 		require.Equal(t, "Succeeded", l.phase("a"))
-		require.Equal(t, 2, l.writes)
+		require.EqualValues(t, 2, l.writes.Load())
 		require.Empty(t, l.failures)
 	})
 }
@@ -281,7 +282,7 @@ func TestVerdictsAreWrittenWhenTheyChange(t *testing.T) {
 		obj.Object["status"] = map[string]any{"conditions": []any{other}}
 		_, err := l.cluster.Update(t.Context(), obj, metav1.UpdateOptions{}, "status")
 		require.NoError(t, err)
-		l.writes = 0
+		l.writes.Store(0)
 
 		stop := l.play()
 		require.Equal(t, "Seen=True Yes @7 \nAccepted=True Compiled @1 ", l.condition("run"), "the conditions of others stay")
@@ -294,15 +295,15 @@ func TestVerdictsAreWrittenWhenTheyChange(t *testing.T) {
 		l.change(stageNamed("run", "x", "z", 0))
 		require.Equal(t, "Seen=True Yes @7 \nAccepted=True Compiled @2 ", l.condition("run"))
 		require.Equal(t, began, since(), "it was accepted all the time")
-		require.Equal(t, 2, l.writes)
+		require.EqualValues(t, 2, l.writes.Load())
 
 		stop()
 		l.play()
 		l.wait(time.Minute)
-		require.Equal(t, 2, l.writes, "another program finds what is written")
+		require.EqualValues(t, 2, l.writes.Load(), "another program finds what is written")
 		l.change(broken)
 		require.NotEqual(t, began, since())
-		require.Equal(t, 3, l.writes)
+		require.EqualValues(t, 3, l.writes.Load())
 	})
 }
 
@@ -314,11 +315,11 @@ func TestReplicasWithOtherLastVersionsTellOnce(t *testing.T) {
 		l.change(stageNamed("s", "Pending", "{{", 0))
 		l.wait(time.Second)
 		require.Contains(t, l.condition("s"), "generation 1 stays in use")
-		l.writes = 0
+		l.writes.Store(0)
 		(&lab{T: t, cluster: l.cluster}).play() // a replica that has never seen the first version
 		l.wait(time.Minute)
 		require.Contains(t, l.condition("s"), "no version is in use")
-		require.Equal(t, 1, l.writes)
+		require.EqualValues(t, 1, l.writes.Load())
 		l.change(stageNamed("s", "Pending", "Failed", 0))
 		l.wait(time.Second)
 		require.Equal(t, "Accepted=True Compiled @3 ", l.condition("s"))
@@ -340,7 +341,7 @@ func TestManyStagesAreCompiledTogether(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, sets, 1)
 		require.Len(t, sets[0].Stages(podKind), 50)
-		require.Equal(t, 50, l.writes)
+		require.EqualValues(t, 50, l.writes.Load())
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
