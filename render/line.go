@@ -6,14 +6,10 @@ import "strings"
 type line struct {
 	text   string // without indentation and space at the end
 	indent int
+	end    int // in the whole text
 	kind   kindOfLine
 	key    string // of an entry
 	value  string // what stands behind it, "" if nothing
-
-	// What only the lines of a skeleton have.
-	behind *line // the part of an item behind the dash
-	scalar any   // what the value means or, without a key, the text
-	isRead bool  // the scalar is known
 }
 
 type kindOfLine uint8
@@ -25,8 +21,8 @@ const (
 )
 
 // look takes a line apart.
-func (l *line) look(text string, indent int, words *vocabulary) {
-	*l = line{text: text, indent: indent}
+func (l *line) look(text string, indent, end int, words *vocabulary) {
+	*l = line{text: text, indent: indent, end: end}
 	if isItem(text) {
 		l.kind = item
 	} else if key, value, ok := cutKey(text); ok {
@@ -38,15 +34,6 @@ func (l *line) look(text string, indent int, words *vocabulary) {
 func (l *line) cutDash() (text string, indent int) {
 	skipped := 1 + spaces(l.text[1:])
 	return l.text[skipped:], l.indent + skipped
-}
-
-// lineScalar reads a scalar that ends with its line.
-func lineScalar(s string, words *vocabulary) (any, bool) {
-	if s[0] != '"' && s[0] != '\'' {
-		return scalar(s, inBlock, words)
-	}
-	text, rest, closed := cutQuoted(s)
-	return words.value(text), closed && rest == ""
 }
 
 // cutLine returns the first line without its end, and what is behind that.
@@ -92,7 +79,7 @@ func isItem(line string) bool { return line[0] == '-' && (len(line) == 1 || line
 
 // cutKey splits "key: rest" and "key:".
 func cutKey(line string) (key, rest string, ok bool) {
-	if line[0] == '"' || line[0] == '\'' {
+	if isQuote(line[0]) {
 		key, rest, ok = cutQuoted(line)
 	} else {
 		key, rest, ok = cutName(line)

@@ -62,7 +62,7 @@ func (r *run) enter(l *loop, over any) bool {
 		passes = len(l.values)
 	}
 	l.passes = make([]struct{}, len(l.values))
-	r.decision = &l.passes
+	r.decision, r.decided = &l.passes, len(l.values)
 	return r.spend(1+float64(passes)) == nil
 }
 

@@ -16,25 +16,37 @@ import (
 //
 //	0{{ range $ }}1{{ if $ }}2{{ end }}{{ end }}
 //
-// Behind such a text, a mark, is a passage. When text/template writes the mark, the run plays the passage: it prints texts
-// and values, sets variables, goes on to the next element of a loop, and last sets $ to what text/template decides on next.
+// Behind such a text, a mark, is a passage. When text/template writes the mark, the run plays the passage: it computes the values that are
+// printed, sets variables, goes on to the next element of a loop, and last sets $ to what text/template decides on next.
 //
 // A passage gives up wherever it is not certain that the result would be the same and no error. Then the rendering begins
 // anew, with the template itself. So texts, errors with their places and the steps that are left are always those of
 // text/template, as FuzzOutlines holds.
 type outline struct {
 	root      *template.Template
-	passages  []passage
+	passages  []*passage
 	functions []string // that passages call by reflection
 	slots     int      // how many values passages keep
 	loops     int
 }
 
-// A passage is a list of parts. Each returns false to give up.
-type (
-	passage []part
-	part    func(r *run) bool
-)
+// A passage computes by its parts, and writes its pieces.
+type passage struct {
+	parts  []part
+	pieces []piece
+	size   int // bytes of the texts among the pieces
+	texts  int
+}
+
+// A part returns false to give up.
+type part func(r *run) bool
+
+// A piece is a text of the template, or a print: the place of one that the run keeps.
+type piece struct {
+	text   string
+	isText bool
+	quoted bool // the print, unless it is verbatim
+}
 
 var errGaveUp = errors.New("a passage gave up")
 
@@ -44,22 +56,33 @@ type follower run
 // Write plays the passage behind a mark.
 func (f *follower) Write(mark []byte) (int, error) {
 	r := (*run)(f)
-	for _, play := range r.outline.passages[binary.LittleEndian.Uint32(mark)] {
-		if !play(r) {
-			return 0, errGaveUp
-		}
+	if !r.play(r.outline.passages[binary.LittleEndian.Uint32(mark)]) {
+		return 0, errGaveUp
 	}
 	return len(mark), nil
+}
+
+// play computes what a passage writes and decides.
+func (r *run) play(p *passage) bool {
+	r.route = append(r.route, crossing{r.decided, p})
+	r.decided = 0
+	r.size += p.size
+	r.left -= float64(p.texts)
+	for _, compute := range p.parts {
+		if !compute(r) {
+			return false
+		}
+	}
+	return r.left >= 0 && r.size <= r.options.Output
 }
 
 // An outliner makes the outline of a template whose counters are in place.
 type outliner struct {
 	template *Template
 	outline  *outline
-	scope    scope   // of the node at hand
-	parts    passage // that has no mark yet
-	words    vocabulary
-	unknown  bool // the template has something that no outline has
+	scope    scope    // of the node at hand
+	passage  *passage // that has no mark yet
+	unknown  bool     // the template has something that no outline has
 }
 
 // outlined returns nil for a template that has no outline: one that calls templates, for example.
@@ -79,7 +102,7 @@ func (o *outliner) list(l *parse.ListNode, first ...part) *parse.ListNode {
 		return nil
 	}
 	outer := o.scope
-	o.parts = first
+	o.passage = &passage{parts: first}
 	out := &parse.ListNode{NodeType: parse.NodeList}
 	for _, n := range l.Nodes {
 		out.Nodes = append(out.Nodes, o.node(n)...)
@@ -93,9 +116,9 @@ func (o *outliner) list(l *parse.ListNode, first ...part) *parse.ListNode {
 func (o *outliner) node(n parse.Node) []parse.Node {
 	switch n := n.(type) {
 	case *parse.TextNode:
-		o.add(writing(string(n.Text), &o.words))
+		o.text(string(n.Text))
 	case *parse.ActionNode:
-		o.add(o.action(n.Pipe))
+		o.action(n.Pipe)
 	case *parse.IfNode:
 		return o.branch(&n.BranchNode)
 	case *parse.WithNode:
@@ -113,29 +136,42 @@ func (o *outliner) node(n parse.Node) []parse.Node {
 // add takes nil for what no passage has.
 func (o *outliner) add(p part) {
 	o.unknown = o.unknown || p == nil
-	o.parts = append(o.parts, p)
+	o.passage.parts = append(o.passage.parts, p)
+}
+
+func (o *outliner) text(s string) {
+	if s != "" {
+		o.passage.pieces = append(o.passage.pieces, piece{text: s, isText: true})
+		o.passage.size += len(s)
+		o.passage.texts++
+	}
 }
 
 // mark ends the passage at hand.
 func (o *outliner) mark() []parse.Node {
-	if len(o.parts) == 0 {
+	if len(o.passage.parts)+len(o.passage.pieces) == 0 {
 		return nil
 	}
 	text := binary.LittleEndian.AppendUint32(nil, uint32(len(o.outline.passages)))
-	o.outline.passages = append(o.outline.passages, o.parts)
-	o.parts = nil
+	o.outline.passages = append(o.outline.passages, o.passage)
+	o.passage = &passage{}
 	return []parse.Node{&parse.TextNode{NodeType: parse.NodeText, Text: text}}
 }
 
 // action prints, or sets a variable.
-func (o *outliner) action(p *parse.PipeNode) part {
+func (o *outliner) action(p *parse.PipeNode) {
 	if len(p.Decl) > 0 {
-		return using(o.value(p), func(*run, any) bool { return true })
+		o.add(using(o.value(p), func(*run, any) bool { return true }))
+		return
 	}
-	if last := len(p.Cmds) - 1; last > 0 && o.isQuote(p.Cmds[last]) {
-		return using(o.pipe(p.Cmds[:last]), (*run).writeQuoted)
+	last := len(p.Cmds) - 1
+	quoted := last > 0 && o.isQuote(p.Cmds[last])
+	o.passage.pieces = append(o.passage.pieces, piece{quoted: quoted})
+	if quoted {
+		o.add(using(o.pipe(p.Cmds[:last]), (*run).printQuoted))
+	} else {
+		o.add(using(o.pipe(p.Cmds), (*run).printValue))
 	}
-	return using(o.pipe(p.Cmds), (*run).writeValue)
 }
 
 // using is the part that does something with a value.
@@ -203,7 +239,9 @@ func (o *outliner) with(b *parse.BranchNode) []parse.Node {
 
 func (r *run) decide(v any) bool {
 	yes, known := truth(v)
-	r.decision = yes
+	if r.decision = yes; yes {
+		r.decided = 1
+	}
 	return known
 }
 

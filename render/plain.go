@@ -17,20 +17,24 @@ const (
 // It is a cursor over the lines that are neither blank nor comments. A collection reads lines as long as they have its
 // indentation; a line that no collection takes is left over, and read then gives up.
 type plain struct {
-	size      int    // of the text
-	rest      string // behind the current line and those that are ready
-	stretches []stretch
-	ready     []line // the next ones
-	line      *line
-	looked    line // what look made
-	end       bool
-	depth     int
-	words     *vocabulary
+	size   int    // of the text
+	rest   string // behind the current line
+	line   line
+	end    bool
+	depth  int
+	words  *vocabulary
+	leaves leaves
+}
+
+// leaves read the scalars of a text.
+type leaves interface {
+	// leaf reads s, which begins at a byte of the text and is all of a scalar if it is one: quoted, or of the characters that are allowed.
+	leaf(s string, at int, allowed class) (any, bool)
 }
 
 // readPlain returns the value of text, or false if the text is not plain.
-func readPlain(text string, stretches []stretch, words *vocabulary) (any, bool) {
-	p := &plain{size: len(text), rest: text, stretches: stretches, words: words}
+func readPlain(text string, leaves leaves, words *vocabulary) (any, bool) {
+	p := &plain{size: len(text), rest: text, words: words, leaves: leaves}
 	p.next()
 	if p.end {
 		return nil, false
@@ -41,36 +45,16 @@ func readPlain(text string, stretches []stretch, words *vocabulary) (any, bool) 
 
 // next goes to the next line.
 func (p *plain) next() {
-	for len(p.ready) == 0 && p.rest != "" {
-		if p.skip() {
-			continue
-		}
+	for p.rest != "" {
+		begin := p.size - len(p.rest)
 		var text string
 		text, p.rest = cutLine(p.rest)
 		if text, indent := content(text); text != "" {
-			p.look(text, indent)
+			p.line.look(text, indent, begin+indent+len(text), p.words)
 			return
 		}
 	}
-	if p.end = len(p.ready) == 0; !p.end {
-		p.line, p.ready = &p.ready[0], p.ready[1:]
-	}
-}
-
-// skip goes over the stretch that begins here, whose lines are ready.
-func (p *plain) skip() bool {
-	if len(p.stretches) == 0 || p.stretches[0].from != p.size-len(p.rest) {
-		return false
-	}
-	s := p.stretches[0]
-	p.stretches, p.ready, p.rest = p.stretches[1:], s.lines, p.rest[s.to-s.from:]
-	return true
-}
-
-// look makes a line, or the part of it that begins at the indent, the current one.
-func (p *plain) look(text string, indent int) {
-	p.looked.look(text, indent, p.words)
-	p.line = &p.looked
+	p.end = true
 }
 
 // node reads what begins at the current line.
@@ -108,7 +92,7 @@ func (p *plain) mapping(indent int) (any, bool) {
 // content reads what belongs to the key of the current line: on that line, or indented below it. A sequence may be at the
 // indentation of the key.
 func (p *plain) content(indent int) (any, bool) {
-	if p.line.value != "" || p.line.isRead {
+	if p.line.value != "" {
 		return p.inline(p.line.value)
 	}
 	p.next()
@@ -138,7 +122,8 @@ func (p *plain) sequence(indent int) (any, bool) {
 // element reads one item of a sequence. A collection that begins behind the dash is indented as far as it stands there.
 func (p *plain) element(indent int) (any, bool) {
 	if len(p.line.text) > 1 {
-		p.behind()
+		text, indent := p.line.cutDash()
+		p.line.look(text, indent, p.line.end, p.words)
 		return p.node()
 	}
 	p.next()
@@ -146,15 +131,6 @@ func (p *plain) element(indent int) (any, bool) {
 		return nil, true
 	}
 	return p.collection()
-}
-
-// behind goes to what is behind the dash of the current line.
-func (p *plain) behind() {
-	if p.line.behind != nil {
-		p.line = p.line.behind
-		return
-	}
-	p.look(p.line.cutDash())
 }
 
 // collection leaves scalars on a line of their own to the real parser.
@@ -167,24 +143,24 @@ func (p *plain) collection() (any, bool) {
 
 // inline reads a scalar or flow collection that is all of s, the end of the current line.
 func (p *plain) inline(s string) (v any, ok bool) {
-	switch {
-	case p.line.isRead:
-		v, ok = p.line.scalar, true
-	case s[0] == '[' || s[0] == '{':
-		f := flow{rest: s, words: p.words}
+	end := p.line.end
+	if s[0] == '[' || s[0] == '{' {
+		f := flow{rest: s, end: end, words: p.words, leaves: p.leaves}
 		v, ok = f.value(p.depth)
 		ok = ok && f.rest == ""
-	default:
-		v, ok = lineScalar(s, p.words)
+	} else {
+		v, ok = p.leaves.leaf(s, end-len(s), inBlock)
 	}
 	p.next()
 	return v, ok
 }
 
-// flow reads one-line flow collections and quoted scalars.
+// flow reads one-line flow collections and the scalars in them.
 type flow struct {
-	rest  string
-	words *vocabulary
+	rest   string
+	end    int // of the line in the whole text
+	words  *vocabulary
+	leaves leaves
 }
 
 func (f *flow) value(depth int) (any, bool) {
@@ -196,19 +172,27 @@ func (f *flow) value(depth int) (any, bool) {
 		return f.list(depth + 1)
 	case '{':
 		return f.object(depth + 1)
-	case '"', '\'':
-		var s string
-		var ok bool
-		s, f.rest, ok = cutQuoted(f.rest)
-		return f.words.value(s), ok
+	}
+	s, ok := f.scalar()
+	if !ok {
+		return nil, false
+	}
+	at := f.end - len(f.rest)
+	f.rest = f.rest[len(s):]
+	return f.leaves.leaf(s, at, inFlow)
+}
+
+// scalar returns the text of the one that comes next.
+func (f *flow) scalar() (s string, ok bool) {
+	if isQuote(f.rest[0]) {
+		_, rest, ok := cutQuoted(f.rest)
+		return f.rest[:len(f.rest)-len(rest)], ok
 	}
 	end := strings.IndexAny(f.rest, ",]}")
 	if end < 0 {
-		return nil, false
+		return "", false
 	}
-	s := strings.TrimRight(f.rest[:end], " ")
-	f.rest = f.rest[end:]
-	return scalar(s, inFlow, f.words)
+	return trimRight(f.rest[:end]), true
 }
 
 func (f *flow) list(depth int) (any, bool) {
@@ -242,7 +226,7 @@ func (f *flow) key() (key string, ok bool) {
 	if f.rest == "" {
 		return "", false
 	}
-	quoted := f.rest[0] == '"' || f.rest[0] == '\''
+	quoted := isQuote(f.rest[0])
 	if quoted {
 		key, f.rest, ok = cutQuoted(f.rest)
 	} else {

@@ -27,6 +27,16 @@ type run struct {
 	out  []byte
 	rand *rand.Rand
 
+	// What passages leave, of which write makes a text and fill a value.
+	route   []crossing
+	prints  []any
+	size    int     // bytes of the text, at most
+	decided int     // by the last passage
+	spans   []print // of the prints in the text
+
+	start  fork // of all routes that are known
+	learnt int
+
 	// What passages keep.
 	outline   *outline
 	decision  any   // the $ of the outline
@@ -35,11 +45,6 @@ type run struct {
 	loops     []loop
 	functions []reflect.Value
 	stack     []any // arguments of functions
-
-	// What passages know about the lines that they wrote.
-	stretches []stretch
-	begun     begun
-	lines     []line // of stretches
 
 	words vocabulary // of all renderings
 }
@@ -53,12 +58,15 @@ func (t *Template) newRun() *run {
 	return r
 }
 
-// execute follows the outline, and executes the whole template if there is none or it gives up.
-func (r *run) execute(in Input) error {
-	if r.outline != nil && r.follow(in) == nil {
-		return nil
+// execute follows the outline, and executes the whole template if there is none or it gives up. It returns the form of the text; if that is nil the text
+// is written.
+func (r *run) execute(in Input) (*form, error) {
+	if r.outline != nil {
+		if end, err := r.outlined(in); err == nil {
+			return end, nil
+		}
 	}
-	return r.recovered(func() error {
+	return nil, r.recovered(func() error {
 		r.begin(in)
 		if r.full == nil {
 			r.full = r.template.bound(r)
@@ -67,10 +75,21 @@ func (r *run) execute(in Input) error {
 	})
 }
 
+// outlined takes a route that is known, or learns the one that text/template takes.
+func (r *run) outlined(in Input) (*form, error) {
+	end, err := r.replay(in)
+	if end != nil || err != nil {
+		return end, err
+	}
+	if err := r.follow(in); err != nil {
+		return nil, err
+	}
+	return r.learn(), nil
+}
+
 func (r *run) follow(in Input) error {
 	return r.recovered(func() error {
 		r.begin(in)
-		r.slots[dotSlot], r.slots[rootSlot] = r.in.Object, r.in.Object
 		return r.outline.root.Execute((*follower)(r), r.asked)
 	})
 }
@@ -93,8 +112,11 @@ func (r *run) begin(in Input) {
 		in.Object = object.CopyMap(in.Object)
 	}
 	r.in, r.left, r.rand = in, float64(r.options.Steps), nil
-	r.out, r.stack, r.stretches = r.out[:0], r.stack[:0], r.stretches[:0]
-	r.begun, r.lines = begun{}, r.lines[:0]
+	r.out, r.stack = r.out[:0], r.stack[:0]
+	r.route, r.prints, r.size, r.decided = r.route[:0], r.prints[:0], 0, 0
+	if r.outline != nil {
+		r.slots[dotSlot], r.slots[rootSlot] = r.in.Object, r.in.Object
+	}
 }
 
 // bound is the template with its functions for a run.
@@ -116,8 +138,7 @@ func (r *run) reset() {
 	r.decision = nil
 	clear(r.slots)
 	clear(r.loops)
-	clear(r.lines[:cap(r.lines)])
-	r.begun = begun{}
+	clear(r.prints[:cap(r.prints)])
 	clear(r.stack[:cap(r.stack)])
 	if r.out = r.out[:0]; cap(r.out) > keptBuffer {
 		r.out = nil

@@ -57,6 +57,17 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
+// leaf reads a scalar wherever it stands.
+func (v *vocabulary) leaf(s string, _ int, allowed class) (any, bool) {
+	if s == "" || !isQuote(s[0]) {
+		return scalar(s, allowed, v)
+	}
+	text, rest, closed := cutQuoted(s)
+	return v.value(text), closed && rest == ""
+}
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' }
+
 // scalar reads a scalar without quotes, or returns false where it is not certain what YAML makes of it. Strings are taken from the words.
 func scalar(s string, allowed class, words *vocabulary) (any, bool) {
 	all, some := scan(s)

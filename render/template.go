@@ -120,21 +120,34 @@ func prepared(text string, o Options) (*Template, *contents, error) {
 func (t *Template) Text(in Input) (string, error) {
 	r := t.runs.Get().(*run)
 	defer t.release(r)
-	if err := r.execute(in); err != nil {
+	end, err := r.execute(in)
+	if err != nil {
 		return "", t.fault(err)
+	}
+	if end != nil {
+		r.write()
 	}
 	return string(r.out), nil
 }
 
 // Value renders to a JSON value: nil, bool, string, int64, float64, []any and map[string]any. A text that is empty but
 // for space and comments gives no value, and ok is false. Errors are *Error; one about the YAML shows the rendered line.
+//
+// The value is only to be read: renderings share the parts that are the same in all of them, and parts of the object.
 func (t *Template) Value(in Input) (v any, ok bool, err error) {
 	r := t.runs.Get().(*run)
 	defer t.release(r)
-	if err := r.execute(in); err != nil {
+	end, err := r.execute(in)
+	if err != nil {
 		return nil, false, t.fault(err)
 	}
-	v, ok, err = parseYAML(string(r.out), r.stretches, t.options.Output, &r.words)
+	if v, ok = end.value(r); ok {
+		return v, true, nil
+	}
+	if end != nil {
+		r.write()
+	}
+	v, ok, err = parseYAML(string(r.out), t.options.Output, &r.words)
 	if err != nil {
 		return nil, false, unplaced(err)
 	}

@@ -11,9 +11,9 @@ import (
 func TestValuesShareWordsAndKeepNoText(t *testing.T) {
 	text := "name: web\nother: web\naddress: \"10.0.0.1\"\n"
 	var words vocabulary
-	v, ok := readPlain(text, nil, &words)
+	v, ok := readPlain(text, &words, &words)
 	require.True(t, ok)
-	again, ok := readPlain(strings.Clone(text), nil, &words)
+	again, ok := readPlain(strings.Clone(text), &words, &words)
 	require.True(t, ok)
 	require.Equal(t, map[string]any{"name": "web", "other": "web", "address": "10.0.0.1"}, v)
 	require.Equal(t, v, again)
@@ -36,7 +36,7 @@ func TestWordsMayShareTheirPlace(t *testing.T) {
 	var words vocabulary
 	text := "list: [axxb, ayxb, azxb, \"axxb\", {key: axxb}]\n"
 	for range 3 {
-		v, ok := readPlain(text, nil, &words)
+		v, ok := readPlain(text, &words, &words)
 		require.True(t, ok)
 		require.Equal(t, map[string]any{"list": []any{"axxb", "ayxb", "azxb", "axxb", map[string]any{"key": "axxb"}}}, v)
 		list := v.(map[string]any)["list"].([]any)

@@ -14,12 +14,12 @@ import (
 
 // parseYAML reads the first document of text as sigs.k8s.io/yaml would turn it into JSON, and that into values. ok is
 // false if there is none. A value of more than limit bytes, which only aliases can make of a text that has less, is an
-// error. The stretches, in order, need not be read.
-func parseYAML(text string, stretches []stretch, limit int, words *vocabulary) (v any, ok bool, err error) {
+// error.
+func parseYAML(text string, limit int, words *vocabulary) (v any, ok bool, err error) {
 	if blank(text) {
 		return nil, false, nil
 	}
-	if v, ok := readPlain(text, stretches, words); ok {
+	if v, ok := readPlain(text, words, words); ok {
 		return v, true, nil
 	}
 	doc, err := decode(text)
