@@ -17,9 +17,22 @@ func KeyOf(obj *unstructured.Unstructured) Key {
 	if obj == nil {
 		return Key{}
 	}
-	gvk := obj.GroupVersionKind()
-	metadata, _ := obj.Object["metadata"].(map[string]any)
-	return Key{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Namespace: text(metadata, "namespace"), Name: text(metadata, "name")}
+	metadata := metadataOf(obj)
+	k := Key{Namespace: text(metadata, "namespace"), Name: text(metadata, "name")}
+	if gv, err := schema.ParseGroupVersion(text(obj.Object, "apiVersion")); err == nil {
+		k.Group, k.Version, k.Kind = gv.Group, gv.Version, text(obj.Object, "kind")
+	}
+	return k
+}
+
+// metadataOf is nil if there is none.
+func metadataOf(obj *unstructured.Unstructured) map[string]any {
+	m, _ := obj.Object["metadata"].(map[string]any)
+	return m
+}
+
+func resourceVersion(obj *unstructured.Unstructured) string {
+	return text(metadataOf(obj), "resourceVersion")
 }
 
 // text is a field that should be a string; "" if it is none.

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
 // manager is the field manager of what effects write.
@@ -81,7 +83,7 @@ type playing struct {
 	begun      bool   // whether an effect was carried out, or may have been
 	doubtful   bool   // whether the one at index may have been
 	changed    bool   // whether a patch changed the object
-	last       uint64 // the version that the last patch left
+	last       string // the version that the last patch left
 	released   bool   // whether that patch took the last finalizer from an object that was to go, so that it is gone
 	noop       bool   // whether the last effect was a patch that changes nothing, and so was not sent
 }
@@ -119,8 +121,9 @@ func (p *playing) effect(ctx context.Context, w Writer, e Effect, now time.Time)
 
 // patch sends a patch unless it changes nothing.
 func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
+	change := Patched{Patch: e, Key: p.transition.Key, Before: p.obj}
 	var err error
-	if p.noop, err = e.NoOp(p.obj); p.noop {
+	if p.noop, err = change.noOp(w); p.noop {
 		return nil
 	}
 	if err != nil {
@@ -130,32 +133,43 @@ func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
 	if err != nil {
 		return err
 	}
-	obj, err := e.guarded(p.obj).send(ctx, w, p.transition.Key)
+	obj, err := change.send(ctx, w)
 	if err == nil && obj == nil {
 		err = errNoResult
 	}
 	if err != nil {
 		return err
 	}
-	same := obj.GetResourceVersion() == p.obj.GetResourceVersion()
+	same := resourceVersion(obj) == resourceVersion(p.obj)
 	p.changed = p.changed || !same
 	p.released = same && obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && len(p.obj.GetFinalizers()) > 0
-	p.obj, p.last = obj, version(obj)
+	p.obj, p.last = obj, resourceVersion(obj)
 	return nil
 }
 
+// noOp reports whether the patch changes nothing. For a Writer that takes it, it keeps what the patch makes of the object.
+func (p *Patched) noOp(w Writer) (bool, error) {
+	if _, ok := w.(ValuePatcher); !ok || p.Before == nil {
+		return p.NoOp(p.Before)
+	}
+	var err error
+	p.After, err = p.on(p.Before)
+	return err == nil && patch.Equal(p.Before.Object, p.After), err
+}
+
 // send sends the patch as values to a Writer that takes them, else as text.
-func (p Patch) send(ctx context.Context, w Writer, k Key) (*unstructured.Unstructured, error) {
+func (p *Patched) send(ctx context.Context, w Writer) (*unstructured.Unstructured, error) {
 	o := metav1.PatchOptions{FieldManager: manager}
 	if v, ok := w.(ValuePatcher); ok {
-		return v.PatchValue(ctx, k.GroupVersionKind(), k.NamespacedName(), p.Type, p.Data, o, subresources(p.Subresource)...)
+		return v.PatchValue(ctx, *p, o)
 	}
-	return w.Patch(ctx, k.GroupVersionKind(), k.NamespacedName(), p.Type, p.JSON(), o, subresources(p.Subresource)...)
+	data := p.guarded(p.Before).JSON()
+	return w.Patch(ctx, p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, data, o, subresources(p.Subresource)...)
 }
 
 // guarded adds to the patch that it is for this version of the object, and no other.
 func (p Patch) guarded(obj *unstructured.Unstructured) Patch {
-	version := obj.GetResourceVersion()
+	version := resourceVersion(obj)
 	if version == "" {
 		return p
 	}
@@ -267,7 +281,7 @@ func (e Event) object(k Key, uid types.UID, about *unstructured.Unstructured, no
 	setText(involved, "namespace", k.Namespace)
 	setText(involved, "uid", string(uid))
 	if about != nil {
-		setText(involved, "resourceVersion", about.GetResourceVersion())
+		setText(involved, "resourceVersion", resourceVersion(about))
 	}
 	namespace := k.Namespace
 	if namespace == "" {

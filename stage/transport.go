@@ -49,9 +49,17 @@ type Sharer interface {
 	Share() Transport
 }
 
-// ValuePatcher is what a [Writer] can also be to spare patches the way through text: PatchValue is Patch with the patch as values, which
-// it must not change and may keep. They are as decoding JSON gives them: map[string]any, []any, string in UTF-8, bool, nil, int64, and float64
-// for other numbers only.
+// ValuePatcher is what a [Writer] can also be to spare patches the way through text, and their being applied twice: PatchValue is Patch with the
+// patch as values, and requires that the object still has the resourceVersion that it had before.
 type ValuePatcher interface {
-	PatchValue(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, patch any, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
+	PatchValue(ctx context.Context, p Patched, o metav1.PatchOptions) (*unstructured.Unstructured, error)
+}
+
+// Patched is a Patch and what it makes of an object. Its values must not be changed and may be kept. They are as decoding JSON gives them:
+// map[string]any, []any, string in UTF-8, bool, nil, int64, and float64 for other numbers only.
+type Patched struct {
+	Patch
+	Key    Key
+	Before *unstructured.Unstructured // the object
+	After  any                        // the object with the patch: it shares with Before what did not change
 }

@@ -171,8 +171,10 @@ func (a *actor) isOld(obj *unstructured.Unstructured) bool {
 }
 
 // version is the resourceVersion as a number, 0 if it is none. Kubernetes defines its order since 1.35; before, it was so in practice.
-func version(obj *unstructured.Unstructured) uint64 {
-	n, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+func version(obj *unstructured.Unstructured) uint64 { return number(resourceVersion(obj)) }
+
+func number(version string) uint64 {
+	n, _ := strconv.ParseUint(version, 10, 64)
 	return n
 }
 
@@ -273,7 +275,7 @@ func (w *worker) finish(a *actor) {
 	p := a.play
 	a.play = nil
 	if p.obj == nil || p.released { // its end, or how its finalizers hold it, is still to come; echoes of what was done before are no news
-		p.obj, a.seen = a.obj, max(a.seen, p.last)
+		p.obj, a.seen = a.obj, max(a.seen, number(p.last))
 	}
 	before, after := version(a.obj), version(p.obj)
 	switch {

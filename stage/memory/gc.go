@@ -23,7 +23,7 @@ func byPlace(a, b *record) int {
 
 // reindex notes whom an object depends on now.
 func (s *store) reindex(r *record, old *unstructured.Unstructured) {
-	before, now := ownerRefs(old), ownerRefs(r.object())
+	before, now := ownerRefs(old), ownerRefs(r.obj)
 	if patch.Equal(before, now) {
 		return
 	}
@@ -45,7 +45,7 @@ func ownerRefs(obj *unstructured.Unstructured) []any {
 	if obj == nil {
 		return nil
 	}
-	refs, _ := object.Slice(obj.Object, "metadata", "ownerReferences")
+	refs, _ := object.ToSlice(metadataOf(obj.Object)["ownerReferences"])
 	return refs
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/stage"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +23,7 @@ import (
 // metadata.resourceVersion to another than the stored one is a Conflict, one that sets
 // another uid is Invalid.
 func (c *Cluster) Patch(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	r := patchRequest(gvk, name, t, o, subresources)
+	r := patchRequest(gvk, name, t, o, subresources...)
 	body, undecodable := decodeBody(t, data)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
 		switch {
@@ -35,7 +36,7 @@ func (c *Cluster) Patch(_ context.Context, gvk schema.GroupVersionKind, name typ
 	})
 }
 
-func patchRequest(gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, o metav1.PatchOptions, subresources []string) request {
+func patchRequest(gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, o metav1.PatchOptions, subresources ...string) request {
 	r := request{Request: newRequest("patch", nil, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
 	if t == types.ApplyPatchType {
 		r.Verb = "apply"
@@ -49,11 +50,44 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 	if err != nil {
 		return nil, err
 	}
-	next, err := r.patched(old.object().Object, t, body)
+	next, err := r.applied(old.object().Object, t, body)
 	if err != nil {
 		return nil, err
 	}
-	return r.replace(old, next)
+	return r.replacePatched(old, next)
+}
+
+// patchValue is patch of an object in a state that is known. What the patch makes of it was computed already, unless another one is stored.
+func (r *request) patchValue(p stage.Patched) (*unstructured.Unstructured, error) {
+	_, old, err := r.find(r.Request.Kind, r.Name)
+	if err != nil {
+		return nil, err
+	}
+	stored := old.object().Object
+	if after, ok := r.made(p, stored); ok {
+		return r.replacePatched(old, after)
+	}
+	next, err := r.applied(stored, p.Type, p.Data)
+	if err != nil {
+		return nil, err
+	}
+	if version := p.Before.GetResourceVersion(); version != "" && version != metadataOf(stored)["resourceVersion"] {
+		return nil, r.modified()
+	}
+	return r.replacePatched(old, next)
+}
+
+// made returns what the patch was found to make of the stored object. It is false for another object, and for a patch that the kind does not take.
+func (r *request) made(p stage.Patched, stored map[string]any) (map[string]any, bool) {
+	after, ok := p.After.(map[string]any)
+	switch {
+	case !ok || !same(stored, p.Before.Object):
+		return nil, false
+	case p.Type == types.StrategicMergePatchType:
+		return withKindOf(stored, after), r.kind.builtin
+	default:
+		return after, true
+	}
 }
 
 // decodeBody reads a patch, without the lock: it is a good part of the work.
@@ -73,27 +107,34 @@ func malformed(err error) error {
 	return apierrors.NewBadRequest("error decoding patch: " + err.Error())
 }
 
-// patched applies a patch to an object. The result may share everything with both.
-func (r *request) patched(obj map[string]any, t types.PatchType, body any) (map[string]any, error) {
-	next, err := r.applied(obj, t, body)
-	if err != nil {
-		return nil, err
-	}
+// replacePatched stores what a patch made of an object if it still is one, and the same.
+func (r *request) replacePatched(old *record, next any) (*unstructured.Unstructured, error) {
+	obj := old.object().Object
 	root, ok := next.(map[string]any)
 	if !ok {
 		return nil, unprocessable(errors.New("the patched object is no object"))
 	}
 	root = withMetadata(root)
-	if !sameValue(root["metadata"], obj["metadata"]) {
-		err = wellFormed(root)
+	if err := r.checkPatched(obj, root); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = r.checkSameKind(root, obj["apiVersion"])
+	return r.replace(old, root)
+}
+
+func (r *request) checkPatched(before, next map[string]any) error {
+	metadataChanged := !same(metadataOf(before), metadataOf(next))
+	if metadataChanged {
+		if err := wellFormed(next); err != nil {
+			return unprocessable(err)
+		}
 	}
-	if err != nil {
-		return nil, unprocessable(err)
+	if err := r.checkSameKind(next, before["apiVersion"]); err != nil {
+		return unprocessable(err)
 	}
-	return root, r.checkSameObject(root)
+	if metadataChanged {
+		return r.checkSameObject(next)
+	}
+	return nil
 }
 
 // withMetadata spares wellFormed a write to an object that may be shared.
@@ -104,6 +145,7 @@ func withMetadata(root map[string]any) map[string]any {
 	return root
 }
 
+// applied returns what a patch makes of an object. The result may share everything with both.
 func (r *request) applied(obj map[string]any, t types.PatchType, body any) (any, error) {
 	switch t {
 	case types.JSONPatchType:
@@ -144,12 +186,17 @@ func (r *request) strategic(obj map[string]any, body any) (any, error) {
 	case err != nil:
 		return nil, err
 	}
+	return withKindOf(obj, next), nil
+}
+
+// withKindOf is for strategic merge patches: an object stays what it is, whatever they say.
+func withKindOf(obj, next map[string]any) map[string]any {
 	for _, name := range [...]string{"apiVersion", "kind"} {
-		if next[name] != obj[name] { // an object stays what it is, whatever the patch says
+		if next[name] != obj[name] {
 			next = withField(next, name, obj[name])
 		}
 	}
-	return next, nil
+	return next
 }
 
 func unsupported(message string) error {

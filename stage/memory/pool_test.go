@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	jsonvalue "github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -111,10 +114,58 @@ func TestPatchValueIsPatch(t *testing.T) {
 		require.NoError(t, err)
 		var values any
 		require.NoError(t, utiljson.Unmarshal(data, &values))
-		got, err := byValue.Share().(stage.ValuePatcher).PatchValue(t.Context(), configMaps, at("a"), types.MergePatchType, values, metav1.PatchOptions{})
+		before, err := byValue.Shared().Get(t.Context(), configMaps, at("a"))
+		require.NoError(t, err)
+		got, err := patchValue(t, byValue, merging(before, values))
 		require.NoError(t, err)
 		require.Equal(t, want.Object["x"], got.Object["x"])
 		require.Equal(t, want.Object["y"], got.Object["y"])
 		require.Equal(t, want.GetResourceVersion(), got.GetResourceVersion())
 	}
+}
+
+func merging(obj *unstructured.Unstructured, body any) stage.Patched {
+	p := stage.Patch{Type: types.MergePatchType, Data: body}
+	return stage.Patched{Patch: p, Key: stage.KeyOf(obj), Before: obj, After: patch.Merge(obj.Object, body)}
+}
+
+func patchValue(t *testing.T, c *memory.Cluster, p stage.Patched) (*unstructured.Unstructured, error) {
+	return c.Share().(stage.ValuePatcher).PatchValue(t.Context(), p, metav1.PatchOptions{})
+}
+
+// TestPatchValueTakesOnlyWhatWasMadeOfTheStoredObject pins when the patch is applied to what is stored instead.
+func TestPatchValueTakesOnlyWhatWasMadeOfTheStoredObject(t *testing.T) {
+	c := memory.New(memory.Options{})
+	first, err := c.Create(t.Context(), object(configMaps, "a"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	changed := first.DeepCopy()
+	changed.Object["x"] = "of the caller alone"
+	got, err := patchValue(t, c, merging(changed, map[string]any{"y": "1"}))
+	require.NoError(t, err)
+	require.Equal(t, "1", got.Object["y"])
+	require.NotContains(t, got.Object, "x", "a copy is not the object")
+
+	_, err = patchValue(t, c, merging(first, map[string]any{"y": "2"}))
+	require.True(t, apierrors.IsConflict(err), "it has another version by now: %v", err)
+
+	first.SetResourceVersion("")
+	got, err = patchValue(t, c, merging(first, map[string]any{"y": "3"}))
+	require.NoError(t, err, "no version is any version")
+	require.Equal(t, "3", got.Object["y"])
+}
+
+func TestPatchValueCannotChangeTheKind(t *testing.T) {
+	c := memory.New(memory.Options{})
+	_, err := c.Create(t.Context(), object(configMaps, "a"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	stored, err := c.Shared().Get(t.Context(), configMaps, at("a"))
+	require.NoError(t, err)
+	p := merging(stored, map[string]any{"kind": "Secret", "data": map[string]any{"a": "b"}})
+	_, err = patchValue(t, c, p)
+	require.True(t, apierrors.IsInvalid(err), err)
+	p.Type = types.StrategicMergePatchType
+	got, err := patchValue(t, c, p)
+	require.NoError(t, err)
+	require.Equal(t, "ConfigMap", got.GetKind(), "a strategic merge patch changes the rest")
+	require.Equal(t, map[string]any{"a": "b"}, got.Object["data"])
 }

@@ -3,12 +3,9 @@ package memory
 import (
 	"context"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 var (
@@ -30,16 +27,8 @@ type sharing struct{ *Cluster }
 
 func (s sharing) As(user string) stage.Writer { return sharing{s.Impersonate(user)} }
 
-// PatchValue takes the patch as it is, but for an apply.
-func (s sharing) PatchValue(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, body any, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	if t == types.ApplyPatchType {
-		data, err := object.AppendJSON(nil, body)
-		if err != nil {
-			return nil, malformed(err)
-		}
-		return s.Patch(ctx, gvk, name, t, data, o, subresources...)
-	}
-	return s.write(patchRequest(gvk, name, t, o, subresources), func(r *request) (*unstructured.Unstructured, error) {
-		return r.patch(t, body)
-	})
+// PatchValue takes the patch as it is, and what it makes of the object if that is the one that is stored.
+func (s sharing) PatchValue(_ context.Context, p stage.Patched, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	r := patchRequest(p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, o, p.Subresource)
+	return s.write(r, func(r *request) (*unstructured.Unstructured, error) { return r.patchValue(p) })
 }

@@ -246,10 +246,10 @@ func (r *request) initialStatus(root map[string]any) {
 
 // replace stores the next version of an object, which may be shared with the stored one or with others.
 func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstructured, error) {
-	if err := r.checkVersion(old, metadataOf(next)); err != nil {
+	before := old.object().Object
+	if err := r.checkVersion(metadataOf(before), metadataOf(next)); err != nil {
 		return nil, err
 	}
-	before := old.object().Object
 	next = r.isolate(before, next)
 	if err := r.settleMetadata(before, next); err != nil {
 		return nil, err
@@ -273,12 +273,12 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 
 // settleMetadata makes the metadata private, and refuses or undoes what no write may change there. The root of next is private.
 func (r *request) settleMetadata(before, next map[string]any) error {
-	old, metadata := metadataOf(before), metadataOf(next)
-	next["metadata"] = maps.Clone(metadata)
-	if same(old, metadata) {
+	old, shared := metadataOf(before), metadataOf(next)
+	metadata := maps.Clone(shared)
+	next["metadata"] = metadata
+	if same(old, shared) {
 		return nil
 	}
-	metadata = metadataOf(next)
 	dropEmpty(metadata)
 	if faults := checkUpdate(old, metadata); len(faults) > 0 {
 		return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
@@ -287,15 +287,22 @@ func (r *request) settleMetadata(before, next map[string]any) error {
 	return nil
 }
 
-func (r *request) checkVersion(old *record, metadata map[string]any) error {
-	version, _ := metadata["resourceVersion"].(string)
+func (r *request) checkVersion(before, next map[string]any) error {
+	if same(before, next) {
+		return nil
+	}
+	version, _ := next["resourceVersion"].(string)
 	switch {
 	case version == "" && !r.kind.builtin && r.Verb == "update":
 		return r.mustHaveVersion()
-	case version != "" && version != old.object().GetResourceVersion():
-		return apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
+	case version != "" && version != before["resourceVersion"]:
+		return r.modified()
 	}
 	return nil
+}
+
+func (r *request) modified() error {
+	return apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
 }
 
 // isolate keeps the stored status from a write to the object, and the rest from a
@@ -303,18 +310,24 @@ func (r *request) checkVersion(old *record, metadata map[string]any) error {
 // still change labels, annotations and finalizers; one to a custom kind may not.
 // The root of the result is private.
 func (r *request) isolate(before, next map[string]any) map[string]any {
-	switch {
-	case r.Subresource == "status":
-		metadata := metadataOf(next)
-		next = withField(before, "status", next["status"])
-		next["metadata"] = r.kind.statusMetadata(metadataOf(before), metadata)
-	case r.kind.Status:
+	if r.Subresource == "status" {
+		return r.isolateStatus(before, next)
+	}
+	if r.kind.Status {
 		next = withField(next, "status", before["status"])
-	default:
+	} else {
 		next = maps.Clone(next)
 	}
 	next["apiVersion"], next["kind"] = before["apiVersion"], before["kind"]
 	return next
+}
+
+func (r *request) isolateStatus(before, next map[string]any) map[string]any {
+	root := withField(before, "status", next["status"])
+	if old, metadata := metadataOf(before), metadataOf(next); !same(old, metadata) {
+		root["metadata"] = r.kind.statusMetadata(old, metadata)
+	}
+	return root
 }
 
 func withField(obj map[string]any, name string, v any) map[string]any {
@@ -328,7 +341,7 @@ func withField(obj map[string]any, name string, v any) map[string]any {
 
 // statusMetadata is the metadata after a status write.
 func (k *kind) statusMetadata(before, next map[string]any) map[string]any {
-	if k.traits&ownMeta == ownMeta || same(before, next) {
+	if k.traits&ownMeta == ownMeta {
 		return before
 	}
 	if k.has(ownLabels) {
@@ -393,8 +406,11 @@ func (r *request) isContent(field string) bool {
 // finished reports whether an object that is being deleted has nothing left to wait
 // for.
 func finished(metadata map[string]any) bool {
+	if metadata["deletionTimestamp"] == nil {
+		return false
+	}
 	grace, _ := object.ToInt64(metadata["deletionGracePeriodSeconds"])
-	return metadata["deletionTimestamp"] != nil && grace == 0 && len(finalizersOf(metadata)) == 0
+	return grace == 0 && len(finalizersOf(metadata)) == 0
 }
 
 func finalizersOf(metadata map[string]any) []string {
