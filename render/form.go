@@ -6,7 +6,7 @@ import "maps"
 // long as each print is in a scalar, and what stands there can be read as one.
 type form struct {
 	root gap // nil if there is none: the text has to be read
-	size int // how many gaps it has
+	size int // its gaps, and what is the same in all texts
 }
 
 // A gap is a part of a form.
@@ -26,7 +26,7 @@ func formOf(text string, spans []print, words *vocabulary) *form {
 	if f.gaps != f.met {
 		return &form{} // one is hidden by a key of the same name
 	}
-	return &form{root, f.met}
+	return &form{root, f.met + len(text)/bytesPerStep}
 }
 
 // value fills the form in.

@@ -24,40 +24,78 @@ func verdictOf(differs bool) verdict {
 }
 
 func (s Schema) compare(target, patch map[string]any) verdict {
-	all, rules := unchanged, types[s.typ]
+	found, rules, replaces := unchanged, types[s.typ], false
 	for name, v := range patch {
 		if isDirective(name) {
 			return unsure
 		}
 		old, has := target[name]
-		if !has && v != nil && !marked(v) {
-			all = max(all, changed)
-			continue
+		switch {
+		case v == nil:
+			found = max(found, verdictOf(has))
+		case !has && !marked(v):
+			found = max(found, changed)
+		case isScalar(v):
+			found = max(found, verdictOf(!equalScalars(old, v)))
+		case rules[name].merges(old, v):
+			found = max(found, rules[name].compare(old, v))
+		case marked(v):
+			return unsure
+		default:
+			replaces = true
 		}
-		if all = max(all, rules[name].compare(old, has, v)); all == unsure {
-			break
+		if found == unsure {
+			return unsure
 		}
 	}
-	return all
+	if replaces && found == unchanged {
+		return s.compareReplaced(target, patch)
+	}
+	return found
 }
 
-func (r rule) compare(old any, has bool, v any) verdict {
-	switch v := v.(type) {
-	case nil:
-		return verdictOf(has)
+// compareReplaced walks the lists and maps that take the place of others: they take the longest, and mostly something else has changed too.
+func (s Schema) compareReplaced(target, patch map[string]any) verdict {
+	rules := types[s.typ]
+	for name, v := range patch {
+		old := target[name]
+		if !isScalar(v) && !rules[name].merges(old, v) && !Equal(old, withoutDirectives.of(v)) {
+			return changed
+		}
+	}
+	return unchanged
+}
+
+func isScalar(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}
+
+// merges reports whether a list or map of a patch merges with the old one.
+func (r rule) merges(old, v any) bool {
+	switch v.(type) {
 	case map[string]any:
-		if old, ok := old.(map[string]any); ok && r.strategy != replacing {
-			return Schema{r.typ}.compare(old, v)
-		}
+		_, ok := old.(map[string]any)
+		return ok && r.strategy != replacing
 	case []any:
-		if old, ok := old.([]any); ok && r.strategy == merging {
-			return Schema{r.typ}.compareLists(old, v, r.key)
-		}
+		_, ok := old.([]any)
+		return ok && r.strategy == merging
 	}
-	if marked(v) {
-		return unsure
+	return false
+}
+
+func (r rule) compare(old, v any) verdict {
+	s := Schema{r.typ}
+	if v, ok := v.(map[string]any); ok {
+		before, _ := old.(map[string]any)
+		return s.compare(before, v)
 	}
-	return verdictOf(!Equal(old, withoutDirectives.of(v)))
+	before, _ := old.([]any)
+	body, _ := v.([]any)
+	return s.compareLists(before, body, r.key)
 }
 
 func (s Schema) compareLists(old, patch []any, key string) verdict {

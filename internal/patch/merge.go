@@ -28,68 +28,85 @@ func mergeObject(target, patch map[string]any) map[string]any {
 	return out.m
 }
 
-// sieve leaves out parts of a value and shares the rest.
+// sieve leaves null members out of a value, at every depth, and shares the rest.
 type sieve struct {
-	member  func(key string, v any) bool // true: leave this member of an object out
-	element func(v any) bool             // true: leave this element of a list out
+	directives bool // leave out directives too, and every map that has markPatch
 }
 
-var withoutNulls = sieve{
-	member:  func(_ string, v any) bool { return v == nil },
-	element: func(any) bool { return false },
-}
+var (
+	withoutNulls      = sieve{}
+	withoutDirectives = sieve{directives: true} // turns a part of a patch that has nothing to merge with into a plain value
+)
 
+// of is what is left of a value that has no markPatch itself.
 func (s sieve) of(v any) any {
 	kept, _ := s.sift(v)
 	return kept
 }
 
-// sift returns what is left of a value, and whether that is less.
-func (s sieve) sift(v any) (kept any, less bool) {
+// remains is how much is left of a value.
+type remains byte
+
+const (
+	all remains = iota
+	some
+	nothing
+)
+
+func (s sieve) sift(v any) (any, remains) {
 	switch v := v.(type) {
 	case map[string]any:
 		return s.object(v)
 	case []any:
 		return s.list(v)
 	default:
-		return v, false
+		return v, all
 	}
 }
 
-func (s sieve) object(m map[string]any) (map[string]any, bool) {
+func (s sieve) object(m map[string]any) (map[string]any, remains) {
 	out := draft{m: m}
 	for key, v := range m {
-		if s.member(key, v) {
+		if s.directives && isDirective(key) {
+			if key == markPatch {
+				return nil, nothing
+			}
+			v = nil
+		}
+		if v == nil {
 			out.own()
 			delete(out.m, key)
 			continue
 		}
-		if kept, less := s.sift(v); less {
+		switch kept, left := s.sift(v); left {
+		case some:
 			out.own()
 			out.m[key] = kept
+		case nothing:
+			out.own()
+			delete(out.m, key)
 		}
 	}
-	return out.m, out.owned
+	if out.owned {
+		return out.m, some
+	}
+	return m, all
 }
 
 // list copies nothing until the first element that changes.
-func (s sieve) list(l []any) ([]any, bool) {
+func (s sieve) list(l []any) ([]any, remains) {
 	var out []any
 	for i, v := range l {
-		drop := s.element(v)
-		kept, less := v, false
-		if !drop {
-			kept, less = s.sift(v)
-		}
-		if out == nil && (drop || less) {
+		kept, left := s.sift(v)
+		if out == nil && left != all {
 			out = append(make([]any, 0, len(l)), l[:i]...)
 		}
-		if out != nil && !drop {
+		if out != nil && left != nothing {
 			out = append(out, kept)
 		}
 	}
 	if out == nil {
-		return l, false
+		return l, all
 	}
-	return out, true
+	return out, some
 }

@@ -194,13 +194,6 @@ func (r rule) value(old, v any) (any, error) {
 	return withoutDirectives.of(v), nil
 }
 
-// withoutDirectives turns a part of a patch that has nothing to merge with into a
-// plain value.
-var withoutDirectives = sieve{
-	member:  func(name string, v any) bool { return v == nil || isDirective(name) || marked(v) },
-	element: marked,
-}
-
 func marked(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok {
