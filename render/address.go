@@ -45,11 +45,12 @@ func podCIDRs(obj map[string]any) []netip.Prefix {
 
 func podIPs(obj map[string]any) []netip.Addr {
 	var texts []string
-	for _, entry := range entries(obj, "status", "podIPs") {
+	status, _ := object.Map(obj, "status")
+	for _, entry := range entries(status, "podIPs") {
 		ip, _ := object.String(entry, "ip")
 		texts = append(texts, ip)
 	}
-	if one, _ := object.String(obj, "status", "podIP"); len(texts) == 0 {
+	if one, _ := object.String(status, "podIP"); len(texts) == 0 && one != "" {
 		texts = []string{one}
 	}
 	return addrs(texts)

@@ -34,11 +34,13 @@ type Pod struct {
 // podOf reads the pod that is rendered.
 func podOf(obj map[string]any) Pod {
 	var p Pod
-	p.Node, _ = object.String(obj, "spec", "nodeName")
-	p.HostNetwork, _ = object.Bool(obj, "spec", "hostNetwork")
-	p.UID, _ = object.String(obj, "metadata", "uid")
-	p.Name, _ = object.String(obj, "metadata", "name")
-	p.Namespace, _ = object.String(obj, "metadata", "namespace")
+	spec, _ := object.Map(obj, "spec")
+	p.Node, _ = object.String(spec, "nodeName")
+	p.HostNetwork, _ = object.Bool(spec, "hostNetwork")
+	metadata, _ := object.Map(obj, "metadata")
+	p.UID, _ = object.String(metadata, "uid")
+	p.Name, _ = object.String(metadata, "name")
+	p.Namespace, _ = object.String(metadata, "namespace")
 	return p
 }
 
