@@ -81,15 +81,16 @@ func NewEngine(s *Set, o EngineOptions) *Engine {
 //
 // The only error is [ErrLivelock]. An object of a kind without Stages is ignored, one that is deleted, with nothing left to wait for, is forgotten. Observe neither changes nor keeps obj.
 func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
-	if len(e.set.stagesFor(obj)) == 0 {
+	k := e.set.kindOf(obj)
+	if k == nil {
 		return nil
 	}
 	if leaves(obj) {
 		e.Forget(KeyOf(obj), now)
 		return nil
 	}
-	r := e.record(obj, now)
-	version := obj.GetResourceVersion()
+	r := e.record(k, obj, now)
+	version := resourceVersion(obj)
 	e.trace(TraceEvent{Time: now, Kind: Observed, Key: r.key, ResourceVersion: version})
 	if r.parked && r.version == version && (version != "" || e.withinInstant(r, now)) {
 		return nil
@@ -97,7 +98,7 @@ func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 	if r.parked {
 		r.parked, r.count = false, 0
 	}
-	e.evaluate(r, obj, now)
+	e.evaluate(r, k, obj, now)
 	if e.livelocked(r, now) {
 		return e.park(r, version, now)
 	}
@@ -107,8 +108,9 @@ func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 // leaves reports the last state of an object whose deletion needs nothing more: an API server shows it for a moment before the object is gone. A
 // Stage for deletion would match it once more.
 func leaves(obj *unstructured.Unstructured) bool {
-	seconds, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "deletionGracePeriodSeconds")
-	return seconds == int64(0) && len(obj.GetFinalizers()) == 0 && obj.GetDeletionTimestamp() != nil
+	metadata := metadataOf(obj)
+	return metadata["deletionTimestamp"] != nil && metadata["deletionGracePeriodSeconds"] == int64(0) &&
+		len(obj.GetFinalizers()) == 0 && obj.GetDeletionTimestamp() != nil
 }
 
 // Forget drops an object and what is pending for it. It reports whether the object was known.
@@ -159,29 +161,29 @@ func (e *Engine) pop(now time.Time) (Transition, bool) {
 }
 
 // record finds or makes the record of an object.
-func (e *Engine) record(obj *unstructured.Unstructured, now time.Time) *record {
-	key := KeyOf(obj)
+func (e *Engine) record(k *kind, obj *unstructured.Unstructured, now time.Time) *record {
+	key, uid := k.identify(obj)
 	r := e.records[key]
 	switch {
 	case r == nil:
-		r = &record{key: key, uid: obj.GetUID(), hash: key.identity(e.options.Seed)}
+		r = &record{key: key, uid: uid, hash: key.identity(e.options.Seed)}
 		e.records[key] = r
-	case r.uid != obj.GetUID():
+	case r.uid != uid:
 		e.cancel(r, now)
-		*r = record{key: key, uid: obj.GetUID(), hash: r.hash}
+		*r = record{key: key, uid: uid, hash: r.hash}
 	}
 	return r
 }
 
 // evaluate brings the record in line with the object.
-func (e *Engine) evaluate(r *record, obj *unstructured.Unstructured, now time.Time) {
+func (e *Engine) evaluate(r *record, k *kind, obj *unstructured.Unstructured, now time.Time) {
 	d := r.draws // of the entry at hand
 	if r.stage == nil {
 		d = r.hash.entry(r.next)
 	}
 	scope := e.set.scope(obj, now)
 	defer e.set.release(scope)
-	l := e.set.match(scope, d, e.shares)
+	l := k.match(scope, d, e.shares)
 	e.shares = l.shares
 	if len(l.shares) > 1 {
 		l.weigh(scope)

@@ -149,7 +149,7 @@ func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
 
 // noOp reports whether the patch changes nothing. For a Writer that takes it, it keeps what the patch makes of the object.
 func (p *Patched) noOp(w Writer) (bool, error) {
-	if _, ok := w.(ValuePatcher); !ok || p.Before == nil {
+	if _, ok := w.(ValueWriter); !ok || p.Before == nil {
 		return p.NoOp(p.Before)
 	}
 	var err error
@@ -160,7 +160,7 @@ func (p *Patched) noOp(w Writer) (bool, error) {
 // send sends the patch as values to a Writer that takes them, else as text.
 func (p *Patched) send(ctx context.Context, w Writer) (*unstructured.Unstructured, error) {
 	o := metav1.PatchOptions{FieldManager: manager}
-	if v, ok := w.(ValuePatcher); ok {
+	if v, ok := w.(ValueWriter); ok {
 		return v.PatchValue(ctx, *p, o)
 	}
 	data := p.guarded(p.Before).JSON()
@@ -265,38 +265,36 @@ func impersonate(w Writer, user string) (Writer, error) {
 func (p *playing) event(ctx context.Context, w Writer, e Event, now time.Time) error {
 	k := p.transition.Key
 	id := hash(p.transition.draws).text("event").text(string(p.transition.UID)).number(uint64(p.transition.Entered.UnixNano())).number(uint64(p.index)).sum()
-	obj := e.object(k, p.transition.UID, p.obj, now)
-	obj.SetName(k.Name + "." + strconv.FormatUint(id, 16))
-	_, err := w.Create(ctx, obj, metav1.CreateOptions{FieldManager: manager})
+	obj := e.object(involved(k, p.transition.UID, p.obj), k.Namespace, now)
+	metadataOf(obj)["name"] = k.Name + "." + strconv.FormatUint(id, 16)
+	o := metav1.CreateOptions{FieldManager: manager}
+	var err error
+	if v, ok := w.(ValueWriter); ok {
+		_, err = v.CreateValue(ctx, obj, o)
+	} else {
+		_, err = w.Create(ctx, obj, o)
+	}
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	return err
 }
 
-// object is the Event as a v1 object, as client-go's recorder makes it.
-func (e Event) object(k Key, uid types.UID, about *unstructured.Unstructured, now time.Time) *unstructured.Unstructured {
-	apiVersion, kind := k.GroupVersionKind().ToAPIVersionAndKind()
-	involved := map[string]any{"apiVersion": apiVersion, "kind": kind, "name": k.Name}
-	setText(involved, "namespace", k.Namespace)
-	setText(involved, "uid", string(uid))
-	if about != nil {
-		setText(involved, "resourceVersion", resourceVersion(about))
-	}
-	namespace := k.Namespace
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
-	stamp := now.UTC().Format(time.RFC3339)
+// eventSource is never changed: all Events share it.
+var eventSource any = map[string]any{"component": manager}
+
+// object is the Event as a v1 object without a name, as client-go's recorder makes it.
+func (e Event) object(about map[string]any, namespace string, now time.Time) *unstructured.Unstructured {
+	var stamp any = now.UTC().Format(time.RFC3339)
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion":         "v1",
 		"kind":               "Event",
-		"metadata":           map[string]any{"namespace": namespace},
-		"involvedObject":     involved,
+		"metadata":           map[string]any{"namespace": cmp.Or(namespace, metav1.NamespaceDefault)},
+		"involvedObject":     about,
 		"type":               e.Type,
 		"reason":             e.Reason,
 		"message":            e.Message,
-		"source":             map[string]any{"component": manager},
+		"source":             eventSource,
 		"firstTimestamp":     stamp,
 		"lastTimestamp":      stamp,
 		"count":              int64(1),
@@ -305,9 +303,30 @@ func (e Event) object(k Key, uid types.UID, about *unstructured.Unstructured, no
 	}}
 }
 
-// setText sets a field unless the text is "".
-func setText(m map[string]any, field, text string) {
-	if text != "" {
-		m[field] = text
+// involved is the reference of an Event to its object, which is nil if it is gone. What it can share with the object it does.
+func involved(k Key, uid types.UID, obj *unstructured.Unstructured) map[string]any {
+	var root, metadata map[string]any
+	if obj != nil {
+		root, metadata = obj.Object, metadataOf(obj)
 	}
+	apiVersion, kind := k.GroupVersionKind().ToAPIVersionAndKind()
+	ref := map[string]any{"apiVersion": valueOf(root, "apiVersion", apiVersion), "kind": valueOf(root, "kind", kind), "name": valueOf(metadata, "name", k.Name)}
+	if k.Namespace != "" {
+		ref["namespace"] = valueOf(metadata, "namespace", k.Namespace)
+	}
+	if uid != "" {
+		ref["uid"] = valueOf(metadata, "uid", string(uid))
+	}
+	if version := metadata["resourceVersion"]; text(metadata, "resourceVersion") != "" {
+		ref["resourceVersion"] = version
+	}
+	return ref
+}
+
+// valueOf is a text as a value: that of the field if it is the same.
+func valueOf(m map[string]any, field, text string) any {
+	if v := m[field]; v == text {
+		return v
+	}
+	return text
 }

@@ -233,10 +233,6 @@ func (k *kind) identify(obj *unstructured.Unstructured) (Key, types.UID) {
 }
 
 // match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
-func (s *Set) match(scope *expr.Scope, d draws, buf []share) lottery {
-	return s.kindOf(&unstructured.Unstructured{Object: scope.Object}).match(scope, d, buf)
-}
-
 func (k *kind) match(scope *expr.Scope, d draws, buf []share) lottery {
 	l := lottery{shares: buf[:0], draws: d}
 	look := k.selectors.Look(scope)

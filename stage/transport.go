@@ -24,7 +24,7 @@ type Reader interface {
 // Writer is what effects are sent to. The namespace of a kind that has none is ignored. Errors are those of an API server, so that
 // the functions of apimachinery's api/errors tell them apart.
 type Writer interface {
-	// Create creates an object and returns it as stored.
+	// Create creates an object and returns it as stored. It must not change obj, parts of which are shared.
 	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
 	// Patch changes an object, or a subresource of it, and returns it as stored. A patch that sets metadata.resourceVersion to
 	// another value than the object has is a conflict.
@@ -49,14 +49,16 @@ type Sharer interface {
 	Share() Transport
 }
 
-// ValuePatcher is what a [Writer] can also be to spare patches the way through text, and their being applied twice: PatchValue is Patch with the
-// patch as values, and requires that the object still has the resourceVersion that it had before.
-type ValuePatcher interface {
+// ValueWriter is what a [Writer] can also be to spare what it is given the way through text or a copy. Values are as decoding JSON gives them:
+// map[string]any, []any, string in UTF-8, bool, nil, int64, and float64 for other numbers only. They may be kept and must not be changed.
+type ValueWriter interface {
+	// CreateValue is Create of an object without nulls. Its root and metadata may be changed too: nobody else uses them.
+	CreateValue(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
+	// PatchValue is Patch with the patch as values, and requires that the object still has the resourceVersion that it had before.
 	PatchValue(ctx context.Context, p Patched, o metav1.PatchOptions) (*unstructured.Unstructured, error)
 }
 
-// Patched is a Patch and what it makes of an object. Its values must not be changed and may be kept. They are as decoding JSON gives them:
-// map[string]any, []any, string in UTF-8, bool, nil, int64, and float64 for other numbers only.
+// Patched is a Patch and what it makes of an object.
 type Patched struct {
 	Patch
 	Key    Key

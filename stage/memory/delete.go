@@ -92,7 +92,11 @@ func (r *record) mark(s *store, metadata map[string]any, o metav1.DeleteOptions)
 		return hasten(metadata, o)
 	}
 	grace := r.gracePeriod(o)
-	metadata["deletionTimestamp"] = s.timestamp(seconds(grace))
+	at := s.currentTimestamp()
+	if grace > 0 {
+		at = s.timestamp(seconds(grace))
+	}
+	metadata["deletionTimestamp"] = at
 	metadata["deletionGracePeriodSeconds"] = grace
 	bump(metadata)
 	return true
@@ -100,7 +104,7 @@ func (r *record) mark(s *store, metadata map[string]any, o metav1.DeleteOptions)
 
 // gracePeriod is how many seconds an object may take to go.
 func (r *record) gracePeriod(o metav1.DeleteOptions) int64 {
-	if !r.kind.has(graceful) {
+	if !r.kind.has(graceful) || o.GracePeriodSeconds != nil && *o.GracePeriodSeconds == 0 {
 		return 0
 	}
 	node, _ := object.String(r.object().Object, "spec", "nodeName")

@@ -130,7 +130,7 @@ func merging(obj *unstructured.Unstructured, body any) stage.Patched {
 }
 
 func patchValue(t *testing.T, c *memory.Cluster, p stage.Patched) (*unstructured.Unstructured, error) {
-	return c.Share().(stage.ValuePatcher).PatchValue(t.Context(), p, metav1.PatchOptions{})
+	return c.Share().(stage.ValueWriter).PatchValue(t.Context(), p, metav1.PatchOptions{})
 }
 
 // TestPatchValueTakesOnlyWhatWasMadeOfTheStoredObject pins when the patch is applied to what is stored instead.

@@ -30,7 +30,7 @@ type store struct {
 	generated  map[string]uint64                  // names generated, by prefix
 	pages      pages                              // lists that are read page by page
 	pool       pool                               // what objects have in common
-	stamp      any                                // the last creationTimestamp, and its time
+	stamp      any                                // the last timestamp of now, and its time
 	stamped    time.Time
 }
 
@@ -57,8 +57,8 @@ func (s *store) now() time.Time { return s.options.Now().UTC().Truncate(time.Sec
 
 func (s *store) timestamp(after time.Duration) string { return s.now().Add(after).Format(time.RFC3339) }
 
-// creationTimestamp is the timestamp of now, which many objects share, as a value.
-func (s *store) creationTimestamp() any {
+// currentTimestamp is the timestamp of now, which many objects share, as a value.
+func (s *store) currentTimestamp() any {
 	if now := s.now(); s.stamp == nil || !now.Equal(s.stamped) {
 		s.stamped, s.stamp = now, s.timestamp(0)
 	}

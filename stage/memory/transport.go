@@ -13,19 +13,30 @@ var (
 	_ stage.Impersonator = (*Cluster)(nil)
 	_ stage.Sharer       = (*Cluster)(nil)
 	_ stage.Impersonator = sharing{}
-	_ stage.ValuePatcher = sharing{}
+	_ stage.ValueWriter  = sharing{}
 )
 
 // As is [Cluster.Impersonate] as package stage asks for it.
 func (c *Cluster) As(user string) stage.Writer { return c.Impersonate(user) }
 
-// Share is [Cluster.Shared] as package stage asks for it. What it returns also takes patches as values: see [stage.ValuePatcher].
+// Share is [Cluster.Shared] as package stage asks for it. What it returns also takes values: see [stage.ValueWriter].
 func (c *Cluster) Share() stage.Transport { return sharing{c.Shared()} }
 
 // sharing is a type of its own so that a Patch of a type that embeds a Cluster is not passed over.
 type sharing struct{ *Cluster }
 
 func (s sharing) As(user string) stage.Writer { return sharing{s.Impersonate(user)} }
+
+// CreateValue stores the object itself.
+func (s sharing) CreateValue(_ context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	r := request{Request: newRequest("create", obj, nil), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+	return s.write(r, func(r *request) (*unstructured.Unstructured, error) {
+		if err := r.settleForm(obj.Object); err != nil {
+			return nil, err
+		}
+		return r.create(obj.Object, false)
+	})
+}
 
 // PatchValue takes the patch as it is, and what it makes of the object if that is the one that is stored.
 func (s sharing) PatchValue(_ context.Context, p stage.Patched, o metav1.PatchOptions) (*unstructured.Unstructured, error) {

@@ -186,14 +186,8 @@ func (s *store) uid(t *table, name types.NamespacedName) string {
 }
 
 func uidText(id [16]byte) string {
-	text := make([]byte, 0, 36)
-	for i, b := range id {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			text = append(text, '-')
-		}
-		text = hex.AppendEncode(text, []byte{b})
-	}
-	return string(text)
+	digits := hex.EncodeToString(id[:])
+	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:]
 }
 
 // letters are those of the suffixes that Kubernetes generates.

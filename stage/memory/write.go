@@ -11,11 +11,11 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/stage"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // request is one write. Its methods need mu held.
@@ -110,8 +110,8 @@ func (c *Cluster) Update(_ context.Context, obj *unstructured.Unstructured, o me
 func newRequest(verb string, obj *unstructured.Unstructured, subresources []string) Request {
 	r := Request{Verb: verb}
 	if obj != nil {
-		r.Kind = obj.GroupVersionKind()
-		r.Name = types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		key := stage.KeyOf(obj)
+		r.Kind, r.Name = key.GroupVersionKind(), key.NamespacedName()
 	}
 	if len(subresources) > 0 {
 		r.Subresource = subresources[0]
@@ -124,14 +124,19 @@ func newRequest(verb string, obj *unstructured.Unstructured, subresources []stri
 // of the result are private.
 func (r *request) admit(obj map[string]any) (map[string]any, error) {
 	root := r.pool.adopt(obj, !r.kind.builtin)
+	return root, r.settleForm(root)
+}
+
+// settleForm checks the form of an object, and changes what it can to have it stored. Root and metadata are private.
+func (r *request) settleForm(root map[string]any) error {
 	if err := wellFormed(root); err != nil {
-		return nil, err
+		return err
 	}
 	if r.kind.ClusterScoped {
 		delete(metadataOf(root), "namespace")
 	}
 	dropEmpty(metadataOf(root))
-	return root, nil
+	return nil
 }
 
 // wellFormed checks the parts of an object that all kinds share.
@@ -218,7 +223,7 @@ func (r *request) birth(metadata map[string]any) {
 		metadata["managedFields"] = r.managed
 	}
 	metadata["uid"] = r.uid(r.kind.table, r.Name)
-	metadata["creationTimestamp"] = r.creationTimestamp()
+	metadata["creationTimestamp"] = r.currentTimestamp()
 	if r.kind.has(counted) {
 		metadata["generation"] = int64(1)
 	}

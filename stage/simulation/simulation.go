@@ -83,8 +83,7 @@ type Simulation struct {
 	engine  *stage.Engine
 	loop    *reconcile.Loop // nil without controllers
 	follows []followed
-	changes map[stage.Key]*change // of objects that the engine is to look at
-	changed []*change             // the same, in order
+	changes changes
 	calls   calls
 	hooks   hooks
 
@@ -98,20 +97,13 @@ type followed struct {
 	played bool // the Set has Stages for it or learns from it
 }
 
-// A change is the newest state of an object that the engine has not observed yet.
-type change struct {
-	key  stage.Key
-	obj  *unstructured.Unstructured
-	gone bool // the engine is not to observe it
-}
-
 // New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for, or a controller watches, and the
 // cluster does not know, or of a definition that it refuses.
 func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 	}
-	s := &Simulation{set: set, options: o, changes: map[stage.Key]*change{}}
+	s := &Simulation{set: set, options: o}
 	s.goTo(o.Start)
 	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.shown.Load()) }, Kinds: o.Kinds})
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
@@ -294,7 +286,8 @@ func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, e
 // look shows everybody what has changed in the cluster. The engine sees of each object the present state only, because a transition with several
 // effects passes through states that are not meant to be seen.
 func (s *Simulation) look() {
-	for _, f := range s.follows {
+	for i := range s.follows {
+		f := &s.follows[i]
 		for e, ok := f.Next(); ok; e, ok = f.Next() {
 			obj, ok := e.Object.(*unstructured.Unstructured)
 			if !ok {
@@ -306,30 +299,28 @@ func (s *Simulation) look() {
 			}
 			s.hooks.happened(f.kind, e)
 			if f.played {
-				s.saw(e.Type, obj)
+				s.saw(f.key(obj), e.Type, obj)
 			}
 		}
 	}
-	for _, c := range s.changed {
-		if !c.gone {
+	for i := range s.changes.list {
+		if c := &s.changes.list[i]; !c.gone {
 			_ = s.engine.Observe(c.obj, s.now) // the only error is a livelock, which the engine traces
 		}
-		delete(s.changes, c.key)
 	}
-	if cap(s.changed) > keptChanges {
-		s.changes, s.changed = map[stage.Key]*change{}, nil
-		return
-	}
-	clear(s.changed)
-	s.changed = s.changed[:0]
+	s.changes.forget()
 }
 
-// keptChanges is how large a buffer may be to be used again: the first look sees all objects at once.
-const keptChanges = 1 << 12
+// key is that of an object of the kind.
+func (f *followed) key(obj *unstructured.Unstructured) stage.Key {
+	metadata, _ := obj.Object["metadata"].(map[string]any)
+	namespace, _ := metadata["namespace"].(string)
+	name, _ := metadata["name"].(string)
+	return stage.Key{Group: f.kind.Group, Version: f.kind.Version, Kind: f.kind.Kind, Namespace: namespace, Name: name}
+}
 
 // saw takes in an event, and notes whether there is a state to look at.
-func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) {
-	key := stage.KeyOf(obj)
+func (s *Simulation) saw(key stage.Key, event watch.EventType, obj *unstructured.Unstructured) {
 	if event == watch.Deleted {
 		s.set.Unlearn(obj)
 		s.dismiss(key)
@@ -340,20 +331,11 @@ func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) 
 		s.dismiss(key)
 		return
 	}
-	c := s.changes[key]
-	if c == nil {
-		c = &change{key: key}
-		s.changes[key] = c
-		s.changed = append(s.changed, c)
-	}
-	c.obj, c.gone = obj, false
+	s.changes.put(key, obj)
 }
 
 // dismiss takes an object off the stage.
 func (s *Simulation) dismiss(key stage.Key) {
-	if c := s.changes[key]; c != nil {
-		c.gone = true
-		delete(s.changes, key) // it may come again
-	}
+	s.changes.dismiss(key)
 	s.engine.Forget(key, s.now)
 }

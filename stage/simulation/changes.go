@@ -1,0 +1,86 @@
+package simulation
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// changes are the objects that the engine is to look at, in the order in which they changed. Mostly they are one or two, so that an index is made only
+// of many.
+type changes struct {
+	list  []change
+	index map[stage.Key]int // in the list; nil while that is short
+}
+
+// A change is the newest state of an object that the engine has not observed yet.
+type change struct {
+	key  stage.Key
+	obj  *unstructured.Unstructured
+	gone bool // the engine is not to observe it
+}
+
+const (
+	// fewChanges are searched one by one.
+	fewChanges = 8
+
+	// keptChanges is how large a list may be to be used again: the first look sees all objects at once.
+	keptChanges = 1 << 12
+)
+
+// put notes the newest state of an object.
+func (c *changes) put(key stage.Key, obj *unstructured.Unstructured) {
+	if known := c.find(key); known != nil {
+		known.obj = obj
+		return
+	}
+	c.list = append(c.list, change{key: key, obj: obj})
+	switch n := len(c.list); {
+	case c.index != nil:
+		c.index[key] = n - 1
+	case n > fewChanges:
+		c.makeIndex()
+	}
+}
+
+// dismiss forgets an object. It may come again.
+func (c *changes) dismiss(key stage.Key) {
+	if known := c.find(key); known != nil {
+		known.gone = true
+		delete(c.index, key)
+	}
+}
+
+// find returns the change of an object; nil if there is none.
+func (c *changes) find(key stage.Key) *change {
+	if c.index != nil {
+		if at, ok := c.index[key]; ok {
+			return &c.list[at]
+		}
+		return nil
+	}
+	for i := range c.list {
+		if known := &c.list[i]; !known.gone && known.key == key {
+			return known
+		}
+	}
+	return nil
+}
+
+func (c *changes) makeIndex() {
+	c.index = map[stage.Key]int{}
+	for i, known := range c.list {
+		if !known.gone {
+			c.index[known.key] = i
+		}
+	}
+}
+
+// forget empties the list.
+func (c *changes) forget() {
+	clear(c.list)
+	c.list, c.index = c.list[:0], nil
+	if cap(c.list) > keptChanges {
+		c.list = nil
+	}
+}
