@@ -46,6 +46,12 @@
 //
 // A Cluster is safe for concurrent use if its client and mapper are; client-go's are.
 //
+// # Connections
+//
+// Reads and watches share a connection of HTTP/2, where the server has that. Writes go over HTTP/1.1, as many connections as there are writes under way, of
+// which up to 25 are kept for the next ones: they need less of the server and of this process, and no watch event waits behind their answers. A configuration
+// whose TLS names protocols (NextProtos) has its way instead.
+//
 // # Compatibility
 //
 // What is read by the clients that this package makes is the same as with client-go's codec, which takes several times as long; tests compare the two.

@@ -58,7 +58,7 @@ func newDialer(config *rest.Config, o Options) (*dialer, error) {
 		d.player.Drop = codec.Fields{"metadata": {"managedFields": nil, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": nil}}}
 	}
 	var err error
-	if d.http, err = rest.HTTPClientFor(d.config); err != nil {
+	if d.http, err = connect(d.config); err != nil {
 		return nil, err
 	}
 	if d.found, err = discovery.NewDiscoveryClientForConfigAndClient(d.config, d.http); err != nil {
@@ -101,7 +101,7 @@ func (d *dialer) dial(user string, reading codec.Options) (client, error) {
 	if user != "" {
 		config.Impersonate = rest.ImpersonationConfig{UserName: user}
 		var err error
-		if connections, err = rest.HTTPClientFor(config); err != nil {
+		if connections, err = connect(config); err != nil {
 			return client{}, err
 		}
 	}

@@ -122,7 +122,30 @@ func TestUsersShareConnections(t *testing.T) {
 	last := s.requests[len(s.requests)-1]
 	require.Empty(t, last.Header.Get("Impersonate-User"))
 	require.Empty(t, last.Header.Get("Accept-Encoding"), "compressing what stays on the machine")
-	require.Equal(t, 1, s.connections)
+	require.Equal(t, 2, s.connections, "one for what is read, one for what is written by one after another")
+}
+
+func TestWritesHaveConnectionsOfTheirOwn(t *testing.T) {
+	for _, c := range []struct {
+		wanted         []string
+		reads, written string
+	}{
+		{nil, "HTTP/2.0", "HTTP/1.1"},
+		{[]string{"h2"}, "HTTP/2.0", "HTTP/2.0"},
+		{[]string{"http/1.1"}, "HTTP/1.1", "HTTP/1.1"},
+	} {
+		s := newServer(t)
+		config := rest.Config{TLSClientConfig: rest.TLSClientConfig{NextProtos: c.wanted}}
+		cluster := s.open(t, config, kube.Options{})
+		for _, w := range []patcher{cluster, cluster.Share(), cluster.As("jane")} {
+			_, err := patch(t.Context(), w)
+			require.NoError(t, err)
+			require.Equal(t, c.written, s.requests[len(s.requests)-1].Proto, c.wanted)
+		}
+		_, err := cluster.Get(t.Context(), pods, web)
+		require.NoError(t, err)
+		require.Equal(t, c.reads, s.requests[len(s.requests)-1].Proto, c.wanted)
+	}
 }
 
 func TestTheLimitIsOneForAll(t *testing.T) {
