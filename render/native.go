@@ -144,6 +144,10 @@ func element(v, at any) (any, bool) {
 		if i, ok := at.(int); ok && i >= 0 && i < len(v) {
 			return v[i], true
 		}
+	case []string:
+		if i, ok := at.(int); ok && i >= 0 && i < len(v) {
+			return v[i], true
+		}
 	}
 	return nil, false
 }
@@ -153,6 +157,8 @@ func count(_ *run, args []any) (any, bool) {
 	case string:
 		return len(v), true
 	case []any:
+		return len(v), true
+	case []string:
 		return len(v), true
 	case map[string]any:
 		return len(v), true

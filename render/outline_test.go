@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 )
 
 // without compiles a template that has no outline.
@@ -308,6 +311,7 @@ func TestOutlinesAreFound(t *testing.T) {
 		`{{ range list "a" "b" }}{{ . }}{{ end }}{{ upper .name }}{{ .name | trunc 2 }}`:                                    `abWEBwe`,
 		`{{ $d := dict "k" 1 }}{{ $d.k }}{{ range until 3 }}{{ . }}{{ end }}{{ printf "%03d" .n }}`:                         `1012003`,
 		`{{ YAML .map }}{{ default "x" .nope }}{{ add 1 (len .list) | toString | Quote }}`:                                  "a: A\nb: B\nx\"3\"",
+		`{{ with NodeIPsWith .name }}{{ index . 0 | Quote }}{{ len . }}{{ range . }}{{ . }}{{ end }}{{ end }}`:              `"10.0.0.1"110.0.0.1`,
 		`{{ NodeIPWith .name | Quote }} {{ PodIPWith .name (or .host false) (or .uid "") "a" "" | Quote }}`:                 `"10.0.0.1" "10.156.217.45"`,
 	} {
 		tmpl, err := Compile(text, Options{})
@@ -318,6 +322,52 @@ func TestOutlinesAreFound(t *testing.T) {
 		r.write()
 		require.Equal(t, want, string(r.out), text)
 	}
+}
+
+// TestPresetsAreOutlined holds that the templates of the presets are rendered without giving up.
+func TestPresetsAreOutlined(t *testing.T) {
+	pod := map[string]any{
+		"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"},
+		"spec":     map[string]any{"nodeName": "n", "containers": []any{map[string]any{"name": "c", "image": "i"}}, "initContainers": []any{map[string]any{"name": "d", "image": "j"}}},
+		"status":   map[string]any{"phase": "Pending", "qosClass": "BestEffort", "podIP": "10.0.0.1", "podIPs": []any{map[string]any{"ip": "10.0.0.1"}}},
+	}
+	files, err := filepath.Glob("../stage/presets/*.yaml")
+	require.NoError(t, err)
+	count := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, doc := range strings.Split(string(data), "\n---\n") {
+			var stage map[string]any
+			require.NoError(t, yaml.Unmarshal([]byte(doc), &stage), file)
+			for _, text := range templates(stage) {
+				tmpl, err := Compile(text, Options{})
+				require.NoError(t, err)
+				require.NotNil(t, tmpl.outline, text)
+				require.NoError(t, tmpl.newRun().follow(Input{Env: placeholder{}, Object: pod}), "%s: %s", file, text)
+				count++
+			}
+		}
+	}
+	require.Greater(t, count, 15)
+}
+
+// templates are all texts called template or statusTemplate within a value.
+func templates(v any) (all []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			all = append(all, templates(e)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if text, ok := v[key].(string); ok && strings.HasSuffix(strings.ToLower(key), "template") {
+				all = append(all, text)
+			}
+			all = append(all, templates(v[key])...)
+		}
+	}
+	return all
 }
 
 // TestOutline shows what text/template executes.
