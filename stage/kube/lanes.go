@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 )
 
 // lanes sends writes over HTTP/1.1, each over a connection that it has to itself until it is answered, and all else as the configuration says: mostly
@@ -21,17 +22,26 @@ func (l lanes) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // connect returns what sends the requests of a configuration. One that says which protocols it wants has its way.
 func connect(config *rest.Config) (*http.Client, error) {
-	reading, err := rest.TransportFor(config)
+	if len(config.NextProtos) > 0 {
+		return rest.HTTPClientFor(config)
+	}
+	whole, err := config.TransportConfig()
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{Transport: reading, Timeout: config.Timeout}
-	if len(config.NextProtos) > 0 {
-		return client, nil
+	var l lanes
+	if l.reading, err = transport.New(connection(*whole)); err != nil {
+		return nil, err
 	}
-	config = rest.CopyConfig(config)
-	config.NextProtos = []string{"http/1.1"}
-	writing, err := rest.TransportFor(config)
-	client.Transport = lanes{reading, writing}
-	return client, err
+	if l.writing, err = transport.New(connection(*whole, "http/1.1")); err != nil {
+		return nil, err
+	}
+	all, err := transport.HTTPWrappersForConfig(whole, l)
+	return &http.Client{Transport: all, Timeout: config.Timeout}, err
+}
+
+// connection is the part of a configuration that says how to connect, without who sends requests and what its owner wraps around them.
+func connection(c transport.Config, protocols ...string) *transport.Config {
+	c.TLS.NextProtos = protocols
+	return &transport.Config{TLS: c.TLS, Transport: c.Transport, DialHolder: c.DialHolder, Proxy: c.Proxy, DisableCompression: c.DisableCompression}
 }

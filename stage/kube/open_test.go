@@ -135,16 +135,24 @@ func TestWritesHaveConnectionsOfTheirOwn(t *testing.T) {
 		{[]string{"http/1.1"}, "HTTP/1.1", "HTTP/1.1"},
 	} {
 		s := newServer(t)
-		config := rest.Config{TLSClientConfig: rest.TLSClientConfig{NextProtos: c.wanted}}
+		wrapped := 0
+		config := rest.Config{TLSClientConfig: rest.TLSClientConfig{NextProtos: c.wanted}, BearerToken: "secret", WrapTransport: func(next http.RoundTripper) http.RoundTripper {
+			wrapped++
+			return next
+		}}
 		cluster := s.open(t, config, kube.Options{})
 		for _, w := range []patcher{cluster, cluster.Share(), cluster.As("jane")} {
 			_, err := patch(t.Context(), w)
 			require.NoError(t, err)
 			require.Equal(t, c.written, s.requests[len(s.requests)-1].Proto, c.wanted)
 		}
+		require.Equal(t, 2, wrapped, "once for the user of the configuration, once for jane")
 		_, err := cluster.Get(t.Context(), pods, web)
 		require.NoError(t, err)
 		require.Equal(t, c.reads, s.requests[len(s.requests)-1].Proto, c.wanted)
+		for _, r := range s.requests {
+			require.Equal(t, "Bearer secret", r.Header.Get("Authorization"))
+		}
 	}
 }
 
