@@ -33,16 +33,18 @@ func deployment(o *Object, verdict *Result) {
 
 // rollout tells whether a condition says that the last rollout is complete, and which one that its deadline was exceeded.
 func (o *Object) rollout() (complete bool, failed any) {
-	for i, c := range o.conditions {
-		m := o.mark(i)
-		if m.kind() != isProgressing {
+	for i := range o.conditions {
+		if o.mark(i).kind() != isProgressing {
 			continue
 		}
-		switch reasonOf(c) {
+		reason, _ := fieldsOf(o.conditions[i])["reason"].(string)
+		switch reason {
 		case "ProgressDeadlineExceeded":
-			return false, c
+			return false, o.conditions[i]
 		case "NewReplicaSetAvailable":
-			complete = complete || m == isProgressing|isTrue
+			if o.mark(i) == isProgressing|isTrue {
+				complete = true
+			}
 		}
 	}
 	return complete, nil

@@ -38,6 +38,7 @@ func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanati
 	o := Object{waitForJobs: r.waitForJobs}
 	o.read(obj.Object, now)
 	e := Explanation{Result: current, Skipped: skipped(o.conditions)}
+	o.counts = nil
 	for _, s := range r.steps(&o) {
 		o.trace = &trace{}
 		result, decided := s.rule(o)

@@ -28,6 +28,9 @@ const (
 
 func (m mark) kind() mark { return m &^ statusBits }
 
+// unusualMarks are those of conditions that decide by themselves or cannot be read.
+const unusualMarks uint64 = 1<<(isReconciling|isTrue) | 1<<(isStalled|isTrue) | 1<<unreadable
+
 // bit is the set of this mark alone.
 func (m mark) bit() uint64 { return 1 << (m & 63) }
 
@@ -42,16 +45,6 @@ var (
 
 // markOf is the mark of a condition.
 func markOf(item any) mark {
-	fields, _ := item.(map[string]any)
-	kind, _ := fields["type"].(string)
-	status, _ := fields["status"].(string)
-	if kind == "" || status == "" {
-		return unusualMark(item)
-	}
-	return typeMark(kind) | statusMark(status)
-}
-
-func unusualMark(item any) mark {
 	g, ok := look(item)
 	if !ok {
 		return unreadable
@@ -101,15 +94,7 @@ func (o *Object) glance(i int) (glance, bool) {
 	if m.kind() == other || m&statusBits == isOther {
 		return look(o.conditions[i])
 	}
-	fields, _ := mapOf(o.conditions[i])
-	return glance{fields, markKinds[m>>2], markStatuses[m&statusBits]}, true
-}
-
-// reasonOf returns the reason of a condition.
-func reasonOf(item any) string {
-	fields, _ := mapOf(item)
-	s, _ := fields["reason"].(string)
-	return s
+	return glance{fieldsOf(o.conditions[i]), markKinds[m>>2], markStatuses[m&statusBits]}, true
 }
 
 // mark returns the mark of a condition.

@@ -17,6 +17,7 @@ type Object struct {
 	metadata    map[string]any
 	status      map[string]any
 	spec        map[string]any // set when first read
+	counts      map[string]any // the status too, but nil while a trace is kept: then all numbers are unusual
 	conditions  []any
 	group, kind string
 	now         time.Time
@@ -41,14 +42,19 @@ func (o *Object) read(fields map[string]any, now time.Time) {
 	if o.status = o.mapping(fields["status"], "status"); o.status != nil {
 		o.readStatus()
 	}
-	o.notable = o.notable || o.metadata["deletionTimestamp"] != nil || o.unreadable != "" || o.standard != 0
+	if o.metadata["deletionTimestamp"] != nil {
+		o.notable = true
+	}
 }
 
 func (o *Object) readStatus() {
+	o.counts = o.status
 	if v := o.status["observedGeneration"]; v != nil {
 		observed, _ := v.(int64)
 		generation, plain := o.metadata["generation"].(int64)
-		o.notable = !plain || observed != generation
+		if !plain || observed != generation {
+			o.notable = true
+		}
 	}
 	o.conditions = o.list(o.status["conditions"], "status.conditions")
 	o.survey()
@@ -108,20 +114,27 @@ func (o *Object) unusualList(v any, path string) []any {
 // require remembers the first part that has the wrong shape.
 func (o *Object) require(readable bool, path string) {
 	if !readable && o.unreadable == "" {
-		o.unreadable = path
+		o.unreadable, o.notable = path, true
 	}
 }
 
 // survey finds what every verdict needs to know of the conditions: their marks, the first standard one that holds, and the first unreadable one.
+// It reads the usual marks itself, for a call per condition is felt.
 func (o *Object) survey() {
 	for i, item := range o.conditions {
-		m := markOf(item)
+		fields, _ := item.(map[string]any)
+		kind, _ := fields["type"].(string)
+		status, _ := fields["status"].(string)
+		m := typeMark(kind) | statusMark(status)
+		if kind == "" || status == "" {
+			m = markOf(item)
+		}
 		if i < len(o.marks) {
 			o.marks[i] = m
 		}
 		o.marked |= m.bit()
 	}
-	if o.has(isReconciling|isTrue) || o.has(isStalled|isTrue) || o.has(unreadable) {
+	if o.marked&unusualMarks != 0 {
 		o.surveyUnusual()
 	}
 }
@@ -135,7 +148,7 @@ func (o *Object) surveyUnusual() {
 			}
 		case isReconciling | isTrue, isStalled | isTrue:
 			if c, _ := look(item); o.standard == 0 && !c.ours() {
-				o.standard = int32(i + 1)
+				o.standard, o.notable = int32(i+1), true
 			}
 		}
 	}
@@ -174,7 +187,7 @@ func (o *Object) get(path []string) any {
 		from, rest = o.status, path[1:]
 	case "spec":
 		if o.spec == nil {
-			o.spec, _ = mapOf(o.fields["spec"])
+			o.spec = fieldsOf(o.fields["spec"])
 		}
 		from, rest = o.spec, path[1:]
 	}
@@ -188,7 +201,7 @@ func (o *Object) get(path []string) any {
 // setting returns a field of the spec.
 func (o *Object) setting(field string) any {
 	if o.spec == nil {
-		o.spec, _ = mapOf(o.fields["spec"])
+		o.spec = fieldsOf(o.fields["spec"])
 	}
 	v := o.spec[field]
 	o.note("spec", field, v)
@@ -204,11 +217,17 @@ func (o *Object) note(part, field string, v any) {
 
 // wanted is how many replicas the spec asks for.
 func (o *Object) wanted() int64 {
-	v := o.setting("replicas")
-	if n, usual := v.(int64); usual {
+	if o.spec == nil {
+		o.spec = fieldsOf(o.fields["spec"])
+	}
+	if n, usual := o.spec["replicas"].(int64); usual && o.trace == nil {
 		return n
 	}
-	if n, ok := integer(v); ok {
+	return o.unusualWanted()
+}
+
+func (o *Object) unusualWanted() int64 {
+	if n, ok := integer(o.setting("replicas")); ok {
 		return n
 	}
 	return 1
@@ -331,10 +350,23 @@ func mapOf(v any) (map[string]any, bool) {
 	return object.ToMap(v)
 }
 
+// fieldsOf is a map, or nil for what is none.
+func fieldsOf(v any) map[string]any {
+	if m, usual := v.(map[string]any); usual {
+		return m
+	}
+	return unusualFields(v)
+}
+
+//go:noinline
+func unusualFields(v any) map[string]any {
+	m, _ := object.ToMap(v)
+	return m
+}
+
 // count returns a number of the status, 0 if it is not there.
-func (o *Object) count(field string) (n int64) {
-	n, usual := o.status[field].(int64)
-	if usual && o.trace == nil {
+func (o *Object) count(field string) int64 {
+	if n, usual := o.counts[field].(int64); usual {
 		return n
 	}
 	return o.unusualCount(field)

@@ -147,7 +147,11 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 	}
 	o := Object{waitForJobs: r.waitForJobs}
 	o.read(obj.Object, now)
-	if !r.decide(&o, &result) {
+	decided := o.notable && first(r.before, &o, &result) ||
+		r.kinds != nil && first(r.kinds.of(o.group, o.kind), &o, &result) ||
+		r.upstream && o.upstream(&result) ||
+		r.last(&o, &result)
+	if !decided {
 		result = current
 	}
 	if o.skipped != 0 { // else the write would hold up the copy of the result
@@ -156,14 +160,8 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 	return result
 }
 
-// decide stores the verdict of the first rule that has an opinion, if any.
-func (r *Rules) decide(o *Object, verdict *Result) bool {
-	switch {
-	case o.notable && first(r.before, o, verdict),
-		r.kinds != nil && first(r.kinds.of(o.group, o.kind), o, verdict),
-		r.upstream && o.upstream(verdict):
-		return true
-	}
+// last stores the verdict of the first rule that has an opinion, if any, of those for more than one kind.
+func (r *Rules) last(o *Object, verdict *Result) bool {
 	for steps := range r.wide(o) {
 		if first(steps, o, verdict) {
 			return true
@@ -172,6 +170,8 @@ func (r *Rules) decide(o *Object, verdict *Result) bool {
 	return first(r.after, o, verdict)
 }
 
+// first stores the verdict of the first step that has an opinion. If none has, the verdict is left empty, which those who store theirs in parts
+// rely on.
 func first(steps []step, o *Object, verdict *Result) (decided bool) {
 	for i := range steps {
 		if steps[i].bare && len(o.status) > 0 {
@@ -181,6 +181,7 @@ func first(steps []step, o *Object, verdict *Result) (decided bool) {
 			return true
 		}
 	}
+	*verdict = Result{}
 	return false
 }
 

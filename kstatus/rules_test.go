@@ -52,6 +52,17 @@ func TestTheMostSpecificRuleWins(t *testing.T) {
 	}
 }
 
+func TestWhatARuleHasNoOpinionOnLeavesNothing(t *testing.T) {
+	half := func(kstatus.Object) (kstatus.Result, bool) {
+		return kstatus.Failed.Because("Half", "said").At("status.half"), false
+	}
+	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{{Group: "apps", Kind: "Deployment"}: half, {Kind: "Pod"}: half})
+	for name, manifest := range measured {
+		obj := parse(t, manifest)
+		require.Equal(t, kstatus.ComputeAt(obj, now), rules.Compute(obj, now), name)
+	}
+}
+
 func TestWithLeavesTheOriginalAlone(t *testing.T) {
 	pod := objectOf("v1", "Pod")
 	gk := schema.GroupKind{Kind: "Pod"}

@@ -17,9 +17,21 @@ func upstream(o Object) (r Result, known bool) {
 // upstream stores the verdict on the kinds that upstream has rules for, which always have an opinion. It reports false for all others.
 //
 // It is a switch, unlike the tables of all other rules, because what goes through a function value is copied: an Object on the way in, a Result
-// on the way out. That took as long as two look-ups in an object. For the same reason Pods and Deployments, of which there are most, store
-// their verdicts themselves.
+// on the way out. That took as long as two look-ups in an object. For the same reason Pods and Deployments, of which there are most, come
+// first and store their verdicts themselves.
 func (o *Object) upstream(verdict *Result) (known bool) {
+	switch {
+	case o.kind == "Deployment" && (o.group == "apps" || o.group == "extensions"):
+		deployment(o, verdict)
+		return true
+	case o.kind == "Pod" && o.group == "":
+		pod(o, verdict)
+		return true
+	}
+	return o.upstreamOther(verdict)
+}
+
+func (o *Object) upstreamOther(verdict *Result) (known bool) {
 	switch o.group {
 	case "":
 		return o.upstreamCore(verdict)
@@ -41,9 +53,6 @@ func (o *Object) upstream(verdict *Result) (known bool) {
 
 func (o *Object) upstreamCore(verdict *Result) (known bool) {
 	switch o.kind {
-	case "Pod":
-		pod(o, verdict)
-		return true
 	case "ConfigMap", "Secret":
 		*verdict, known = always, true
 	case "Service":
@@ -56,9 +65,6 @@ func (o *Object) upstreamCore(verdict *Result) (known bool) {
 
 func (o *Object) upstreamApps(verdict *Result) (known bool) {
 	switch o.kind {
-	case "Deployment":
-		deployment(o, verdict)
-		return true
 	case "ReplicaSet":
 		*verdict, known = replicaSet(o)
 	case "DaemonSet":

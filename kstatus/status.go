@@ -38,9 +38,8 @@ func (s Status) counting(format string, n int64) Result {
 
 func (s Status) saying(m message) Result { return Result{Status: s, message: m} }
 
-// counting stores a verdict whose message has one number. It writes no more than is needed, for a Result is long.
+// counting makes an empty result a verdict whose message has one number. It writes no more than is needed, for a Result is long.
 func (r *Result) counting(s Status, format string, n int64) {
-	*r = Result{}
 	r.Status, r.message.format, r.message.numbers[0] = s, format, n
 }
 
