@@ -36,7 +36,7 @@ func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	_, old, err := r.find(r.Request.Kind, r.Name)
+	old, err := r.stored()
 	if apierrors.IsNotFound(err) && r.Subresource == "" {
 		return r.applyNew(config)
 	}

@@ -90,7 +90,7 @@ func (c *Cluster) result(k *kind, obj *unstructured.Unstructured) *unstructured.
 // asVersion shows an object in the version that is asked for. As for custom resources
 // without a conversion webhook, only apiVersion changes.
 func (k *kind) asVersion(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	if obj.Object["apiVersion"] == k.apiVersion {
+	if k.table.apiVersion == k.apiVersion || obj.Object["apiVersion"] == k.apiVersion {
 		return obj
 	}
 	other := maps.Clone(obj.Object)

@@ -23,7 +23,7 @@ import (
 func (c *Cluster) Delete(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	r := request{Request: Request{Verb: "delete", Kind: gvk, Name: name}, dryRun: len(o.DryRun) > 0}
 	_, err := c.write(r, func(r *request) (*unstructured.Unstructured, error) {
-		_, old, err := r.find(gvk, name)
+		old, err := r.stored()
 		if err != nil {
 			return nil, err
 		}

@@ -50,6 +50,7 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 	tables := make(map[schema.GroupResource]*table, len(s.tables))
 	for at, t := range s.tables {
 		tables[at] = newTable(at, s.options)
+		tables[at].apiVersion = t.apiVersion
 		tables[at].births = maps.Clone(t.births)
 		tables[at].log.version = s.version
 		tables[at].freezer = t.freezer.fork()

@@ -181,10 +181,14 @@ func (s *store) addCustom(k Kind) {
 // add gives a kind its table, which all versions of a resource share.
 func (s *store) add(k *kind) {
 	at := k.groupResource()
+	k.apiVersion = k.GroupVersion().String()
 	if s.tables[at] == nil {
 		s.tables[at] = newTable(at, s.options)
+		s.tables[at].apiVersion = k.apiVersion
 	}
-	k.table, k.apiVersion = s.tables[at], k.GroupVersion().String()
+	if k.table = s.tables[at]; k.table.apiVersion != k.apiVersion {
+		k.table.apiVersion = ""
+	}
 	s.kinds[k.GroupVersionKind] = k
 }
 

@@ -46,7 +46,7 @@ func patchRequest(gvk schema.GroupVersionKind, name types.NamespacedName, t type
 }
 
 func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured, error) {
-	_, old, err := r.find(r.Request.Kind, r.Name)
+	old, err := r.stored()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 
 // patchValue is patch of an object in a state that is known. What the patch makes of it was computed already, unless another one is stored.
 func (r *request) patchValue(p stage.Patched) (*unstructured.Unstructured, error) {
-	_, old, err := r.find(r.Request.Kind, r.Name)
+	old, err := r.stored()
 	if err != nil {
 		return nil, err
 	}

@@ -102,6 +102,8 @@ type table struct {
 	log      log
 	freezer  *freezer
 	crowd    int // how many records make one
+
+	apiVersion string // of its kinds; "" if they have several
 }
 
 func newTable(at schema.GroupResource, o Options) *table {
@@ -191,8 +193,7 @@ func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *r
 // put stores the next version of an object. Its root and metadata become the store's.
 func (s *store) put(r *record, obj map[string]any) {
 	old := r.object()
-	s.version++
-	metadataOf(obj)["resourceVersion"] = strconv.FormatUint(s.version, 10)
+	s.step(metadataOf(obj))
 	r.obj = &unstructured.Unstructured{Object: obj}
 	s.reindex(r, old)
 	typ := watch.Modified
@@ -203,6 +204,13 @@ func (s *store) put(r *record, obj map[string]any) {
 	if r.kind.table.resource == definitions {
 		s.define(obj)
 	}
+}
+
+// step gives an object the next resourceVersion.
+func (s *store) step(metadata map[string]any) {
+	s.version++
+	delete(metadata, "resourceVersion") // a map of eight grows when one of them is set: the metadata of most Pods
+	metadata["resourceVersion"] = strconv.FormatUint(s.version, 10)
 }
 
 // note logs an event. In a crowd, the objects of those that the log forgets in return are frozen.
@@ -230,9 +238,8 @@ func (s *store) drop(r *record) {
 	if r.key.Namespace != "" {
 		s.contents[r.key.Namespace]--
 	}
-	s.version++
 	obj := fork(last.Object)
-	metadataOf(obj)["resourceVersion"] = strconv.FormatUint(s.version, 10)
+	s.step(metadataOf(obj))
 	r.obj = nil
 	s.reindex(r, last)
 	r.obj = &unstructured.Unstructured{Object: obj}

@@ -186,8 +186,13 @@ func (s *store) uid(t *table, name types.NamespacedName) string {
 }
 
 func uidText(id [16]byte) string {
-	digits := hex.EncodeToString(id[:])
-	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:]
+	text := []byte("00000000-0000-0000-0000-000000000000")
+	from := 0
+	for _, part := range [...]struct{ at, bytes int }{{0, 4}, {9, 2}, {14, 2}, {19, 2}, {24, 6}} {
+		hex.Encode(text[part.at:], id[from:from+part.bytes])
+		from += part.bytes
+	}
+	return string(text)
 }
 
 // letters are those of the suffixes that Kubernetes generates.

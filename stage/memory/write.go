@@ -62,6 +62,14 @@ func (r *request) do(f func(*request) (*unstructured.Unstructured, error)) (obj 
 	}
 }
 
+// stored returns the object that the request is for.
+func (r *request) stored() (*record, error) {
+	if found := r.kind.table.records[r.Name]; found != nil {
+		return found, nil
+	}
+	return nil, apierrors.NewNotFound(r.resource(), r.Name.Name)
+}
+
 func (r *request) resource() schema.GroupResource { return r.kind.groupResource() }
 
 func (r *request) conflict(format string, args ...any) error {
@@ -96,7 +104,7 @@ func (c *Cluster) Update(_ context.Context, obj *unstructured.Unstructured, o me
 		if err != nil {
 			return nil, err
 		}
-		_, old, err := r.find(r.Request.Kind, r.Name)
+		old, err := r.stored()
 		if err != nil {
 			return nil, err
 		}
@@ -264,16 +272,15 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		return old.object(), nil
 	}
 	r.count(before, next)
-	obj := &unstructured.Unstructured{Object: next}
 	switch {
 	case r.dryRun:
 	case finished(metadataOf(next)):
 		r.drop(old)
 	default:
 		r.put(old, next)
-		return old.object(), nil
+		return old.obj, nil
 	}
-	return obj, nil
+	return &unstructured.Unstructured{Object: next}, nil
 }
 
 // settleMetadata makes the metadata private, and refuses or undoes what no write may change there. The root of next is private.
