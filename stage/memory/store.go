@@ -30,6 +30,7 @@ type store struct {
 	generated  map[string]uint64                  // names generated, by prefix
 	pages      pages                              // lists that are read page by page
 	pool       pool                               // what objects have in common
+	current    request                            // the write that is carried out
 	stamp      any                                // the last timestamp of now, and its time
 	stamped    time.Time
 }

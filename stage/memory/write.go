@@ -36,7 +36,9 @@ func (c *Cluster) write(r request, f func(*request) (*unstructured.Unstructured,
 	}
 	c.mu.Lock()
 	r.Time = c.now()
-	obj, err := r.do(f)
+	c.current = r
+	obj, err := c.current.do(f)
+	r, c.current = c.current, request{}
 	c.settle()
 	c.mu.Unlock()
 	if c.options.Trace != nil {
