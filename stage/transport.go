@@ -63,5 +63,5 @@ type Patched struct {
 	Patch
 	Key    Key
 	Before *unstructured.Unstructured // the object
-	After  any                        // the object with the patch: it shares with Before what did not change
+	After  any                        // the object with the patch: it shares with Before what did not change; by a patch that merges, its root is new
 }

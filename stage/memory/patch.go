@@ -83,11 +83,20 @@ func (r *request) made(p stage.Patched, stored map[string]any) (map[string]any, 
 	switch {
 	case !ok || !same(stored, p.Before.Object):
 		return nil, false
-	case p.Type == types.StrategicMergePatchType:
-		return withKindOf(stored, after), r.kind.builtin
-	default:
+	case p.Type == types.JSONPatchType:
 		return after, true
 	}
+	r.statusOnly = isStatusOnly(p.Data) && !same(stored, after)
+	if p.Type == types.StrategicMergePatchType {
+		return withKindOf(stored, after), r.kind.builtin
+	}
+	return after, true
+}
+
+// isStatusOnly reports whether a patch that merges says nothing but what the status is to be.
+func isStatusOnly(body any) bool {
+	m, _ := body.(map[string]any)
+	return len(m) == 1 && m["status"] != nil
 }
 
 // decodeBody reads a patch, without the lock: it is a good part of the work.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -121,6 +122,35 @@ func TestPatchValueIsPatch(t *testing.T) {
 		require.Equal(t, want.Object["x"], got.Object["x"])
 		require.Equal(t, want.Object["y"], got.Object["y"])
 		require.Equal(t, want.GetResourceVersion(), got.GetResourceVersion())
+	}
+}
+
+// TestPatchValueOfAStatusIsPatch is the same for the status of a Pod, patches that change nothing included. What was stored before does not change.
+func TestPatchValueOfAStatusIsPatch(t *testing.T) {
+	clock := func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+	byText, byValue := memory.New(memory.Options{Now: clock}), memory.New(memory.Options{Now: clock})
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, c := range []*memory.Cluster{byText, byValue} {
+		_, err := c.Create(t.Context(), object(pods, "a"), metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	for range 500 {
+		body := map[string]any{"status": map[string]any{"phase": []any{"Pending", "Running"}[r.IntN(2)]}}
+		if r.IntN(4) == 0 {
+			body["spec"] = map[string]any{"nodeName": "a status write cannot say so"}
+		}
+		data, err := jsonvalue.AppendJSON(nil, body)
+		require.NoError(t, err)
+		want, err := byText.Patch(t.Context(), pods, at("a"), types.MergePatchType, data, metav1.PatchOptions{}, "status")
+		require.NoError(t, err)
+		before, err := byValue.Shared().Get(t.Context(), pods, at("a"))
+		require.NoError(t, err)
+		kept, p := before.DeepCopy(), merging(before, body)
+		p.Subresource = "status"
+		got, err := patchValue(t, byValue, p)
+		require.NoError(t, err)
+		require.Equal(t, want.Object, got.Object)
+		require.Equal(t, kept, before)
 	}
 }
 

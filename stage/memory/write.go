@@ -26,6 +26,8 @@ type request struct {
 	manager string // field manager
 	managed []any  // the managedFields to store, after an apply
 	dryRun  bool
+
+	statusOnly bool // the next version of the object has a root of its own, and no news but in its status
 }
 
 // write carries out a request and what follows from it, all under one lock.
@@ -324,7 +326,10 @@ func (r *request) modified() error {
 // still change labels, annotations and finalizers; one to a custom kind may not.
 // The root of the result is private.
 func (r *request) isolate(before, next map[string]any) map[string]any {
-	if r.Subresource == "status" {
+	switch {
+	case r.Subresource == "status" && r.statusOnly:
+		return next
+	case r.Subresource == "status":
 		return r.isolateStatus(before, next)
 	}
 	if r.kind.Status {
