@@ -110,11 +110,11 @@ func (s Schema) inPlace(old, patch []any, key string, at []int) ([]any, error) {
 	for i, place := range at {
 		before, _ := old[place].(map[string]any)
 		body, _ := patch[i].(map[string]any)
-		merged, err := s.object(before, body)
+		merged, changed, err := s.object(before, body)
 		if err != nil {
 			return nil, within(fmt.Sprintf("[%s=%v]", key, body[key]), err)
 		}
-		if same(before, merged) {
+		if !changed {
 			continue
 		}
 		if &out[0] == &old[0] {
@@ -168,7 +168,7 @@ func (s Schema) byKey(old, patch []any, key string) ([]any, error) {
 			out = append(out, withoutDirectives.of(m))
 			continue
 		}
-		merged, err := s.object(out[i].(map[string]any), m)
+		merged, _, err := s.object(out[i].(map[string]any), m)
 		if err != nil {
 			return nil, within(fmt.Sprintf("[%s=%v]", key, id), err)
 		}
@@ -219,7 +219,7 @@ func (s Schema) ordered(out *draft, name string, order any, patch map[string]any
 	}
 	merged := any(old)
 	if onMine {
-		if merged, err = types[s.typ][name].value(out.m[name], patch[name]); err != nil {
+		if merged, _, err = types[s.typ][name].value(out.m[name], patch[name]); err != nil {
 			return err
 		}
 	}

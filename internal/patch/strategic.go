@@ -19,33 +19,52 @@ var errRetain = errors.New(markRetain + " must be a list that names every field 
 // replace and delete, $retainKeys, $setElementOrder/… and $deleteFromPrimitiveList/….
 // Errors are of type [Error] and name the field.
 func Strategic(s Schema, target, patch map[string]any) (map[string]any, error) {
-	return s.object(target, patch)
+	merged, _, err := s.object(target, patch)
+	return merged, err
 }
 
-func (s Schema) object(target, patch map[string]any) (map[string]any, error) {
-	out := draft{m: target}
+// object also reports whether the result is another one than the target.
+func (s Schema) object(target, patch map[string]any) (_ map[string]any, changed bool, _ error) {
 	d := directivesOf(patch)
-	if d.any {
-		if directive, ok := patch[markPatch]; ok {
-			return directed(directive, patch)
-		}
-		if err := s.begin(&out, patch, d); err != nil {
-			return nil, err
-		}
+	if !d.any {
+		out := draft{m: target}
+		err := s.fields(&out, patch, d)
+		return out.m, out.owned, err
 	}
+	merged, err := s.byDirectives(target, patch, d)
+	if err == nil && equalMaps(target, merged) {
+		return target, false, nil
+	}
+	return merged, true, err
+}
+
+func (s Schema) byDirectives(target, patch map[string]any, d directives) (map[string]any, error) {
+	if directive, ok := patch[markPatch]; ok {
+		return directed(directive, patch)
+	}
+	out := draft{m: target}
+	if err := s.begin(&out, patch, d); err != nil {
+		return nil, err
+	}
+	err := s.fields(&out, patch, d)
+	return out.m, err
+}
+
+// fields merges what is no directive. It makes a map where there is none.
+func (s Schema) fields(out *draft, patch map[string]any, d directives) error {
 	rules := types[s.typ]
 	for name, v := range patch {
 		if d.any && d.covers(name) {
 			continue
 		}
-		if err := rules[name].set(&out, name, v); err != nil {
-			return nil, within(name, err)
+		if err := rules[name].set(out, name, v); err != nil {
+			return within(name, err)
 		}
 	}
 	if out.m == nil {
-		return map[string]any{}, nil
+		out.own()
 	}
-	return out.m, nil
+	return nil
 }
 
 // begin does what comes before the fields of the patch.
@@ -163,21 +182,21 @@ func (r rule) set(out *draft, name string, v any) error {
 		return nil
 	}
 	old, has := out.m[name]
-	merged, err := r.value(old, v)
+	merged, changed, err := r.value(old, v)
 	switch {
 	case err != nil:
 		return err
 	case merged == nil:
 		out.remove(name)
-	case !has || !Equal(old, merged):
+	case !has || changed:
 		out.own()
 		out.m[name] = merged
 	}
 	return nil
 }
 
-// value is the merged value of a field, nil for none.
-func (r rule) value(old, v any) (any, error) {
+// value is the merged value of a field, nil for none, and whether it is another one than the old.
+func (r rule) value(old, v any) (merged any, changed bool, err error) {
 	switch v := v.(type) {
 	case map[string]any:
 		if old, ok := old.(map[string]any); ok && r.strategy != replacing {
@@ -185,13 +204,15 @@ func (r rule) value(old, v any) (any, error) {
 		}
 	case []any:
 		if old, ok := old.([]any); ok && r.strategy == merging {
-			return Schema{r.typ}.list(old, v, r.key)
+			merged, err := Schema{r.typ}.list(old, v, r.key)
+			return merged, !equalLists(old, merged), err
 		}
 	}
 	if marked(v) {
-		return nil, nil
+		return nil, true, nil
 	}
-	return withoutDirectives.of(v), nil
+	merged = withoutDirectives.of(v)
+	return merged, !Equal(old, merged), nil
 }
 
 func marked(v any) bool {
