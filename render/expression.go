@@ -43,11 +43,27 @@ func (o *outliner) function(name string, nodes []parse.Node, final expression) e
 	for _, n := range nodes {
 		args = append(args, o.operand(n))
 	}
-	if isChoice {
+	switch {
+	case isChoice:
 		return choice(name == "or", args, final)
+	case name == weighFunc && final == nil && len(args) == 1 && args[0] != nil:
+		return weighing(args[0])
 	}
 	return fn.called(args, final)
 }
+
+// weighing is the call in front of most arguments of eq and its like.
+func weighing(of expression) expression {
+	return func(r *run) (any, bool) {
+		v, ok := of(r)
+		if !ok {
+			return nil, false
+		}
+		return r.weighed(v)
+	}
+}
+
+func (r *run) weighed(v any) (any, bool) { return v, r.weigh(v, 0) == nil }
 
 // isUsers reports whether a function of the user hides all others of the name.
 func (o *outliner) isUsers(name string) bool { return o.template.options.Funcs[name] != nil }

@@ -34,28 +34,30 @@ var natives = map[string]native{
 	"le":             {2, 2, ordering(func(order int) bool { return order <= 0 })},
 	"gt":             {2, 2, ordering(func(order int) bool { return order > 0 })},
 	"ge":             {2, 2, ordering(func(order int) bool { return order >= 0 })},
-	weighFunc:        {1, 1, func(r *run, args []any) (any, bool) { return args[0], r.weigh(args[0], 0) == nil }},
+	weighFunc:        {1, 1, func(r *run, args []any) (any, bool) { return r.weighed(args[0]) }},
 }
 
-// called collects the arguments on the stack of the run, because those in a slice of its own would be allocated. The piped one is the
-// last, but computed before all others.
+// called is nil for a call with arguments that the function does not take. A piped argument is the last.
 func (fn native) called(args []expression, final expression) expression {
-	order := make([]int, len(args))
-	for i := range order {
-		order[i] = i
-	}
-	if final != nil {
-		order = slices.Insert(order, 0, len(args))
+	piped := final != nil
+	if piped {
 		args = append(args, final)
 	}
 	if hasNil(args) || len(args) < fn.min || len(args) > fn.max {
 		return nil
 	}
+	if !piped {
+		return fn.on(args)
+	}
+	return fn.piped(args)
+}
+
+// on collects the arguments on the stack of the run, because those in a slice of its own would be allocated.
+func (fn native) on(args []expression) expression {
 	return func(r *run) (any, bool) {
-		base := len(r.stack)
-		r.stack = slices.Grow(r.stack, len(args))[:base+len(args)]
-		for _, i := range order {
-			v, ok := args[i](r)
+		base := r.push(len(args))
+		for i, arg := range args {
+			v, ok := arg(r)
 			if !ok {
 				return nil, false
 			}
@@ -65,6 +67,36 @@ func (fn native) called(args []expression, final expression) expression {
 		r.stack = r.stack[:base]
 		return v, ok
 	}
+}
+
+// piped computes the last argument before all others.
+func (fn native) piped(args []expression) expression {
+	last := len(args) - 1
+	final := args[last]
+	return func(r *run) (any, bool) {
+		base := r.push(len(args))
+		v, ok := final(r)
+		if !ok {
+			return nil, false
+		}
+		r.stack[base+last] = v
+		for i, arg := range args[:last] {
+			if v, ok = arg(r); !ok {
+				return nil, false
+			}
+			r.stack[base+i] = v
+		}
+		v, ok = fn.call(r, r.stack[base:])
+		r.stack = r.stack[:base]
+		return v, ok
+	}
+}
+
+// push makes room for so many arguments and returns where.
+func (r *run) push(n int) (base int) {
+	base = len(r.stack)
+	r.stack = slices.Grow(r.stack, n)[:base+n]
+	return base
 }
 
 func certain[T any](v T, err error) (any, bool) { return v, err == nil }
