@@ -214,6 +214,10 @@ func truth(v any) (yes, known bool) {
 		return v != "", true
 	case int64:
 		return v != 0, true
+	case []any:
+		return len(v) > 0, true
+	case []string:
+		return len(v) > 0, true
 	}
 	return template.IsTrue(v)
 }

@@ -18,8 +18,10 @@ var natives = map[string]native{
 	"Now":            {0, 0, func(r *run, _ []any) (any, bool) { return r.now(), true }},
 	"NodeConditions": {0, 0, func(r *run, _ []any) (any, bool) { return certain(r.nodeConditions()) }},
 	"NodeIP":         {0, 0, func(r *run, _ []any) (any, bool) { return certain(r.nodeIP("")) }},
-	"NodeIPWith":     {1, 1, nodeIPWith},
-	"PodIPWith":      {5, 5, podIPWith},
+	"NodeIPWith":     {1, 1, nodeIPWith((*run).nodeIP)},
+	"NodeIPsWith":    {1, 1, nodeIPWith((*run).nodeIPs)},
+	"PodIPWith":      {5, 5, podIPWith((*run).podIPWith)},
+	"PodIPsWith":     {5, 5, podIPWith((*run).podIPsWith)},
 	"Quote":          {1, 1, func(r *run, args []any) (any, bool) { return certain(r.quote(args[0])) }},
 	"YAML":           {1, many, func(r *run, args []any) (any, bool) { return certain(r.yaml(args[0], args[1:]...)) }},
 	"printf":         {1, many, printf},
@@ -101,28 +103,32 @@ func (r *run) push(n int) (base int) {
 
 func certain[T any](v T, err error) (any, bool) { return v, err == nil }
 
-func nodeIPWith(r *run, args []any) (any, bool) {
-	node, ok := args[0].(string)
-	if !ok {
-		return nil, false
-	}
-	return certain(r.nodeIP(node))
-}
-
-func podIPWith(r *run, args []any) (any, bool) {
-	node, isText := args[0].(string)
-	hostNetwork, isBool := args[1].(bool)
-	if !isText || !isBool {
-		return nil, false
-	}
-	var id [3]string // uid, name and namespace
-	for i := range id {
-		var ok bool
-		if id[i], ok = args[2+i].(string); !ok {
+func nodeIPWith[T any](ask func(r *run, node string) (T, error)) func(r *run, args []any) (any, bool) {
+	return func(r *run, args []any) (any, bool) {
+		node, ok := args[0].(string)
+		if !ok {
 			return nil, false
 		}
+		return certain(ask(r, node))
 	}
-	return certain(r.podIPWith(node, hostNetwork, id[0], id[1], id[2]))
+}
+
+func podIPWith[T any](ask func(r *run, node string, hostNetwork bool, uid, name, namespace string) (T, error)) func(r *run, args []any) (any, bool) {
+	return func(r *run, args []any) (any, bool) {
+		node, isText := args[0].(string)
+		hostNetwork, isBool := args[1].(bool)
+		if !isText || !isBool {
+			return nil, false
+		}
+		var id [3]string // uid, name and namespace
+		for i := range id {
+			var ok bool
+			if id[i], ok = args[2+i].(string); !ok {
+				return nil, false
+			}
+		}
+		return certain(ask(r, node, hostNetwork, id[0], id[1], id[2]))
+	}
 }
 
 func printf(r *run, args []any) (any, bool) {
