@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 )
 
 // without compiles a template that has no outline.
@@ -109,7 +112,8 @@ func (s *scribe) pipeline() string {
 		return s.tamePipeline()
 	}
 	text := s.one("@", "@", "@", "@", "Now", "Quote @", "or @ @", "or @ @ @", "and @ @", "index @ @", "index @ @ @", "index .list 1", "NodeIPWith @",
-		"PodIPWith @ false @ @ @", "PodIPsWith @ false @ @ @", "NodeIPsWith @", "index (NodeIPsWith @) @", "len (PodIPsWith @ false @ @ @)", "len @", "not @", "eq @ @", "eq @ @ @", "ne @ @", "lt @ @", "le @ @", "gt @ @", "ge @ @", "list @ @", `dict "c" @`,
+		"PodIPWith @ false @ @ @", "PodIPsWith @ false @ @ @", "NodeIPsWith @",
+		"index (NodeIPsWith @) @", "len (PodIPsWith @ false @ @ @)", "len @", "not @", "eq @ @", "eq @ @ @", "ne @ @", "lt @ @", "le @ @", "gt @ @", "ge @ @", "list @ @", `dict "c" @`,
 		"(index .list 1).a", "(or @ @).c", "upper @", "default @ @", "randInt 1 9", "until 3", "keys .b", "printf \"%v %d\" @ @", "YAML @", "NodeConditions", "mine @", "ours 1 @")
 	text += s.one("", "", "", " | Quote", " | Quote", " | Quote | Quote", " | or .nope", " | index .list", " | printf \"%v\"", " | print 1", " | NodeIPWith", " | and @", " | eq @", " | add (randInt 1 9)", " | printf \"%v\" (randInt 1 9)", " | mine")
 	for strings.Contains(text, "@") {
@@ -293,24 +297,23 @@ func TestOutlinesAreFound(t *testing.T) {
 	for text, want := range map[string]string{
 		``:     ``,
 		`a: 1`: `a: 1`,
-		`{{ .name }} {{ .nope }} {{ .n }} {{ .f }}`:                                                                                                       `web <no value> 3 1.5`,
-		`{{ $n := .name }}{{ $n }}{{ $n = 1 }}{{ $n }}`:                                                                                                   `web1`,
-		`{{ $unused := index .list 0 }}{{ .name | Quote }}`:                                                                                               `"web"`,
-		`{{ range .list }}{{ .image | Quote }}{{ end }}`:                                                                                                  `"nginx""httpd"`,
-		`{{ range $i, $e := .list }}{{ $o := index $.list $i }}{{ $i }}{{ $e.image }}{{ end }}`:                                                           `0nginx1httpd`,
-		`{{ range $k, $v := .map }}{{ $k }}{{ $v }}{{ break }}{{ else }}none{{ end }}`:                                                                    `aA`,
-		`{{ range .nope }}{{ .a }}{{ else }}none{{ end }}`:                                                                                                `none`,
-		`{{ range .list }}{{ if .on }}{{ continue }}{{ end }}{{ range $.list }}{{ .image }}{{ end }};{{ end }}`:                                           `nginxhttpd;`,
-		`{{ with .map }}{{ .a }}{{ else }}{{ .name }}{{ end }}{{ with $x := .nope }}{{ $x }}{{ else }}{{ .name }}{{ end }}`:                               `Aweb`,
-		`{{ if and .name (eq .name "cache" "web") (not .nope) }}yes{{ else if .n }}no{{ end }}`:                                                           `yes`,
-		`{{ if gt (len .list) 1 }}{{ (index .list 1).image }}{{ end }}`:                                                                                   `httpd`,
-		`{{ $none := .nope }}{{ or $none.a $none.b "none" }}`:                                                                                             `none`,
-		`{{ range list "a" "b" }}{{ . }}{{ end }}{{ upper .name }}{{ .name | trunc 2 }}`:                                                                  `abWEBwe`,
-		`{{ $d := dict "k" 1 }}{{ $d.k }}{{ range until 3 }}{{ . }}{{ end }}{{ printf "%03d" .n }}`:                                                       `1012003`,
-		`{{ YAML .map }}{{ default "x" .nope }}{{ add 1 (len .list) | toString | Quote }}`:                                                                "a: A\nb: B\nx\"3\"",
-		`{{ with NodeIPsWith "n" }}{{ index . 0 }}{{ len . }}{{ range . }}{{ . | Quote }}{{ end }}{{ end }}{{ index (PodIPsWith "" false "" "a" "") 0 }}`: `10.0.0.11"10.0.0.1"10.156.217.45`,
-		`{{ with NodeIPsWith .name }}{{ index . 0 | Quote }}{{ len . }}{{ range . }}{{ . }}{{ end }}{{ end }}`:                                            `"10.0.0.1"110.0.0.1`,
-		`{{ NodeIPWith .name | Quote }} {{ PodIPWith .name (or .host false) (or .uid "") "a" "" | Quote }}`:                                               `"10.0.0.1" "10.156.217.45"`,
+		`{{ .name }} {{ .nope }} {{ .n }} {{ .f }}`:                                                                         `web <no value> 3 1.5`,
+		`{{ $n := .name }}{{ $n }}{{ $n = 1 }}{{ $n }}`:                                                                     `web1`,
+		`{{ $unused := index .list 0 }}{{ .name | Quote }}`:                                                                 `"web"`,
+		`{{ range .list }}{{ .image | Quote }}{{ end }}`:                                                                    `"nginx""httpd"`,
+		`{{ range $i, $e := .list }}{{ $o := index $.list $i }}{{ $i }}{{ $e.image }}{{ end }}`:                             `0nginx1httpd`,
+		`{{ range $k, $v := .map }}{{ $k }}{{ $v }}{{ break }}{{ else }}none{{ end }}`:                                      `aA`,
+		`{{ range .nope }}{{ .a }}{{ else }}none{{ end }}`:                                                                  `none`,
+		`{{ range .list }}{{ if .on }}{{ continue }}{{ end }}{{ range $.list }}{{ .image }}{{ end }};{{ end }}`:             `nginxhttpd;`,
+		`{{ with .map }}{{ .a }}{{ else }}{{ .name }}{{ end }}{{ with $x := .nope }}{{ $x }}{{ else }}{{ .name }}{{ end }}`: `Aweb`,
+		`{{ if and .name (eq .name "cache" "web") (not .nope) }}yes{{ else if .n }}no{{ end }}`:                             `yes`,
+		`{{ if gt (len .list) 1 }}{{ (index .list 1).image }}{{ end }}`:                                                     `httpd`,
+		`{{ $none := .nope }}{{ or $none.a $none.b "none" }}`:                                                               `none`,
+		`{{ range list "a" "b" }}{{ . }}{{ end }}{{ upper .name }}{{ .name | trunc 2 }}`:                                    `abWEBwe`,
+		`{{ $d := dict "k" 1 }}{{ $d.k }}{{ range until 3 }}{{ . }}{{ end }}{{ printf "%03d" .n }}`:                         `1012003`,
+		`{{ YAML .map }}{{ default "x" .nope }}{{ add 1 (len .list) | toString | Quote }}`:                                  "a: A\nb: B\nx\"3\"",
+		`{{ with NodeIPsWith .name }}{{ index . 0 | Quote }}{{ len . }}{{ range . }}{{ . }}{{ end }}{{ end }}`:              `"10.0.0.1"110.0.0.1`,
+		`{{ NodeIPWith .name | Quote }} {{ PodIPWith .name (or .host false) (or .uid "") "a" "" | Quote }}`:                 `"10.0.0.1" "10.156.217.45"`,
 	} {
 		tmpl, err := Compile(text, Options{})
 		require.NoError(t, err)
@@ -320,6 +323,55 @@ func TestOutlinesAreFound(t *testing.T) {
 		r.write()
 		require.Equal(t, want, string(r.out), text)
 	}
+}
+
+// TestPresetsAreOutlined holds that the templates of the presets are rendered without giving up, and that their values have forms.
+func TestPresetsAreOutlined(t *testing.T) {
+	pod := map[string]any{
+		"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"},
+		"spec":     map[string]any{"nodeName": "n", "containers": []any{map[string]any{"name": "c", "image": "i"}}, "initContainers": []any{map[string]any{"name": "d", "image": "j"}}},
+		"status":   map[string]any{"phase": "Pending", "qosClass": "BestEffort", "podIP": "10.0.0.1", "podIPs": []any{map[string]any{"ip": "10.0.0.1"}}},
+	}
+	files, err := filepath.Glob("../stage/presets/*.yaml")
+	require.NoError(t, err)
+	count := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, doc := range strings.Split(string(data), "\n---\n") {
+			var stage map[string]any
+			require.NoError(t, yaml.Unmarshal([]byte(doc), &stage), file)
+			for _, text := range templates(stage) {
+				tmpl, err := Compile(text, Options{})
+				require.NoError(t, err)
+				require.NotNil(t, tmpl.outline, text)
+				r := tmpl.newRun()
+				require.NoError(t, r.follow(Input{Env: placeholder{}, Object: pod}), "%s: %s", file, text)
+				hasKeys := strings.Contains(text, "{{ $resource }}: ") // forms have no keys that are printed
+				require.Equal(t, hasKeys, r.learn().root == nil, "%s: %s", file, text)
+				count++
+			}
+		}
+	}
+	require.Greater(t, count, 15)
+}
+
+// templates are all texts called template or statusTemplate within a value.
+func templates(v any) (all []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			all = append(all, templates(e)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if text, ok := v[key].(string); ok && strings.HasSuffix(strings.ToLower(key), "template") {
+				all = append(all, text)
+			}
+			all = append(all, templates(v[key])...)
+		}
+	}
+	return all
 }
 
 // TestOutline shows what text/template executes.
