@@ -137,14 +137,19 @@ func (p *playing) patch(ctx context.Context, w Writer, e Patch) error {
 	if err == nil && obj == nil {
 		err = errNoResult
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		p.became(obj)
 	}
-	same := resourceVersion(obj) == resourceVersion(p.obj)
+	return err
+}
+
+// became takes in what a patch left of the object.
+func (p *playing) became(obj *unstructured.Unstructured) {
+	version := resourceVersion(obj)
+	same := version == resourceVersion(p.obj)
 	p.changed = p.changed || !same
 	p.released = same && obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && len(p.obj.GetFinalizers()) > 0
-	p.obj, p.last = obj, resourceVersion(obj)
-	return nil
+	p.obj, p.last = obj, version
 }
 
 // noOp reports whether the patch changes nothing. For a Writer that takes it, it keeps what the patch makes of the object.

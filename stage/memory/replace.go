@@ -1,0 +1,170 @@
+package memory
+
+import (
+	"maps"
+
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// replace stores the next version of an object, which may be shared with the stored one or with others.
+func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstructured, error) {
+	before := old.object().Object
+	if err := r.checkVersion(metadataOf(before), metadataOf(next)); err != nil {
+		return nil, err
+	}
+	next = r.isolate(before, next)
+	if err := r.settleMetadata(before, next); err != nil {
+		return nil, err
+	}
+	r.own(before, next)
+	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status first: mostly that is what differs
+		return old.object(), nil
+	}
+	r.count(before, next)
+	switch {
+	case r.dryRun:
+	case finished(metadataOf(next)):
+		r.drop(old)
+	default:
+		r.put(old, next)
+		return old.obj, nil
+	}
+	return &unstructured.Unstructured{Object: next}, nil
+}
+
+// settleMetadata makes the metadata private, and refuses or undoes what no write may change there. The root of next is private.
+func (r *request) settleMetadata(before, next map[string]any) error {
+	old, shared := metadataOf(before), metadataOf(next)
+	metadata := maps.Clone(shared)
+	next["metadata"] = metadata
+	if same(old, shared) {
+		return nil
+	}
+	dropEmpty(metadata)
+	if faults := checkUpdate(old, metadata); len(faults) > 0 {
+		return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
+	}
+	restore(old, metadata)
+	return nil
+}
+
+func (r *request) checkVersion(before, next map[string]any) error {
+	if same(before, next) {
+		return nil
+	}
+	version, _ := next["resourceVersion"].(string)
+	switch {
+	case version == "" && !r.kind.builtin && r.Verb == "update":
+		return r.mustHaveVersion()
+	case version != "" && version != before["resourceVersion"]:
+		return r.modified()
+	}
+	return nil
+}
+
+func (r *request) modified() error {
+	return apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
+}
+
+// isolate keeps the stored status from a write to the object, and the rest from a
+// write to the status. As in the API server, a status write to a built-in kind may
+// still change labels, annotations and finalizers; one to a custom kind may not.
+// The root of the result is private.
+func (r *request) isolate(before, next map[string]any) map[string]any {
+	switch {
+	case r.Subresource == "status" && r.statusOnly:
+		return next
+	case r.Subresource == "status":
+		return r.isolateStatus(before, next)
+	}
+	if r.kind.Status {
+		next = withField(next, "status", before["status"])
+	} else {
+		next = maps.Clone(next)
+	}
+	next["apiVersion"], next["kind"] = before["apiVersion"], before["kind"]
+	return next
+}
+
+func (r *request) isolateStatus(before, next map[string]any) map[string]any {
+	root := withField(before, "status", next["status"])
+	if old, metadata := metadataOf(before), metadataOf(next); !same(old, metadata) {
+		root["metadata"] = r.kind.statusMetadata(old, metadata)
+	}
+	return root
+}
+
+func withField(obj map[string]any, name string, v any) map[string]any {
+	obj = maps.Clone(obj)
+	obj[name] = v
+	if v == nil {
+		delete(obj, name)
+	}
+	return obj
+}
+
+// statusMetadata is the metadata after a status write.
+func (k *kind) statusMetadata(before, next map[string]any) map[string]any {
+	if k.traits&ownMeta == ownMeta {
+		return before
+	}
+	if k.has(ownLabels) {
+		next = withField(next, "labels", before["labels"])
+	}
+	if k.has(ownOwners) {
+		next = withField(next, "ownerReferences", before["ownerReferences"])
+	}
+	return next
+}
+
+// serverFields of the metadata cannot be written; attempts are ignored.
+var serverFields = []string{
+	"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "selfLink", "managedFields",
+}
+
+// restore puts back what writes cannot change.
+func restore(before, next map[string]any) {
+	for _, field := range serverFields {
+		next[field] = before[field]
+		if before[field] == nil {
+			delete(next, field)
+		}
+	}
+	next["uid"] = before["uid"]
+}
+
+// count bumps the generation if more than metadata and status changed.
+func (r *request) count(before, next map[string]any) {
+	if r.kind.has(counted) && r.Subresource == "" && r.contentChanged(before, next) {
+		bump(metadataOf(next))
+	}
+}
+
+func bump(metadata map[string]any) {
+	if n, ok := metadata["generation"].(int64); ok {
+		metadata["generation"] = n + 1
+	}
+}
+
+func (r *request) contentChanged(before, next map[string]any) bool {
+	if r.kind.has(annotated) && !patch.Equal(metadataOf(before)["annotations"], metadataOf(next)["annotations"]) {
+		return true
+	}
+	for name := range next {
+		if r.isContent(name) && !patch.Equal(before[name], next[name]) {
+			return true
+		}
+	}
+	for name := range before {
+		if _, kept := next[name]; !kept && r.isContent(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *request) isContent(field string) bool {
+	return field != "metadata" && (field != "status" || !r.kind.Status)
+}
