@@ -1,6 +1,9 @@
 package render
 
-import "maps"
+import (
+	"maps"
+	"strings"
+)
 
 // A form is the value of the texts of one route, with gaps for what is printed: their lines and flow collections are read once. That holds for as
 // long as each print is in a scalar, and what stands there can be read as one.
@@ -72,10 +75,10 @@ func (f *former) leaf(s string, at int, allowed class) (any, bool) {
 func (f *former) mixture(at, end, first int, allowed class) *mixture {
 	m := &mixture{first: first, allowed: allowed}
 	for _, s := range f.spans[first:f.next] {
-		m.pieces = append(m.pieces, piece{text: f.text[at:s.from], isText: true}, piece{quoted: s.quoted})
+		m.pieces = append(m.pieces, piece{text: strings.Clone(f.text[at:s.from]), isText: true}, piece{quoted: s.quoted})
 		at = s.to
 	}
-	m.pieces = append(m.pieces, piece{text: f.text[at:end], isText: true})
+	m.pieces = append(m.pieces, piece{text: strings.Clone(f.text[at:end]), isText: true})
 	return m
 }
 

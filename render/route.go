@@ -52,8 +52,11 @@ func (f *fork) way(decided int) *way {
 	return nil
 }
 
-// learn remembers the route that text/template took. It returns its form.
+// learn remembers the route that text/template took, unless it is long beyond measure. It returns its form.
 func (r *run) learn() *form {
+	if len(r.route) > mostWays {
+		return &form{}
+	}
 	if r.learnt > mostWays {
 		r.start, r.learnt = fork{}, 0
 	}

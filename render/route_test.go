@@ -85,6 +85,25 @@ func TestRoutesAreForgotten(t *testing.T) {
 	require.Less(t, most, mostWays+100)
 }
 
+// TestLongRoutesAreNotLearnt holds that one rendering leaves no more behind than many.
+func TestLongRoutesAreNotLearnt(t *testing.T) {
+	tmpl, err := Compile(`a:{{ range .list }} {{ . }}{{ end }}`, Options{})
+	require.NoError(t, err)
+	list := make([]any, mostWays+1)
+	for i := range list {
+		list[i] = "x"
+	}
+	r := tmpl.newRun()
+	for range 2 {
+		end, err := r.execute(Input{Object: map[string]any{"list": list}})
+		require.NoError(t, err)
+		require.Nil(t, end.root)
+		require.Empty(t, r.start)
+		r.reset()
+		require.Zero(t, cap(r.route)+cap(r.prints))
+	}
+}
+
 func waysOf(f *fork) int {
 	n := len(*f)
 	for _, w := range *f {

@@ -139,6 +139,9 @@ func (r *run) reset() {
 	clear(r.slots)
 	clear(r.loops)
 	clear(r.prints[:cap(r.prints)])
+	if len(r.route) > mostWays {
+		r.route, r.prints, r.spans = nil, nil, nil
+	}
 	clear(r.stack[:cap(r.stack)])
 	if r.out = r.out[:0]; cap(r.out) > keptBuffer {
 		r.out = nil
