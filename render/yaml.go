@@ -40,9 +40,10 @@ const otherBreaks = "\r\u0085\u2028\u2029"
 // blank reports whether the text has nothing but space, comments and document markers.
 func blank(text string) bool {
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		comment := strings.HasPrefix(line, "#") && !strings.ContainsAny(line, otherBreaks)
-		if line != "" && line != "---" && line != "..." && !comment {
+		content := strings.TrimSpace(line)
+		comment := strings.HasPrefix(content, "#") && !strings.ContainsAny(content, otherBreaks)
+		marker := strings.HasPrefix(line, content) && (content == "---" || content == "...")
+		if content != "" && !comment && !marker {
 			return false
 		}
 	}

@@ -109,7 +109,7 @@ type writer struct {
 var (
 	scalars = strings.Split(`a|Running|"True"|'x y'|true|no|y|null|~|0|7|-3|007|0x1F|1_000|1.5|-0|1e3|.5|+1|10.0.0.1|100m|1Gi|12:30|2006-01-02|`+
 		`2006-01-02T15:04:05Z|"2006-01-02T15:04:05.123Z"|2006-01-02 15:04:05|nginx:1.2|docker.io/a/b:v1|a b  c|kubelet is ready (ok)|"q\"\u003c\n"|"\/"|"\x41"|''|""|`+
-		`'it''s'|[]|{}|[a, "b", 1]|{a: 1, "b": [x]}|{"a":1,"b":{}}|[a: b]|[a, ]|{a}|-|--|---|-a|a:|a: b|a #c|#c|é|*a|&a x|!!str 1|<no value>|a,b|=|_x|/x|%x|@x|0b1|0o7|"a" b|"a|{|]`, "|")
+		`'it''s'|[]|{}|[a, "b", 1]|{a: 1, "b": [x]}|{"a":1,"b":{}}|[a: b]|[a, ]|{a}|-|--|---|...|-a|a:|a: b|a #c|#c|é|*a|&a x|!!str 1|<no value>|a,b|=|_x|/x|%x|@x|0b1|0o7|"a" b|"a|{|]`, "|")
 	keys = strings.Split(`a|b|name|lastTransitionTime|app.kubernetes.io/name|"a/b"|'q'|y|on|null|1|1.5|"a b"|a b|_|x-y|<<|é|"\n"`, "|")
 )
 
@@ -172,7 +172,7 @@ func TestValueIsThatOfTheReference(t *testing.T) {
 	}
 	for _, key := range keys {
 		for _, value := range scalars {
-			for _, form := range []string{"%s: %s", "- %[2]s", "%[2]s", "- %s: %s\n  b: c", "[%[2]s]", "{%s: %s}", "%s: {%[1]s: [%[2]s, %[2]s]}", "x:\n- %[2]s\ny: 1", "%s:%s"} {
+			for _, form := range []string{"%s: %s", "- %[2]s", "%[2]s", " %[2]s", "- %s: %s\n  b: c", "[%[2]s]", "{%s: %s}", "%s: {%[1]s: [%[2]s, %[2]s]}", "x:\n- %[2]s\ny: 1", "%s:%s"} {
 				sameAsReference(t, tmpl, fmt.Sprintf(form, key, value))
 			}
 		}
