@@ -20,8 +20,37 @@ type crossing struct {
 	passage *passage
 }
 
-// mostWays bounds what a run remembers: when it has learnt that many ways and parts of forms, it forgets all of them.
-const mostWays = 1 << 13
+// An atlas is what a run has learnt of routes.
+type atlas struct {
+	start         fork // of all routes
+	learnt        int  // ways, and parts of forms
+	routes, known int  // how many were learnt, and how many renderings took one of them
+	rest          int  // how many renderings are to come in which no route is looked for
+}
+
+const (
+	// mostWays bounds what an atlas holds: beyond that all is forgotten.
+	mostWays = 1 << 13
+	// longRest is for templates of which hardly any rendering takes the route of another: to look for routes and to learn them is in vain.
+	longRest = 1 << 12
+)
+
+// forget makes room.
+func (a *atlas) forget() {
+	rest := 0
+	if a.known < a.routes {
+		rest = longRest
+	}
+	*a = atlas{rest: rest}
+}
+
+func (a *atlas) rests() bool {
+	if a.rest == 0 {
+		return false
+	}
+	a.rest--
+	return true
+}
 
 // replay plays the passages of a route that is known. The form is nil where it is not.
 func (r *run) replay(in Input) (end *form, err error) {
@@ -58,8 +87,9 @@ func (r *run) learn() *form {
 		return &form{}
 	}
 	if r.learnt > mostWays {
-		r.start, r.learnt = fork{}, 0
+		r.forget()
 	}
+	r.routes++
 	at := &r.start
 	for _, c := range r.route {
 		w := r.take(at, c)

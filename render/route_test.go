@@ -70,9 +70,9 @@ func TestRoutesAreForgotten(t *testing.T) {
 	tmpl, err := Compile(`a:{{ range .list }}{{ if . }} 1{{ else }} 0{{ end }}{{ end }}`, Options{})
 	require.NoError(t, err)
 	r, most := tmpl.newRun(), 0
-	for n := range 2000 {
+	for n := range 4000 {
 		var list []any
-		for bit := range 11 {
+		for bit := range 12 {
 			list = append(list, n>>bit&1 == 1)
 		}
 		_, err := r.execute(Input{Object: map[string]any{"list": list}})
@@ -83,6 +83,16 @@ func TestRoutesAreForgotten(t *testing.T) {
 	}
 	require.Greater(t, most, mostWays/2)
 	require.Less(t, most, mostWays+100)
+	require.Positive(t, r.rest, "no route was taken twice")
+	for r.rest > 0 {
+		_, err := r.execute(Input{Object: map[string]any{"list": nil}})
+		require.NoError(t, err)
+	}
+	for range 2 {
+		_, err := r.execute(Input{Object: map[string]any{"list": nil}})
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, r.known)
 }
 
 // TestLongRoutesAreNotLearnt holds that one rendering leaves no more behind than many.

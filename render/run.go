@@ -34,8 +34,7 @@ type run struct {
 	decided int     // by the last passage
 	spans   []print // of the prints in the text
 
-	start  fork // of all routes that are known
-	learnt int
+	atlas // of all renderings
 
 	// What passages keep.
 	outline   *outline
@@ -77,8 +76,12 @@ func (r *run) execute(in Input) (*form, error) {
 
 // outlined takes a route that is known, or learns the one that text/template takes.
 func (r *run) outlined(in Input) (*form, error) {
+	if r.rests() {
+		return &form{}, r.follow(in)
+	}
 	end, err := r.replay(in)
 	if end != nil || err != nil {
+		r.known++
 		return end, err
 	}
 	if err := r.follow(in); err != nil {
