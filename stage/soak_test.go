@@ -21,8 +21,8 @@ import (
 
 var soakPods = flag.Int("soak", 0, "play the life of so many pods in TestSoak")
 
-// TestSoak prints what the whole life of many pods costs on one core: `make soak`, which lets the heap grow to five times what is alive before it is
-// collected (GOGC=400), up to a limit. A simulation has the machine to itself, and at the default of twice the collector takes a third of the time.
+// TestSoak prints what the whole life of many pods costs on one core: `make soak`, which collects no garbage before there is none of the memory left that it
+// is given (GOGC=off, GOMEMLIMIT). A simulation has the machine to itself, and at the default the collector takes a third of the time.
 func TestSoak(t *testing.T) {
 	if *soakPods == 0 {
 		t.Skip("a long run: make soak, or -soak N")
