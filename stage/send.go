@@ -277,7 +277,7 @@ func (p *playing) event(ctx context.Context, w Writer, e Event, now time.Time) e
 	if v, ok := w.(ValueWriter); ok {
 		_, err = v.CreateValue(ctx, obj, o)
 	} else {
-		_, err = w.Create(ctx, obj, o)
+		_, err = w.Create(ctx, obj.DeepCopy(), o) // it may change what it is given, and parts of that are shared
 	}
 	if apierrors.IsAlreadyExists(err) {
 		return nil

@@ -24,7 +24,7 @@ type Reader interface {
 // Writer is what effects are sent to. The namespace of a kind that has none is ignored. Errors are those of an API server, so that
 // the functions of apimachinery's api/errors tell them apart.
 type Writer interface {
-	// Create creates an object and returns it as stored. It must not change obj, parts of which are shared.
+	// Create creates an object and returns it as stored. It may change obj.
 	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
 	// Patch changes an object, or a subresource of it, and returns it as stored. A patch that sets metadata.resourceVersion to
 	// another value than the object has is a conflict.
