@@ -15,7 +15,7 @@ import (
 )
 
 // Effect is one thing that a transition does to the cluster: an [Event], a [Patch], an [Apply] or a [Delete]. Effects are data: they
-// can be printed, compared with reflect.DeepEqual, kept and sent later. They must not be changed.
+// can be printed, compared with reflect.DeepEqual, kept and sent later. They must not be changed: they share parts with each other.
 type Effect interface {
 	// String prints the effect in one line.
 	String() string
