@@ -244,6 +244,11 @@ func TestManagersHandOver(t *testing.T) {
 	require.Zero(t, lives[1-first].all())
 	stops[first]()
 	lives[first].requireOnce(t)
+	select {
+	case <-leads[1-first]:
+	case <-time.After(patience):
+		require.FailNow(t, "the other does not lead")
+	}
 
 	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: next, namespace: leaders}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}")
 	require.NoError(t, waitFor(t, cluster, wait.Policy{}, refTo(podKind, "leaders", "next")).ends())
