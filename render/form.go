@@ -19,7 +19,7 @@ type gap interface {
 }
 
 // formOf reads a text with prints at the spans.
-func formOf(text string, spans []print, words *vocabulary) *form {
+func formOf(text string, spans []extent, words *vocabulary) *form {
 	f := &former{text: text, spans: spans, words: words}
 	v, ok := readPlain(text, f, words)
 	if !ok || f.next < len(spans) {
@@ -43,7 +43,7 @@ func (f *form) value(r *run) (any, bool) {
 // A former makes a form. It reads scalars with prints as gaps.
 type former struct {
 	text  string
-	spans []print
+	spans []extent
 	next  int // the first span that was not read
 	words *vocabulary
 	gaps  int // that were read

@@ -67,13 +67,13 @@ func (r *run) write() {
 				continue
 			}
 			r.out = appendPrint(r.out, r.prints[len(r.spans)], piece.quoted)
-			r.spans = append(r.spans, print{from, len(r.out), piece.quoted})
+			r.spans = append(r.spans, extent{from, len(r.out), piece.quoted})
 		}
 	}
 }
 
-// A print is where one of the run is in the text.
-type print struct {
+// An extent is where a print of the run is in the text.
+type extent struct {
 	from, to int
 	quoted   bool
 }

@@ -30,9 +30,9 @@ type run struct {
 	// What passages leave, of which write makes a text and fill a value.
 	route   []crossing
 	prints  []any
-	size    int     // bytes of the text, at most
-	decided int     // by the last passage
-	spans   []print // of the prints in the text
+	size    int      // bytes of the text, at most
+	decided int      // by the last passage
+	spans   []extent // of the prints in the text
 
 	atlas // of all renderings
 

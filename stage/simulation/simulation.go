@@ -286,8 +286,7 @@ func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, e
 // look shows everybody what has changed in the cluster. The engine sees of each object the present state only, because a transition with several
 // effects passes through states that are not meant to be seen.
 func (s *Simulation) look() {
-	for i := range s.follows {
-		f := &s.follows[i]
+	for _, f := range s.follows {
 		for e, ok := f.Next(); ok; e, ok = f.Next() {
 			obj, ok := e.Object.(*unstructured.Unstructured)
 			if !ok {
@@ -299,7 +298,7 @@ func (s *Simulation) look() {
 			}
 			s.hooks.happened(f.kind, e)
 			if f.played {
-				s.saw(f.key(obj), e.Type, obj)
+				s.saw(e.Type, obj)
 			}
 		}
 	}
@@ -311,16 +310,9 @@ func (s *Simulation) look() {
 	s.changes.forget()
 }
 
-// key is that of an object of the kind.
-func (f *followed) key(obj *unstructured.Unstructured) stage.Key {
-	metadata, _ := obj.Object["metadata"].(map[string]any)
-	namespace, _ := metadata["namespace"].(string)
-	name, _ := metadata["name"].(string)
-	return stage.Key{Group: f.kind.Group, Version: f.kind.Version, Kind: f.kind.Kind, Namespace: namespace, Name: name}
-}
-
 // saw takes in an event, and notes whether there is a state to look at.
-func (s *Simulation) saw(key stage.Key, event watch.EventType, obj *unstructured.Unstructured) {
+func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) {
+	key := stage.KeyOf(obj)
 	if event == watch.Deleted {
 		s.set.Unlearn(obj)
 		s.dismiss(key)
