@@ -104,6 +104,7 @@ func (p *Player) Run(ctx context.Context) error {
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	timer.Stop() // nothing is due before all is listed
 	for {
 		select {
 		case <-ctx.Done():

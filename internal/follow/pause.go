@@ -51,8 +51,12 @@ func (p *pause) about(d time.Duration) time.Duration {
 	return d - d/10 + time.Duration(p.dice.Int64N(int64(d/5)+1))
 }
 
-// sleep waits, at most until ctx is done.
+// sleep waits, at most until ctx is done. It makes no timer for nothing: those that are due at once may crash tests in virtual time under the race
+// detector, where several goroutines have some (golang/go#78156).
 func sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
