@@ -6,6 +6,8 @@ import (
 	"io"
 	"math/rand"
 	"reflect"
+	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -155,6 +157,22 @@ func TestWhatIsReadAgainIsTheSame(t *testing.T) {
 		first := read(data)
 		require.Equal(t, share, reflect.ValueOf(first).Pointer() == reflect.ValueOf(read(data)).Pointer())
 		require.NotEqual(t, first, read(other))
+	}
+}
+
+// It may come at the same time.
+func TestWhatIsReadTwiceAtOnceIsTheSame(t *testing.T) {
+	info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme), Share: true}, runtime.ContentTypeProtobuf)
+	for i := range 2000 {
+		data, _ := write(t, corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", ResourceVersion: strconv.Itoa(i)}})
+		var read [2]unstructured.Unstructured
+		var both sync.WaitGroup
+		for j := range read {
+			both.Go(func() { _, _, _ = info.Serializer.Decode(data, nil, &read[j]) })
+		}
+		both.Wait()
+		require.NotNil(t, read[0].Object)
+		require.Equal(t, reflect.ValueOf(read[0].Object).Pointer(), reflect.ValueOf(read[1].Object).Pointer())
 	}
 }
 

@@ -45,12 +45,13 @@ func (b *builder) shared(text []byte, of *field, build func() (any, bool)) (any,
 // recent are the objects read last, by what they were read from: the answer to a patch comes again, as an event of a watch.
 type recent struct {
 	seeds [2]maphash.Seed
-	mu    sync.Mutex
 	read  [256]reading
 }
 
-// A reading is an object, and what it was read from: two hashes stand for that, with 128 bits.
+// A reading is an object, and what it was read from: two hashes stand for that, with 128 bits. Its lock is held while it is made: an answer and its
+// event come at about the same time.
 type reading struct {
+	mu   sync.Mutex
 	of   *kind
 	text [2]uint64
 	made map[string]any
@@ -63,27 +64,15 @@ func newRecent() *recent {
 // object returns what was read of equal data of a kind, or is read now.
 func (r *recent) object(k *kind, data []byte, read func() (map[string]any, bool)) (map[string]any, bool) {
 	text := [2]uint64{maphash.Bytes(r.seeds[0], data), maphash.Bytes(r.seeds[1], data)}
-	if made := r.find(k, text); made != nil {
-		return made, true
+	last := &r.read[text[0]%uint64(len(r.read))]
+	last.mu.Lock()
+	defer last.mu.Unlock()
+	if last.of == k && last.text == text {
+		return last.made, true
 	}
 	made, ok := read()
 	if ok {
-		r.keep(reading{k, text, made})
+		last.of, last.text, last.made = k, text, made
 	}
 	return made, ok
-}
-
-func (r *recent) find(k *kind, text [2]uint64) map[string]any {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if last := &r.read[text[0]%uint64(len(r.read))]; last.of == k && last.text == text {
-		return last.made
-	}
-	return nil
-}
-
-func (r *recent) keep(made reading) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.read[made.text[0]%uint64(len(r.read))] = made
 }
