@@ -38,7 +38,7 @@ func (r *Rules) Child(obj *unstructured.Unstructured, now time.Time) Child {
 func noteOf(obj *unstructured.Unstructured) childNote {
 	note := noted
 	var o Object
-	o.read(obj.Object, time.Time{})
+	o.read(obj.Object, typeOf(obj.Object), time.Time{})
 	if transientFailure(&o) {
 		note |= transient
 	}

@@ -2,6 +2,8 @@ package kstatus
 
 import "math"
 
+const deploymentAvailable = "Deployment is available. Replicas: %d"
+
 func deployment(o *Object, verdict *Result) {
 	progressing, failed := o.rollout()
 	if failed != nil {
@@ -27,7 +29,7 @@ func deployment(o *Object, verdict *Result) {
 	case !o.has(isAvailable | isTrue):
 		verdict.progress("DeploymentNotAvailable", text("Deployment not Available"), "status.conditions")
 	default:
-		verdict.counting(Current, "Deployment is available. Replicas: %d", replicas)
+		verdict.counting(Current, deploymentAvailable, replicas)
 	}
 }
 

@@ -36,7 +36,7 @@ func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanati
 		return Explanation{Result: r.Compute(obj, now)}
 	}
 	o := Object{waitForJobs: r.waitForJobs}
-	o.read(obj.Object, now)
+	o.read(obj.Object, typeOf(obj.Object), now)
 	e := Explanation{Result: current, Skipped: skipped(o.conditions)}
 	o.counts = nil
 	for _, s := range r.steps(&o) {

@@ -24,7 +24,7 @@ func deploymentExtended(o Object) (Result, bool) {
 	wanted, replicas := o.wanted(), o.count("replicas")
 	updated, ready, available := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("availableReplicas")
 	if _, yes := o.find("Available", "True", ""); yes && wanted == replicas && min(updated, ready, available) >= wanted {
-		return Current.counting("Deployment is available. Replicas: %d", replicas), true
+		return Current.counting(deploymentAvailable, replicas), true
 	}
 	if c, failed := o.find("ReplicaFailure", "True", ""); failed {
 		return Failed.From(c), true

@@ -32,12 +32,19 @@ type Object struct {
 	waitForJobs bool
 }
 
-// read sets everything but the options.
-func (o *Object) read(fields map[string]any, now time.Time) {
-	o.fields, o.now = fields, now
-	o.kind, _ = fields["kind"].(string)
+// A typeMeta is what an object says that it is.
+type typeMeta struct{ apiVersion, kind string }
+
+func typeOf(fields map[string]any) typeMeta {
 	version, _ := fields["apiVersion"].(string)
-	o.group = groupOf(version)
+	kind, _ := fields["kind"].(string)
+	return typeMeta{version, kind}
+}
+
+// read sets everything but the options.
+func (o *Object) read(fields map[string]any, t typeMeta, now time.Time) {
+	o.fields, o.now = fields, now
+	o.group, o.kind = groupOf(t.apiVersion), t.kind
 	o.metadata = o.mapping(fields["metadata"], "metadata")
 	if o.status = o.mapping(fields["status"], "status"); o.status != nil {
 		o.readStatus()
@@ -50,9 +57,9 @@ func (o *Object) read(fields map[string]any, now time.Time) {
 func (o *Object) readStatus() {
 	o.counts = o.status
 	if v := o.status["observedGeneration"]; v != nil {
-		observed, _ := v.(int64)
+		observed, usual := v.(int64)
 		generation, plain := o.metadata["generation"].(int64)
-		if !plain || observed != generation {
+		if !usual || !plain || observed != generation {
 			o.notable = true
 		}
 	}

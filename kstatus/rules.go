@@ -145,8 +145,12 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 	if obj == nil || obj.Object == nil {
 		return Unknown.Because("NoObject", "There is no object")
 	}
+	t := typeOf(obj.Object)
+	if t.isDeployment() && r.upstream && r.kinds == nil && steady(obj.Object, &result) {
+		return result
+	}
 	o := Object{waitForJobs: r.waitForJobs}
-	o.read(obj.Object, now)
+	o.read(obj.Object, t, now)
 	decided := o.notable && first(r.before, &o, &result) ||
 		r.kinds != nil && first(r.kinds.of(o.group, o.kind), &o, &result) ||
 		r.upstream && o.upstream(&result) ||
