@@ -142,26 +142,32 @@ func (r *Rules) WaitForJobs(wait bool) *Rules {
 // Compute returns the status of an object at a time. It always has an answer: what cannot be told is Unknown, with a reason. The object is
 // neither changed nor kept.
 func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result Result) {
+	r.judge(obj, now, &result)
+	return result
+}
+
+// judge makes an empty result the verdict. It stores instead of returning it because a Result is long, and is copied on each way out.
+func (r *Rules) judge(obj *unstructured.Unstructured, now time.Time, verdict *Result) {
 	if obj == nil || obj.Object == nil {
-		return Unknown.Because("NoObject", "There is no object")
+		*verdict = Unknown.Because("NoObject", "There is no object")
+		return
 	}
 	t := typeOf(obj.Object)
-	if t.isDeployment() && r.upstream && r.kinds == nil && steady(obj.Object, &result) {
-		return result
+	if t.isDeployment() && r.upstream && r.kinds == nil && steady(obj.Object, verdict) {
+		return
 	}
 	o := Object{waitForJobs: r.waitForJobs}
 	o.read(obj.Object, t, now)
-	decided := o.notable && first(r.before, &o, &result) ||
-		r.kinds != nil && first(r.kinds.of(o.group, o.kind), &o, &result) ||
-		r.upstream && o.upstream(&result) ||
-		r.last(&o, &result)
+	decided := o.notable && first(r.before, &o, verdict) ||
+		r.kinds != nil && first(r.kinds.of(o.group, o.kind), &o, verdict) ||
+		r.upstream && o.upstream(verdict) ||
+		r.last(&o, verdict)
 	if !decided {
-		result = current
+		*verdict = current
 	}
-	if o.skipped != 0 { // else the write would hold up the copy of the result
-		result.skipped = o.skipped
+	if o.skipped != 0 {
+		verdict.skipped = o.skipped
 	}
-	return result
 }
 
 // last stores the verdict of the first rule that has an opinion, if any, of those for more than one kind.

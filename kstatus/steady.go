@@ -6,7 +6,7 @@ func (t typeMeta) isDeployment() bool { return t.kind == "Deployment" && t.apiVe
 // steady stores the verdict on a Deployment that is as most are, most of the time: rolled out, available, nothing unusual. It reports false for all others,
 // and the rules decide.
 //
-// It says what they would say, from the same look-ups, which take most of the time. What it saves is an [Object]: to make one takes as long as four more.
+// It says what they would say, from the same look-ups, which take most of the time. What it saves is an [Object]: to make one takes as long as two more.
 func steady(fields map[string]any, verdict *Result) bool {
 	metadata, _ := fields["metadata"].(map[string]any)
 	spec, _ := fields["spec"].(map[string]any)
