@@ -1,7 +1,9 @@
 package kstatus_test
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,10 +26,11 @@ func (d dice) odd(usual any, others ...any) any {
 
 func (d dice) number() any { return d.odd(int64(3), nil, int64(0), int64(2), int64(4), 3.0, "3") }
 
+// fields leaves some fields without a value out; the others are null.
 func (d dice) fields(m map[string]any) map[string]any {
-	for name, v := range m {
-		if v == nil && d.IntN(2) == 0 {
-			delete(m, name) // or null
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if m[name] == nil && d.IntN(2) == 0 {
+			delete(m, name)
 		}
 	}
 	return m

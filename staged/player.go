@@ -103,8 +103,8 @@ func (p *Player) Run(ctx context.Context) error {
 		all.Go(func() { f.run(ctx) })
 	}
 	timer := time.NewTimer(0)
-	defer timer.Stop()
 	timer.Stop() // nothing is due before all is listed
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
