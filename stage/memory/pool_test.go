@@ -146,13 +146,17 @@ func TestPatchValueOfAStatusIsPatch(t *testing.T) {
 		before, err := byValue.Shared().Get(t.Context(), pods, at("a"))
 		require.NoError(t, err)
 		kept, p := before.DeepCopy(), merging(before, body)
+		metadata := address(before.Object["metadata"])
 		p.Subresource = "status"
 		got, err := patchValue(t, byValue, p)
 		require.NoError(t, err)
 		require.Equal(t, want.Object, got.Object)
 		require.Equal(t, kept, before)
+		require.Equal(t, metadata, address(before.Object["metadata"]), "nor does an equal part take the place of one: others may read it meanwhile")
 	}
 }
+
+func address(m any) uintptr { return reflect.ValueOf(m).Pointer() }
 
 func merging(obj *unstructured.Unstructured, body any) stage.Patched {
 	p := stage.Patch{Type: types.MergePatchType, Data: body}

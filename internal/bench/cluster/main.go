@@ -8,8 +8,9 @@
 // ready before 25 goroutines begin to create pods. Rounds of the programs alternate, and each round another of them begins. After each, all pods are
 // deleted with a grace of 30 seconds, and the program lets them go.
 //
-// The machine is saturated: pods/s says what is left over by the server and by this program, so that CPU per pod is the honest measure. The
-// column "others" says how many cores something else on the machine used meanwhile: a run in which it is not near 0 says little about rates.
+// The machine is saturated: pods/s says what is left over by the server and by this program, so that CPU per pod is the honest measure: "ms/pod" of the
+// program, "all ms/pod" of it with the servers and the creators, over "cores" that were busy. The column "others" says how many cores something else
+// on the machine used meanwhile: a run in which it is not near 0 says little about rates.
 //
 // It exits with 1 if a goal is missed: see goals.
 package main

@@ -40,6 +40,7 @@ type result struct {
 
 	took     time.Duration // until the last pod ran
 	cpu      time.Duration // of the program until then, its start included if the mode is backlog
+	whole    time.Duration // CPU of the program, the servers and the crowd together
 	peak     int64         // most resident bytes, deletion included
 	p50, p99 time.Duration // from the creation of a pod, or the start of the program, to Running
 	patches  int           // requests for pods
@@ -47,8 +48,8 @@ type result struct {
 	others   float64 // cores that something else used
 }
 
-func (r result) rate() float64   { return float64(r.pods) / r.took.Seconds() }
-func (r result) perPod() float64 { return r.cpu.Seconds() * 1000 / float64(r.pods) }
+func (r result) rate() float64                  { return float64(r.pods) / r.took.Seconds() }
+func (r result) perPod(d time.Duration) float64 { return d.Seconds() * 1000 / float64(r.pods) }
 
 // A stand is where rounds take place.
 type stand struct {
@@ -183,7 +184,8 @@ func (r *round) ran() error {
 	}
 	m := &r.measurement
 	m.took, m.cpu = time.Since(r.began), u.CPU-r.cpu
-	m.others = max(0, (all-r.all-own+r.own).Seconds()/m.took.Seconds())
+	m.whole = own - r.own
+	m.others = max(0, (all-r.all-m.whole).Seconds()/m.took.Seconds())
 	latencies := r.crowd.Latencies(r.began)
 	m.p50, m.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
 	return nil
