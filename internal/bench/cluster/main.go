@@ -159,10 +159,15 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 	return all, nil
 }
 
-// turn has another program begin in each round: a server grows slower as it grows older, and the one who comes first would have the best of it.
+// turn has another program begin in each pair of rounds, and the second round of a pair goes the other way round: a server grows slower as it grows older,
+// and has still to do with the pods of the last program while the next one plays. As often as one program follows another, that follows the one.
 func turn(programs []program, round int) []program {
-	first := round % len(programs)
-	return slices.Concat(programs[first:], programs[:first])
+	first := round / 2 % len(programs)
+	order := slices.Concat(programs[first:], programs[:first])
+	if round%2 == 1 {
+		slices.Reverse(order)
+	}
+	return order
 }
 
 // settings are all rounds of a program in their order.

@@ -74,3 +74,17 @@ func TestFlags(t *testing.T) {
 	_, err = provideOne(o, "kubelet", t.TempDir())
 	require.ErrorContains(t, err, `"kubelet"`)
 }
+
+func TestEachProgramFollowsEachOtherAsOften(t *testing.T) {
+	programs := []program{{name: "a"}, {name: "b"}, {name: "c"}}
+	first, follows := map[string]int{}, map[string]int{}
+	for round := range 6 {
+		order := turn(programs, round)
+		first[order[0].name]++
+		for i := range order[1:] {
+			follows[order[i].name+order[i+1].name]++
+		}
+	}
+	require.Equal(t, map[string]int{"a": 2, "b": 2, "c": 2}, first)
+	require.Equal(t, map[string]int{"ab": 2, "ac": 2, "ba": 2, "bc": 2, "ca": 2, "cb": 2}, follows)
+}
