@@ -126,10 +126,9 @@ func (r *round) run(ctx context.Context) (err error) {
 
 // backlog lets the program find the pods when it starts.
 func (r *round) backlog(ctx context.Context) error {
-	if err := errors.Join(r.crowd.AddNodes(ctx), r.crowd.Create(ctx)); err != nil {
+	if err := errors.Join(r.crowd.AddNodes(ctx), r.crowd.Create(ctx), r.settle(ctx)); err != nil {
 		return err
 	}
-	time.Sleep(time.Second) // the server is still busy with them
 	if err := errors.Join(r.begin(), r.start()); err != nil {
 		return err
 	}
@@ -138,14 +137,20 @@ func (r *round) backlog(ctx context.Context) error {
 
 // live lets the program see the pods as they come.
 func (r *round) live(ctx context.Context) error {
-	if err := errors.Join(r.start(), r.crowd.AddNodes(ctx), r.crowd.WaitReady(ctx)); err != nil {
+	if err := errors.Join(r.start(), r.crowd.AddNodes(ctx), r.crowd.WaitReady(ctx), r.settle(ctx)); err != nil {
 		return err
 	}
-	time.Sleep(time.Second) // it may be busy with its start
 	if err := errors.Join(r.begin(), r.crowd.Create(ctx)); err != nil {
 		return err
 	}
 	return r.crowd.WaitRunning(ctx)
+}
+
+// settle lets the server and the program come to rest.
+func (r *round) settle(ctx context.Context) error {
+	err := measure.Collect(ctx, r.client.RESTClient())
+	time.Sleep(time.Second)
+	return err
 }
 
 func (r *round) start() (err error) {
