@@ -13,6 +13,7 @@ import (
 	_ "net/http/pprof" // for -pprof
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
 	"syscall"
@@ -43,6 +44,9 @@ func main() {
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(processors)
 	}
 	o.stages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -81,6 +85,10 @@ func profile(path string) (end func(), err error) {
 
 // garbage is how much of it may lie about, in percent of the memory in use, before it is collected.
 const garbage = 70
+
+// processors are as many as the player could use up: it takes a fifth of one. With a second one the goroutines that hand a request on wake it each time, which
+// takes a seventh of the player's CPU.
+const processors = 1
 
 func play(ctx context.Context, config *rest.Config, o options) error {
 	set, err := compile(o.stages)
