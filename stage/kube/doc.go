@@ -52,8 +52,8 @@
 // which up to 25 are kept for the next ones: they need less of the server and of this process, and no watch event waits behind their answers. A configuration
 // whose TLS names protocols (NextProtos) has its way instead.
 //
-// A player that brings 500 Pods a second to Running takes a fifth of a processor. With GOMAXPROCS=1, which Go sets by itself in a container that is limited to
-// one, it takes a seventh less than with two: see internal/bench/cluster.
+// A player that brings 500 Pods a second to Running takes a fifth of a processor. With GOMAXPROCS=1, which Go never chooses by itself where there are more,
+// it takes a seventh less than with two: see internal/bench/cluster.
 //
 // # Compatibility
 //
