@@ -5,7 +5,7 @@
 //	go run . [-pods 5000] [-nodes 10] [-rounds 3] [-workers 4,16] [-modes backlog,live] [-players floor,kwok,stagecraft] [-keep DIR]
 //
 // In mode backlog the pods are there before the program starts, and the clock runs from its start. In mode live the program runs and its nodes are
-// ready before 25 goroutines begin to create pods. Rounds of the programs alternate, and each round another of them begins. After each, all pods are
+// ready before 25 goroutines begin to create pods. Rounds of the programs alternate, and each follows each other as often. After each, all pods are
 // deleted with a grace of 30 seconds, and the program lets them go.
 //
 // The machine is saturated: pods/s says what is left over by the server and by this program, so that CPU per pod is the honest measure: "ms/pod" of the
@@ -160,7 +160,7 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 }
 
 // turn has another program begin in each pair of rounds, and the second round of a pair goes the other way round: a server grows slower as it grows older,
-// and has still to do with the pods of the last program while the next one plays. As often as one program follows another, that follows the one.
+// and what one program leaves is a burden to the next. Six rounds of three programs are all orders.
 func turn(programs []program, round int) []program {
 	first := round / 2 % len(programs)
 	order := slices.Concat(programs[first:], programs[:first])

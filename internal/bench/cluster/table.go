@@ -21,8 +21,9 @@ func newRows(w io.Writer) rows {
 
 func (p rows) print(r result) {
 	pods := float64(r.pods)
-	fmt.Fprintf(p.w, "%-8s %-11s %7d %7.0f %7.2f %7.2f %10.2f %7.2f %8d %8.2f %8.2f %9.3f %10.3f %7.2f\n", r.mode, r.player, r.workers, r.rate(), r.cpu.Seconds(), r.perPod(r.cpu),
-		r.perPod(r.whole), r.whole.Seconds()/r.took.Seconds(), r.peak>>20, r.p50.Seconds(), r.p99.Seconds(), float64(r.patches)/pods, float64(r.deletes)/pods, r.others)
+	fmt.Fprintf(p.w, "%-8s %-11s %7d %7.0f %7.2f %7.2f %10.2f %7.2f %8d %8.2f %8.2f %9.3f %10.3f %7.2f\n",
+		r.mode, r.player, r.workers, r.rate(), r.cpu.Seconds(), r.perPod(r.cpu), r.perPod(r.whole), r.whole.Seconds()/r.took.Seconds(),
+		r.peak>>20, r.p50.Seconds(), r.p99.Seconds(), float64(r.patches)/pods, float64(r.deletes)/pods, r.others)
 }
 
 // A goal is a bound for a figure of stagecraft, which may depend on those of the other programs in the same setting.
@@ -42,7 +43,8 @@ func (g goal) applies(m mode, of map[string]result) bool {
 
 var goals = []goal{
 	{"CPU ms a pod <= 0.45", "", "", func(of map[string]result) (string, bool) {
-		v := of["stagecraft"].perPod(of["stagecraft"].cpu)
+		r := of["stagecraft"]
+		v := r.perPod(r.cpu)
 		return fmt.Sprintf("%.2f", v), v <= 0.45
 	}},
 	{"rate >= 95 % of the floor's", "floor", "", func(of map[string]result) (string, bool) {

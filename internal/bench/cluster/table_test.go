@@ -50,6 +50,20 @@ func TestGoals(t *testing.T) {
 	}
 }
 
+func TestGoalsAreJudgedByTheProgramsThatPlayed(t *testing.T) {
+	slow := measured("stagecraft", live, func(r *result) { r.took, r.peak, r.p99 = time.Hour, 1<<40, time.Hour })
+	for _, c := range []struct{ beside, judged, not string }{
+		{"floor", "rate", "memory|p99"},
+		{"kwok", "memory|p99", "rate"},
+	} {
+		var out bytes.Buffer
+		require.ErrorIs(t, compare(&out, []result{measured(c.beside, live, nil), slow}), errMissed)
+		require.Regexp(t, "("+c.judged+") .*MISSED", out.String())
+		require.NotRegexp(t, c.not, out.String())
+	}
+	require.NoError(t, compare(new(bytes.Buffer), []result{measured("floor", live, nil), measured("kwok", live, nil)}), "without us there is nothing to judge")
+}
+
 func TestMediansCountButTheWorstOfRequests(t *testing.T) {
 	slow := measured("floor", backlog, func(r *result) { r.took, r.patches = time.Hour, 1001 })
 	fast := measured("floor", backlog, func(r *result) { r.took = time.Second })

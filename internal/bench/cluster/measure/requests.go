@@ -44,8 +44,7 @@ func parseRequests(text []byte) (Requests, error) {
 	return r, lines.Err()
 }
 
-// Collect has the API server collect its garbage. One collection takes it a second of CPU and more, so that a round which the garbage of another one falls
-// into says nothing about its program.
+// Collect has the API server collect its garbage: what one round leaves would else be collected during the next one.
 func Collect(ctx context.Context, client rest.Interface) error {
 	_, err := client.Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx)
 	if err != nil {

@@ -86,8 +86,8 @@ func profile(path string) (end func(), err error) {
 // garbage is how much of it may lie about, in percent of the memory in use, before it is collected.
 const garbage = 70
 
-// processors are as many as the player could use up: it takes a fifth of one. With a second one the goroutines that hand a request on wake it each time, which
-// takes a seventh of the player's CPU.
+// processors are as many as the player could use up: it takes a fifth of one. With two (GOMAXPROCS=2 in the environment) it takes a sixth more CPU: the
+// goroutines that hand on a request wake the second one each time.
 const processors = 1
 
 func play(ctx context.Context, config *rest.Config, o options) error {
