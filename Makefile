@@ -24,7 +24,7 @@ check: ## what CI runs
 	bash .ci/run
 
 conformance: ## the recorded cases, with diffs
-	$(GO) run ./internal/conformance -v $(CORPUS)
+	$(GO) run ./internal/dev/conformance -v $(CORPUS)
 
 golden: ## rewrite recorded expectations
 	@for p in ./stage ./stage/presets ./examples/quickstart ./kstatus ./stage/explore ./stage/diagram; do $(GO) test $$p -update || exit 1; done
@@ -40,28 +40,28 @@ bench: ## the benchmarks of the root module
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 peers: ## side by side with kwok: ratios
-	cd internal/bench && $(GO) run ./ratio
+	cd internal/dev/bench && $(GO) run ./ratio
 
 instructions: ## count the instructions of fixed workloads (valgrind); fails beyond 5 % more than recorded
-	$(GO) run ./internal/instructions
+	$(GO) run ./internal/dev/instructions
 
 instructions-update: ## record them
-	$(GO) run ./internal/instructions -update
+	$(GO) run ./internal/dev/instructions -update
 
 cluster-peers: ## side by side with kwok and the floor on a real kube-apiserver (half an hour)
-	cd internal/bench/cluster && STAGECRAFT_E2E=1 $(GO) run . -rounds $(ROUNDS)
+	cd internal/dev/e2e/cluster && STAGECRAFT_E2E=1 $(GO) run . -rounds $(ROUNDS)
 
 cluster-soak: ## pods come and go on a real kube-apiserver for DURATION; fails if the player grows
-	cd internal/bench/cluster && STAGECRAFT_E2E=1 $(GO) run ./soak -duration $(DURATION)
+	cd internal/dev/e2e/cluster && STAGECRAFT_E2E=1 $(GO) run ./soak -duration $(DURATION)
 
 soak: ## the whole lives of PODS (a million) in virtual time, on one core, within MEMORY (11GiB)
 	GOGC=off GOMEMLIMIT=$(MEMORY) $(GO) test -run TestSoak -timeout 60m -v ./stage -soak $(PODS)
 
 e2e: ## on a real kube-apiserver, built first if need be
-	cd internal/e2e && STAGECRAFT_E2E=1 $(GO) test . -replay
+	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test . -replay
 
 recordings: ## write anew what the real controllers write
-	cd internal/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestRecordings -record .
+	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestRecordings -record .
 
 tidy: ## go mod tidy everywhere
 	$(GO) mod tidy && for m in $(MODULES); do (cd $$m && $(GO) mod tidy) || exit 1; done

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/expr"
-	"github.com/stagecraft-go/stagecraft/internal/from"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/internal/valuefrom"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -40,7 +40,7 @@ const results = expr.String | expr.Duration | expr.Timestamp | expr.Int | expr.U
 
 // source compiles the fields nameMilliseconds and nameFrom.
 func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) source {
-	program, err := from.Compile(b.compiler, f, results)
+	program, err := valuefrom.Compile(b.compiler, f, results)
 	b.faults.Add(position.Below(name+"From", err)...)
 	program.Path = position.Join(name+"From", program.Path)
 	return source{from: program, constant: b.milliseconds(name+"Milliseconds", ms)}

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/expr"
-	"github.com/stagecraft-go/stagecraft/internal/from"
+	"github.com/stagecraft-go/stagecraft/internal/valuefrom"
 )
 
 // A source is where a duration comes from: an expression, and a constant where that yields none.
 type source struct {
-	from     from.From // its Path is relative to the delay
+	from     valuefrom.From // its Path is relative to the delay
 	constant Reading
 }
 
@@ -34,7 +34,7 @@ type Reading struct {
 
 func (f source) read(s *expr.Scope) Reading {
 	v, language, err := f.from.Read(s)
-	if language == from.None {
+	if language == valuefrom.None {
 		return f.constant
 	}
 	if err == nil && v != nil {
@@ -55,12 +55,12 @@ var (
 )
 
 // interpret reads the result of an expression as a duration. Jq has no durations: a number from it could mean any unit.
-func interpret(v any, language from.Language, now time.Time) (Reading, error) {
+func interpret(v any, language valuefrom.Language, now time.Time) (Reading, error) {
 	text, isText := v.(string)
 	switch {
 	case isText:
 		return parse(text, now)
-	case language == from.CEL:
+	case language == valuefrom.CEL:
 		return typed(v, now)
 	case isNumber(v):
 		return Reading{}, errNoUnit

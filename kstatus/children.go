@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/internal/kin"
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/ownership"
 )
 
 // A Child is an object that another one made or refers to, and the verdict on it. [Rules.Child] makes one.
@@ -89,7 +89,7 @@ func (r *Rules) Combine(kind schema.GroupKind, own Result, children []Child) Res
 // Heeds tells whether children can change the verdict on objects of a kind: if not, nobody need look them up.
 func (r *Rules) Heeds(kind schema.GroupKind) bool {
 	if r.transient {
-		return kin.Decide(kind)
+		return ownership.Decide(kind)
 	}
 	return fails[kind] == standardFails
 }

@@ -53,7 +53,7 @@
 // # Compatibility
 //
 // The standard profile gives the status, reasons and messages of upstream at its head of October 2025 for every well-formed object; the last
-// release before, v0.37.2, lacks the rule that a suspended Job is Current. What upstream panics on, fails on or misreads is treated as follows. Each row has a generator in internal/bench/kstatus, too.
+// release before, v0.37.2, lacks the rule that a suspended Job is Current. What upstream panics on, fails on or misreads is treated as follows. Each row has a generator in internal/dev/bench/kstatus, too.
 //
 //	upstream does                                              | we do                                    | test
 //	-----------------------------------------------------------+------------------------------------------+------------------------------

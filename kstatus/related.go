@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/kin"
+	"github.com/stagecraft-go/stagecraft/internal/ownership"
 )
 
 // pageSize is how many objects a Reader is asked for at once.
@@ -27,9 +27,9 @@ func (r *Rules) Inspect(ctx context.Context, reader Reader, obj *unstructured.Un
 	if obj == nil || obj.Object == nil {
 		return own, nil, nil
 	}
-	f := kindred{rules: r, reader: reader, now: now, wants: kin.FactsOf(obj).Wants, owners: []types.UID{obj.GetUID()}}
+	f := kindred{rules: r, reader: reader, now: now, wants: ownership.FactsOf(obj).Wants, owners: []types.UID{obj.GetUID()}}
 	var errs []error
-	for _, place := range kin.Places(obj) {
+	for _, place := range ownership.Places(obj) {
 		if err := f.level(ctx, place); err != nil {
 			errs = append(errs, fmt.Errorf("look up %s: %w", place.Kind.GroupKind(), err))
 		}
@@ -62,7 +62,7 @@ type kindred struct {
 }
 
 // level adds the children at a place, before those of the levels above. They own the next one.
-func (f *kindred) level(ctx context.Context, place kin.Place) error {
+func (f *kindred) level(ctx context.Context, place ownership.Place) error {
 	if len(f.owners) == 0 {
 		return nil
 	}
@@ -84,21 +84,21 @@ func (f *kindred) level(ctx context.Context, place kin.Place) error {
 // current are those of the objects that belong to the owners, in the revision that they want.
 func (f *kindred) current(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	objects = slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool {
-		owner := kin.FactsOf(obj).Owner
+		owner := ownership.FactsOf(obj).Owner
 		return owner == "" || !slices.Contains(f.owners, owner)
 	})
-	current := kin.Current(f.wants, func(yield func(string) bool) {
+	current := ownership.Current(f.wants, func(yield func(string) bool) {
 		for _, obj := range objects {
-			if !yield(kin.FactsOf(obj).Revision) {
+			if !yield(ownership.FactsOf(obj).Revision) {
 				return
 			}
 		}
 	})
-	return slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool { return !current(kin.FactsOf(obj).Revision) })
+	return slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool { return !current(ownership.FactsOf(obj).Revision) })
 }
 
 // find returns all objects of a place.
-func (f *kindred) find(ctx context.Context, place kin.Place) ([]*unstructured.Unstructured, error) {
+func (f *kindred) find(ctx context.Context, place ownership.Place) ([]*unstructured.Unstructured, error) {
 	if place.Name != "" {
 		obj, err := f.reader.Get(ctx, place.Kind, types.NamespacedName{Namespace: place.Namespace, Name: place.Name})
 		if err != nil || obj == nil {

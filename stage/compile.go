@@ -13,8 +13,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/internal/expr"
-	"github.com/stagecraft-go/stagecraft/internal/from"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/internal/valuefrom"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -235,7 +235,7 @@ func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
 	if s.Weight < 0 {
 		c.faultf("spec.weight", "must not be negative")
 	}
-	program, err := from.Compile(c.expressions, s.WeightFrom, expr.Int|expr.Uint|expr.Double|expr.Bool)
+	program, err := valuefrom.Compile(c.expressions, s.WeightFrom, expr.Int|expr.Uint|expr.Double|expr.Bool)
 	c.fault("spec.weightFrom", err)
 	program.Path = position.Join("spec.weightFrom", program.Path)
 	return weight{constant: int64(s.Weight), from: program}

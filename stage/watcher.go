@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/internal/follow"
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 )
 
 var (
@@ -47,7 +47,7 @@ type watcher struct {
 
 	mu      sync.Mutex
 	set     *Set // whose Env learns
-	objects follow.Objects
+	objects listwatch.Objects
 	ready   bool // whether listed is closed
 	missing bool // whether the kind was said not to exist
 }
@@ -62,37 +62,37 @@ func (p *Player) watch(ctx context.Context, kind schema.GroupVersionKind, s *Set
 		case <-after:
 		case <-ctx.Done():
 		}
-		follow.Run(ctx, w.source(), w.options(), w.hear)
+		listwatch.Run(ctx, w.source(), w.options(), w.hear)
 	}()
 	return w
 }
 
-func (w *watcher) source() follow.Source {
+func (w *watcher) source() listwatch.Source {
 	o, selection := w.player.options, w.player.options.Select[w.kind]
-	return follow.Source{
+	return listwatch.Source{
 		Lister: w.player.transport, Watcher: w.player.transport, Kind: w.kind, Namespace: o.Namespace,
 		Selection: metav1.ListOptions{LabelSelector: selection.Labels, FieldSelector: selection.Fields},
 	}
 }
 
-func (w *watcher) options() follow.Options {
+func (w *watcher) options() listwatch.Options {
 	o := w.player.options
-	return follow.Options{Retry: o.RetryAfter, Longest: o.MaxRetryAfter, Timeout: o.Timeout, Seed: o.Seed}
+	return listwatch.Options{Retry: o.RetryAfter, Longest: o.MaxRetryAfter, Timeout: o.Timeout, Seed: o.Seed}
 }
 
 // hear takes in what was seen. The Env learns of all of it first, so that no worker renders what it does not know.
-func (w *watcher) hear(e follow.Event) {
+func (w *watcher) hear(e listwatch.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	news := w.objects.Take(e)
-	if e.What == follow.Unlisted && apierrors.IsNotFound(e.Err) {
+	if e.What == listwatch.Unlisted && apierrors.IsNotFound(e.Err) {
 		news = append(w.objects.Clear(), e) // the kind does not exist, and so neither do its objects
 	}
 	for _, n := range news {
 		switch n.What {
-		case follow.Found:
+		case listwatch.Found:
 			w.set.Learn(n.Object)
-		case follow.Gone:
+		case listwatch.Gone:
 			w.set.Unlearn(n.Object)
 		}
 	}
@@ -102,17 +102,17 @@ func (w *watcher) hear(e follow.Event) {
 }
 
 // pass passes a piece of news on.
-func (w *watcher) pass(e follow.Event) {
+func (w *watcher) pass(e listwatch.Event) {
 	switch e.What {
-	case follow.Found, follow.Gone:
-		w.player.deliver(sighting{key: KeyOf(e.Object), obj: e.Object, gone: e.What == follow.Gone})
-	case follow.Listed:
+	case listwatch.Found, listwatch.Gone:
+		w.player.deliver(sighting{key: KeyOf(e.Object), obj: e.Object, gone: e.What == listwatch.Gone})
+	case listwatch.Listed:
 		w.missing = false
 		if !w.ready {
 			w.ready = true
 			close(w.listed)
 		}
-	case follow.Unlisted, follow.Unwatched:
+	case listwatch.Unlisted, listwatch.Unwatched:
 		w.failed(e.Err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/stagecraft-go/stagecraft/internal/expr"
-	"github.com/stagecraft-go/stagecraft/internal/from"
+	"github.com/stagecraft-go/stagecraft/internal/valuefrom"
 )
 
 // maxWeight keeps the sum of any number of weights within 64 bits.
@@ -15,7 +15,7 @@ const maxWeight = 1 << 40
 // A weight is the share of a Stage among all that match: a constant, or read from the object.
 type weight struct {
 	constant int64
-	from     from.From // its Path is that in the Stage
+	from     valuefrom.From // its Path is that in the Stage
 }
 
 // A WeightReading tells how the weight of a Stage was found.
@@ -38,7 +38,7 @@ func (w weight) read(s *expr.Scope) WeightReading {
 			r.Path, r.Value = w.from.Path, n
 		}
 	}
-	if r.Err != nil && (language == from.CEL || errors.Is(r.Err, errNoInteger)) {
+	if r.Err != nil && (language == valuefrom.CEL || errors.Is(r.Err, errNoInteger)) {
 		r.Path, r.Value, r.Given = w.from.Path, 0, false
 	}
 	r.Value = min(max(r.Value, 0), maxWeight)
@@ -51,7 +51,7 @@ var (
 )
 
 // integer reads the result of an expression as a weight. The languages differ in what their types mean, as in kwok.
-func integer(v any, language from.Language) (int64, error) {
+func integer(v any, language valuefrom.Language) (int64, error) {
 	switch v := v.(type) {
 	case int64:
 		return v, nil
@@ -61,14 +61,14 @@ func integer(v any, language from.Language) (int64, error) {
 		return truncate(v)
 	case string:
 		n, err := strconv.ParseInt(v, 0, 64)
-		if err != nil || language != from.JQ {
+		if err != nil || language != valuefrom.JQ {
 			return 0, errNoInteger
 		}
 		return n, nil
 	case bool:
-		if language == from.CEL && v {
+		if language == valuefrom.CEL && v {
 			return 1, nil
-		} else if language == from.CEL {
+		} else if language == valuefrom.CEL {
 			return 0, nil
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/follow"
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 )
 
 // listTimeout is how long one page of a list may take.
@@ -30,17 +30,17 @@ type follower struct {
 	kind    schema.GroupVersionKind
 	retry   time.Duration
 	send    chan<- news
-	objects follow.Objects
+	objects listwatch.Objects
 }
 
 // run follows until ctx is done.
 func (f *follower) run(ctx context.Context) {
-	source := follow.Source{Lister: f.reader, Watcher: f.reader, Kind: f.kind}
-	options := follow.Options{Retry: f.retry, Longest: f.retry, Timeout: listTimeout}
-	follow.Run(ctx, source, options, func(e follow.Event) {
+	source := listwatch.Source{Lister: f.reader, Watcher: f.reader, Kind: f.kind}
+	options := listwatch.Options{Retry: f.retry, Longest: f.retry, Timeout: listTimeout}
+	listwatch.Run(ctx, source, options, func(e listwatch.Event) {
 		for _, e := range f.objects.Take(e) {
 			f.tell(ctx, news{
-				kind: f.kind, obj: e.Object, gone: e.What == follow.Gone, inList: e.InList, listed: e.What == follow.Listed, err: e.Err,
+				kind: f.kind, obj: e.Object, gone: e.What == listwatch.Gone, inList: e.InList, listed: e.What == listwatch.Listed, err: e.Err,
 			})
 		}
 	})
@@ -53,4 +53,4 @@ func (f *follower) tell(ctx context.Context, n news) {
 	}
 }
 
-func nameOf(obj *unstructured.Unstructured) types.NamespacedName { return follow.NameOf(obj) }
+func nameOf(obj *unstructured.Unstructured) types.NamespacedName { return listwatch.NameOf(obj) }

@@ -4,14 +4,14 @@ go 1.26.0
 
 replace (
 	github.com/stagecraft-go/stagecraft => ../..
-	github.com/stagecraft-go/stagecraft/internal/e2e => ../../internal/e2e
+	github.com/stagecraft-go/stagecraft/internal/dev/e2e => ../../internal/dev/e2e
 	github.com/stagecraft-go/stagecraft/stage/kube => ../../stage/kube
 )
 
 require (
 	github.com/go-logr/logr v1.4.3
 	github.com/stagecraft-go/stagecraft v0.0.0
-	github.com/stagecraft-go/stagecraft/internal/e2e v0.0.0
+	github.com/stagecraft-go/stagecraft/internal/dev/e2e v0.0.0
 	github.com/stagecraft-go/stagecraft/stage/kube v0.0.0
 	github.com/stretchr/testify v1.12.1
 	k8s.io/apimachinery v0.37.2

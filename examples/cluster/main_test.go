@@ -11,13 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/internal/e2e/controlplane"
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
 )
 
 // TestDemo runs the demo as a user does. It is skipped where no control plane has been built, unless STAGECRAFT_E2E is 1.
 func TestDemo(t *testing.T) {
-	if _, err := controlplane.Assets("../../internal/kubebin", os.Stderr); errors.Is(err, controlplane.ErrNoAssets) {
+	if _, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr); errors.Is(err, controlplane.ErrNoAssets) {
 		t.Skip(err)
 	}
 	var out, failed bytes.Buffer
@@ -41,7 +41,7 @@ func TestDemo(t *testing.T) {
 
 // TestAClusterWithStages has a user who has Stages, and a Node, already: they are left as they were.
 func TestAClusterWithStages(t *testing.T) {
-	assets, err := controlplane.Assets("../../internal/kubebin", os.Stderr)
+	assets, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr)
 	if errors.Is(err, controlplane.ErrNoAssets) {
 		t.Skip(err)
 	}
@@ -80,7 +80,7 @@ func TestAClusterWithStages(t *testing.T) {
 
 // TestInterrupted interrupts the demo before it has a control plane: what was started is taken down.
 func TestInterrupted(t *testing.T) {
-	if _, err := controlplane.Assets("../../internal/kubebin", os.Stderr); errors.Is(err, controlplane.ErrNoAssets) {
+	if _, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr); errors.Is(err, controlplane.ErrNoAssets) {
 		t.Skip(err)
 	}
 	temporary := t.TempDir()

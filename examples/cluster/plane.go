@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/stagecraft-go/stagecraft/internal/e2e/controlplane"
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 )
 
 // A plane is the cluster of the demo: where its configuration is, a kubectl for it, and what ends it.
@@ -43,7 +43,7 @@ func start(log io.Writer) (*plane, error) {
 	if err := os.Setenv("STAGECRAFT_E2E", "1"); err != nil {
 		return nil, err
 	}
-	assets, err := controlplane.Assets("../../internal/kubebin", log)
+	assets, err := controlplane.Assets("../../internal/dev/kubebin", log)
 	if err != nil {
 		return nil, err
 	}

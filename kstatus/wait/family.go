@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/kin"
+	"github.com/stagecraft-go/stagecraft/internal/ownership"
 )
 
 // meet looks at the children of an object from now on.
 func (t *tracker) meet(i int32, obj *unstructured.Unstructured) {
-	facts, places := kin.FactsOf(obj), kin.Places(obj)
+	facts, places := ownership.FactsOf(obj), ownership.Places(obj)
 	if f := t.records[i].family; f != nil && f.facts.UID == facts.UID && slices.Equal(f.places, places) {
 		f.facts = facts
 		return
@@ -41,11 +41,11 @@ func (t *tracker) part(i int32) {
 }
 
 // childSource returns the source for a place: its own, or that of the whole namespace if too many are followed there already.
-func (t *tracker) childSource(place kin.Place) *source {
+func (t *tracker) childSource(place ownership.Place) *source {
 	if s := t.children[place]; s != nil {
 		return s
 	}
-	if namespace := (kin.Place{Kind: place.Kind, Namespace: place.Namespace}); place.Name == "" {
+	if namespace := (ownership.Place{Kind: place.Kind, Namespace: place.Namespace}); place.Name == "" {
 		if t.narrow[namespace]++; t.narrow[namespace] > maxSelectors {
 			place = namespace
 		}
@@ -91,7 +91,7 @@ func (t *tracker) observeKids(s sighting, now time.Time) {
 
 // raise keeps a child that belongs to someone. It returns whose it was and whose it is; nobody's, if they are "".
 func (t *tracker) raise(s sighting, now time.Time) (former, owner types.UID) {
-	child := &kid{facts: kin.FactsOf(s.obj), name: s.obj.GetName(), round: s.round}
+	child := &kid{facts: ownership.FactsOf(s.obj), name: s.obj.GetName(), round: s.round}
 	if s.source.place.Name != "" {
 		child.facts.Owner = everyone
 	}
@@ -105,7 +105,7 @@ func (t *tracker) raise(s sighting, now time.Time) (former, owner types.UID) {
 	child.child = t.options.Rules.Child(s.obj, now)
 	t.rechecks.set(s, child.child.Result.RecheckAfter, now)
 	child.child.Object = nil
-	if kin.Decide(s.obj.GroupVersionKind().GroupKind()) {
+	if ownership.Decide(s.obj.GroupVersionKind().GroupKind()) {
 		t.owners[child.facts.UID] = child.facts.Owner
 	}
 	s.source.kids.put(child)

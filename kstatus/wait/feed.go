@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/follow"
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 )
 
 // A sighting is what a feed reports.
@@ -39,30 +39,30 @@ type feed struct {
 // run follows the source until ctx is done.
 func (f *feed) run(ctx context.Context) {
 	place := f.source.place
-	from := follow.Source{Lister: f.lister, Kind: place.Kind, Namespace: place.Namespace, Selection: place.Options()}
+	from := listwatch.Source{Lister: f.lister, Kind: place.Kind, Namespace: place.Namespace, Selection: place.Options()}
 	if w, ok := f.lister.(Watcher); ok {
 		from.Watcher = w
 	}
-	o := follow.Options{Retry: f.options.Retry, Longest: 16 * f.options.Retry, Poll: f.options.Interval, Seed: f.options.Seed}
-	follow.Run(ctx, from, o, func(e follow.Event) { f.take(ctx, e) })
+	o := listwatch.Options{Retry: f.options.Retry, Longest: 16 * f.options.Retry, Poll: f.options.Interval, Seed: f.options.Seed}
+	listwatch.Run(ctx, from, o, func(e listwatch.Event) { f.take(ctx, e) })
 }
 
 // take passes an event on. A watch that fails is none: the list that follows tells what it means.
-func (f *feed) take(ctx context.Context, e follow.Event) {
+func (f *feed) take(ctx context.Context, e listwatch.Event) {
 	switch e.What {
-	case follow.Listing:
+	case listwatch.Listing:
 		f.round++
-	case follow.Found:
+	case listwatch.Found:
 		s := sighting{what: found, obj: e.Object}
 		if e.InList {
 			s.round = f.round
 		}
 		f.send(ctx, s)
-	case follow.Gone:
+	case listwatch.Gone:
 		f.send(ctx, sighting{what: gone, obj: e.Object})
-	case follow.Listed:
+	case listwatch.Listed:
 		f.send(ctx, sighting{what: listed, round: f.round})
-	case follow.Unlisted:
+	case listwatch.Unlisted:
 		f.send(ctx, sighting{what: unread, err: e.Err})
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/kin"
+	"github.com/stagecraft-go/stagecraft/internal/ownership"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
@@ -23,7 +23,7 @@ type kids struct {
 const everyone types.UID = "everyone"
 
 type kid struct {
-	facts kin.Facts
+	facts ownership.Facts
 	name  string
 	round uint32
 	child kstatus.Child
@@ -72,7 +72,7 @@ func (k *kids) current(owners []types.UID, wants string) []*kid {
 	for _, owner := range owners {
 		all = slices.AppendSeq(all, maps.Values(k.byOwner[owner]))
 	}
-	current := kin.Current(wants, func(yield func(string) bool) {
+	current := ownership.Current(wants, func(yield func(string) bool) {
 		for _, child := range all {
 			if !yield(child.facts.Revision) {
 				return
@@ -86,10 +86,10 @@ func (k *kids) current(owners []types.UID, wants string) []*kid {
 
 // A family is an object that is waited for and has children to look at.
 type family struct {
-	facts  kin.Facts
-	own    kstatus.Result // of the object alone
-	places []kin.Place    // where its children are
-	levels []*source      // where they are looked for
+	facts  ownership.Facts
+	own    kstatus.Result    // of the object alone
+	places []ownership.Place // where its children are
+	levels []*source         // where they are looked for
 }
 
 // children are the children of its current revision, those of the last level first, and why some could not be looked up.

@@ -3,12 +3,12 @@ package wait
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/internal/kin"
+	"github.com/stagecraft-go/stagecraft/internal/ownership"
 )
 
 // A source is a place that a feed follows, and what is known of the objects there: of those that are waited for, or of the children.
 type source struct {
-	place   kin.Place
+	place   ownership.Place
 	members []int32 // the objects that are waited for; nil for a source of children
 	kids    *kids   // nil for a source of objects that are waited for
 }
@@ -23,9 +23,9 @@ const (
 // plan finds the places where objects are looked for: each by its name if they are few in a namespace, else the namespace, or all
 // namespaces if there are many. It returns the members of each place, and the places in the order of their first member.
 func plan(states []State, perNamespace bool) []*source {
-	names := map[kin.Place]int{}                    // by namespace
+	names := map[ownership.Place]int{}              // by namespace
 	namespaces := map[schema.GroupVersionKind]int{} // by kind
-	namespace := func(s *State) kin.Place { return kin.Place{Kind: s.Ref.Kind, Namespace: s.Ref.Namespace} }
+	namespace := func(s *State) ownership.Place { return ownership.Place{Kind: s.Ref.Kind, Namespace: s.Ref.Namespace} }
 	for i := range states {
 		p := namespace(&states[i])
 		if names[p]++; names[p] == 1 {
@@ -33,7 +33,7 @@ func plan(states []State, perNamespace bool) []*source {
 		}
 	}
 	var sources []*source
-	at := map[kin.Place]*source{}
+	at := map[ownership.Place]*source{}
 	for i := range states {
 		p := namespace(&states[i])
 		switch {

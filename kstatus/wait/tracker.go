@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/kin"
+	"github.com/stagecraft-go/stagecraft/internal/ownership"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
@@ -18,8 +18,8 @@ type tracker struct {
 	records  []record
 	told     []int32   // objects whose state is new
 	start    []*source // sources that want a feed
-	children map[kin.Place]*source
-	narrow   map[kin.Place]int       // selectors that are followed, by namespace
+	children map[ownership.Place]*source
+	narrow   map[ownership.Place]int // selectors that are followed, by namespace
 	roots    map[types.UID]int32     // objects with a family
 	owners   map[types.UID]types.UID // of children that have children
 	rechecks rechecks
@@ -38,7 +38,7 @@ type record struct {
 func newTracker(refs []Ref, policy Policy, now time.Time) *tracker {
 	t := &tracker{
 		Collector: newCollector(refs, policy), options: policy.Options.withDefaults(), scopes: map[schema.GroupVersionKind]bool{},
-		children: map[kin.Place]*source{}, narrow: map[kin.Place]int{}, roots: map[types.UID]int32{}, owners: map[types.UID]types.UID{},
+		children: map[ownership.Place]*source{}, narrow: map[ownership.Place]int{}, roots: map[types.UID]int32{}, owners: map[types.UID]types.UID{},
 		rechecks: rechecks{waiting: map[recheckKey]recheck{}},
 	}
 	for i := range t.states {

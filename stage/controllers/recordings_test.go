@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/stagecraft-go/stagecraft/internal/recording"
+	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
 )
 
 // untold are the recordings whose stories these controllers cannot play.

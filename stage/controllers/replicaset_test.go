@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/recording"
+	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
 )
 
 const twoSets = `

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/internal/recording"
+	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
 )
 
 // pod is one with a spec.

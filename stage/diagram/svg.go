@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stagecraft-go/stagecraft/internal/layered"
+	"github.com/stagecraft-go/stagecraft/internal/layout"
 )
 
 // Sizes in the picture.
@@ -53,18 +53,18 @@ const style = `
 
 // SVG draws the picture.
 func (d *Diagram) SVG() []byte {
-	nodes, edges := make([]layered.Node, len(d.Boxes)), make([]layered.Edge, len(d.Arrows))
+	nodes, edges := make([]layout.Node, len(d.Boxes)), make([]layout.Edge, len(d.Arrows))
 	for i, b := range d.Boxes {
 		w, h := extent(b.Title, titleSize, b.Lines)
-		nodes[i] = layered.Node{Width: math.Round(w + 2*padding + 4), Height: h + 2*padding}
+		nodes[i] = layout.Node{Width: math.Round(w + 2*padding + 4), Height: h + 2*padding}
 	}
 	for i, a := range d.Arrows {
-		edges[i] = layered.Edge{From: a.From, To: a.To, Weight: straightness[a.Looks]}
+		edges[i] = layout.Edge{From: a.From, To: a.To, Weight: straightness[a.Looks]}
 		if a.Title != "" {
 			edges[i].Width, edges[i].Height = extent(a.Title, lineSize, a.Lines)
 		}
 	}
-	p := picture{drawing: layered.Draw(nodes, edges)}
+	p := picture{drawing: layout.Draw(nodes, edges)}
 	p.begin()
 	for i, a := range d.Arrows {
 		p.arrow(a, p.drawing.Paths[i])
@@ -81,7 +81,7 @@ var straightness = map[Looks]float64{Plain: 8, Dashed: 1, Alarming: 4}
 
 // picture is an SVG that is being written.
 type picture struct {
-	drawing layered.Drawing
+	drawing layout.Drawing
 	out     bytes.Buffer
 }
 
@@ -102,7 +102,7 @@ func (p *picture) begin() {
 
 var arrowClasses = map[Looks][2]string{Plain: {"plain", "tip"}, Dashed: {"dashed", "tip-dashed"}, Alarming: {"alarming", "tip-alarming"}}
 
-func (p *picture) arrow(a Arrow, path layered.Path) {
+func (p *picture) arrow(a Arrow, path layout.Path) {
 	class := arrowClasses[a.Looks]
 	if class[0] == "" {
 		class = arrowClasses[Plain]
@@ -111,12 +111,12 @@ func (p *picture) arrow(a Arrow, path layered.Path) {
 	p.printf("    <g class=\"arrow\">%s<path class=%q d=%q marker-end=\"url(#%s)\"/>", note(a.Note), class[0], way, class[1])
 	if a.Title != "" {
 		_, h := extent(a.Title, lineSize, a.Lines)
-		p.text(a.Title, a.Lines, layered.Point{X: path.Label.X, Y: path.Label.Y - h/2}, "start")
+		p.text(a.Title, a.Lines, layout.Point{X: path.Label.X, Y: path.Label.Y - h/2}, "start")
 	}
 	p.printf("</g>\n")
 }
 
-func (p *picture) box(b Box, size layered.Node, at layered.Point) {
+func (p *picture) box(b Box, size layout.Node, at layout.Point) {
 	class := "box"
 	switch b.Looks {
 	case Start:
@@ -134,12 +134,12 @@ func (p *picture) box(b Box, size layered.Node, at layered.Point) {
 	if b.Looks == End {
 		rect("inner", 3, 5)
 	}
-	p.text(b.Title, b.Lines, layered.Point{X: at.X, Y: y + padding}, "middle")
+	p.text(b.Title, b.Lines, layout.Point{X: at.X, Y: y + padding}, "middle")
 	p.printf("</g>\n")
 }
 
 // text writes lines below a point.
-func (p *picture) text(title string, lines []string, at layered.Point, anchor string) {
+func (p *picture) text(title string, lines []string, at layout.Point, anchor string) {
 	for i, line := range slices.Concat([]string{title}, lines) {
 		class := ""
 		if i == 0 {
@@ -169,19 +169,19 @@ func number(x float64) string {
 }
 
 // curve goes through the points smoothly, and vertically at its ends; a loop goes round its middle one.
-func curve(points []layered.Point, loop bool) string {
+func curve(points []layout.Point, loop bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "M%s", at(points[0]))
 	if loop {
 		a, m, c := points[0], points[1], points[2]
-		upper, lower := layered.Point{X: m.X, Y: a.Y}, layered.Point{X: m.X, Y: c.Y}
+		upper, lower := layout.Point{X: m.X, Y: a.Y}, layout.Point{X: m.X, Y: c.Y}
 		fmt.Fprintf(&b, " C%s %s %s C%s %s %s", at(upper), at(upper), at(m), at(lower), at(lower), at(c))
 		return b.String()
 	}
 	for i, to := range points[1:] {
 		from, third := points[i], (to.Y-points[i].Y)/3
-		leave := layered.Point{X: from.X + slope(points, i)*third, Y: from.Y + third}
-		enter := layered.Point{X: to.X - slope(points, i+1)*third, Y: to.Y - third}
+		leave := layout.Point{X: from.X + slope(points, i)*third, Y: from.Y + third}
+		enter := layout.Point{X: to.X - slope(points, i+1)*third, Y: to.Y - third}
 		fmt.Fprintf(&b, " C%s %s %s", at(leave), at(enter), at(to))
 	}
 	return b.String()
@@ -189,7 +189,7 @@ func curve(points []layered.Point, loop bool) string {
 
 // slope is how fast x changes with y at a point, so that the curve never turns back between points: the harmonic mean of the slopes on
 // both sides.
-func slope(points []layered.Point, i int) float64 {
+func slope(points []layout.Point, i int) float64 {
 	if i == 0 || i == len(points)-1 {
 		return 0
 	}
@@ -204,7 +204,7 @@ func slope(points []layered.Point, i int) float64 {
 	return 2 * a * b / (a + b)
 }
 
-func at(p layered.Point) string { return number(p.X) + " " + number(p.Y) }
+func at(p layout.Point) string { return number(p.X) + " " + number(p.Y) }
 
 // extent estimates how large text is, with some room to spare.
 func extent(title string, size float64, lines []string) (width, height float64) {

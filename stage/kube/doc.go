@@ -53,7 +53,7 @@
 // whose TLS names protocols (NextProtos) has its way instead.
 //
 // A player that brings 500 Pods a second to Running takes a fifth of a processor. With GOMAXPROCS=1, which Go never chooses by itself where there are more,
-// it takes a seventh less than with two: see internal/bench/cluster.
+// it takes a seventh less than with two: see internal/dev/e2e/cluster.
 //
 // # Compatibility
 //

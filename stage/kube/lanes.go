@@ -9,7 +9,7 @@ import (
 
 // lanes sends writes over HTTP/1.1, each over a connection that it has to itself until it is answered, and all else as the configuration says: mostly
 // over HTTP/2, whose pings find out that the connection of a watch is dead. Who plays writes little and often: on one connection of HTTP/2 all writes
-// and watch events wait for each other, and what the frames cost is a tenth of the server's rate. See internal/bench/cluster.
+// and watch events wait for each other, and what the frames cost is a tenth of the server's rate. See internal/dev/e2e/cluster.
 type lanes struct{ reading, writing http.RoundTripper }
 
 // RoundTrip sends a request.

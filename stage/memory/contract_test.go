@@ -3,7 +3,7 @@ package memory_test
 import (
 	"testing"
 
-	"github.com/stagecraft-go/stagecraft/internal/contract"
+	"github.com/stagecraft-go/stagecraft/internal/dev/contract"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stretchr/testify/require"
 )

@@ -45,7 +45,7 @@
 //
 // # Compatibility
 //
-// The scenarios of internal/contract pass here and on a real kube-apiserver (internal/e2e).
+// The scenarios of internal/dev/contract pass here and on a real kube-apiserver (internal/dev/e2e).
 //
 // What an API server does and this does not:
 //

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/stagecraft-go/stagecraft/internal/contract"
+	"github.com/stagecraft-go/stagecraft/internal/dev/contract"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/stagecraft-go/stagecraft/internal/conformance/record"
+	"github.com/stagecraft-go/stagecraft/internal/dev/conformance/record"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/stagecraft-go/stagecraft/internal/follow"
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 )
 
 // The pauses between tries to list and to watch.
@@ -21,13 +21,13 @@ const (
 type watcher struct {
 	kind    schema.GroupVersionKind
 	news    chan<- news
-	objects follow.Objects
+	objects listwatch.Objects
 	listed  bool
 }
 
 func (w *watcher) run(ctx context.Context, t Transport, namespace string) {
-	source := follow.Source{Lister: t, Watcher: t, Kind: w.kind, Namespace: namespace}
-	follow.Run(ctx, source, follow.Options{Retry: firstPause, Longest: longestPause}, func(e follow.Event) {
+	source := listwatch.Source{Lister: t, Watcher: t, Kind: w.kind, Namespace: namespace}
+	listwatch.Run(ctx, source, listwatch.Options{Retry: firstPause, Longest: longestPause}, func(e listwatch.Event) {
 		if e.Object != nil {
 			w.name(e.Object)
 		}
@@ -44,18 +44,18 @@ func (w *watcher) name(obj *unstructured.Unstructured) {
 	}
 }
 
-func (w *watcher) take(ctx context.Context, e follow.Event) {
+func (w *watcher) take(ctx context.Context, e listwatch.Event) {
 	switch e.What {
-	case follow.Found:
+	case listwatch.Found:
 		w.tell(ctx, news{event: watch.Event{Type: watch.Modified, Object: e.Object}})
-	case follow.Gone:
+	case listwatch.Gone:
 		w.tell(ctx, news{event: watch.Event{Type: watch.Deleted, Object: e.Object}})
-	case follow.Listed:
+	case listwatch.Listed:
 		if !w.listed {
 			w.listed = true
 			w.tell(ctx, news{listed: true})
 		}
-	case follow.Unlisted, follow.Unwatched:
+	case listwatch.Unlisted, listwatch.Unwatched:
 		w.tell(ctx, news{failed: e.Err, kind: w.kind})
 	}
 }

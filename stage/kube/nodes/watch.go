@@ -7,31 +7,31 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/follow"
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 )
 
 // follow keeps the roster as the cluster is. It looks at all Nodes, whatever the policy says: one that loses its label has not vanished.
 func (r *Roster) follow(ctx context.Context) {
-	source := follow.Source{Lister: r.cluster, Watcher: r.cluster, Kind: nodeKind}
-	options := follow.Options{Retry: throttle, Longest: 30 * time.Second, Timeout: 30 * time.Second}
-	follow.Run(ctx, source, options, r.heard)
+	source := listwatch.Source{Lister: r.cluster, Watcher: r.cluster, Kind: nodeKind}
+	options := listwatch.Options{Retry: throttle, Longest: 30 * time.Second, Timeout: 30 * time.Second}
+	listwatch.Run(ctx, source, options, r.heard)
 }
 
 // heard takes in what was seen of Nodes. Only names, uids and what the policy says are kept of them.
-func (r *Roster) heard(e follow.Event) {
+func (r *Roster) heard(e listwatch.Event) {
 	if e.Err != nil {
 		r.options.Failed(fmt.Errorf("nodes: follow Nodes: %w", e.Err))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch e.What {
-	case follow.Found:
+	case listwatch.Found:
 		r.see(e.Object)
-	case follow.Gone:
+	case listwatch.Gone:
 		r.miss(e.Object.GetName())
-	case follow.Listing:
+	case listwatch.Listing:
 		r.round++
-	case follow.Listed:
+	case listwatch.Listed:
 		r.compare()
 	}
 }

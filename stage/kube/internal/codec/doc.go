@@ -22,6 +22,6 @@
 // A text that this package does not understand goes to the codec that it stands in for, so that errors are the same too. Tests compare the two.
 //
 // What is read from protobuf is what JSON would say of it, with a member for each field that JSON never omits: tests compare random objects of all kinds,
-// and internal/e2e those of a real server. A field that the Go types do not have is lost, as it is to whoever uses those types: ask for protobuf only
+// and internal/dev/e2e those of a real server. A field that the Go types do not have is lost, as it is to whoever uses those types: ask for protobuf only
 // where the server is not of a later version than they are.
 package codec

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/crowd"
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/measure"
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
+)
+
+// A mode says what comes first, the pods or the program.
+type mode string
+
+const (
+	backlog mode = "backlog"
+	live    mode = "live"
+)
+
+// ways are how pods come to run in each mode.
+var ways = map[mode]func(*round, context.Context) error{backlog: (*round).backlog, live: (*round).live}
+
+// A setting is what a round is like.
+type setting struct {
+	mode    mode
+	workers int
+	pods    int
+}
+
+// A result is what was measured of one program in one round.
+type result struct {
+	setting
+	player string
+
+	took     time.Duration // until the last pod ran
+	cpu      time.Duration // of the program until then, its start included if the mode is backlog
+	whole    time.Duration // CPU of the program, the servers and the crowd together
+	peak     int64         // most resident bytes, deletion included
+	p50, p99 time.Duration // from the creation of a pod, or the start of the program, to Running
+	patches  int           // requests for pods
+	deletes  int
+	others   float64 // cores that something else used
+}
+
+func (r result) rate() float64                  { return float64(r.pods) / r.took.Seconds() }
+func (r result) perPod(d time.Duration) float64 { return d.Seconds() * 1000 / float64(r.pods) }
+
+// A stand is where rounds take place.
+type stand struct {
+	client     *kubernetes.Clientset
+	kubeconfig string
+	nodes      int
+	dir        string // for logs
+	keep       bool
+	rounds     int
+}
+
+func newStand(plane *controlplane.Plane, o options) (*stand, error) {
+	client, err := crowd.NewClient(plane.Config())
+	if err != nil {
+		return nil, err
+	}
+	s := &stand{client: client, kubeconfig: plane.Kubeconfig(), nodes: o.nodes, dir: o.keep, keep: o.keep != ""}
+	if !s.keep {
+		s.dir = filepath.Dir(s.kubeconfig) // goes with the control plane
+		return s, nil
+	}
+	return s, os.MkdirAll(s.dir, 0o755)
+}
+
+// A round is one program with one crowd.
+type round struct {
+	*stand
+	setting
+	program program
+	crowd   *crowd.Crowd
+	process *measure.Process
+
+	began       time.Time
+	cpu         time.Duration // when it began
+	all, own    time.Duration // of the machine when it began
+	measurement result
+}
+
+func (s *stand) round(ctx context.Context, set setting, p program) (_ result, err error) {
+	s.rounds++
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := crowd.New(ctx, s.client, crowd.Options{Namespace: fmt.Sprintf("round-%d", s.rounds), Pods: set.pods, Nodes: s.nodes})
+	if err != nil {
+		return result{}, err
+	}
+	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
+	r := &round{stand: s, setting: set, program: p, crowd: c, measurement: result{setting: set, player: p.name}}
+	err = r.run(ctx)
+	return r.measurement, err
+}
+
+func (r *round) run(ctx context.Context) (err error) {
+	before, err := measure.Served(ctx, r.client.RESTClient())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if r.process != nil {
+			err = errors.Join(err, r.process.Stop())
+		}
+	}()
+	if err := ways[r.mode](r, ctx); err != nil {
+		return err
+	}
+	if err := r.ran(); err != nil {
+		return err
+	}
+	if err := errors.Join(r.crowd.Delete(ctx), r.crowd.WaitGone(ctx)); err != nil {
+		return err
+	}
+	return r.ended(ctx, before)
+}
+
+// backlog lets the program find the pods when it starts.
+func (r *round) backlog(ctx context.Context) error {
+	if err := errors.Join(r.crowd.AddNodes(ctx), r.crowd.Create(ctx), r.settle(ctx)); err != nil {
+		return err
+	}
+	if err := errors.Join(r.begin(), r.start()); err != nil {
+		return err
+	}
+	return r.crowd.WaitRunning(ctx)
+}
+
+// live lets the program see the pods as they come.
+func (r *round) live(ctx context.Context) error {
+	if err := errors.Join(r.start(), r.crowd.AddNodes(ctx), r.crowd.WaitReady(ctx), r.settle(ctx)); err != nil {
+		return err
+	}
+	if err := errors.Join(r.begin(), r.crowd.Create(ctx)); err != nil {
+		return err
+	}
+	return r.crowd.WaitRunning(ctx)
+}
+
+// settle lets the server and the program come to rest.
+func (r *round) settle(ctx context.Context) error {
+	err := measure.Collect(ctx, r.client.RESTClient())
+	time.Sleep(time.Second)
+	return err
+}
+
+func (r *round) start() (err error) {
+	name := filepath.Join(r.dir, fmt.Sprintf("%02d-%s-%s-%d", r.rounds, r.program.name, r.mode, r.workers))
+	l := launch{kubeconfig: r.kubeconfig, workers: r.workers}
+	if r.keep {
+		l.keep = name
+	}
+	r.process, err = measure.Start(name+".log", r.program.path, r.program.args(l)...)
+	return err
+}
+
+// begin starts the clock.
+func (r *round) begin() (err error) {
+	if r.process != nil {
+		u, err := r.process.Usage()
+		if err != nil {
+			return err
+		}
+		r.cpu = u.CPU
+	}
+	r.all, r.own, err = measure.Machine()
+	r.began = time.Now()
+	return err
+}
+
+// ran stops the clock.
+func (r *round) ran() error {
+	u, err := r.process.Usage()
+	if err != nil {
+		return err
+	}
+	all, own, err := measure.Machine()
+	if err != nil {
+		return err
+	}
+	m := &r.measurement
+	m.took, m.cpu = time.Since(r.began), u.CPU-r.cpu
+	m.whole = own - r.own
+	m.others = max(0, (all-r.all-m.whole).Seconds()/m.took.Seconds())
+	latencies := r.crowd.Latencies(r.began)
+	m.p50, m.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
+	return nil
+}
+
+// ended counts the requests. Pods are deleted by one request for all, so that every DELETE of one is the program's.
+func (r *round) ended(ctx context.Context, before measure.Requests) error {
+	time.Sleep(time.Second) // for requests that were not needed
+	after, err := measure.Served(ctx, r.client.RESTClient())
+	if err != nil {
+		return err
+	}
+	u, err := r.process.Usage()
+	if err != nil {
+		return err
+	}
+	served := after.Since(before)
+	r.measurement.patches, r.measurement.deletes, r.measurement.peak = served["PATCH"], served["DELETE"], u.Peak
+	return nil
+}

@@ -1,0 +1,180 @@
+package e2e_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
+	"github.com/stagecraft-go/stagecraft/stage/kube"
+)
+
+// kubectl runs kubectl and returns what it prints. Without one beside the server, the test is skipped.
+func kubectl(t *testing.T, p *controlplane.Plane, args ...string) string {
+	t.Helper()
+	program := p.Program("kubectl")
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("no kubectl beside kube-apiserver")
+	}
+	out, err := exec.CommandContext(t.Context(), program, append(args, "--kubeconfig", p.Kubeconfig())...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return string(out)
+}
+
+// gap is what kubectl puts between columns.
+var gap = regexp.MustCompile(` {2,}`)
+
+// table reads what kubectl prints: for each row by its name the columns that are named, in this order, with single blanks between them.
+func table(out string, columns ...string) map[string]string {
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	place := map[string]int{}
+	for i, name := range gap.Split(lines[0], -1) {
+		place[name] = i
+	}
+	rows := map[string]string{}
+	for _, line := range lines[1:] {
+		cells := gap.Split(strings.TrimSpace(line), -1)
+		var words []string
+		for _, c := range columns {
+			words = append(words, cells[place[c]])
+		}
+		rows[cells[0]] = strings.Join(words, " ")
+	}
+	return rows
+}
+
+// A look is an object and what kubectl shows of it.
+type look struct {
+	more string // of the manifest
+	hold string // the Stage that does not end
+	want string
+}
+
+// podLooks are the states in which kubectl can show a Pod that PodGeneral and PodChaos play: READY, STATUS, RESTARTS and READINESS GATES.
+var podLooks = map[string]look{
+	"running":      {more: "spec: {containers: [{name: a, image: a}]}", want: "1/1 Running 0 <none>"},
+	"three":        {more: "spec: {containers: [{name: a, image: a}, {name: b, image: b}, {name: c, image: c}]}", want: "3/3 Running 0 <none>"},
+	"gated":        {more: "spec: {readinessGates: [{conditionType: example.com/lb}], containers: [{name: a, image: a}]}", want: "1/1 Running 0 1/1"},
+	"initialized":  {more: "spec: {initContainers: [{name: i, image: i}], containers: [{name: a, image: a}]}", want: "1/1 Running 0 <none>"},
+	"creating":     {more: "spec: {containers: [{name: a, image: a}]}", hold: "pod-ready", want: "0/1 ContainerCreating 0 <none>"},
+	"initializing": {more: "spec: {initContainers: [{name: i, image: i}], containers: [{name: a, image: a}]}", hold: "pod-init-container-running", want: "0/1 Init:0/1 0 <none>"},
+	"completed": {more: "spec: {restartPolicy: Never, containers: [{name: a, image: a}]}, metadata: {ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: '1'}]}",
+		want: "0/1 Completed 0 <none>"},
+	"failed": {more: "spec: {containers: [{name: a, image: a}]}, metadata: {labels: {pod-container-running-failed.stage.kwok.x-k8s.io: 'true'}}", want: "0/1 containerFailed 0 <none>"},
+	"killed": {more: `spec: {containers: [{name: a, image: a}]}, metadata: {labels: {pod-container-running-failed.stage.kwok.x-k8s.io: 'true'},
+		annotations: {pod-container-running-failed.stage.kwok.x-k8s.io/reason: OOMKilled, pod-container-running-failed.stage.kwok.x-k8s.io/exit-code: '137'}}`, want: "0/1 OOMKilled 0 <none>"},
+	"init-failed": {more: `spec: {initContainers: [{name: i, image: i}], containers: [{name: a, image: a}]}, metadata: {labels: {pod-init-container-running-failed.stage.kwok.x-k8s.io: 'true'}}`,
+		want: "0/1 Init:initContainerError 0 <none>"},
+	"held": {more: "spec: {containers: [{name: a, image: a}]}, metadata: {finalizers: [example.com/hold]}", want: "1/1 Terminating 0 <none>"},
+}
+
+// nodeLooks are those of a Node that NodeFast and NodeChaos play: STATUS, ROLES, VERSION, INTERNAL-IP and CONTAINER-RUNTIME.
+var nodeLooks = map[string]look{
+	"plain":    {want: "Ready <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
+	"control":  {more: "metadata: {labels: {node-role.kubernetes.io/control-plane: ''}}", want: "Ready control-plane kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
+	"cordoned": {more: "spec: {unschedulable: true}", want: "Ready,SchedulingDisabled <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
+	"sick":     {more: "metadata: {labels: {node-not-ready.stage.kwok.x-k8s.io: 'true'}}", want: "NotReady <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
+}
+
+// TestKubectlShowsWhatKwokShows plays the same objects by stagecraft and by kwok, and reads what kubectl shows of them.
+func TestKubectlShowsWhatKwokShows(t *testing.T) {
+	t.Parallel()
+	kwok, err := controlplane.Kwok("../kwokbin", os.Stderr)
+	if !errors.Is(err, controlplane.ErrNoKwok) {
+		require.NoError(t, err)
+	}
+	stages := stageFile(t, []string{"node-fast.yaml", "node-chaos.yaml", "node-heartbeat-with-lease.yaml", "pod-general.yaml", "pod-chaos.yaml"})
+	for name, play := range map[string]func(*testing.T, *controlplane.Plane){
+		"stagecraft": func(t *testing.T, p *controlplane.Plane) { playAsKwok(t, p, stages) },
+		"kwok": func(t *testing.T, p *controlplane.Plane) {
+			if kwok == "" {
+				t.Skip(err)
+			}
+			playKwok(t, p, kwok, stages)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := ownPlane(t)
+			play(t, p)
+			looks(t, p)
+		})
+	}
+}
+
+// looks creates the objects and waits until kubectl shows them as they must be.
+func looks(t *testing.T, p *controlplane.Plane) {
+	t.Helper()
+	cluster, err := kube.NewForConfig(p.Config())
+	require.NoError(t, err)
+	for name, l := range nodeLooks {
+		createAs(t, cluster, "v1", "Node", name, l)
+	}
+	for name, l := range podLooks {
+		createAs(t, cluster, "v1", "Pod", name, l)
+	}
+	shows(t, p, podLooks, []string{"get", "pods", "-o", "wide"}, func(name string) string { return podLooks[name].before() }, "READY", "STATUS", "RESTARTS", "READINESS GATES")
+	held := types.NamespacedName{Namespace: "default", Name: "held"}
+	require.NoError(t, cluster.Delete(t.Context(), podKind, held, metav1.DeleteOptions{GracePeriodSeconds: new(int64(30))}))
+	want := func(looks map[string]look) func(string) string {
+		return func(name string) string { return looks[name].want }
+	}
+	shows(t, p, podLooks, []string{"get", "pods", "-o", "wide"}, want(podLooks), "READY", "STATUS", "RESTARTS", "READINESS GATES")
+	shows(t, p, nodeLooks, []string{"get", "nodes", "-o", "wide"}, want(nodeLooks), "STATUS", "ROLES", "VERSION", "INTERNAL-IP", "CONTAINER-RUNTIME")
+	for name, row := range table(kubectl(t, p, "get", "pods", "-o", "wide"), "AGE", "IP", "NODE") {
+		require.Regexp(t, `^\d+m?\d*s? 10\.0\.0\.\d+ plain$`, row, name)
+	}
+	require.Regexp(t, `(?s)Normal +Created +.*Created container`, kubectl(t, p, "describe", "pod", "running"))
+	require.Regexp(t, `Normal +Created +pod/running +Created container`, kubectl(t, p, "get", "events"))
+}
+
+// before is what kubectl shows of a Pod before it is deleted.
+func (l look) before() string { return strings.ReplaceAll(l.want, "Terminating", "Running") }
+
+// shows waits until kubectl shows what is wanted.
+func shows(t *testing.T, p *controlplane.Plane, looks map[string]look, command []string, want func(string) string, columns ...string) {
+	t.Helper()
+	wanted, got := map[string]string{}, map[string]string{}
+	for name := range looks {
+		wanted[name] = want(name)
+	}
+	inTheEnd(t, fmt.Sprint("kubectl ", command), func() bool {
+		now := table(kubectl(t, p, command...), columns...)
+		if !maps.Equal(now, got) {
+			got = now
+			t.Log(got)
+		}
+		return maps.Equal(wanted, got)
+	})
+}
+
+// createAs creates an object that is played quickly, but for the Stage that holds it.
+func createAs(t *testing.T, cluster *kube.Cluster, apiVersion, kind, name string, l look) {
+	t.Helper()
+	obj := decode(t, fmt.Sprintf("{apiVersion: %s, kind: %s, %s}", apiVersion, kind, l.more))[0]
+	own := obj.GetAnnotations()
+	hasten(obj)
+	all := obj.GetAnnotations()
+	maps.Copy(all, own)
+	if l.hold != "" {
+		all[l.hold+".stage.kwok.x-k8s.io/delay"], all[l.hold+".stage.kwok.x-k8s.io/jitter-delay"] = "1h", "1h"
+	}
+	obj.SetAnnotations(all)
+	obj.SetName(name)
+	if kind == "Pod" {
+		obj.SetNamespace(cmp.Or(obj.GetNamespace(), "default"))
+		obj.Object["spec"].(map[string]any)["nodeName"] = "plain"
+	}
+	_, err := cluster.Create(t.Context(), obj, metav1.CreateOptions{})
+	require.NoError(t, err, name)
+}

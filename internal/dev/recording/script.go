@@ -1,0 +1,121 @@
+// Package recording tells scripts to a cluster and writes down what its controllers make of the objects, phase by phase. internal/dev/e2e records
+// the real controllers by it, and stage/controllers is compared with them.
+//
+// # Terminology
+//
+// A script is a story about some objects in phases. A phase does something, waits until a condition holds and nothing moves any more, and
+// records the objects of the script's kinds. A recording is a script together with what was recorded.
+//
+// # Usage
+//
+//	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), recording.Kubelet())
+//	… // nodes named NodePrefix + a number, a namespace, something that plays the set
+//	got, err := recording.New(cluster, namespace, script).Record(ctx, settle)
+//
+// A Settle owns time, real or virtual.
+//
+// # Determinism
+//
+// What differs from run to run is replaced by placeholders, so that two recordings of a script are equal; see [Normalizer].
+//
+// # Concurrency
+//
+// A Teller and a Normalizer must not be used from several goroutines at once.
+package recording
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+)
+
+// A Script is a story, or with Objects in its phases a recording of it.
+type Script struct {
+	About      string   `json:"about"`
+	Kubernetes string   `json:"kubernetes,omitempty"` // version of the control plane that was recorded
+	Kinds      []string `json:"kinds"`                // of the objects to record, in this order
+	Races      string   `json:"races,omitempty"`      // what depends on the timing of the real controllers: two runs may differ in it
+	Phases     []Phase  `json:"phases"`
+}
+
+// A Phase is one step of a story.
+type Phase struct {
+	Name    string           `json:"name"`
+	Do      []Action         `json:"do,omitempty"`
+	Until   string           `json:"until"`             // jq, over an object that has a list of objects for each kind; true ends the phase
+	Objects []map[string]any `json:"objects,omitempty"` // as recorded, normalised
+}
+
+// An Action is one of its fields.
+type Action struct {
+	Create map[string]any `json:"create,omitempty"` // an object; without a namespace in that of the script
+	Patch  *Patch         `json:"patch,omitempty"`
+	Delete *Delete        `json:"delete,omitempty"`
+	Play   *Play          `json:"play,omitempty"`
+}
+
+// A Patch is a merge patch.
+type Patch struct {
+	Kind string         `json:"kind"`
+	Name string         `json:"name"`
+	Data map[string]any `json:"data"`
+}
+
+// A Delete deletes an object.
+type Delete struct {
+	Kind    string               `json:"kind"`
+	Name    string               `json:"name"`
+	Options metav1.DeleteOptions `json:"options,omitempty"`
+}
+
+// Play tells the kubelet, which Stages stand in for, what to do with Pods.
+type Play struct {
+	Pods  int    `json:"pods"`  // how many, the first by name of those in the phase From; 0: all
+	From  string `json:"from"`  // their phase: Pending, Running or Terminating
+	Stage string `json:"stage"` // what becomes of them: ready, unready, complete, fail or gone
+}
+
+// Parse reads a script, strictly.
+func Parse(data []byte) (Script, error) {
+	var s Script
+	if err := yaml.UnmarshalStrict(data, &s); err != nil {
+		return s, err
+	}
+	for _, kind := range s.Kinds {
+		if _, err := kindOf(kind); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func kindOf(name string) (schema.GroupVersionKind, error) {
+	for _, gvk := range known {
+		if gvk.Kind == name {
+			return gvk, nil
+		}
+	}
+	return schema.GroupVersionKind{}, fmt.Errorf("unknown kind %q", name)
+}
+
+// known are the kinds that scripts can name.
+var known = []schema.GroupVersionKind{
+	{Version: "v1", Kind: "Namespace"},
+	{Version: "v1", Kind: "ConfigMap"},
+	{Version: "v1", Kind: "Pod"},
+	{Version: "v1", Kind: "Service"},
+	{Version: "v1", Kind: "PersistentVolume"},
+	{Version: "v1", Kind: "PersistentVolumeClaim"},
+	{Version: "v1", Kind: "ResourceQuota"},
+	{Group: "apps", Version: "v1", Kind: "ControllerRevision"},
+	{Group: "apps", Version: "v1", Kind: "DaemonSet"},
+	{Group: "apps", Version: "v1", Kind: "Deployment"},
+	{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
+	{Group: "apps", Version: "v1", Kind: "StatefulSet"},
+	{Group: "batch", Version: "v1", Kind: "CronJob"},
+	{Group: "batch", Version: "v1", Kind: "Job"},
+	{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"},
+	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+}

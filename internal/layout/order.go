@@ -1,0 +1,114 @@
+package layout
+
+import (
+	"cmp"
+	"slices"
+)
+
+// sweeps is how often the layers are ordered, down and up in turn.
+const sweeps = 24
+
+// order sorts each layer so that edges cross little: by the mean place of the neighbours in the layer before, again and again, with the
+// best order kept.
+func (g *graph) order() {
+	at := make([]int, len(g.vertices)) // places in their layers
+	g.number(at)
+	best, least := g.snapshot(), g.crossings(at)
+	for i := range sweeps {
+		for n := 1; n < len(g.layers); n++ {
+			layer, above := n, true
+			if i%2 == 1 {
+				layer, above = len(g.layers)-1-n, false
+			}
+			g.sortLayer(layer, above, at)
+		}
+		g.exchange(at)
+		if c := g.crossings(at); c < least {
+			best, least = g.snapshot(), c
+		}
+	}
+	g.layers = best
+}
+
+func (g *graph) number(at []int) {
+	for _, layer := range g.layers {
+		for i, v := range layer {
+			at[v] = i
+		}
+	}
+}
+
+func (g *graph) snapshot() [][]int {
+	layers := make([][]int, len(g.layers))
+	for i, layer := range g.layers {
+		layers[i] = slices.Clone(layer)
+	}
+	return layers
+}
+
+func (g *graph) sortLayer(layer int, above bool, at []int) {
+	means := make(map[int]float64, len(g.layers[layer]))
+	for i, v := range g.layers[layer] {
+		near := g.vertices[v].down
+		if above {
+			near = g.vertices[v].up
+		}
+		means[v] = float64(i)
+		if len(near) > 0 {
+			sum := 0
+			for _, n := range near {
+				sum += at[n.vertex]
+			}
+			means[v] = float64(sum) / float64(len(near))
+		}
+	}
+	slices.SortStableFunc(g.layers[layer], func(a, b int) int { return cmp.Compare(means[a], means[b]) })
+	for i, v := range g.layers[layer] {
+		at[v] = i
+	}
+}
+
+// exchange swaps neighbours as long as that takes crossings away.
+func (g *graph) exchange(at []int) {
+	for better := true; better; {
+		better = false
+		for _, layer := range g.layers {
+			for i := range len(layer) - 1 {
+				a, b := layer[i], layer[i+1]
+				if g.crossed(a, b, at) > g.crossed(b, a, at) {
+					layer[i], layer[i+1] = b, a
+					at[a], at[b] = i+1, i
+					better = true
+				}
+			}
+		}
+	}
+}
+
+// crossed counts the crossings between the edges of two vertices of a layer, if left stands left of right.
+func (g *graph) crossed(left, right int, at []int) int {
+	l, r := g.vertices[left], g.vertices[right]
+	return inversions(l.up, r.up, at) + inversions(l.down, r.down, at)
+}
+
+func inversions(left, right []neighbour, at []int) (n int) {
+	for _, a := range left {
+		for _, b := range right {
+			if at[a.vertex] > at[b.vertex] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (g *graph) crossings(at []int) (n int) {
+	for _, layer := range g.layers {
+		for i, a := range layer {
+			for _, b := range layer[i+1:] {
+				n += inversions(g.vertices[a].down, g.vertices[b].down, at)
+			}
+		}
+	}
+	return n
+}
