@@ -1,4 +1,4 @@
-package expr
+package jq
 
 import (
 	"encoding/json"
@@ -16,35 +16,35 @@ import (
 //
 // Operands are still evaluated in the same order, once, on the same input, and bound outside of path expressions, so
 // results and errors stay what they are.
-func guard(q *gojq.Query) error {
-	var err error
-	w := walker{
-		query: guardQuery,
-		term:  guardTerm,
-		index: func(x *gojq.Index) {
-			if x.Str != nil && x.Str.Queries != nil {
+func guard(q *gojq.Query) (err error) {
+	walk(q, func(node any) {
+		switch x := node.(type) {
+		case *gojq.Query:
+			guardQuery(x)
+		case *gojq.Term:
+			guardTerm(x)
+		case *gojq.Index:
+			if isInterpolated(x.Str) {
 				x.Start, x.Str = interpolated(x.Str, textFunc), nil
 			}
-		},
-		pattern: func(p *gojq.Pattern) {
-			for _, o := range p.Object {
-				if s := o.KeyString; s != nil && s.Queries != nil {
-					o.KeyQuery, o.KeyString = interpolated(s, textFunc), nil
-				}
+		case *gojq.PatternObject:
+			if isInterpolated(x.KeyString) {
+				x.KeyQuery, x.KeyString = interpolated(x.KeyString, textFunc), nil
 			}
-		},
-		key: func(kv *gojq.ObjectKeyVal) {
-			if s := kv.KeyString; s != nil && s.Queries != nil {
-				if kv.Val == nil {
-					err = errors.New("an interpolated key needs a value")
-				}
-				kv.KeyQuery, kv.KeyString = interpolated(s, textFunc), nil
+		case *gojq.ObjectKeyVal:
+			if !isInterpolated(x.KeyString) {
+				return
 			}
-		},
-	}
-	w.walk(q)
+			if x.Val == nil {
+				err = errors.New("an interpolated key needs a value")
+			}
+			x.KeyQuery, x.KeyString = interpolated(x.KeyString, textFunc), nil
+		}
+	})
 	return err
 }
+
+func isInterpolated(s *gojq.String) bool { return s != nil && s.Queries != nil }
 
 // arithmetic are the operators within update operators.
 var arithmetic = map[gojq.Operator]gojq.Operator{
@@ -88,7 +88,7 @@ func guardAssign(q *gojq.Query) {
 }
 
 func guardTerm(t *gojq.Term) {
-	if t.Str == nil || t.Str.Queries == nil {
+	if !isInterpolated(t.Str) {
 		return
 	}
 	convert := textFunc
@@ -142,7 +142,7 @@ func constantPath(q *gojq.Query) (*gojq.Query, bool) {
 }
 
 func keys(q *gojq.Query, path []any) ([]any, bool) {
-	if !plainQuery(q) || q.Term == nil {
+	if !isPlain(q) || q.Term == nil {
 		return nil, false
 	}
 	ok := false

@@ -1,4 +1,4 @@
-package expr
+package jq
 
 import (
 	"math"
@@ -14,11 +14,11 @@ var operands = map[gojq.Operator]struct {
 	name string
 	cost cost
 }{
-	gojq.OpAdd: {"__add", func(_ *budget, l, r any) int { return span(l) + span(r) }},
+	gojq.OpAdd: {"__add", func(_ *budget, l, r any) int { return shallowSize(l) + shallowSize(r) }},
 	gojq.OpSub: {"__subtract", product},
 	gojq.OpMul: {"__multiply", multiplied},
-	gojq.OpDiv: {"__divide", func(b *budget, l, r any) int { return times(8, walked(b, l, r)) }},
-	gojq.OpMod: {"__modulo", func(_ *budget, l, r any) int { return span(l) + span(r) }},
+	gojq.OpDiv: {"__divide", func(b *budget, l, r any) int { return times(8, bothDeep(b, l, r)) }},
+	gojq.OpMod: {"__modulo", func(_ *budget, l, r any) int { return shallowSize(l) + shallowSize(r) }},
 	gojq.OpEq:  {"__compare", sameKind},
 	gojq.OpNe:  {"__compare", sameKind},
 	gojq.OpLt:  {"__compare", sameKind},
@@ -29,12 +29,12 @@ var operands = map[gojq.Operator]struct {
 
 // inputs are the costs of functions, by input and argument (nil if they have none).
 var inputs = map[string]cost{
-	"__span":    func(_ *budget, x, y any) int { return span(x) + span(y) },
-	"__walk":    walked,
-	"__wide":    func(b *budget, x, y any) int { return times(256, walked(b, nil, y)) },
-	"__parse":   func(_ *budget, x, _ any) int { return times(32, span(x)) },
-	"__square":  func(_ *budget, x, _ any) int { return span(x) + times(span(x), span(x))/4 },
-	"__digits":  func(_ *budget, x, _ any) int { return span(x) + times(span(x), span(x))/64 },
+	"__shallow": func(_ *budget, x, y any) int { return shallowSize(x) + shallowSize(y) },
+	"__deep":    bothDeep,
+	"__wide":    func(b *budget, x, y any) int { return times(256, bothDeep(b, nil, y)) },
+	"__parse":   func(_ *budget, x, _ any) int { return times(32, shallowSize(x)) },
+	"__square":  func(_ *budget, x, _ any) int { return shallowSize(x) + times(shallowSize(x), shallowSize(x))/4 },
+	"__digits":  func(_ *budget, x, _ any) int { return shallowSize(x) + times(shallowSize(x), shallowSize(x))/64 },
 	"__product": product,
 	"__join":    joined,
 	"__grid":    grid,
@@ -42,10 +42,10 @@ var inputs = map[string]cost{
 	"__event":   func(b *budget, _, y any) int { return eventCost(b, y) },
 }
 
-func walked(b *budget, x, y any) int { return walk(x, b.size) + walk(y, b.size) }
+func bothDeep(b *budget, x, y any) int { return deepSize(x, b.size) + deepSize(y, b.size) }
 
 func product(b *budget, x, y any) int {
-	n, m := walk(x, b.size), walk(y, b.size)
+	n, m := deepSize(x, b.size), deepSize(y, b.size)
 	return n + m + times(n, m)/64
 }
 
@@ -53,12 +53,12 @@ func sameKind(b *budget, l, r any) int {
 	switch x := l.(type) {
 	case string:
 		if y, ok := r.(string); ok {
-			return cell + min(len(x), len(y))
+			return elementSize + min(len(x), len(y))
 		}
 	case []any, map[string]any:
-		return walked(b, l, r)
+		return bothDeep(b, l, r)
 	}
-	return cell
+	return elementSize
 }
 
 func multiplied(b *budget, l, r any) int {
@@ -78,13 +78,13 @@ func repeated(s, n any) int {
 	if !ok || !also {
 		return 0
 	}
-	return cell + times(len(text)+1, int(max(0, min(f, math.MaxInt32))))
+	return elementSize + times(len(text)+1, int(max(0, min(f, math.MaxInt32))))
 }
 
 // joined is the size of x | join(y).
 func joined(b *budget, x, y any) int {
-	n := walk(x, b.size)
-	return n + times(n/cell, span(y))
+	n := deepSize(x, b.size)
+	return n + times(n/elementSize, shallowSize(y))
 }
 
 // grid is the size of x | transpose.
@@ -96,18 +96,18 @@ func grid(b *budget, x, _ any) int {
 			width = max(width, len(r))
 		}
 	}
-	return walk(x, b.size) + times(times(cell, len(rows)), width)
+	return deepSize(x, b.size) + times(times(elementSize, len(rows)), width)
 }
 
 // pathCost is what setting the path y in x copies, or fills with null up to the index.
 func pathCost(_ *budget, x, y any) int {
 	path, _ := y.([]any)
-	n := span(y)
+	n := shallowSize(y)
 	for _, key := range path {
-		n = min(n+span(x), 1<<50)
+		n = min(n+shallowSize(x), 1<<50)
 		list, isList := x.([]any)
 		if i, ok := gojq.ToInt(key); ok {
-			n += times(cell, max(0, i-len(list)))
+			n += times(elementSize, max(0, i-len(list)))
 		}
 		x = at(x, list, isList, key)
 	}
@@ -133,7 +133,7 @@ func at(x any, list []any, isList bool, key any) any {
 func eventCost(b *budget, event any) int {
 	pair, _ := event.([]any)
 	if len(pair) == 0 {
-		return cell
+		return elementSize
 	}
 	return pathCost(b, nil, pair[0])
 }

@@ -1,4 +1,4 @@
-package expr_test
+package jq_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"github.com/itchyny/gojq"
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/jq"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
@@ -44,9 +44,9 @@ func TestNativeDiffersWhereGojqLeavesAValue(t *testing.T) {
 		`(if .a then 1 else 2 end | 3) < 10`: true,
 		`.b | select(1 or .a | 2)`:           "x",
 	} {
-		program, err := expr.NewCompiler(expr.Options{}).JQ(source)
+		program, err := jq.Compile(source, jq.Options{})
 		require.NoError(t, err)
-		got, err := program.Outputs(expr.NewScope(obj, time.Time{}))
+		got, err := program.Run(&jq.Input{Object: obj, Now: time.Time{}})
 		require.NoError(t, err)
 		require.Equal(t, []any{want}, got)
 		outputs, _, err := reference(source, obj)
@@ -81,15 +81,15 @@ func requireSame(t *testing.T, source string, obj map[string]any) {
 	t.Helper()
 	before := object.CopyMap(obj)
 	want, compileErr, wantErr := reference(source, obj)
-	program, err := expr.NewCompiler(expr.Options{Steps: 1e8, Size: 1 << 30}).JQ(source)
+	program, err := jq.Compile(source, jq.Options{Steps: 1e8, Size: 1 << 30})
 	if compileErr != nil {
 		require.Error(t, err, source)
 		return
 	}
 	require.NoError(t, err, source)
-	s := expr.NewScope(obj, time.Time{})
+	s := &jq.Input{Object: obj, Now: time.Time{}}
 	for range 2 { // a Scope can be used again
-		got, err := program.Outputs(s)
+		got, err := program.Run(s)
 		if wantErr != nil {
 			require.EqualError(t, err, wantErr.Error(), "%s on %v", source, obj)
 			continue
@@ -253,18 +253,12 @@ func FuzzCompile(f *testing.F) {
 	for _, source := range []string{"", ".a", ".a | (", `"\(.a)"`, "é | x", "self.é", `"é" + x`, "a\n.b\n+", "def f: g; f", "$x", `{"\(.a)"}`, "[.[] as [$a] | $a]"} {
 		f.Add(source)
 	}
-	c := expr.NewCompiler(expr.Options{Steps: 1000, Size: 100_000, Cost: 1000})
 	f.Fuzz(func(t *testing.T, source string) {
-		s := expr.NewScope(pod(), noon)
-		p, err := c.JQ(source)
+		s := &jq.Input{Object: pod(), Now: noon}
+		p, err := jq.Compile(source, jq.Options{Steps: 1000, Size: 100_000})
 		requireInside(t, source, err)
 		if err == nil {
-			_, _ = p.Outputs(s)
-		}
-		q, err := c.CEL(source, anything)
-		requireInside(t, source, err)
-		if err == nil {
-			_, _ = q.Value(s)
+			_, _ = p.Run(s)
 		}
 		require.Equal(t, pod(), s.Object, "the object is read only")
 	})

@@ -1,4 +1,4 @@
-package expr
+package jq
 
 import (
 	"fmt"
@@ -51,8 +51,8 @@ func (b *budget) charge(n int) error {
 }
 
 const (
-	cell     = 16     // bytes of an element of a list or map, about
-	maxDepth = 10_000 // of nested lists and maps, well within what recursion can take
+	elementSize = 16     // bytes of an element of a list or map, about
+	maxDepth    = 10_000 // of nested lists and maps, well within what recursion can take
 )
 
 // times multiplies sizes; what is over every limit stays over it.
@@ -63,39 +63,39 @@ func times(a, b int) int {
 	return a * b
 }
 
-// span is the size of v without what is in its elements.
-func span(v any) int {
+// shallowSize is the size of v without what is in its elements.
+func shallowSize(v any) int {
 	switch x := v.(type) {
 	case string:
-		return cell + len(x)
+		return elementSize + len(x)
 	case []any:
-		return cell + times(cell, len(x))
+		return elementSize + times(elementSize, len(x))
 	case map[string]any:
-		return cell + times(2*cell, len(x))
+		return elementSize + times(2*elementSize, len(x))
 	case *big.Int:
 		n := x.BitLen() / 8 // arithmetic and printing take longer than linear time
-		return cell + n + times(n, n)/64
+		return elementSize + n + times(n, n)/64
 	}
-	return cell
+	return elementSize
 }
 
-// walk is the size of v with all that is in it. It stops counting soon after limit: sharing can make a small value of
+// deepSize is the size of v with all that is in it. It stops counting soon after limit: sharing can make a small value of
 // gojq look larger than any memory.
-func walk(v any, limit int) int { return walkDepth(v, limit, maxDepth) }
+func deepSize(v any, limit int) int { return deepSizeWithin(v, limit, maxDepth) }
 
-func walkDepth(v any, limit, depth int) int {
-	n := span(v)
+func deepSizeWithin(v any, limit, depth int) int {
+	n := shallowSize(v)
 	if depth == 0 {
 		return times(limit, 2) + 1
 	}
 	switch x := v.(type) {
 	case []any:
 		for i := 0; i < len(x) && n <= limit; i++ {
-			n += walkDepth(x[i], limit-n, depth-1)
+			n += deepSizeWithin(x[i], limit-n, depth-1)
 		}
 	case map[string]any:
 		for k, e := range x {
-			if n += len(k) + walkDepth(e, limit-n, depth-1); n > limit {
+			if n += len(k) + deepSizeWithin(e, limit-n, depth-1); n > limit {
 				break
 			}
 		}

@@ -1,4 +1,4 @@
-package expr
+package jq
 
 import (
 	"fmt"
@@ -47,18 +47,17 @@ func preludeFor(q *gojq.Query) (prelude, error) {
 // callsIn returns the functions that a program calls, as in definition.name.
 func callsIn(q *gojq.Query) map[string]bool {
 	calls := map[string]bool{}
-	w := walker{
-		term: func(t *gojq.Term) {
-			if t.Func != nil {
-				calls[fmt.Sprintf("%s/%d", t.Func.Name, len(t.Func.Args))] = true
-			}
-			if t.Format != "" {
-				calls[formats[t.Format]] = true
+	walk(q, func(node any) {
+		switch x := node.(type) {
+		case *gojq.Func:
+			calls[fmt.Sprintf("%s/%d", x.Name, len(x.Args))] = true
+		case *gojq.Term:
+			if x.Format != "" {
+				calls[formats[x.Format]] = true
 				calls["format/1"] = true
 			}
-		},
-	}
-	w.walk(q)
+		}
+	})
 	calls["tostring/0"] = true // of strings with values in them
 	return calls
 }
@@ -70,18 +69,18 @@ var formats = map[string]string{
 
 // definitions hide what takes more than constant time or memory for one step of gojq, and what reads the machine.
 var definitions = slices.Concat(
-	charged("__span", 0, "keys reverse explode ascii_downcase ascii_upcase ltrim rtrim trim length utf8bytelength "),
-	charged("__walk", 0, "tojson tostring implode add sort unique min max flatten error "+
+	charged("__shallow", 0, "keys reverse explode ascii_downcase ascii_upcase ltrim rtrim trim length utf8bytelength "),
+	charged("__deep", 0, "tojson tostring implode add sort unique min max flatten error "+
 		"_tohtml _touri _tourid _tocsv _totsv _tosh _tobase64 _tobase64d"),
 	charged("__digits", 0, "tonumber"),
 	charged("__parse", 0, "fromjson"),
 	charged("__grid", 0, "transpose"),
-	charged("__span", 1, "startswith endswith ltrimstr rtrimstr trimstr"),
-	charged("__walk", 1, "flatten error format bsearch delpaths"),
+	charged("__shallow", 1, "startswith endswith ltrimstr rtrimstr trimstr"),
+	charged("__deep", 1, "flatten error format bsearch delpaths"),
 	charged("__product", 1, "contains inside index rindex indices split"),
 	charged("__wide", 1, "strftime strptime"),
 	charged("__join", 1, "join"),
-	searching("__span", "test/1 test/2"),
+	searching("__shallow", "test/1 test/2"),
 	searching("__square", "match/1 match/2 capture/1 capture/2 scan/1 scan/2 splits/1 splits/2 split/2"),
 	keyed("min_by max_by sort_by group_by unique_by"),
 	[]definition{
@@ -140,7 +139,7 @@ func keyed(names string) []definition {
 	var out []definition
 	for _, name := range strings.Fields(names) {
 		out = append(out, definition{name + "/1", fmt.Sprintf(
-			"def %[1]s(f): __walk($__budget; map([f])) as $__k | _%[1]s($__k);", name)})
+			"def %[1]s(f): __deep($__budget; map([f])) as $__k | _%[1]s($__k);", name)})
 	}
 	return out
 }

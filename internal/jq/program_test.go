@@ -1,14 +1,17 @@
-package expr_test
+package jq_test
 
 import (
+	"encoding/json"
 	"errors"
+	"math"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/jq"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
@@ -51,13 +54,12 @@ func TestJQOutputs(t *testing.T) {
 		"comments are comments":            {"# env\n.kind # $ENV", []any{"Pod"}},
 		"fields may be called as they are": {`.env, .input, .halt.debug`, []any{nil, nil, nil}},
 	}
-	c := expr.NewCompiler(expr.Options{})
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, err := c.JQ(tc.source)
+			p, err := jq.Compile(tc.source, jq.Options{})
 			require.NoError(t, err)
-			s := expr.NewScope(pod(), noon)
-			got, err := p.Outputs(s)
+			s := &jq.Input{Object: pod(), Now: noon}
+			got, err := p.Run(s)
 			if name == "a trap: this is a subtraction" {
 				require.Error(t, err)
 				return
@@ -70,16 +72,15 @@ func TestJQOutputs(t *testing.T) {
 }
 
 func TestResetMakesANewScope(t *testing.T) {
-	c := expr.NewCompiler(expr.Options{})
-	native, err := c.JQ(`.a`)
+	native, err := jq.Compile(`.a`, jq.Options{})
 	require.NoError(t, err)
-	other, err := c.JQ(`.a as $x | $x`)
+	other, err := jq.Compile(`.a as $x | $x`, jq.Options{})
 	require.NoError(t, err)
-	s := expr.NewScope(map[string]any{"a": int64(1)}, noon)
+	s := &jq.Input{Object: map[string]any{"a": int64(1)}, Now: noon}
 	for i := range int64(3) {
 		s.Reset(map[string]any{"a": i}, noon)
-		for _, p := range []*expr.JQ{native, other} {
-			got, err := p.Outputs(s)
+		for _, p := range []*jq.Program{native, other} {
+			got, err := p.Run(s)
 			require.NoError(t, err)
 			require.Equal(t, []any{i}, got)
 		}
@@ -116,10 +117,9 @@ func TestJQFaults(t *testing.T) {
 		"an escape that is none":               {`"\x"`, `\x`, "invalid escape"},
 		"a name beside a comment of that name": {"# nope\nnope", "nope\x00", "function not defined"},
 	}
-	c := expr.NewCompiler(expr.Options{})
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := c.JQ(tc.source)
+			_, err := jq.Compile(tc.source, jq.Options{})
 			at, ok := errors.AsType[*position.Error](err)
 			require.True(t, ok, "%v", err)
 			require.ErrorContains(t, at, tc.says)
@@ -182,44 +182,179 @@ func TestJQEnds(t *testing.T) {
 		"a limit beside an alternative": `("x" * 1e9)? // "caught"`,
 		"digits":                        `"9" * 1000000 | tonumber | . + 1`,
 	}
-	c := expr.NewCompiler(expr.Options{})
 	for name, source := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, err := c.JQ(source)
+			p, err := jq.Compile(source, jq.Options{})
 			require.NoError(t, err)
 			start := time.Now()
-			_, err = p.Outputs(expr.NewScope(nil, noon))
+			_, err = p.Run(&jq.Input{Object: nil, Now: noon})
 			require.Less(t, time.Since(start), 10*time.Second)
 			require.ErrorContains(t, err, "budget of")
-			_, again := p.Outputs(expr.NewScope(nil, noon))
+			_, again := p.Run(&jq.Input{Object: nil, Now: noon})
 			require.EqualError(t, again, err.Error(), "at the same point everywhere")
 		})
 	}
 }
 
 func TestBudgetsAreOptions(t *testing.T) {
-	p, err := expr.NewCompiler(expr.Options{Steps: 50}).JQ(`[range(100)]`)
+	p, err := jq.Compile(`[range(100)]`, jq.Options{Steps: 50})
 	require.NoError(t, err)
-	_, err = p.Outputs(expr.NewScope(nil, noon))
+	_, err = p.Run(&jq.Input{Object: nil, Now: noon})
 	require.EqualError(t, err, "step budget of 50 exceeded")
 
-	p, err = expr.NewCompiler(expr.Options{Size: 100}).JQ(`"x" * 200`)
+	p, err = jq.Compile(`"x" * 200`, jq.Options{Size: 100})
 	require.NoError(t, err)
-	_, err = p.Outputs(expr.NewScope(nil, noon))
+	_, err = p.Run(&jq.Input{Object: nil, Now: noon})
 	require.EqualError(t, err, "size budget of 100 bytes exceeded")
 }
 
 // TestNativeAllocatesNothing holds the subset that real Stages use to its promise.
 func TestNativeAllocatesNothing(t *testing.T) {
-	c := expr.NewCompiler(expr.Options{})
-	s := expr.NewScope(pod(), noon)
+	s := &jq.Input{Object: pod(), Now: noon}
 	for _, source := range []string{
 		`.status.phase`, `.metadata.labels["a"]`, `.metadata.labels."a"`, `.spec.containers[0].args[1]`, `.metadata.deletionTimestamp`,
 		`.status.conditions.[] | select( .type == "Ready" ) | .status`, `.status.initContainerStatuses.[]?.state.waiting.reason`,
 		`.metadata.generation > 1 and (.kind | test("P.d")) | not`, `.status.podIP // "none"`, `.metadata.name | length`,
 	} {
-		p, err := c.JQ(source)
+		p, err := jq.Compile(source, jq.Options{})
 		require.NoError(t, err)
-		require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = p.Outputs(s) }), source)
+		require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = p.Run(s) }), source)
+	}
+}
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func pod() map[string]any {
+	return map[string]any{
+		"kind": "Pod",
+		"metadata": map[string]any{
+			"name": "web", "generation": int64(2), "creationTimestamp": "2026-11-20T11:59:30Z",
+			"labels": map[string]any{"b": "2", "a": "1", "d": "4", "c": "3"},
+			"typed":  map[string]string{"a": "1"}, "finalizers": []string{"x", "y"},
+		},
+		"spec": map[string]any{
+			"float": 2.0, "number": json.Number("3"), "int32": int32(4), "uint8": uint8(5),
+			"containers": []any{map[string]any{"name": "app", "args": []any{"sleep", "10s"}}},
+			"maps":       []map[string]any{{"n": json.Number("1.5")}},
+		},
+		"status": map[string]any{
+			"phase": "Running",
+			"conditions": []any{
+				map[string]any{"type": "Initialized", "status": "True"},
+				map[string]any{"type": "Ready", "status": "True"},
+			},
+		},
+	}
+}
+
+func TestNumbersOfAnyKind(t *testing.T) {
+	for _, n := range []any{7, int8(7), int16(7), int32(7), int64(7), uint(7), uint8(7), uint16(7), uint32(7), uint64(7), float32(7), 7.0, json.Number("7")} {
+		s := &jq.Input{Object: map[string]any{"n": n, "list": []any{n}}, Now: noon}
+		for _, source := range []string{".n == 7 and .list[0] == 7", "[.n, .list[]] == [7, 7]"} {
+			q, err := jq.Compile(source, jq.Options{})
+			require.NoError(t, err)
+			got, err := q.Run(s)
+			require.NoError(t, err)
+			require.Equal(t, []any{true}, got, "%s of %T", source, n)
+		}
+	}
+}
+
+func TestLargeNumbersKeepTheirDigits(t *testing.T) {
+	cases := map[string]struct{ in, want any }{
+		"the largest int64":      {int64(math.MaxInt64), int64(math.MaxInt64)},
+		"the smallest int64":     {int64(math.MinInt64), int64(math.MinInt64)},
+		"a uint64 beyond int64":  {uint64(math.MaxUint64), json.Number("18446744073709551615")},
+		"a number beyond uint64": {json.Number("99999999999999999999"), json.Number("99999999999999999999")},
+		"a decimal":              {json.Number("1.5"), 1.5},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &jq.Input{Object: map[string]any{"n": tc.in}, Now: noon}
+			for _, source := range []string{".n", ". as $x | $x.n"} {
+				q, err := jq.Compile(source, jq.Options{})
+				require.NoError(t, err)
+				got, err := q.Run(s)
+				require.NoError(t, err)
+				require.Equal(t, []any{tc.want}, got, source)
+			}
+		})
+	}
+}
+
+func TestProgramsAreSafeForConcurrentUse(t *testing.T) {
+	q, err := jq.Compile(`[.metadata.labels | to_entries[].key] | join(",")`, jq.Options{})
+	require.NoError(t, err)
+	shared := pod()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				got, err := q.Run(&jq.Input{Object: shared, Now: noon})
+				require.NoError(t, err)
+				require.Equal(t, []any{"a,b,c,d"}, got)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestFunctions(t *testing.T) {
+	functions := map[string]func(any, []any) any{
+		"double/0": func(input any, _ []any) any { return 2 * input.(int) },
+		"plus/1":   func(input any, args []any) any { return int64(input.(int) + args[0].(int)) },
+		"fail/0":   func(any, []any) any { return errors.New("it failed") },
+	}
+	p, err := jq.Compile(`.metadata.generation | double | plus(1), (try fail catch .)`, jq.Options{Functions: functions})
+	require.NoError(t, err)
+	got, err := p.Run(&jq.Input{Object: pod()})
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(5), "it failed"}, got)
+
+	p, err = jq.Compile(`.kind | double`, jq.Options{Functions: functions})
+	require.NoError(t, err)
+	_, err = p.Run(&jq.Input{Object: pod()})
+	require.ErrorContains(t, err, "interface conversion", "a panic is an error of the run")
+
+	_, err = jq.Compile(`1 as $x | nope + double`, jq.Options{Functions: functions})
+	at, ok := errors.AsType[*position.Error](err)
+	require.True(t, ok)
+	require.Equal(t, len("1 as $x | "), at.Offset)
+	for _, name := range []string{"length/0", "env/0", "__f/0", "_f/0", "f", "f/x", "f/31", "a b/0", "/0"} {
+		_, err := jq.Compile(`1 as $x | $x`, jq.Options{Functions: map[string]func(any, []any) any{name: nil}})
+		require.ErrorContains(t, err, "Functions["+`"`+name+`"]`)
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	for name, source := range map[string]string{
+		"phase": `.status.phase`, "conditions": `.status.conditions.[] | select(.type == "Ready") | .status`,
+		"conditions by gojq": `.status.conditions.[] as $c | $c | select(.type == "Ready") | .status`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			p, err := jq.Compile(source, jq.Options{})
+			require.NoError(b, err)
+			obj, in := pod(), &jq.Input{}
+			b.ReportAllocs()
+			for b.Loop() {
+				in.Reset(obj, noon)
+				if _, err := p.Run(in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	for name, source := range map[string]string{"native": `.status.phase`, "gojq": `.a as $x | $x + 1`} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := jq.Compile(source, jq.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
