@@ -39,7 +39,7 @@ import (
 )
 
 // Error is one fault of a delay: Path (the field, relative to the delay), Offset (the byte in the text of the
-// expression, -1 if unknown), Err, and Harmless (the delay works, but cannot be meant).
+// expression, -1 if unknown), Err, and Warning (the delay works, but cannot be meant).
 type Error = position.Error
 
 // A Delay is a compiled StageDelay. It is immutable and safe for concurrent use.

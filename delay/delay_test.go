@@ -104,7 +104,7 @@ func TestCompileReportsAllFaults(t *testing.T) {
 
 func TestCELWinsOverJQ(t *testing.T) {
 	d, err := delay.Compile(parse(t, "{durationFrom: {expressionFrom: '\"1s\"', cel: {expression: duration('2s')}}}"), nil)
-	require.True(t, position.All(err)[0].Harmless)
+	require.True(t, position.All(err)[0].Warning)
 	require.Equal(t, 2*time.Second, d.Range(nil, now).Min)
 }
 

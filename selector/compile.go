@@ -50,7 +50,7 @@ func (b *builder) expression(path string, e v1alpha1.MatchExpression) {
 		jq, at = &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}, path
 	}
 	if jq != nil && e.CEL != nil {
-		b.faults.Add(&Error{Path: path, Offset: -1, Harmless: true, Err: errors.New("jq and cel in one expression; jq is used")})
+		b.faults.Add(&Error{Path: path, Offset: -1, Warning: true, Err: errors.New("jq and cel in one expression; jq is used")})
 	}
 	switch {
 	case jq != nil:

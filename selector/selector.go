@@ -43,7 +43,7 @@ import (
 )
 
 // Error is one fault of a selector: Path (the field, relative to the selector), Offset (the byte in the text of the
-// expression, -1 if unknown), Err, and Harmless (the selector works, but cannot be meant).
+// expression, -1 if unknown), Err, and Warning (the selector works, but cannot be meant).
 type Error = position.Error
 
 // A Selector is a compiled StageSelector. It is immutable and safe for concurrent use.

@@ -108,7 +108,7 @@ func TestCompileReportsAllFaults(t *testing.T) {
 	require.Nil(t, s)
 	var paths []string
 	for _, e := range position.All(err) {
-		require.False(t, e.Harmless)
+		require.False(t, e.Warning)
 		paths = append(paths, strings.TrimPrefix(e.Path, "matchExpressions"))
 	}
 	require.Equal(t, []string{"[0].key", "[1].operator", "[2].values", "[3].values", "[4].operator", "[5].key",
@@ -117,7 +117,7 @@ func TestCompileReportsAllFaults(t *testing.T) {
 
 func TestHarmlessFaultsLeaveASelector(t *testing.T) {
 	s, err := selector.Compile(parse(t, "{matchExpressions: [{key: .metadata.name, operator: Exists, cel: {expression: 'false'}}]}"), nil)
-	require.True(t, position.All(err)[0].Harmless)
+	require.True(t, position.All(err)[0].Warning)
 	require.True(t, s.Match(web(), now), "jq is used")
 }
 

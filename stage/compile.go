@@ -200,7 +200,7 @@ func (c *compiler) name(s *v1alpha1.Stage, kind schema.GroupVersionKind) {
 		c.faultf("metadata.name", "missing")
 		return
 	}
-	id, at := stageName{kind, s.Name}, &position.Error{Path: "metadata.name", Offset: -1, Harmless: true}
+	id, at := stageName{kind, s.Name}, &position.Error{Path: "metadata.name", Offset: -1, Warning: true}
 	if other, taken := c.names[id]; taken {
 		at.Err = fmt.Errorf("another stage for %s has this name%s", kind.Kind, place(other))
 		c.add(at)

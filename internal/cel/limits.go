@@ -1,9 +1,10 @@
-package expr
+package cel
 
 import (
-	"reflect"
+	"slices"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
@@ -12,15 +13,19 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// programOptions leave out the counting of cost, which takes longer than most expressions, where there is nothing to count.
+// programOptions leave out the counting of cost, which takes longer than most expressions, where there
+// is nothing to count.
 func (c *Compiler) programOptions(bounded bool) []cel.ProgramOption {
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 	if bounded {
 		return options
 	}
 	return append(options,
-		cel.CostTracking(estimator{}), cel.CostLimit(c.options.Cost), cel.CustomDecoratorV2(sizeLimit(c.options.Size)))
+		cel.CostTracking(estimator{call: c.options.CallCost}), cel.CostLimit(c.options.Cost), cel.CustomDecoratorV2(sizeLimit(c.options.Size)))
 }
+
+// elementSize is how many bytes an element of a list or map takes, about.
+const elementSize = 16
 
 // bounded are the functions whose work and result are bounded by the sizes of their arguments, added up.
 var bounded = map[string]bool{
@@ -31,60 +36,104 @@ var bounded = map[string]bool{
 	operators.Add: true, operators.Subtract: true, operators.Multiply: true, operators.Divide: true, operators.Modulo: true,
 	"size": true, "startsWith": true, "endsWith": true, "contains": true, "matches": true, "orValue": true, "hasValue": true,
 	"timestamp": true, "duration": true, "string": true, "int": true, "uint": true, "double": true, "bool": true,
-	"@since": true, "UnixSecond": true, "Quantity": true,
+	"@since": true, "UnixSecond": true, "Quantity": true, // of package expression
 }
 
-// isBounded reports that an expression repeats nothing, so that its work is bounded by its length and the object's size.
-func isBounded(e ast.Expr) bool {
-	ok := true
-	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		switch e.Kind() {
-		case ast.ComprehensionKind:
-			ok = false
-		case ast.CallKind:
-			ok = ok && bounded[e.AsCall().FunctionName()]
+// isBounded reports whether the work of an expression is bounded by its length and what it is given.
+func (c *Compiler) isBounded(tree *ast.AST) bool {
+	root := ast.NavigateAST(tree)
+	if c.options.LinearMacros {
+		return isLinear(root, "") && len(ast.MatchDescendants(root, builds)) == 0
+	}
+	return !hasMacros(tree) && len(ast.MatchDescendants(root, func(e ast.NavigableExpr) bool {
+		return e.Kind() == ast.CallKind && !bounded[e.AsCall().FunctionName()]
+	})) == 0
+}
+
+func hasMacros(tree *ast.AST) bool {
+	return len(ast.MatchDescendants(ast.NavigateAST(tree), ast.KindMatcher(ast.ComprehensionKind))) > 0
+}
+
+// builds reports whether an expression makes a list, a map or a longer text.
+func builds(e ast.NavigableExpr) bool {
+	switch e.Kind() {
+	case ast.ListKind:
+		return e.AsList().Size() > 0
+	case ast.MapKind, ast.StructKind:
+		return true
+	case ast.CallKind:
+		isNumber := slices.Contains([]types.Kind{types.IntKind, types.UintKind, types.DoubleKind}, e.Type().Kind())
+		return e.AsCall().FunctionName() == operators.Add && !isNumber
+	}
+	return false
+}
+
+// isLinear reports whether each macro within another goes over a part of the other's element, as exists
+// over the rows of a result does, so that no element is looked at twice by one macro. Inner is the
+// variable of the macro around e.
+func isLinear(e ast.NavigableExpr, inner string) bool {
+	within := inner
+	if e.Kind() == ast.ComprehensionKind {
+		c := e.AsComprehension()
+		root, ok := pathRoot(unsorted(c.IterRange()))
+		if !ok || c.HasIterVar2() || inner != "" && root != inner {
+			return false
 		}
-	}))
-	return ok
+		within = c.IterVar()
+	}
+	return !slices.ContainsFunc(e.Children(), func(child ast.NavigableExpr) bool { return !isLinear(child, within) })
 }
 
-// estimator knows the costs of our own functions.
-type estimator struct{}
+// pathRoot is the variable that a chain of fields begins with.
+func pathRoot(e ast.Expr) (string, bool) {
+	for e.Kind() == ast.SelectKind && !e.AsSelect().IsTestOnly() {
+		e = e.AsSelect().Operand()
+	}
+	if e.Kind() != ast.IdentKind {
+		return "", false
+	}
+	return e.AsIdent(), true
+}
 
-// CallCost implements interpreter.ActualCostEstimator; nil leaves it to CEL.
-func (estimator) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
-	var n uint64
-	switch function {
-	case "@replace", "@join":
-		n = uint64(valueSize(result, 1<<30)/10 + 1)
-	case "@sorted":
-		n = sortingCost(args[0])
-	default:
+// leastCost is what an evaluation costs whatever the values are.
+func (c *Compiler) leastCost(checked *cel.Ast) uint64 {
+	if !c.options.LinearMacros {
+		return 0
+	}
+	estimate, err := c.env.EstimateCost(checked, estimator{})
+	if err != nil {
+		return 0
+	}
+	return estimate.Min
+}
+
+// estimator knows the costs of functions of our own.
+type estimator struct {
+	call func(function string, args []ref.Val, result ref.Val) (uint64, bool)
+}
+
+// CallCost implements interpreter.ActualCostEstimator; nil leaves it to cel-go.
+func (e estimator) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
+	cost, ok := uint64(0), function == Sorted
+	if e.call != nil {
+		cost, ok = e.call(function, args, result)
+	}
+	if !ok {
 		return nil
 	}
-	return &n
+	return &cost
 }
 
-// sortingCost is the number of the elements for lists and maps of the object. What an expression made may be far larger than any object, because parts
-// of it can be shared, and counts in full.
-func sortingCost(v ref.Val) uint64 {
-	switch reflect.TypeOf(v) {
-	case fieldList, fieldMap: // of which Value takes no time
-		switch x := v.Value().(type) {
-		case []any:
-			return uint64(len(x)) + 1
-		case map[string]any:
-			return uint64(len(x)) + 1
-		}
+// EstimateSize implements checker.CostEstimator: every value may be empty.
+func (estimator) EstimateSize(checker.AstNode) *checker.SizeEstimate { return nil }
+
+// EstimateCallCost implements checker.CostEstimator.
+func (estimator) EstimateCallCost(function, _ string, _ *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
+	if function != Sorted {
+		return nil
 	}
-	return uint64(valueSize(v, 1<<30)/10 + 1)
+	return &checker.CallEstimate{ResultSize: args[0].ComputedSize()}
 }
-
-// fieldList and fieldMap are the types that CEL has for the lists and maps of an object.
-var (
-	fieldList = reflect.TypeOf(types.NewDynamicList(types.DefaultTypeAdapter, []any(nil)))
-	fieldMap  = reflect.TypeOf(types.NewStringInterfaceMap(types.DefaultTypeAdapter, nil))
-)
 
 // sizeLimit makes too large a result of + or of a list or map literal an error. Without it a few nested macros double
 // a value until comparing or printing it takes for ever, and CEL counts the cost of a call only after it.
@@ -132,8 +181,8 @@ func (c limitedSum) limited(v ref.Val) ref.Val {
 	if !ok || !c.literal {
 		return limited(v, c.limit)
 	}
-	if n, _ := list.Size().(types.Int); times(cell, int(n)) > c.limit {
-		return tooLarge(c.limit)
+	if n, _ := list.Size().(types.Int); int(n) > c.limit/elementSize {
+		return TooLarge(c.limit)
 	}
 	return v
 }
@@ -153,12 +202,13 @@ func (c limitedConstructor) Eval(a interpreter.Activation) ref.Val {
 
 func limited(v ref.Val, limit int) ref.Val {
 	if valueSize(v, limit) > limit {
-		return tooLarge(limit)
+		return TooLarge(limit)
 	}
 	return v
 }
 
-func tooLarge(limit int) ref.Val {
+// TooLarge is the error of a value over a limit, in bytes.
+func TooLarge(limit int) ref.Val {
 	return types.NewErr("a value is larger than %d bytes", limit)
 }
 
@@ -166,9 +216,9 @@ func tooLarge(limit int) ref.Val {
 func valueSize(v ref.Val, limit int) int {
 	switch x := v.(type) {
 	case types.String:
-		return cell + len(x)
+		return elementSize + len(x)
 	case types.Bytes:
-		return cell + len(x)
+		return elementSize + len(x)
 	case traits.Lister:
 		return elementsSize(x.Iterator(), limit, func(e ref.Val) int { return valueSize(e, limit) })
 	case traits.Mapper:
@@ -177,11 +227,11 @@ func valueSize(v ref.Val, limit int) int {
 			return valueSize(k, limit) + valueSize(e, limit)
 		})
 	}
-	return cell
+	return elementSize
 }
 
 func elementsSize(it traits.Iterator, limit int, size func(ref.Val) int) int {
-	n := cell
+	n := elementSize
 	for n <= limit && it.HasNext() == types.True {
 		n += size(it.Next())
 	}

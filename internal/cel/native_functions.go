@@ -1,4 +1,4 @@
-package expr
+package cel
 
 import (
 	"cmp"
@@ -8,12 +8,12 @@ import (
 	"github.com/google/cel-go/common/operators"
 )
 
-var unaryNatives = map[string]func(any) (any, error){
+var unaryFunctions = map[string]func(any) (any, error){
 	operators.LogicalNot: func(v any) (any, error) {
 		if b, ok := v.(bool); ok {
 			return !b, nil
 		}
-		return nil, errUnsure
+		return nil, ErrUnsure
 	},
 	"size": func(v any) (any, error) {
 		switch x := v.(type) {
@@ -24,11 +24,11 @@ var unaryNatives = map[string]func(any) (any, error){
 		case map[string]any:
 			return int64(len(x)), nil
 		}
-		return nil, errUnsure
+		return nil, ErrUnsure
 	},
 }
 
-var binaryNatives = map[string]func(x, y any) (any, error){
+var binaryFunctions = map[string]func(x, y any) (any, error){
 	operators.Equals: func(x, y any) (any, error) { return same(x, y) },
 	operators.NotEquals: func(x, y any) (any, error) {
 		equal, err := same(x, y)
@@ -63,14 +63,14 @@ func same(x, y any) (bool, error) {
 		b, ok := y.(float64)
 		return ok && a == b, unless(ok)
 	}
-	return false, errUnsure
+	return false, ErrUnsure
 }
 
 func unless(sure bool) error {
 	if sure {
 		return nil
 	}
-	return errUnsure
+	return ErrUnsure
 }
 
 func isScalar(v any) bool {
@@ -99,7 +99,7 @@ func ordered(holds func(int) bool) func(x, y any) (any, error) {
 				return holds(cmp.Compare(a, b)), nil
 			}
 		}
-		return nil, errUnsure
+		return nil, ErrUnsure
 	}
 }
 
@@ -119,7 +119,7 @@ func contained(x, y any) (any, error) {
 		}
 		return false, nil
 	}
-	return nil, errUnsure
+	return nil, ErrUnsure
 }
 
 // indexed is m["key"] and l[0].
@@ -129,7 +129,7 @@ func indexed(x, y any) (any, error) {
 		key, ok := y.(string)
 		v, there := in[key]
 		if !ok || !there {
-			return nil, errUnsure
+			return nil, ErrUnsure
 		}
 		return sure(v)
 	case []any:
@@ -137,7 +137,7 @@ func indexed(x, y any) (any, error) {
 			return sure(in[i])
 		}
 	}
-	return nil, errUnsure
+	return nil, ErrUnsure
 }
 
 func ofStrings(f func(string, string) bool) func(x, y any) (any, error) {
@@ -145,7 +145,7 @@ func ofStrings(f func(string, string) bool) func(x, y any) (any, error) {
 		a, ok := x.(string)
 		b, too := y.(string)
 		if !ok || !too {
-			return nil, errUnsure
+			return nil, ErrUnsure
 		}
 		return f(a, b), nil
 	}

@@ -1,4 +1,4 @@
-package expr
+package cel
 
 import (
 	"maps"
@@ -10,9 +10,6 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// maxNesting is how many macros may be within each other.
-const maxNesting = 4
-
 // A quantifier is exists or all, as a loop over the elements of a list or the keys of a map.
 type quantifier struct {
 	over, holds native
@@ -21,17 +18,17 @@ type quantifier struct {
 	turn        int  // the cost of an element, but for that of calls
 }
 
-// quantified compiles exists and all. Other macros make lists or maps, or are rare.
-func (c nativeCompiler) quantified(e ast.ComprehensionExpr) native {
+// macro compiles exists and all. Other macros make lists or maps, or are rare.
+func (c *nativeCompiler) macro(e ast.ComprehensionExpr) native {
 	predicate, enough := quantifies(e)
-	depth := len(c.bound)
 	over := unsorted(e.IterRange())
-	if predicate == nil || depth == maxNesting || !isField(over) {
+	if predicate == nil || len(c.bound) == maxNesting || !isField(over) {
 		return nil
 	}
-	q := quantifier{over: c.of(over), enough: enough, depth: depth, turn: costOf(predicate)}
-	c.bound = append(slices.Clone(c.bound), e.IterVar())
-	q.holds = c.of(predicate)
+	q := quantifier{over: c.of(over), enough: enough, depth: len(c.bound), turn: costOf(predicate)}
+	inner := *c
+	inner.bound = append(slices.Clone(c.bound), e.IterVar())
+	q.holds = inner.of(predicate)
 	if q.over == nil || q.holds == nil {
 		return nil
 	}
@@ -57,7 +54,7 @@ func quantifies(e ast.ComprehensionExpr) (predicate ast.Expr, enough bool) {
 
 func isIdent(e ast.Expr, name string) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == name }
 
-// isField reports whether an expression can only be a part of the object, for which sortingCost is low.
+// isField reports whether an expression can only be a part of what is given, not made by another macro.
 func isField(e ast.Expr) bool {
 	switch e.Kind() {
 	case ast.IdentKind, ast.SelectKind:
@@ -68,29 +65,21 @@ func isField(e ast.Expr) bool {
 	return false
 }
 
-// unsorted takes away what sortRanges put around.
-func unsorted(e ast.Expr) ast.Expr {
-	if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "@sorted" {
-		return e.AsCall().Args()[0]
-	}
-	return e
-}
-
-func (q quantifier) eval(s *Scope) (any, error) {
-	v, err := q.over(s)
+func (q quantifier) eval(f *frame) (any, error) {
+	v, err := q.over(f)
 	if err != nil {
 		return nil, err
 	}
 	items, ok := elements(v)
-	if !ok || !s.meter.charge(len(items)+1) {
-		return nil, errUnsure
+	if !ok || !f.charge(len(items)+1) {
+		return nil, ErrUnsure
 	}
 	t := tally{enough: q.enough}
 	for _, item := range items {
-		if s.bound[q.depth], err = sure(item); err != nil || !s.meter.charge(q.turn) {
-			return nil, errUnsure
+		if f.bound[q.depth], err = sure(item); err != nil || !f.charge(q.turn) {
+			return nil, ErrUnsure
 		}
-		if t.add(q.holds(s)) {
+		if t.add(q.holds(f)) {
 			break
 		}
 	}
@@ -123,8 +112,8 @@ type tally struct {
 func (t *tally) add(v any, err error) bool {
 	b, ok := v.(bool)
 	switch {
-	case err == errUnsure, err == nil && !ok:
-		t.err = errUnsure
+	case err == ErrUnsure, err == nil && !ok:
+		t.err = ErrUnsure
 		return true
 	case err == nil && b == t.enough:
 		t.decided, t.err = true, nil
@@ -140,16 +129,6 @@ func (t *tally) result() (any, error) {
 		return nil, t.err
 	}
 	return t.decided == t.enough, nil
-}
-
-// A meter adds up at least what cel-go counts for an expression. Where that is more than the limit it is cel-go that has to say whether
-// its own count is.
-type meter struct{ spent, limit int }
-
-// charge reports whether the limit is kept.
-func (m *meter) charge(n int) bool {
-	m.spent += n
-	return m.spent <= m.limit
 }
 
 // costOf is what cel-go counts, at most, when it goes through an expression once, but for what calls charge.

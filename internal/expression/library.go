@@ -1,10 +1,11 @@
-package expr
+package expression
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/parser"
 )
@@ -14,23 +15,22 @@ const (
 	randVariable = "@rand"
 )
 
-func newEnvironment(o Options) (*cel.Env, error) {
+// library is what CEL in Stages has beyond the standard library. Limit is the largest value that one
+// function makes.
+func library(limit int) []cel.EnvOption {
 	options := []cel.EnvOption{
-		cel.CustomTypeAdapter(adapter{types.DefaultTypeAdapter}),
-		cel.DefaultUTCTimeZone(true),
 		cel.OptionalTypes(),
 		ext.Strings(), ext.Math(), ext.Sets(), ext.Encoders(), ext.TwoVarComprehensions(),
-		ext.Lists(ext.ListsMaxRangeSize(int64(o.Size / cell))),
+		ext.Lists(ext.ListsMaxRangeSize(int64(limit / elementSize))),
 		cel.Variable(nowVariable, cel.TimestampType),
 		cel.Variable(randVariable, cel.DoubleType),
 		cel.Macros(macros...),
 	}
-	for _, name := range o.Variables {
-		options = append(options, cel.Variable(name, cel.DynType))
-	}
-	options = append(options, functions(o.Size)...)
-	return cel.NewEnv(append(options, quantityFunctions...)...)
+	return slices.Concat(options, functions(limit), quantityFunctions)
 }
+
+// elementSize is how many bytes an element of a list takes, about.
+const elementSize = 16
 
 // macros give functions what their callers do not write: the time, the seed. They also lead to our own versions of the
 // library functions that could build more than Options.Size.
@@ -63,24 +63,4 @@ func callMacro(function string) parser.MacroExpander {
 	return func(h parser.ExprHelper, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 		return h.NewCall(function, append([]ast.Expr{target}, args...)...), nil
 	}
-}
-
-// sortRanges puts @sorted around what comprehensions iterate over: Go has no order of the keys of a map.
-func sortRanges(tree *ast.AST) {
-	factory := ast.NewExprFactory()
-	next := ast.MaxID(tree)
-	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() != ast.ComprehensionKind {
-			return
-		}
-		c := e.AsComprehension()
-		id := next
-		next++
-		if place, ok := tree.SourceInfo().GetOffsetRange(c.IterRange().ID()); ok {
-			tree.SourceInfo().SetOffsetRange(id, place)
-		}
-		sorted := factory.NewCall(id, "@sorted", factory.CopyExpr(c.IterRange()))
-		e.SetKindCase(factory.NewComprehensionTwoVar(e.ID(), sorted, c.IterVar(), c.IterVar2(), c.AccuVar(),
-			c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()))
-	}))
 }

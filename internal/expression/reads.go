@@ -1,4 +1,4 @@
-package expr
+package expression
 
 import (
 	"cmp"
@@ -8,52 +8,38 @@ import (
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/cel"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A read is a field of self that a CEL expression looks at.
-type read struct {
-	path   []string
-	offset int32 // in the source
-}
-
-// Reads returns what the fields of self hold that the expression names, each once, in the order of the text: nil where there is no such
-// field. It is for people who want to know why a result is what it is.
+// Reads returns what the fields of self hold that the expression names, each once, in the order of the
+// text: nil where there is no such field. It is for people who want to know why a result is what it is.
 func (p *CEL) Reads(s *Scope) []any {
 	values := make([]any, len(p.reads))
-	for i, r := range p.reads {
-		values[i], _ = object.Get(s.Object, r.path...)
+	for i, path := range p.reads {
+		values[i], _ = object.Get(s.Object, path...)
 	}
 	return values
 }
 
 // readsOf lists the longest paths from self in an expression.
-func readsOf(a *ast.AST) []read {
-	var reads []read
-	ast.MatchDescendants(ast.NavigateAST(a), func(e ast.NavigableExpr) bool {
+func readsOf(p *cel.Program) (paths [][]string) {
+	found := ast.MatchDescendants(ast.NavigateAST(p.Written()), func(e ast.NavigableExpr) bool {
 		path, ok := pathOf(e)
 		if parent, below := e.Parent(); ok && below && len(path) > 0 {
 			up, longer := pathOf(parent)
 			ok = !longer || len(up) <= len(path)
 		}
-		if ok && len(path) > 0 {
-			at, _ := a.SourceInfo().GetOffsetRange(e.ID())
-			reads = append(reads, read{path, at.Start})
-		}
-		return false
+		return ok && len(path) > 0
 	})
-	slices.SortStableFunc(reads, func(a, b read) int { return cmp.Compare(a.offset, b.offset) })
-	return distinct(reads)
-}
-
-func distinct(reads []read) []read {
-	var kept []read
-	for _, r := range reads {
-		if !slices.ContainsFunc(kept, func(k read) bool { return slices.Equal(k.path, r.path) }) {
-			kept = append(kept, r)
+	slices.SortStableFunc(found, func(a, b ast.NavigableExpr) int { return cmp.Compare(p.Place(a), p.Place(b)) })
+	for _, e := range found {
+		path, _ := pathOf(e)
+		if !slices.ContainsFunc(paths, func(other []string) bool { return slices.Equal(other, path) }) {
+			paths = append(paths, path)
 		}
 	}
-	return kept
+	return paths
 }
 
 // pathOf returns the fields that lead from self to e. It is false if e is anything but self or a field below it.

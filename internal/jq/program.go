@@ -84,8 +84,8 @@ func Compile(source string, o Options) (*Program, error) {
 	return &Program{code: code, options: o}, nil
 }
 
-// Cost ranks programs by what a run takes: 0 follows fields, 1 goes through lists, 2 is run by gojq.
-func (p *Program) Cost() int {
+// Rank orders programs by what a run takes: 0 follows fields, 1 goes through lists, 2 is run by gojq.
+func (p *Program) Rank() int {
 	switch {
 	case p.native == nil:
 		return 2

@@ -99,7 +99,7 @@ func (d *decoder) unknown(path, name string, m map[string]any, fields map[string
 			found = fields[meant]
 		}
 	}
-	d.faults = append(d.faults, &Error{Path: Field(path, name), Offset: AtKey, Harmless: true, Err: err})
+	d.faults = append(d.faults, &Error{Path: Field(path, name), Offset: AtKey, Warning: true, Err: err})
 	return found, found.IsValid()
 }
 

@@ -187,7 +187,7 @@ func (d *Document) Duplicates() []*Error {
 	d.index()
 	var faults []*Error
 	for _, path := range d.twice {
-		faults = append(faults, &Error{Path: path, Offset: AtKey, Harmless: true, Err: errors.New("the key is given twice")})
+		faults = append(faults, &Error{Path: path, Offset: AtKey, Warning: true, Err: errors.New("the key is given twice")})
 	}
 	return faults
 }

@@ -48,8 +48,8 @@ type Error struct {
 	Path string
 	// Offset is the byte in the text of the field where the fault is, -1 if the fault is the whole field, or AtKey.
 	Offset int
-	// Harmless marks a fault that lenient loading turns into a warning.
-	Harmless bool
+	// Warning marks a fault that lenient loading turns into a warning.
+	Warning bool
 	// Err says what is wrong.
 	Err error
 }
@@ -107,7 +107,7 @@ type Faults struct {
 func (f *Faults) Add(faults ...*Error) {
 	for _, e := range faults {
 		f.errs = append(f.errs, e)
-		f.fatal = f.fatal || !e.Harmless
+		f.fatal = f.fatal || !e.Warning
 	}
 }
 

@@ -1,13 +1,17 @@
-package expr
+package cel
 
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	"github.com/stretchr/testify/require"
 )
 
@@ -97,68 +101,95 @@ func (g celTexts) object(depth int) any {
 	return values[g.IntN(len(values))]
 }
 
-// FuzzNativeCEL holds native evaluation to CEL's own on generated expressions and objects: results, and the texts of errors.
+// variables are the fields of the variable self.
+type variables map[string]any
+
+func (o variables) Parent() cel.Activation { return nil }
+
+func (o variables) ResolveName(name string) (any, bool) { return map[string]any(o), name == "self" }
+
+// testCompiler counts what package expression counts.
+func testCompiler(t testing.TB, o Options) *Compiler {
+	o.Variables = map[string]*types.Type{"self": types.DynType}
+	o.CallCost = func(function string, args []ref.Val, _ ref.Val) (uint64, bool) {
+		if sized, ok := args[0].(traits.Sizer); ok {
+			return uint64(sized.Size().(types.Int)) + 1, function == Sorted
+		}
+		return 1, function == Sorted
+	}
+	c, err := NewCompiler(o)
+	require.NoError(t, err)
+	return c
+}
+
+// FuzzNativeCEL holds native evaluation to cel-go's on generated expressions and objects: results, and the texts of errors.
 func FuzzNativeCEL(f *testing.F) {
-	compiler := NewCompiler(Options{})
+	compiler := testCompiler(f, Options{})
 	f.Add(uint64(1))
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		g := celTexts{Rand: rand.New(rand.NewPCG(seed, 0))}
-		requireNativeIsCEL(t, compiler, g)
+		requireNativeIsCEL(t, compiler, celTexts{Rand: rand.New(rand.NewPCG(seed, 0))})
 	})
 }
 
 func TestNativeIsCEL(t *testing.T) {
-	compiler, native := NewCompiler(Options{}), [3]int{}
+	compiler, native := testCompiler(t, Options{}), [3]int{}
 	for seed := range uint64(20000) {
-		work, decided := requireNativeIsCEL(t, compiler, celTexts{Rand: rand.New(rand.NewPCG(seed, 1))})
-		native[work] += decided
+		rank, decided := requireNativeIsCEL(t, compiler, celTexts{Rand: rand.New(rand.NewPCG(seed, 1))})
+		native[rank] += decided
 	}
-	require.Greater(t, native[Lookup], 5000, "most decisions are native, or this compares nothing")
-	require.Greater(t, native[Search], 100)
+	require.Greater(t, native[0], 5000, "most decisions are native, or this compares nothing")
+	require.Greater(t, native[1], 100)
 }
 
-func requireNativeIsCEL(t *testing.T, compiler *Compiler, g celTexts) (work Work, decided int) {
+func requireNativeIsCEL(t *testing.T, compiler *Compiler, g celTexts) (rank, decided int) {
 	text := g.expression(1 + g.IntN(3))
-	p, err := compiler.CEL(text, Bool|String|Int|Uint|Double|Duration|Timestamp)
+	p, err := compiler.Compile(text)
 	if err != nil || p.native == nil {
 		return 0, 0
 	}
-	slow := *p
-	slow.native = nil
 	for range 4 {
-		root, _ := g.object(4).(map[string]any)
-		s := NewScope(root, time.Time{})
-		got, err := p.evalNative(s)
-		if err == errUnsure {
+		obj, _ := g.object(4).(map[string]any)
+		root := variables(obj)
+		got, err := p.Native(root)
+		if err == ErrUnsure {
 			continue
 		}
 		decided++
-		requireMeterCovers(t, text, p, s)
-		want, wantErr := slow.Value(s)
-		if scalar, _ := p.Value(s); err == nil && want != nil {
-			require.Equal(t, want, scalar, "%s on %v", text, root)
-			require.Equal(t, want, got, "%s on %v", text, root)
-		} else if err != nil {
+		requireCostIsCovered(t, p, root)
+		out, wantErr := p.Eval(root)
+		if err != nil {
 			require.EqualError(t, wantErr, err.Error(), "%s on %v", text, root)
+		} else {
+			require.NoError(t, wantErr, "%s on %v", text, root)
+			require.Equal(t, compiler.env.CELTypeAdapter().NativeToValue(got).Equal(out), types.True, "%s on %v: %v, not %v", text, root, got, out)
+			require.Equal(t, compiler.env.CELTypeAdapter().NativeToValue(got).Type(), out.Type(), "%s on %v", text, root)
 		}
-		wantBool, wantErr := slow.Bool(s)
-		gotBool, gotErr := p.Bool(s)
-		require.Equal(t, wantBool, gotBool, "%s on %v", text, root)
-		require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(gotErr), "%s on %v", text, root)
+		requireSameBool(t, p, root)
 	}
-	return p.work, decided
+	return p.Rank(), decided
 }
 
-// requireMeterCovers holds that what a native charges is no less than what cel-go counts.
-func requireMeterCovers(t *testing.T, text string, p *CEL, s *Scope) {
-	if p.meter.limit == 0 {
+func requireSameBool(t *testing.T, p *Program, root variables) {
+	slow := *p
+	slow.native = nil
+	want, wantErr := slow.Bool(root)
+	got, err := p.Bool(root)
+	require.Equal(t, want, got, "%s on %v", p.Source(), root)
+	require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(err), "%s on %v", p.Source(), root)
+}
+
+// requireCostIsCovered holds that what a native charges is no less than what cel-go counts.
+func requireCostIsCovered(t *testing.T, p *Program, root variables) {
+	if p.limit == math.MaxInt {
 		return
 	}
-	_, details, _ := p.program.Eval((*activation)(s))
-	require.NotNil(t, details, text)
+	_, details, _ := p.program.Eval(root)
+	require.NotNil(t, details, p.Source())
 	cost := details.ActualCost()
-	require.NotNil(t, cost, text)
-	require.GreaterOrEqual(t, uint64(s.meter.spent), *cost, "%s on %v", text, s.Object)
+	require.NotNil(t, cost, p.Source())
+	f := frame{variables: root, spent: p.cost, limit: p.limit}
+	_, _ = p.native(&f)
+	require.GreaterOrEqual(t, uint64(f.spent), *cost, "%s on %v", p.Source(), root)
 }
 
 func TestNativeKeepsTheCostLimit(t *testing.T) {
@@ -166,33 +197,40 @@ func TestNativeKeepsTheCostLimit(t *testing.T) {
 	for i := range int64(20) {
 		items = append(items, map[string]any{"n": i, "text": strings.Repeat("x", int(i))})
 	}
-	obj := map[string]any{"items": items}
+	obj := variables{"items": items}
 	exceeded, decided := 0, 0
 	for limit := uint64(0); limit < 4000; limit += 20 {
-		c := NewCompiler(Options{Cost: limit + 1})
+		c := testCompiler(t, Options{Cost: limit + 1})
 		for _, text := range []string{
 			`self.items.all(x, x.n < 100 && x.text != "y")`,
 			`self.items.exists(x, x.n == 7)`,
 			`self.items.all(x, self.items.exists(y, y.n >= x.n && y.text.contains(x.text)))`,
 			`size(self) > 5 && self.items.exists(x, x.n in [3, 4, 5])`,
 		} {
-			p, err := c.CEL(text, Bool)
+			p, err := c.Compile(text)
 			require.NoError(t, err)
-			slow := *p
-			slow.native = nil
-			s := NewScope(obj, time.Time{})
-			want, wantErr := slow.Bool(s)
-			got, gotErr := p.Bool(s)
-			require.Equal(t, want, got, "%s within %d", text, limit)
-			require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(gotErr), "%s within %d", text, limit)
-			if wantErr != nil {
+			requireSameBool(t, p, obj)
+			if _, err := p.Eval(obj); err != nil {
 				exceeded++
 			}
-			if _, err := p.evalNative(s); err == nil {
+			if _, err := p.Native(obj); err == nil {
 				decided++
 			}
 		}
 	}
 	require.Greater(t, exceeded, 50)
 	require.Greater(t, decided, 300)
+}
+
+func TestNativeAllocatesNothing(t *testing.T) {
+	c := testCompiler(t, Options{})
+	obj := variables{"status": map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}}
+	for _, source := range []string{
+		`self.status.phase == "Running"`, `has(self.status.podIP) || self.status.phase in ["Running", "Pending"]`,
+		`self.status.conditions.exists(c, c.type == "Ready" && c.status == "True")`,
+	} {
+		p, err := c.Compile(source)
+		require.NoError(t, err)
+		require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = p.Bool(obj) }), source)
+	}
 }

@@ -1,9 +1,9 @@
-package eval
+package cel
 
 import (
 	"testing"
 
-	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/stretchr/testify/require"
 )
@@ -20,15 +20,13 @@ func (c counted) Iterator() traits.Iterator {
 }
 
 func TestMapsMeasureEachElementOnce(t *testing.T) {
-	c, err := NewCompiler(Options{Variables: map[string]*cel.Type{"x": cel.DynType}})
-	require.NoError(t, err)
-	p, err := c.Bool("x.map(a, a).size() == 200")
+	p, err := testCompiler(t, Options{}).Compile("self.x.map(a, a).size() == 200")
 	require.NoError(t, err)
 	list, times := make([]any, 200), 0
 	for i := range list {
-		list[i] = counted{elements{int64(i)}, &times}
+		list[i] = counted{types.NewDynamicList(types.DefaultTypeAdapter, []any{int64(i)}), &times}
 	}
-	ok, err := p.Bool(map[string]any{"x": list})
+	ok, err := p.Bool(variables{"x": list})
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.LessOrEqual(t, times, 2*len(list))
