@@ -221,7 +221,7 @@ func (r *reader) fault(doc *position.Document, name string, e *position.Error) {
 
 // locate gives a fault its place in the file.
 func locate(doc *position.Document, name string, e *position.Error) *Error {
-	fault := &Error{Stage: name, Path: e.Path, Err: e.Err, harmless: e.Warning}
+	fault := &Error{Stage: name, Path: e.Path, Err: e.Err, lenient: e.Warning}
 	if doc != nil {
 		fault.Position = Position(doc.Locate(e))
 	}

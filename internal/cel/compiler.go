@@ -113,7 +113,8 @@ func (c *Compiler) Compile(source string) (*Program, error) {
 	if err != nil {
 		return nil, Fault(err.Error())
 	}
-	p := &Program{program: program, written: written, source: source, output: checked.OutputType(), frames: c.frames, limit: math.MaxInt}
+	p := &Program{program: program, frames: c.frames, limit: math.MaxInt}
+	p.source, p.written, p.output, p.variables = source, written, checked.OutputType(), variablesOf(written)
 	if !bounded {
 		p.cost, p.limit = costOf(tree.Expr()), int(min(c.options.Cost, math.MaxInt))
 	}

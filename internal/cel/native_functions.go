@@ -86,21 +86,30 @@ func isDouble(v any) bool {
 	return ok
 }
 
-// ordered compares two strings, or two integers.
+// ordered compares two strings, or two numbers of one type.
 func ordered(holds func(int) bool) func(x, y any) (any, error) {
 	return func(x, y any) (any, error) {
-		if a, ok := x.(string); ok {
-			if b, ok := y.(string); ok {
-				return holds(strings.Compare(a, b)), nil
-			}
+		c, ok := order(x, y)
+		if !ok {
+			return nil, ErrUnsure
 		}
-		if a, ok := x.(int64); ok {
-			if b, ok := y.(int64); ok {
-				return holds(cmp.Compare(a, b)), nil
-			}
-		}
-		return nil, ErrUnsure
+		return holds(c), nil
 	}
+}
+
+func order(x, y any) (c int, ok bool) {
+	switch a := x.(type) {
+	case string:
+		b, ok := y.(string)
+		return cmp.Compare(a, b), ok
+	case int64:
+		b, ok := y.(int64)
+		return cmp.Compare(a, b), ok
+	case float64:
+		b, ok := y.(float64)
+		return cmp.Compare(a, b), ok && a == a && b == b // NaN has no order
+	}
+	return 0, false
 }
 
 // contained is in.

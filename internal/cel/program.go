@@ -20,9 +20,10 @@ type Program struct {
 	limit   int    // of its cost
 	frames  *sync.Pool
 
-	source  string
-	written *ast.AST
-	output  *types.Type
+	source    string
+	written   *ast.AST
+	output    *types.Type
+	variables []string
 }
 
 // Source is the text of the expression, Written its syntax tree as it was parsed.
@@ -37,10 +38,12 @@ func (p *Program) Place(e ast.Expr) int {
 	return offset(p.source, p.written.SourceInfo().GetStartLocation(e.ID()))
 }
 
-// Variables are the names of the variables that the expression reads, sorted.
-func (p *Program) Variables() []string {
+// Variables are the names of the variables that the expression reads, sorted; not to be changed.
+func (p *Program) Variables() []string { return p.variables }
+
+func variablesOf(tree *ast.AST) []string {
 	free := map[string]bool{}
-	addVariables(free, ast.NavigateAST(p.written), nil)
+	addVariables(free, ast.NavigateAST(tree), nil)
 	return slices.Sorted(maps.Keys(free))
 }
 

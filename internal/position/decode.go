@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Decode puts the document into a struct with JSON tags and returns every fault on the way: unknown fields (harmless) and values of the wrong
+// Decode puts the document into a struct with JSON tags and returns every fault on the way: unknown fields (warnings) and values of the wrong
 // type, each with its path. Fields whose value is at fault keep their zero value. Unlike encoding/json it does
 // not stop at the first, and tells a field in the wrong case from an unknown one.
 func (d *Document) Decode(into any) []*Error {

@@ -182,7 +182,7 @@ func (d *Document) Sub(path string, value any) *Document {
 	return sub
 }
 
-// Duplicates returns a harmless fault for each key that stands twice in its mapping (the last one counts).
+// Duplicates returns a warning for each key that stands twice in its mapping (the last one counts).
 func (d *Document) Duplicates() []*Error {
 	d.index()
 	var faults []*Error

@@ -65,7 +65,7 @@ func (s *subject) numeric(e expression) (message, advice string) {
 // seen is what the expression of a delay gave on a probe; nil if nothing.
 func (s *subject) seen(e expression) any {
 	for _, v := range s.matched() {
-		for _, r := range []delay.Reading{v.Delay.Duration, v.Delay.Jitter} {
+		for _, r := range []delay.Evaluation{v.Delay.Duration, v.Delay.Jitter} {
 			if r.Text == e.text && r.Seen != nil {
 				return r.Seen
 			}

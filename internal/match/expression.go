@@ -1,34 +1,27 @@
-package selector
+package match
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/jq"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
 // celRequirement is a CEL expression that must be true.
 type celRequirement struct {
 	path, source string
-	program      *expr.CEL
+	program      *expression.CEL
 }
 
-func (r *celRequirement) holds(s *expr.Scope) bool {
+func (r *celRequirement) holds(s *expression.Scope) bool {
 	ok, err := r.program.Bool(s)
 	return ok && err == nil
 }
 
-// sharing: the answer of a program that draws depends on whose dice it draws with.
-func (r *celRequirement) sharing() sharing {
-	if r.program.Draws() {
-		return sharing{work: r.program.Work()}
-	}
-	return sharing{question: "cel " + r.source, work: r.program.Work()}
-}
-
-func (r *celRequirement) explain(s *expr.Scope) Requirement {
+func (r *celRequirement) explain(s *expression.Scope) Requirement {
 	ok, err := r.program.Bool(s)
 	return Requirement{Path: r.path, Text: r.source, Seen: r.program.Reads(s), OK: ok && err == nil, Err: err}
 }
@@ -36,13 +29,13 @@ func (r *celRequirement) explain(s *expr.Scope) Requirement {
 // jqRequirement compares the outputs of a jq program with values.
 type jqRequirement struct {
 	path, source string
-	program      *expr.JQ
+	program      *jq.Program
 	operator     v1alpha1.SelectorOperator
 	values       []literal
 }
 
-func (r *jqRequirement) holds(s *expr.Scope) bool {
-	outputs, err := r.program.Outputs(s)
+func (r *jqRequirement) holds(s *expression.Scope) bool {
+	outputs, err := r.program.Run(s.JQ())
 	if err != nil {
 		outputs = nil // a program that fails has no output, as in kwok
 	}
@@ -83,21 +76,9 @@ func exists(outputs []any) bool {
 	return false
 }
 
-// sharing: each operator has its contrary, so two operators ask all questions.
-func (r *jqRequirement) sharing() sharing {
-	question, negated := r.operator, false
-	switch r.operator {
-	case v1alpha1.SelectorOpNotIn:
-		question, negated = v1alpha1.SelectorOpIn, true
-	case v1alpha1.SelectorOpDoesNotExist:
-		question, negated = v1alpha1.SelectorOpExists, true
-	}
-	return sharing{question: fmt.Sprintf("jq %q %s %q", r.source, question, r.texts()), negated: negated, work: r.program.Work()}
-}
-
-func (r *jqRequirement) explain(s *expr.Scope) Requirement {
+func (r *jqRequirement) explain(s *expression.Scope) Requirement {
 	e := Requirement{Path: r.path, Text: r.text()}
-	outputs, err := r.program.Outputs(s)
+	outputs, err := r.program.Run(s.JQ())
 	if err == nil {
 		e.Seen = append(e.Seen, outputs...)
 	}

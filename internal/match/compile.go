@@ -1,24 +1,20 @@
-package selector
+package match
 
 import (
 	"errors"
 	"maps"
 	"slices"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Compile prepares a selector, or returns every fault of it: the error joins an [*Error] for each. When all of them are
-// harmless the Selector comes with the error, and a lenient caller may use it. The compiler may be nil; the other packages
-// of this module share one.
-func Compile(s *v1alpha1.StageSelector, c *expr.Compiler) (*Selector, error) {
+// Compile prepares a selector. The error joins a [*position.Error] for each fault; if all of them are
+// warnings, the Selector comes with it.
+func Compile(s *v1alpha1.StageSelector, c *expression.Compiler) (*Selector, error) {
 	if s == nil {
 		return &Selector{}, nil
-	}
-	if c == nil {
-		c = expr.NewCompiler(expr.Options{})
 	}
 	b := builder{compiler: c, requirements: []requirement{}}
 	b.entries("labels", s.MatchLabels)
@@ -33,7 +29,7 @@ func Compile(s *v1alpha1.StageSelector, c *expr.Compiler) (*Selector, error) {
 }
 
 type builder struct {
-	compiler     *expr.Compiler
+	compiler     *expression.Compiler
 	requirements []requirement
 	faults       position.Faults
 }
@@ -50,7 +46,7 @@ func (b *builder) expression(path string, e v1alpha1.MatchExpression) {
 		jq, at = &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}, path
 	}
 	if jq != nil && e.CEL != nil {
-		b.faults.Add(&Error{Path: path, Offset: -1, Warning: true, Err: errors.New("jq and cel in one expression; jq is used")})
+		b.faults.Add(&position.Error{Path: path, Offset: -1, Warning: true, Err: errors.New("jq and cel in one expression; jq is used")})
 	}
 	switch {
 	case jq != nil:
@@ -94,7 +90,7 @@ func (b *builder) operator(path string, e *v1alpha1.SelectorJQ) {
 }
 
 func (b *builder) cel(path, source string) {
-	program, err := b.compiler.CEL(source, expr.Bool)
+	program, err := b.compiler.CEL(source, expression.Bool)
 	if err != nil {
 		b.faults.Add(position.Below(path, err)...)
 		return

@@ -1,24 +1,19 @@
-package delay
+package delays
 
 import (
 	"math"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/valuefrom"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Compile prepares a delay, or returns every fault of it: the error joins an [*Error] for each. When all of them are
-// harmless the Delay comes with the error, and a lenient caller may use it. A nil StageDelay is no delay. The compiler
-// may be nil; the other packages of this module share one.
-func Compile(d *v1alpha1.StageDelay, c *expr.Compiler) (*Delay, error) {
+// Compile prepares a delay; a nil StageDelay is none. The error joins a [*position.Error] for each fault; if
+// all of them are warnings, the Delay comes with it.
+func Compile(d *v1alpha1.StageDelay, c *expression.Compiler) (*Delay, error) {
 	if d == nil {
 		return &Delay{none: true}, nil
-	}
-	if c == nil {
-		c = expr.NewCompiler(expr.Options{})
 	}
 	b := builder{compiler: c}
 	duration := b.source("duration", d.DurationMilliseconds, d.DurationFrom)
@@ -31,16 +26,16 @@ func Compile(d *v1alpha1.StageDelay, c *expr.Compiler) (*Delay, error) {
 }
 
 type builder struct {
-	compiler *expr.Compiler
+	compiler *expression.Compiler
 	faults   position.Faults
 }
 
 // results are the CEL types that mean a duration.
-const results = expr.String | expr.Duration | expr.Timestamp | expr.Int | expr.Uint | expr.Double
+const results = expression.String | expression.Duration | expression.Timestamp | expression.Int | expression.Uint | expression.Double
 
 // source compiles the fields nameMilliseconds and nameFrom.
 func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) source {
-	program, err := valuefrom.Compile(b.compiler, f, results)
+	program, err := b.compiler.ValueFrom(f, results)
 	b.faults.Add(position.Below(name+"From", err)...)
 	program.Path = position.Join(name+"From", program.Path)
 	return source{from: program, constant: b.milliseconds(name+"Milliseconds", ms)}
@@ -48,14 +43,14 @@ func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) sou
 
 const maxMilliseconds = math.MaxInt64 / int64(time.Millisecond)
 
-func (b *builder) milliseconds(path string, ms *int64) Reading {
+func (b *builder) milliseconds(path string, ms *int64) Evaluation {
 	switch {
 	case ms == nil:
-		return Reading{}
+		return Evaluation{}
 	case *ms < 0:
 		b.faults.Addf(path, "must not be negative")
 	case *ms > maxMilliseconds:
 		b.faults.Addf(path, "must not be more than %d (292 years)", maxMilliseconds)
 	}
-	return Reading{Path: path, Value: time.Duration(*ms) * time.Millisecond, Given: true}
+	return Evaluation{Path: path, Value: time.Duration(*ms) * time.Millisecond, Given: true}
 }
