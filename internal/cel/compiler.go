@@ -7,7 +7,6 @@ import (
 	"math"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
@@ -136,24 +135,14 @@ func newCompileError(action, source string, issues *cel.Issues) *CompileError {
 	return e
 }
 
-// offset turns a line (from 1) and a column (in characters, from 0) into bytes from the start; -1 if
-// unknown.
+// offset turns a line and column into bytes from the start; -1 if unknown.
 func offset(source string, at common.Location) int {
-	if at.Line() < 1 || at.Column() < 0 {
+	n, ok := common.NewTextSource(source).LocationOffset(at)
+	characters := []rune(source)
+	if !ok || int(n) > len(characters) {
 		return -1
 	}
-	lines := strings.SplitAfterN(source, "\n", at.Line())
-	if len(lines) < at.Line() {
-		return -1
-	}
-	rest := lines[at.Line()-1]
-	n := len(source) - len(rest)
-	for range at.Column() {
-		_, size := utf8.DecodeRuneInString(rest)
-		rest = rest[size:]
-		n += size
-	}
-	return n
+	return len(string(characters[:n]))
 }
 
 // adapter gives cel-go the values of an object without copying them. It differs from cel-go's own in

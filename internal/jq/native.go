@@ -84,6 +84,9 @@ func (c *compiler) term(t *gojq.Term) filter {
 	if n == 0 {
 		return c.base(t)
 	}
+	if names := fieldNames(t); names != nil {
+		return fields(names)
+	}
 	last, before := t.SuffixList[n-1], t.SuffixList[:n-1]
 	switch {
 	case !last.Optional:
@@ -92,6 +95,21 @@ func (c *compiler) term(t *gojq.Term) filter {
 		return optional(c.base(t))
 	}
 	return pipe(c.suffixed(t, before[:n-2]), optional(c.suffix(before[n-2])))
+}
+
+// fieldNames are those of .a.b.c; nil if the term is anything else.
+func fieldNames(t *gojq.Term) []string {
+	if t.Type != gojq.TermTypeIndex || t.Index.Name == "" {
+		return nil
+	}
+	names := []string{t.Index.Name}
+	for _, s := range t.SuffixList {
+		if s.Index == nil || s.Index.Name == "" {
+			return nil
+		}
+		names = append(names, s.Index.Name)
+	}
+	return names
 }
 
 // suffixed compiles a term as if it had these suffixes.
@@ -264,15 +282,15 @@ func list(q *gojq.Query) filter {
 func index(x *gojq.Index) filter {
 	switch {
 	case x.Name != "":
-		return field(x.Name)
+		return fields([]string{x.Name})
 	case x.Str != nil && !isInterpolated(x.Str):
-		return field(x.Str.Str)
+		return fields([]string{x.Str.Str})
 	case x.Str != nil || x.IsSlice:
 		return nil
 	}
 	switch key, _ := constant(x.Start); k := key.(type) {
 	case string:
-		return field(k)
+		return fields([]string{k})
 	case int64:
 		if int64(int(k)) == k {
 			return element(int(k))

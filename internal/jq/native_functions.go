@@ -188,15 +188,19 @@ func typeError(problem string, v any) error {
 	return errors.New(problem + gojq.TypeOf(n) + " (" + gojq.Preview(n) + ")")
 }
 
-func field(name string) filter {
+// fields is .a.b.c.
+func fields(names []string) filter {
 	return func(out []any, v any) ([]any, error) {
-		switch m := v.(type) {
-		case map[string]any:
-			return append(out, plain(m[name])), nil
-		case nil:
-			return append(out, nil), nil
+		for _, name := range names {
+			switch m := v.(type) {
+			case map[string]any:
+				v = plain(m[name])
+			case nil:
+			default:
+				return out, typeError("expected an object but got: ", v)
+			}
 		}
-		return out, typeError("expected an object but got: ", v)
+		return append(out, v), nil
 	}
 }
 

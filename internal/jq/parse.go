@@ -78,6 +78,8 @@ func refusal(name string) string {
 		return name + ": names that begin with two underscores are reserved"
 	case refused[name] != "":
 		return name + " is not allowed: " + refused[name]
+	case strings.HasPrefix(name, "_") && isBuiltin(name): // would get around the limits
+		return name + " is not allowed: " + noInternals
 	}
 	return ""
 }
@@ -91,23 +93,15 @@ const (
 	noEnd         = "it may run for ever"
 )
 
-// refused are the names that can be neither used nor defined. The internal ones would get around the limits.
+// refused are the names that can be neither used nor defined.
 var refused = map[string]string{
 	"env": noEnvironment, "$ENV": noEnvironment,
 	"input": noInput, "inputs": noInput, "input_filename": noInput, "input_line_number": noInput,
 	"debug": noConsole, "stderr": noConsole,
 	"halt": noHalt, "halt_error": noHalt,
 	"modulemeta": "there are no modules", "get_search_list": "there are no modules",
-	"builtins": noInternals, "_plus": noInternals, "_negate": noInternals, "_add": noInternals, "_subtract": noInternals,
-	"_multiply": noInternals, "_divide": noInternals, "_modulo": noInternals, "_alternative": noInternals,
-	"_equal": noInternals, "_notequal": noInternals, "_greater": noInternals, "_less": noInternals,
-	"_greatereq": noInternals, "_lesseq": noInternals, "_index": noInternals, "_slice": noInternals,
-	"_range": noInternals, "_min_by": noInternals, "_max_by": noInternals, "_sort_by": noInternals,
-	"_group_by": noInternals, "_unique_by": noInternals, "_match": noInternals, "_captures": noInternals,
-	"_tohtml": noInternals, "_touri": noInternals, "_tourid": noInternals, "_tocsv": noInternals,
-	"_totsv": noInternals, "_tosh": noInternals, "_tobase64": noInternals, "_tobase64d": noInternals,
-	"_assign": noInternals, "_modify": noInternals, "_last": noInternals,
-	"jn": noEnd, "yn": noEnd,
+	"builtins": noInternals,
+	"jn":       noEnd, "yn": noEnd,
 }
 
 // undefinedAt returns where the program uses the first name that nobody defines, -1 if there is none.

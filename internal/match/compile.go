@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -25,7 +26,8 @@ func Compile(s *v1alpha1.StageSelector, c *expression.Compiler) (*Selector, erro
 	if b.faults.Fatal() {
 		return nil, b.faults.Err()
 	}
-	return &Selector{requirements: b.requirements}, b.faults.Err()
+	byRank := slices.SortedStableFunc(slices.Values(b.requirements), func(x, y requirement) int { return cmp.Compare(x.rank(), y.rank()) })
+	return &Selector{b.requirements, byRank}, b.faults.Err()
 }
 
 type builder struct {

@@ -21,6 +21,8 @@ func (r *celRequirement) holds(s *expression.Scope) bool {
 	return ok && err == nil
 }
 
+func (r *celRequirement) rank() int { return r.program.Rank() }
+
 func (r *celRequirement) explain(s *expression.Scope) Requirement {
 	ok, err := r.program.Bool(s)
 	return Requirement{Path: r.path, Text: r.source, Seen: r.program.Reads(s), OK: ok && err == nil, Err: err}
@@ -75,6 +77,8 @@ func exists(outputs []any) bool {
 	}
 	return false
 }
+
+func (r *jqRequirement) rank() int { return r.program.Rank() }
 
 func (r *jqRequirement) explain(s *expression.Scope) Requirement {
 	e := Requirement{Path: r.path, Text: r.text()}

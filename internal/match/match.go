@@ -15,12 +15,15 @@ import (
 // A Selector is a compiled StageSelector. It is immutable and safe for concurrent use.
 type Selector struct {
 	requirements []requirement // nil: matches nothing
+	byRank       []requirement // the same, those that take little work first
 }
 
 // A requirement is one condition on an object.
 type requirement interface {
 	// holds reports whether the requirement is met.
 	holds(s *expression.Scope) bool
+	// rank is higher the more work it takes.
+	rank() int
 	// explain evaluates like holds and tells what was seen.
 	explain(s *expression.Scope) Requirement
 }
@@ -34,9 +37,10 @@ type Requirement struct {
 	Err  error  // the run-time error that was swallowed, if any
 }
 
-// Match reports whether an object meets the selector.
+// Match reports whether an object meets the selector. Requirements do not see one another, so their order
+// cannot be told from the result.
 func (s *Selector) Match(scope *expression.Scope) bool {
-	for _, r := range s.requirements {
+	for _, r := range s.byRank {
 		if !r.holds(scope) {
 			return false
 		}
@@ -66,6 +70,8 @@ func (e entry) holds(s *expression.Scope) bool {
 	got, ok := e.get(s.Object)
 	return ok && got == e.value
 }
+
+func (e entry) rank() int { return 0 }
 
 func (e entry) explain(s *expression.Scope) Requirement {
 	r := Requirement{Path: position.Field(paths[e.field], e.key), Text: e.field + "[" + e.key + "] = " + e.value, OK: e.holds(s)}
