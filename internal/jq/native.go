@@ -141,8 +141,6 @@ func (c *compiler) base(t *gojq.Term) filter {
 		return c.query(t.Query)
 	case gojq.TermTypeFunc:
 		return function(t.Func)
-	case gojq.TermTypeArray:
-		return list(t.Array.Query)
 	case gojq.TermTypeIf:
 		return condition(t.If.Cond, t.If.Then, t.If.Elif, t.If.Else)
 	}
@@ -255,26 +253,6 @@ func condition(cond, then *gojq.Query, elif []*gojq.IfElif, otherwise *gojq.Quer
 			return yes(out, v)
 		}
 		return no(out, v)
-	}
-}
-
-// list compiles [q].
-func list(q *gojq.Query) filter {
-	each := filter(func(out []any, _ any) ([]any, error) { return out, nil })
-	if q != nil {
-		each, _ = compileNative(q)
-	}
-	if each == nil {
-		return nil
-	}
-	return func(out []any, v any) ([]any, error) {
-		start := len(out)
-		out, err := each(out, v)
-		if err != nil {
-			return out[:start], err
-		}
-		made := append([]any{}, out[start:]...)
-		return append(out[:start], made), nil
 	}
 }
 

@@ -43,22 +43,16 @@ func compare(a, b any) int {
 // truth is jq's: everything but null and false.
 func truth(v any) bool { return v != nil && v != false }
 
-// function compiles a call of a native function. Arguments other than those of select, map, any and all
-// are constants.
+// function compiles a call of a native function. Arguments other than those of select, any and all are
+// constants.
 func function(f *gojq.Func) filter {
 	switch f.Name + "/" + strconv.Itoa(len(f.Args)) {
-	case "empty/0":
-		return func(out []any, _ any) ([]any, error) { return out, nil }
 	case "not/0":
 		return mapped(func(v any) (any, error) { return !truth(v), nil })
-	case "type/0":
-		return mapped(typeName)
 	case "length/0":
 		return mapped(length)
 	case "select/1":
 		return selected(single(f.Args[0]))
-	case "map/1":
-		return list(&gojq.Query{Left: everyElement, Op: gojq.OpPipe, Right: f.Args[0]})
 	case "any/0", "all/0":
 		return quantified(everyElement, identity(), f.Name == "any")
 	case "any/1", "all/1":
@@ -79,8 +73,6 @@ func function(f *gojq.Func) filter {
 func withConstant(name string, arg any) filter {
 	text, isText := arg.(string)
 	switch {
-	case name == "has":
-		return has(arg)
 	case name == "startswith" && isText:
 		return ofString(name+"("+preview(arg)+")", func(s string) bool { return strings.HasPrefix(s, text) })
 	case name == "endswith" && isText:
@@ -91,16 +83,6 @@ func withConstant(name string, arg any) filter {
 		}
 	}
 	return nil
-}
-
-func typeName(v any) (any, error) {
-	switch v.(type) {
-	case []any:
-		return "array", nil
-	case map[string]any:
-		return "object", nil
-	}
-	return gojq.TypeOf(toGojq(v)), nil
 }
 
 // everyElement is .[].
@@ -255,31 +237,6 @@ func length(v any) (any, error) {
 		n.Set(x)
 	}
 	return fromGojq(n.Abs(n)), nil
-}
-
-func has(arg any) filter {
-	key, isKey := arg.(string)
-	i, isIndex := arg.(int64)
-	if !isKey && !isIndex {
-		return nil
-	}
-	problem := "has(" + preview(arg) + ") cannot be applied to: "
-	return mapped(func(v any) (any, error) {
-		switch x := v.(type) {
-		case nil:
-			return false, nil
-		case map[string]any:
-			if isKey {
-				_, ok := x[key]
-				return ok, nil
-			}
-		case []any:
-			if isIndex {
-				return 0 <= i && i < int64(len(x)), nil
-			}
-		}
-		return nil, typeError(problem, v)
-	})
 }
 
 func preview(v any) string { return gojq.Preview(toGojq(v)) }

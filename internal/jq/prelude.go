@@ -69,19 +69,18 @@ var formats = map[string]string{
 
 // definitions hide what takes more than constant time or memory for one step of gojq, and what reads the machine.
 var definitions = slices.Concat(
-	charged("__shallow", 0, "keys reverse explode ascii_downcase ascii_upcase ltrim rtrim trim length utf8bytelength "),
-	charged("__deep", 0, "tojson tostring implode add sort unique min max flatten error "+
-		"_tohtml _touri _tourid _tocsv _totsv _tosh _tobase64 _tobase64d"),
-	charged("__digits", 0, "tonumber"),
-	charged("__parse", 0, "fromjson"),
-	charged("__grid", 0, "transpose"),
-	charged("__shallow", 1, "startswith endswith ltrimstr rtrimstr trimstr"),
-	charged("__deep", 1, "flatten error format bsearch delpaths"),
-	charged("__product", 1, "contains inside index rindex indices split"),
-	charged("__wide", 1, "strftime strptime"),
-	charged("__join", 1, "join"),
-	searching("__shallow", "test/1 test/2"),
-	searching("__square", "match/1 match/2 capture/1 capture/2 scan/1 scan/2 splits/1 splits/2 split/2"),
+	charged("__shallow", "keys/0 reverse/0 explode/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 length/0 utf8bytelength/0 test/1 test/2"),
+	charged("__deep", "tojson/0 tostring/0 implode/0 add/0 sort/0 unique/0 min/0 max/0 flatten/0 error/0 "+
+		"_tohtml/0 _touri/0 _tourid/0 _tocsv/0 _totsv/0 _tosh/0 _tobase64/0 _tobase64d/0"),
+	charged("__digits", "tonumber/0"),
+	charged("__parse", "fromjson/0"),
+	charged("__grid", "transpose/0"),
+	charged("__square", "match/1 match/2 capture/1 capture/2 scan/1 scan/2 splits/1 splits/2 split/2"),
+	chargedByArgument("__shallow", "startswith endswith ltrimstr rtrimstr trimstr"),
+	chargedByArgument("__deep", "flatten error format bsearch delpaths"),
+	chargedByArgument("__product", "contains inside index rindex indices split"),
+	chargedByArgument("__wide", "strftime strptime"),
+	chargedByArgument("__join", "join"),
 	keyed("min_by max_by sort_by group_by unique_by"),
 	[]definition{
 		{"now/0", "def now: $__now;"},
@@ -109,27 +108,22 @@ const substitute = `def sub($re; str; $flags):
 		| .next = $offset + $length)
 	| .r[] + .s[.next:] // .s;`
 
-// charged hides functions whose cost is known from their input and argument.
-func charged(cost string, arity int, names string) []definition {
-	text := "def __%[1]s: %[1]s; def %[1]s: %[2]s($__budget) | __%[1]s;"
-	if arity == 1 {
-		text = "def __%[1]s(x): %[1]s(x); def %[1]s(x): %[2]s($__budget; x) as $__x | __%[1]s($__x);"
-	}
-	var out []definition
-	for _, name := range strings.Fields(names) {
-		out = append(out, definition{fmt.Sprintf("%s/%d", name, arity), fmt.Sprintf(text, name, cost)})
+// charged hides functions whose cost is known from their input.
+func charged(cost, names string) (out []definition) {
+	for _, full := range strings.Fields(names) {
+		name, arity, _ := strings.Cut(full, "/")
+		args := map[string]string{"0": "", "1": "(a)", "2": "(a; b)"}[arity]
+		out = append(out, definition{full, fmt.Sprintf(
+			"def __%[1]s%[2]s: %[1]s%[2]s; def %[1]s%[2]s: %[3]s($__budget) | __%[1]s%[2]s;", name, args, cost)})
 	}
 	return out
 }
 
-// searching hides functions of regular expressions, whose cost is that of their input.
-func searching(cost, names string) []definition {
-	var out []definition
-	for _, full := range strings.Fields(names) {
-		name, arity, _ := strings.Cut(full, "/")
-		args := map[string]string{"1": "a", "2": "a; b"}[arity]
-		out = append(out, definition{full, fmt.Sprintf(
-			"def __%[1]s(%[2]s): %[1]s(%[2]s); def %[1]s(%[2]s): %[3]s($__budget) | __%[1]s(%[2]s);", name, args, cost)})
+// chargedByArgument hides functions whose cost depends on their only argument too.
+func chargedByArgument(cost, names string) (out []definition) {
+	for _, name := range strings.Fields(names) {
+		out = append(out, definition{name + "/1", fmt.Sprintf(
+			"def __%[1]s(x): %[1]s(x); def %[1]s(x): %[2]s($__budget; x) as $__x | __%[1]s($__x);", name, cost)})
 	}
 	return out
 }
