@@ -1,4 +1,4 @@
-package stage_test
+package player_test
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // Where the tests of this file say "as specified" they mean what the specification of effects says on resuming a transition.
@@ -33,7 +34,7 @@ type away struct {
 	tries atomic.Int32 // while it was away
 }
 
-func (a *away) Share() stage.Transport { return a }
+func (a *away) Share() player.Transport { return a }
 
 func (a *away) reach(ctx context.Context) error {
 	if !a.away.Load() {
@@ -77,12 +78,12 @@ func TestAnOutageIsOverForAllAtOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &away{hangs: c.hangs}
-			wrap := func(t stage.Transport) stage.Transport {
+			wrap := func(t player.Transport) player.Transport {
 				a.Cluster = t.(*memory.Cluster)
 				return a
 			}
-			o := stage.PlayerOptions{Workers: 1, Timeout: 10 * time.Second}
-			directing(t, compile(t, delayed("go", "Pending", "Running", 1000)), o, wrap, func(t *testing.T, cluster *memory.Cluster, p *stage.Player) {
+			o := player.Options{Workers: 1, Timeout: 10 * time.Second}
+			directing(t, compile(t, delayed("go", "Pending", "Running", 1000)), o, wrap, func(t *testing.T, cluster *memory.Cluster, p *player.Player) {
 				for i := range 200 {
 					create(t, cluster, newPod(fmt.Sprintf("p%d", i), ""))
 				}
@@ -116,7 +117,7 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 		second = time.Now()
 		return nil
 	}}
-	playing(t, lifecycle(t), stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, lifecycle(t), player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		after(time.Minute)
 		require.Equal(t, 20*time.Second, second.Sub(first))
@@ -144,8 +145,8 @@ func TestRefusalsConcernOneObject(t *testing.T) {
 				return nil
 			}}
 			var failed []stage.TraceEvent
-			o := stage.PlayerOptions{Workers: 1, Trace: func(e stage.TraceEvent) {
-				if e.Kind == stage.Failed {
+			o := player.Options{Workers: 1, Trace: func(e stage.TraceEvent) {
+				if e.Kind == stage.TraceFailed {
 					failed = append(failed, e)
 				}
 			}}
@@ -167,11 +168,11 @@ func TestRefusalsConcernOneObject(t *testing.T) {
 func TestEffectsFollowEachOthersVersions(t *testing.T) {
 	set := compile(t, phased("go", "Pending", "  steps: [{patch: {root: metadata, template: 'labels: {a: b}'}}, {patch: {subresource: status, root: status, template: 'phase: Running'}}]"))
 	s := &spy{}
-	wrap := func(t stage.Transport) stage.Transport {
+	wrap := func(t player.Transport) player.Transport {
 		s.Cluster = t.(*memory.Cluster)
 		return s
 	}
-	playing(t, set, stage.PlayerOptions{}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, set, player.Options{}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		created := create(t, c, newPod("web", ""))
 		synctest.Wait()
 		require.Len(t, s.asked, 2)
@@ -187,7 +188,7 @@ type spy struct {
 	asked, got []string
 }
 
-func (s *spy) Share() stage.Transport { return s }
+func (s *spy) Share() player.Transport { return s }
 
 func (s *spy) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	var patch struct{ Metadata metav1.ObjectMeta }
@@ -225,7 +226,7 @@ func TestConflictWithAnotherObject(t *testing.T) {
 					})
 					return conflict
 				}
-				playing(t, compile(t, phased("go", "Pending", effect)), stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+				playing(t, compile(t, phased("go", "Pending", effect)), player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 					create(t, c, newPod("web", ""))
 					after(1500 * time.Millisecond)
 					require.Equal(t, 1, f.total(), "what was begun for the old object is not sent for the new one")
@@ -246,7 +247,7 @@ func TestConflictsWithoutEndAreTriedLessAndLess(t *testing.T) {
 	f := &flaky{fail: func(string, string) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "web", errors.New("again"))
 	}}
-	playing(t, compile(t, delayed("go", "Pending", "Running", 0)), stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, compile(t, delayed("go", "Pending", "Running", 0)), player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		after(10 * time.Minute)
 		require.Less(t, f.count("patch status"), 50)
@@ -257,7 +258,7 @@ func TestConflictsWithoutEndAreTriedLessAndLess(t *testing.T) {
 // A young server is one that closes the watch of whoever does not read ten events in time.
 type young struct{ *memory.Cluster }
 
-func (y young) Share() stage.Transport { return y }
+func (y young) Share() player.Transport { return y }
 
 func (y young) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
 	real, err := y.Cluster.Watch(ctx, k, ns, o)
@@ -286,12 +287,12 @@ func (y young) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, 
 // TestAYoungServerCutsWatches: nothing is lost, nothing is played twice, and it does not take long: 1,000 Pods have 3,000 events at least, 10 to a watch.
 func TestAYoungServerCutsWatches(t *testing.T) {
 	var played atomic.Int32
-	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Played {
+	o := player.Options{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.TracePlayed {
 			played.Add(1)
 		}
 	}}
-	playing(t, compile(t, delayed("go", "Pending", "Running", 1000)), o, func(t stage.Transport) stage.Transport { return young{t.(*memory.Cluster)} },
+	playing(t, compile(t, delayed("go", "Pending", "Running", 1000)), o, func(t player.Transport) player.Transport { return young{t.(*memory.Cluster)} },
 		func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 			for i := range 1000 {
 				create(t, c, newPod(fmt.Sprintf("p%d", i), ""))

@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"cmp"
 	"maps"
 	"reflect"
 	"slices"
@@ -18,7 +17,7 @@ import (
 func (e *Engine) Use(s *Set, now time.Time) []schema.GroupVersionKind {
 	differs, twins := e.set.compare(s)
 	e.set = s
-	for _, k := range slices.SortedFunc(maps.Keys(e.records), compareKeys) {
+	for _, k := range slices.SortedFunc(maps.Keys(e.records), Key.Compare) {
 		e.adopt(e.records[k], now, twins)
 		if slices.Contains(differs, k.GroupVersionKind()) {
 			e.renew(k, now)
@@ -88,78 +87,4 @@ func (s *Set) stagesOf(kind schema.GroupVersionKind) []*compiled {
 // equal reports whether two Stages of one kind have the same name and the same spec.
 func (st *compiled) equal(other *compiled) bool {
 	return st.name == other.name && reflect.DeepEqual(st.spec, other.spec)
-}
-
-// compareKeys orders keys by kind, namespace and name.
-func compareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Kind, b.Kind),
-		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
-
-// Use swaps the Set while the player plays, or before. It returns at once, and may be called at any time by any goroutine; of several
-// Sets that come faster than they can be put to use the last counts.
-//
-// The objects of all kinds whose Stages differ are looked at again without waiting for a change, each by the old Set or by the new one, never
-// by both. What is pending for a Stage that stays the same, by name and spec, keeps its draw and its due time ([Engine.Use]); a transition on
-// its way is finished with the Set it began with. Kinds that are new are listed and watched; those without Stages are forgotten, and their
-// watches end.
-//
-// The Env of the new Set is shown all that the player knows before anything is played by it. It does not know the addresses that the old one
-// gave to pods and that are not yet in their status: give all Sets of a player the same Env ([Options.Env]).
-func (p *Player) Use(s *Set) {
-	p.using.Lock()
-	defer p.using.Unlock()
-	select {
-	case <-p.sets:
-	default:
-	}
-	p.sets <- s
-}
-
-// show puts a Set to use: the objects that are known are shown to its Env, then it is given to the workers, then the watches end that it does
-// not need.
-func (p *Player) show(s *Set) {
-	for _, w := range p.watchers {
-		w.use(s)
-	}
-	for _, w := range p.workers {
-		w.inbox.use(s)
-	}
-	needed := s.watched()
-	for kind, w := range p.watchers {
-		if !slices.Contains(needed, kind) {
-			w.end()
-			delete(p.watchers, kind)
-		}
-	}
-}
-
-// use plays by another Set from now on.
-func (w *worker) use(s *Set) {
-	differs := w.engine.Use(s, time.Now())
-	w.each(func(a *actor) {
-		switch {
-		case !slices.Contains(differs, a.key.GroupVersionKind()):
-		case a.play != nil:
-			a.seen = 0 // so that it is looked at when the play ends
-		default:
-			w.look(a)
-		}
-	})
-}
-
-// reconsider asks anew which objects are played.
-func (w *worker) reconsider() {
-	w.each(func(a *actor) {
-		if w.plays(a.obj) == a.aside {
-			w.look(a)
-		}
-	})
-}
-
-// each calls f for each object, in the order of the keys.
-func (w *worker) each(f func(*actor)) {
-	for _, k := range slices.SortedFunc(maps.Keys(w.actors), compareKeys) {
-		f(w.actors[k])
-	}
 }

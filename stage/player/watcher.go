@@ -1,4 +1,4 @@
-package stage
+package player
 
 import (
 	"context"
@@ -10,20 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/listwatch"
+
+	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-var (
-	nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
-	podKind  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-)
+var nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 
-// watched returns the kinds to watch. Nodes are the first if the addresses of pods depend on them.
-func (s *Set) watched() []schema.GroupVersionKind {
-	if !s.needsNodes() {
-		return s.refs
+// watched returns the kinds to watch for a Set. Nodes are the first if the addresses of pods depend on them.
+func watched(s *stage.Set) []schema.GroupVersionKind {
+	if !s.NeedsNodes() {
+		return s.Kinds()
 	}
 	kinds := []schema.GroupVersionKind{nodeKind}
-	for _, kind := range s.refs {
+	for _, kind := range s.Kinds() {
 		if kind != nodeKind {
 			kinds = append(kinds, kind)
 		}
@@ -31,13 +30,7 @@ func (s *Set) watched() []schema.GroupVersionKind {
 	return kinds
 }
 
-// needsNodes reports whether the nodes must be known before anything is played: pods must not be rendered before.
-func (s *Set) needsNodes() bool {
-	_, learns := s.env.(learner)
-	return learns && len(s.stagesOf(podKind))+len(s.stagesOf(nodeKind)) > 0
-}
-
-// A watcher follows the objects of one kind, and passes what it sees on to the workers.
+// A watcher lists and watches the objects of one kind, and gives each observation to a worker.
 type watcher struct {
 	player *Player
 	kind   schema.GroupVersionKind
@@ -46,14 +39,14 @@ type watcher struct {
 	done   chan struct{} // closed at the end
 
 	mu      sync.Mutex
-	set     *Set // whose Env learns
+	set     *stage.Set // whose Env observes
 	objects listwatch.Objects
 	ready   bool // whether listed is closed
 	missing bool // whether the kind was said not to exist
 }
 
 // watch starts a watcher of a kind. It begins once after is closed.
-func (p *Player) watch(ctx context.Context, kind schema.GroupVersionKind, s *Set, after <-chan struct{}) *watcher {
+func (p *Player) watch(ctx context.Context, kind schema.GroupVersionKind, s *stage.Set, after <-chan struct{}) *watcher {
 	w := &watcher{player: p, kind: kind, listed: make(chan struct{}), done: make(chan struct{}), set: s}
 	ctx, w.cancel = context.WithCancel(ctx)
 	go func() {
@@ -80,7 +73,8 @@ func (w *watcher) options() listwatch.Options {
 	return listwatch.Options{Retry: o.RetryAfter, Longest: o.MaxRetryAfter, Timeout: o.Timeout, Seed: o.Seed}
 }
 
-// hear takes in what was seen. The Env learns of all of it first, so that no worker renders what it does not know.
+// hear takes in events of the watch. The Env observes all of them first, so that no worker renders an
+// object that the Env does not know.
 func (w *watcher) hear(e listwatch.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,9 +85,9 @@ func (w *watcher) hear(e listwatch.Event) {
 	for _, n := range news {
 		switch n.What {
 		case listwatch.Found:
-			w.set.Learn(n.Object)
+			w.set.ObserveEnv(n.Object)
 		case listwatch.Gone:
-			w.set.Unlearn(n.Object)
+			w.set.ForgetEnv(n.Object)
 		}
 	}
 	for _, n := range news {
@@ -105,7 +99,7 @@ func (w *watcher) hear(e listwatch.Event) {
 func (w *watcher) pass(e listwatch.Event) {
 	switch e.What {
 	case listwatch.Found, listwatch.Gone:
-		w.player.deliver(sighting{key: KeyOf(e.Object), obj: e.Object, gone: e.What == listwatch.Gone})
+		w.player.deliver(observation{key: stage.KeyOf(e.Object), obj: e.Object, gone: e.What == listwatch.Gone})
 	case listwatch.Listed:
 		w.missing = false
 		if !w.ready {
@@ -124,19 +118,19 @@ func (w *watcher) failed(err error) {
 		return
 	}
 	if trace := w.player.options.Trace; trace != nil {
-		trace(TraceEvent{Time: time.Now(), Kind: Failed, Key: Key{Group: w.kind.Group, Version: w.kind.Version, Kind: w.kind.Kind}, Err: err})
+		trace(stage.TraceEvent{Time: time.Now(), Kind: stage.TraceFailed, Key: stage.Key{Group: w.kind.Group, Version: w.kind.Version, Kind: w.kind.Kind}, Err: err})
 	}
 }
 
-// use shows what is known to the Env of another Set, which learns from now on. One that knows it already learns nothing new.
-func (w *watcher) use(s *Set) {
+// use has the Env of another Set observe what is known, and what comes from now on.
+func (w *watcher) use(s *stage.Set) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.set == s {
 		return
 	}
 	for obj := range w.objects.All() {
-		s.Learn(obj)
+		s.ObserveEnv(obj)
 	}
 	w.set = s
 }
@@ -146,7 +140,7 @@ func (w *watcher) end() {
 	w.cancel()
 	<-w.done
 	for obj := range w.objects.All() {
-		w.set.Unlearn(obj)
-		w.player.deliver(sighting{key: KeyOf(obj), obj: obj, left: true})
+		w.set.ForgetEnv(obj)
+		w.player.deliver(observation{key: stage.KeyOf(obj), obj: obj, unwatched: true})
 	}
 }

@@ -1,4 +1,4 @@
-package stage_test
+package player_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
@@ -28,7 +29,7 @@ var placeholders = regexp.MustCompile(`\b10(\.\d+){3}\b`)
 // collector returns a Trace that collects lines with times since begin.
 func collector(all traces, begin time.Time) func(stage.TraceEvent) {
 	return func(e stage.TraceEvent) {
-		if e.Kind != stage.Observed {
+		if e.Kind != stage.TraceObserved {
 			line := fmt.Sprintf("+%s %s", e.Time.Sub(begin), placeholders.ReplaceAllString(e.String(), "<ip>"))
 			all[e.Key] = append(all[e.Key], line)
 		}
@@ -78,8 +79,8 @@ func playedBy(t *testing.T, workers int, seed uint64) traces {
 		rand.New(rand.NewPCG(uint64(workers), 1)).Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		o := stage.PlayerOptions{Seed: seed, Workers: workers, Trace: collector(all, time.Now())}
-		go func() { done <- stage.Play(ctx, general(t), cluster, o) }()
+		o := player.Options{Seed: seed, Workers: workers, Trace: collector(all, time.Now())}
+		go func() { done <- player.Play(ctx, general(t), cluster, o) }()
 		for _, pod := range pods {
 			create(t, cluster, pod)
 		}

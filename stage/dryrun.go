@@ -14,20 +14,20 @@ import (
 )
 
 // outcomeOf returns obj as one effect leaves it, itself if it does not change, nil if it is gone. Effects on other objects do not change it.
-func outcomeOf(e Effect, obj *unstructured.Unstructured, now time.Time) (*unstructured.Unstructured, error) {
+func effectOn(e Effect, obj *unstructured.Unstructured, now time.Time) (*unstructured.Unstructured, error) {
 	switch e := e.(type) {
 	case Patch:
-		return e.outcome(obj)
+		return e.dryRun(obj)
 	case Apply:
-		return e.outcome(obj)
+		return e.dryRun(obj)
 	case Delete:
 		return deleted(obj, now), nil
 	}
 	return obj, nil
 }
 
-func (p Patch) outcome(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	after, err := p.on(obj)
+func (p Patch) dryRun(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	after, err := p.Result(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (p Patch) outcome(obj *unstructured.Unstructured) (*unstructured.Unstructur
 }
 
 // outcome takes server-side apply for a merge: what it removes depends on who wrote it.
-func (a Apply) outcome(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (a Apply) dryRun(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	own, target := KeyOf(obj), KeyOf(a.Object)
 	if target.Namespace == "" {
 		target.Namespace = own.Namespace
@@ -58,7 +58,7 @@ func (a Apply) outcome(obj *unstructured.Unstructured) (*unstructured.Unstructur
 	if a.Type == types.StrategicMergePatchType {
 		p.Type = a.Type
 	}
-	return p.outcome(obj)
+	return p.dryRun(obj)
 }
 
 // within keeps of a change what an API server lets through by a subresource.

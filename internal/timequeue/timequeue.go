@@ -1,33 +1,45 @@
-package stage
+// Package timequeue orders elements by the time at which they are due.
+//
+// # Concurrency
+//
+// A Queue and its elements must not be used from several goroutines at once.
+package timequeue
 
 import "time"
 
-// timer is what an element of a queue embeds.
-type timer struct {
+// A Timer is what an element of a [Queue] embeds. The zero value is in no queue.
+type Timer struct {
 	at  time.Time
 	seq uint64 // of its seat in the queue; 0 if it is in none
 }
 
-func (t *timer) self() *timer { return t }
+// At is the time at which the element is due, or was, if it is in no queue any more.
+func (t *Timer) At() time.Time { return t.at }
 
-type timed interface {
+// Queued reports whether the element is in a queue.
+func (t *Timer) Queued() bool { return t.seq != 0 }
+
+func (t *Timer) self() *Timer { return t }
+
+// Timed is a pointer to a struct that embeds a [Timer].
+type Timed interface {
 	comparable
-	self() *timer
+	self() *Timer
 }
 
-// A queue holds elements by time, and those of equal times in the order in which they were set. Setting and popping cost O(log n), removing O(1).
+// A Queue holds elements by time, and those of equal times in the order in which they were set. Setting and popping cost O(log n), removing O(1).
 // The zero value is empty.
 //
 // It is a heap of times beside elements, with four children a node, that is never searched: an element that is set again or removed leaves a seat
 // behind that is stale. So with a million elements an operation touches a few lines of memory, not one element at each level.
-type queue[T timed] struct {
+type Queue[T Timed] struct {
 	seats []seat[T]
 	stale int
 	seq   uint64 // of the last seat that was taken
 }
 
 // seat is valid as long as seq is that of its element.
-type seat[T timed] struct {
+type seat[T Timed] struct {
 	seconds int64 // since 1970
 	seq     uint64
 	item    T
@@ -46,12 +58,12 @@ func (p *seat[T]) before(q *seat[T]) bool {
 	return p.seq < q.seq
 }
 
-// len is the number of elements.
-func (q *queue[T]) len() int { return len(q.seats) - q.stale }
+// Len is the number of elements.
+func (q *Queue[T]) Len() int { return len(q.seats) - q.stale }
 
-// set puts an element into the queue, or moves it there.
-func (q *queue[T]) set(item T, at time.Time) {
-	q.remove(item)
+// Set puts an element into the queue, or moves it there.
+func (q *Queue[T]) Set(item T, at time.Time) {
+	q.Remove(item)
 	q.seq++
 	t := item.self()
 	t.at, t.seq = at, q.seq
@@ -59,8 +71,8 @@ func (q *queue[T]) set(item T, at time.Time) {
 	q.up(len(q.seats) - 1)
 }
 
-// remove takes an element out. One that is not in the queue is left alone.
-func (q *queue[T]) remove(item T) {
+// Remove takes an element out. One that is not in the queue is left alone.
+func (q *Queue[T]) Remove(item T) {
 	t := item.self()
 	if t.seq == 0 {
 		return
@@ -70,8 +82,8 @@ func (q *queue[T]) remove(item T) {
 	q.tidy()
 }
 
-// next is the time of the first element.
-func (q *queue[T]) next() (time.Time, bool) {
+// Next is the time of the first element.
+func (q *Queue[T]) Next() (time.Time, bool) {
 	for len(q.seats) > 0 && q.seats[0].isStale() {
 		q.drop()
 		q.stale--
@@ -82,9 +94,9 @@ func (q *queue[T]) next() (time.Time, bool) {
 	return q.seats[0].item.self().at, true
 }
 
-// pop takes the first element whose time has come.
-func (q *queue[T]) pop(now time.Time) (item T, ok bool) {
-	if at, ok := q.next(); !ok || at.After(now) {
+// Pop takes the first element whose time has come.
+func (q *Queue[T]) Pop(now time.Time) (item T, ok bool) {
+	if at, ok := q.Next(); !ok || at.After(now) {
 		return item, false
 	}
 	item = q.seats[0].item
@@ -95,7 +107,7 @@ func (q *queue[T]) pop(now time.Time) (item T, ok bool) {
 }
 
 // drop takes the first seat away.
-func (q *queue[T]) drop() {
+func (q *Queue[T]) drop() {
 	last := len(q.seats) - 1
 	q.seats[0] = q.seats[last]
 	q.seats[last] = seat[T]{}
@@ -104,7 +116,7 @@ func (q *queue[T]) drop() {
 }
 
 // tidy leaves out the stale seats when they are many.
-func (q *queue[T]) tidy() {
+func (q *Queue[T]) tidy() {
 	if q.stale <= 64 || q.stale <= len(q.seats)/2 {
 		return
 	}
@@ -124,7 +136,7 @@ func (q *queue[T]) tidy() {
 // children is how many each node has: the children of i begin at children*i + 1.
 const children = 4
 
-func (q *queue[T]) up(i int) {
+func (q *Queue[T]) up(i int) {
 	moved := q.seats[i]
 	for i > 0 {
 		parent := (i - 1) / children
@@ -137,7 +149,7 @@ func (q *queue[T]) up(i int) {
 	q.seats[i] = moved
 }
 
-func (q *queue[T]) down(i int) {
+func (q *Queue[T]) down(i int) {
 	if i >= len(q.seats) {
 		return
 	}
@@ -154,7 +166,7 @@ func (q *queue[T]) down(i int) {
 }
 
 // first is the child of a node that comes first; -1 if it has none.
-func (q *queue[T]) first(i int) int {
+func (q *Queue[T]) first(i int) int {
 	begin := children*i + 1
 	if begin >= len(q.seats) {
 		return -1

@@ -1,4 +1,4 @@
-package stage_test
+package player_test
 
 import (
 	"context"
@@ -22,6 +22,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 var (
@@ -31,17 +32,17 @@ var (
 )
 
 // playing runs a test in a bubble with a cluster and a player on it.
-func playing(t *testing.T, set *stage.Set, o stage.PlayerOptions, wrap func(stage.Transport) stage.Transport, test func(ctx context.Context, t *testing.T, c *memory.Cluster)) {
+func playing(t *testing.T, set *stage.Set, o player.Options, wrap func(player.Transport) player.Transport, test func(ctx context.Context, t *testing.T, c *memory.Cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memory.New(memory.Options{})
-		var transport stage.Transport = cluster
+		var transport player.Transport = cluster
 		if wrap != nil {
 			transport = wrap(cluster)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- stage.Play(ctx, set, transport, o) }()
+		go func() { done <- player.Play(ctx, set, transport, o) }()
 		synctest.Wait()
 		test(ctx, t, cluster)
 		enough := errors.New("enough")
@@ -86,7 +87,7 @@ func lifecycle(t testing.TB) *stage.Set {
 }
 
 func TestPlayerPlaysALife(t *testing.T) {
-	playing(t, lifecycle(t), stage.PlayerOptions{}, nil, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, lifecycle(t), player.Options{}, nil, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		for _, want := range []string{"Pending", "Running", "Succeeded", "Succeeded"} {
 			require.Equal(t, want, phase(t, c, webName))
@@ -123,9 +124,9 @@ type flaky struct {
 	calls []string
 }
 
-func (f *flaky) Share() stage.Transport { return f }
+func (f *flaky) Share() player.Transport { return f }
 
-func (f *flaky) As(user string) stage.Writer {
+func (f *flaky) As(user string) player.Writer {
 	f.note("as "+user, "")
 	return f.Cluster.As(user)
 }
@@ -172,8 +173,8 @@ func (f *flaky) count(call string) (n int) {
 	return n
 }
 
-func wrapped(f *flaky) func(stage.Transport) stage.Transport {
-	return func(t stage.Transport) stage.Transport {
+func wrapped(f *flaky) func(player.Transport) player.Transport {
+	return func(t player.Transport) player.Transport {
 		f.Cluster = t.(*memory.Cluster)
 		return f
 	}
@@ -197,7 +198,7 @@ func TestTransientFailuresAreRetriedFromTheEffectThatFailed(t *testing.T) {
 				}
 				return nil
 			}}
-			playing(t, lifecycle(t), stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+			playing(t, lifecycle(t), player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 				create(t, c, newPod("web", ""))
 				time.Sleep(5 * time.Second)
 				synctest.Wait()
@@ -218,8 +219,8 @@ func TestRefusedEffectsAreReportedNotRetried(t *testing.T) {
 		}
 		return nil
 	}}
-	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Failed {
+	o := player.Options{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.TraceFailed {
 			failed = append(failed, e)
 		}
 	}}
@@ -229,7 +230,7 @@ func TestRefusedEffectsAreReportedNotRetried(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, 1, f.count("patch status"))
 		require.Len(t, failed, 1)
-		var send *stage.SendError
+		var send *player.SendError
 		require.ErrorAs(t, failed[0].Err, &send)
 		require.True(t, apierrors.IsForbidden(send.Err))
 	})
@@ -246,7 +247,7 @@ func TestConflictGoesOn(t *testing.T) {
 		_, err := f.Cluster.Patch(context.Background(), podKind, webName, types.MergePatchType, []byte(`{"metadata":{"labels":{"by":"another"}}}`), metav1.PatchOptions{})
 		return err
 	}
-	playing(t, lifecycle(t), stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, lifecycle(t), player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
@@ -269,7 +270,7 @@ func TestConflictDropsAStageThatNoLongerMatches(t *testing.T) {
 		_, err := f.Cluster.Patch(context.Background(), podKind, webName, types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`), metav1.PatchOptions{}, "status")
 		return err
 	}
-	playing(t, set, stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, set, player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		_, err := c.Patch(ctx, podKind, webName, types.MergePatchType, []byte(`{"status":{"phase":"Pending"}}`), metav1.PatchOptions{}, "status")
 		require.NoError(t, err)
@@ -289,8 +290,8 @@ func TestDeleteOfMissingObject(t *testing.T) {
 		return nil
 	}}
 	set := compile(t, stageYAML("delete", "  selector: {}\n  next: {delete: true}"))
-	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Failed {
+	o := player.Options{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.TraceFailed {
 			failed++
 		}
 	}}
@@ -307,7 +308,7 @@ func TestDeleteOfMissingObject(t *testing.T) {
 func TestPodIsDeletedOnce(t *testing.T) {
 	f := &flaky{}
 	set := compile(t, stageYAML("delete", "  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}\n  next: {delete: true}"))
-	playing(t, set, stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, set, player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		synctest.Wait()
 		require.NoError(t, c.Delete(ctx, podKind, webName, metav1.DeleteOptions{}))
@@ -322,7 +323,7 @@ func TestPodIsDeletedOnce(t *testing.T) {
 func TestImpersonation(t *testing.T) {
 	f := &flaky{}
 	set := compile(t, stageYAML("go", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  steps: [{patch: {root: status, subresource: status, template: 'phase: X', impersonation: {username: alice}}}, {apply: {template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: log}}', impersonation: {username: bob}}}]"))
-	playing(t, set, stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, set, player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		synctest.Wait()
 		require.Equal(t, "X", phase(t, c, webName))
@@ -335,7 +336,7 @@ func TestImpersonation(t *testing.T) {
 func TestNoOpPatchesAreNotSent(t *testing.T) {
 	f := &flaky{}
 	set := compile(t, stageYAML("go", "  selector: {}\n  next: {statusTemplate: 'phase: Running'}"))
-	playing(t, set, stage.PlayerOptions{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, set, player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -352,7 +353,7 @@ func TestImmediateNextStageDoesNotWaitForTheWatch(t *testing.T) {
 			set := compile(t,
 				stageYAML("half", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  immediateNextStage: "+tc.immediate+"\n  next: {statusTemplate: 'phase: Half'}"),
 				phased("done", "Half", "  next: {statusTemplate: 'phase: Done'}"))
-			playing(t, set, stage.PlayerOptions{}, func(t stage.Transport) stage.Transport { return deaf{t.(*memory.Cluster)} },
+			playing(t, set, player.Options{}, func(t player.Transport) player.Transport { return deaf{t.(*memory.Cluster)} },
 				func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 					create(t, c, newPod("web", ""))
 					time.Sleep(time.Second)
@@ -366,7 +367,7 @@ func TestImmediateNextStageDoesNotWaitForTheWatch(t *testing.T) {
 // deaf is a cluster whose watches report new objects only.
 type deaf struct{ *memory.Cluster }
 
-func (d deaf) Share() stage.Transport { return d }
+func (d deaf) Share() player.Transport { return d }
 
 func (d deaf) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
 	w, err := d.Cluster.Watch(ctx, k, ns, o)
@@ -377,7 +378,7 @@ func (d deaf) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o
 }
 
 func TestPlayerStopsInTheMiddle(t *testing.T) {
-	playing(t, lifecycle(t), stage.PlayerOptions{Workers: 3}, nil, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, lifecycle(t), player.Options{Workers: 3}, nil, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		for i := range 200 {
 			create(t, c, newPod(fmt.Sprintf("p%d", i), ""))
 		}
@@ -388,8 +389,8 @@ func TestPlayerStopsInTheMiddle(t *testing.T) {
 // TestAHangingRequestHoldsUpNobodyForLong: one object whose patches hang, among others on the same worker.
 func TestAHangingRequestHoldsUpNobodyForLong(t *testing.T) {
 	set := compile(t, phased("go", "Pending", "  next: {statusTemplate: 'phase: Running'}"))
-	wrap := func(t stage.Transport) stage.Transport { return hanging{t.(*memory.Cluster)} }
-	playing(t, set, stage.PlayerOptions{Workers: 1, Timeout: 10 * time.Second}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	wrap := func(t player.Transport) player.Transport { return hanging{t.(*memory.Cluster)} }
+	playing(t, set, player.Options{Workers: 1, Timeout: 10 * time.Second}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("stuck", ""))
 		synctest.Wait()
 		for i := range 500 {
@@ -411,7 +412,7 @@ func TestAHangingRequestHoldsUpNobodyForLong(t *testing.T) {
 // hanging is a cluster that never answers a patch of the pod stuck.
 type hanging struct{ *memory.Cluster }
 
-func (h hanging) Share() stage.Transport { return h }
+func (h hanging) Share() player.Transport { return h }
 
 func (h hanging) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	if n.Name == "stuck" {
@@ -429,7 +430,7 @@ func TestAnotherRunRecordsItsOwnEvents(t *testing.T) {
 		create(t, cluster, newPod("web", ""))
 		for run := range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), 61*time.Second)
-			require.ErrorIs(t, stage.Play(ctx, set, cluster, stage.PlayerOptions{}), context.DeadlineExceeded)
+			require.ErrorIs(t, player.Play(ctx, set, cluster, player.Options{}), context.DeadlineExceeded)
 			cancel()
 			events, err := cluster.List(t.Context(), eventKind, "default", metav1.ListOptions{})
 			require.NoError(t, err)
@@ -449,11 +450,11 @@ func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 		}
 		return nil
 	}}
-	wrap := func(t stage.Transport) stage.Transport {
+	wrap := func(t player.Transport) player.Transport {
 		f.Cluster = t.(*memory.Cluster)
 		return forgetful{f, &lost}
 	}
-	playing(t, set, stage.PlayerOptions{}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
+	playing(t, set, player.Options{}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		for !lost.Load() {
 			time.Sleep(time.Second)
@@ -474,12 +475,12 @@ func TestALostAnswerIsNotPlayedAgain(t *testing.T) {
 	set := compile(t, phased("go", "Pending", `  steps: [{patch: {subresource: status, root: status, template: "phase: Running\nstartTime: {{ Now | Quote }}"}}]`))
 	var lost atomic.Bool
 	effects := 0
-	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Effected && e.Err == nil {
+	o := player.Options{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.TraceEffected && e.Err == nil {
 			effects++
 		}
 	}}
-	wrap := func(t stage.Transport) stage.Transport {
+	wrap := func(t player.Transport) player.Transport {
 		return forgetful{&flaky{Cluster: t.(*memory.Cluster), fail: func(string, string) error { return nil }}, &lost}
 	}
 	playing(t, set, o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
@@ -502,12 +503,12 @@ func TestWhatIsGoneIsNotPlayedAgain(t *testing.T) {
 			set := compile(t, stageYAML("end", "  delay: {durationMilliseconds: 1000}\n  selector: {matchExpressions: [{jq: {key: .metadata.deletionTimestamp, operator: Exists}}]}\n"+
 				"  steps: [{patch: {subresource: status, root: status, template: 'phase: Failed'}}, "+end+"]"))
 			plays := 0
-			o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
-				if e.Kind == stage.Played {
+			o := player.Options{Trace: func(e stage.TraceEvent) {
+				if e.Kind == stage.TracePlayed {
 					plays++
 				}
 			}}
-			wrap := func(t stage.Transport) stage.Transport { return endless{t.(*memory.Cluster)} }
+			wrap := func(t player.Transport) player.Transport { return endless{t.(*memory.Cluster)} }
 			playing(t, set, o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 				pod := newPod("web", "")
 				grace := int64(30)
@@ -530,7 +531,7 @@ func TestWhatIsGoneIsNotPlayedAgain(t *testing.T) {
 // endless never tells that an object is gone.
 type endless struct{ *memory.Cluster }
 
-func (e endless) Share() stage.Transport { return e }
+func (e endless) Share() player.Transport { return e }
 
 func (e endless) Watch(ctx context.Context, k schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	w, err := e.Cluster.Watch(ctx, k, namespace, o)
@@ -546,7 +547,7 @@ type forgetful struct {
 	lost *atomic.Bool
 }
 
-func (f forgetful) Share() stage.Transport { return f }
+func (f forgetful) Share() player.Transport { return f }
 
 func (f forgetful) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	obj, err := f.flaky.Patch(ctx, k, n, t, data, o, sub...)
@@ -559,12 +560,12 @@ func (f forgetful) Patch(ctx context.Context, k schema.GroupVersionKind, n types
 func TestKindsThatDoNotExistAreTriedAgain(t *testing.T) {
 	kinds := map[stage.TraceKind]int{}
 	set := compile(t, stageYAML("a", "  selector: {}"), strings.Replace(stageYAML("b", "  selector: {}"), "{kind: Pod}", "{apiGroup: demo.example.com/v1, kind: Train}", 1))
-	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) { kinds[e.Kind]++ }}
+	o := player.Options{Trace: func(e stage.TraceEvent) { kinds[e.Kind]++ }}
 	playing(t, set, o, nil, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		require.Positive(t, kinds[stage.Failed])
-		require.Equal(t, 1, kinds[stage.Played], "the other kinds are played")
+		require.Positive(t, kinds[stage.TraceFailed])
+		require.Equal(t, 1, kinds[stage.TracePlayed], "the other kinds are played")
 	})
 }

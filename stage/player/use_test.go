@@ -1,4 +1,4 @@
-package stage_test
+package player_test
 
 import (
 	"context"
@@ -13,23 +13,23 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // directing is [playing] for tests that speak to the Player.
-func directing(t *testing.T, set *stage.Set, o stage.PlayerOptions, wrap func(stage.Transport) stage.Transport, test func(*testing.T, *memory.Cluster, *stage.Player)) {
+func directing(t *testing.T, set *stage.Set, o player.Options, wrap func(player.Transport) player.Transport, test func(*testing.T, *memory.Cluster, *player.Player)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memory.New(memory.Options{})
-		var transport stage.Transport = cluster
+		var transport player.Transport = cluster
 		if wrap != nil {
 			transport = wrap(cluster)
 		}
-		player := stage.NewPlayer(set, transport, o)
+		player := player.New(set, transport, o)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- player.Run(ctx) }()
@@ -50,71 +50,9 @@ func delayed(name, phase, next string, ms int) string {
 	return phased(name, phase, fmt.Sprintf("  delay: {durationMilliseconds: %d}\n  next: {statusTemplate: 'phase: %s'}", ms, next))
 }
 
-func TestEngineUse(t *testing.T) {
-	wait := func(name string, ms int) string {
-		return phased(name, "Pending", fmt.Sprintf("  delay: {durationMilliseconds: %d, jitterDurationMilliseconds: 5000}", ms))
-	}
-	ofNodes := strings.Replace(stageYAML("beat", "  selector: {}"), "{kind: Pod}", "{kind: Node}", 1)
-	ofMaps := strings.Replace(stageYAML("map", "  selector: {}"), "{kind: Pod}", "{kind: ConfigMap}", 1)
-	node := schema.GroupVersionKind{Version: "v1", Kind: "Node"}
-	configMap := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
-	obj := pod(t, "{}", "{phase: Pending}")
-	for _, c := range []struct {
-		name, before, after string
-		differs             []schema.GroupVersionKind
-		keeps               bool
-		want                recorder // until the object was observed again, two seconds later
-	}{
-		{"the same", wait("go", 1000), wait("go", 1000), nil, true, nil},
-		{"another kind is gone", wait("go", 1000) + ofNodes, wait("go", 1000), []schema.GroupVersionKind{node}, true, nil},
-		{"another kind is new", wait("go", 1000), ofMaps + wait("go", 1000), []schema.GroupVersionKind{configMap}, true, nil},
-		{"a neighbour is new", wait("go", 1000), stageYAML("other", "  selector: {}") + wait("go", 1000), []schema.GroupVersionKind{podKind}, true, nil},
-		{"another spec", wait("go", 1000), wait("go", 2000), []schema.GroupVersionKind{podKind}, false, recorder{"+0s cancelled go", "+2s scheduled go"}},
-		{"another name", wait("go", 1000), wait("run", 1000), []schema.GroupVersionKind{podKind}, false, recorder{"+0s cancelled go", "+2s scheduled run"}},
-		{"no stages for the kind", wait("go", 1000), ofNodes, []schema.GroupVersionKind{podKind, node}, false, recorder{"+0s cancelled go", "+0s forgotten "}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var trace recorder
-			e := stage.NewEngine(compile(t, c.before), stage.EngineOptions{Seed: 7, Trace: trace.add})
-			require.NoError(t, e.Observe(obj, start))
-			before, _ := e.NextDue()
-			trace = nil
-			require.Equal(t, c.differs, e.Use(compile(t, c.after), start))
-			require.NoError(t, e.Observe(obj, at(2*time.Second)))
-			require.Equal(t, c.want, trace)
-			if c.keeps {
-				now, _ := e.NextDue()
-				require.Equal(t, before, now)
-				got := due(e, now)
-				require.Len(t, got, 1)
-				effects, err := got[0].Effects(obj, now)
-				require.NoError(t, err)
-				require.Empty(t, effects)
-			}
-		})
-	}
-}
-
-// TestEngineUseFreesWhatLooped holds that whoever repairs a Stage need not touch the objects that it parked.
-func TestEngineUseFreesWhatLooped(t *testing.T) {
-	e := stage.NewEngine(compile(t, phased("loop", "Pending", "")), stage.EngineOptions{MaxTransitions: 3})
-	obj := pod(t, "{}", "{phase: Pending}")
-	obj.SetResourceVersion("1")
-	for range 3 {
-		require.NoError(t, e.Observe(obj, start))
-		due(e, start)
-	}
-	require.ErrorIs(t, e.Observe(obj, start), stage.ErrLivelock)
-	require.NoError(t, e.Observe(obj, at(time.Hour)))
-	require.Zero(t, e.Pending())
-	e.Use(compile(t, phased("loop", "Pending", "  delay: {durationMilliseconds: 1000}")), at(time.Hour))
-	require.NoError(t, e.Observe(obj, at(time.Hour)))
-	require.Equal(t, 1, e.Pending())
-}
-
 func TestPlayerUsesAnotherSet(t *testing.T) {
 	run, end := delayed("run", "Pending", "Running", 10_000), delayed("end", "Running", "Succeeded", 10_000)
-	directing(t, compile(t, run, end), stage.PlayerOptions{}, nil, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+	directing(t, compile(t, run, end), player.Options{}, nil, func(t *testing.T, c *memory.Cluster, p *player.Player) {
 		create(t, c, newPod("web", ""))
 		after(7 * time.Second)
 		p.Use(compile(t, run, strings.ReplaceAll(end, "Succeeded", "Failed")))
@@ -140,7 +78,7 @@ func TestTheLastSetCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := memory.New(memory.Options{})
 		create(t, c, newPod("web", ""))
-		p := stage.NewPlayer(compile(t, delayed("a", "Pending", "A", 1000)), c, stage.PlayerOptions{})
+		p := player.New(compile(t, delayed("a", "Pending", "A", 1000)), c, player.Options{})
 		p.Use(compile(t, delayed("b", "Pending", "B", 1000)))
 		p.Use(compile(t, delayed("c", "Pending", "C", 1000)))
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -165,7 +103,7 @@ func TestAPlayIsFinishedWithItsOwnSet(t *testing.T) {
 				}
 				return nil
 			}}
-			directing(t, compile(t, old), stage.PlayerOptions{}, wrapped(f), func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+			directing(t, compile(t, old), player.Options{}, wrapped(f), func(t *testing.T, c *memory.Cluster, p *player.Player) {
 				create(t, c, newPod("web", ""))
 				after(time.Second)
 				p.Use(compile(t, next))
@@ -194,7 +132,7 @@ func TestTheNewEnvLearns(t *testing.T) {
 		require.NoError(t, err)
 		return set
 	}
-	directing(t, fresh(), stage.PlayerOptions{}, nil, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+	directing(t, fresh(), player.Options{}, nil, func(t *testing.T, c *memory.Cluster, p *player.Player) {
 		create(t, c, object(t, "{apiVersion: v1, kind: Node, metadata: {name: node}, spec: {podCIDR: 10.7.0.0/24}}"))
 		synctest.Wait()
 		seen := map[string]bool{}

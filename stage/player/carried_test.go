@@ -1,8 +1,9 @@
-package stage
+package player
 
 import (
 	"testing"
 
+	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,8 +32,8 @@ func TestCarriedOut(t *testing.T) {
 		var data, status map[string]any
 		require.NoError(t, yaml.Unmarshal([]byte(c.patch), &data), name)
 		require.NoError(t, yaml.Unmarshal([]byte(c.status), &status), name)
-		p := Patch{Type: types.StrategicMergePatchType, Data: map[string]any{"status": data}}
+		p := stage.Patch{Type: types.StrategicMergePatchType, Data: map[string]any{"status": data}}
 		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "a"}, "status": status}}
-		require.Equal(t, c.want, p.carriedOut(obj), name)
+		require.Equal(t, c.want, carriedOut(p, obj), name)
 	}
 }

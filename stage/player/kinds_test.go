@@ -1,4 +1,4 @@
-package stage_test
+package player_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // watching is a cluster that counts the watches that are open.
@@ -26,7 +27,7 @@ type watching struct {
 	open map[string]*atomic.Int32
 }
 
-func (w watching) Share() stage.Transport { return w }
+func (w watching) Share() player.Transport { return w }
 
 func (w watching) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
 	real, err := w.Cluster.Watch(ctx, k, ns, o)
@@ -39,23 +40,23 @@ func (w watching) Watch(ctx context.Context, k schema.GroupVersionKind, ns strin
 
 func TestKindsComeAndGo(t *testing.T) {
 	open := map[string]*atomic.Int32{"Pod": {}, "Node": {}, "ConfigMap": {}}
-	wrap := func(t stage.Transport) stage.Transport { return watching{t.(*memory.Cluster), open} }
+	wrap := func(t player.Transport) player.Transport { return watching{t.(*memory.Cluster), open} }
 	pods := delayed("run", "Pending", "Running", 1000)
 	maps := strings.Replace(stageYAML("mark", "  selector: {matchLabels: {new: 'yes'}}\n  next: {patches: [{root: metadata, template: 'labels: {new: null}'}]}"), "{kind: Pod}", "{kind: ConfigMap}", 1)
 	var forgotten atomic.Int32
-	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Forgotten {
+	o := player.Options{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.TraceForgotten {
 			forgotten.Add(1)
 		}
 	}}
-	directing(t, compile(t, pods), o, wrap, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+	directing(t, compile(t, pods), o, wrap, func(t *testing.T, c *memory.Cluster, p *player.Player) {
 		counts := func() [3]int32 { return [3]int32{open["Pod"].Load(), open["Node"].Load(), open["ConfigMap"].Load()} }
 		require.Equal(t, [3]int32{1, 1, 0}, counts())
 		configMap := object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: m, namespace: default, labels: {new: 'yes'}}}")
 		create(t, c, newPod("web", ""))
 		create(t, c, configMap)
 		synctest.Wait()
-		require.Equal(t, stage.Stats{Objects: 1, Pending: 1}, p.Stats())
+		require.Equal(t, player.Stats{Objects: 1, Pending: 1}, p.Stats())
 
 		p.Use(compile(t, maps))
 		after(10 * time.Second)
@@ -84,7 +85,7 @@ type vanishing struct {
 	vanished *atomic.Bool
 }
 
-func (v vanishing) Share() stage.Transport { return v }
+func (v vanishing) Share() player.Transport { return v }
 
 func (v vanishing) List(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	if v.vanished.Load() {
@@ -112,20 +113,20 @@ func TestKindsComeLateAndVanish(t *testing.T) {
 scope: Namespaced, names: {plural: trains, kind: Train}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
 	train := `{apiVersion: demo.example.com/v1, kind: Train, metadata: {name: t1, namespace: default}}`
 	set := compile(t, strings.Replace(stageYAML("go", "  selector: {matchExpressions: [{key: .spec.at, operator: DoesNotExist}]}\n  delay: {durationMilliseconds: 60000}\n  next: {patches: [{root: spec, template: 'at: far'}]}"), "{kind: Pod}", "{apiGroup: demo.example.com/v1, kind: Train}", 1))
-	wrap := func(t stage.Transport) stage.Transport { return vanishing{t.(*memory.Cluster), &vanished} }
+	wrap := func(t player.Transport) player.Transport { return vanishing{t.(*memory.Cluster), &vanished} }
 	failures := 0
-	o := stage.PlayerOptions{Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Failed {
+	o := player.Options{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.TraceFailed {
 			failures++
 		}
 	}}
-	directing(t, set, o, wrap, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+	directing(t, set, o, wrap, func(t *testing.T, c *memory.Cluster, p *player.Player) {
 		after(time.Hour)
 		require.Equal(t, 1, failures, "that it does not exist is said once")
 		create(t, c, object(t, definition))
 		create(t, c, object(t, train))
 		after(6 * time.Second)
-		require.Equal(t, stage.Stats{Objects: 1, Pending: 1}, p.Stats())
+		require.Equal(t, player.Stats{Objects: 1, Pending: 1}, p.Stats())
 		after(time.Minute)
 		obj, err := c.Get(t.Context(), trains, types.NamespacedName{Namespace: "default", Name: "t1"})
 		require.NoError(t, err)

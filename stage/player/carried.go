@@ -1,4 +1,4 @@
-package stage
+package player
 
 import (
 	"time"
@@ -6,12 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// carriedOut reports whether the object is as the patch leaves it, but for what a server makes of a patch: it fills in and drops fields that say nothing,
-// and keeps times to the second.
-func (p Patch) carriedOut(obj *unstructured.Unstructured) bool {
-	after, err := p.on(obj)
+// carriedOut reports whether the object is as the patch leaves it. It allows for what a server changes:
+// it adds and drops fields with empty values, and keeps times to the second.
+func carriedOut(p stage.Patch, obj *unstructured.Unstructured) bool {
+	after, err := p.Result(obj)
 	return err == nil && asStored(after, obj.Object)
 }
 
@@ -25,12 +26,12 @@ func asStored(v, stored any) bool {
 		other, ok := stored.([]any)
 		return (ok || stored == nil) && itemsAsStored(v, other)
 	}
-	return patch.Equal(v, stored) || saysNothing(v) && saysNothing(stored) || sameSecond(v, stored)
+	return patch.Equal(v, stored) || isEmpty(v) && isEmpty(stored) || sameSecond(v, stored)
 }
 
 func fieldsAsStored(v, stored map[string]any) bool {
 	for name := range stored {
-		if _, has := v[name]; !has && !saysNothing(stored[name]) {
+		if _, has := v[name]; !has && !isEmpty(stored[name]) {
 			return false
 		}
 	}
@@ -54,8 +55,8 @@ func itemsAsStored(v, stored []any) bool {
 	return true
 }
 
-// saysNothing reports whether a field may as well not be there.
-func saysNothing(v any) bool {
+// isEmpty reports whether a value means the same as a field that is absent.
+func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true

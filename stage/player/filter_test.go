@@ -1,4 +1,4 @@
-package stage_test
+package player_test
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 func labelled(t *testing.T, name, label string) *unstructured.Unstructured {
@@ -31,8 +32,8 @@ func label(t *testing.T, c *memory.Cluster, name types.NamespacedName, label str
 }
 
 func TestOnlySelectedObjectsArePlayed(t *testing.T) {
-	o := stage.PlayerOptions{Select: map[schema.GroupVersionKind]stage.Selection{podKind: {Labels: "app=ours", Fields: "spec.nodeName=node"}}}
-	directing(t, lifecycle(t), o, nil, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+	o := player.Options{Select: map[schema.GroupVersionKind]player.Selection{podKind: {Labels: "app=ours", Fields: "spec.nodeName=node"}}}
+	directing(t, lifecycle(t), o, nil, func(t *testing.T, c *memory.Cluster, p *player.Player) {
 		elsewhere := labelled(t, "elsewhere", "ours")
 		require.NoError(t, unstructured.SetNestedField(elsewhere.Object, "other", "spec", "nodeName"))
 		create(t, c, elsewhere)
@@ -57,8 +58,8 @@ func TestOnlySelectedObjectsArePlayed(t *testing.T) {
 
 func TestPlaysChooses(t *testing.T) {
 	var nobody atomic.Bool
-	o := stage.PlayerOptions{Plays: func(obj *unstructured.Unstructured) bool { return !nobody.Load() && obj.GetLabels()["app"] == "ours" }}
-	directing(t, lifecycle(t), o, nil, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+	o := player.Options{Filter: func(obj *unstructured.Unstructured) bool { return !nobody.Load() && obj.GetLabels()["app"] == "ours" }}
+	directing(t, lifecycle(t), o, nil, func(t *testing.T, c *memory.Cluster, p *player.Player) {
 		theirs := types.NamespacedName{Namespace: "default", Name: "theirs"}
 		create(t, c, labelled(t, "web", "ours"))
 		create(t, c, labelled(t, "theirs", "theirs"))
@@ -68,17 +69,17 @@ func TestPlaysChooses(t *testing.T) {
 		require.Equal(t, 1, p.Stats().Objects)
 
 		nobody.Store(true)
-		p.Reconsider()
+		p.Refilter()
 		synctest.Wait()
 		require.Zero(t, p.Stats())
 		after(time.Minute)
 		require.Equal(t, "Running", phase(t, c, webName), "what was pending is cancelled")
 
 		nobody.Store(false)
-		p.Reconsider()
+		p.Refilter()
 		synctest.Wait()
-		require.Equal(t, stage.Stats{Objects: 1, Pending: 1}, p.Stats())
-		p.Reconsider()
+		require.Equal(t, player.Stats{Objects: 1, Pending: 1}, p.Stats())
+		p.Refilter()
 		after(900 * time.Millisecond)
 		require.Equal(t, "Running", phase(t, c, webName), "the delay begins anew")
 		after(200 * time.Millisecond)
@@ -93,19 +94,19 @@ func TestPlaysChooses(t *testing.T) {
 // TestReconsiderTouchesOnlyWhatChanges: a Stage whose effect changes nothing is not played again because somebody asks.
 func TestReconsiderTouchesOnlyWhatChanges(t *testing.T) {
 	var played atomic.Int32
-	o := stage.PlayerOptions{
-		Plays: func(*unstructured.Unstructured) bool { return true },
+	o := player.Options{
+		Filter: func(*unstructured.Unstructured) bool { return true },
 		Trace: func(e stage.TraceEvent) {
-			if e.Kind == stage.Played {
+			if e.Kind == stage.TracePlayed {
 				played.Add(1)
 			}
 		},
 	}
 	set := compile(t, stageYAML("tell", "  selector: {}\n  next: {event: {type: Normal, reason: Seen, message: seen}}"))
-	directing(t, set, o, nil, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+	directing(t, set, o, nil, func(t *testing.T, c *memory.Cluster, p *player.Player) {
 		create(t, c, newPod("web", ""))
 		for range 5 {
-			p.Reconsider()
+			p.Refilter()
 			after(time.Second)
 		}
 		require.EqualValues(t, 1, played.Load())
@@ -124,14 +125,14 @@ func TestWhoMayNoLongerPlayStopsAtOnce(t *testing.T) {
 				}
 				return failure
 			}}
-			o := stage.PlayerOptions{Plays: func(*unstructured.Unstructured) bool { return !lost.Load() }}
-			directing(t, compile(t, steps), o, wrapped(f), func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+			o := player.Options{Filter: func(*unstructured.Unstructured) bool { return !lost.Load() }}
+			directing(t, compile(t, steps), o, wrapped(f), func(t *testing.T, c *memory.Cluster, p *player.Player) {
 				create(t, c, newPod("web", ""))
 				after(time.Minute)
 				require.Equal(t, 1, f.count("patch"), "not even when nobody says so")
 				again.Store(true)
 				lost.Store(false)
-				p.Reconsider()
+				p.Refilter()
 				after(time.Minute)
 				obj, err := c.Get(t.Context(), podKind, webName)
 				require.NoError(t, err)
@@ -145,9 +146,9 @@ func TestWhoMayNoLongerPlayStopsAtOnce(t *testing.T) {
 // TestManyOrdersAtOnce is for the race detector.
 func TestManyOrdersAtOnce(t *testing.T) {
 	var odd atomic.Bool
-	o := stage.PlayerOptions{Plays: func(obj *unstructured.Unstructured) bool { return !odd.Load() || obj.GetName()[1]%2 == 1 }}
+	o := player.Options{Filter: func(obj *unstructured.Unstructured) bool { return !odd.Load() || obj.GetName()[1]%2 == 1 }}
 	sets := []*stage.Set{compile(t, delayed("a", "Pending", "Running", 100)), compile(t, delayed("b", "Running", "Pending", 100)), compile(t)}
-	directing(t, sets[0], o, nil, func(t *testing.T, c *memory.Cluster, p *stage.Player) {
+	directing(t, sets[0], o, nil, func(t *testing.T, c *memory.Cluster, p *player.Player) {
 		for i := range 100 {
 			create(t, c, newPod(fmt.Sprintf("p%d", i), ""))
 		}
@@ -156,7 +157,7 @@ func TestManyOrdersAtOnce(t *testing.T) {
 				for i := range 25 {
 					p.Use(sets[(i+worker)%len(sets)])
 					odd.Store(i%2 == 0)
-					p.Reconsider()
+					p.Refilter()
 					p.Stats()
 					time.Sleep(7 * time.Millisecond)
 				}
@@ -164,7 +165,7 @@ func TestManyOrdersAtOnce(t *testing.T) {
 		}
 		after(5 * time.Second)
 		odd.Store(false)
-		p.Reconsider()
+		p.Refilter()
 		for _, last := range []int{1, 0} {
 			p.Use(sets[last])
 			after(time.Second)

@@ -1,4 +1,4 @@
-package stage
+package player
 
 import (
 	"errors"
@@ -6,12 +6,14 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/stagecraft-go/stagecraft/internal/random"
 )
 
 // backoff is a growing pause between tries. Its randomness comes from a hash, so that a run can be repeated.
 type backoff struct {
 	first, longest time.Duration
-	hash           hash
+	hash           random.Hash
 	tries          uint64
 }
 
@@ -23,7 +25,7 @@ func (b *backoff) next() time.Duration {
 	}
 	d = min(d, b.longest)
 	b.tries++
-	return d - time.Duration(below(b.hash.number(b.tries).sum(), uint64(d/2)+1))
+	return d - time.Duration(random.Below(b.hash.Number(b.tries).Sum(), uint64(d/2)+1))
 }
 
 func (b *backoff) reset() { b.tries = 0 }

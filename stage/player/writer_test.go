@@ -1,4 +1,4 @@
-package stage_test
+package player_test
 
 import (
 	"context"
@@ -10,15 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// A scribbler is a Writer that changes all that it is given to create.
-type scribbler struct {
-	stage.Writer
+// mutatingWriter changes all that it is given to create.
+type mutatingWriter struct {
+	player.Writer
 	sources []any // of Events, as they came
 }
 
-func (s *scribbler) Create(_ context.Context, obj *unstructured.Unstructured, _ metav1.CreateOptions) (*unstructured.Unstructured, error) {
+func (s *mutatingWriter) Create(_ context.Context, obj *unstructured.Unstructured, _ metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	source := obj.Object["source"].(map[string]any)
 	s.sources = append(s.sources, source["component"])
 	source["component"] = "changed"
@@ -30,11 +31,12 @@ func TestWritersMayChangeWhatTheyAreGiven(t *testing.T) {
 	set := stage.MustCompile(stage.Parse("s.yaml", []byte(stageYAML("s", `
   selector: {matchLabels: {app: work}}
   next: {event: {type: Normal, reason: Seen, message: here}}`))))
-	s := &scribbler{}
+	s := &mutatingWriter{}
+	work := object(t, "{apiVersion: v1, kind: Pod, metadata: {name: work, namespace: default, labels: {app: work}}}")
 	for range 2 {
-		transition, ok := set.Next(worker(1), time.Now(), 1, 0)
+		transition, ok := set.Next(work, time.Now(), 1, 0)
 		require.True(t, ok)
-		_, err := transition.Do(t.Context(), s, worker(1), stage.DoOptions{})
+		_, err := player.Do(t.Context(), s, transition, work, player.DoOptions{})
 		require.NoError(t, err)
 	}
 	require.Equal(t, []any{"stagecraft", "stagecraft"}, s.sources)
