@@ -2,8 +2,6 @@ module github.com/stagecraft-go/stagecraft/examples/simulator
 
 go 1.26.0
 
-replace github.com/stagecraft-go/stagecraft => ../..
-
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
@@ -61,3 +59,5 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect
 )
+
+replace github.com/stagecraft-go/stagecraft => ../..

@@ -2,8 +2,6 @@ module github.com/stagecraft-go/stagecraft/stage/stagetest/fakes
 
 go 1.26.0
 
-replace github.com/stagecraft-go/stagecraft => ../../..
-
 require (
 	github.com/stagecraft-go/stagecraft v0.0.0
 	github.com/stretchr/testify v1.12.1
@@ -72,3 +70,5 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2-0.20260122202528-d9cc6641c482 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+replace github.com/stagecraft-go/stagecraft => ../../..

@@ -2,8 +2,6 @@ module github.com/stagecraft-go/stagecraft/stage/stagetest/gomega
 
 go 1.26.0
 
-replace github.com/stagecraft-go/stagecraft => ../../..
-
 require (
 	github.com/onsi/gomega v1.39.0
 	github.com/stagecraft-go/stagecraft v0.0.0
@@ -51,3 +49,5 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.0 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+replace github.com/stagecraft-go/stagecraft => ../../..
