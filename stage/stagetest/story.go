@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/tools/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
