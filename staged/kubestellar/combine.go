@@ -38,12 +38,6 @@ type Input struct {
 	Reports map[string]Report
 }
 
-// The labels of a CombinedStatus, and the namespace of those whose objects have none.
-const (
-	LabelPrefix     = "status.kubestellar.io/"
-	ReportNamespace = "kubestellar-report"
-)
-
 // Combine returns the CombinedStatus of an object. It is false if there is none: the Binding does not hold the object, or names no collector for it.
 func Combine(mode Mode, in Input) (*control.CombinedStatus, bool) {
 	if in.Binding == nil || in.Object == nil {
@@ -54,7 +48,7 @@ func Combine(mode Mode, in Input) (*control.CombinedStatus, bool) {
 		return nil, false
 	}
 	status := &control.CombinedStatus{
-		TypeMeta:   metav1.TypeMeta{APIVersion: control.Group + "/" + control.Version, Kind: "CombinedStatus"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: control.GroupVersion.String(), Kind: "CombinedStatus"},
 		ObjectMeta: combinedMeta(in, clause),
 	}
 	table := rows(in)
@@ -90,13 +84,13 @@ func combinedMeta(in Input, c control.DownsyncClause) metav1.ObjectMeta {
 	}
 	return metav1.ObjectMeta{
 		Name:      string(in.Object.GetUID()) + "." + string(policy),
-		Namespace: cmp.Or(c.Namespace, ReportNamespace),
+		Namespace: cmp.Or(c.Namespace, control.ReportNamespace),
 		Labels: map[string]string{
-			LabelPrefix + "api-group":      c.Group,
-			LabelPrefix + "resource":       c.Resource,
-			LabelPrefix + "namespace":      c.Namespace,
-			LabelPrefix + "name":           c.Name,
-			LabelPrefix + "binding-policy": in.Binding.Name,
+			control.StatusLabelPrefix + "api-group":      c.Group,
+			control.StatusLabelPrefix + "resource":       c.Resource,
+			control.StatusLabelPrefix + "namespace":      c.Namespace,
+			control.StatusLabelPrefix + "name":           c.Name,
+			control.StatusLabelPrefix + "binding-policy": in.Binding.Name,
 		},
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: in.Object.GetAPIVersion(), Kind: in.Object.GetKind(), Name: c.Name, UID: in.Object.GetUID(),

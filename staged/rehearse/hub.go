@@ -108,7 +108,7 @@ func (h *hub) combine(b *control.Binding, ref staged.ObjectRef) (*control.Combin
 
 // report says which clusters reported an object of a Binding, and when.
 func (h *hub) report(b *control.Binding, ref staged.ObjectRef) staged.Report {
-	report := staged.Report{Policy: b.Name, Object: ref}
+	report := staged.Report{BindingPolicy: b.Name, Object: ref}
 	for _, m := range h.members {
 		if seen, ok := m.reported[ref]; ok {
 			report.Clusters = append(report.Clusters, staged.ClusterReport{

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -57,7 +57,7 @@ func TestPlayerOverKubeStellar(t *testing.T) {
 		done := make(chan error, 3)
 		defer stop()
 		go func() {
-			done <- staged.Play(ctx, hub, staged.PlayerOptions{Clusters: ks.Clusters, Reports: ks.Reports})
+			done <- player.Play(ctx, hub, player.Options{Clusters: ks.Clusters, Reports: ks.Reports})
 		}()
 		set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(stages)))
 		require.NoError(t, err)

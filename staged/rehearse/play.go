@@ -107,7 +107,7 @@ func (r *run) write(d staged.Decision) (wrote bool) {
 	}
 	for _, name := range d.Remove {
 		delete(r.hub.policies, name)
-		r.rollout.ForgetPolicy(name)
+		r.rollout.ForgetBindingPolicy(name)
 		r.rollout.ForgetBinding(name)
 		r.say(Entry{Policy: name, Text: textRemoved})
 	}
@@ -152,7 +152,7 @@ func (r *run) approve() {
 			if meta.Annotations == nil {
 				meta.Annotations = map[string]string{}
 			}
-			meta.Annotations[staged.ApprovalPrefix+key] = "rehearsal"
+			meta.Annotations[v1alpha1.ApprovalPrefix+key] = "rehearsal"
 		}
 	}
 	r.object.ObjectMeta = meta
@@ -164,7 +164,7 @@ func (r *run) observe() {
 	r.rollout.ObserveClusters(r.hub.labels)
 	for _, b := range r.bindings {
 		if r.fresh[b.Name] {
-			r.rollout.ObservePolicy(r.hub.policies[b.Name])
+			r.rollout.ObserveBindingPolicy(r.hub.policies[b.Name])
 			r.rollout.ObserveBinding(b)
 		}
 		for _, clause := range clauses(b) {

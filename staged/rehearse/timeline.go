@@ -127,7 +127,7 @@ func (r *run) say(e Entry) {
 func (r *run) explain() {
 	said := map[string]bool{}
 	for _, l := range r.rollout.Explain(r.object.Status, r.now) {
-		if l.Verdict == staged.Satisfied {
+		if l.Satisfaction == staged.Satisfied {
 			continue
 		}
 		line := l.String()
