@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"staged":                          {"internal/cron", "internal/position", "staged/control", "staged/internal/eval", "staged/v1alpha1"},
 	"staged/player":                   {"internal/listwatch", "staged", "staged/control", "staged/v1alpha1"},
 	"staged/internal/eval":            {"internal/object", "internal/position"},
-	"staged/kubestellar":              {"staged/control", "staged/internal/eval"},
+	"staged/kubestellar":              {"internal/position", "staged/control", "staged/internal/eval"},
 	"examples/readiness":              {"kstatus"},
 	"staged/rehearse":                 {"internal/object", "internal/position", "stage", "stage/memory", "stage/simulation", "staged", "staged/control", "staged/kubestellar", "staged/v1alpha1"},
 	"examples/rollout":                {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},

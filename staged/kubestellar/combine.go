@@ -12,10 +12,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/control"
 )
 
-// Mode says whose rules a CombinedStatus is computed by.
+// Mode says by which rules a CombinedStatus is computed.
 type Mode int
 
-// The modes. Upstream agrees with KubeStellar; Strict does not repeat its faults.
+// The modes. Upstream agrees with KubeStellar. Strict does not repeat KubeStellar's faults.
 const (
 	Upstream Mode = iota
 	Strict
@@ -24,21 +24,23 @@ const (
 // A Report is what one cluster returned about an object.
 type Report struct {
 	Status     map[string]any
-	LastUpdate time.Time // when it was received
+	LastUpdate time.Time // when the status was received
 }
 
-// Input is what a CombinedStatus is computed from.
+// Input is all that a CombinedStatus is computed from.
 type Input struct {
 	Binding  *control.Binding
 	Object   *unstructured.Unstructured // the workload object as the hub has it
-	Resource string                     // its plural name
-	// Collectors are those that exist and are valid, by name.
+	Resource string                     // the plural name of its kind
+	// Collectors are the valid StatusCollectors, by name.
 	Collectors map[string]*Collector
-	// Reports are by cluster. A destination without one has not reported yet; a report from elsewhere is ignored.
+	// Reports are the reports by cluster. A destination without one has not reported yet. A report of a
+	// cluster that is no destination is ignored.
 	Reports map[string]Report
 }
 
-// Combine returns the CombinedStatus of an object. It is false if there is none: the Binding does not hold the object, or names no collector for it.
+// Combine returns the CombinedStatus of an object. It is false if there is none: the Binding does not
+// hold the object, or names no collector for it.
 func Combine(mode Mode, in Input) (*control.CombinedStatus, bool) {
 	if in.Binding == nil || in.Object == nil {
 		return nil, false
@@ -98,7 +100,7 @@ func combinedMeta(in Input, c control.DownsyncClause) metav1.ObjectMeta {
 	}
 }
 
-// A row of the input table is a destination and what expressions see of it.
+// A row of the input table is a destination and the values of the variables for it.
 type row struct {
 	cluster string
 	values  map[string]any
