@@ -91,7 +91,7 @@ func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 		if o.timeTo != "" || o.output == "" {
 			return in.nothing()
 		}
-		return draw(o.output, diagram.Static(in.stages()))
+		return draw(o.output, diagram.FromStages(in.stages()))
 	}
 	graph, err := explore.Explore(ctx, set, o.exploration(in), in.objects...)
 	if err != nil {
@@ -109,7 +109,7 @@ func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (
 	if len(in.objects) == 0 {
 		in.objects, in.others = in.others, nil
 	}
-	e.MaxStates, e.Actions, e.Others = 1, nil, in.others
+	e.MaxStates, e.Actions, e.OtherObjects = 1, nil, in.others
 	graph, err := explore.Explore(ctx, set, e, in.objects...)
 	if err != nil {
 		return "", err
@@ -126,7 +126,7 @@ func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (
 // present shows a graph as text, as a picture, or as times.
 func present(o options, in input, graph *explore.Graph, stdout io.Writer) error {
 	if o.output != "" {
-		if err := draw(o.output, diagram.Explored(graph, diagram.Options{Stages: in.stages(), Selectors: o.selectors})); err != nil {
+		if err := draw(o.output, diagram.FromGraph(graph, diagram.Options{Stages: in.stages(), Selectors: o.selectors})); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func present(o options, in input, graph *explore.Graph, stdout io.Writer) error 
 
 // exploration is what the flags say of it. Kinds that nobody defines are taken for namespaced ones with a status.
 func (o options) exploration(in input) explore.Options {
-	e := explore.Options{MaxStates: o.states, Others: in.others, Start: o.start(in)}
+	e := explore.Options{MaxStates: o.states, OtherObjects: in.others, Start: o.start(in)}
 	if o.delete {
 		e.Actions = []explore.Action{explore.Delete()}
 	}
@@ -181,7 +181,7 @@ func tell(w io.Writer, findings []lint.Finding) error {
 	var err error
 	for _, f := range findings {
 		fmt.Fprintln(w, f)
-		if !f.Rule.Information() {
+		if !f.Rule.Informational() {
 			err = errFound
 		}
 	}
@@ -235,9 +235,9 @@ func current(obj *unstructured.Unstructured, now time.Time) bool {
 // report prints times, a line each.
 func report(w io.Writer, t *explore.Times) {
 	line := func(name string, value any) { fmt.Fprintf(w, "  %-8s %v\n", name, value) }
-	line("reached", explore.Percent(t.Reach))
+	line("reached", explore.FormatPercent(t.Reach))
 	if t.Unknown > 0 {
-		line("unknown", explore.Percent(t.Unknown)+" leave what was explored")
+		line("unknown", explore.FormatPercent(t.Unknown)+" leave what was explored")
 	}
 	if t.Reach == 0 {
 		return

@@ -56,7 +56,7 @@ func runGPU(ctx context.Context, o options, w way, c *clock) (*lab, error) {
 	gaps := load.MustNew(o.seed, "gaps", load.Exponential{Mean: o.gap.Seconds()})
 	sizes := load.MustNew(o.seed, "sizes", load.Exponential{Mean: o.size.Seconds()})
 	gpus := load.MustNew(o.seed, "gpus", gpuOptions)
-	load.Play(l, gaps.Arrivals(n), func(ctx context.Context, i int) error {
+	load.Schedule(l, gaps.Arrivals(n), func(ctx context.Context, i int) error {
 		return w.door(ctx, l, job{Name: jobName(i), Pods: o.pods, GPUs: int(gpus.Next()), Sleep: sizes.Duration()})
 	})
 	if err := l.play(ctx, c, never); err != nil {

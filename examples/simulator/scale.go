@@ -33,7 +33,7 @@ func scale(ctx context.Context, o options, c *clock) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	load.Play(l, load.MustNew(o.seed, "gaps", load.Fixed(podGap.Seconds())).Arrivals(o.pods), func(ctx context.Context, i int) error {
+	load.Schedule(l, load.MustNew(o.seed, "gaps", load.Fixed(podGap.Seconds())).Arrivals(o.pods), func(ctx context.Context, i int) error {
 		_, err := l.Cluster().Create(ctx, named(pod, "pod-"+strconv.Itoa(i+1)), metav1.CreateOptions{})
 		return err
 	})

@@ -59,11 +59,11 @@ const (
 // Draw places a graph. Edges point down as far as there are no loops; where there are, the nodes given first are above the others.
 func Draw(nodes []Node, edges []Edge) Drawing {
 	g := newGraph(nodes, edges)
-	g.direct()
-	g.rank()
-	g.cut()
-	g.order()
-	g.place()
+	g.removeCycles()
+	g.assignLayers()
+	g.insertDummies()
+	g.orderLayers()
+	g.assignX()
 	return g.drawing()
 }
 
@@ -74,7 +74,7 @@ type vertex struct {
 	height      float64
 	x           float64
 	up, down    []neighbour // in the layers above and below
-	passage     bool        // not a node
+	dummy       bool        // not a node
 }
 
 // A neighbour is the other end of a piece of an edge.
@@ -88,7 +88,7 @@ type link struct {
 	Edge
 	top, bottom int // nodes
 	reversed    bool
-	passes      []int // vertices between top and bottom
+	dummies     []int // vertices between top and bottom
 }
 
 type graph struct {
@@ -118,7 +118,7 @@ func newGraph(nodes []Node, edges []Edge) *graph {
 }
 
 // direct turns edges around that would close a loop.
-func (g *graph) direct() {
+func (g *graph) removeCycles() {
 	state := make([]int, len(g.nodes)) // 1: on the way, 2: done
 	out := make([][]int, len(g.nodes))
 	for i, l := range g.links {
@@ -147,7 +147,7 @@ func (g *graph) direct() {
 }
 
 // between calls f for each link between different nodes.
-func (g *graph) between(f func(*link)) {
+func (g *graph) eachLink(f func(*link)) {
 	for i := range g.links {
 		if l := &g.links[i]; l.top != l.bottom {
 			f(l)
@@ -157,30 +157,30 @@ func (g *graph) between(f func(*link)) {
 
 // rank gives each node a layer: as high as its edges allow, then down as far as that shortens edges. Nodes are in even layers, labels in
 // odd ones.
-func (g *graph) rank() {
+func (g *graph) assignLayers() {
 	for changed := true; changed; {
 		changed = false
-		g.between(func(l *link) {
+		g.eachLink(func(l *link) {
 			if least := g.vertices[l.top].layer + 2; g.vertices[l.bottom].layer < least {
 				g.vertices[l.bottom].layer, changed = least, true
 			}
 		})
 	}
 	for range len(g.nodes) {
-		if !g.sink() {
+		if !g.lowerNodes() {
 			return
 		}
 	}
 }
 
 // sink moves nodes with more edges below than above down, once.
-func (g *graph) sink() (moved bool) {
+func (g *graph) lowerNodes() (moved bool) {
 	const bottomless = 1 << 30
 	above, below, room := make([]int, len(g.nodes)), make([]int, len(g.nodes)), make([]int, len(g.nodes))
 	for v := range room {
 		room[v] = bottomless
 	}
-	g.between(func(l *link) {
+	g.eachLink(func(l *link) {
 		above[l.bottom]++
 		below[l.top]++
 		room[l.top] = min(room[l.top], g.vertices[l.bottom].layer-2)
@@ -194,17 +194,17 @@ func (g *graph) sink() (moved bool) {
 }
 
 // cut makes a vertex of each place where an edge passes a layer.
-func (g *graph) cut() {
-	g.between(func(l *link) {
+func (g *graph) insertDummies() {
+	g.eachLink(func(l *link) {
 		last := l.top
 		for layer := g.vertices[l.top].layer + 1; layer < g.vertices[l.bottom].layer; layer++ {
-			v := vertex{layer: layer, passage: true, left: 1, right: 1}
-			if len(l.passes) == 0 && !l.reversed || l.reversed && layer == g.vertices[l.bottom].layer-1 {
+			v := vertex{layer: layer, dummy: true, left: 1, right: 1}
+			if len(l.dummies) == 0 && !l.reversed || l.reversed && layer == g.vertices[l.bottom].layer-1 {
 				v.right, v.height = labelGap+l.Width, l.Height
 			}
 			g.vertices = append(g.vertices, v)
 			id := len(g.vertices) - 1
-			l.passes = append(l.passes, id)
+			l.dummies = append(l.dummies, id)
 			g.join(last, id, l.Weight)
 			last = id
 		}

@@ -10,9 +10,9 @@ const sweeps = 24
 
 // order sorts each layer so that edges cross little: by the mean place of the neighbours in the layer before, again and again, with the
 // best order kept.
-func (g *graph) order() {
+func (g *graph) orderLayers() {
 	at := make([]int, len(g.vertices)) // places in their layers
-	g.number(at)
+	g.numberPlaces(at)
 	best, least := g.snapshot(), g.crossings(at)
 	for i := range sweeps {
 		for n := 1; n < len(g.layers); n++ {
@@ -22,7 +22,7 @@ func (g *graph) order() {
 			}
 			g.sortLayer(layer, above, at)
 		}
-		g.exchange(at)
+		g.swapNeighbours(at)
 		if c := g.crossings(at); c < least {
 			best, least = g.snapshot(), c
 		}
@@ -30,7 +30,7 @@ func (g *graph) order() {
 	g.layers = best
 }
 
-func (g *graph) number(at []int) {
+func (g *graph) numberPlaces(at []int) {
 	for _, layer := range g.layers {
 		for i, v := range layer {
 			at[v] = i
@@ -69,7 +69,7 @@ func (g *graph) sortLayer(layer int, above bool, at []int) {
 }
 
 // exchange swaps neighbours as long as that takes crossings away.
-func (g *graph) exchange(at []int) {
+func (g *graph) swapNeighbours(at []int) {
 	for better := true; better; {
 		better = false
 		for _, layer := range g.layers {

@@ -91,8 +91,8 @@ func (g *graph) ports() []port {
 		}
 	}
 	for v := range g.nodes {
-		g.spread(v, below[v], func(l link) int { return l.passes[0] }, func(i int, x float64) { ports[i].leave = x })
-		g.spread(v, above[v], func(l link) int { return l.passes[len(l.passes)-1] }, func(i int, x float64) { ports[i].enter = x })
+		g.spread(v, below[v], func(l link) int { return l.dummies[0] }, func(i int, x float64) { ports[i].leave = x })
+		g.spread(v, above[v], func(l link) int { return l.dummies[len(l.dummies)-1] }, func(i int, x float64) { ports[i].enter = x })
 	}
 	return ports
 }
@@ -122,23 +122,23 @@ func (r *router) path(i int) Path {
 	l := r.links[i]
 	var path Path
 	top, bottom := r.rows[r.vertices[l.top].layer], r.rows[r.vertices[l.bottom].layer]
-	path.down(r.ports[i].leave, top.middle+r.nodes[l.top].Height/2, top.middle+top.half)
-	for n, id := range l.passes {
+	path.extendDown(r.ports[i].leave, top.middle+r.nodes[l.top].Height/2, top.middle+top.half)
+	for n, id := range l.dummies {
 		v, row := r.vertices[id], r.rows[r.vertices[id].layer]
 		if v.height > 0 {
 			path.Label = Point{v.x + labelGap, row.middle}
 		}
 		next := Point{r.ports[i].enter, bottom.middle - bottom.half}
-		if n+1 < len(l.passes) {
-			next = Point{r.vertices[l.passes[n+1]].x, r.rows[r.vertices[l.passes[n+1]].layer].middle}
+		if n+1 < len(l.dummies) {
+			next = Point{r.vertices[l.dummies[n+1]].x, r.rows[r.vertices[l.dummies[n+1]].layer].middle}
 		}
-		if v.height == 0 && r.passable(id, path.Points[len(path.Points)-1], next) {
-			path.down(v.x, row.middle, row.middle)
+		if v.height == 0 && r.mayCrossAslant(id, path.Points[len(path.Points)-1], next) {
+			path.extendDown(v.x, row.middle, row.middle)
 		} else {
-			path.down(v.x, row.middle-row.half, row.middle+row.half)
+			path.extendDown(v.x, row.middle-row.half, row.middle+row.half)
 		}
 	}
-	path.down(r.ports[i].enter, bottom.middle-bottom.half, bottom.middle-r.nodes[l.bottom].Height/2)
+	path.extendDown(r.ports[i].enter, bottom.middle-bottom.half, bottom.middle-r.nodes[l.bottom].Height/2)
 	if l.reversed {
 		slices.Reverse(path.Points)
 	}
@@ -146,7 +146,7 @@ func (r *router) path(i int) Path {
 }
 
 // down goes to a place and, if there is anything to go, straight down from it.
-func (p *Path) down(x, from, to float64) {
+func (p *Path) extendDown(x, from, to float64) {
 	p.Points = append(p.Points, Point{x, from})
 	if to > from {
 		p.Points = append(p.Points, Point{x, to})
@@ -154,7 +154,7 @@ func (p *Path) down(x, from, to float64) {
 }
 
 // passable reports whether an edge may pass a layer aslant, without coming near what stands beside.
-func (r *router) passable(id int, before, after Point) bool {
+func (r *router) mayCrossAslant(id int, before, after Point) bool {
 	v, row := r.vertices[id], r.rows[r.vertices[id].layer]
 	slope := max(math.Abs((v.x-before.X)/(row.middle-before.Y)), math.Abs((after.X-v.x)/(after.Y-row.middle)))
 	return 1.5*slope*row.half < r.slack[id]-labelGap

@@ -19,10 +19,10 @@ type Diagram struct {
 
 // A Box is a State or a Stage.
 type Box struct {
-	Title string
-	Lines []string // below the title
-	Note  string   // a tooltip
-	Looks Looks
+	Title   string
+	Lines   []string // below the title
+	Tooltip string   // a tooltip
+	Style   Style
 }
 
 // An Arrow leads from a box to a box.
@@ -30,20 +30,20 @@ type Arrow struct {
 	From, To int // places in Diagram.Boxes
 	Title    string
 	Lines    []string
-	Note     string
-	Looks    Looks
+	Tooltip  string
+	Style    Style
 }
 
 // Looks are what a box or an arrow is drawn like.
-type Looks int
+type Style int
 
 // The Looks of boxes and arrows. Boxes are Plain, Start, End or Alarming; arrows are Plain, Dashed or Alarming.
 const (
-	Plain Looks = iota
+	Plain Style = iota
 	Start
 	End
 	Dashed
-	Alarming
+	Problem
 )
 
 // Options of [Explored]. The zero value leaves selectors out.
@@ -55,11 +55,11 @@ type Options struct {
 }
 
 // Explored draws a graph.
-func Explored(g *explore.Graph, o Options) *Diagram {
+func FromGraph(g *explore.Graph, o Options) *Diagram {
 	d := &Diagram{}
-	looks := looksOf(g)
+	looks := stylesOf(g)
 	for _, s := range g.States {
-		b := Box{Title: s.Label, Looks: looks[s.ID]}
+		b := Box{Title: s.Label, Style: looks[s.ID]}
 		if s.Unexplored {
 			b.Lines = append(b.Lines, "not explored")
 		}
@@ -74,14 +74,14 @@ func Explored(g *explore.Graph, o Options) *Diagram {
 		if o.Selectors {
 			a.Lines = append(a.Lines, selector...)
 		}
-		a.Note = strings.Join(slices.Concat(selector, notes(t)), "\n")
+		a.Tooltip = strings.Join(slices.Concat(selector, tooltipLines(t)), "\n")
 		d.Arrows = append(d.Arrows, a)
 	}
 	return d
 }
 
-func looksOf(g *explore.Graph) []Looks {
-	looks := make([]Looks, len(g.States))
+func stylesOf(g *explore.Graph) []Style {
+	looks := make([]Style, len(g.States))
 	for _, id := range g.Terminal() {
 		looks[id] = End
 	}
@@ -91,7 +91,7 @@ func looksOf(g *explore.Graph) []Looks {
 	for _, c := range g.Cycles() {
 		for _, id := range c.States {
 			if c.Livelock {
-				looks[id] = Alarming
+				looks[id] = Problem
 			}
 		}
 	}
@@ -99,22 +99,22 @@ func looksOf(g *explore.Graph) []Looks {
 }
 
 func arrow(t explore.Transition) Arrow {
-	a := Arrow{From: t.From, To: t.To, Title: t.Stage, Lines: []string{explore.Span(t.Delay)}}
+	a := Arrow{From: t.From, To: t.To, Title: t.Stage, Lines: []string{explore.FormatDelay(t.Delay)}}
 	switch {
 	case t.Action != "":
-		a.Title, a.Lines, a.Looks = t.Action, nil, Dashed
+		a.Title, a.Lines, a.Style = t.Action, nil, Dashed
 	case t.Chance < 1:
-		a.Lines[0] += " · " + explore.Percent(t.Chance)
+		a.Lines[0] += " · " + explore.FormatPercent(t.Chance)
 	}
 	if t.Err != nil {
-		a.Looks = Alarming
+		a.Style = Problem
 		a.Lines = append(a.Lines, "fails")
 	}
 	return a
 }
 
 // notes are what is known of a transition beside its labels.
-func notes(t explore.Transition) (lines []string) {
+func tooltipLines(t explore.Transition) (lines []string) {
 	if t.Weight >= 0 {
 		lines = append(lines, fmt.Sprintf("weight %d", t.Weight))
 	}
@@ -128,13 +128,13 @@ func notes(t explore.Transition) (lines []string) {
 		lines = append(lines, c.String())
 	}
 	for i, line := range lines {
-		lines[i] = cut(line, 120)
+		lines[i] = shorten(line, 120)
 	}
 	return lines
 }
 
 // cut shortens a line.
-func cut(s string, n int) string {
+func shorten(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
 	}
@@ -145,9 +145,9 @@ func cut(s string, n int) string {
 func (d *Diagram) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
-	shapes := map[Looks][2]string{Start: {"([", "])"}, End: {"[[", "]]"}}
+	shapes := map[Style][2]string{Start: {"([", "])"}, End: {"[[", "]]"}}
 	for i, box := range d.Boxes {
-		shape, ok := shapes[box.Looks]
+		shape, ok := shapes[box.Style]
 		if !ok {
 			shape = [2]string{"(", ")"}
 		}
@@ -155,7 +155,7 @@ func (d *Diagram) Mermaid() string {
 	}
 	for _, a := range d.Arrows {
 		line := "-->"
-		if a.Looks == Dashed {
+		if a.Style == Dashed {
 			line = "-.->"
 		}
 		label := ""
@@ -164,19 +164,19 @@ func (d *Diagram) Mermaid() string {
 		}
 		fmt.Fprintf(&b, "  n%d %s%s n%d\n", a.From, line, label, a.To)
 	}
-	return b.String() + d.alarms()
+	return b.String() + d.mermaidStyles()
 }
 
 // alarms paints boxes and arrows red.
-func (d *Diagram) alarms() string {
+func (d *Diagram) mermaidStyles() string {
 	var b strings.Builder
 	for i, box := range d.Boxes {
-		if box.Looks == Alarming {
+		if box.Style == Problem {
 			fmt.Fprintf(&b, "  style n%d stroke:#d1242f\n", i)
 		}
 	}
 	for i, a := range d.Arrows {
-		if a.Looks == Alarming {
+		if a.Style == Problem {
 			fmt.Fprintf(&b, "  linkStyle %d stroke:#d1242f\n", i)
 		}
 	}
@@ -211,12 +211,12 @@ func (d *Diagram) DOT() string {
 	b.WriteString("  graph [rankdir=TB, nodesep=0.4, ranksep=0.5];\n")
 	b.WriteString("  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=12];\n")
 	b.WriteString("  edge [fontname=\"Helvetica\", fontsize=10];\n")
-	styles := map[Looks]string{Start: ", penwidth=2", End: ", peripheries=2", Dashed: ", style=dashed", Alarming: ", color=\"#d1242f\""}
+	styles := map[Style]string{Start: ", penwidth=2", End: ", peripheries=2", Dashed: ", style=dashed", Problem: ", color=\"#d1242f\""}
 	for i, box := range d.Boxes {
-		fmt.Fprintf(&b, "  n%d [label=%s%s%s];\n", i, dotText(box.Title, box.Lines), styles[box.Looks], tooltip(box.Note))
+		fmt.Fprintf(&b, "  n%d [label=%s%s%s];\n", i, dotText(box.Title, box.Lines), styles[box.Style], tooltipAttribute(box.Tooltip))
 	}
 	for _, a := range d.Arrows {
-		fmt.Fprintf(&b, "  n%d -> n%d [label=%s%s%s];\n", a.From, a.To, dotText(a.Title, a.Lines), styles[a.Looks], tooltip(a.Note))
+		fmt.Fprintf(&b, "  n%d -> n%d [label=%s%s%s];\n", a.From, a.To, dotText(a.Title, a.Lines), styles[a.Style], tooltipAttribute(a.Tooltip))
 	}
 	b.WriteString("}\n")
 	return b.String()
@@ -229,7 +229,7 @@ func dotText(title string, lines []string) string {
 	return `"` + dotEscapes.Replace(printable(strings.Join(all, "\n"))) + `"`
 }
 
-func tooltip(note string) string {
+func tooltipAttribute(note string) string {
 	if note == "" {
 		return ""
 	}

@@ -48,7 +48,7 @@ func wild(t *testing.T, set *stage.Set, input string) {
 	}
 	g, err := explore.Explore(t.Context(), set, o, obj)
 	require.NoError(t, err)
-	require.False(t, g.Bounded(), "%d states:\n%.3000s", len(g.States), g)
+	require.False(t, g.Truncated(), "%d states:\n%.3000s", len(g.States), g)
 	for _, target := range []explore.Target{explore.Gone, explore.Ready} {
 		times, err := g.TimeTo(target, explore.TimeOptions{})
 		require.NoError(t, err)

@@ -41,7 +41,7 @@ func (g *Graph) Cycles() []Cycle {
 
 // components returns the strongly connected components that have a loop, by Tarjan's algorithm, each sorted.
 func (g *Graph) components(use func(Transition) bool) [][]int {
-	s := search{next: make([][]int, len(g.States)), index: make([]int, len(g.States)), low: make([]int, len(g.States)), on: make([]bool, len(g.States))}
+	s := componentSearch{next: make([][]int, len(g.States)), index: make([]int, len(g.States)), low: make([]int, len(g.States)), on: make([]bool, len(g.States))}
 	for _, t := range g.Transitions {
 		if use(t) {
 			s.next[t.From] = append(s.next[t.From], t.To)
@@ -57,7 +57,7 @@ func (g *Graph) components(use func(Transition) bool) [][]int {
 }
 
 // search is a run of Tarjan's algorithm.
-type search struct {
+type componentSearch struct {
 	next       [][]int
 	index, low []int // 0: not visited
 	on         []bool
@@ -66,7 +66,7 @@ type search struct {
 	found      [][]int
 }
 
-func (s *search) visit(v int) {
+func (s *componentSearch) visit(v int) {
 	s.count++
 	s.index[v], s.low[v] = s.count, s.count
 	s.stack, s.on[v] = append(s.stack, v), true
@@ -84,7 +84,7 @@ func (s *search) visit(v int) {
 }
 
 // pop takes the component of v from the stack, and keeps it if it has a loop.
-func (s *search) pop(v int) {
+func (s *componentSearch) pop(v int) {
 	at := len(s.stack) - 1
 	for s.stack[at] != v {
 		at--

@@ -25,7 +25,7 @@ type Options struct {
 	// Actions are what a user may do to a start object, in any State. Each is followed beside the Stages.
 	Actions []Action
 	// Others are objects that are there too, and stand still.
-	Others []*unstructured.Unstructured
+	OtherObjects []*unstructured.Unstructured
 	// Kinds are kinds beside those that memory knows. CustomResourceDefinitions among the objects also add theirs.
 	Kinds []memory.Kind
 	// Start is the time at which the exploration begins. Default 2006-01-02T15:04:05Z.
@@ -63,7 +63,7 @@ func Explore(ctx context.Context, set *stage.Set, o Options, objects ...*unstruc
 		return nil, fmt.Errorf("explore: %w", err)
 	}
 	for _, start := range starts {
-		if err := x.from(ctx, start); err != nil {
+		if err := x.exploreFrom(ctx, start); err != nil {
 			return nil, fmt.Errorf("explore: %w", err)
 		}
 	}
@@ -80,27 +80,27 @@ type explorer struct {
 	kinds    []schema.GroupVersionKind // that are looked at
 	versions map[stage.Key]string      // resourceVersions of the objects before anything is played
 
-	graph *Graph
-	found map[string]int // States by identity
-	exits [][]exit       // of each State
-	start stage.Key      // of the object that is explored
-	queue []place
+	graph    *Graph
+	found    map[string]int // States by identity
+	outgoing [][]outgoing   // of each State
+	start    stage.Key      // of the object that is explored
+	queue    []openState
 }
 
 // A place is a State that is still to be followed, with the cluster as it is there.
-type place struct {
+type openState struct {
 	id      int
 	at      time.Time
 	cluster *memory.Cluster
-	members []member
+	members []memberObject
 }
 
 // load puts all objects into the cluster and returns the keys of those to start from.
 func (x *explorer) load(ctx context.Context, objects []*unstructured.Unstructured) ([]stage.Key, error) {
 	list := map[string]any{"apiVersion": "v1", "kind": "List"}
 	var items []any
-	for _, obj := range append(objects[:len(objects):len(objects)], x.options.Others...) {
-		items = append(items, newborn(obj))
+	for _, obj := range append(objects[:len(objects):len(objects)], x.options.OtherObjects...) {
+		items = append(items, withoutVersion(obj))
 	}
 	list["items"] = items
 	data, err := json.Marshal(list)
@@ -112,42 +112,42 @@ func (x *explorer) load(ctx context.Context, objects []*unstructured.Unstructure
 	}
 	starts := make([]stage.Key, len(objects))
 	for i, obj := range objects {
-		if starts[i], err = x.place(ctx, obj); err != nil {
+		if starts[i], err = x.startKey(ctx, obj); err != nil {
 			return nil, err
 		}
 	}
-	return starts, x.survey(ctx, starts)
+	return starts, x.recordInitial(ctx, starts)
 }
 
 // newborn is an object as it can be created: one that comes from a cluster has a version, and a generation which a status refers to.
-func newborn(obj *unstructured.Unstructured) map[string]any {
+func withoutVersion(obj *unstructured.Unstructured) map[string]any {
 	obj = obj.DeepCopy()
 	obj.SetResourceVersion("")
 	if generation, _ := object.Int64(obj.Object, "metadata", "generation"); generation > 1 {
-		observe(obj.Object, generation-1)
+		lowerObserved(obj.Object, generation-1)
 	}
 	return obj.Object
 }
 
 // observe takes something off all observed generations below v.
-func observe(v any, generations int64) {
+func lowerObserved(v any, generations int64) {
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
-			observe(item, generations)
+			lowerObserved(item, generations)
 		}
 	case map[string]any:
 		for name, item := range v {
 			if n, ok := object.ToInt64(item); ok && name == "observedGeneration" {
 				v[name] = n - generations
 			}
-			observe(item, generations)
+			lowerObserved(item, generations)
 		}
 	}
 }
 
 // place finds a start object in the cluster, and deletes it if that is what it came with.
-func (x *explorer) place(ctx context.Context, obj *unstructured.Unstructured) (stage.Key, error) {
+func (x *explorer) startKey(ctx context.Context, obj *unstructured.Unstructured) (stage.Key, error) {
 	if obj.GetName() == "" {
 		return stage.Key{}, fmt.Errorf("%s has no name", obj.GetKind())
 	}
@@ -163,10 +163,10 @@ func (x *explorer) place(ctx context.Context, obj *unstructured.Unstructured) (s
 }
 
 // survey notes which kinds there are, and what stands where before anything is played.
-func (x *explorer) survey(ctx context.Context, starts []stage.Key) error {
+func (x *explorer) recordInitial(ctx context.Context, starts []stage.Key) error {
 	x.kinds = x.set.Kinds()
 	for _, key := range starts {
-		x.look(key.GroupVersionKind())
+		x.addKind(key.GroupVersionKind())
 	}
 	for _, kind := range x.kinds {
 		list, err := x.cluster.List(ctx, kind, "", metav1.ListOptions{})
@@ -183,7 +183,7 @@ func (x *explorer) survey(ctx context.Context, starts []stage.Key) error {
 }
 
 // look adds a kind to those that are looked at.
-func (x *explorer) look(kind schema.GroupVersionKind) {
+func (x *explorer) addKind(kind schema.GroupVersionKind) {
 	for _, k := range x.kinds {
 		if k == kind {
 			return
@@ -193,16 +193,16 @@ func (x *explorer) look(kind schema.GroupVersionKind) {
 }
 
 // from explores one object.
-func (x *explorer) from(ctx context.Context, start stage.Key) error {
+func (x *explorer) exploreFrom(ctx context.Context, start stage.Key) error {
 	x.start = start
 	x.now = x.options.Start
-	first := place{at: x.now, cluster: x.cluster.Fork()}
+	first := openState{at: x.now, cluster: x.cluster.Fork()}
 	first.members = x.members(ctx, first.cluster, nil)
-	id := x.arrive(first)
+	id := x.stateOf(first)
 	x.graph.Starts = append(x.graph.Starts, id)
 	for len(x.queue) > 0 {
 		p := x.queue[0]
-		x.queue[0] = place{}
+		x.queue[0] = openState{}
 		x.queue = x.queue[1:]
 		if err := ctx.Err(); err != nil {
 			return err
@@ -211,32 +211,32 @@ func (x *explorer) from(ctx context.Context, start stage.Key) error {
 			x.graph.States[p.id].Unexplored = true
 			continue
 		}
-		x.follow(ctx, p)
+		x.expand(ctx, p)
 	}
 	return nil
 }
 
 // arrive returns the State of a place, which is new or was found before.
-func (x *explorer) arrive(p place) int {
+func (x *explorer) stateOf(p openState) int {
 	identity := x.identity(p.members)
-	exits := x.exitsOf(p)
+	exits := x.outgoingOf(p)
 	if id, known := x.found[identity]; known {
-		if !alike(exits, x.exits[id]) {
+		if !sameOutgoing(exits, x.outgoing[id]) {
 			x.graph.States[id].TimeDependent = true
 		}
 		return id
 	}
 	p.id = len(x.graph.States)
 	x.found[identity] = p.id
-	x.exits = append(x.exits, exits)
+	x.outgoing = append(x.outgoing, exits)
 	x.queue = append(x.queue, p)
 	x.graph.States = append(x.graph.States, State{ID: p.id, Key: x.start, Entered: p.at.Sub(x.options.Start), Objects: objectsOf(p.members)})
 	return p.id
 }
 
 // follow plays everything that can happen in a State.
-func (x *explorer) follow(ctx context.Context, p place) {
-	for _, e := range x.exits[p.id] {
+func (x *explorer) expand(ctx context.Context, p openState) {
+	for _, e := range x.outgoing[p.id] {
 		x.graph.States[p.id].matched = append(x.graph.States[p.id].matched, Stage{Kind: e.key.GroupVersionKind(), Name: e.candidate.Stage})
 		if e.candidate.Probability > 0 {
 			x.play(ctx, p, e)
@@ -244,24 +244,24 @@ func (x *explorer) follow(ctx context.Context, p place) {
 	}
 	if obj := x.graph.States[p.id].Object(); obj != nil {
 		for _, a := range x.options.Actions {
-			x.act(ctx, p, a, obj)
+			x.applyAction(ctx, p, a, obj)
 		}
 	}
 }
 
 // play carries out a Stage at its earliest, and compares that with its latest.
-func (x *explorer) play(ctx context.Context, p place, e exit) {
+func (x *explorer) play(ctx context.Context, p openState, e outgoing) {
 	t := Transition{From: p.id, Key: e.key, Stage: e.candidate.Stage, Chance: e.candidate.Probability, Delay: e.candidate.Delay, Weight: -1}
 	if e.candidate.Weighted {
 		t.Weight = e.candidate.Weight
 	}
-	next := x.carryOut(ctx, p, e, &t)
+	next := x.execute(ctx, p, e, &t)
 	t.Changes = changes(p.members, next.members)
-	t.To = x.arrive(next)
+	t.To = x.stateOf(next)
 	if latest, ok := e.latest(); ok {
 		other := Transition{}
-		late := x.carryOut(ctx, p, latest, &other)
-		if !x.sameAt(late, t.To) || (other.Err == nil) != (t.Err == nil) {
+		late := x.execute(ctx, p, latest, &other)
+		if !x.isState(late, t.To) || (other.Err == nil) != (t.Err == nil) {
 			x.graph.States[t.To].TimeDependent = true
 		}
 	}
@@ -269,21 +269,21 @@ func (x *explorer) play(ctx context.Context, p place, e exit) {
 }
 
 // sameAt reports whether a place is a State, and what happens there the same.
-func (x *explorer) sameAt(p place, id int) bool {
+func (x *explorer) isState(p openState, id int) bool {
 	known, ok := x.found[x.identity(p.members)]
-	return ok && known == id && alike(x.exitsOf(p), x.exits[id])
+	return ok && known == id && sameOutgoing(x.outgoingOf(p), x.outgoing[id])
 }
 
 // carryOut does what a Stage does, on a cluster of its own. The transition gets its effects and its error.
-func (x *explorer) carryOut(ctx context.Context, p place, e exit, t *Transition) place {
+func (x *explorer) execute(ctx context.Context, p openState, e outgoing, t *Transition) openState {
 	x.now = e.due
-	next := place{at: e.due, cluster: p.cluster.Fork()}
+	next := openState{at: e.due, cluster: p.cluster.Fork()}
 	_, t.Err = e.transition.Do(ctx, next.cluster, e.obj, stage.DoOptions{Now: e.due, Trace: func(ev stage.TraceEvent) {
 		if ev.Kind == stage.Effected {
 			t.Effects = append(t.Effects, ev.Effect)
 		}
 		if apply, ok := ev.Effect.(stage.Apply); ok {
-			x.look(apply.Object.GroupVersionKind())
+			x.addKind(apply.Object.GroupVersionKind())
 		}
 	}})
 	next.members = x.members(ctx, next.cluster, p.members)
@@ -296,10 +296,10 @@ func (x *explorer) carryOut(ctx context.Context, p place, e exit, t *Transition)
 }
 
 // act follows an action of the user, unless it changes nothing.
-func (x *explorer) act(ctx context.Context, p place, a Action, obj *unstructured.Unstructured) {
+func (x *explorer) applyAction(ctx context.Context, p openState, a Action, obj *unstructured.Unstructured) {
 	x.now = p.at
 	t := Transition{From: p.id, Key: x.start, Action: a.Name, Weight: -1}
-	next := place{at: p.at, cluster: p.cluster.Fork()}
+	next := openState{at: p.at, cluster: p.cluster.Fork()}
 	if t.Err = a.Do(ctx, next.cluster, obj.DeepCopy()); apierrors.IsNotFound(t.Err) {
 		return
 	}
@@ -307,7 +307,7 @@ func (x *explorer) act(ctx context.Context, p place, a Action, obj *unstructured
 	if t.Changes = changes(p.members, next.members); len(t.Changes) == 0 && t.Err == nil {
 		return
 	}
-	t.To = x.arrive(next)
+	t.To = x.stateOf(next)
 	x.graph.Transitions = append(x.graph.Transitions, t)
 }
 

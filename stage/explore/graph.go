@@ -143,7 +143,7 @@ func (g *Graph) Ambiguous() []int {
 }
 
 // Bounded reports whether States were not followed because of Options.MaxStates.
-func (g *Graph) Bounded() bool {
+func (g *Graph) Truncated() bool {
 	return slices.ContainsFunc(g.States, func(s State) bool { return s.Unexplored })
 }
 

@@ -16,12 +16,12 @@ const (
 )
 
 // unseen are the fields of metadata that do not count.
-var unseen = map[string]bool{
+var ignoredMetadata = map[string]bool{
 	"uid": true, "resourceVersion": true, "creationTimestamp": true, "managedFields": true, "generation": true,
 }
 
 // identity is the same text for States that are the same.
-func (x *explorer) identity(members []member) string {
+func (x *explorer) identity(members []memberObject) string {
 	b := []byte(x.start.String())
 	for _, m := range members {
 		b = append(b, '\n')
@@ -63,7 +63,7 @@ func (n normalizer) metadata(v any) any {
 	fields, _ := object.ToMap(v)
 	result := make(map[string]any, len(fields))
 	for k, v := range fields {
-		if !unseen[k] {
+		if !ignoredMetadata[k] {
 			result[k] = n.field(k, v)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // label names all States: by what their objects say of themselves and, where that is the same for several, by how they are reached.
 func (g *Graph) label() {
 	for i := range g.States {
-		g.States[i].Label = g.States[i].words()
+		g.States[i].Label = g.States[i].describe()
 	}
 	g.distinguish(g.lastStages())
 	numbers := make([]string, len(g.States))
@@ -65,16 +65,16 @@ func (g *Graph) lastStages() []string {
 }
 
 // words are what the objects of a State say.
-func (s State) words() string {
+func (s State) describe() string {
 	words := []string{"gone"}
 	if obj := s.Object(); obj != nil {
-		if words = says(obj); len(words) == 0 {
-			words = append(words, unsaid(obj))
+		if words = statusWords(obj); len(words) == 0 {
+			words = append(words, withoutWords(obj))
 		}
 	}
 	for _, other := range s.Objects {
 		if other.Key != s.Key {
-			words = append(words, strings.Join(append([]string{other.Key.Kind}, says(other.Object)...), " "))
+			words = append(words, strings.Join(append([]string{other.Key.Kind}, statusWords(other.Object)...), " "))
 		}
 	}
 	if s.Object() != nil && s.Objects[0].Resting {
@@ -84,7 +84,7 @@ func (s State) words() string {
 }
 
 // says is the phase of an object, the conditions that are true, and whether it is being deleted; nothing, if it has none of these.
-func says(obj *unstructured.Unstructured) (words []string) {
+func statusWords(obj *unstructured.Unstructured) (words []string) {
 	for _, field := range []string{"phase", "state"} {
 		if s, ok := object.String(obj.Object, "status", field); ok && s != "" {
 			words = append(words, s)
@@ -99,7 +99,7 @@ func says(obj *unstructured.Unstructured) (words []string) {
 }
 
 // unsaid is for an object that says nothing.
-func unsaid(obj *unstructured.Unstructured) string {
+func withoutWords(obj *unstructured.Unstructured) string {
 	if status, ok := object.Map(obj.Object, "status"); ok && len(status) > 0 {
 		return "status set"
 	}

@@ -36,7 +36,7 @@ func TestCorpus(t *testing.T) {
 			require.NoError(t, err)
 			var got []string
 			for _, f := range lint.Check(source) {
-				if f.Rule.Information() {
+				if f.Rule.Informational() {
 					require.True(t, strings.HasPrefix(suite, "own-"), f.String())
 					continue
 				}

@@ -106,7 +106,7 @@ func choicePath(f *gojq.Func, p path) (path, bool) {
 }
 
 // many reports whether the path can lead to several values.
-func (p path) many() bool { return slices.ContainsFunc(p, func(s step) bool { return s.each }) }
+func (p path) hasMany() bool { return slices.ContainsFunc(p, func(s step) bool { return s.each }) }
 
 // fields are the names along the path up to the first that is none.
 func (p path) fields() []string {
@@ -192,7 +192,7 @@ func lastName(q *gojq.Query) string {
 }
 
 // numeric are the functions of jq that return numbers.
-var numeric = []string{"tonumber", "length", "floor", "ceil", "round", "sqrt", "fabs", "now", "mktime", "fromdate", "fromdateiso8601", "utf8bytelength"}
+var numericFunctions = []string{"tonumber", "length", "floor", "ceil", "round", "sqrt", "fabs", "now", "mktime", "fromdate", "fromdateiso8601", "utf8bytelength"}
 
 // isNumeric reports whether a jq program can only give numbers, as far as that can be seen.
 func isNumeric(q *gojq.Query) bool {
@@ -205,14 +205,14 @@ func isNumeric(q *gojq.Query) bool {
 	case len(q.Term.SuffixList) > 0:
 		return false
 	case q.Term.Func != nil:
-		return slices.Contains(numeric, q.Term.Func.Name)
+		return slices.Contains(numericFunctions, q.Term.Func.Name)
 	default:
 		return q.Term.Type == gojq.TermTypeNumber
 	}
 }
 
 // calls reports whether an expression names a function, as far as its text shows it.
-func calls(source, name string) bool {
+func mentionsFunction(source, name string) bool {
 	for i := 0; ; {
 		at := strings.Index(source[i:], name)
 		if at < 0 {

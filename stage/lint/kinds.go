@@ -15,7 +15,7 @@ var metadataFields = strings.Fields(`name generateName namespace selfLink uid re
 
 // known are the fields of kinds that are built into Kubernetes. Fields of spec and status become more with time, so what is missing here
 // is only reported if it looks like one that is not.
-var known = map[schema.GroupKind]fieldTable{
+var knownFields = map[schema.GroupKind]fieldTable{
 	{Kind: "Pod"}: {
 		spec: `activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks ephemeralContainers hostAliases
 			hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy
@@ -69,11 +69,11 @@ type fieldTable struct{ spec, status string }
 
 // lookUp judges the fields that a path begins with on objects of a kind: it returns the length of the path up to one that does not exist, and the one that
 // may be meant. It is false if nothing is wrong, or not certain.
-func lookUp(kind schema.GroupVersionKind, fields []string) (n int, meant string, wrong bool) {
+func checkFields(kind schema.GroupVersionKind, fields []string) (n int, meant string, wrong bool) {
 	if len(fields) == 0 {
 		return 0, "", false
 	}
-	table, builtin := known[kind.GroupKind()]
+	table, builtin := knownFields[kind.GroupKind()]
 	if top := []string{"apiVersion", "kind", "metadata", "spec", "status"}; builtin && !slices.Contains(top, fields[0]) {
 		return 1, position.Nearest(fields[0], top), true
 	}

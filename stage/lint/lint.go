@@ -83,7 +83,7 @@ const (
 )
 
 // Information reports whether a finding of the rule may be meant.
-func (r Rule) Information() bool { return r == Overlap }
+func (r Rule) Informational() bool { return r == Overlap }
 
 // A Finding is one place where a Stage says what cannot be meant.
 type Finding struct {
@@ -108,7 +108,7 @@ func (f Finding) String() string {
 // Check returns what it finds in the Stages of the sources, which make one set.
 func Check(sources ...stage.Source) []Finding {
 	var findings []Finding
-	for _, s := range subjects(sources) {
+	for _, s := range newCheckedStages(sources) {
 		first := len(findings)
 		for _, r := range rules {
 			for _, fault := range r.check(s) {
@@ -133,14 +133,14 @@ type fault struct {
 }
 
 // whole is a fault of a whole field.
-func whole(path, advice, format string, args ...any) fault {
+func fieldFault(path, advice, format string, args ...any) fault {
 	return fault{path: path, offset: -1, message: fmt.Sprintf(format, args...), advice: advice}
 }
 
 // rules are in the order in which a reader of a Stage would see them.
 var rules = []struct {
 	rule  Rule
-	check func(*subject) []fault
+	check func(*checkedStage) []fault
 }{
 	{UnknownKind, unknownKind},
 	{Subtraction, subtractions},

@@ -13,7 +13,7 @@ import (
 var hyphenated = regexp.MustCompile(`\.(?:labels|annotations|nodeSelector)\.([A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)`)
 
 // subtractions finds names with a hyphen: in maps of names by the text, which need not compile, elsewhere by what jq makes of it.
-func subtractions(s *subject) []fault {
+func subtractions(s *checkedStage) []fault {
 	var faults []fault
 	for _, e := range s.expressions {
 		if e.cel {
@@ -21,13 +21,13 @@ func subtractions(s *subject) []fault {
 		}
 		if m := hyphenated.FindStringSubmatchIndex(e.text); m != nil {
 			name := e.text[m[2]:m[3]]
-			faults = append(faults, minus(e, m[2]+strings.Index(name, "-"), e.text[:m[2]-1], name))
+			faults = append(faults, subtractionFault(e, m[2]+strings.Index(name, "-"), e.text[:m[2]-1], name))
 			continue
 		}
 		for _, d := range subtractionsIn(e.text) {
 			if d.name != "now" {
 				last := d.left[strings.LastIndex(d.left, ".")+1:]
-				faults = append(faults, minus(e, d.offset, strings.TrimSuffix(d.left, "."+last), last+"-"+d.name))
+				faults = append(faults, subtractionFault(e, d.offset, strings.TrimSuffix(d.left, "."+last), last+"-"+d.name))
 				break
 			}
 		}
@@ -35,7 +35,7 @@ func subtractions(s *subject) []fault {
 	return faults
 }
 
-func minus(e expression, offset int, head, name string) fault {
+func subtractionFault(e expression, offset int, head, name string) fault {
 	left, right, _ := strings.Cut(name, "-")
 	return fault{e.path, offset,
 		fmt.Sprintf("jq reads %s.%s as %s.%s minus the function %s", head, name, head, left, right),
@@ -45,19 +45,19 @@ func minus(e expression, offset int, head, name string) fault {
 // celField are the fields that a CEL expression begins a path with.
 var celField = regexp.MustCompile(`\bself\.\??([A-Za-z_]\w*)(?:\.\??([A-Za-z_]\w*)\b)?(\()?`)
 
-func neverSet(s *subject) []fault {
+func neverSet(s *checkedStage) []fault {
 	var faults []fault
 	for _, e := range s.expressions {
 		for _, fields := range e.fields() {
-			n, meant, wrong := lookUp(s.kind, fields)
-			if !wrong || s.peers.writes(fields[n-1]+":") {
+			n, meant, wrong := checkFields(s.kind, fields)
+			if !wrong || s.group.mentions(fields[n-1]+":") {
 				continue
 			}
 			advice := "check the name"
 			if meant != "" {
 				advice = "did you mean " + meant + "?"
 			}
-			faults = append(faults, whole(e.path, advice,
+			faults = append(faults, fieldFault(e.path, advice,
 				"objects of kind %s have no field .%s, and no stage writes it", s.kind.Kind, strings.Join(fields[:n], ".")))
 		}
 	}
@@ -71,7 +71,7 @@ func (e expression) fields() [][]string {
 		return [][]string{p.fields()}
 	}
 	var list [][]string
-	for _, m := range celField.FindAllStringSubmatch(blank(e.text), -1) {
+	for _, m := range celField.FindAllStringSubmatch(withoutStrings(e.text), -1) {
 		switch method := m[3] != ""; {
 		case m[2] == "" && !method || m[2] != "" && method:
 			list = append(list, m[1:2])
@@ -82,30 +82,30 @@ func (e expression) fields() [][]string {
 	return list
 }
 
-func unknownValues(s *subject) []fault {
+func unknownValues(s *checkedStage) []fault {
 	var faults []fault
 	for _, r := range s.requirements {
 		values, ok := valuesOf(s.kind, r.path)
-		unknown := slices.DeleteFunc(slices.Clone(r.values), func(v string) bool { return slices.Contains(values, v) || s.peers.writes(v) })
+		unknown := slices.DeleteFunc(slices.Clone(r.values), func(v string) bool { return slices.Contains(values, v) || s.group.mentions(v) })
 		if !ok || len(unknown) == 0 || r.operator == v1alpha1.SelectorOpIn && len(unknown) < len(r.values) {
 			continue
 		}
 		advice := "it is one of " + strings.Join(values, ", ")
 		if r.operator == v1alpha1.SelectorOpIn {
-			faults = append(faults, whole(r.at, advice, "%s is never %s, so the stage never matches", r.text, strings.Join(unknown, " or ")))
+			faults = append(faults, fieldFault(r.at, advice, "%s is never %s, so the stage never matches", r.text, strings.Join(unknown, " or ")))
 		} else {
-			faults = append(faults, whole(r.at, advice, "%s is never %s, so this excludes nothing", r.text, strings.Join(unknown, " or ")))
+			faults = append(faults, fieldFault(r.at, advice, "%s is never %s, so this excludes nothing", r.text, strings.Join(unknown, " or ")))
 		}
 	}
 	return faults
 }
 
-func contradictions(s *subject) []fault {
+func contradictions(s *checkedStage) []fault {
 	var faults []fault
 	for i, r := range s.requirements {
 		for _, other := range s.requirements[:i] {
 			if other.excludes(r) {
-				faults = append(faults, whole(r.at, "give one of them up", "no object meets this and %s, so the stage never matches", other.at))
+				faults = append(faults, fieldFault(r.at, "give one of them up", "no object meets this and %s, so the stage never matches", other.at))
 				break
 			}
 		}
@@ -114,14 +114,14 @@ func contradictions(s *subject) []fault {
 }
 
 // clock is a function of CEL that reads the time, as a function or a method.
-var clock = regexp.MustCompile(`\b(Now|SinceSecond)\s*\(`)
+var celTimeCall = regexp.MustCompile(`\b(Now|SinceSecond)\s*\(`)
 
-func readsTime(s *subject) []fault {
+func readsTime(s *checkedStage) []fault {
 	var faults []fault
 	for _, e := range s.expressions {
-		text := blank(e.text)
-		if e.selects && (e.cel && clock.MatchString(text) || !e.cel && calls(text, "now")) {
-			faults = append(faults, whole(e.path, "wait by a delay: durationFrom can read a time from the object",
+		text := withoutStrings(e.text)
+		if e.selects && (e.cel && celTimeCall.MatchString(text) || !e.cel && mentionsFunction(text, "now")) {
+			faults = append(faults, fieldFault(e.path, "wait by a delay: durationFrom can read a time from the object",
 				"the selector reads the time, but is evaluated only when the object changes"))
 		}
 	}
@@ -129,7 +129,7 @@ func readsTime(s *subject) []fault {
 }
 
 // quoted is a string in jq or CEL.
-var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
+var stringLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 
 // blank empties the strings of an expression.
-func blank(text string) string { return quoted.ReplaceAllString(text, `""`) }
+func withoutStrings(text string) string { return stringLiteral.ReplaceAllString(text, `""`) }

@@ -44,7 +44,7 @@ func (c *changes) put(key stage.Key, obj *unstructured.Unstructured) {
 }
 
 // dismiss forgets an object. It may come again.
-func (c *changes) dismiss(key stage.Key) {
+func (c *changes) remove(key stage.Key) {
 	if known := c.find(key); known != nil {
 		known.gone = true
 		delete(c.index, key)
@@ -77,7 +77,7 @@ func (c *changes) makeIndex() {
 }
 
 // forget empties the list.
-func (c *changes) forget() {
+func (c *changes) clear() {
 	clear(c.list)
 	c.list, c.index = c.list[:0], nil
 	if cap(c.list) > keptChanges {

@@ -30,7 +30,7 @@ func (s *Simulation) Progress() Progress {
 	return p
 }
 
-func (p *Progress) saw(e watch.EventType) {
+func (p *Progress) countEvent(e watch.EventType) {
 	p.Events++
 	switch e {
 	case watch.Added:
@@ -41,7 +41,7 @@ func (p *Progress) saw(e watch.EventType) {
 }
 
 // did counts a thing that was done, and tells of it.
-func (s *Simulation) did() {
+func (s *Simulation) countDone() {
 	s.progress.Done++
 	if s.options.Progress != nil {
 		s.options.Progress(s.Progress())
@@ -49,7 +49,7 @@ func (s *Simulation) did() {
 }
 
 // running notes the end of a run for as long as it runs. The end may be past what Times can tell.
-func (s *Simulation) running(end time.Time) (done func()) {
+func (s *Simulation) startRun(end time.Time) (done func()) {
 	s.progress.End = end
 	return func() { s.progress.End = time.Time{} }
 }

@@ -58,11 +58,11 @@ type Options struct {
 	// Definitions are CustomResourceDefinitions that the cluster has from the start, so that the Set may have Stages for their kinds.
 	Definitions []*unstructured.Unstructured
 	// MaxTransitions is how many transitions one object may make without time passing before it is parked as a livelock. Default 100.
-	MaxTransitions int
+	LivelockLimit int
 	// Trace is called for everything the engine does and every effect.
 	Trace func(stage.TraceEvent)
 	// Plays tells which objects the Stages play, for each state of them. Default: all. A Pod without a node, say, is not played by a kubelet.
-	Plays func(*unstructured.Unstructured) bool
+	Filter func(*unstructured.Unstructured) bool
 	// Controllers run on the clock of the simulation, beside the Stages.
 	Controllers []reconcile.Controller
 	// Reconcile are the options of their loop. Its Trace tells of errors and livelocks.
@@ -73,28 +73,28 @@ type Options struct {
 
 // A Simulation is a Set, a cluster and a clock.
 type Simulation struct {
-	set     *stage.Set
-	options Options
-	now     time.Time
-	shown   atomic.Int64 // now in Unix nanoseconds, for writers in other goroutines
-	cluster *memory.Cluster
-	shared  *memory.Cluster // shares objects instead of copying
-	writer  stage.Writer    // of effects, the same
-	engine  *stage.Engine
-	loop    *reconcile.Loop // nil without controllers
-	follows []followed
-	changes changes
-	calls   calls
-	hooks   hooks
+	set       *stage.Set
+	options   Options
+	now       time.Time
+	sharedNow atomic.Int64 // now in Unix nanoseconds, for writers in other goroutines
+	cluster   *memory.Cluster
+	shared    *memory.Cluster // shares objects instead of copying
+	writer    stage.Writer    // of effects, the same
+	engine    *stage.Engine
+	loop      *reconcile.Loop // nil without controllers
+	watched   []watchedKind
+	changes   changes
+	calls     calls
+	hooks     hooks
 
 	progress Progress
 }
 
 // A followed kind is one that the simulation looks at.
-type followed struct {
+type watchedKind struct {
 	*memory.Feed
-	kind   schema.GroupVersionKind
-	played bool // the Set has Stages for it or learns from it
+	kind      schema.GroupVersionKind
+	forEngine bool // the Set has Stages for it or learns from it
 }
 
 // New returns a simulation with an empty cluster. The error is that of a kind that the Set has Stages for, or a controller watches, and the
@@ -104,10 +104,10 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 	}
 	s := &Simulation{set: set, options: o}
-	s.goTo(o.Start)
-	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.shown.Load()) }, Kinds: o.Kinds})
+	s.setTime(o.Start)
+	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds})
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
-	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions})
+	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.LivelockLimit})
 	for _, crd := range o.Definitions {
 		if _, err := s.cluster.Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {
 			return nil, fmt.Errorf("simulation: %w", err)
@@ -117,7 +117,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 		s.loop = reconcile.NewLoop(s.shared, o.Reconcile, o.Controllers...)
 	}
 	for _, kind := range s.kinds() {
-		if err := s.follow(kind); err != nil {
+		if err := s.watchKind(kind); err != nil {
 			return nil, err
 		}
 	}
@@ -125,19 +125,19 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 }
 
 // follow looks at a kind from now on.
-func (s *Simulation) follow(kind schema.GroupVersionKind) error {
-	if slices.ContainsFunc(s.follows, func(f followed) bool { return f.kind == kind }) {
+func (s *Simulation) watchKind(kind schema.GroupVersionKind) error {
+	if slices.ContainsFunc(s.watched, func(f watchedKind) bool { return f.kind == kind }) {
 		return nil
 	}
-	f, err := s.feed(kind)
+	f, err := s.newFeed(kind)
 	if err != nil {
 		return err
 	}
-	s.follows = append(s.follows, followed{Feed: f, kind: kind, played: kind == nodes || len(s.set.Stages(kind)) > 0})
+	s.watched = append(s.watched, watchedKind{Feed: f, kind: kind, forEngine: kind == nodes || len(s.set.Stages(kind)) > 0})
 	return nil
 }
 
-func (s *Simulation) feed(kind schema.GroupVersionKind) (*memory.Feed, error) {
+func (s *Simulation) newFeed(kind schema.GroupVersionKind) (*memory.Feed, error) {
 	f, err := s.shared.Feed(kind, "", metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("simulation: %w: is it missing from the Kinds or Definitions of the options?", err)
@@ -162,9 +162,9 @@ func (s *Simulation) Cluster() *memory.Cluster { return s.cluster }
 // Now returns the virtual time.
 func (s *Simulation) Now() time.Time { return s.now }
 
-func (s *Simulation) goTo(t time.Time) {
+func (s *Simulation) setTime(t time.Time) {
 	s.now = t
-	s.shown.Store(t.UnixNano())
+	s.sharedNow.Store(t.UnixNano())
 }
 
 // At has a function called at a time of the simulation, or at the next step if that is past. Functions for the same time
@@ -175,33 +175,33 @@ func (s *Simulation) At(t time.Time, do func(context.Context) error) {
 
 // Next returns the time of the next thing that will happen. It is false if nothing will.
 func (s *Simulation) Next() (time.Time, bool) {
-	s.look()
-	if len(s.hooks.ready) > 0 {
+	s.observeChanges()
+	if len(s.hooks.queued) > 0 {
 		return s.now, true
 	}
-	next := moment{}
-	next.or(s.engine.NextDue())
+	next := earliest{}
+	next.add(s.engine.NextDue())
 	if s.loop != nil {
-		next.or(s.loop.NextDue())
+		next.add(s.loop.NextDue())
 	}
 	if len(s.calls.items) > 0 {
-		next.or(s.calls.items[0].at, true)
+		next.add(s.calls.items[0].at, true)
 	}
 	if next.at.Before(s.now) {
 		next.at = s.now
 	}
-	return next.at, next.is
+	return next.at, next.ok
 }
 
 // A moment is the earliest of several times, if there is one.
-type moment struct {
+type earliest struct {
 	at time.Time
-	is bool
+	ok bool
 }
 
-func (m *moment) or(at time.Time, is bool) {
-	if is && (!m.is || at.Before(m.at)) {
-		*m = moment{at, true}
+func (m *earliest) add(at time.Time, is bool) {
+	if is && (!m.ok || at.Before(m.at)) {
+		*m = earliest{at, true}
 	}
 }
 
@@ -212,12 +212,12 @@ func (s *Simulation) Step(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	s.goTo(at)
+	s.setTime(at)
 	for next, ok := at, true; ok && !next.After(at); next, ok = s.Next() {
 		err := ctx.Err()
 		if err == nil {
-			err = s.one(ctx)
-			s.did()
+			err = s.doNext(ctx)
+			s.countDone()
 		}
 		if err != nil {
 			return true, err
@@ -227,8 +227,8 @@ func (s *Simulation) Step(ctx context.Context) (bool, error) {
 }
 
 // one does one thing that is due now.
-func (s *Simulation) one(ctx context.Context) error {
-	if len(s.hooks.ready) > 0 {
+func (s *Simulation) doNext(ctx context.Context) error {
+	if len(s.hooks.queued) > 0 {
 		return s.hooks.pop()(ctx)
 	}
 	if len(s.calls.items) > 0 && !s.calls.items[0].at.After(s.now) {
@@ -256,13 +256,13 @@ func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 		return fmt.Errorf("simulation: time does not go back by %s", -d)
 	}
 	end := s.now.Add(d)
-	defer s.running(end)()
+	defer s.startRun(end)()
 	for at, ok := s.Next(); ok && !at.After(end); at, ok = s.Next() {
 		if _, err := s.Step(ctx); err != nil {
 			return err
 		}
 	}
-	s.goTo(end)
+	s.setTime(end)
 	return nil
 }
 
@@ -270,10 +270,10 @@ func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 // never settles.
 func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, error) {
 	end := s.now.Add(longest)
-	defer s.running(end)()
+	defer s.startRun(end)()
 	for at, ok := s.Next(); ok; at, ok = s.Next() {
 		if at.After(end) {
-			s.goTo(end)
+			s.setTime(end)
 			return false, nil
 		}
 		if _, err := s.Step(ctx); err != nil {
@@ -285,20 +285,20 @@ func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, e
 
 // look shows everybody what has changed in the cluster. The engine sees of each object the present state only, because a transition with several
 // effects passes through states that are not meant to be seen.
-func (s *Simulation) look() {
-	for _, f := range s.follows {
+func (s *Simulation) observeChanges() {
+	for _, f := range s.watched {
 		for e, ok := f.Next(); ok; e, ok = f.Next() {
 			obj, ok := e.Object.(*unstructured.Unstructured)
 			if !ok {
 				continue
 			}
-			s.progress.saw(e.Type)
+			s.progress.countEvent(e.Type)
 			if s.loop != nil {
 				s.loop.Observe(e, s.now)
 			}
-			s.hooks.happened(f.kind, e)
-			if f.played {
-				s.saw(e.Type, obj)
+			s.hooks.notify(f.kind, e)
+			if f.forEngine {
+				s.observeEvent(e.Type, obj)
 			}
 		}
 	}
@@ -307,27 +307,27 @@ func (s *Simulation) look() {
 			_ = s.engine.Observe(c.obj, s.now) // the only error is a livelock, which the engine traces
 		}
 	}
-	s.changes.forget()
+	s.changes.clear()
 }
 
 // saw takes in an event, and notes whether there is a state to look at.
-func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) {
+func (s *Simulation) observeEvent(event watch.EventType, obj *unstructured.Unstructured) {
 	key := stage.KeyOf(obj)
 	if event == watch.Deleted {
 		s.set.Unlearn(obj)
-		s.dismiss(key)
+		s.forget(key)
 		return
 	}
 	s.set.Learn(obj)
-	if s.options.Plays != nil && !s.options.Plays(obj) {
-		s.dismiss(key)
+	if s.options.Filter != nil && !s.options.Filter(obj) {
+		s.forget(key)
 		return
 	}
 	s.changes.put(key, obj)
 }
 
 // dismiss takes an object off the stage.
-func (s *Simulation) dismiss(key stage.Key) {
-	s.changes.dismiss(key)
+func (s *Simulation) forget(key stage.Key) {
+	s.changes.remove(key)
 	s.engine.Forget(key, s.now)
 }

@@ -160,7 +160,7 @@ func TestPlaysLeavesObjectsAlone(t *testing.T) {
 		node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 		return node != "" || obj.GetKind() != "Pod"
 	}
-	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{Trace: played(&lines), Plays: bound})
+	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{Trace: played(&lines), Filter: bound})
 	require.NoError(t, err)
 	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(web)))
 	require.NoError(t, sim.Advance(t.Context(), time.Minute))

@@ -37,12 +37,12 @@ func (l *Lab) Apply(manifests ...any) {
 func objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
 	switch m := manifest.(type) {
 	case string:
-		return parsed(m)
+		return parseManifest(m)
 	case runtime.Object:
 		if v := reflect.ValueOf(m); v.Kind() == reflect.Pointer && !v.IsNil() && meta.IsListType(m) {
 			return itemsOf(m)
 		}
-		obj, err := opened(m)
+		obj, err := toUnstructured(m)
 		return []*unstructured.Unstructured{obj}, err
 	}
 	return nil, fmt.Errorf("a manifest is YAML as a string, or an object, not a %T", manifest)
@@ -50,7 +50,7 @@ func objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
 
 func itemsOf(list runtime.Object) (objs []*unstructured.Unstructured, err error) {
 	err = meta.EachListItem(list, func(item runtime.Object) error {
-		obj, err := opened(item)
+		obj, err := toUnstructured(item)
 		objs = append(objs, obj)
 		return err
 	})
@@ -58,7 +58,7 @@ func itemsOf(list runtime.Object) (objs []*unstructured.Unstructured, err error)
 }
 
 // opened is an object as fields. Go types always have a status.
-func opened(obj runtime.Object) (*unstructured.Unstructured, error) {
+func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	u, err := kstatustest.Open(obj)
 	if _, untyped := obj.(*unstructured.Unstructured); err == nil && !untyped && isBlank(u.Object["status"]) {
 		delete(u.Object, "status")
@@ -84,7 +84,7 @@ func isBlank(v any) bool {
 	return reflect.ValueOf(v).IsZero()
 }
 
-func parsed(text string) ([]*unstructured.Unstructured, error) {
+func parseManifest(text string) ([]*unstructured.Unstructured, error) {
 	source := stage.Parse("manifest", []byte(text))
 	if faults := source.Errors(); len(faults) > 0 {
 		return nil, faults
@@ -99,7 +99,7 @@ func parsed(text string) ([]*unstructured.Unstructured, error) {
 func (l *Lab) apply(given *unstructured.Unstructured) error {
 	obj := &unstructured.Unstructured{Object: object.CopyMap(given.Object)}
 	status, hasStatus := obj.Object["status"]
-	apart := l.statusIsApart(obj.GroupVersionKind())
+	apart := l.hasStatusSubresource(obj.GroupVersionKind())
 	if apart {
 		delete(obj.Object, "status")
 	}
@@ -121,7 +121,7 @@ func (l *Lab) apply(given *unstructured.Unstructured) error {
 }
 
 // statusIsApart reports whether the status of objects of a kind is a subresource.
-func (l *Lab) statusIsApart(kind schema.GroupVersionKind) bool {
+func (l *Lab) hasStatusSubresource(kind schema.GroupVersionKind) bool {
 	return slices.ContainsFunc(l.Cluster().Kinds(), func(k memory.Kind) bool { return k.GroupVersionKind == kind && k.Status })
 }
 

@@ -25,10 +25,10 @@ import (
 
 // A command is one word of the language of stories.
 type command struct {
-	usage    string
-	min, max int  // arguments; the last one is the rest of the line
-	setting  bool // belongs before those that do something
-	run      func(s *story, args []string) error
+	usage     string
+	min, max  int  // arguments; the last one is the rest of the line
+	isSetting bool // belongs before those that do something
+	run       func(s *story, args []string) error
 }
 
 var commands = map[string]command{
@@ -49,12 +49,12 @@ var commands = map[string]command{
 }
 
 func (s *story) seed(args []string) (err error) {
-	s.setting.Seed, err = strconv.ParseUint(args[0], 0, 64)
+	s.simulation.Seed, err = strconv.ParseUint(args[0], 0, 64)
 	return err
 }
 
 func (s *story) start(args []string) (err error) {
-	s.setting.Start, err = time.Parse(time.RFC3339, args[0])
+	s.simulation.Start, err = time.Parse(time.RFC3339, args[0])
 	return err
 }
 
@@ -83,7 +83,7 @@ func (s *story) addKind(args []string) error {
 	if k.ClusterScoped && args[2] != "cluster" {
 		return fmt.Errorf("%q is not cluster", args[2])
 	}
-	s.setting.Kinds = append(s.setting.Kinds, k)
+	s.simulation.Kinds = append(s.simulation.Kinds, k)
 	return nil
 }
 
@@ -105,8 +105,8 @@ func (s *story) apply(args []string) error {
 		if apierrors.IsNotFound(err) {
 			return unknownKind(err)
 		}
-		s.know(obj.GroupVersionKind())
-		s.answer(err)
+		s.addKindName(obj.GroupVersionKind())
+		s.reportAnswer(err)
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (s *story) merge(args []string, wrap func(any) any, subresources ...string)
 		return err
 	}
 	_, err = s.sim.Cluster().Patch(context.Background(), kind, name, types.MergePatchType, toJSON(wrap(body)), metav1.PatchOptions{}, subresources...)
-	s.answer(err)
+	s.reportAnswer(err)
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (s *story) delete(args []string) error {
 	if err != nil {
 		return err
 	}
-	s.answer(s.sim.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{}))
+	s.reportAnswer(s.sim.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{}))
 	return nil
 }
 

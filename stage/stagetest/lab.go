@@ -41,34 +41,34 @@ type LabOptions struct {
 	// Failures happen by chance.
 	Failures []Failure
 	// Patience is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
-	Patience time.Duration
+	Timeout time.Duration
 	// Follow lets time pass for what uses the cluster from other goroutines, such as informers: it is called before the lab looks what is next,
 	// and when its time goes on, by how much. Default: nobody follows. In a testing/synctest bubble, with Start: time.Now(), it is
 	//
 	//	func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-	Follow func(time.Duration)
+	Sync func(time.Duration)
 }
 
 // A Lab is a cluster in memory with nodes on which, in virtual time, workload controllers, a scheduler and Stages do what they do on a real one. What
 // goes wrong with it fails its test. It must not be used from several goroutines at once; its cluster may be, see LabOptions.Follow.
 type Lab struct {
-	t       T
-	options LabOptions
-	sim     *simulation.Simulation
-	applied []reference
-	held    map[reference]types.UID // objects that were driven somewhere, which nobody else may change
-	decided map[types.UID]bool      // whether a failure happens to them
-	fates   map[place]int           // how often that was decided for a place
-	streaks map[types.UID]streak    // of failures, by the uid of the owner
-	wrong   []error
+	t         T
+	options   LabOptions
+	sim       *simulation.Simulation
+	applied   []reference
+	held      map[reference]types.UID     // objects that were driven somewhere, which nobody else may change
+	decided   map[types.UID]bool          // whether a failure happens to them
+	occupants map[objectSlot]int          // how often that was decided for a place
+	streaks   map[types.UID]failureStreak // of failures, by the uid of the owner
+	errors    []error
 }
 
 // New returns a lab with its nodes, which are ready, the namespace default, and a default StorageClass by which claims are bound at once.
 // Stages with faults fail the test.
 func New(t T, o LabOptions) *Lab {
 	t.Helper()
-	if o.Patience == 0 {
-		o.Patience = time.Hour
+	if o.Timeout == 0 {
+		o.Timeout = time.Hour
 	}
 	if o.Nodes == 0 {
 		o.Nodes = 3
@@ -79,19 +79,19 @@ func New(t T, o LabOptions) *Lab {
 	if o.Controllers == nil {
 		o.Controllers = Controllers()
 	}
-	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, fates: map[place]int{}, streaks: map[types.UID]streak{}}
-	l.must(l.begin())
+	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, streaks: map[types.UID]failureStreak{}}
+	l.must(l.start())
 	return l
 }
 
-func (l *Lab) begin() error {
+func (l *Lab) start() error {
 	set, err := stage.Compile(l.options.Compile, l.options.Stages...)
 	if err != nil {
 		return err
 	}
 	l.sim, err = simulation.New(set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Plays: l.plays, Trace: l.traced, Controllers: l.restrained(), Reconcile: reconcile.Options{Trace: l.reconciled},
+		Filter: l.isPlayed, Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
 	})
 	if err != nil {
 		return err
@@ -99,14 +99,14 @@ func (l *Lab) begin() error {
 	if err := l.expectFailures(); err != nil {
 		return err
 	}
-	if err := l.furnish(); err != nil {
+	if err := l.createInitialObjects(); err != nil {
 		return err
 	}
 	return l.sim.Advance(context.Background(), 0)
 }
 
 // furnish makes what is in a cluster before its users come.
-func (l *Lab) furnish() error {
+func (l *Lab) createInitialObjects() error {
 	objs := []string{namespace, storageClass}
 	for i := range l.options.Nodes {
 		objs = append(objs, fmt.Sprintf(node, i+1))
@@ -144,24 +144,24 @@ func (l *Lab) must(err error) {
 }
 
 // A fault is an error of a Stage or a controller, told with what it was about.
-type fault struct {
+type tracedError struct {
 	text string
 	err  error
 }
 
-func (f fault) Error() string { return f.text }
+func (f tracedError) Error() string { return f.text }
 
-func (f fault) Unwrap() error { return f.err }
+func (f tracedError) Unwrap() error { return f.err }
 
-func (l *Lab) traced(e stage.TraceEvent) {
+func (l *Lab) traceStage(e stage.TraceEvent) {
 	if e.Err != nil {
-		l.wrong = append(l.wrong, fault{e.String(), e.Err})
+		l.errors = append(l.errors, tracedError{e.String(), e.Err})
 	}
 }
 
 // reconciled keeps the errors of controllers that will not be gone with the next try.
-func (l *Lab) reconciled(e reconcile.TraceEvent) {
+func (l *Lab) traceReconcile(e reconcile.TraceEvent) {
 	if e.Err != nil && !apierrors.IsConflict(e.Err) {
-		l.wrong = append(l.wrong, fault{e.String(), e.Err})
+		l.errors = append(l.errors, tracedError{e.String(), e.Err})
 	}
 }

@@ -26,7 +26,7 @@ type Options struct {
 	// Kinds are kinds of object beside the stable ones of Kubernetes and those that a story defines.
 	Kinds []memory.Kind
 	// MaxTransitions is how many transitions one object may make without time passing before it is parked as a livelock. Default 100.
-	MaxTransitions int
+	LivelockLimit int
 }
 
 // Run plays every story that a glob pattern matches, each as a subtest named after its file, and compares the trace with the file want of
@@ -75,7 +75,7 @@ func check(name string, o Options) error {
 	case want != nil && bytes.Equal(want.Data, got):
 		return nil
 	case !o.Update:
-		return differ(name, data, want, got)
+		return diffError(name, data, want, got)
 	case want == nil:
 		archive.Files = append(archive.Files, txtar.File{Name: wantFile, Data: got})
 	default:
@@ -95,7 +95,7 @@ func file(a *txtar.Archive, name string) *txtar.File {
 }
 
 // differ says where a trace begins and ends to differ from the one that is wanted.
-func differ(name string, archive []byte, wantFile *txtar.File, gotText []byte) error {
+func diffError(name string, archive []byte, wantFile *txtar.File, gotText []byte) error {
 	if wantFile == nil {
 		return fmt.Errorf("%s: the story has no file want; it would be:\n%s", name, gotText)
 	}

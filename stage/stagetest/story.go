@@ -19,34 +19,34 @@ import (
 
 // A story is an archive that is being played.
 type story struct {
-	name    string
-	archive *txtar.Archive
-	options Options
-	setting simulation.Options
-	sources []stage.Source // the files that the command stages names
-	set     *stage.Set
-	sim     *simulation.Simulation // nil until the setting is complete
-	kinds   map[string]schema.GroupVersionKind
-	trace   trace
+	name       string
+	archive    *txtar.Archive
+	options    Options
+	simulation simulation.Options
+	sources    []stage.Source // the files that the command stages names
+	set        *stage.Set
+	sim        *simulation.Simulation // nil until the setting is complete
+	kinds      map[string]schema.GroupVersionKind
+	trace      trace
 }
 
 func newStory(name string, a *txtar.Archive, o Options) *story {
 	s := &story{
 		name: name, archive: a, options: o,
 		kinds: map[string]schema.GroupVersionKind{},
-		setting: simulation.Options{
+		simulation: simulation.Options{
 			Start: time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC),
-			Kinds: slices.Clone(o.Kinds), MaxTransitions: o.MaxTransitions,
+			Kinds: slices.Clone(o.Kinds), LivelockLimit: o.LivelockLimit,
 		},
 	}
-	s.setting.Trace = s.happened
+	s.simulation.Trace = s.traceEvent
 	return s
 }
 
 // happened takes in what the engine did.
-func (s *story) happened(e stage.TraceEvent) {
+func (s *story) traceEvent(e stage.TraceEvent) {
 	if a, ok := e.Effect.(stage.Apply); ok {
-		s.know(a.Object.GroupVersionKind())
+		s.addKindName(a.Object.GroupVersionKind())
 	}
 	s.trace.event(e)
 }
@@ -66,7 +66,7 @@ func (s *story) play() error {
 			return fmt.Errorf("%s:%d: %w", s.name, i+1, err)
 		}
 	}
-	if err := s.begin(); err != nil && !errors.Is(err, errRefused) {
+	if err := s.setUp(); err != nil && !errors.Is(err, errRefused) {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	return nil
@@ -83,11 +83,11 @@ func (s *story) command(line string) error {
 	if len(args) < c.min || c.max == 0 && rest != "" {
 		return fmt.Errorf("usage: %s", c.usage)
 	}
-	if c.setting && s.sim != nil {
+	if c.isSetting && s.sim != nil {
 		return fmt.Errorf("%s must stand before all commands that do something", word)
 	}
-	if !c.setting {
-		if err := s.begin(); err != nil {
+	if !c.isSetting {
+		if err := s.setUp(); err != nil {
 			return err
 		}
 		fmt.Fprintf(&s.trace.text, "> %s\n", line)
@@ -111,12 +111,12 @@ func words(text string, n int) (found []string) {
 }
 
 // begin compiles the Stages and sets up the simulation, once.
-func (s *story) begin() (err error) {
+func (s *story) setUp() (err error) {
 	if s.sim != nil {
 		return nil
 	}
-	s.setting.Definitions = s.definitions()
-	s.trace.start = s.setting.Start
+	s.simulation.Definitions = s.definitions()
+	s.trace.start = s.simulation.Start
 	if s.set, err = stage.Compile(s.options.Compile, s.stages()...); err != nil {
 		s.trace.block("", err.Error())
 		return errRefused
@@ -127,11 +127,11 @@ func (s *story) begin() (err error) {
 	for _, warning := range s.set.Warnings() {
 		s.trace.block("", warning.Error())
 	}
-	if s.sim, err = simulation.New(s.set, s.setting); err != nil {
+	if s.sim, err = simulation.New(s.set, s.simulation); err != nil {
 		return unknownKind(err)
 	}
 	for _, kind := range s.set.Kinds() {
-		s.know(kind)
+		s.addKindName(kind)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (s *story) definitions() (crds []*unstructured.Unstructured) {
 }
 
 // know lets commands name a kind: by its name, which the first kind of that name has, and by name and group, as the trace prints it.
-func (s *story) know(kind schema.GroupVersionKind) {
+func (s *story) addKindName(kind schema.GroupVersionKind) {
 	for _, name := range []string{kind.Kind, kind.GroupKind().String()} {
 		if _, taken := s.kinds[name]; !taken {
 			s.kinds[name] = kind
@@ -197,7 +197,7 @@ func (s *story) ref(kind, name string) (schema.GroupVersionKind, types.Namespace
 }
 
 // answer prints what the cluster refuses, which is part of the story, and lets the Stages look at what changed.
-func (s *story) answer(err error) {
+func (s *story) reportAnswer(err error) {
 	if err != nil {
 		s.trace.line(s.sim.Now(), "error: %s", err)
 	}

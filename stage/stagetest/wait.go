@@ -36,13 +36,13 @@ func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 		l.must(err)
 		refs = append(refs, referenceOf(u))
 	}
-	end, done := l.Now().Add(l.options.Patience), func() bool { return l.allCurrent(refs) }
+	end, done := l.Now().Add(l.options.Timeout), func() bool { return l.allCurrent(refs) }
 	for !l.playUntil(end, done) {
-		if l.options.Follow == nil || !l.Now().Before(end) {
+		if l.options.Sync == nil || !l.Now().Before(end) {
 			l.t.Fatalf("stagetest: %v", l.report(refs))
 			return
 		}
-		l.passTo(l.Now().Add(min(time.Second, end.Sub(l.Now())))) // those who follow may have something to do
+		l.advanceTo(l.Now().Add(min(time.Second, end.Sub(l.Now())))) // those who follow may have something to do
 	}
 }
 
@@ -73,14 +73,14 @@ func (l *Lab) report(refs []reference) error {
 		case err != nil:
 			errs = append(errs, err)
 		case !current(obj):
-			errs = append(errs, fmt.Errorf("%w%s", kstatustest.Check(obj), l.blame(obj)))
+			errs = append(errs, fmt.Errorf("%w%s", kstatustest.Check(obj), l.childrenNotCurrent(obj)))
 		}
 	}
-	return errors.Join(append(errs, l.wrong...)...)
+	return errors.Join(append(errs, l.errors...)...)
 }
 
 // blame names the children of an object that are not current.
-func (l *Lab) blame(obj *unstructured.Unstructured) string {
+func (l *Lab) childrenNotCurrent(obj *unstructured.Unstructured) string {
 	_, children, err := kstatus.Extended().Inspect(context.Background(), l.Cluster(), obj, l.Now())
 	var b strings.Builder
 	for _, c := range children {

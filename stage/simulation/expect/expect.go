@@ -81,45 +81,45 @@ func Quantile(share float64) func(measure.Sample) float64 {
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // A chain is values of which each is compared with the next.
-type chain struct {
-	text  string
-	terms []term
-	signs []string // one less
+type comparison struct {
+	text      string
+	operands  []operand
+	operators []string // one less
 }
 
 // Check implements Assertion.
-func (c chain) Check(log record.Log) error {
-	values := make([]float64, len(c.terms))
-	for i, t := range c.terms {
+func (c comparison) Check(log record.Log) error {
+	values := make([]float64, len(c.operands))
+	for i, t := range c.operands {
 		if values[i] = t.value(log); math.IsNaN(values[i]) {
 			return fmt.Errorf("%s: %s has no values", c.text, t.text)
 		}
 	}
-	for i, sign := range c.signs {
-		if !signs[sign](values[i], values[i+1]) {
-			return fmt.Errorf("%s: %s", c.text, c.found(i, values))
+	for i, sign := range c.operators {
+		if !operators[sign](values[i], values[i+1]) {
+			return fmt.Errorf("%s: %s", c.text, c.valuesAt(i, values))
 		}
 	}
 	return nil
 }
 
 // found tells the values on both sides of a sign.
-func (c chain) found(i int, values []float64) string {
+func (c comparison) valuesAt(i int, values []float64) string {
 	s := ""
 	for n := i; n <= i+1; n++ {
-		if c.terms[n].metric == nil {
+		if c.operands[n].metric == nil {
 			continue
 		}
 		if s != "" {
 			s += ", "
 		}
-		s += c.terms[n].text + " is " + c.terms[n].unit.print(values[n])
+		s += c.operands[n].text + " is " + c.operands[n].unit.print(values[n])
 	}
 	return s
 }
 
 // signs are the comparisons.
-var signs = map[string]func(a, b float64) bool{
+var operators = map[string]func(a, b float64) bool{
 	"<":  func(a, b float64) bool { return a < b },
 	"<=": func(a, b float64) bool { return a <= b },
 	">":  func(a, b float64) bool { return a > b },
@@ -129,7 +129,7 @@ var signs = map[string]func(a, b float64) bool{
 }
 
 // A term is a number, or a statistic of a metric.
-type term struct {
+type operand struct {
 	text      string
 	column    int // in the assertion, from 1
 	unit      unit
@@ -138,7 +138,7 @@ type term struct {
 	statistic func(measure.Sample) float64
 }
 
-func (t term) value(log record.Log) float64 {
+func (t operand) value(log record.Log) float64 {
 	if t.metric == nil {
 		return t.number
 	}

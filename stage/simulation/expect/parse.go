@@ -34,7 +34,7 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // of a series, and every count, with numbers. The error is a [*ParseError].
 func Parse(text string, own ...measure.Metric) (Assertion, error) {
 	p := parser{text: text, own: own}
-	c, err := p.chain()
+	c, err := p.comparison()
 	if err != nil {
 		return nil, &ParseError{Text: text, Column: p.fault + 1, Err: err}
 	}
@@ -54,31 +54,31 @@ func (p *parser) fail(at int, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-func (p *parser) chain() (c chain, err error) {
+func (p *parser) comparison() (c comparison, err error) {
 	c.text = p.text
 	for {
-		t, err := p.term()
+		t, err := p.operand()
 		if err != nil {
 			return c, err
 		}
-		c.terms = append(c.terms, t)
+		c.operands = append(c.operands, t)
 		if p.skip(" "); p.at == len(p.text) {
 			break
 		}
 		sign := p.take("<>=!")
-		if signs[sign] == nil {
+		if operators[sign] == nil {
 			return c, p.fail(p.at-len(sign), "want <, <=, >, >=, == or !=")
 		}
-		c.signs = append(c.signs, sign)
+		c.operators = append(c.operators, sign)
 	}
-	if len(c.terms) < 2 {
-		return c, p.fail(p.at, "want a comparison, as in %s < 1", c.terms[0].text)
+	if len(c.operands) < 2 {
+		return c, p.fail(p.at, "want a comparison, as in %s < 1", c.operands[0].text)
 	}
-	return c, p.units(c.terms)
+	return c, p.units(c.operands)
 }
 
 // units refuses to compare numbers with durations.
-func (p *parser) units(terms []term) error {
+func (p *parser) units(terms []operand) error {
 	before := zero
 	for _, t := range terms {
 		switch {
@@ -107,14 +107,14 @@ func (p *parser) take(set string) string {
 	return p.text[begin:p.at]
 }
 
-func (p *parser) term() (term, error) {
+func (p *parser) operand() (operand, error) {
 	p.skip(" ")
 	begin := p.at
 	for p.at < len(p.text) && strings.IndexByte(" <>=!()", p.text[p.at]) < 0 {
 		p.at++
 	}
 	word := p.text[begin:p.at]
-	t := term{text: word, column: begin + 1}
+	t := operand{text: word, column: begin + 1}
 	if word == "" {
 		return t, p.fail(begin, "want a value, such as 2s or p99(scheduling latency)")
 	}
@@ -146,11 +146,11 @@ func literal(word string) (float64, unit, error) {
 }
 
 // call reads a statistic of a metric.
-func (p *parser) call(t term, name string) (term, error) {
+func (p *parser) call(t operand, name string) (operand, error) {
 	var ok bool
 	if t.statistic, ok = statistic(name); !ok {
 		const there = "count, mean, stddev, min, max, median, and quantiles such as p99"
-		return t, p.fail(p.at-len(name), "no statistic %q%s; there are %s", name, meant(name, statisticNames()), there)
+		return t, p.fail(p.at-len(name), "no statistic %q%s; there are %s", name, suggestion(name, statisticNames()), there)
 	}
 	open := p.at
 	length := strings.IndexByte(p.text[open:], ')')
@@ -161,7 +161,7 @@ func (p *parser) call(t term, name string) (term, error) {
 	words := strings.Join(strings.Fields(p.text[open+1:p.at-1]), " ")
 	m, ok := p.metric(words)
 	if !ok {
-		return t, p.fail(open+1, "no metric %q%s", words, meant(words, p.metrics()))
+		return t, p.fail(open+1, "no metric %q%s", words, suggestion(words, p.metrics()))
 	}
 	t.text, t.metric = p.text[t.column-1:p.at], &m
 	if m.Series == nil && name != "count" {
@@ -170,7 +170,7 @@ func (p *parser) call(t term, name string) (term, error) {
 	return t, nil
 }
 
-func meant(name string, names []string) string {
+func suggestion(name string, names []string) string {
 	if n := position.Nearest(name, names); n != "" {
 		return fmt.Sprintf(" (is %q meant?)", n)
 	}

@@ -64,13 +64,13 @@ type Simulation interface {
 // A Fault is what happens to an object, and how it ends.
 type Fault struct {
 	// Begin lets it happen.
-	Begin func(context.Context, Strike) error
+	Begin func(context.Context, Target) error
 	// End makes it good; nil if nothing can.
-	End func(context.Context, Strike) error
+	End func(context.Context, Target) error
 }
 
 // A Strike is one object that a fault happens to.
-type Strike struct {
+type Target struct {
 	Cluster *memory.Cluster
 	Object  *unstructured.Unstructured // as it was before, at the end too; it is shared and must not be changed
 	Now     time.Time
@@ -85,20 +85,20 @@ type Plan struct {
 	Kind schema.GroupVersionKind
 	// Where tells which of them may be struck. Default: all. Those that are being deleted, and those that this plan has struck and are not
 	// good yet, never are.
-	Where func(*unstructured.Unstructured) bool
+	Filter func(*unstructured.Unstructured) bool
 	// Arrivals are when faults begin, counted from now.
 	Arrivals []time.Duration
 	// Size is how many objects are struck at each arrival, as far as there are so many. Default 1.
 	Size int
 	// Lasts draws how long each object is struck. Default: for ever.
-	Lasts *load.Stream
+	Durations *load.Stream
 	// Most is how many objects may be struck at a time. Default: no limit.
-	Most int
+	MaxActive int
 }
 
 // Play has faults happen by a plan from now on. An object that is gone meanwhile is no error; other errors of the Fault end the run. The
 // error of Play is that of a kind that the cluster does not know, or of a Fault without Begin.
-func Play(s Simulation, p Plan, f Fault) error {
+func Schedule(s Simulation, p Plan, f Fault) error {
 	if f.Begin == nil {
 		return errors.New("fault: a Fault without Begin")
 	}
@@ -107,29 +107,29 @@ func Play(s Simulation, p Plan, f Fault) error {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(p.Name))
-	r := &run{sim: s, plan: p, fault: f, random: rand.New(rand.NewPCG(p.Seed, h.Sum64())), struck: map[types.UID]bool{}}
-	load.Play(s, p.Arrivals, func(ctx context.Context, _ int) error { return r.strike(ctx) })
+	r := &schedule{sim: s, plan: p, fault: f, random: rand.New(rand.NewPCG(p.Seed, h.Sum64())), active: map[types.UID]bool{}}
+	load.Schedule(s, p.Arrivals, func(ctx context.Context, _ int) error { return r.beginFaults(ctx) })
 	return nil
 }
 
 // A run is a plan that is being played.
-type run struct {
+type schedule struct {
 	sim    Simulation
 	plan   Plan
 	fault  Fault
 	random *rand.Rand
-	struck map[types.UID]bool
+	active map[types.UID]bool
 }
 
 // strike lets a fault happen to as many objects as the plan says.
-func (r *run) strike(ctx context.Context) error {
+func (r *schedule) beginFaults(ctx context.Context) error {
 	candidates, err := r.candidates(ctx)
 	if err != nil {
 		return err
 	}
 	size := min(cmp.Or(r.plan.Size, 1), len(candidates))
-	if r.plan.Most > 0 {
-		size = min(size, r.plan.Most-len(r.struck))
+	if r.plan.MaxActive > 0 {
+		size = min(size, r.plan.MaxActive-len(r.active))
 	}
 	for i := range max(size, 0) {
 		j := i + r.random.IntN(len(candidates)-i)
@@ -142,7 +142,7 @@ func (r *run) strike(ctx context.Context) error {
 }
 
 // candidates are the objects that may be struck, in the order of their names.
-func (r *run) candidates(ctx context.Context) ([]*unstructured.Unstructured, error) {
+func (r *schedule) candidates(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	all, err := r.sim.Cluster().Shared().List(ctx, r.plan.Kind, "", metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (r *run) candidates(ctx context.Context) ([]*unstructured.Unstructured, err
 	var found []*unstructured.Unstructured
 	for i := range all.Items {
 		obj := &all.Items[i]
-		if obj.GetDeletionTimestamp() == nil && !r.struck[obj.GetUID()] && (r.plan.Where == nil || r.plan.Where(obj)) {
+		if obj.GetDeletionTimestamp() == nil && !r.active[obj.GetUID()] && (r.plan.Filter == nil || r.plan.Filter(obj)) {
 			found = append(found, obj)
 		}
 	}
@@ -160,28 +160,28 @@ func (r *run) candidates(ctx context.Context) ([]*unstructured.Unstructured, err
 	return found, nil
 }
 
-func (r *run) begin(ctx context.Context, obj *unstructured.Unstructured) error {
-	r.struck[obj.GetUID()] = true
-	strike := Strike{Cluster: r.sim.Cluster(), Object: obj, Now: r.sim.Now()}
+func (r *schedule) begin(ctx context.Context, obj *unstructured.Unstructured) error {
+	r.active[obj.GetUID()] = true
+	strike := Target{Cluster: r.sim.Cluster(), Object: obj, Now: r.sim.Now()}
 	if err := r.fault.Begin(ctx, strike); err != nil {
-		return present(err)
+		return ignoreNotFound(err)
 	}
-	if r.plan.Lasts == nil {
+	if r.plan.Durations == nil {
 		return nil
 	}
-	r.sim.At(r.sim.Now().Add(r.plan.Lasts.Duration()), func(ctx context.Context) error {
-		delete(r.struck, obj.GetUID())
+	r.sim.At(r.sim.Now().Add(r.plan.Durations.Duration()), func(ctx context.Context) error {
+		delete(r.active, obj.GetUID())
 		if r.fault.End == nil {
 			return nil
 		}
 		strike.Now = r.sim.Now()
-		return present(r.fault.End(ctx, strike))
+		return ignoreNotFound(r.fault.End(ctx, strike))
 	})
 	return nil
 }
 
 // present takes it for no error that an object is gone.
-func present(err error) error {
+func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -34,12 +34,12 @@ func Slow(stage string, d time.Duration) Fault {
 
 // metadata sets values, and gives them back at the end.
 func metadata(field string, values map[string]any) Fault {
-	set := func(ctx context.Context, s Strike, values map[string]any) error {
+	set := func(ctx context.Context, s Target, values map[string]any) error {
 		return s.merge(ctx, map[string]any{"metadata": map[string]any{field: values}})
 	}
 	return Fault{
-		Begin: func(ctx context.Context, s Strike) error { return set(ctx, s, values) },
-		End: func(ctx context.Context, s Strike) error {
+		Begin: func(ctx context.Context, s Target) error { return set(ctx, s, values) },
+		End: func(ctx context.Context, s Target) error {
 			before := make(map[string]any, len(values))
 			for key := range values {
 				before[key], _ = object.Get(s.Object.Object, "metadata", field, key)
@@ -50,7 +50,7 @@ func metadata(field string, values map[string]any) Fault {
 }
 
 // current returns the object as it is now, nil if it is another one by now.
-func (s Strike) current(ctx context.Context) (*unstructured.Unstructured, error) {
+func (s Target) current(ctx context.Context) (*unstructured.Unstructured, error) {
 	now, err := s.Cluster.Get(ctx, s.Object.GroupVersionKind(), nameOf(s.Object))
 	if err != nil || now.GetUID() != s.Object.GetUID() {
 		return nil, err
@@ -59,7 +59,7 @@ func (s Strike) current(ctx context.Context) (*unstructured.Unstructured, error)
 }
 
 // merge sends a merge patch for the object.
-func (s Strike) merge(ctx context.Context, change map[string]any, subresources ...string) error {
+func (s Target) merge(ctx context.Context, change map[string]any, subresources ...string) error {
 	if now, err := s.current(ctx); now == nil {
 		return err
 	}
@@ -80,13 +80,13 @@ func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
 // again and again. A Stage that reacts to the condition may be faster: presets.NodeFast makes nodes ready at once, for which there is
 // presets.NodeChaos.
 func Condition(name string) Fault {
-	turn := func(to string) func(context.Context, Strike) error {
-		return func(ctx context.Context, s Strike) error {
+	turn := func(to string) func(context.Context, Target) error {
+		return func(ctx context.Context, s Target) error {
 			now, err := s.current(ctx)
 			if now == nil {
 				return err
 			}
-			conditions, found := turned(now, name, to, s.Now)
+			conditions, found := withCondition(now, name, to, s.Now)
 			if !found {
 				return nil
 			}
@@ -97,7 +97,7 @@ func Condition(name string) Fault {
 }
 
 // turned are the conditions of an object with one of them turned.
-func turned(obj *unstructured.Unstructured, name, to string, now time.Time) ([]any, bool) {
+func withCondition(obj *unstructured.Unstructured, name, to string, now time.Time) ([]any, bool) {
 	conditions, _ := object.Slice(obj.Object, "status", "conditions")
 	conditions = slices.Clone(conditions)
 	for i, v := range conditions {
@@ -119,10 +119,10 @@ var (
 
 // Away deletes an object, and at the end creates it again, unless somebody else did. Of its status it keeps the capacity and what is
 // allocatable. The Pods of a Node go with it at once, as the garbage collector of Pods sees to after a while.
-func Away() Fault {
+func Remove() Fault {
 	return Fault{
-		Begin: func(ctx context.Context, s Strike) error {
-			if err := s.Cluster.Delete(ctx, s.Object.GroupVersionKind(), nameOf(s.Object), atOnce(s.Object)); err != nil {
+		Begin: func(ctx context.Context, s Target) error {
+			if err := s.Cluster.Delete(ctx, s.Object.GroupVersionKind(), nameOf(s.Object), immediately(s.Object)); err != nil {
 				return err
 			}
 			if s.Object.GroupVersionKind() != nodes {
@@ -130,8 +130,8 @@ func Away() Fault {
 			}
 			return deletePods(ctx, s.Cluster, s.Object.GetName())
 		},
-		End: func(ctx context.Context, s Strike) error {
-			data, err := json.Marshal(anew(s.Object).Object)
+		End: func(ctx context.Context, s Target) error {
+			data, err := json.Marshal(recreated(s.Object).Object)
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ func Away() Fault {
 }
 
 // atOnce deletes without grace, and no other object of that name.
-func atOnce(obj *unstructured.Unstructured) metav1.DeleteOptions {
+func immediately(obj *unstructured.Unstructured) metav1.DeleteOptions {
 	uid := obj.GetUID()
 	return metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid}}
 }
@@ -156,7 +156,7 @@ func deletePods(ctx context.Context, c *memory.Cluster, node string) error {
 	}
 	for i := range all.Items {
 		pod := &all.Items[i]
-		if err := present(c.Delete(ctx, pods, nameOf(pod), atOnce(pod))); err != nil {
+		if err := ignoreNotFound(c.Delete(ctx, pods, nameOf(pod), immediately(pod))); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func deletePods(ctx context.Context, c *memory.Cluster, node string) error {
 }
 
 // anew is an object as somebody would create it again.
-func anew(obj *unstructured.Unstructured) *unstructured.Unstructured {
+func recreated(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	again := obj.DeepCopy()
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"} {
 		unstructured.RemoveNestedField(again.Object, "metadata", field)

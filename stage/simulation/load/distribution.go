@@ -107,33 +107,33 @@ func finite(vs ...float64) bool {
 }
 
 // wants returns what a distribution wants if that is not so.
-func wants(what string, is bool) string {
+func complaint(what string, is bool) string {
 	if is {
 		return ""
 	}
 	return "want " + what
 }
 
-func (f Fixed) fault() string { return wants("a finite number", finite(float64(f))) }
+func (f Fixed) fault() string { return complaint("a finite number", finite(float64(f))) }
 
 func (u Uniform) fault() string {
-	return wants("finite Low <= High", finite(u.Low, u.High, u.High-u.Low) && u.Low <= u.High)
+	return complaint("finite Low <= High", finite(u.Low, u.High, u.High-u.Low) && u.Low <= u.High)
 }
 
 func (e Exponential) fault() string {
-	return wants("a finite Mean >= 0", finite(e.Mean, e.Quantile(largestShare)) && e.Mean >= 0)
+	return complaint("a finite Mean >= 0", finite(e.Mean, e.Quantile(largestShare)) && e.Mean >= 0)
 }
 
 func (w Weibull) fault() string {
-	return wants("Shape > 0 and Scale >= 0 that give finite values", w.Shape > 0 && w.Scale >= 0 && finite(w.Shape, w.Quantile(largestShare)))
+	return complaint("Shape > 0 and Scale >= 0 that give finite values", w.Shape > 0 && w.Scale >= 0 && finite(w.Shape, w.Quantile(largestShare)))
 }
 
 func (l LogNormal) fault() string {
-	return wants("Median >= 0 and Sigma >= 0 that give finite values", l.Median >= 0 && l.Sigma >= 0 && finite(l.Quantile(largestShare)))
+	return complaint("Median >= 0 and Sigma >= 0 that give finite values", l.Median >= 0 && l.Sigma >= 0 && finite(l.Quantile(largestShare)))
 }
 
 func (v Values) fault() string {
-	return wants("at least one value, all finite", len(v) > 0 && finite(v...))
+	return complaint("at least one value, all finite", len(v) > 0 && finite(v...))
 }
 
 func (p Points) fault() string {
@@ -142,5 +142,5 @@ func (p Points) fault() string {
 			return fmt.Sprintf("point %d: want shares between 0 and 1 that rise, and finite values that do not fall", i)
 		}
 	}
-	return wants("at least one point", len(p) > 0)
+	return complaint("at least one point", len(p) > 0)
 }

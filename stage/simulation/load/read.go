@@ -33,7 +33,7 @@ func ReadCSV(file string, r io.Reader, c Columns) ([]Row, error) {
 }
 
 // header reports whether the columns that are to be read are there, each once.
-func (t *table) header(names []string) bool {
+func (t *traceReader) header(names []string) bool {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			t.fault(1, name, errors.New("stands there twice"))
@@ -47,7 +47,7 @@ func (t *table) header(names []string) bool {
 	return len(t.errs) == 0
 }
 
-func (t *table) lines(r *csv.Reader, header []string) {
+func (t *traceReader) lines(r *csv.Reader, header []string) {
 	for {
 		values, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -69,7 +69,7 @@ func (t *table) lines(r *csv.Reader, header []string) {
 }
 
 // csvFault notes an error of the reader. It reports whether the next line can be read.
-func (t *table) csvFault(r *csv.Reader, err error) bool {
+func (t *traceReader) csvFault(r *csv.Reader, err error) bool {
 	line, fault := 1, new(csv.ParseError)
 	if errors.As(err, &fault) {
 		line, err = fault.Line, fault.Err
@@ -98,7 +98,7 @@ func ReadJSONL(file string, r io.Reader, c Columns) ([]Row, error) {
 	}
 }
 
-func (t *table) addJSON(line int, text []byte) {
+func (t *traceReader) addJSON(line int, text []byte) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil || object == nil {
 		t.fault(line, "", cmp.Or(err, errNull))

@@ -26,7 +26,7 @@ func Compare(a, b record.Log, metrics ...Metric) []Comparison {
 		before, after := m.Sample(a), m.Sample(b)
 		p := math.NaN()
 		if m.Series == nil {
-			p = alike(before, after)
+			p = samePValue(before, after)
 		}
 		compared[i] = Comparison{
 			Metric: m.Name, A: before.Summary(), B: after.Summary(), P: p,
@@ -44,7 +44,7 @@ func (c Comparison) String() string {
 
 // alike is the p-value of the test of Kolmogorov and Smirnov for two samples without weights, by the limit for large samples, which Stephens
 // corrected for samples of ten or more.
-func alike(a, b Sample) float64 {
+func samePValue(a, b Sample) float64 {
 	n, m := a.Count(), b.Count()
 	if n == 0 || m == 0 {
 		return math.NaN()

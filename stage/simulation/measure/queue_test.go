@@ -32,7 +32,7 @@ func queue(t *testing.T, servers, n int, gap, size load.Distribution) record.Log
 	var log record.Log
 	recorder := record.New(record.Options{Sink: log.Append})
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), stage.Parse("work.yaml", []byte(work))), simulation.Options{
-		Controllers: []reconcile.Controller{controllers.Scheduler("")}, Plays: controllers.Bound, Trace: recorder.Trace,
+		Controllers: []reconcile.Controller{controllers.Scheduler("")}, Filter: controllers.Bound, Trace: recorder.Trace,
 	})
 	require.NoError(t, err)
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
@@ -40,7 +40,7 @@ func queue(t *testing.T, servers, n int, gap, size load.Distribution) record.Log
 	node := fmt.Sprintf(`{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {allocatable: {pods: "%d"}}}`, servers)
 	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(node)))
 	sizes := load.MustNew(1, "sizes", size)
-	load.Play(sim, load.MustNew(1, "gaps", gap).Arrivals(n), func(ctx context.Context, i int) error {
+	load.Schedule(sim, load.MustNew(1, "gaps", gap).Arrivals(n), func(ctx context.Context, i int) error {
 		pod := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"terminationGracePeriodSeconds": int64(0)},
 			"metadata": map[string]any{"namespace": "default", "name": fmt.Sprint("p", i), "annotations": map[string]any{"example.com/size": sizes.Duration().String()}},

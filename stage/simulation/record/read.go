@@ -53,12 +53,12 @@ func ReadJSONL(file string, from io.Reader) iter.Seq2[Record, error] {
 		in := bufio.NewReader(from)
 		for n := 1; ; n++ {
 			text, err := in.ReadBytes('\n')
-			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(placed(file, n)(readJSON(text))) {
+			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(withLine(file, n)(readJSON(text))) {
 				return
 			}
 			if err != nil {
 				if !errors.Is(err, io.EOF) {
-					yield(placed(file, n)(Record{}, err))
+					yield(withLine(file, n)(Record{}, err))
 				}
 				return
 			}
@@ -67,7 +67,7 @@ func ReadJSONL(file string, from io.Reader) iter.Seq2[Record, error] {
 }
 
 // placed puts the place into an error.
-func placed(file string, n int) func(Record, error) (Record, error) {
+func withLine(file string, n int) func(Record, error) (Record, error) {
 	return func(r Record, err error) (Record, error) {
 		if err != nil {
 			return Record{}, &LineError{File: file, Line: n, Err: err}
@@ -115,7 +115,7 @@ func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
 			err = errors.New("want a first line with the names of the columns")
 		}
 		if err != nil {
-			yield(placed(file, 1)(Record{}, err))
+			yield(withLine(file, 1)(Record{}, err))
 			return
 		}
 		readRows(in, slices.Clone(header), file, yield)
@@ -130,13 +130,13 @@ func readRows(in *csv.Reader, header []string, file string, yield func(Record, e
 		}
 		if err != nil {
 			n, cause := csvFault(err)
-			if !yield(placed(file, n)(Record{}, cause)) || !errors.Is(err, csv.ErrFieldCount) {
+			if !yield(withLine(file, n)(Record{}, cause)) || !errors.Is(err, csv.ErrFieldCount) {
 				return
 			}
 			continue
 		}
 		n, _ := in.FieldPos(0)
-		if !yield(placed(file, n)(readFields(header, values))) {
+		if !yield(withLine(file, n)(readFields(header, values))) {
 			return
 		}
 	}

@@ -29,26 +29,26 @@ type Options struct {
 	// change it.
 	States map[schema.GroupKind]func(*unstructured.Unstructured) string
 	// Within is how long after a Stage was played the watch may tell what it changed. Default 0: at the same time, as in virtual time.
-	Within time.Duration
+	WatchDelay time.Duration
 }
 
 // A Recorder makes records of what it is told. It is safe for concurrent use.
 type Recorder struct {
 	options Options
 	mu      sync.Mutex
-	objects map[stage.Key]*known
-	played  map[stage.Key]*cause
+	objects map[stage.Key]*lastSeen
+	played  map[stage.Key]*playedStage
 	sweep   int // the number of causes at which those that are too old are dropped
 }
 
 // known is what was seen of an object last.
-type known struct {
+type lastSeen struct {
 	last    Record
 	amounts requests.Amounts
 }
 
 // A cause is a Stage that was played.
-type cause struct {
+type playedStage struct {
 	stage  string
 	n      uint64
 	at     time.Time
@@ -61,7 +61,7 @@ func New(o Options) *Recorder {
 	if o.Sink == nil {
 		o.Sink = func(Record) error { return nil }
 	}
-	return &Recorder{options: o, objects: map[stage.Key]*known{}, played: map[stage.Key]*cause{}, sweep: 1024}
+	return &Recorder{options: o, objects: map[stage.Key]*lastSeen{}, played: map[stage.Key]*playedStage{}, sweep: 1024}
 }
 
 // A Simulation is followed by a recorder. Package stage/simulation has one.
@@ -88,8 +88,8 @@ func (r *Recorder) Trace(e stage.TraceEvent) {
 	case stage.Played:
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.drop(e.Time)
-		r.played[e.Key] = &cause{stage: e.Stage, n: e.N, at: e.Time}
+		r.dropOldCauses(e.Time)
+		r.played[e.Key] = &playedStage{stage: e.Stage, n: e.N, at: e.Time}
 	case stage.Effected:
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -106,12 +106,12 @@ func writes(e stage.TraceEvent) bool {
 }
 
 // drop forgets causes that are too old, now and then.
-func (r *Recorder) drop(now time.Time) {
+func (r *Recorder) dropOldCauses(now time.Time) {
 	if len(r.played) < r.sweep {
 		return
 	}
 	for key, c := range r.played {
-		if now.Sub(c.at) > r.options.Within {
+		if now.Sub(c.at) > r.options.WatchDelay {
 			delete(r.played, key)
 		}
 	}
@@ -131,19 +131,19 @@ func (r *Recorder) Observe(e watch.Event, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := stage.KeyOf(obj)
-	if err := r.replaced(key, obj, now); err != nil {
+	if err := r.endReplaced(key, obj, now); err != nil {
 		return err
 	}
 	if e.Type == watch.Deleted {
 		return r.deleted(key, obj, now)
 	}
-	return r.saw(key, obj, now)
+	return r.observeState(key, obj, now)
 }
 
 // Sync takes in a list of all objects of a kind, as there is one before a watch and after a watch that was too old: those that are not in
 // it any more are recorded as Deleted, in the order of their names, the others are observed.
 func (r *Recorder) Sync(kind schema.GroupVersionKind, all []unstructured.Unstructured, now time.Time) error {
-	if err := r.missing(kind, all, now); err != nil {
+	if err := r.recordMissing(kind, all, now); err != nil {
 		return err
 	}
 	for i := range all {
@@ -155,7 +155,7 @@ func (r *Recorder) Sync(kind schema.GroupVersionKind, all []unstructured.Unstruc
 }
 
 // missing ends the objects of a kind that are not there any more.
-func (r *Recorder) missing(kind schema.GroupVersionKind, all []unstructured.Unstructured, now time.Time) error {
+func (r *Recorder) recordMissing(kind schema.GroupVersionKind, all []unstructured.Unstructured, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	there := make(map[stage.Key]bool, len(all))
@@ -180,7 +180,7 @@ func (r *Recorder) missing(kind schema.GroupVersionKind, all []unstructured.Unst
 }
 
 // replaced records the end of an object whose name another one has by now, if the watch did not tell of it.
-func (r *Recorder) replaced(key stage.Key, obj *unstructured.Unstructured, now time.Time) error {
+func (r *Recorder) endReplaced(key stage.Key, obj *unstructured.Unstructured, now time.Time) error {
 	k := r.objects[key]
 	if k == nil || k.last.UID == string(obj.GetUID()) {
 		return nil
@@ -206,11 +206,11 @@ func (r *Recorder) end(key stage.Key, last Record, now time.Time) error {
 }
 
 // saw records the state of an object if it is another one, or if a Stage was played.
-func (r *Recorder) saw(key stage.Key, obj *unstructured.Unstructured, now time.Time) error {
+func (r *Recorder) observeState(key stage.Key, obj *unstructured.Unstructured, now time.Time) error {
 	next := r.record(key, obj)
 	k := r.objects[key]
 	if k == nil {
-		k = &known{}
+		k = &lastSeen{}
 		r.objects[key] = k
 	}
 	amounts := amountsOf(obj)
@@ -249,7 +249,7 @@ func (r *Recorder) attribute(next *Record, key stage.Key, now time.Time) (first 
 	if c == nil {
 		return false
 	}
-	if now.Sub(c.at) > r.options.Within || c.seen >= max(c.writes, 1) {
+	if now.Sub(c.at) > r.options.WatchDelay || c.seen >= max(c.writes, 1) {
 		delete(r.played, key)
 		return false
 	}
@@ -259,7 +259,7 @@ func (r *Recorder) attribute(next *Record, key stage.Key, now time.Time) (first 
 }
 
 // path is the seed path.
-func (r *Recorder) path(key stage.Key, c *cause) string {
+func (r *Recorder) path(key stage.Key, c *playedStage) string {
 	kind := kindName(schema.GroupKind{Group: key.Group, Kind: key.Kind})
 	return strings.Join([]string{strconv.FormatUint(r.options.Seed, 10), kind, key.Namespace, key.Name, strconv.FormatUint(c.n, 10), c.stage}, "/")
 }

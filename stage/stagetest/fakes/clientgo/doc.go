@@ -28,6 +28,6 @@
 //
 // # Concurrency
 //
-// The fakes stay safe for concurrent use; informers and queues work. Time in the cluster passes when the lab is told so: LabOptions.Follow has controllers
+// The fakes stay safe for concurrent use; informers and queues work. Time in the cluster passes when the lab is told so: LabOptions.Sync has controllers
 // in other goroutines keep step, in a testing/synctest bubble.
 package clientgo

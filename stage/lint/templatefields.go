@@ -5,29 +5,29 @@ import (
 )
 
 // A read is a field of the object that a template reads.
-type read struct {
+type fieldRead struct {
 	path
 	list bool // it is what a range goes through
 }
 
 // reads lists the fields that a template reads from the object, also by index with a constant name. Inside range and with, where the dot is
 // another one, only those that begin with $ are seen.
-func (t template) reads() []read {
+func (t template) fieldsRead() []fieldRead {
 	tree := parse.New("")
 	tree.Mode = parse.SkipFuncCheck
 	trees := map[string]*parse.Tree{}
 	if _, err := tree.Parse(t.text, "", "", trees); err != nil || tree.Root == nil {
 		return nil
 	}
-	r := reader{}
+	r := fieldReader{}
 	r.nodes(tree.Root, true)
 	return r.found
 }
 
 // readsOnly reports whether obj has all fields that the templates of the Stage read, so that it tells what they do.
-func (s *subject) readsOnly(obj map[string]any) bool {
+func (s *checkedStage) hasFieldsRead(obj map[string]any) bool {
 	for _, t := range s.templates {
-		for _, r := range t.reads() {
+		for _, r := range t.fieldsRead() {
 			if _, there := r.get(obj); !there {
 				return false
 			}
@@ -36,10 +36,10 @@ func (s *subject) readsOnly(obj map[string]any) bool {
 	return true
 }
 
-type reader struct{ found []read }
+type fieldReader struct{ found []fieldRead }
 
 // nodes visits a list; top is whether the dot is the object.
-func (r *reader) nodes(l *parse.ListNode, top bool) {
+func (r *fieldReader) nodes(l *parse.ListNode, top bool) {
 	if l == nil {
 		return
 	}
@@ -61,13 +61,13 @@ func (r *reader) nodes(l *parse.ListNode, top bool) {
 	}
 }
 
-func (r *reader) branch(b *parse.BranchNode, top, inside bool) {
+func (r *fieldReader) branch(b *parse.BranchNode, top, inside bool) {
 	r.pipe(b.Pipe, top)
 	r.nodes(b.List, inside)
 	r.nodes(b.ElseList, top)
 }
 
-func (r *reader) pipe(p *parse.PipeNode, top bool) {
+func (r *fieldReader) pipe(p *parse.PipeNode, top bool) {
 	for _, c := range p.Cmds {
 		r.index(c, top)
 		for _, arg := range c.Args {
@@ -80,7 +80,7 @@ func (r *reader) pipe(p *parse.PipeNode, top bool) {
 }
 
 // index reads the field of index .metadata.annotations "name".
-func (r *reader) index(c *parse.CommandNode, top bool) {
+func (r *fieldReader) index(c *parse.CommandNode, top bool) {
 	if len(c.Args) != 3 || c.Args[0].String() != "index" {
 		return
 	}
@@ -90,7 +90,7 @@ func (r *reader) index(c *parse.CommandNode, top bool) {
 	}
 }
 
-func (r *reader) add(names ...string) {
+func (r *fieldReader) add(names ...string) {
 	if len(names) == 0 {
 		return
 	}
@@ -98,7 +98,7 @@ func (r *reader) add(names ...string) {
 	for _, name := range names {
 		p = append(p, step{field: name, index: -1})
 	}
-	r.found = append(r.found, read{path: p})
+	r.found = append(r.found, fieldRead{path: p})
 }
 
 func fieldsOf(n parse.Node, top bool) []string {

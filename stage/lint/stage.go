@@ -13,7 +13,7 @@ import (
 )
 
 // A subject is one Stage and what can be read of it.
-type subject struct {
+type checkedStage struct {
 	source stage.Source
 	index  int // in the source
 	stage  *v1alpha1.Stage
@@ -26,8 +26,8 @@ type subject struct {
 	templates    []template
 
 	compiles bool
-	peers    *peers
-	looks    []*look // at what it matches
+	group    *kindGroup
+	matches  []*probeResult // at what it matches
 }
 
 // An expression is jq or CEL somewhere in a Stage.
@@ -44,39 +44,39 @@ type template struct {
 }
 
 // subjects reads the Stages of the sources.
-func subjects(sources []stage.Source) []*subject {
-	var all []*subject
+func newCheckedStages(sources []stage.Source) []*checkedStage {
+	var all []*checkedStage
 	for _, source := range sources {
 		stages := source.Stages()
 		for i := range stages {
-			all = append(all, newSubject(source, i, &stages[i]))
+			all = append(all, newCheckedStage(source, i, &stages[i]))
 		}
 	}
-	kinds := map[schema.GroupVersionKind]*peers{}
+	kinds := map[schema.GroupVersionKind]*kindGroup{}
 	text := ""
 	for _, s := range all {
 		if kinds[s.kind] == nil {
-			kinds[s.kind] = &peers{kind: s.kind}
+			kinds[s.kind] = &kindGroup{kind: s.kind}
 		}
-		s.peers = kinds[s.kind]
-		s.peers.subjects = append(s.peers.subjects, s)
+		s.group = kinds[s.kind]
+		s.group.stages = append(s.group.stages, s)
 		for _, t := range s.templates {
 			text += t.text + "\n"
 		}
 	}
 	for _, p := range kinds {
-		p.text = text
+		p.templateText = text
 	}
 	return all
 }
 
-func newSubject(source stage.Source, i int, st *v1alpha1.Stage) *subject {
+func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedStage {
 	gv, _ := schema.ParseGroupVersion(cmp.Or(st.Spec.ResourceRef.APIGroup, "v1"))
-	s := &subject{source: source, index: i, stage: st, name: st.Name, spec: &st.Spec, kind: gv.WithKind(st.Spec.ResourceRef.Kind)}
+	s := &checkedStage{source: source, index: i, stage: st, name: st.Name, spec: &st.Spec, kind: gv.WithKind(st.Spec.ResourceRef.Kind)}
 	s.requirements = requirementsOf(st.Spec.Selector)
 	s.expressions = expressionsOf(&st.Spec)
 	s.templates = templatesOf(&st.Spec)
-	_, err := stage.Compile(options, stage.Objects(*st))
+	_, err := stage.Compile(compileOptions, stage.Objects(*st))
 	s.compiles = err == nil && st.Spec.Selector != nil && !misreadSelector(source, st.Name)
 	return s
 }
@@ -160,4 +160,4 @@ func statusTemplate(n *v1alpha1.StageNext) template {
 }
 
 // writes reports whether a Stage of the sources may write a word: whether it stands in any of their templates.
-func (p *peers) writes(word string) bool { return strings.Contains(p.text, word) }
+func (p *kindGroup) mentions(word string) bool { return strings.Contains(p.templateText, word) }

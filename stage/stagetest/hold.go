@@ -42,7 +42,7 @@ func (l *Lab) drive(ref reference, state kstatustest.State) error {
 	if l.held[ref] = obj.GetUID(); state == kstatustest.Current {
 		delete(l.held, ref)
 	}
-	apart := l.statusIsApart(ref.GroupVersionKind)
+	apart := l.hasStatusSubresource(ref.GroupVersionKind)
 	made, err := inState(obj, state, l.Now(), apart)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (l *Lab) holds(obj *unstructured.Unstructured) bool {
 }
 
 // plays tells what Stages play. A Pod that is on no node is the scheduler's, unless there is none.
-func (l *Lab) plays(obj *unstructured.Unstructured) bool {
+func (l *Lab) isPlayed(obj *unstructured.Unstructured) bool {
 	if l.holds(obj) {
 		return false
 	}
@@ -82,7 +82,7 @@ func (l *Lab) schedules() bool {
 }
 
 // restrained are the controllers, kept from objects that are held.
-func (l *Lab) restrained() []reconcile.Controller {
+func (l *Lab) controllersExceptHeld() []reconcile.Controller {
 	restrained := slices.Clone(l.options.Controllers)
 	for i, c := range restrained {
 		restrained[i].Reconcile = func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
@@ -91,13 +91,13 @@ func (l *Lab) restrained() []reconcile.Controller {
 			}
 			return c.Reconcile(ctx, r)
 		}
-		restrained[i].Watches = l.blinded(c)
+		restrained[i].Watches = l.watchesExceptHeld(c)
 	}
 	return restrained
 }
 
 // blinded are the watches of a controller. A scheduler, which maps the Pods that it is for to keys of its own, does not see those that are held.
-func (l *Lab) blinded(c reconcile.Controller) []reconcile.Watch {
+func (l *Lab) watchesExceptHeld(c reconcile.Controller) []reconcile.Watch {
 	watches := slices.Clone(c.Watches)
 	for i, w := range watches {
 		if w.Kind != c.For || w.Map == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // short tells a selector in few words, a requirement each: `phase = Running`, `no deletionTimestamp`, `Ready = True`.
-func short(s *v1alpha1.StageSelector) (lines []string) {
+func selectorLines(s *v1alpha1.StageSelector) (lines []string) {
 	if s == nil {
 		return []string{"never"}
 	}
@@ -23,7 +23,7 @@ func short(s *v1alpha1.StageSelector) (lines []string) {
 	}
 	for _, e := range s.MatchExpressions {
 		if e.CEL != nil {
-			lines = append(lines, cut(strings.Join(strings.Fields(e.CEL.Expression), " "), 60))
+			lines = append(lines, shorten(strings.Join(strings.Fields(e.CEL.Expression), " "), 60))
 			continue
 		}
 		lines = append(lines, requirement(jqOf(e)))
@@ -36,7 +36,7 @@ func short(s *v1alpha1.StageSelector) (lines []string) {
 
 // conditions are the lines of short as one sentence.
 func conditions(s *v1alpha1.StageSelector) []string {
-	lines := short(s)
+	lines := selectorLines(s)
 	for i, line := range lines {
 		lines[i] = []string{"if ", "and "}[min(i, 1)] + line
 	}
@@ -52,7 +52,7 @@ func jqOf(e v1alpha1.MatchExpression) v1alpha1.SelectorJQ {
 }
 
 func requirement(r v1alpha1.SelectorJQ) string {
-	name, values := subject(r.Key), strings.Join(r.Values, " | ")
+	name, values := keyText(r.Key), strings.Join(r.Values, " | ")
 	switch r.Operator {
 	case v1alpha1.SelectorOpIn:
 		return name + " = " + values
@@ -66,28 +66,28 @@ func requirement(r v1alpha1.SelectorJQ) string {
 
 // The usual forms of jq in selectors.
 var (
-	status = regexp.MustCompile(`^\.status\.conditions\[\]\?? *\| *select\( *\.type *== *"([^"]+)" *\) *\| *\.(\w+)$`)
-	entry  = regexp.MustCompile(`^\.metadata\.(?:labels|annotations)\["([^"]+)"\]$`)
-	field  = regexp.MustCompile(`^\.(?:metadata|status)\.([\w.\[\]?]+)$`)
+	conditionPath = regexp.MustCompile(`^\.status\.conditions\[\]\?? *\| *select\( *\.type *== *"([^"]+)" *\) *\| *\.(\w+)$`)
+	mapKeyPath    = regexp.MustCompile(`^\.metadata\.(?:labels|annotations)\["([^"]+)"\]$`)
+	fieldPath     = regexp.MustCompile(`^\.(?:metadata|status)\.([\w.\[\]?]+)$`)
 )
 
 // subject is what a jq expression is about: the type of a condition, the key of a label, a field.
-func subject(key string) string {
-	if m := status.FindStringSubmatch(key); m != nil && m[2] == "status" {
+func keyText(key string) string {
+	if m := conditionPath.FindStringSubmatch(key); m != nil && m[2] == "status" {
 		return m[1]
 	} else if m != nil {
 		return m[1] + " " + m[2]
 	}
-	for _, form := range []*regexp.Regexp{entry, field} {
+	for _, form := range []*regexp.Regexp{mapKeyPath, fieldPath} {
 		if m := form.FindStringSubmatch(key); m != nil {
 			return strings.NewReplacer("[]?", "", "[]", "").Replace(m[1])
 		}
 	}
-	return cut(strings.Join(strings.Fields(key), " "), 60)
+	return shorten(strings.Join(strings.Fields(key), " "), 60)
 }
 
 // origin is where a weight or a delay comes from, if it is read from the object.
-func origin(f *v1alpha1.ExpressionFrom) string {
+func sourceOf(f *v1alpha1.ExpressionFrom) string {
 	if f == nil {
 		return ""
 	}
@@ -96,10 +96,10 @@ func origin(f *v1alpha1.ExpressionFrom) string {
 		text = f.JQ.Expression
 	}
 	if f.CEL != nil {
-		return cut(strings.Join(strings.Fields(f.CEL.Expression), " "), 40)
+		return shorten(strings.Join(strings.Fields(f.CEL.Expression), " "), 40)
 	}
-	if m := entry.FindStringSubmatch(text); m != nil {
+	if m := mapKeyPath.FindStringSubmatch(text); m != nil {
 		return "annotation " + path.Base(m[1])
 	}
-	return cut(subject(cmp.Or(text, "the object")), 60)
+	return shorten(keyText(cmp.Or(text, "the object")), 60)
 }

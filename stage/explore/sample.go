@@ -11,16 +11,16 @@ import (
 
 const (
 	z99       = 2.576   // standard deviations on both sides that hold 99% of a normal distribution
-	patience  = 100_000 // transitions after which a run is given up
-	stream    = 0x9e3779b97f4a7c15
+	maxSteps  = 100_000 // transitions after which a run is given up
+	pcgStream = 0x9e3779b97f4a7c15
 	notChosen = -1
 )
 
 func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
 
 // draw estimates the times by runs that are drawn.
-func (w *walk) draw(t *Times, samples int, seed uint64) {
-	r := run{walk: w, random: rand.New(rand.NewPCG(seed, stream)), pending: make([]pending, w.actors)}
+func (w *timing) sample(t *Times, samples int, seed uint64) {
+	r := sampleRun{timing: w, random: rand.New(rand.NewPCG(seed, pcgStream)), pending: make([]pendingStage, w.objects)}
 	var mean float64
 	unknown := 0
 	for range samples {
@@ -43,20 +43,20 @@ func (w *walk) draw(t *Times, samples int, seed uint64) {
 		return
 	}
 	t.Mean = time.Duration(mean / float64(n))
-	if w.race {
+	if w.concurrent {
 		t.Min, t.Max = t.points[0], t.points[n-1]
 	}
 }
 
 // A run is one life after the other.
-type run struct {
-	*walk
+type sampleRun struct {
+	*timing
 	random  *rand.Rand
-	pending []pending // of each actor
+	pending []pendingStage // of each actor
 }
 
 // pending is what was drawn for an object when it entered a Stage.
-type pending struct {
+type pendingStage struct {
 	entered bool // whether it is in one
 	move    int  // in the moves of the State
 	since   time.Duration
@@ -65,24 +65,24 @@ type pending struct {
 }
 
 // once draws a run. If it does not arrive, the time is never where it is not known whether it would.
-func (r *run) once() (end time.Duration, arrived bool) {
+func (r *sampleRun) once() (end time.Duration, arrived bool) {
 	clear(r.pending)
 	id, now := r.from, time.Duration(0)
-	for range patience {
+	for range maxSteps {
 		switch {
-		case r.ends[id]:
+		case r.isTarget[id]:
 			return now, true
-		case r.graph.States[id].Unexplored || now > eternity:
+		case r.graph.States[id].Unexplored || now > maxTime:
 			return never, false
-		case !r.lives[id]:
+		case !r.reachesTarget[id]:
 			return now, false
 		}
 		m := r.next(id, now)
-		now = r.pending[m.actor].due
-		if r.race {
-			r.keep(id, m)
+		now = r.pending[m.object].due
+		if r.concurrent {
+			r.keepPending(id, m)
 		} else {
-			r.pending[m.actor].entered = false
+			r.pending[m.object].entered = false
 		}
 		id = m.to
 	}
@@ -90,19 +90,19 @@ func (r *run) once() (end time.Duration, arrived bool) {
 }
 
 // next enters the Stages of a State, as far as that was not done before, and returns the move that is due first.
-func (r *run) next(id int, now time.Duration) *move {
+func (r *sampleRun) next(id int, now time.Duration) *move {
 	moves, first := r.moves[id], notChosen
 	for i := 0; i < len(moves); {
 		end := i + 1
-		for end < len(moves) && moves[end].actor == moves[i].actor {
+		for end < len(moves) && moves[end].object == moves[i].object {
 			end++
 		}
-		p := &r.pending[moves[i].actor]
+		p := &r.pending[moves[i].object]
 		if !p.entered {
 			r.enter(p, moves[i:end], now)
 			p.move += i
 		}
-		if first == notChosen || p.due < r.pending[moves[first].actor].due {
+		if first == notChosen || p.due < r.pending[moves[first].object].due {
 			first = p.move
 		}
 		i = end
@@ -111,7 +111,7 @@ func (r *run) next(id int, now time.Duration) *move {
 }
 
 // enter draws a Stage of an object, and its delay.
-func (r *run) enter(p *pending, moves []move, now time.Duration) {
+func (r *sampleRun) enter(p *pendingStage, moves []move, now time.Duration) {
 	chosen := 0
 	if len(moves) > 1 {
 		ticket := r.random.Float64()
@@ -120,25 +120,25 @@ func (r *run) enter(p *pending, moves []move, now time.Duration) {
 			chosen++
 		}
 	}
-	*p = pending{entered: true, move: chosen, since: now, random: r.random.Uint64()}
+	*p = pendingStage{entered: true, move: chosen, since: now, random: r.random.Uint64()}
 	p.due = moves[chosen].due(p)
 }
 
-func (m *move) due(p *pending) time.Duration {
+func (m *move) due(p *pendingStage) time.Duration {
 	return p.since + max(delay.Range{Given: true, Min: m.min, Max: m.max}.Pick(p.random), 0)
 }
 
 // keep carries over what was drawn for the other objects, as long as the next State still has it.
-func (r *run) keep(id int, played *move) {
-	now, next := r.pending[played.actor].due, r.moves[played.to]
+func (r *sampleRun) keepPending(id int, played *move) {
+	now, next := r.pending[played.object].due, r.moves[played.to]
 	for actor := range r.pending {
 		p := &r.pending[actor]
 		if !p.entered {
 			continue
 		}
 		was := r.moves[id][p.move]
-		at := slices.IndexFunc(next, func(m move) bool { return m.actor == actor && m.stage == was.stage })
-		if p.entered = actor != played.actor && at >= 0; p.entered {
+		at := slices.IndexFunc(next, func(m move) bool { return m.object == actor && m.stage == was.stage })
+		if p.entered = actor != played.object && at >= 0; p.entered {
 			p.move, p.due = at, max(next[at].due(p), now)
 		}
 	}

@@ -10,13 +10,13 @@ import (
 )
 
 // A part is one of the parts of next, and whether a step does it.
-type part struct {
+type nextPart struct {
 	field string
 	given func(*v1alpha1.StageNext) bool
 	done  func(*v1alpha1.StageNext, v1alpha1.StageStep) bool
 }
 
-var parts = []part{
+var nextParts = []nextPart{
 	{"event", func(n *v1alpha1.StageNext) bool { return n.Event != nil },
 		func(n *v1alpha1.StageNext, st v1alpha1.StageStep) bool { return reflect.DeepEqual(st.Event, n.Event) }},
 	{"finalizers", func(n *v1alpha1.StageNext) bool { return n.Finalizers != nil },
@@ -26,49 +26,49 @@ var parts = []part{
 	{"delete", func(n *v1alpha1.StageNext) bool { return n.Delete },
 		func(_ *v1alpha1.StageNext, st v1alpha1.StageStep) bool { return st.Delete }},
 	{"statusTemplate", func(n *v1alpha1.StageNext) bool { return n.StatusTemplate != "" },
-		func(n *v1alpha1.StageNext, st v1alpha1.StageStep) bool { return sends(st, n.StatusTemplate) }},
+		func(n *v1alpha1.StageNext, st v1alpha1.StageStep) bool { return sendsTemplate(st, n.StatusTemplate) }},
 	{"patches", func(n *v1alpha1.StageNext) bool { return len(n.Patches) > 0 },
 		func(n *v1alpha1.StageNext, st v1alpha1.StageStep) bool {
-			return sends(st, n.Patches[len(n.Patches)-1].Template)
+			return sendsTemplate(st, n.Patches[len(n.Patches)-1].Template)
 		}},
 }
 
-func sends(st v1alpha1.StageStep, text string) bool {
+func sendsTemplate(st v1alpha1.StageStep, text string) bool {
 	return st.Patch != nil && strings.TrimSpace(st.Patch.Template) == strings.TrimSpace(text)
 }
 
 // ignoredNext leaves alone what kwok writes when it exports Stages: next as far as it can say what steps say.
-func ignoredNext(s *subject) []fault {
+func ignoredNext(s *checkedStage) []fault {
 	n := s.spec.Next
 	if n == nil || len(s.spec.Steps) == 0 {
 		return nil
 	}
 	var faults []fault
-	for _, p := range parts {
+	for _, p := range nextParts {
 		if p.given(n) && !slices.ContainsFunc(s.spec.Steps, func(st v1alpha1.StageStep) bool { return p.done(n, st) }) {
-			faults = append(faults, whole("spec.next."+p.field, "move it to steps", "next is ignored beside steps, and no step does this"))
+			faults = append(faults, fieldFault("spec.next."+p.field, "move it to steps", "next is ignored beside steps, and no step does this"))
 		}
 	}
 	return faults
 }
 
 // noEffect finds Stages without effects, and those whose patches, without template actions, only say what their selectors require.
-func noEffect(s *subject) []fault {
+func noEffect(s *checkedStage) []fault {
 	n, steps := s.spec.Next, s.spec.Steps
 	idle := len(steps) == 0 && (n == nil || reflect.ValueOf(*n).IsZero())
 	idle = idle || len(steps) > 0 && !slices.ContainsFunc(steps, func(st v1alpha1.StageStep) bool { return st != v1alpha1.StageStep{} })
 	switch {
 	case s.name != "" && idle:
-		return []fault{whole("spec", "give it steps, or remove it", "the stage does nothing")}
-	case s.onlyPatches() && !slices.ContainsFunc(s.templates, func(t template) bool { return !s.says(t) }):
-		return []fault{whole("spec", "check what it patches against its selector",
+		return []fault{fieldFault("spec", "give it steps, or remove it", "the stage does nothing")}
+	case s.onlyPatches() && !slices.ContainsFunc(s.templates, func(t template) bool { return !s.changesNothing(t) }):
+		return []fault{fieldFault("spec", "check what it patches against its selector",
 			"its patches say what the selector requires already, so the stage changes nothing")}
 	}
 	return nil
 }
 
 // onlyPatches reports whether patches are all that the Stage does.
-func (s *subject) onlyPatches() bool {
+func (s *checkedStage) onlyPatches() bool {
 	if n := s.spec.Next; len(s.spec.Steps) == 0 && (n == nil || n.Event != nil || n.Finalizers != nil || n.Delete) {
 		return false
 	}
@@ -78,16 +78,16 @@ func (s *subject) onlyPatches() bool {
 }
 
 // says reports whether the selector requires all that a template without actions writes.
-func (s *subject) says(t template) bool {
+func (s *checkedStage) changesNothing(t template) bool {
 	if strings.Contains(t.text, "{{") {
 		return false
 	}
-	p, ok := s.rendered(t, fresh(s.kind)[0]).(stage.Patch)
+	p, ok := s.rendered(t, newObjects(s.kind)[0]).(stage.Patch)
 	return ok && s.requires(nil, p.Data)
 }
 
 // requires reports whether the selector lets a field have this value only. Lists and null say more than that.
-func (s *subject) requires(at path, v any) bool {
+func (s *checkedStage) requires(at path, v any) bool {
 	if m, ok := v.(map[string]any); ok && len(m) > 0 {
 		for name, field := range m {
 			if !s.requires(append(slices.Clone(at), step{field: name, index: -1}), field) {

@@ -22,12 +22,12 @@ var builtins = []struct{ apiVersion, kinds string }{
 }
 
 // unknownKind finds a core group that has no such kind, and a kind of another group that is spelled otherwise.
-func unknownKind(s *subject) []fault {
+func unknownKind(s *checkedStage) []fault {
 	group := s.kind.GroupVersion().String()
-	apiVersion, kind := meantKind(s.kind)
+	apiVersion, kind := likelyKind(s.kind)
 	switch {
 	case kind == "" && s.kind.Group == "" && s.kind.Version != "v1":
-		return []fault{whole("spec.resourceRef.apiGroup", "write it as group/version, such as apps/v1", "%s is read as a version of the core group, which has only v1", group)}
+		return []fault{fieldFault("spec.resourceRef.apiGroup", "write it as group/version, such as apps/v1", "%s is read as a version of the core group, which has only v1", group)}
 	case kind == "" || apiVersion == group && kind == s.kind.Kind:
 		return nil
 	}
@@ -35,12 +35,12 @@ func unknownKind(s *subject) []fault {
 	if apiVersion != "v1" {
 		advice = fmt.Sprintf("write apiGroup: %s, kind: %s", apiVersion, kind)
 	}
-	return []fault{whole("spec.resourceRef", advice, "%s has no kind %s, so the stage matches no object", group, s.kind.Kind)}
+	return []fault{fieldFault("spec.resourceRef", advice, "%s has no kind %s, so the stage matches no object", group, s.kind.Kind)}
 }
 
 // meantKind returns the built-in kind that a Stage can only mean: by the core group, which nobody extends, a known kind of any group; by another
 // group, or its name alone, one of that group.
-func meantKind(k schema.GroupVersionKind) (apiVersion, kind string) {
+func likelyKind(k schema.GroupVersionKind) (apiVersion, kind string) {
 	for _, b := range builtins {
 		group, _, _ := strings.Cut(b.apiVersion, "/")
 		if k.Group != "" && k.GroupVersion().String() != b.apiVersion || k.Group == "" && k.Version != "v1" && k.Version != group {

@@ -71,13 +71,13 @@ func (g *Graph) TimeTo(target Target, o TimeOptions) (*Times, error) {
 	if o.From < 0 || o.From >= len(g.States) || o.Samples < 0 {
 		return nil, fmt.Errorf("%w: %d", errNoState, o.From)
 	}
-	w := g.walkTo(target, o.From)
+	w := g.timingTo(target, o.From)
 	t := &Times{Min: w.shortest(), Max: w.longest()}
 	for _, id := range w.reachable {
-		t.TimeDependent = t.TimeDependent || g.States[id].TimeDependent && !w.ends[id]
+		t.TimeDependent = t.TimeDependent || g.States[id].TimeDependent && !w.isTarget[id]
 	}
-	if o.Samples > 0 || w.race || !w.convolve(t) {
-		w.draw(t, cmp.Or(o.Samples, 100_000), o.Seed)
+	if o.Samples > 0 || w.concurrent || !w.convolve(t) {
+		w.sample(t, cmp.Or(o.Samples, 100_000), o.Seed)
 	}
 	return t, nil
 }

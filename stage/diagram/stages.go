@@ -14,15 +14,15 @@ import (
 )
 
 // Static draws Stages as they are written.
-func Static(stages []v1alpha1.Stage) *Diagram {
+func FromStages(stages []v1alpha1.Stage) *Diagram {
 	d := &Diagram{}
 	for _, st := range stages {
 		d.Boxes = append(d.Boxes, staticBox(st))
 	}
 	for i, from := range stages {
 		for j, to := range stages {
-			if i != j && leads(from, to) {
-				d.Arrows = append(d.Arrows, Arrow{From: i, To: j, Looks: Dashed})
+			if i != j && mayLeadTo(from, to) {
+				d.Arrows = append(d.Arrows, Arrow{From: i, To: j, Style: Dashed})
 			}
 		}
 	}
@@ -31,19 +31,19 @@ func Static(stages []v1alpha1.Stage) *Diagram {
 
 func staticBox(st v1alpha1.Stage) Box {
 	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name, Lines: conditions(st.Spec.Selector)}
-	when := after(st.Spec.Delay)
-	if w := weight(&st.Spec); w != "" {
+	when := delayText(st.Spec.Delay)
+	if w := weightText(&st.Spec); w != "" {
 		when += " · " + w
 	}
 	b.Lines = append(b.Lines, when)
-	for _, e := range effects(&st.Spec) {
+	for _, e := range effectLines(&st.Spec) {
 		b.Lines = append(b.Lines, "→ "+e)
 	}
 	return b
 }
 
 // after is the delay, with a star if the object can say otherwise.
-func after(d *v1alpha1.StageDelay) string {
+func delayText(d *v1alpha1.StageDelay) string {
 	if d == nil {
 		return "at once"
 	}
@@ -56,23 +56,23 @@ func after(d *v1alpha1.StageDelay) string {
 		r.Max = milliseconds(*j)
 		r.Min = min(r.Min, r.Max)
 	}
-	text := explore.Span(r)
+	text := explore.FormatDelay(r)
 	if r.Max > 0 {
 		text = "after " + text
 	}
 	if d.JitterDurationFrom != nil && d.JitterDurationMilliseconds == nil {
-		text += " to " + origin(d.JitterDurationFrom)
+		text += " to " + sourceOf(d.JitterDurationFrom)
 	}
 	if d.DurationFrom != nil {
-		text += " or " + origin(d.DurationFrom)
+		text += " or " + sourceOf(d.DurationFrom)
 	}
 	return text
 }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-func weight(s *v1alpha1.StageSpec) string {
-	switch from := origin(s.WeightFrom); {
+func weightText(s *v1alpha1.StageSpec) string {
+	switch from := sourceOf(s.WeightFrom); {
 	case from != "" && s.Weight == 0:
 		return "weight " + from
 	case s.Weight != 0:
@@ -97,7 +97,7 @@ func steps(s *v1alpha1.StageSpec) []v1alpha1.StageStep {
 }
 
 // effects tells what a Stage does, in order.
-func effects(s *v1alpha1.StageSpec) (lines []string) {
+func effectLines(s *v1alpha1.StageSpec) (lines []string) {
 	for _, st := range steps(s) {
 		if st.Event != nil {
 			lines = append(lines, "event "+st.Event.Reason)
@@ -109,7 +109,7 @@ func effects(s *v1alpha1.StageSpec) (lines []string) {
 		case st.Delete:
 			lines = append(lines, "delete")
 		case st.Patch != nil:
-			lines = append(lines, patched(st.Patch))
+			lines = append(lines, patchText(st.Patch))
 		}
 		if st.Apply != nil {
 			lines = append(lines, "apply "+cmp.Or(literals(st.Apply.Template)["kind"], "an object"))
@@ -119,19 +119,19 @@ func effects(s *v1alpha1.StageSpec) (lines []string) {
 }
 
 // patched tells the literal values of a patch, or else what it patches.
-func patched(p *v1alpha1.StagePatch) string {
+func patchText(p *v1alpha1.StagePatch) string {
 	if phase := literals(p.Template)["phase"]; phase != "" {
 		return "phase " + phase
 	}
 	return "patch " + cmp.Or(p.Root, p.Subresource, "the object")
 }
 
-var line = regexp.MustCompile(`(?m)^(\w+): *"?([\w./-]+)"?\s*$`)
+var literalLine = regexp.MustCompile(`(?m)^(\w+): *"?([\w./-]+)"?\s*$`)
 
 // literals are the fields at the top of a template that have a value which is no expression.
 func literals(template string) map[string]string {
 	found := map[string]string{}
-	for _, m := range line.FindAllStringSubmatch(template, -1) {
+	for _, m := range literalLine.FindAllStringSubmatch(template, -1) {
 		found[m[1]] = m[2]
 	}
 	return found
@@ -152,7 +152,7 @@ func writes(s *v1alpha1.StageSpec) map[string]string {
 }
 
 // leads reports whether what one Stage writes is asked for by another, and nothing of it refused.
-func leads(from, to v1alpha1.Stage) bool {
+func mayLeadTo(from, to v1alpha1.Stage) bool {
 	if from.Spec.ResourceRef != to.Spec.ResourceRef || to.Spec.Selector == nil {
 		return false
 	}

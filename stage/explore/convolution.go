@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	rest      = 1e-9          // runs that are dropped
-	maxPoints = 1 << 21       // of the grid
-	maxWork   = 400 * 1 << 20 // points that are added up, before samples are drawn instead
+	negligible = 1e-9          // runs that are dropped
+	maxPoints  = 1 << 21       // of the grid
+	maxWork    = 400 * 1 << 20 // points that are added up, before samples are drawn instead
 )
 
 // convolve computes the times exactly, but for the grid. It reports false if that takes too long.
-func (w *walk) convolve(t *Times) bool {
-	c := convolution{walk: w, grid: w.grid(t.Max), pending: make([]mass, len(w.moves)), steps: make([]int, len(w.moves))}
-	c.pending[w.from] = mass{shares: []float64{1}}
-	for c.left() > rest {
-		if !c.sweep() {
+func (w *timing) convolve(t *Times) bool {
+	c := convolution{timing: w, grid: w.grid(t.Max), pending: make([]distribution, len(w.moves)), steps: make([]int, len(w.moves))}
+	c.pending[w.from] = distribution{shares: []float64{1}}
+	for c.remaining() > negligible {
+		if !c.advance() {
 			return false
 		}
 	}
@@ -33,16 +33,16 @@ func (w *walk) convolve(t *Times) bool {
 	if t.Reach > 0 {
 		t.Mean = t.within(time.Duration(mean/t.Reach), 0).Value
 	}
-	if 1-t.Reach < 2*rest {
+	if 1-t.Reach < 2*negligible {
 		t.Reach = 1
 	}
 	return true
 }
 
 // grid is fine enough for some ten thousand points up to the greatest time, and a power of ten, or two or five of them.
-func (w *walk) grid(longest time.Duration) time.Duration {
+func (w *timing) grid(longest time.Duration) time.Duration {
 	if longest == never {
-		w.steps(func(_ int, m move) { longest = max(longest, 16*m.greatest()) })
+		w.eachMove(func(_ int, m move) { longest = max(longest, 16*m.greatest()) })
 	}
 	finest := max(longest/(1<<15), time.Nanosecond)
 	for g := time.Nanosecond; ; g *= 10 {
@@ -55,12 +55,12 @@ func (w *walk) grid(longest time.Duration) time.Duration {
 }
 
 // mass is shares of runs at points of the grid.
-type mass struct {
+type distribution struct {
 	first  int
 	shares []float64
 }
 
-func (m mass) sum() (s float64) {
+func (m distribution) sum() (s float64) {
 	for _, x := range m.shares {
 		s += x
 	}
@@ -68,7 +68,7 @@ func (m mass) sum() (s float64) {
 }
 
 // add adds shares[i] at the point first+i.
-func (m *mass) add(first int, shares []float64) {
+func (m *distribution) add(first int, shares []float64) {
 	if len(m.shares) == 0 {
 		m.first, m.shares = first, slices.Clone(shares)
 		return
@@ -87,18 +87,18 @@ func (m *mass) add(first int, shares []float64) {
 
 // convolution sends the runs from State to State until nearly all have ended.
 type convolution struct {
-	*walk
+	*timing
 	grid    time.Duration
-	pending []mass // runs that have come to a State and not yet left it
-	steps   []int  // the most delays that were rounded on the way to a State
-	arrived mass
+	pending []distribution // runs that have come to a State and not yet left it
+	steps   []int          // the most delays that were rounded on the way to a State
+	arrived distribution
 	worst   int // steps of those that arrived
 	unknown float64
 	work    int
 }
 
 // left is the share of the runs that are on their way.
-func (c *convolution) left() (share float64) {
+func (c *convolution) remaining() (share float64) {
 	for _, m := range c.pending {
 		share += m.sum()
 	}
@@ -106,22 +106,22 @@ func (c *convolution) left() (share float64) {
 }
 
 // sweep lets all runs go on, in an order in which one sweep is enough if there are no loops. It reports false if that is too much.
-func (c *convolution) sweep() bool {
+func (c *convolution) advance() bool {
 	for _, id := range c.reachable {
 		runs := c.pending[id]
-		c.pending[id] = mass{}
+		c.pending[id] = distribution{}
 		switch {
 		case c.work > maxWork || len(runs.shares) > maxPoints:
 			return false
-		case len(runs.shares) == 0 || !c.lives[id]:
-		case c.ends[id]:
+		case len(runs.shares) == 0 || !c.reachesTarget[id]:
+		case c.isTarget[id]:
 			c.arrived.add(runs.first, runs.shares)
 			c.worst = max(c.worst, c.steps[id])
 		case c.graph.States[id].Unexplored:
 			c.unknown += runs.sum()
 		default:
 			for _, m := range c.moves[id] {
-				c.leave(id, runs, m)
+				c.apply(id, runs, m)
 			}
 		}
 	}
@@ -129,8 +129,8 @@ func (c *convolution) sweep() bool {
 }
 
 // leave sends the share of the runs that a move has on their way.
-func (c *convolution) leave(id int, runs mass, m move) {
-	if !c.lives[m.to] {
+func (c *convolution) apply(id int, runs distribution, m move) {
+	if !c.reachesTarget[m.to] {
 		return
 	}
 	steps := c.steps[id]
@@ -172,7 +172,7 @@ func newDelays(m move, grid time.Duration) delays {
 }
 
 // after returns where runs are after the delay. The points between the ends are a sum over a window, which slides.
-func (d delays) after(runs mass, chance float64) (first int, shares []float64) {
+func (d delays) after(runs distribution, chance float64) (first int, shares []float64) {
 	n, width := len(runs.shares), d.last-d.first
 	base := d.first
 	if d.atOnce > 0 {

@@ -14,13 +14,13 @@ import (
 )
 
 // A member is an object that belongs to a State; obj is nil if it was there at first and is gone.
-type member struct {
+type memberObject struct {
 	key     stage.Key
 	obj     *unstructured.Unstructured
 	resting bool
 }
 
-func (m member) version() string {
+func (m memberObject) version() string {
 	if m.obj == nil {
 		return ""
 	}
@@ -29,8 +29,8 @@ func (m member) version() string {
 
 // members returns the start object, and those that differ from what was there at first, in the order of their keys. An object that
 // rested, and was not changed since, goes on resting.
-func (x *explorer) members(ctx context.Context, c *memory.Cluster, before []member) []member {
-	var members []member
+func (x *explorer) members(ctx context.Context, c *memory.Cluster, before []memberObject) []memberObject {
+	var members []memberObject
 	present := map[stage.Key]bool{}
 	for _, kind := range x.kinds {
 		list, err := c.List(ctx, kind, "", metav1.ListOptions{})
@@ -38,20 +38,20 @@ func (x *explorer) members(ctx context.Context, c *memory.Cluster, before []memb
 			continue // a Stage applied an object of a kind that is not known, and failed
 		}
 		for i := range list.Items {
-			m := member{key: stage.KeyOf(&list.Items[i]), obj: &list.Items[i]}
+			m := memberObject{key: stage.KeyOf(&list.Items[i]), obj: &list.Items[i]}
 			present[m.key] = true
 			if m.key == x.start || m.version() != x.versions[m.key] {
-				m.resting = slices.ContainsFunc(before, func(b member) bool { return b.key == m.key && b.resting && b.version() == m.version() })
+				m.resting = slices.ContainsFunc(before, func(b memberObject) bool { return b.key == m.key && b.resting && b.version() == m.version() })
 				members = append(members, m)
 			}
 		}
 	}
 	for key := range x.versions {
 		if !present[key] && key != x.start {
-			members = append(members, member{key: key})
+			members = append(members, memberObject{key: key})
 		}
 	}
-	slices.SortFunc(members, func(a, b member) int { return x.order(a.key, b.key) })
+	slices.SortFunc(members, func(a, b memberObject) int { return x.order(a.key, b.key) })
 	return members
 }
 
@@ -68,7 +68,7 @@ func (x *explorer) order(a, b stage.Key) int {
 	return strings.Compare(a.String()+a.Version, b.String()+b.Version)
 }
 
-func objectsOf(members []member) (objects []Object) {
+func objectsOf(members []memberObject) (objects []Object) {
 	for _, m := range members {
 		if m.obj != nil {
 			objects = append(objects, Object{Key: m.key, Object: m.obj, Resting: m.resting})
@@ -78,7 +78,7 @@ func objectsOf(members []member) (objects []Object) {
 }
 
 // An exit is a Stage that can be played in a State.
-type exit struct {
+type outgoing struct {
 	key        stage.Key
 	obj        *unstructured.Unstructured
 	candidate  stage.Candidate
@@ -87,20 +87,20 @@ type exit struct {
 }
 
 // exitsOf returns what matches in a place, by object.
-func (x *explorer) exitsOf(p place) (exits []exit) {
+func (x *explorer) outgoingOf(p openState) (exits []outgoing) {
 	for _, m := range p.members {
 		if m.obj == nil || m.resting {
 			continue
 		}
 		for _, c := range x.set.Candidates(m.obj, p.at) {
-			exits = append(exits, exit{m.key, m.obj, c, c.Transition(0), c.Transition(0).Due})
+			exits = append(exits, outgoing{m.key, m.obj, c, c.Transition(0), c.Transition(0).Due})
 		}
 	}
 	return exits
 }
 
 // latest is the exit with its greatest delay. It is false if there is but one.
-func (e exit) latest() (exit, bool) {
+func (e outgoing) latest() (outgoing, bool) {
 	const greatest = ^uint64(0)
 	e.transition = e.candidate.Transition(greatest)
 	earliest := e.due
@@ -109,8 +109,8 @@ func (e exit) latest() (exit, bool) {
 }
 
 // alike reports whether the same happens, but for differences that come from the rounding of times to seconds.
-func alike(a, b []exit) bool {
-	return slices.EqualFunc(a, b, func(a, b exit) bool {
+func sameOutgoing(a, b []outgoing) bool {
+	return slices.EqualFunc(a, b, func(a, b outgoing) bool {
 		return a.key == b.key && a.candidate.Stage == b.candidate.Stage && a.candidate.Probability == b.candidate.Probability &&
 			near(a.candidate.Delay.Min, b.candidate.Delay.Min) && near(a.candidate.Delay.Max, b.candidate.Delay.Max)
 	})

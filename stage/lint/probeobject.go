@@ -20,7 +20,7 @@ func (p path) get(v any) (any, bool) {
 		m, _ := v.(map[string]any)
 		return rest.get(m[s.field])
 	case s.where != nil:
-		if m, _ := v.(map[string]any); !s.chooses(m) {
+		if m, _ := v.(map[string]any); !s.matchesChoice(m) {
 			return nil, false
 		}
 		return rest.get(v)
@@ -37,7 +37,7 @@ func (p path) get(v any) (any, bool) {
 	}
 }
 
-func (s step) chooses(m map[string]any) bool {
+func (s step) matchesChoice(m map[string]any) bool {
 	for name, value := range s.where {
 		if m[name] != value {
 			return false
@@ -47,10 +47,10 @@ func (s step) chooses(m map[string]any) bool {
 }
 
 // set puts a value at the end of the path, making what is missing on the way. Of a list it takes the element that is chosen, or a new one.
-func (p path) set(obj map[string]any, value any) { p.put(obj, value) }
+func (p path) set(obj map[string]any, value any) { p.with(obj, value) }
 
 // put returns v with the value at the end of the path.
-func (p path) put(v, value any) any {
+func (p path) with(v, value any) any {
 	if len(p) == 0 {
 		return value
 	}
@@ -60,26 +60,26 @@ func (p path) put(v, value any) any {
 		if !ok {
 			m = map[string]any{}
 		}
-		m[s.field] = rest.put(m[s.field], value)
+		m[s.field] = rest.with(m[s.field], value)
 		return m
 	case s.where != nil:
-		return rest.put(s.chosen(v), value)
+		return rest.with(s.withChoice(v), value)
 	default:
 		list, _ := v.([]any)
 		at := max(s.index, 0)
 		if s.each && len(rest) > 0 && rest[0].where != nil {
-			at = rest[0].place(list)
+			at = rest[0].indexOfChoice(list)
 		}
 		for len(list) <= at {
 			list = append(list, nil)
 		}
-		list[at] = rest.put(list[at], value)
+		list[at] = rest.with(list[at], value)
 		return list
 	}
 }
 
 // chosen returns v as an element that the choice takes.
-func (s step) chosen(v any) map[string]any {
+func (s step) withChoice(v any) map[string]any {
 	m, ok := v.(map[string]any)
 	if !ok {
 		m = map[string]any{}
@@ -91,9 +91,9 @@ func (s step) chosen(v any) map[string]any {
 }
 
 // place is the index of the element that the choice takes, or of a new one.
-func (s step) place(list []any) int {
+func (s step) indexOfChoice(list []any) int {
 	for i, item := range list {
-		if m, ok := item.(map[string]any); ok && s.chooses(m) {
+		if m, ok := item.(map[string]any); ok && s.matchesChoice(m) {
 			return i
 		}
 	}
@@ -117,7 +117,7 @@ func (p path) remove(obj map[string]any) {
 }
 
 // fresh returns objects of a kind as users create them and the API server fills them in.
-func fresh(kind schema.GroupVersionKind) []*unstructured.Unstructured {
+func newObjects(kind schema.GroupVersionKind) []*unstructured.Unstructured {
 	metadata := func() map[string]any {
 		return map[string]any{"name": "probe", "namespace": "default", "uid": "probe", "generation": int64(1), "creationTimestamp": "2006-01-02T15:00:00Z"}
 	}
@@ -133,10 +133,10 @@ func fresh(kind schema.GroupVersionKind) []*unstructured.Unstructured {
 	}
 	switch kind.Kind {
 	case "Pod":
-		job := object(podSpec("Never"), pending())
+		job := object(podSpec("Never"), newPodStatus())
 		path{{field: "spec"}, {field: "initContainers"}}.set(job.Object, containers("init"))
-		path{{field: "metadata"}, {field: "ownerReferences"}}.set(job.Object, owners("batch/v1", "Job"))
-		return []*unstructured.Unstructured{object(podSpec("Always"), pending()), job}
+		path{{field: "metadata"}, {field: "ownerReferences"}}.set(job.Object, ownerReferences("batch/v1", "Job"))
+		return []*unstructured.Unstructured{object(podSpec("Always"), newPodStatus()), job}
 	case "PersistentVolumeClaim", "PersistentVolume":
 		spec := map[string]any{"storageClassName": "standard", "accessModes": []any{"ReadWriteOnce"}}
 		return []*unstructured.Unstructured{object(spec, map[string]any{"phase": "Pending"})}
@@ -144,9 +144,11 @@ func fresh(kind schema.GroupVersionKind) []*unstructured.Unstructured {
 	return []*unstructured.Unstructured{object(map[string]any{}, nil)}
 }
 
-func pending() map[string]any { return map[string]any{"phase": "Pending", "qosClass": "BestEffort"} }
+func newPodStatus() map[string]any {
+	return map[string]any{"phase": "Pending", "qosClass": "BestEffort"}
+}
 
-func owners(apiVersion, kind string) []any {
+func ownerReferences(apiVersion, kind string) []any {
 	return []any{map[string]any{"apiVersion": apiVersion, "kind": kind, "name": "owner", "uid": "owner", "controller": true}}
 }
 
@@ -168,7 +170,7 @@ var (
 )
 
 // wishesOf reads requirements from a conjunction in CEL, as far as they have a simple form. They help to make probes, and prove nothing.
-func wishesOf(text string) []requirement {
+func celRequirements(text string) []requirement {
 	var list []requirement
 	add := func(source string, operator v1alpha1.SelectorOperator, values ...string) {
 		if p, ok := parsePath(source); ok {

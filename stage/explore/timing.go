@@ -8,21 +8,21 @@ import (
 )
 
 // A walk is the part of a graph that runs from one State to a target can pass.
-type walk struct {
-	graph     *Graph
-	from      int
-	ends      []bool // States that meet the target
-	lives     []bool // States from which it can be reached, or which were not explored
-	reachable []int  // from, and what follows until the target, in an order in which only loops go back
-	moves     [][]move
-	actors    int  // objects whose Stages are played
-	race      bool // whether Stages of several objects are pending in some State
+type timing struct {
+	graph         *Graph
+	from          int
+	isTarget      []bool // States that meet the target
+	reachesTarget []bool // States from which it can be reached, or which were not explored
+	reachable     []int  // from, and what follows until the target, in an order in which only loops go back
+	moves         [][]move
+	objects       int  // objects whose Stages are played
+	concurrent    bool // whether Stages of several objects are pending in some State
 }
 
 // A move is a transition by a Stage.
 type move struct {
 	to       int
-	actor    int    // number of the object
+	object   int    // number of the object
 	stage    string // its Stage
 	chance   float64
 	min, max time.Duration // of the delay; min may be less than nothing, and counts as nothing then
@@ -31,11 +31,11 @@ type move struct {
 func (m move) least() time.Duration    { return max(m.min, 0) }
 func (m move) greatest() time.Duration { return max(m.max, 0) }
 
-func (g *Graph) walkTo(target Target, from int) *walk {
+func (g *Graph) timingTo(target Target, from int) *timing {
 	n := len(g.States)
-	w := &walk{graph: g, from: from, ends: make([]bool, n), lives: make([]bool, n), moves: make([][]move, n)}
+	w := &timing{graph: g, from: from, isTarget: make([]bool, n), reachesTarget: make([]bool, n), moves: make([][]move, n)}
 	for i, s := range g.States {
-		w.ends[i] = target(s)
+		w.isTarget[i] = target(s)
 	}
 	actors := map[stage.Key]int{}
 	for _, t := range g.Transitions {
@@ -47,22 +47,22 @@ func (g *Graph) walkTo(target Target, from int) *walk {
 			actor = len(actors)
 			actors[t.Key] = actor
 		}
-		w.moves[t.From] = append(w.moves[t.From], move{t.To, actor, t.Stage, t.Chance, min(t.Delay.Min, eternity), min(t.Delay.Max, eternity)})
+		w.moves[t.From] = append(w.moves[t.From], move{t.To, actor, t.Stage, t.Chance, min(t.Delay.Min, maxTime), min(t.Delay.Max, maxTime)})
 	}
-	w.actors = len(actors)
+	w.objects = len(actors)
 	w.visit(from, make([]bool, n))
 	slices.Reverse(w.reachable)
-	w.revive()
+	w.markReachesTarget()
 	for _, id := range w.reachable {
-		w.race = w.race || w.races(id)
+		w.concurrent = w.concurrent || w.hasConcurrency(id)
 	}
 	return w
 }
 
 // visit lists what follows a State, last things first.
-func (w *walk) visit(id int, seen []bool) {
+func (w *timing) visit(id int, seen []bool) {
 	seen[id] = true
-	if !w.ends[id] {
+	if !w.isTarget[id] {
 		for _, m := range w.moves[id] {
 			if !seen[m.to] {
 				w.visit(m.to, seen)
@@ -73,31 +73,31 @@ func (w *walk) visit(id int, seen []bool) {
 }
 
 // revive marks the States from which runs can still come to something.
-func (w *walk) revive() {
+func (w *timing) markReachesTarget() {
 	for changed := true; changed; {
 		changed = false
 		for _, id := range slices.Backward(w.reachable) {
-			alive := w.ends[id] || w.graph.States[id].Unexplored || slices.ContainsFunc(w.moves[id], func(m move) bool { return w.lives[m.to] })
-			if alive && !w.lives[id] {
-				w.lives[id], changed = true, true
+			alive := w.isTarget[id] || w.graph.States[id].Unexplored || slices.ContainsFunc(w.moves[id], func(m move) bool { return w.reachesTarget[m.to] })
+			if alive && !w.reachesTarget[id] {
+				w.reachesTarget[id], changed = true, true
 			}
 		}
 	}
 }
 
 // races reports whether Stages of several objects are pending in a State that matters.
-func (w *walk) races(id int) bool {
-	return !w.ends[id] && w.lives[id] && slices.ContainsFunc(w.moves[id], func(m move) bool { return m.actor != w.moves[id][0].actor })
+func (w *timing) hasConcurrency(id int) bool {
+	return !w.isTarget[id] && w.reachesTarget[id] && slices.ContainsFunc(w.moves[id], func(m move) bool { return m.object != w.moves[id][0].object })
 }
 
 // steps calls f for each move between States that are on some way to the target.
-func (w *walk) steps(f func(from int, m move)) {
+func (w *timing) eachMove(f func(from int, m move)) {
 	for _, id := range w.reachable {
-		if w.ends[id] {
+		if w.isTarget[id] {
 			continue
 		}
 		for _, m := range w.moves[id] {
-			if w.lives[m.to] {
+			if w.reachesTarget[m.to] {
 				f(id, m)
 			}
 		}
@@ -107,18 +107,18 @@ func (w *walk) steps(f func(from int, m move)) {
 const (
 	never = time.Duration(-1)
 	// eternity is where delays and times end, so that their sums do not overflow.
-	eternity = 100 * 365 * 24 * time.Hour
+	maxTime = 100 * 365 * 24 * time.Hour
 )
 
 // shortest is the least time to the target, never if there is no way.
-func (w *walk) shortest() time.Duration {
+func (w *timing) shortest() time.Duration {
 	return w.extreme(func(a, b time.Duration) bool { return a < b }, move.least)
 }
 
 // longest is the greatest time to the target, never if there is no bound or no way.
-func (w *walk) longest() time.Duration {
+func (w *timing) longest() time.Duration {
 	part := &Graph{States: w.graph.States}
-	w.steps(func(from int, m move) {
+	w.eachMove(func(from int, m move) {
 		t := Transition{From: from, To: m.to}
 		t.Delay.Max = m.greatest()
 		part.Transitions = append(part.Transitions, t)
@@ -138,7 +138,7 @@ func (w *walk) longest() time.Duration {
 }
 
 // extreme is the best sum of costs over all ways to the target. No loop makes it better.
-func (w *walk) extreme(better func(a, b time.Duration) bool, cost func(move) time.Duration) time.Duration {
+func (w *timing) extreme(better func(a, b time.Duration) bool, cost func(move) time.Duration) time.Duration {
 	sums := make([]time.Duration, len(w.graph.States))
 	for i := range sums {
 		sums[i] = never
@@ -146,11 +146,11 @@ func (w *walk) extreme(better func(a, b time.Duration) bool, cost func(move) tim
 	sums[w.from] = 0
 	for changed := true; changed; {
 		changed = false
-		w.steps(func(from int, m move) {
+		w.eachMove(func(from int, m move) {
 			if sums[from] == never {
 				return
 			}
-			sum := min(sums[from]+cost(m), eternity)
+			sum := min(sums[from]+cost(m), maxTime)
 			if sums[m.to] == never || better(sum, sums[m.to]) {
 				sums[m.to], changed = sum, true
 			}
@@ -158,7 +158,7 @@ func (w *walk) extreme(better func(a, b time.Duration) bool, cost func(move) tim
 	}
 	best := never
 	for _, id := range w.reachable {
-		if w.ends[id] && sums[id] != never && (best == never || better(sums[id], best)) {
+		if w.isTarget[id] && sums[id] != never && (best == never || better(sums[id], best)) {
 			best = sums[id]
 		}
 	}

@@ -5,7 +5,7 @@ const rounds = 60
 
 // place finds the x of all vertices: each layer in turn is drawn to its neighbours, as near as what stands beside allows. In the end both
 // neighbours count.
-func (g *graph) place() {
+func (g *graph) assignX() {
 	for _, layer := range g.layers {
 		x := 0.0
 		for i, v := range layer {
@@ -18,10 +18,10 @@ func (g *graph) place() {
 	for i := range rounds {
 		both := i >= rounds/3
 		for n := range g.layers {
-			g.draw(g.layers[n], both || i%2 == 0, both || i%2 == 1)
+			g.alignLayer(g.layers[n], both || i%2 == 0, both || i%2 == 1)
 		}
 		for n := len(g.layers) - 1; n >= 0; n-- {
-			g.draw(g.layers[n], both || i%2 == 0, both || i%2 == 1)
+			g.alignLayer(g.layers[n], both || i%2 == 0, both || i%2 == 1)
 		}
 	}
 }
@@ -30,7 +30,7 @@ func (g *graph) place() {
 func (g *graph) distance(left, right int) float64 {
 	l, r := g.vertices[left], g.vertices[right]
 	gap := nodeGap
-	if l.passage || r.passage {
+	if l.dummy || r.dummy {
 		gap = edgeGap
 	}
 	return l.right + gap + r.left
@@ -38,7 +38,7 @@ func (g *graph) distance(left, right int) float64 {
 
 // draw moves the vertices of a layer to where they are wanted, with the least sum of squares and without changing their order: a
 // regression that is monotonic once the distances are subtracted, solved by pooling adjacent violators.
-func (g *graph) draw(layer []int, up, down bool) {
+func (g *graph) alignLayer(layer []int, up, down bool) {
 	type block struct{ sum, weight, size float64 }
 	var blocks []block
 	offsets := make([]float64, len(layer))
@@ -46,7 +46,7 @@ func (g *graph) draw(layer []int, up, down bool) {
 		if i > 0 {
 			offsets[i] = offsets[i-1] + g.distance(layer[i-1], v)
 		}
-		want, weight := g.wanted(v, up, down)
+		want, weight := g.wantedX(v, up, down)
 		blocks = append(blocks, block{(want - offsets[i]) * weight, weight, 1})
 		for n := len(blocks); n > 1 && blocks[n-2].sum/blocks[n-2].weight > blocks[n-1].sum/blocks[n-1].weight; n = len(blocks) {
 			a, b := blocks[n-2], blocks[n-1]
@@ -63,16 +63,16 @@ func (g *graph) draw(layer []int, up, down bool) {
 }
 
 // wanted is the mean of the neighbours, and how much that counts. Long edges count more, so that they are straight.
-func (g *graph) wanted(v int, up, down bool) (x, weight float64) {
+func (g *graph) wantedX(v int, up, down bool) (x, weight float64) {
 	me := g.vertices[v]
 	var sum float64
 	count := func(neighbours []neighbour) {
 		for _, n := range neighbours {
 			w := n.weight
-			if me.passage {
+			if me.dummy {
 				w *= 3
 			}
-			if g.vertices[n.vertex].passage {
+			if g.vertices[n.vertex].dummy {
 				w *= 3
 			}
 			sum += w * g.vertices[n.vertex].x
