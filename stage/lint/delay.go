@@ -23,7 +23,8 @@ func jitterBelow(s *checkedStage) []fault {
 		*d.JitterDurationMilliseconds, *d.DurationMilliseconds)}
 }
 
-// shortest is the least number of nanoseconds that anybody means.
+// shortestDelay is the shortest delay that anybody means. A smaller number of nanoseconds is a
+// mistake.
 const shortestDelay = time.Millisecond
 
 func numericDuration(s *checkedStage) []fault {
@@ -39,8 +40,8 @@ func numericDuration(s *checkedStage) []fault {
 	return faults
 }
 
-// numeric says what is wrong with a delay that is a number: by what it reads from probes, by its form, or by its name, which tells the unit
-// of API fields.
+// numericFault says what is wrong with a delay that is a number. It goes by the value on probes, by
+// the form of the expression, or by a field name that ends in the unit, as in the Kubernetes API.
 func (s *checkedStage) numericFault(e expression) (message, advice string) {
 	seen := s.observedValue(e)
 	if e.cel {
@@ -62,7 +63,7 @@ func (s *checkedStage) numericFault(e expression) (message, advice string) {
 	return "", ""
 }
 
-// seen is what the expression of a delay gave on a probe; nil if nothing.
+// observedValue is what the expression of a delay returned on a probe; nil if nothing.
 func (s *checkedStage) observedValue(e expression) any {
 	for _, v := range s.playable() {
 		for _, r := range []delay.Reading{v.Delay.Duration, v.Delay.Jitter} {
@@ -74,7 +75,8 @@ func (s *checkedStage) observedValue(e expression) any {
 	return nil
 }
 
-// namesUnit reports whether the expression is a path to a field that has a number by the conventions of the Kubernetes API.
+// namesUnit reports whether the expression is a path to a field that holds a number by the
+// conventions of the Kubernetes API.
 func namesUnit(text string) bool {
 	text = strings.TrimSpace(text)
 	plain := strings.HasPrefix(text, "self.") || strings.HasPrefix(text, ".")

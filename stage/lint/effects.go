@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A part is one of the parts of next, and whether a step does it.
+// A nextPart is one field of spec.next, with a function that reports whether a step does the same.
 type nextPart struct {
 	field string
 	given func(*v1alpha1.StageNext) bool
@@ -37,7 +37,8 @@ func sendsTemplate(st v1alpha1.StageStep, text string) bool {
 	return st.Patch != nil && strings.TrimSpace(st.Patch.Template) == strings.TrimSpace(text)
 }
 
-// ignoredNext leaves alone what kwok writes when it exports Stages: next as far as it can say what steps say.
+// ignoredNext does not report what kwok writes when it exports Stages: next with as much of the
+// steps as it can express.
 func ignoredNext(s *checkedStage) []fault {
 	n := s.spec.Next
 	if n == nil || len(s.spec.Steps) == 0 {
@@ -52,7 +53,8 @@ func ignoredNext(s *checkedStage) []fault {
 	return faults
 }
 
-// noEffect finds Stages without effects, and those whose patches, without template actions, only say what their selectors require.
+// noEffect finds Stages without effects, and Stages whose patches, without template actions, write
+// only what their selectors require.
 func noEffect(s *checkedStage) []fault {
 	n, steps := s.spec.Next, s.spec.Steps
 	idle := len(steps) == 0 && (n == nil || reflect.ValueOf(*n).IsZero())
@@ -67,7 +69,7 @@ func noEffect(s *checkedStage) []fault {
 	return nil
 }
 
-// onlyPatches reports whether patches are all that the Stage does.
+// onlyPatches reports whether the Stage does nothing but send patches.
 func (s *checkedStage) onlyPatches() bool {
 	if n := s.spec.Next; len(s.spec.Steps) == 0 && (n == nil || n.Event != nil || n.Finalizers != nil || n.Delete) {
 		return false
@@ -77,7 +79,8 @@ func (s *checkedStage) onlyPatches() bool {
 	})
 }
 
-// says reports whether the selector requires all that a template without actions writes.
+// changesNothing reports whether the selector requires everything that a template without actions
+// writes.
 func (s *checkedStage) changesNothing(t template) bool {
 	if strings.Contains(t.text, "{{") {
 		return false
@@ -86,7 +89,8 @@ func (s *checkedStage) changesNothing(t template) bool {
 	return ok && s.requires(nil, p.Data)
 }
 
-// requires reports whether the selector lets a field have this value only. Lists and null say more than that.
+// requires reports whether the selector matches only objects in which a field has this value. It is
+// false for lists and null.
 func (s *checkedStage) requires(at path, v any) bool {
 	if m, ok := v.(map[string]any); ok && len(m) > 0 {
 		for name, field := range m {

@@ -9,7 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// livelock finds a Stage that follows itself on every probe, or is part of a ring of Stages that must follow one another.
+// livelock finds a Stage that repeats itself on every probe, or that is in a cycle of Stages that
+// must follow one another at once.
 func livelock(s *checkedStage) []fault {
 	if n := s.selfLoops(); n > 0 && n == len(s.changing()) && !s.dependsOnTime() {
 		return []fault{fieldFault("spec", "give it a delay, or let the selector end it",
@@ -32,15 +33,15 @@ func timeLoop(s *checkedStage) []fault {
 	return nil
 }
 
-// changing are the looks at probes that the Stage changes, as far as they tell: a field that a template reads and the probe does not have
-// might have ended it.
+// changing are the explanations for probes that the Stage changes. It leaves out probes without a
+// field that a template reads: with that field the Stage might have ended.
 func (s *checkedStage) changing() []stage.Verdict {
 	return slices.DeleteFunc(s.playable(), func(v stage.Verdict) bool {
 		return v.Outcome.Idle || v.Outcome.After == nil || !s.hasFieldsRead(v.Outcome.After.Object)
 	})
 }
 
-// loops is on how many probes the Stage goes on by itself.
+// selfLoops counts the probes on which the Stage repeats itself.
 func (s *checkedStage) selfLoops() (n int) {
 	for _, v := range s.changing() {
 		if v.Outcome.Livelock {
@@ -50,17 +51,18 @@ func (s *checkedStage) selfLoops() (n int) {
 	return n
 }
 
-// timed reports whether the Stage goes on only because time does: at one instant the second play changes nothing.
+// dependsOnTime reports whether the Stage repeats only because time passes: at the same instant,
+// playing it again changes nothing.
 func (s *checkedStage) dependsOnTime() bool {
 	return !slices.ContainsFunc(s.changing(), func(v stage.Verdict) bool {
 		return v.Outcome.Livelock && !s.group.resultAfter(v).matching[s].Outcome.Idle
 	})
 }
 
-// timeFunction is one of a template that gives the time.
+// timeFunction is a template function that returns the current time.
 var timeFunction = regexp.MustCompile(`\b(Now|now)\b`)
 
-// printsTime is the first place where a template prints the time.
+// timeUse is the first place where a template prints the current time.
 func (s *checkedStage) timeUse() fault {
 	for _, t := range s.templates {
 		if at := timeFunction.FindStringIndex(t.text); at != nil {
@@ -70,8 +72,9 @@ func (s *checkedStage) timeUse() fault {
 	return fault{path: "spec", offset: -1}
 }
 
-// ring follows the Stages that must be played at once from the probes of this one. It returns the names of those that lead back to it, if
-// it is the first of them in the sources.
+// immediateCycle follows the Stages that must be played at once, starting from the probes of this
+// Stage. It returns the names of those that lead back to it, if this Stage is the first of them in
+// the sources.
 func (s *checkedStage) immediateCycle() []string {
 	for _, l := range s.probeResults() {
 		if names := s.cycleFrom(l); names != nil {
@@ -81,7 +84,7 @@ func (s *checkedStage) immediateCycle() []string {
 	return nil
 }
 
-// longest is how many Stages of a ring are followed.
+// maxCycle is the largest number of Stages in a cycle that is found.
 const maxCycle = 16
 
 func (s *checkedStage) cycleFrom(l *probeResult) []string {
@@ -106,7 +109,8 @@ func (s *checkedStage) cycleFrom(l *probeResult) []string {
 	return nil
 }
 
-// certain is the Stage that is sure to be played at once on the probe and to change it; nil if there is none.
+// certainNext is the Stage that will certainly be played at once on the probe and change it; nil if
+// there is none.
 func (l *probeResult) certainNext() (*checkedStage, stage.Verdict) {
 	for s, v := range l.matching {
 		after := v.Outcome.After

@@ -13,31 +13,35 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// now is the time at which probes are looked at.
+// now is the time at which Stages are evaluated on probes.
 var now = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// options compile Stages to be played on probes, which are small: what needs more fails, and then nothing is concluded from it.
+// compileOptions limit evaluation, because probes are small. A rule concludes nothing from an
+// evaluation that exceeds the limits.
 var compileOptions = stage.Options{Lenient: true, Limits: stage.Limits{JQSteps: 20_000, TemplateSteps: 100_000}}
 
-// peers are the Stages for one kind, with what they make of probes.
+// A kindGroup is the Stages for one kind, with what they do to probes.
 type kindGroup struct {
 	kind         schema.GroupVersionKind
 	stages       []*checkedStage
-	templateText string // of all templates of all Stages
+	templateText string // all templates of all Stages of all kinds
 
-	probed  bool
-	set     *stage.Set // of those that compile
+	probed bool
+	set    *stage.Set // the Stages that compile
+	// by the JSON of the object
 	results map[string]*probeResult
 }
 
-// A look is what the Stages make of one object. It is natural if the status is what Stages made of a fresh one, not made up.
+// A probeResult is what the Stages do to one object.
 type probeResult struct {
-	obj      *unstructured.Unstructured
+	obj *unstructured.Unstructured
+	// the status was written by Stages, starting from a new object; it was not invented
 	natural  bool
-	matching map[*checkedStage]stage.Verdict // those of Stages that match
+	matching map[*checkedStage]stage.Verdict // only the Stages that match
 }
 
-// probe looks at objects that meet the selector of some Stage, and at what its effects make of them, once.
+// probe evaluates the Stages, once, on objects that match the selectors and on what the effects
+// make of those objects.
 func (p *kindGroup) probe() {
 	if p.probed {
 		return
@@ -52,7 +56,8 @@ func (p *kindGroup) probe() {
 	p.probeAll(false)
 }
 
-// walk looks at the candidates of all Stages, and at what effects make of them. The number of looks is bounded, for Stages can go on for ever.
+// probeAll evaluates all Stages on their probes, and then on what effects make of them. The number
+// of evaluations is limited, because Stages can repeat for ever.
 func (p *kindGroup) probeAll(natural bool) {
 	compiled := p.compiled()
 	var queue []*unstructured.Unstructured
@@ -82,7 +87,7 @@ func (p *kindGroup) compiled() []*checkedStage {
 	return slices.DeleteFunc(slices.Clone(p.stages), func(s *checkedStage) bool { return !s.compiles })
 }
 
-// look looks at an object, and tells whether it did so before.
+// resultFor evaluates the Stages on an object, and reports whether that was done before.
 func (p *kindGroup) resultFor(obj *unstructured.Unstructured) (l *probeResult, known bool) {
 	raw, _ := json.Marshal(obj.Object) // it is made of JSON values
 	l, known = p.results[string(raw)]
@@ -100,13 +105,13 @@ func (p *kindGroup) resultFor(obj *unstructured.Unstructured) (l *probeResult, k
 	return l, false
 }
 
-// after is the look at what a Stage makes of an object.
+// resultAfter is the result for the object as a Stage leaves it.
 func (p *kindGroup) resultAfter(v stage.Verdict) *probeResult {
 	l, _ := p.resultFor(v.Outcome.After)
 	return l
 }
 
-// probes are the looks at objects that the Stage matches.
+// probeResults are the results for the objects that the Stage matches.
 func (s *checkedStage) probeResults() []*probeResult {
 	if s.compiles {
 		s.group.probe()
@@ -114,7 +119,7 @@ func (s *checkedStage) probeResults() []*probeResult {
 	return s.matches
 }
 
-// matched are the verdicts on objects that the Stage can be played on.
+// playable returns the explanations of the Stage for the objects on which it can be chosen.
 func (s *checkedStage) playable() []stage.Verdict {
 	var verdicts []stage.Verdict
 	for _, l := range s.probeResults() {
@@ -125,8 +130,9 @@ func (s *checkedStage) playable() []stage.Verdict {
 	return verdicts
 }
 
-// candidates makes probes for the Stage: fresh objects, changed to meet its selector, one for each of the first values that it allows.
-// Whether they do meet it the look will tell. Of natural ones the status stays as it is.
+// probeObjects makes probes for the Stage: new objects, changed to meet its selector, one for each
+// of the first three values that it allows. They may still not match; evaluating the Stage tells. A
+// natural probe keeps its status.
 func (s *checkedStage) probeObjects(natural bool) []*unstructured.Unstructured {
 	wishes := slices.Clone(s.requirements)
 	for _, e := range s.expressions {
@@ -150,7 +156,7 @@ func (s *checkedStage) probeObjects(natural bool) []*unstructured.Unstructured {
 	return objects
 }
 
-// fulfil changes obj so that it meets the requirement, by the n-th of its values.
+// satisfy changes obj so that it meets the requirement, with the n-th of its values.
 func (r requirement) satisfy(kind schema.GroupVersionKind, obj map[string]any, n int) {
 	switch r.operator {
 	case v1alpha1.SelectorOpIn:
@@ -168,7 +174,8 @@ func (r requirement) satisfy(kind schema.GroupVersionKind, obj map[string]any, n
 	}
 }
 
-// avoid replaces a value that is excluded by another one that the field can have.
+// avoidValues replaces an excluded value by another one that the field can have, or removes the
+// field.
 func (r requirement) avoidValues(kind schema.GroupVersionKind, obj map[string]any) {
 	got, ok := r.path.get(obj)
 	text, isText := got.(string)

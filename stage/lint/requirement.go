@@ -8,17 +8,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A requirement is one of a selector that compares a path with values. One on a label or an annotation is a path like any other.
+// A requirement is a part of a selector that compares a path with values. Requirements on labels
+// and annotations are paths as well.
 type requirement struct {
 	at       string // the field of the Stage
 	text     string // the path as it is written
 	path     path
 	operator v1alpha1.SelectorOperator
 	values   []string
-	key      string // path, in one way of writing
+	key      string // the path in its canonical form
 }
 
-// requirementsOf reads the requirements that can be: those in CEL and in other jq are left out.
+// requirementsOf reads the requirements of a selector. It leaves out CEL, and jq that is not a
+// path.
 func requirementsOf(s *v1alpha1.StageSelector) []requirement {
 	if s == nil {
 		return nil
@@ -39,7 +41,7 @@ func requirementsOf(s *v1alpha1.StageSelector) []requirement {
 	return list
 }
 
-// operators are those that compile.
+// operators are the ones that compile.
 var operators = []v1alpha1.SelectorOperator{v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn, v1alpha1.SelectorOpExists, v1alpha1.SelectorOpDoesNotExist}
 
 func mapRequirements(at, field string, want map[string]string) []requirement {
@@ -69,7 +71,7 @@ func (r requirement) implies(other requirement) bool {
 	}
 }
 
-// excludes reports whether no object meets both.
+// excludes reports whether no object meets both requirements.
 func (r requirement) excludes(other requirement) bool {
 	if r.key != other.key {
 		return false
@@ -96,7 +98,7 @@ func disjoint(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(v string) bool { return slices.Contains(b, v) })
 }
 
-// implied reports whether every object that the Stage matches is matched by other too.
+// matchesWithin reports whether other matches every object that the Stage matches.
 func (s *checkedStage) matchesWithin(other *checkedStage) bool {
 	sel := other.spec.Selector
 	if sel == nil || len(other.requirements) != len(sel.MatchLabels)+len(sel.MatchAnnotations)+len(sel.MatchExpressions) {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtins are kinds that are built into Kubernetes, by what a Stage writes as apiGroup.
+// builtins are the kinds that are built into Kubernetes, by the apiGroup that a Stage has to name.
 var builtins = []struct{ apiVersion, kinds string }{
 	{"v1", `ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota
 		Secret Service ServiceAccount`},
@@ -21,7 +21,8 @@ var builtins = []struct{ apiVersion, kinds string }{
 	{"storage.k8s.io/v1", "CSIDriver CSINode StorageClass VolumeAttachment"},
 }
 
-// unknownKind finds a core group that has no such kind, and a kind of another group that is spelled otherwise.
+// unknownKind finds a kind that its group does not have: a kind of another group in the core group,
+// or a misspelled kind.
 func unknownKind(s *checkedStage) []fault {
 	group := s.kind.GroupVersion().String()
 	apiVersion, kind := likelyKind(s.kind)
@@ -38,8 +39,9 @@ func unknownKind(s *checkedStage) []fault {
 	return []fault{fieldFault("spec.resourceRef", advice, "%s has no kind %s, so the stage matches no object", group, s.kind.Kind)}
 }
 
-// meantKind returns the built-in kind that a Stage can only mean: by the core group, which nobody extends, a known kind of any group; by another
-// group, or its name alone, one of that group.
+// likelyKind returns the built-in kind that a Stage probably means. Nobody adds kinds to the core
+// group, so there a known kind of any group is meant; in another group, or with only the group's
+// name, it is a kind of that group.
 func likelyKind(k schema.GroupVersionKind) (apiVersion, kind string) {
 	for _, b := range builtins {
 		group, _, _ := strings.Cut(b.apiVersion, "/")

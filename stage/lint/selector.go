@@ -9,10 +9,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// hyphenated is a key of a map whose keys people choose, written as if it were a plain name.
+// hyphenated is a label key, annotation key or node selector that contains a hyphen and is written
+// like a plain field name.
 var hyphenated = regexp.MustCompile(`\.(?:labels|annotations|nodeSelector)\.([A-Za-z_]\w*(?:-[A-Za-z_]\w*)+)`)
 
-// subtractions finds names with a hyphen: in maps of names by the text, which need not compile, elsewhere by what jq makes of it.
+// subtractions finds names with a hyphen. For labels, annotations and node selectors it looks at
+// the text, which need not compile; elsewhere at the parsed jq.
 func subtractions(s *checkedStage) []fault {
 	var faults []fault
 	for _, e := range s.expressions {
@@ -42,7 +44,7 @@ func subtractionFault(e expression, offset int, head, name string) fault {
 		fmt.Sprintf("write %s[%q]", head, name)}
 }
 
-// celField are the fields that a CEL expression begins a path with.
+// celField matches the first fields of a path in CEL.
 var celField = regexp.MustCompile(`\bself\.\??([A-Za-z_]\w*)(?:\.\??([A-Za-z_]\w*)\b)?(\()?`)
 
 func neverSet(s *checkedStage) []fault {
@@ -64,7 +66,7 @@ func neverSet(s *checkedStage) []fault {
 	return faults
 }
 
-// fields are those that paths in the expression begin with.
+// fields are the field names that paths in the expression begin with.
 func (e expression) fields() [][]string {
 	if !e.cel {
 		p, _ := parsePath(e.text)
@@ -113,7 +115,7 @@ func contradictions(s *checkedStage) []fault {
 	return faults
 }
 
-// clock is a function of CEL that reads the time, as a function or a method.
+// celTimeCall is a CEL function or method that reads the current time.
 var celTimeCall = regexp.MustCompile(`\b(Now|SinceSecond)\s*\(`)
 
 func readsTime(s *checkedStage) []fault {
@@ -128,8 +130,8 @@ func readsTime(s *checkedStage) []fault {
 	return faults
 }
 
-// quoted is a string in jq or CEL.
+// stringLiteral is a string in jq or CEL.
 var stringLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 
-// blank empties the strings of an expression.
+// withoutStrings replaces the string literals of an expression by empty ones.
 func withoutStrings(text string) string { return stringLiteral.ReplaceAllString(text, `""`) }

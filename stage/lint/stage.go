@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A subject is one Stage and what can be read of it.
+// A checkedStage is one Stage with what the rules need to know about it.
 type checkedStage struct {
 	source stage.Source
 	index  int // in the source
@@ -26,24 +26,25 @@ type checkedStage struct {
 	templates    []template
 
 	compiles bool
-	group    *kindGroup
-	matches  []*probeResult // at what it matches
+	// all Stages for the same kind
+	group   *kindGroup
+	matches []*probeResult // the probes that it matches
 }
 
 // An expression is jq or CEL somewhere in a Stage.
 type expression struct {
 	path, text string
 	cel        bool
-	selects    bool // it stands in the selector
+	selects    bool // it is part of the selector
 }
 
-// A template is one of a Stage, with the step that renders it alone.
+// A template is one template of a Stage, with a step that renders this template alone.
 type template struct {
 	path, text string
 	step       v1alpha1.StageStep
 }
 
-// subjects reads the Stages of the sources.
+// newCheckedStages reads the Stages of the sources and groups them by kind.
 func newCheckedStages(sources []stage.Source) []*checkedStage {
 	var all []*checkedStage
 	for _, source := range sources {
@@ -81,7 +82,8 @@ func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedSta
 	return s
 }
 
-// misreadSelector reports whether something in the selector of a Stage was not understood, such as a field: it asks for more than what was read.
+// misreadSelector reports whether a part of the selector was not understood, such as an unknown
+// field. The selector then asks for more than lint can see.
 func misreadSelector(source stage.Source, name string) bool {
 	return slices.ContainsFunc(source.Errors(), func(e *stage.Error) bool {
 		return e.Stage == name && !e.Warning && strings.HasPrefix(e.Path, "spec.selector.")
@@ -124,7 +126,8 @@ func expressionFrom(path string, f *v1alpha1.ExpressionFrom) []expression {
 	}
 }
 
-// templatesOf lists the templates that count: those of steps, or of next where there are no steps.
+// templatesOf lists the templates that are used: those of steps, or those of next if there are no
+// steps.
 func templatesOf(s *v1alpha1.StageSpec) []template {
 	var list []template
 	add := func(path string, step v1alpha1.StageStep) {
@@ -159,5 +162,5 @@ func statusTemplate(n *v1alpha1.StageNext) template {
 	return template{"spec.next.statusTemplate", n.StatusTemplate, v1alpha1.StageStep{Patch: patch}}
 }
 
-// writes reports whether a Stage of the sources may write a word: whether it stands in any of their templates.
+// mentions reports whether a word is anywhere in the templates, so that a Stage may write it.
 func (p *kindGroup) mentions(word string) bool { return strings.Contains(p.templateText, word) }

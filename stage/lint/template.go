@@ -16,7 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// rendered returns what one template sends for an object, by a Stage that has it alone; nil if it fails or sends nothing.
+// rendered returns the effect of one template on an object; nil if the template fails or sends
+// nothing.
 func (s *checkedStage) rendered(t template, obj *unstructured.Unstructured) stage.Effect {
 	alone := *s.stage
 	alone.Spec = v1alpha1.StageSpec{ResourceRef: s.spec.ResourceRef, Selector: &v1alpha1.StageSelector{}, Steps: []v1alpha1.StageStep{t.step}}
@@ -32,7 +33,8 @@ func (s *checkedStage) rendered(t template, obj *unstructured.Unstructured) stag
 	return nil
 }
 
-// objects are those that a template is tried on: those that the Stage matches, else fresh ones.
+// templateObjects are the objects that a template is rendered with: those that the Stage matches,
+// or else new ones.
 func (s *checkedStage) templateObjects() []*unstructured.Unstructured {
 	var list []*unstructured.Unstructured
 	for _, l := range s.probeResults() {
@@ -55,7 +57,7 @@ func rootlessStatus(s *checkedStage) []fault {
 	return faults
 }
 
-// missesStatus reports whether a template sends patches, and none that changes the status.
+// missesStatus reports whether a template sends patches of which none changes the status.
 func (s *checkedStage) missesStatus(t template) bool {
 	sent := false
 	for _, obj := range s.templateObjects() {
@@ -82,7 +84,8 @@ func touchesStatus(p stage.Patch) bool {
 	})
 }
 
-// strategicPatch goes by the kind of the Stage, for apply by that of the object that is applied.
+// strategicPatch checks the kind of the Stage, and for apply the kind of the object that is
+// applied.
 func strategicPatch(s *checkedStage) []fault {
 	var faults []fault
 	for _, t := range s.templates {
@@ -108,7 +111,7 @@ func (t template) isStrategic() bool {
 	return t.step.Patch != nil && of(t.step.Patch.Type) || t.step.Apply != nil && of(t.step.Apply.Type)
 }
 
-// applied is the kind of what a template applies, on the first object on which it applies something.
+// appliedKind is the kind of the first object that a template applies.
 func (s *checkedStage) appliedKind(t template) schema.GroupVersionKind {
 	for _, obj := range s.templateObjects() {
 		if a, ok := s.rendered(t, obj).(stage.Apply); ok {
@@ -118,12 +121,14 @@ func (s *checkedStage) appliedKind(t template) schema.GroupVersionKind {
 	return schema.GroupVersionKind{}
 }
 
-// isCustom reports whether only custom resources are in a group. Those are below a domain, and some of what is below k8s.io is built in.
+// isCustom reports whether a group has only custom resources. Their groups are domain names; some
+// groups below k8s.io are built in.
 func isCustom(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
-// unquoted renders templates on probes, as they are and with texts in the fields that only the template reads.
+// unquoted renders templates with probes as they are, and with text in the fields that only the
+// template reads.
 func unquoted(s *checkedStage) []fault {
 	var faults []fault
 	for _, t := range s.templates {
@@ -138,10 +143,11 @@ func unquoted(s *checkedStage) []fault {
 	return faults
 }
 
-// A leaf is a value of a rendered template at fault.
+// A typeFault is a value of a rendered template that has the wrong type.
 type typeFault struct{ name, key, message string }
 
-// The texts that are put into fields: a version may look like the first, which is a number to YAML; the second is none.
+// Texts that are put into fields. A version may look like the first one, which YAML reads as a
+// number; the second is always text.
 const (
 	sampleNumber = "1.10"
 	sampleText   = "v1.10"
@@ -159,7 +165,7 @@ func (s *checkedStage) unquotedIn(t template) []typeFault {
 	return list
 }
 
-// mistyped finds what is not text although the API has text there.
+// wrongTypes finds values that are not text although the API has text there.
 func (s *checkedStage) wrongTypes(values []scalar) []typeFault {
 	var list []typeFault
 	for _, v := range values {
@@ -170,7 +176,7 @@ func (s *checkedStage) wrongTypes(values []scalar) []typeFault {
 	return list
 }
 
-// misread finds keys that YAML reads as a boolean, such as n, yes and on.
+// booleanKeys finds keys that YAML reads as a boolean, such as n, yes and on.
 func (t template) booleanKeys(values []scalar) []typeFault {
 	var list []typeFault
 	for _, v := range values {
@@ -181,7 +187,8 @@ func (t template) booleanKeys(values []scalar) []typeFault {
 	return list
 }
 
-// treacherous finds prose that becomes a number if the field it is read from looks like one.
+// numberLike finds text fields that become a number if the field they are copied from looks like
+// one.
 func numberLike(text, number []scalar) []typeFault {
 	before := map[string]any{}
 	for _, v := range text {
@@ -207,7 +214,7 @@ func scalars(e stage.Effect) []scalar {
 	return nil
 }
 
-// A scalar is one value of a rendered template, with the field that holds it.
+// A scalar is one value of a rendered template and the field that holds it.
 type scalar struct {
 	name, key string // status.phase and phase
 	value     any
@@ -230,7 +237,7 @@ func scalarsIn(name, key string, v any) []scalar {
 	return list
 }
 
-// textFields are places where objects of every kind have text.
+// textFields are the places where objects of every kind hold text.
 var textFields = regexp.MustCompile(`^metadata\.(name|namespace|(labels|annotations)(\.[^.]+|\[".*"\]))$` +
 	`|^status\.(message|reason|conditions\[\d+\]\.(type|status|reason|message|lastTransitionTime))$`)
 
@@ -238,13 +245,14 @@ func (s *checkedStage) isTextField(name string) bool {
 	return textFields.MatchString(name) || name == "status.phase" && enumerations[s.kind.GroupKind()] != nil
 }
 
-// isProse reports whether a field of this name holds text by convention: a version, or what people read.
+// isProse reports whether a field of this name holds text by convention: a version, or a message
+// for people.
 func isProse(key string) bool {
 	key = strings.ToLower(key)
 	return slices.ContainsFunc([]string{"message", "reason", "version", "phase", "name", "image"}, func(word string) bool { return strings.HasSuffix(key, word) })
 }
 
-// place finds the value of a key in the template; -1 if the key is not written there.
+// offsetOf is the offset of the value of a key in the template; -1 if the key is not written there.
 func (t template) offsetOf(key string) int {
 	at := regexp.MustCompile(`(?m)(?:^|[\s{,-])["']?` + regexp.QuoteMeta(key) + `["']?:[ \t]*`).FindStringIndex(t.text)
 	if at == nil {
@@ -253,7 +261,8 @@ func (t template) offsetOf(key string) int {
 	return at[1]
 }
 
-// filled puts a text into the fields of obj that the template reads and obj does not have: of spec, labels and annotations, whose texts users choose.
+// withText returns a copy of obj with a text in the fields that the template reads and obj lacks,
+// for fields whose text users choose: spec, labels and annotations.
 func (t template) withText(obj *unstructured.Unstructured, value string) *unstructured.Unstructured {
 	obj = obj.DeepCopy()
 	for _, r := range t.fieldsRead() {

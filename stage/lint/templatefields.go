@@ -4,14 +4,15 @@ import (
 	"text/template/parse"
 )
 
-// A read is a field of the object that a template reads.
+// A fieldRead is a field of the object that a template reads.
 type fieldRead struct {
 	path
-	list bool // it is what a range goes through
+	list bool // a range iterates over it
 }
 
-// reads lists the fields that a template reads from the object, also by index with a constant name. Inside range and with, where the dot is
-// another one, only those that begin with $ are seen.
+// fieldsRead lists the fields of the object that a template reads, also by index with a constant
+// name. Inside range and with, where the dot is another value, it sees only the fields that begin
+// with $.
 func (t template) fieldsRead() []fieldRead {
 	tree := parse.New("")
 	tree.Mode = parse.SkipFuncCheck
@@ -24,7 +25,8 @@ func (t template) fieldsRead() []fieldRead {
 	return r.found
 }
 
-// readsOnly reports whether obj has all fields that the templates of the Stage read, so that it tells what they do.
+// hasFieldsRead reports whether obj has all fields that the templates of the Stage read, so that
+// rendering it shows what the templates do.
 func (s *checkedStage) hasFieldsRead(obj map[string]any) bool {
 	for _, t := range s.templates {
 		for _, r := range t.fieldsRead() {
@@ -38,7 +40,7 @@ func (s *checkedStage) hasFieldsRead(obj map[string]any) bool {
 
 type fieldReader struct{ found []fieldRead }
 
-// nodes visits a list; top is whether the dot is the object.
+// nodes visits the nodes of a list. While top is true, the dot is the object.
 func (r *fieldReader) nodes(l *parse.ListNode, top bool) {
 	if l == nil {
 		return
@@ -79,7 +81,7 @@ func (r *fieldReader) pipe(p *parse.PipeNode, top bool) {
 	}
 }
 
-// index reads the field of index .metadata.annotations "name".
+// index adds the field of a call such as index .metadata.annotations "name".
 func (r *fieldReader) index(c *parse.CommandNode, top bool) {
 	if len(c.Args) != 3 || c.Args[0].String() != "index" {
 		return

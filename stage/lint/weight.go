@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// overlaps finds the first later Stage without a weight that matches a probe beside this one.
+// overlaps finds the first later Stage without a weight that matches a probe that this Stage
+// matches too.
 func overlaps(s *checkedStage) []fault {
 	if !s.compiles || s.hasWeight() {
 		return nil
@@ -20,7 +21,7 @@ func overlaps(s *checkedStage) []fault {
 	return nil
 }
 
-// meets reports whether both Stages match some probe that is natural.
+// matchesTogether reports whether both Stages match some natural probe.
 func (s *checkedStage) matchesTogether(other *checkedStage) bool {
 	return slices.ContainsFunc(s.probeResults(), func(l *probeResult) bool { return l.natural && l.matching[other].Matches })
 }
@@ -40,5 +41,5 @@ func neverWins(s *checkedStage) []fault {
 
 func (s *checkedStage) hasWeight() bool { return s.spec.Weight > 0 || s.spec.WeightFrom != nil }
 
-// heavy reports whether the Stage has a weight above 0 on every object.
+// hasFixedWeight reports whether the Stage has a weight above 0 on every object.
 func (s *checkedStage) hasFixedWeight() bool { return s.spec.Weight > 0 && s.spec.WeightFrom == nil }
