@@ -1,10 +1,10 @@
 package layout
 
-// rounds is how often the vertices are drawn to their neighbours.
+// rounds is how often the vertices are moved towards their neighbours.
 const rounds = 60
 
-// place finds the x of all vertices: each layer in turn is drawn to its neighbours, as near as what stands beside allows. In the end both
-// neighbours count.
+// assignX finds the x of all vertices: it moves each layer in turn towards its neighbours, as far
+// as the vertices beside allow. In the last rounds the layers above and below both count.
 func (g *graph) assignX() {
 	for _, layer := range g.layers {
 		x := 0.0
@@ -26,7 +26,7 @@ func (g *graph) assignX() {
 	}
 }
 
-// distance is the least one between the x of two vertices beside each other.
+// distance is the least distance between the x of two adjacent vertices.
 func (g *graph) distance(left, right int) float64 {
 	l, r := g.vertices[left], g.vertices[right]
 	gap := nodeGap
@@ -36,8 +36,9 @@ func (g *graph) distance(left, right int) float64 {
 	return l.right + gap + r.left
 }
 
-// draw moves the vertices of a layer to where they are wanted, with the least sum of squares and without changing their order: a
-// regression that is monotonic once the distances are subtracted, solved by pooling adjacent violators.
+// alignLayer moves the vertices of a layer to where they want to be, with the least sum of squares
+// and without changing their order: an isotonic regression, once the distances are subtracted,
+// solved by pooling adjacent violators.
 func (g *graph) alignLayer(layer []int, up, down bool) {
 	type block struct{ sum, weight, size float64 }
 	var blocks []block
@@ -62,7 +63,8 @@ func (g *graph) alignLayer(layer []int, up, down bool) {
 	}
 }
 
-// wanted is the mean of the neighbours, and how much that counts. Long edges count more, so that they are straight.
+// wantedX is the weighted mean of the neighbours, and the sum of the weights. Segments of long
+// edges have more weight, so that those edges are straight.
 func (g *graph) wantedX(v int, up, down bool) (x, weight float64) {
 	me := g.vertices[v]
 	var sum float64

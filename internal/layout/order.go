@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// sweeps is how often the layers are ordered, down and up in turn.
+// sweeps is how often the layers are sorted, from the top and from the bottom in turn.
 const sweeps = 24
 
-// order sorts each layer so that edges cross little: by the mean place of the neighbours in the layer before, again and again, with the
-// best order kept.
+// orderLayers sorts each layer so that few edges cross: by the mean position of the neighbours in
+// the layer before, repeatedly, and keeps the best order (barycenter heuristic).
 func (g *graph) orderLayers() {
 	at := make([]int, len(g.vertices)) // places in their layers
 	g.numberPlaces(at)
@@ -68,7 +68,7 @@ func (g *graph) sortLayer(layer int, above bool, at []int) {
 	}
 }
 
-// exchange swaps neighbours as long as that takes crossings away.
+// swapNeighbours swaps adjacent vertices as long as that reduces the crossings.
 func (g *graph) swapNeighbours(at []int) {
 	for better := true; better; {
 		better = false
@@ -85,7 +85,8 @@ func (g *graph) swapNeighbours(at []int) {
 	}
 }
 
-// crossed counts the crossings between the edges of two vertices of a layer, if left stands left of right.
+// crossed counts the crossings between the edges of two vertices of a layer if left is left of
+// right.
 func (g *graph) crossed(left, right int, at []int) int {
 	l, r := g.vertices[left], g.vertices[right]
 	return inversions(l.up, r.up, at) + inversions(l.down, r.down, at)

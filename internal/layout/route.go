@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// drawing routes the edges between the vertices, which have their places.
+// drawing routes the edges between the vertices, whose positions are known.
 func (g *graph) drawing() Drawing {
 	rows := g.rows()
 	left := math.Inf(1)
@@ -36,7 +36,7 @@ func (g *graph) drawing() Drawing {
 	return d
 }
 
-// A row is where a layer lies.
+// A row is the vertical position of a layer.
 type row struct{ middle, half float64 }
 
 func (g *graph) rows() []row {
@@ -53,8 +53,8 @@ func (g *graph) rows() []row {
 	return rows
 }
 
-// slack is how far each vertex is from the nodes and labels on both sides of it. Edges do not count: those beside each other go the same
-// way.
+// slack is the distance of each vertex to the nodes and labels on both sides. Edges do not count,
+// because adjacent edges have the same direction.
 func (g *graph) slack() []float64 {
 	slack := make([]float64, len(g.vertices))
 	for _, layer := range g.layers {
@@ -78,10 +78,10 @@ func (g *graph) slack() []float64 {
 	return slack
 }
 
-// port is where an edge leaves its upper node and enters its lower one.
+// A port is where an edge leaves its upper node and enters its lower one.
 type port struct{ leave, enter float64 }
 
-// ports spreads the edges of each node over its side, in the order in which they go on.
+// ports spreads the edges of each node over its side, in the order of their next vertices.
 func (g *graph) ports() []port {
 	ports := make([]port, len(g.links))
 	below, above := make([][]int, len(g.nodes)), make([][]int, len(g.nodes))
@@ -110,7 +110,7 @@ func (g *graph) spread(v int, links []int, next func(link) int, set func(i int, 
 	}
 }
 
-// router finds the ways of the edges from node to node.
+// A router finds the routes of the edges between different nodes.
 type router struct {
 	*graph
 	rows  []row
@@ -145,7 +145,7 @@ func (r *router) path(i int) Path {
 	return path
 }
 
-// down goes to a place and, if there is anything to go, straight down from it.
+// extendDown adds a point and, if to is below from, a vertical line down from it.
 func (p *Path) extendDown(x, from, to float64) {
 	p.Points = append(p.Points, Point{x, from})
 	if to > from {
@@ -153,14 +153,15 @@ func (p *Path) extendDown(x, from, to float64) {
 	}
 }
 
-// passable reports whether an edge may pass a layer aslant, without coming near what stands beside.
+// mayCrossAslant reports whether an edge can cross a layer at an angle without coming near what is
+// beside it.
 func (r *router) mayCrossAslant(id int, before, after Point) bool {
 	v, row := r.vertices[id], r.rows[r.vertices[id].layer]
 	slope := max(math.Abs((v.x-before.X)/(row.middle-before.Y)), math.Abs((after.X-v.x)/(after.Y-row.middle)))
 	return 1.5*slope*row.half < r.slack[id]-labelGap
 }
 
-// loop is the way of the n-th edge from a node to itself.
+// loop is the route of the n-th edge from a node to itself.
 func (g *graph) loop(at Point, l link, n int) Path {
 	side := at.X + g.nodes[l.top].Width/2
 	slot := l.Height + labelGap

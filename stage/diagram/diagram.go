@@ -11,33 +11,33 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A Diagram is boxes and arrows.
+// A Diagram is boxes and arrows. It is plain data.
 type Diagram struct {
 	Boxes  []Box
 	Arrows []Arrow
 }
 
-// A Box is a State or a Stage.
+// A Box is a State of a graph, or a Stage.
 type Box struct {
 	Title   string
 	Lines   []string // below the title
-	Tooltip string   // a tooltip
+	Tooltip string   // shown by SVG and DOT
 	Style   Style
 }
 
 // An Arrow leads from a box to a box.
 type Arrow struct {
-	From, To int // places in Diagram.Boxes
+	From, To int // indexes into Diagram.Boxes
 	Title    string
 	Lines    []string
 	Tooltip  string
 	Style    Style
 }
 
-// Looks are what a box or an arrow is drawn like.
+// A Style says how a box or an arrow is drawn.
 type Style int
 
-// The Looks of boxes and arrows. Boxes are Plain, Start, End or Alarming; arrows are Plain, Dashed or Alarming.
+// The Styles. A box is Plain, Start, End or Problem; an arrow is Plain, Dashed or Problem.
 const (
 	Plain Style = iota
 	Start
@@ -46,15 +46,16 @@ const (
 	Problem
 )
 
-// Options of [Explored]. The zero value leaves selectors out.
+// Options of [FromGraph]. The zero value leaves the selectors out of the labels.
 type Options struct {
-	// Stages are those of the graph. Their selectors are tooltips of the transitions.
+	// Stages are those of the graph. Their selectors become tooltips of the transitions.
 	Stages []v1alpha1.Stage
-	// Selectors says to write them beside the arrows.
+	// Selectors says to write the selectors beside the arrows, too.
 	Selectors bool
 }
 
-// Explored draws a graph.
+// FromGraph makes a diagram of an explored graph: a box for each State and an arrow for each
+// Transition.
 func FromGraph(g *explore.Graph, o Options) *Diagram {
 	d := &Diagram{}
 	looks := stylesOf(g)
@@ -113,7 +114,7 @@ func arrow(t explore.Transition) Arrow {
 	return a
 }
 
-// notes are what is known of a transition beside its labels.
+// tooltipLines describe a transition beyond its label: weight, effects, error and changes.
 func tooltipLines(t explore.Transition) (lines []string) {
 	if t.Weight >= 0 {
 		lines = append(lines, fmt.Sprintf("weight %d", t.Weight))
@@ -133,7 +134,7 @@ func tooltipLines(t explore.Transition) (lines []string) {
 	return lines
 }
 
-// cut shortens a line.
+// shorten cuts a line after n characters.
 func shorten(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -141,7 +142,7 @@ func shorten(s string, n int) string {
 	return s
 }
 
-// Mermaid prints a flowchart, as GitHub shows it.
+// Mermaid returns a Mermaid flowchart, which GitHub can render.
 func (d *Diagram) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
@@ -167,7 +168,7 @@ func (d *Diagram) Mermaid() string {
 	return b.String() + d.mermaidStyles()
 }
 
-// alarms paints boxes and arrows red.
+// mermaidStyles draws boxes and arrows with the style Problem in red.
 func (d *Diagram) mermaidStyles() string {
 	var b strings.Builder
 	for i, box := range d.Boxes {
@@ -185,7 +186,7 @@ func (d *Diagram) mermaidStyles() string {
 
 var mermaidEscapes = strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "`", "#96;", "\n", " ")
 
-// mermaidText is not empty, which Mermaid would not read.
+// mermaidText returns a label. It is never empty, because Mermaid refuses empty labels.
 func mermaidText(title string, lines []string) string {
 	text := []string{mermaidEscapes.Replace(printable(cmp.Or(title, " ")))}
 	for _, line := range lines {
@@ -194,7 +195,7 @@ func mermaidText(title string, lines []string) string {
 	return strings.Join(text, "<br/>")
 }
 
-// printable replaces what is no character, and control characters but line breaks.
+// printable replaces invalid UTF-8, and control characters other than line breaks.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {
@@ -204,7 +205,7 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// DOT prints the graph for Graphviz.
+// DOT returns the diagram in the language of Graphviz.
 func (d *Diagram) DOT() string {
 	var b strings.Builder
 	b.WriteString("digraph lifecycle {\n")

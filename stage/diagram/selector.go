@@ -11,7 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// short tells a selector in few words, a requirement each: `phase = Running`, `no deletionTimestamp`, `Ready = True`.
+// selectorLines describes a selector in a few words, one line for each requirement: `phase =
+// Running`, `no deletionTimestamp`, `Ready = True`.
 func selectorLines(s *v1alpha1.StageSelector) (lines []string) {
 	if s == nil {
 		return []string{"never"}
@@ -34,7 +35,7 @@ func selectorLines(s *v1alpha1.StageSelector) (lines []string) {
 	return lines
 }
 
-// conditions are the lines of short as one sentence.
+// conditions joins the lines of a selector to one sentence with "if" and "and".
 func conditions(s *v1alpha1.StageSelector) []string {
 	lines := selectorLines(s)
 	for i, line := range lines {
@@ -43,7 +44,7 @@ func conditions(s *v1alpha1.StageSelector) []string {
 	return lines
 }
 
-// jqOf is the jq of an expression in either generation of the API.
+// jqOf returns the jq requirement of an expression, in either form of the API.
 func jqOf(e v1alpha1.MatchExpression) v1alpha1.SelectorJQ {
 	if e.JQ != nil {
 		return *e.JQ
@@ -64,14 +65,14 @@ func requirement(r v1alpha1.SelectorJQ) string {
 	return "has " + name
 }
 
-// The usual forms of jq in selectors.
+// The usual forms of jq paths in selectors.
 var (
 	conditionPath = regexp.MustCompile(`^\.status\.conditions\[\]\?? *\| *select\( *\.type *== *"([^"]+)" *\) *\| *\.(\w+)$`)
 	mapKeyPath    = regexp.MustCompile(`^\.metadata\.(?:labels|annotations)\["([^"]+)"\]$`)
 	fieldPath     = regexp.MustCompile(`^\.(?:metadata|status)\.([\w.\[\]?]+)$`)
 )
 
-// subject is what a jq expression is about: the type of a condition, the key of a label, a field.
+// keyText is what a jq path reads: the type of a condition, the key of a label, or a field.
 func keyText(key string) string {
 	if m := conditionPath.FindStringSubmatch(key); m != nil && m[2] == "status" {
 		return m[1]
@@ -86,7 +87,7 @@ func keyText(key string) string {
 	return shorten(strings.Join(strings.Fields(key), " "), 60)
 }
 
-// origin is where a weight or a delay comes from, if it is read from the object.
+// sourceOf says where a weight or a delay is read from; "" if it is not read from the object.
 func sourceOf(f *v1alpha1.ExpressionFrom) string {
 	if f == nil {
 		return ""

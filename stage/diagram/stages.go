@@ -13,7 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Static draws Stages as they are written.
+// FromStages makes a diagram of Stages as they are written: a box for each Stage, and a dashed
+// arrow where a Stage writes a literal value that another one requires.
 func FromStages(stages []v1alpha1.Stage) *Diagram {
 	d := &Diagram{}
 	for _, st := range stages {
@@ -42,7 +43,7 @@ func staticBox(st v1alpha1.Stage) Box {
 	return b
 }
 
-// after is the delay, with a star if the object can say otherwise.
+// delayText describes a delay, and where the object can override it.
 func delayText(d *v1alpha1.StageDelay) string {
 	if d == nil {
 		return "at once"
@@ -81,7 +82,7 @@ func weightText(s *v1alpha1.StageSpec) string {
 	return ""
 }
 
-// steps are those of either generation of the API.
+// steps returns the steps of either form of the API.
 func steps(s *v1alpha1.StageSpec) []v1alpha1.StageStep {
 	if len(s.Steps) > 0 || s.Next == nil {
 		return s.Steps
@@ -96,7 +97,7 @@ func steps(s *v1alpha1.StageSpec) []v1alpha1.StageStep {
 	return steps
 }
 
-// effects tells what a Stage does, in order.
+// effectLines lists what a Stage does, in order.
 func effectLines(s *v1alpha1.StageSpec) (lines []string) {
 	for _, st := range steps(s) {
 		if st.Event != nil {
@@ -118,7 +119,7 @@ func effectLines(s *v1alpha1.StageSpec) (lines []string) {
 	return slices.Compact(lines)
 }
 
-// patched tells the literal values of a patch, or else what it patches.
+// patchText describes a patch: the phase that it sets, or else what it patches.
 func patchText(p *v1alpha1.StagePatch) string {
 	if phase := literals(p.Template)["phase"]; phase != "" {
 		return "phase " + phase
@@ -128,7 +129,7 @@ func patchText(p *v1alpha1.StagePatch) string {
 
 var literalLine = regexp.MustCompile(`(?m)^(\w+): *"?([\w./-]+)"?\s*$`)
 
-// literals are the fields at the top of a template that have a value which is no expression.
+// literals are the top-level fields of a template that have a literal value.
 func literals(template string) map[string]string {
 	found := map[string]string{}
 	for _, m := range literalLine.FindAllStringSubmatch(template, -1) {
@@ -137,7 +138,7 @@ func literals(template string) map[string]string {
 	return found
 }
 
-// writes are the literal values that a Stage gives to fields, by path.
+// writes are the literal values that a Stage writes, by path.
 func writes(s *v1alpha1.StageSpec) map[string]string {
 	all := map[string]string{}
 	for _, st := range steps(s) {
@@ -151,7 +152,8 @@ func writes(s *v1alpha1.StageSpec) map[string]string {
 	return all
 }
 
-// leads reports whether what one Stage writes is asked for by another, and nothing of it refused.
+// mayLeadTo reports whether a Stage writes a value that another one requires, and none that it
+// excludes.
 func mayLeadTo(from, to v1alpha1.Stage) bool {
 	if from.Spec.ResourceRef != to.Spec.ResourceRef || to.Spec.Selector == nil {
 		return false

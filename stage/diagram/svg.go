@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/layout"
 )
 
-// Sizes in the picture.
+// Sizes in pixels.
 const (
 	margin     = 20.0
 	titleSize  = 13.0
@@ -20,7 +20,7 @@ const (
 	padding    = 10.0
 )
 
-// style paints for light and dark readers.
+// css has colours for light and dark pages.
 const css = `
     text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; font-size: 11px; fill: #57606a; }
     .title { font-size: 13px; font-weight: 600; fill: #1f2328; }
@@ -76,10 +76,10 @@ func (d *Diagram) SVG() []byte {
 	return p.out.Bytes()
 }
 
-// straightness is how much arrows want to be straight.
+// straightness is the weight with which layout keeps an arrow straight.
 var straightness = map[Style]float64{Plain: 8, Dashed: 1, Problem: 4}
 
-// picture is an SVG that is being written.
+// A picture is an SVG file while it is written.
 type picture struct {
 	drawing layout.Drawing
 	out     bytes.Buffer
@@ -138,7 +138,7 @@ func (p *picture) box(b Box, size layout.Node, at layout.Point) {
 	p.printf("</g>\n")
 }
 
-// text writes lines below a point.
+// text writes lines of text below a point.
 func (p *picture) text(title string, lines []string, at layout.Point, anchor string) {
 	for i, line := range slices.Concat([]string{title}, lines) {
 		class := ""
@@ -156,19 +156,20 @@ func tooltipElement(text string) string {
 	return "<title>" + escape(text) + "</title>"
 }
 
-// escape writes text so that it is text in XML. What XML cannot say becomes U+FFFD.
+// escape returns text for XML. Characters that XML does not allow become U+FFFD.
 func escape(s string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
 	return b.String()
 }
 
-// number writes a coordinate with one digit after the point at most.
+// number formats a coordinate with at most one decimal.
 func number(x float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0")
 }
 
-// curve goes through the points smoothly, and vertically at its ends; a loop goes round its middle one.
+// curve returns an SVG path that goes smoothly through the points and is vertical at its ends. A
+// loop goes round its middle point.
 func curve(points []layout.Point, loop bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "M%s", coordinates(points[0]))
@@ -187,8 +188,8 @@ func curve(points []layout.Point, loop bool) string {
 	return b.String()
 }
 
-// slope is how fast x changes with y at a point, so that the curve never turns back between points: the harmonic mean of the slopes on
-// both sides.
+// slope is the change of x with y at a point: the harmonic mean of the slopes on both sides, so
+// that the curve never turns back between two points.
 func slope(points []layout.Point, i int) float64 {
 	if i == 0 || i == len(points)-1 {
 		return 0
@@ -206,7 +207,7 @@ func slope(points []layout.Point, i int) float64 {
 
 func coordinates(p layout.Point) string { return number(p.X) + " " + number(p.Y) }
 
-// extent estimates how large text is, with some room to spare.
+// textSize estimates the size of some text, rounded up.
 func textSize(title string, size float64, lines []string) (width, height float64) {
 	width = 1.22 * textWidth(title) * size // it is bold
 	for _, line := range lines {
@@ -215,7 +216,7 @@ func textSize(title string, size float64, lines []string) (width, height float64
 	return width, lineHeight * float64(1+len(lines))
 }
 
-// Letters by their breadth in usual sans-serif fonts, in units of the size of the font.
+// letterWidths are the widths of letters in usual sans-serif fonts, as a share of the font size.
 var letterWidths = []struct {
 	letters string
 	breadth float64

@@ -11,17 +11,20 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A Change is a field that two States differ in.
+// A Change is a field in which two States differ.
 type Change struct {
 	Key stage.Key // of the object
-	// Path is that of the field, such as .status.conditions[Ready].status; "" if the object itself came or went. Elements of lists are
-	// named by their type or name, else by their place.
+	// Path is that of the field, such as .status.conditions[Ready].status; "" if the object itself
+	// was created or removed. Elements of lists are named by their type or name, or else by their
+	// index.
 	Path string
-	// Before and After are values of JSON; nil if there is none. Times and addresses are shown as <time> and <address>.
+	// Before and After are JSON values; nil if there is none. Times and IP addresses are replaced
+	// by <time> and <address>.
 	Before, After any
 }
 
-// String prints `.status.phase: Pending → Running`, with the kind in front if the object came or went.
+// String prints `.status.phase: Pending → Running`, or the kind and whether the object was created
+// or is gone.
 func (c Change) String() string {
 	switch {
 	case c.Path == "" && c.Before == nil:
@@ -36,7 +39,7 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s: %s → %s", c.Path, shortValue(c.Before), shortValue(c.After))
 }
 
-// brief prints a value in one short line.
+// shortValue prints a value on one line of at most 60 characters.
 func shortValue(v any) string {
 	s, isText := v.(string)
 	if !isText || s == "" {
@@ -52,10 +55,10 @@ func shortValue(v any) string {
 	return s
 }
 
-// unescape undoes what JSON does for the sake of HTML.
+// unescapeHTML undoes the escaping that encoding/json does for HTML.
 var unescapeHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// changes tells two lists of members apart.
+// changes lists the differences between the objects of two States.
 func changes(before, after []memberObject) (all []Change) {
 	find := func(members []memberObject, key stage.Key) any {
 		for _, m := range members {
@@ -83,6 +86,7 @@ func changes(before, after []memberObject) (all []Change) {
 	return all
 }
 
+// A comparison collects the differences of one object.
 type comparison struct {
 	key     stage.Key
 	changes []Change
@@ -94,7 +98,7 @@ func (d *comparison) add(path string, before, after any) {
 	}
 }
 
-// compare goes down as long as there is something on both sides.
+// compare descends as long as both values are maps or both are lists.
 func (d *comparison) compare(path string, before, after any) {
 	b, wasMap := before.(map[string]any)
 	a, isMap := after.(map[string]any)
@@ -127,7 +131,8 @@ func (d *comparison) fields(path string, before, after map[string]any) {
 	}
 }
 
-// named makes a map of a list: by the type or name of its elements if all have one, and no two the same.
+// byName makes a map of a list: by the type or name of its elements if all have one and no two have
+// the same, or else by index.
 func byName(list []any) map[string]any {
 	result := make(map[string]any, len(list))
 	for _, item := range list {

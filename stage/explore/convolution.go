@@ -6,12 +6,13 @@ import (
 )
 
 const (
-	negligible = 1e-9          // runs that are dropped
-	maxPoints  = 1 << 21       // of the grid
-	maxWork    = 400 * 1 << 20 // points that are added up, before samples are drawn instead
+	negligible = 1e-9          // of all runs; a smaller remainder is dropped
+	maxPoints  = 1 << 21       // on the grid
+	maxWork    = 400 * 1 << 20 // additions of points before runs are sampled instead
 )
 
-// convolve computes the times exactly, but for the grid. It reports false if that takes too long.
+// convolve computes the times exactly, except for rounding to the grid. It reports false if that
+// takes too long.
 func (w *timing) convolve(t *Times) bool {
 	c := convolution{timing: w, grid: w.grid(t.Max), pending: make([]distribution, len(w.moves)), steps: make([]int, len(w.moves))}
 	c.pending[w.from] = distribution{shares: []float64{1}}
@@ -39,7 +40,8 @@ func (w *timing) convolve(t *Times) bool {
 	return true
 }
 
-// grid is fine enough for some ten thousand points up to the greatest time, and a power of ten, or two or five of them.
+// grid returns a distance of grid points that gives some ten thousand points up to the longest
+// time: 1, 2 or 5 times a power of ten.
 func (w *timing) grid(longest time.Duration) time.Duration {
 	if longest == never {
 		w.eachMove(func(_ int, m move) { longest = max(longest, 16*m.greatest()) })
@@ -54,7 +56,7 @@ func (w *timing) grid(longest time.Duration) time.Duration {
 	}
 }
 
-// mass is shares of runs at points of the grid.
+// A distribution is shares of runs at points of the grid.
 type distribution struct {
 	first  int
 	shares []float64
@@ -85,19 +87,20 @@ func (m *distribution) add(first int, shares []float64) {
 	}
 }
 
-// convolution sends the runs from State to State until nearly all have ended.
+// A convolution moves the runs from State to State until nearly all have ended.
 type convolution struct {
 	*timing
 	grid    time.Duration
-	pending []distribution // runs that have come to a State and not yet left it
-	steps   []int          // the most delays that were rounded on the way to a State
+	pending []distribution // runs that have reached a State and not left it yet
+	steps   []int          // the largest number of rounded delays on the way to a State
 	arrived distribution
-	worst   int // steps of those that arrived
+	worst   int // the largest number of rounded delays of a run that arrived
 	unknown float64
-	work    int
+	// additions so far
+	work int
 }
 
-// left is the share of the runs that are on their way.
+// remaining is the share of the runs that have not ended.
 func (c *convolution) remaining() (share float64) {
 	for _, m := range c.pending {
 		share += m.sum()
@@ -105,7 +108,8 @@ func (c *convolution) remaining() (share float64) {
 	return share
 }
 
-// sweep lets all runs go on, in an order in which one sweep is enough if there are no loops. It reports false if that is too much.
+// advance moves all runs on by one State, in an order in which one call is enough if there are no
+// loops. It reports false if that takes too long.
 func (c *convolution) advance() bool {
 	for _, id := range c.reachable {
 		runs := c.pending[id]
@@ -128,7 +132,7 @@ func (c *convolution) advance() bool {
 	return true
 }
 
-// leave sends the share of the runs that a move has on their way.
+// apply moves the share of the runs that takes a transition to the next State.
 func (c *convolution) apply(id int, runs distribution, m move) {
 	if !c.reachesTarget[m.to] {
 		return
@@ -144,8 +148,8 @@ func (c *convolution) apply(id int, runs distribution, m move) {
 	c.work += len(shares)
 }
 
-// delays is the distribution of a delay on the grid: some share at once, and the rest at the points from first on, of which all but
-// the ends have the same.
+// A delays is the distribution of one delay on the grid: a share at once, and the rest at the
+// points from first to last. All points between those two have the same share.
 type delays struct {
 	atOnce      float64
 	first, last int
@@ -153,7 +157,7 @@ type delays struct {
 	each        float64 // between them
 }
 
-// newDelays rounds a delay that is uniform in [min, max) to the nearest points.
+// newDelays rounds a delay that is uniform in [min, max) to the nearest points of the grid.
 func newDelays(m move, grid time.Duration) delays {
 	low, high, h := float64(m.least()), float64(m.greatest()), float64(grid)
 	d := delays{first: int(low/h + 0.5), last: int(high/h + 0.5)}
@@ -171,7 +175,8 @@ func newDelays(m move, grid time.Duration) delays {
 	return d
 }
 
-// after returns where runs are after the delay. The points between the ends are a sum over a window, which slides.
+// after returns the distribution of the runs after the delay. The points between first and last are
+// a moving sum.
 func (d delays) after(runs distribution, chance float64) (first int, shares []float64) {
 	n, width := len(runs.shares), d.last-d.first
 	base := d.first

@@ -13,7 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A member is an object that belongs to a State; obj is nil if it was there at first and is gone.
+// A memberObject is an object that belongs to a State; obj is nil if it existed at the start and is
+// gone.
 type memberObject struct {
 	key     stage.Key
 	obj     *unstructured.Unstructured
@@ -27,8 +28,8 @@ func (m memberObject) version() string {
 	return m.obj.GetResourceVersion()
 }
 
-// members returns the start object, and those that differ from what was there at first, in the order of their keys. An object that
-// rested, and was not changed since, goes on resting.
+// members returns the start object and the objects that differ from the beginning, in the order of
+// their keys. An object that rested and has not changed since still rests.
 func (x *explorer) members(ctx context.Context, c *memory.Cluster, before []memberObject) []memberObject {
 	var members []memberObject
 	present := map[stage.Key]bool{}
@@ -55,7 +56,7 @@ func (x *explorer) members(ctx context.Context, c *memory.Cluster, before []memb
 	return members
 }
 
-// order puts the start object first.
+// order compares keys; the start object comes first.
 func (x *explorer) order(a, b stage.Key) int {
 	switch {
 	case a == b:
@@ -77,7 +78,7 @@ func objectsOf(members []memberObject) (objects []Object) {
 	return objects
 }
 
-// An exit is a Stage that can be played in a State.
+// An outgoing is a Stage that matches in a State, and could lead out of it.
 type outgoing struct {
 	key        stage.Key
 	obj        *unstructured.Unstructured
@@ -86,20 +87,21 @@ type outgoing struct {
 	due        time.Time
 }
 
-// exitsOf returns what matches in a place, by object.
-func (x *explorer) outgoingOf(p openState) (exits []outgoing) {
+// outgoingOf returns the Stages that match in a State, by object.
+func (x *explorer) outgoingOf(p openState) (matching []outgoing) {
 	for _, m := range p.members {
 		if m.obj == nil || m.resting {
 			continue
 		}
 		for _, c := range x.set.Candidates(m.obj, p.at) {
-			exits = append(exits, outgoing{m.key, m.obj, c, c.Transition(0), c.Transition(0).Due})
+			matching = append(matching, outgoing{m.key, m.obj, c, c.Transition(0), c.Transition(0).Due})
 		}
 	}
-	return exits
+	return matching
 }
 
-// latest is the exit with its greatest delay. It is false if there is but one.
+// latest is the same Stage with its greatest delay. It is false if there is only one possible
+// delay.
 func (e outgoing) latest() (outgoing, bool) {
 	const greatest = ^uint64(0)
 	e.transition = e.candidate.Transition(greatest)
@@ -108,7 +110,8 @@ func (e outgoing) latest() (outgoing, bool) {
 	return e, e.due.After(earliest)
 }
 
-// alike reports whether the same happens, but for differences that come from the rounding of times to seconds.
+// sameOutgoing reports whether the same Stages match with the same chances and delays, apart from
+// the rounding of times to seconds.
 func sameOutgoing(a, b []outgoing) bool {
 	return slices.EqualFunc(a, b, func(a, b outgoing) bool {
 		return a.key == b.key && a.candidate.Stage == b.candidate.Stage && a.candidate.Probability == b.candidate.Probability &&

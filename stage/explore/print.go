@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/delay"
 )
 
-// String prints the graph for a reader: each State with its transitions and what they change, then what is remarkable about the whole.
+// String prints each State with its transitions and their changes, and then the Findings.
 func (g *Graph) String() string {
 	var b strings.Builder
 	for _, s := range g.States {
@@ -50,7 +50,7 @@ func (t Transition) print(b *strings.Builder) {
 	}
 }
 
-// odds is the chance of a Stage that is not certain.
+// chanceText is the chance of a Stage that is not certain.
 func (t Transition) chanceText() string {
 	if t.Chance == 1 {
 		return ""
@@ -58,7 +58,8 @@ func (t Transition) chanceText() string {
 	return FormatPercent(t.Chance) + " "
 }
 
-// Percent prints a chance with two digits that count, such as 50%, 0.01% or 99.99%. Only what is certain is 100%, or 0%.
+// FormatPercent prints a probability with two significant digits, such as 50%, 0.01% or 99.99%.
+// Only a certain event is 100%, and only an impossible one 0%.
 func FormatPercent(chance float64) string {
 	switch {
 	case chance > 0.99 && chance < 1:
@@ -69,7 +70,7 @@ func FormatPercent(chance float64) string {
 	return fmt.Sprintf("%.2g%%", 100*chance)
 }
 
-// Span prints a delay in short: 1s–5s, 5s, or "at once".
+// FormatDelay prints a delay: 1s–5s, 5s, or "at once".
 func FormatDelay(d delay.Range) string {
 	low, high := max(d.Min, 0), max(d.Max, 0)
 	switch {
@@ -83,7 +84,7 @@ func FormatDelay(d delay.Range) string {
 	return formatDuration(low) + "–" + formatDuration(high)
 }
 
-// short prints a duration without units that are zero.
+// formatDuration prints a duration without units that are zero.
 func formatDuration(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Round(time.Millisecond)
@@ -98,7 +99,8 @@ func formatDuration(d time.Duration) string {
 	return s
 }
 
-// Findings are what is remarkable, in sentences: Stages that are never played, where it ends, loops, and what is left to chance.
+// Findings describes, in sentences, the Stages that are never played, the States in which nothing
+// follows, the loops, and the States in which chance decides.
 func (g *Graph) Findings() (found []string) {
 	outweighed, bounded := g.Outweighed(), g.Truncated()
 	for _, st := range g.Unplayed() {
@@ -128,10 +130,12 @@ func (g *Graph) Findings() (found []string) {
 	return found
 }
 
-// parked is how many transitions an object may make without time passing before an Engine parks it, unless its options say otherwise.
+// livelockLimit is the default of stage.EngineOptions: how many transitions an object may make
+// without time passing.
 const livelockLimit = 100
 
-// rush returns the longest way that was found on which no time passes: the State at its end, and how many transitions it has.
+// longestInstantPath returns the longest path on which no time passes: the State at its end, and
+// its number of transitions.
 func (g *Graph) longestInstantPath() (last, n int) {
 	length := make([]int, len(g.States))
 	for _, t := range g.Transitions {
@@ -158,7 +162,7 @@ func (g *Graph) describeCycle(c Cycle) string {
 	return kind + ": " + g.list(c.States)
 }
 
-// list names States, the first ten of them.
+// list names the first ten of the States.
 func (g *Graph) list(ids []int) string {
 	var names []string
 	for _, id := range ids[:min(10, len(ids))] {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	z99       = 2.576   // standard deviations on both sides that hold 99% of a normal distribution
-	maxSteps  = 100_000 // transitions after which a run is given up
+	z99       = 2.576   // half the width, in standard deviations, of the interval that holds 99% of a normal distribution
+	maxSteps  = 100_000 // transitions after which a run counts as unknown
 	pcgStream = 0x9e3779b97f4a7c15
 	notChosen = -1
 )
 
 func sqrt(x float64) float64 { return math.Sqrt(max(x, 0)) }
 
-// draw estimates the times by runs that are drawn.
+// sample estimates the times by random runs.
 func (w *timing) sample(t *Times, samples int, seed uint64) {
 	r := sampleRun{timing: w, random: rand.New(rand.NewPCG(seed, pcgStream)), pending: make([]pendingStage, w.objects)}
 	var mean float64
@@ -48,23 +48,24 @@ func (w *timing) sample(t *Times, samples int, seed uint64) {
 	}
 }
 
-// A run is one life after the other.
+// A sampleRun simulates one run after another.
 type sampleRun struct {
 	*timing
 	random  *rand.Rand
-	pending []pendingStage // of each actor
+	pending []pendingStage // by object
 }
 
-// pending is what was drawn for an object when it entered a Stage.
+// A pendingStage is what was drawn for an object when it entered a Stage.
 type pendingStage struct {
-	entered bool // whether it is in one
-	move    int  // in the moves of the State
+	entered bool // whether the object is in a Stage
+	move    int  // index into the moves of the State
 	since   time.Duration
 	random  uint64
 	due     time.Duration
 }
 
-// once draws a run. If it does not arrive, the time is never where it is not known whether it would.
+// once simulates one run. If the run does not arrive, the time is never if it is not known whether
+// the run would have arrived.
 func (r *sampleRun) once() (end time.Duration, arrived bool) {
 	clear(r.pending)
 	id, now := r.from, time.Duration(0)
@@ -89,7 +90,8 @@ func (r *sampleRun) once() (end time.Duration, arrived bool) {
 	return never, false
 }
 
-// next enters the Stages of a State, as far as that was not done before, and returns the move that is due first.
+// next draws a Stage for each object that is not in one yet, and returns the move that is due
+// first.
 func (r *sampleRun) next(id int, now time.Duration) *move {
 	moves, first := r.moves[id], notChosen
 	for i := 0; i < len(moves); {
@@ -114,9 +116,9 @@ func (r *sampleRun) next(id int, now time.Duration) *move {
 func (r *sampleRun) enter(p *pendingStage, moves []move, now time.Duration) {
 	chosen := 0
 	if len(moves) > 1 {
-		ticket := r.random.Float64()
-		for chosen < len(moves)-1 && ticket >= moves[chosen].chance {
-			ticket -= moves[chosen].chance
+		draw := r.random.Float64()
+		for chosen < len(moves)-1 && draw >= moves[chosen].chance {
+			draw -= moves[chosen].chance
 			chosen++
 		}
 	}
@@ -128,7 +130,7 @@ func (m *move) due(p *pendingStage) time.Duration {
 	return p.since + max(delay.Range{Given: true, Min: m.min, Max: m.max}.Pick(p.random), 0)
 }
 
-// keep carries over what was drawn for the other objects, as long as the next State still has it.
+// keepPending keeps what was drawn for the other objects if the next State still has their Stages.
 func (r *sampleRun) keepPending(id int, played *move) {
 	now, next := r.pending[played.object].due, r.moves[played.to]
 	for actor := range r.pending {

@@ -11,50 +11,53 @@ import (
 
 // TimeOptions of [Graph.TimeTo]. The zero value is the default.
 type TimeOptions struct {
-	// From is the place of the State that the time is counted from. Default 0, the first start.
+	// From is the id of the State from which the time is counted. Default 0, the first start.
 	From int
-	// Samples is how many runs are drawn. 0: none if the time can be computed by convolution, else 100,000.
+	// Samples is how many random runs are simulated. 0: none if the time can be computed by
+	// convolution, otherwise 100,000.
 	Samples int
-	// Seed decides what is drawn.
+	// Seed decides the random runs.
 	Seed uint64
 }
 
 // Times are how long it takes to reach a [Target]. They are found in one of two ways.
 //
-// By convolution: the distributions of the delays are added up on a grid, each rounded to the nearest point, over all paths; what is left
-// when all but 1e-9 of the runs have ended is dropped. All times are right to within Error: half a Grid for each delay on the way that is
-// not a multiple of it.
+// By convolution: the distributions of the delays are added on a grid, each rounded to the nearest
+// point, over all paths. The last 1e-9 of the runs is dropped. All times are exact to within Error:
+// half a Grid for each delay on the way that is not a multiple of it.
 //
-// By samples, if delays of several objects race each other, or if loops go on for too long: Samples runs are drawn on the graph.
-// Intervals have a confidence of 99%.
+// By sampling, if delays of several objects run at the same time, or if loops take too long:
+// Samples random runs are simulated on the graph. Intervals have a confidence of 99%.
 //
-// Delays of more than a century are taken for one.
+// A delay of more than a century counts as a century.
 type Times struct {
-	// Reach is the share of runs that ever get there. If Samples is 0 it is exact, but for Unknown.
+	// Reach is the share of the runs that reach the target. If Samples is 0 it is exact, except for
+	// Unknown.
 	Reach float64
-	// Unknown is the share of runs that leave what was explored, or are given up after 100,000 transitions or a century. They may get
-	// there or not.
+	// Unknown is the share of the runs that leave the explored States, or that are ended after
+	// 100,000 transitions or a century. They may or may not reach the target.
 	Unknown float64
-	// Min and Max bound the time of all runs that get there. Max is -1 if there is no bound. If several objects race they are the
-	// extremes that were drawn.
+	// Min and Max bound the time of all runs that reach the target. Max is -1 if there is no bound.
+	// If delays of several objects run at the same time, they are the extremes of the samples.
 	Min, Max time.Duration
-	// Mean is that of the runs that get there.
+	// Mean is that of the runs that reach the target.
 	Mean time.Duration
-	// Samples is how many runs were drawn; 0: convolution.
+	// Samples is how many runs were simulated; 0: the times were computed by convolution.
 	Samples int
-	// Grid and Error belong to convolution, and are 0 if there is none.
+	// Grid and Error describe the convolution; they are 0 if the runs were sampled.
 	Grid, Error time.Duration
-	// TimeDependent reports that a State on the way is: all times are approximate.
+	// TimeDependent reports that a State on the way is TimeDependent, so that all times are
+	// approximate.
 	TimeDependent bool
 
 	points []time.Duration // at which runs arrive, in ascending order
-	shares []float64       // of the runs that have arrived by then; as many
+	shares []float64       // shares[i] of the runs have arrived at points[i]
 }
 
-// An Interval is a time and what bounds it.
+// An Interval is a time and its bounds.
 type Interval struct{ Value, Low, High time.Duration }
 
-// String prints `5.2s`, or `5.2s (5.1s to 5.3s)` if the bounds are more than a millisecond away.
+// String prints `5.2s`, or `5.2s (5.1s to 5.3s)` if a bound is more than a millisecond away.
 func (i Interval) String() string {
 	round := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 	if i.Value-i.Low <= time.Millisecond && i.High-i.Value <= time.Millisecond {
@@ -65,8 +68,9 @@ func (i Interval) String() string {
 
 var errNoState = errors.New("explore: no such state")
 
-// TimeTo computes how long Stages take from a State to the first one that meets the target. Actions are left out: to measure from one, set
-// TimeOptions.From to where it leads. The error is that of a State which the graph does not have.
+// TimeTo computes how long Stages take from a State to the first State that meets the target.
+// Actions are left out: to measure the time after one, set TimeOptions.From to the State to which
+// it leads. The error is that of a State which the graph does not have.
 func (g *Graph) TimeTo(target Target, o TimeOptions) (*Times, error) {
 	if o.From < 0 || o.From >= len(g.States) || o.Samples < 0 {
 		return nil, fmt.Errorf("%w: %d", errNoState, o.From)
@@ -91,7 +95,8 @@ func (t *Times) By(d time.Duration) float64 {
 	return t.shares[n-1]
 }
 
-// Quantile returns the time by which a share of the runs that get there has arrived: 0.5 for the median. It is zero if none does.
+// Quantile returns the time by which a share of the runs that reach the target has arrived: 0.5 for
+// the median. It is zero if no run does.
 func (t *Times) Quantile(share float64) Interval {
 	if len(t.points) == 0 {
 		return Interval{}
@@ -113,7 +118,7 @@ func (t *Times) at(share float64) time.Duration {
 	return t.points[min(n, len(t.points)-1)]
 }
 
-// within puts bounds around a time.
+// within returns an interval of d ± e, cut to Min and Max.
 func (t *Times) within(d, e time.Duration) Interval {
 	clip := func(d time.Duration) time.Duration {
 		if t.Max >= 0 {

@@ -165,7 +165,8 @@ func TestTimesThatDependOnTheTimeSaySo(t *testing.T) {
 	require.Equal(t, time.Duration(-1), times.Max)
 }
 
-// TestRacesAreDrawn: a train and its wagon are made ready at the same time; both are after as long as the slower takes.
+// TestRacesAreDrawn: a train and its wagon are made ready at the same time; both are after as long
+// as the slower takes.
 func TestRacesAreDrawn(t *testing.T) {
 	times, err := golden(t, "race").TimeTo(func(s explore.State) bool {
 		return len(s.Objects) == 2 && s.Label == "Ready · Wagon Ready"
@@ -222,7 +223,8 @@ func TestErrors(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestObjectsFromAClusterAreTaken: generations count from 1 here, and what was observed of them goes along.
+// TestObjectsFromAClusterAreTaken: generations count from 1 here, and what was observed of them
+// goes along.
 func TestObjectsFromAClusterAreTaken(t *testing.T) {
 	obj := object(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, resourceVersion: "77", uid: 0d1d7c1e-7a80-4b39-8d0f-0a5b1c2d3e4f, generation: 7,
 		deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/hold]}, spec: {nodeName: node-1, containers: [{name: c, image: c}]},

@@ -7,15 +7,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A walk is the part of a graph that runs from one State to a target can pass.
+// A timing is the part of a graph that matters for the time from one State to a target.
 type timing struct {
 	graph         *Graph
 	from          int
-	isTarget      []bool // States that meet the target
-	reachesTarget []bool // States from which it can be reached, or which were not explored
-	reachable     []int  // from, and what follows until the target, in an order in which only loops go back
+	isTarget      []bool // by State: it meets the target
+	reachesTarget []bool // by State: the target can be reached from it, or it was not explored
+	reachable     []int  // from, and the States that follow until the target, in an order in which only loops go back
 	moves         [][]move
-	objects       int  // objects whose Stages are played
+	objects       int  // how many objects have Stages that are played
 	concurrent    bool // whether Stages of several objects are pending in some State
 }
 
@@ -25,7 +25,7 @@ type move struct {
 	object   int    // number of the object
 	stage    string // its Stage
 	chance   float64
-	min, max time.Duration // of the delay; min may be less than nothing, and counts as nothing then
+	min, max time.Duration // of the delay; a negative min counts as 0
 }
 
 func (m move) least() time.Duration    { return max(m.min, 0) }
@@ -59,7 +59,7 @@ func (g *Graph) timingTo(target Target, from int) *timing {
 	return w
 }
 
-// visit lists what follows a State, last things first.
+// visit appends the States that follow id, and then id.
 func (w *timing) visit(id int, seen []bool) {
 	seen[id] = true
 	if !w.isTarget[id] {
@@ -72,7 +72,7 @@ func (w *timing) visit(id int, seen []bool) {
 	w.reachable = append(w.reachable, id)
 }
 
-// revive marks the States from which runs can still come to something.
+// markReachesTarget marks the States from which the target, or an unexplored State, can be reached.
 func (w *timing) markReachesTarget() {
 	for changed := true; changed; {
 		changed = false
@@ -85,12 +85,12 @@ func (w *timing) markReachesTarget() {
 	}
 }
 
-// races reports whether Stages of several objects are pending in a State that matters.
+// hasConcurrency reports whether Stages of several objects are pending in a State that matters.
 func (w *timing) hasConcurrency(id int) bool {
 	return !w.isTarget[id] && w.reachesTarget[id] && slices.ContainsFunc(w.moves[id], func(m move) bool { return m.object != w.moves[id][0].object })
 }
 
-// steps calls f for each move between States that are on some way to the target.
+// eachMove calls f for each move between States that are on some way to the target.
 func (w *timing) eachMove(f func(from int, m move)) {
 	for _, id := range w.reachable {
 		if w.isTarget[id] {
@@ -106,16 +106,16 @@ func (w *timing) eachMove(f func(from int, m move)) {
 
 const (
 	never = time.Duration(-1)
-	// eternity is where delays and times end, so that their sums do not overflow.
+	// maxTime bounds delays and times, so that their sums do not overflow.
 	maxTime = 100 * 365 * 24 * time.Hour
 )
 
-// shortest is the least time to the target, never if there is no way.
+// shortest is the least time to the target; never if there is no way.
 func (w *timing) shortest() time.Duration {
 	return w.extreme(func(a, b time.Duration) bool { return a < b }, move.least)
 }
 
-// longest is the greatest time to the target, never if there is no bound or no way.
+// longest is the greatest time to the target; never if there is no bound or no way.
 func (w *timing) longest() time.Duration {
 	part := &Graph{States: w.graph.States}
 	w.eachMove(func(from int, m move) {
@@ -137,7 +137,7 @@ func (w *timing) longest() time.Duration {
 	return w.extreme(func(a, b time.Duration) bool { return a > b }, move.greatest)
 }
 
-// extreme is the best sum of costs over all ways to the target. No loop makes it better.
+// extreme is the best sum of costs over all ways to the target. Loops must not improve it.
 func (w *timing) extreme(better func(a, b time.Duration) bool, cost func(move) time.Duration) time.Duration {
 	sums := make([]time.Duration, len(w.graph.States))
 	for i := range sums {

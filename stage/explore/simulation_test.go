@@ -20,11 +20,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// all are the lifecycles of which the runs below visit every State; in the others some are rare, or too short to be hit by a deletion.
+// all are the lifecycles of which the simulations below visit every State. In the others some
+// States are rare, or too short for a deletion to happen in them.
 var all = []string{"pod-general", "node-chaos", "node-heartbeat"}
 
-// TestEveryRunIsAPath plays the lifecycles in testdata by the engine, with many seeds and a deletion in between, and follows them on the graph.
-func TestEveryRunIsAPath(t *testing.T) {
+// TestEverySimulationIsAPath simulates the lifecycles in testdata with many seeds and a deletion at
+// various times, and follows each simulation on the graph.
+func TestEverySimulationIsAPath(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
 	for _, file := range files {
@@ -41,7 +43,7 @@ func TestEveryRunIsAPath(t *testing.T) {
 			require.NoError(t, err)
 			visited := map[int]bool{}
 			for seed := range uint64(40) {
-				f := follower{t: t, graph: g, visited: visited}
+				f := graphWalker{t: t, graph: g, visited: visited}
 				f.play(set, objects[0], o, seed)
 			}
 			for _, s := range g.States {
@@ -53,15 +55,15 @@ func TestEveryRunIsAPath(t *testing.T) {
 	}
 }
 
-// follower goes through a graph as a simulation does through a life.
-type follower struct {
+// A graphWalker follows a simulation on a graph.
+type graphWalker struct {
 	t       *testing.T
 	graph   *explore.Graph
 	at      int
 	visited map[int]bool
 }
 
-func (f *follower) play(set *stage.Set, obj *unstructured.Unstructured, o explore.Options, seed uint64) {
+func (f *graphWalker) play(set *stage.Set, obj *unstructured.Unstructured, o explore.Options, seed uint64) {
 	ctx := f.t.Context()
 	f.visited[0] = true
 	sim, err := simulation.New(set, simulation.Options{Seed: seed, Kinds: o.Kinds, Trace: func(e stage.TraceEvent) {
@@ -83,7 +85,7 @@ func (f *follower) play(set *stage.Set, obj *unstructured.Unstructured, o explor
 	require.NoError(f.t, err)
 }
 
-func (f *follower) delete(ctx context.Context, c *memory.Cluster) error {
+func (f *graphWalker) delete(ctx context.Context, c *memory.Cluster) error {
 	key := f.graph.States[0].Key
 	obj, err := c.Get(ctx, key.GroupVersionKind(), key.NamespacedName())
 	if err != nil || obj.GetDeletionTimestamp() != nil {
@@ -93,7 +95,7 @@ func (f *follower) delete(ctx context.Context, c *memory.Cluster) error {
 	return c.Delete(ctx, key.GroupVersionKind(), key.NamespacedName(), metav1.DeleteOptions{})
 }
 
-func (f *follower) step(is func(explore.Transition) bool, what string) {
+func (f *graphWalker) step(is func(explore.Transition) bool, what string) {
 	for tr := range f.graph.From(f.at) {
 		if is(tr) {
 			f.at = tr.To
