@@ -59,8 +59,8 @@ func PodGeneral() stage.Source { return parse("pod-general.yaml", podGeneral) }
 func PodChaos() stage.Source { return parse("pod-chaos.yaml", podChaos) }
 
 // Volumes provisions and binds the PersistentVolumeClaims of the storage class kwok-volume, and
-// deletes their volumes after them. The StorageClass itself is not a Stage: the caller has to
-// create it.
+// deletes their volumes after them. The StorageClass itself is among the other objects
+// of the Source; the caller has to create it.
 func Volumes() stage.Source { return parse("volumes.yaml", volumes) }
 
 // parse makes a Source of an embedded file. A test checks that it has no faults.

@@ -7,17 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// hooks are the functions of the user that are called on what happens to objects.
+// A hooks holds the functions of the user that are called for changes of objects.
 type hooks struct {
 	byKind map[schema.GroupVersionKind][]hookFunc
-	queued []func(context.Context) error // the calls to come, in order
+	queued []func(context.Context) error // calls that are still to be made, in order
 }
 
 type hookFunc func(context.Context, watch.Event) error
 
-// On has a function called for everything that happens to the objects of a kind from now on, and for those that are there: in order, at the
-// time at which it happened, before anything else that is due then. Objects of the events are shared and must not be changed. The error is
-// that of a kind that the cluster does not know.
+// On calls a function for every object of a kind that exists now, and for every change from now on:
+// in order, at the virtual time of the change, before anything else that is due then. The objects
+// of the events are shared and must not be changed. The error is that of a kind that the cluster
+// does not know.
 func (s *Simulation) On(kind schema.GroupVersionKind, do func(context.Context, watch.Event) error) error {
 	if err := s.watchKind(kind); err != nil {
 		return err
@@ -30,7 +31,7 @@ func (s *Simulation) On(kind schema.GroupVersionKind, do func(context.Context, w
 	return s.replay(kind, do)
 }
 
-// present has a function told of the objects that are there.
+// replay calls a function with the objects that exist now.
 func (s *Simulation) replay(kind schema.GroupVersionKind, do hookFunc) error {
 	feed, err := s.newFeed(kind)
 	if err != nil {
@@ -53,7 +54,7 @@ func (h *hooks) enqueue(do hookFunc, e watch.Event) {
 	h.queued = append(h.queued, func(ctx context.Context) error { return do(ctx, e) })
 }
 
-// pop takes the next call.
+// pop removes and returns the next call.
 func (h *hooks) pop() func(context.Context) error {
 	do := h.queued[0]
 	h.queued[0] = nil

@@ -17,7 +17,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
 )
 
-// BenchmarkCluster takes 100,000 Pods through the scheduler and the general lifecycle on 1,000 nodes: 100 arrive each second.
+// BenchmarkCluster takes 100,000 Pods through the scheduler and the general lifecycle on 1,000
+// nodes: 100 arrive each second.
 func BenchmarkCluster(b *testing.B) {
 	const nodes, count = 1000, 100_000
 	b.ReportAllocs()

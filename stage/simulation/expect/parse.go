@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
 )
 
-// A ParseError is a fault in the text of an assertion.
+// A ParseError is a syntax error in an assertion.
 type ParseError struct {
 	Text   string // of the assertion
 	Column int    // in bytes, from 1
@@ -23,14 +23,15 @@ func (e *ParseError) Error() string { return fmt.Sprintf("%q:%d: %v", e.Text, e.
 // Unwrap returns Err.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// Parse reads an assertion: two or more values with <, <=, >, >=, == or != between, each of which must hold, as in
+// Parse reads an assertion: two or more values with <, <=, >, >=, == or != between them, such as
 //
 //	p99(scheduling latency) < 2s
 //	1 <= mean(pending pods) <= 12.5
 //	max(utilization of cpu) < 80%
 //
-// A value is a number, a percentage, a duration such as 1m30s, or a statistic of a metric: count, mean, stddev, min, max, median, or a
-// quantile as p99 or p99.9. The metrics are those of package measure and one's own. A statistic of spans is compared with durations, that
+// A value is a number, a percentage, a duration such as 1m30s, or a statistic of a metric: count,
+// mean, stddev, min, max, median, or a quantile such as p99 or p99.9. The metrics are those of
+// package measure and the given ones. A statistic of spans is compared with durations; a statistic
 // of a series, and every count, with numbers. The error is a [*ParseError].
 func Parse(text string, own ...measure.Metric) (Assertion, error) {
 	p := parser{text: text, own: own}
@@ -41,11 +42,11 @@ func Parse(text string, own ...measure.Metric) (Assertion, error) {
 	return c, nil
 }
 
-// A parser goes through a text.
+// A parser reads the text of an assertion.
 type parser struct {
 	text  string
 	at    int // the next byte
-	fault int // where the fault is, if there is one
+	fault int // the offset of the error, if there is one
 	own   []measure.Metric
 }
 
@@ -77,7 +78,7 @@ func (p *parser) comparison() (c comparison, err error) {
 	return c, p.units(c.operands)
 }
 
-// units refuses to compare numbers with durations.
+// units returns an error if numbers are compared with durations.
 func (p *parser) units(terms []operand) error {
 	before := zero
 	for _, t := range terms {
@@ -100,7 +101,7 @@ func (p *parser) skip(set string) {
 	}
 }
 
-// take returns what consists of some letters.
+// take returns the following characters that are in set.
 func (p *parser) take(set string) string {
 	begin := p.at
 	p.skip(set)
@@ -177,7 +178,7 @@ func suggestion(name string, names []string) string {
 	return ""
 }
 
-// metric finds a metric, one's own first.
+// metric finds a metric by its name, the given ones first.
 func (p *parser) metric(name string) (measure.Metric, bool) {
 	for _, m := range p.own {
 		if m.Name == name {

@@ -37,8 +37,9 @@ func moments(values []float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// TestDrawsAgreeWithTheory compares mean and variance with their formulas, and the whole sample with the distribution function (Kolmogorov
-// and Smirnov: the largest distance exceeds 1.63/√n once in a hundred samples).
+// TestDrawsAgreeWithTheory compares mean and variance with their formulas, and the whole sample
+// with the distribution function (Kolmogorov and Smirnov: the largest distance exceeds 1.63/√n once
+// in a hundred samples).
 func TestDrawsAgreeWithTheory(t *testing.T) {
 	gamma := math.Gamma
 	for _, tc := range []struct {

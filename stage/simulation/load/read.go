@@ -12,7 +12,8 @@ import (
 	"slices"
 )
 
-// ReadCSV reads a trace whose first line names the columns. The file is what errors call it; they are [*TraceError]s, all of them, joined.
+// ReadCSV reads a trace whose first line names the columns. Errors are [*TraceError]s with the name
+// file; all of them are joined.
 func ReadCSV(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
 	lines := csv.NewReader(r)
@@ -32,7 +33,7 @@ func ReadCSV(file string, r io.Reader, c Columns) ([]Row, error) {
 	return t.done()
 }
 
-// header reports whether the columns that are to be read are there, each once.
+// header checks that the needed columns exist, each once.
 func (t *traceReader) header(names []string) bool {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
@@ -68,7 +69,7 @@ func (t *traceReader) lines(r *csv.Reader, header []string) {
 	}
 }
 
-// csvFault notes an error of the reader. It reports whether the next line can be read.
+// csvFault records an error of the CSV reader. It reports whether the next line can be read.
 func (t *traceReader) csvFault(r *csv.Reader, err error) bool {
 	line, fault := 1, new(csv.ParseError)
 	if errors.As(err, &fault) {
@@ -78,8 +79,9 @@ func (t *traceReader) csvFault(r *csv.Reader, err error) bool {
 	return errors.Is(err, csv.ErrFieldCount)
 }
 
-// ReadJSONL reads a trace with a JSON object in each line, whose values are numbers, text and booleans; null is as if it were not there.
-// Empty lines are skipped. The file is what errors call it; they are [*TraceError]s, all of them, joined.
+// ReadJSONL reads a trace with one JSON object on each line, whose values are numbers, text and
+// booleans; null means that the field is missing. Empty lines are skipped. Errors are
+// [*TraceError]s with the name file; all of them are joined.
 func ReadJSONL(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
 	lines := bufio.NewReader(r)
@@ -120,7 +122,7 @@ func (t *traceReader) addJSON(line int, text []byte) {
 
 var errNull = errors.New("want a JSON object, not null")
 
-// scalar is the text of a string, a number or boolean as it is written, and nothing for null.
+// scalar is the text of a string, number or boolean; "" for null.
 func scalar(raw json.RawMessage) (s string, err error) {
 	switch raw[0] {
 	case '{', '[':

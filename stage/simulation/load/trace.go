@@ -12,28 +12,30 @@ import (
 
 // A Row is one line of a recorded trace.
 type Row struct {
-	// At is when it arrives, from the start of the trace.
+	// At is the time of arrival, counted from the start of the trace.
 	At time.Duration
-	// Numbers are the columns that [Columns] lists as numbers. A duration such as 1m30s is its seconds.
+	// Numbers are the columns that [Columns] lists as numbers. A duration such as 1m30s is given in
+	// seconds.
 	Numbers map[string]float64
-	// Text are all other columns, as they stand there.
+	// Text are all other columns, unchanged.
 	Text map[string]string
-	// Line is where the row begins in its file, from 1.
+	// Line is the number of the row's first line in its file, from 1.
 	Line int
 }
 
-// Columns say how a trace is read. The zero value reads the times from a column "at".
+// Columns say how to read a trace. The zero value reads the times from a column named "at".
 type Columns struct {
-	// At is the column of the times: seconds as a number, a duration such as 1m30s, or a date as in RFC 3339, all of the same sort.
-	// Default "at".
+	// At is the column of the times: seconds as a number, a duration such as 1m30s, or a date as in
+	// RFC 3339. All rows must use the same form. Default "at".
 	At string
-	// Relative counts the times from the earliest one, as for seconds of Unix time. With dates it is always so.
+	// Relative counts the times from the earliest one, as needed for Unix time. Dates are always
+	// counted from the earliest one.
 	Relative bool
-	// Numbers are the columns that must be there in every row and be finite numbers.
+	// Numbers are the columns that must be present in every row and hold finite numbers.
 	Numbers []string
 }
 
-// Arrivals returns the times of rows, for [Play].
+// Arrivals returns the times of rows, for [Schedule].
 func Arrivals(rows []Row) []time.Duration {
 	times := make([]time.Duration, len(rows))
 	for i, r := range rows {
@@ -42,7 +44,8 @@ func Arrivals(rows []Row) []time.Duration {
 	return times
 }
 
-// Column returns the numbers of a column, as a distribution: sizes like those of the trace, in another order.
+// Column returns the numbers of a column as a distribution: draws have the same sizes as the trace,
+// in another order.
 func Column(rows []Row, name string) Values {
 	values := make(Values, len(rows))
 	for i, r := range rows {
@@ -51,11 +54,11 @@ func Column(rows []Row, name string) Values {
 	return values
 }
 
-// A TraceError is a fault in a trace file.
+// A TraceError is an error in a trace file.
 type TraceError struct {
 	File   string
 	Line   int    // from 1
-	Column string // by name, "" if it is the line as a whole
+	Column string // the name; "" if the error is about the whole line
 	Err    error
 }
 
@@ -71,7 +74,7 @@ func (e *TraceError) Error() string {
 // Unwrap returns Err.
 func (e *TraceError) Unwrap() error { return e.Err }
 
-// A table makes rows of the fields of lines, and collects all faults.
+// A traceReader makes Rows of the lines of a file, and collects all errors.
 type traceReader struct {
 	file    string
 	columns Columns
@@ -112,7 +115,7 @@ func (t *traceReader) add(line int, fields map[string]string) {
 	t.rows, t.times = append(t.rows, r), append(t.times, m)
 }
 
-// moment reads a time, which must be of the sort of the first one.
+// timestampOf reads a time, which must have the same form as the first one.
 func (t *traceReader) timestampOf(text string) (timestamp, error) {
 	m, err := readMoment(text)
 	if err == nil && len(t.times) > 0 && m.date != t.times[0].date {
@@ -143,10 +146,10 @@ func (t *traceReader) done() ([]Row, error) {
 	return t.rows, nil
 }
 
-// longest is about how many seconds a Duration can tell.
+// longest is about the number of seconds that a Duration can hold.
 const longest = 9e9
 
-// A moment is a time in whole seconds and nanoseconds, so that dates far from 1970 lose nothing.
+// A timestamp is a time in seconds and nanoseconds, so that dates far from 1970 are exact.
 type timestamp struct {
 	seconds int64
 	ns      int64
@@ -193,7 +196,7 @@ func readNumber(fields map[string]string, name string) (float64, error) {
 	return 0, errMissing
 }
 
-// parseNumber reads a number, or the seconds of a duration.
+// parseNumber reads a number, or a duration as seconds.
 func parseNumber(text string) (float64, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil && finite(v) {
 		return v, nil

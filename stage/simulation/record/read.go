@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// A LineError is a fault in a log file.
+// A LineError is an error in a log file.
 type LineError struct {
 	File string
 	Line int // from 1
@@ -29,7 +29,7 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Collect reads a whole log. If there are faults it returns all of them, joined, and no log.
+// Collect reads a whole log. If there are errors it returns all of them, joined, and no log.
 func Collect(records iter.Seq2[Record, error]) (Log, error) {
 	var log Log
 	var errs []error
@@ -46,8 +46,8 @@ func Collect(records iter.Seq2[Record, error]) (Log, error) {
 	return log, nil
 }
 
-// ReadJSONL reads lines of JSON one after another. A line with a fault gives a [*LineError], and the next lines are read all the same.
-// Empty lines are skipped. The file is what errors call it.
+// ReadJSONL reads JSON lines, one record at a time. A line with an error gives a [*LineError], and
+// reading continues with the next line. Empty lines are skipped. Errors name the file.
 func ReadJSONL(file string, from io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := bufio.NewReader(from)
@@ -66,7 +66,7 @@ func ReadJSONL(file string, from io.Reader) iter.Seq2[Record, error] {
 	}
 }
 
-// placed puts the place into an error.
+// withLine returns a function that adds the file and line to an error.
 func withLine(file string, n int) func(Record, error) (Record, error) {
 	return func(r Record, err error) (Record, error) {
 		if err != nil {
@@ -92,7 +92,7 @@ func readJSON(text []byte) (Record, error) {
 	return l.record(), l.check()
 }
 
-// check says what is missing.
+// check returns an error if a required field is missing.
 func (l line) check() error {
 	for i, v := range []string{l.Kind, l.Name, l.To} {
 		if v == "" {
@@ -102,8 +102,9 @@ func (l line) check() error {
 	return nil
 }
 
-// ReadCSV reads CSV, whose first line names the columns in any order, one record after another. A line with a fault gives a [*LineError],
-// and the next lines are read all the same if it can be seen where they begin. The file is what errors call it.
+// ReadCSV reads CSV, one record at a time. The first line names the columns, in any order. A line
+// with an error gives a [*LineError], and reading continues with the next line if its beginning can
+// be found. Errors name the file.
 func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := csv.NewReader(from)
@@ -163,7 +164,7 @@ func checkHeader(names []string) error {
 	return nil
 }
 
-// readFields reads the values of a line, in the order of the header.
+// readFields makes a record of the values of a line, in the order of the header.
 func readFields(header, values []string) (Record, error) {
 	var l line
 	text := map[string]*string{
