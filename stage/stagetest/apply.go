@@ -20,9 +20,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Apply creates objects or makes them what is given, by server-side apply; a status that is given is written too. It takes YAML or JSON as a
-// string with any number of documents and Lists, and objects and lists, unstructured or of Go types; a status of a Go type that says nothing is
-// none. Where a namespace is missing it is default. Nothing happens to them until time goes on.
+// Apply creates objects, or changes them to what is given, by server-side apply. It also writes a
+// status that is given. It takes YAML or JSON as a string, with any number of documents and Lists,
+// and objects and lists, unstructured or of Go types. A zero status of a Go type is ignored. The
+// default namespace is default. Nothing else happens until time passes.
 func (l *Lab) Apply(manifests ...any) {
 	l.t.Helper()
 	for _, m := range manifests {
@@ -57,7 +58,7 @@ func itemsOf(list runtime.Object) (objs []*unstructured.Unstructured, err error)
 	return objs, err
 }
 
-// opened is an object as fields. Go types always have a status.
+// toUnstructured returns an object as fields. It removes a zero status, which Go types always have.
 func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	u, err := kstatustest.Open(obj)
 	if _, untyped := obj.(*unstructured.Unstructured); err == nil && !untyped && isBlank(u.Object["status"]) {
@@ -66,7 +67,7 @@ func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return u, err
 }
 
-// isBlank reports whether a value says nothing: all that is in it is zero.
+// isBlank reports whether a value contains only zero values.
 func isBlank(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -95,7 +96,7 @@ func parseManifest(text string) ([]*unstructured.Unstructured, error) {
 	return source.Others(), nil
 }
 
-// apply applies one object. Its uid, version and the like are those of somewhere else.
+// apply applies one object, without the metadata that the server sets.
 func (l *Lab) apply(given *unstructured.Unstructured) error {
 	obj := &unstructured.Unstructured{Object: object.CopyMap(given.Object)}
 	status, hasStatus := obj.Object["status"]
@@ -120,7 +121,7 @@ func (l *Lab) apply(given *unstructured.Unstructured) error {
 	return err
 }
 
-// statusIsApart reports whether the status of objects of a kind is a subresource.
+// hasStatusSubresource reports whether a kind has the subresource status.
 func (l *Lab) hasStatusSubresource(kind schema.GroupVersionKind) bool {
 	return slices.ContainsFunc(l.Cluster().Kinds(), func(k memory.Kind) bool { return k.GroupVersionKind == kind && k.Status })
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Controllers returns what runs in a lab by default: controllers.All, and stand-ins for Ingress, HorizontalPodAutoscaler, PodDisruptionBudget,
-// ResourceQuota and APIService.
+// Controllers returns the default controllers of a lab: controllers.All, and stand-ins for Ingress,
+// HorizontalPodAutoscaler, PodDisruptionBudget, ResourceQuota and APIService.
 func Controllers() []reconcile.Controller {
 	return append(controllers.All(controllers.Options{}), StandIns(
 		schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
@@ -27,9 +27,10 @@ func Controllers() []reconcile.Controller {
 	)...)
 }
 
-// StandIns returns a controller for each of some kinds, built-in or custom, whose real controllers are not there: it gives objects the status that
-// kstatustest.MakeCurrent writes, as soon as they are there and when they ask for something else. So what waits for them can go on; what
-// they ask for does not happen, and numbers in the status are made up.
+// StandIns returns a controller for each of some kinds, built-in or custom, whose real controllers
+// do not run in the lab. It gives each object the status that kstatustest.MakeCurrent writes, when
+// the object is created and when its spec changes. Whatever waits for the object can continue. What
+// the object asks for does not happen, and numbers in its status are invented.
 func StandIns(kinds ...schema.GroupVersionKind) []reconcile.Controller {
 	all := make([]reconcile.Controller, len(kinds))
 	for i, kind := range kinds {
@@ -55,7 +56,8 @@ func standIn(kind schema.GroupVersionKind) func(context.Context, reconcile.Reque
 	}
 }
 
-// writeStatus makes an object current by a write to a subresource, or to all of it.
+// writeStatus makes an object current by a write to the status subresource, or to the object if
+// there is none.
 func writeStatus(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured, subresources ...string) error {
 	made, err := inState(obj, kstatustest.Current, r.Now, len(subresources) > 0)
 	if err != nil {
@@ -69,8 +71,8 @@ func writeStatus(ctx context.Context, r reconcile.Request, obj *unstructured.Uns
 	return err
 }
 
-// inState returns an object as it is in a state. Where the status is not apart each write to it counts as a new generation, so that none can be
-// observed.
+// inState returns a copy of an object in a state. If the status is not a subresource, each write to
+// it increments the generation, so the copy has no observed generation.
 func inState(obj *unstructured.Unstructured, s kstatustest.State, now time.Time, apart bool) (*unstructured.Unstructured, error) {
 	made := obj.DeepCopy()
 	if !apart {

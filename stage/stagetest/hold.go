@@ -16,14 +16,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Ready is another word for kstatustest.Current.
+// Ready is the same state as kstatustest.Current.
 const Ready kstatustest.State = "Ready"
 
 var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
-// Drive gives an object that is in the cluster the status of a state, and keeps it there: neither Stages nor controllers touch it again until it is
-// deleted or driven to [Ready]. The states that there are, and what is written, are those of package kstatustest; one that the kind has not fails the
-// test. Of the object only kind, namespace and name count. What controllers make of it, such as the status of its owner, comes when time goes on.
+// Drive gives an existing object the status of a state and holds it there: neither Stages nor
+// controllers change it until it is deleted or driven to [Ready]. The states, and what is written
+// for them, are those of package kstatustest. It fails the test if the kind does not have the
+// state. Only kind, namespace and name of the object are used. Controllers react when time passes,
+// for example with the status of the object's owner.
 func (l *Lab) Drive(obj runtime.Object, state kstatustest.State) {
 	l.t.Helper()
 	u, err := kstatustest.Open(obj)
@@ -50,7 +52,8 @@ func (l *Lab) drive(ref reference, state kstatustest.State) error {
 	return l.write(obj, made, apart)
 }
 
-// write replaces an object: first what is beside its status, if that has changed, then its status, if that is apart.
+// write replaces an object: first everything but the status, if it has changed, then the status, if
+// it is a subresource.
 func (l *Lab) write(obj, made *unstructured.Unstructured, apart bool) (err error) {
 	ctx, status := context.Background(), made.Object["status"]
 	if !apart || !reflect.DeepEqual(obj.Object["spec"], made.Object["spec"]) {
@@ -63,13 +66,14 @@ func (l *Lab) write(obj, made *unstructured.Unstructured, apart bool) (err error
 	return err
 }
 
-// holds reports that an object is kept where it was driven.
+// holds reports whether an object is held in a state by Drive.
 func (l *Lab) holds(obj *unstructured.Unstructured) bool {
 	uid, held := l.held[referenceOf(obj)]
 	return held && uid == obj.GetUID() && obj.GetDeletionTimestamp() == nil
 }
 
-// plays tells what Stages play. A Pod that is on no node is the scheduler's, unless there is none.
+// isPlayed reports whether Stages are played on an object. A Pod without a node is left to the
+// scheduler, if there is one.
 func (l *Lab) isPlayed(obj *unstructured.Unstructured) bool {
 	if l.holds(obj) {
 		return false
@@ -81,7 +85,7 @@ func (l *Lab) schedules() bool {
 	return slices.ContainsFunc(l.options.Controllers, func(c reconcile.Controller) bool { return c.For == pods && c.Name == "scheduler" })
 }
 
-// restrained are the controllers, kept from objects that are held.
+// controllersExceptHeld returns the controllers, changed so that they ignore objects that are held.
 func (l *Lab) controllersExceptHeld() []reconcile.Controller {
 	restrained := slices.Clone(l.options.Controllers)
 	for i, c := range restrained {
@@ -96,7 +100,8 @@ func (l *Lab) controllersExceptHeld() []reconcile.Controller {
 	return restrained
 }
 
-// blinded are the watches of a controller. A scheduler, which maps the Pods that it is for to keys of its own, does not see those that are held.
+// watchesExceptHeld returns the watches of a controller that maps the objects it is for to other
+// keys, as the scheduler does, changed so that it does not see held Pods without a node.
 func (l *Lab) watchesExceptHeld(c reconcile.Controller) []reconcile.Watch {
 	watches := slices.Clone(c.Watches)
 	for i, w := range watches {

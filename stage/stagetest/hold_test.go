@@ -52,7 +52,8 @@ func TestPodsAreDrivenToEveryState(t *testing.T) {
 	}
 }
 
-// TestADrivenPodIsNotScheduled drives one Pod before it was seen by anyone, and one that could not be scheduled.
+// TestADrivenPodIsNotScheduled drives one Pod before it was seen by anyone, and one that could not
+// be scheduled.
 func TestADrivenPodIsNotScheduled(t *testing.T) {
 	lab := stagetest.New(t, stagetest.LabOptions{})
 	lab.Apply(podIn("default", "new"), `{apiVersion: v1, kind: Pod, metadata: {name: large}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "64"}}}]}}`)

@@ -290,7 +290,8 @@ func TestALabInABubble(t *testing.T) {
 	})
 }
 
-// TestOthersFollowInABubble has a controller in another goroutine that, on its own clock, answers each ConfigMap with a Pod ten seconds later.
+// TestOthersFollowInABubble has a controller in another goroutine that, on its own clock, answers
+// each ConfigMap with a Pod ten seconds later.
 func TestOthersFollowInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		follow := func(d time.Duration) { time.Sleep(d); synctest.Wait() }

@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Advance lets virtual time pass: everything that is due within a duration has happened then.
+// Advance lets virtual time pass by d. Afterwards everything that is due by then has happened.
 func (l *Lab) Advance(d time.Duration) {
 	l.t.Helper()
 	if d < 0 {
@@ -22,8 +22,9 @@ func (l *Lab) Advance(d time.Duration) {
 	l.advanceTo(end)
 }
 
-// Settle lets virtual time pass until nothing is left to happen. It fails the test if that is not so within LabOptions.Patience, as with
-// CronJobs and with Stages that repeat for ever, and if something happens again and again without time passing.
+// Settle lets virtual time pass until nothing more will happen. It fails the test if that takes
+// longer than LabOptions.Timeout, as with CronJobs and with Stages that repeat for ever, and if
+// something happens again and again without time passing.
 func (l *Lab) Settle() {
 	l.t.Helper()
 	l.playUntil(l.Now().Add(l.options.Timeout), never)
@@ -34,7 +35,8 @@ func (l *Lab) Settle() {
 
 func never() bool { return false }
 
-// playUntil does what is due, one instant after another, until it is done or what is next is due after the end, and reports which.
+// playUntil does what is due, one instant after another, until done returns true or nothing more is
+// due until end. It reports whether done returned true.
 func (l *Lab) playUntil(end time.Time, done func() bool) bool {
 	l.t.Helper()
 	for {
@@ -52,13 +54,14 @@ func (l *Lab) playUntil(end time.Time, done func() bool) bool {
 	}
 }
 
-// next is the time of the next thing, when those who follow have seen the last.
+// next returns the time at which something happens next, after other goroutines have reacted to the
+// last change.
 func (l *Lab) next() (time.Time, bool) {
 	l.sync(0)
 	return l.sim.Next()
 }
 
-// passTo lets time go on to when nothing is due before.
+// advanceTo moves the time to end. Nothing may be due before.
 func (l *Lab) advanceTo(end time.Time) {
 	l.t.Helper()
 	d := end.Sub(l.Now())
@@ -73,7 +76,7 @@ func (l *Lab) sync(d time.Duration) {
 	}
 }
 
-// mustBeSound fails the test if there was a livelock.
+// failOnLivelock fails the test if there was a livelock.
 func (l *Lab) failOnLivelock() {
 	l.t.Helper()
 	for _, err := range l.errors {
