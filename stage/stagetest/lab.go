@@ -66,7 +66,7 @@ type Lab struct {
 	occupants map[objectSlot]int          // how many objects have been in a slot
 	streaks   map[types.UID]failureStreak // by the uid of the owner
 	// of Stages and controllers
-	errors    []error
+	errors []error
 }
 
 // New returns a lab with ready nodes, the namespace default, and a default StorageClass that binds

@@ -19,9 +19,9 @@ import (
 
 // A story is an archive that is being played.
 type story struct {
-	name       string
-	archive    *txtar.Archive
-	options    Options
+	name    string
+	archive *txtar.Archive
+	options Options
 	// options of the simulation
 	simulation simulation.Options
 	sources    []stage.Source // the files that the command stages names
