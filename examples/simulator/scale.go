@@ -21,8 +21,8 @@ import (
 const podGap = 10 * time.Millisecond
 
 // scale takes very many Pods through the scheduler and the general lifecycle until they are ready.
-func scale(ctx context.Context, o options, c *clock) (*report.Report, error) {
-	l, err := newLab(ctx, setting{
+func scale(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
+	l, err := newLab(ctx, labOptions{
 		name: fmt.Sprintf("%d Pods on %d nodes", o.pods, o.nodes), seed: o.seed, nodes: o.nodes, stages: presets.PodGeneral(),
 		goal: goal{"Pod", record.Ready, o.pods},
 	})

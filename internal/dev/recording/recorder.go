@@ -20,7 +20,7 @@ import (
 )
 
 // A Teller tells one script to a cluster, in a namespace.
-type Teller struct {
+type Recorder struct {
 	cluster   stage.Transport
 	namespace string
 	script    Script
@@ -28,24 +28,24 @@ type Teller struct {
 }
 
 // New returns a teller. The namespace must be there before it begins.
-func New(cluster stage.Transport, namespace string, s Script) *Teller {
-	return &Teller{cluster: cluster, namespace: namespace, script: s, normal: NewNormalizer(namespace)}
+func New(cluster stage.Transport, namespace string, s Script) *Recorder {
+	return &Recorder{cluster: cluster, namespace: namespace, script: s, normal: NewNormalizer(namespace)}
 }
 
 // A State is what a [Settle] sees: whether the phase may end, and all objects, so that it can tell whether anything moves.
-type State struct {
-	Holds   bool
+type Progress struct {
+	Done    bool
 	Objects string
 }
 
 // Settle lets time pass until the condition of a phase holds and nothing has moved for [Quiet].
-type Settle func(ctx context.Context, look func(context.Context) (State, error)) error
+type WaitSettled func(ctx context.Context, look func(context.Context) (Progress, error)) error
 
 // Quiet is how long nothing may move before a phase counts as over. The Job controller gathers changes for a second.
-const Quiet = 1500 * time.Millisecond
+const QuietPeriod = 1500 * time.Millisecond
 
 // Record tells the script and returns it with the objects of every phase.
-func (r *Teller) Record(ctx context.Context, settle Settle) (Script, error) {
+func (r *Recorder) Record(ctx context.Context, settle WaitSettled) (Script, error) {
 	out := r.script
 	out.Phases = slices.Clone(out.Phases)
 	for i := range out.Phases {
@@ -59,7 +59,7 @@ func (r *Teller) Record(ctx context.Context, settle Settle) (Script, error) {
 	return out, nil
 }
 
-func (r *Teller) phase(ctx context.Context, p Phase, settle Settle) ([]map[string]any, error) {
+func (r *Recorder) phase(ctx context.Context, p Phase, settle WaitSettled) ([]map[string]any, error) {
 	until, err := compile(p.Until)
 	if err != nil {
 		return nil, fmt.Errorf("until: %w", err)
@@ -69,7 +69,7 @@ func (r *Teller) phase(ctx context.Context, p Phase, settle Settle) ([]map[strin
 			return nil, err
 		}
 	}
-	if err := settle(ctx, func(ctx context.Context) (State, error) { return r.look(ctx, until) }); err != nil {
+	if err := settle(ctx, func(ctx context.Context) (Progress, error) { return r.progress(ctx, until) }); err != nil {
 		return nil, err
 	}
 	found, err := r.objects(ctx)
@@ -84,18 +84,18 @@ func compile(text string) (*gojq.Code, error) {
 	return gojq.Compile(query)
 }
 
-func (r *Teller) look(ctx context.Context, until *gojq.Code) (State, error) {
+func (r *Recorder) progress(ctx context.Context, until *gojq.Code) (Progress, error) {
 	found, err := r.objects(ctx)
 	if err != nil {
-		return State{}, err
+		return Progress{}, err
 	}
 	text, err := json.Marshal(found)
-	return State{Holds: holds(until, r.view(found)), Objects: string(text)}, err
+	return Progress{Done: holds(until, r.conditionInput(found)), Objects: string(text)}, err
 }
 
 // objects are all that there are of the kinds of the script, and of those that tell hashes and names.
-func (r *Teller) objects(ctx context.Context) (found []*unstructured.Unstructured, err error) {
-	for _, gvk := range known {
+func (r *Recorder) objects(ctx context.Context) (found []*unstructured.Unstructured, err error) {
+	for _, gvk := range knownKinds {
 		if !slices.Contains(r.script.Kinds, gvk.Kind) && gvk.Kind != "ReplicaSet" && gvk.Kind != "ControllerRevision" && gvk.Kind != "Pod" {
 			continue
 		}
@@ -104,7 +104,7 @@ func (r *Teller) objects(ctx context.Context) (found []*unstructured.Unstructure
 			return nil, err
 		}
 		for i := range list.Items {
-			if r.concerns(&list.Items[i]) {
+			if r.isRelevant(&list.Items[i]) {
 				found = append(found, &list.Items[i])
 			}
 		}
@@ -113,7 +113,7 @@ func (r *Teller) objects(ctx context.Context) (found []*unstructured.Unstructure
 }
 
 // concerns leaves out what belongs to others: cluster-scoped objects have the namespace in their name.
-func (r *Teller) concerns(obj *unstructured.Unstructured) bool {
+func (r *Recorder) isRelevant(obj *unstructured.Unstructured) bool {
 	if obj.GetNamespace() == "" {
 		return strings.Contains(obj.GetName(), r.namespace)
 	}
@@ -123,7 +123,7 @@ func (r *Teller) concerns(obj *unstructured.Unstructured) bool {
 // clusterScoped are the kinds without a namespace.
 var clusterScoped = []string{"Namespace", "PersistentVolume", "CustomResourceDefinition"}
 
-func (r *Teller) namespaceOf(gvk schema.GroupVersionKind) string {
+func (r *Recorder) namespaceOf(gvk schema.GroupVersionKind) string {
 	if slices.Contains(clusterScoped, gvk.Kind) {
 		return ""
 	}
@@ -131,9 +131,9 @@ func (r *Teller) namespaceOf(gvk schema.GroupVersionKind) string {
 }
 
 // view is what conditions see.
-func (r *Teller) view(found []*unstructured.Unstructured) map[string]any {
+func (r *Recorder) conditionInput(found []*unstructured.Unstructured) map[string]any {
 	view := map[string]any{}
-	for _, gvk := range known {
+	for _, gvk := range knownKinds {
 		view[gvk.Kind] = []any{}
 	}
 	for _, obj := range found {
@@ -164,7 +164,7 @@ func holds(until *gojq.Code, view map[string]any) bool {
 	return ok && v == true
 }
 
-func (r *Teller) do(ctx context.Context, a Action) error {
+func (r *Recorder) do(ctx context.Context, a Action) error {
 	switch {
 	case a.Create != nil:
 		return r.create(ctx, a.Create)
@@ -186,7 +186,7 @@ func (r *Teller) do(ctx context.Context, a Action) error {
 	return fmt.Errorf("an action does nothing")
 }
 
-func (r *Teller) create(ctx context.Context, root map[string]any) error {
+func (r *Recorder) create(ctx context.Context, root map[string]any) error {
 	data, err := r.encode(root)
 	if err != nil {
 		return err
@@ -203,16 +203,16 @@ func (r *Teller) create(ctx context.Context, root map[string]any) error {
 }
 
 // encode puts the namespace into what a script says.
-func (r *Teller) encode(v any) ([]byte, error) {
+func (r *Recorder) encode(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	return []byte(strings.ReplaceAll(string(data), "$namespace", r.namespace)), err
 }
 
-func (r *Teller) nameOf(gvk schema.GroupVersionKind, name string) types.NamespacedName {
+func (r *Recorder) nameOf(gvk schema.GroupVersionKind, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: r.namespaceOf(gvk), Name: strings.ReplaceAll(name, "$namespace", r.namespace)}
 }
 
-func (r *Teller) patch(ctx context.Context, kind, name string, data []byte) error {
+func (r *Recorder) patch(ctx context.Context, kind, name string, data []byte) error {
 	gvk, err := kindOf(kind)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (r *Teller) patch(ctx context.Context, kind, name string, data []byte) erro
 // PlayAnnotation tells the Stages of the kubelet what to do with a Pod.
 const PlayAnnotation = "recording.stagecraft/play"
 
-func (r *Teller) play(ctx context.Context, p Play) error {
+func (r *Recorder) play(ctx context.Context, p Play) error {
 	pod, err := kindOf("Pod")
 	if err != nil {
 		return err

@@ -7,26 +7,26 @@ import (
 )
 
 // begin is the time for objects that tell none.
-var begin = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+var defaultTime = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
 // latest is the last time at which something happened to the objects, as far as they tell: what is shown is the same tomorrow.
-func (in input) latest() time.Time {
+func (in input) latestTime() time.Time {
 	last := time.Time{}
 	for _, obj := range append(in.objects[:len(in.objects):len(in.objects)], in.others...) {
-		for _, t := range happened(obj) {
+		for _, t := range pastTimes(obj) {
 			if t.After(last) {
 				last = t
 			}
 		}
 	}
 	if last.IsZero() {
-		return begin
+		return defaultTime
 	}
 	return last
 }
 
 // happened are times in an object that lie in the past: its creation, the request to delete it, writes, and those of conditions.
-func happened(obj *unstructured.Unstructured) []time.Time {
+func pastTimes(obj *unstructured.Unstructured) []time.Time {
 	times := []time.Time{obj.GetCreationTimestamp().Time}
 	if end := obj.GetDeletionTimestamp(); end != nil {
 		var grace int64
@@ -42,13 +42,13 @@ func happened(obj *unstructured.Unstructured) []time.Time {
 	}
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, c := range conditions {
-		times = append(times, told(c)...)
+		times = append(times, conditionTimes(c)...)
 	}
 	return times
 }
 
 // told are the times of a condition.
-func told(condition any) (times []time.Time) {
+func conditionTimes(condition any) (times []time.Time) {
 	fields, _ := condition.(map[string]any)
 	for _, name := range []string{"lastHeartbeatTime", "lastProbeTime", "lastTransitionTime", "lastUpdateTime"} {
 		text, _ := fields[name].(string)

@@ -53,7 +53,7 @@ var steps = []string{"in the queue", "waits for a node", "starts", "runs", "is c
 
 // A passage is when a Job came to its submission, its creation, to nodes for all of its Pods, and when all of them were ready, when they
 // had succeeded and when it was complete. What did not happen is zero.
-type passage [6]time.Time
+type jobTimes [6]time.Time
 
 // milestones are those that a record is about.
 var milestones = []struct {
@@ -70,8 +70,8 @@ var milestones = []struct {
 }
 
 // passages are those of the Jobs, by name. An AppWrapper has the name of its Job.
-func passages(log record.Log) map[string]*passage {
-	all := map[string]*passage{}
+func jobTimesOf(log record.Log) map[string]*jobTimes {
+	all := map[string]*jobTimes{}
 	for _, r := range log {
 		name := r.Name
 		if r.Kind == "Pod" {
@@ -82,7 +82,7 @@ func passages(log record.Log) map[string]*passage {
 		}
 		p := all[name]
 		if p == nil {
-			p = &passage{}
+			p = &jobTimes{}
 			all[name] = p
 		}
 		for _, m := range milestones {
@@ -95,13 +95,13 @@ func passages(log record.Log) map[string]*passage {
 }
 
 // sampled is how many Jobs a Gantt chart has at most.
-const sampled = 24
+const maxGanttJobs = 24
 
 // ganttOf shows what some of the Jobs of each run went through.
 func ganttOf(runs []*lab, jobs []int) (charts []report.Chart) {
 	for _, l := range runs {
 		var rows []report.Row
-		all := passages(l.log)
+		all := jobTimesOf(l.log)
 		for _, i := range jobs {
 			name := jobName(i)
 			rows = append(rows, report.Row{Name: name, Spans: all[name].spans(l.start)})
@@ -114,25 +114,25 @@ func ganttOf(runs []*lab, jobs []int) (charts []report.Chart) {
 }
 
 // evenly are Jobs from the first on, equally far apart.
-func evenly(n int) (jobs []int) {
-	for i := range min(n, sampled) {
-		jobs = append(jobs, i*n/min(n, sampled))
+func evenSample(n int) (jobs []int) {
+	for i := range min(n, maxGanttJobs) {
+		jobs = append(jobs, i*n/min(n, maxGanttJobs))
 	}
 	return jobs
 }
 
 // crowded are Jobs one after another: those that waited longest, in all runs together.
-func crowded(runs []*lab) (jobs []int) {
+func mostWaiting(runs []*lab) (jobs []int) {
 	n := runs[0].goal.count
 	waits := make([]float64, n)
 	for _, l := range runs {
-		for name, p := range passages(l.log) {
+		for name, p := range jobTimesOf(l.log) {
 			if i, err := strconv.Atoi(strings.TrimPrefix(name, "job-")); err == nil {
 				waits[i-1] += p[2].Sub(p[0]).Seconds()
 			}
 		}
 	}
-	size, first := min(n, sampled), 0
+	size, first := min(n, maxGanttJobs), 0
 	sum, most := 0.0, 0.0
 	for i, w := range waits {
 		sum += w
@@ -153,7 +153,7 @@ func crowded(runs []*lab) (jobs []int) {
 func jobName(i int) string { return "job-" + strconv.Itoa(i+1) }
 
 // spans are the times between those that are known.
-func (p *passage) spans(start time.Time) (spans []report.Span) {
+func (p *jobTimes) spans(start time.Time) (spans []report.Span) {
 	if p == nil {
 		return nil
 	}

@@ -24,7 +24,7 @@ func count(ctx context.Context, only string) (record, error) {
 		if !strings.Contains(w.name, only) {
 			continue
 		}
-		if r.Instructions[w.name], err = each(ctx, valgrind, w); err != nil {
+		if r.Instructions[w.name], err = instructionsPerRun(ctx, valgrind, w); err != nil {
 			return r, fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
@@ -35,13 +35,13 @@ func count(ctx context.Context, only string) (record, error) {
 }
 
 // each returns how many instructions one play takes: start and setup cancel out, the plays of warm-up too.
-func each(ctx context.Context, valgrind string, w workload) (uint64, error) {
+func instructionsPerRun(ctx context.Context, valgrind string, w workload) (uint64, error) {
 	warm := w.times/10 + 1
-	before, err := total(ctx, valgrind, w.name, warm)
+	before, err := instructionsOf(ctx, valgrind, w.name, warm)
 	if err != nil {
 		return 0, err
 	}
-	after, err := total(ctx, valgrind, w.name, warm+w.times)
+	after, err := instructionsOf(ctx, valgrind, w.name, warm+w.times)
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +52,7 @@ func each(ctx context.Context, valgrind string, w workload) (uint64, error) {
 }
 
 // total returns how many instructions this program takes to play a workload.
-func total(ctx context.Context, valgrind, name string, times int) (uint64, error) {
+func instructionsOf(ctx context.Context, valgrind, name string, times int) (uint64, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err
@@ -64,13 +64,13 @@ func total(ctx context.Context, valgrind, name string, times int) (uint64, error
 	if err := cmd.Run(); err != nil {
 		return 0, fmt.Errorf("%w\n%s", err, stderr.String())
 	}
-	return collected(stderr.String())
+	return parseCount(stderr.String())
 }
 
 var collectedLine = regexp.MustCompile(`(?m)^==\d+== Collected : (\d+)$`)
 
 // collected reads the count from what callgrind prints.
-func collected(output string) (uint64, error) {
+func parseCount(output string) (uint64, error) {
 	found := collectedLine.FindStringSubmatch(output)
 	if found == nil {
 		return 0, errors.New("valgrind counted nothing:\n" + output)
