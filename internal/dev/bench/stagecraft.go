@@ -10,16 +10,16 @@ import (
 )
 
 // Ours is the side of package stage. It is safe for concurrent use.
-type Ours struct{ Set *stage.Set }
+type Stagecraft struct{ Set *stage.Set }
 
 // NewOurs compiles the Stages of a case from their text.
-func NewOurs(c Case, funcs map[string]any) (*Ours, error) {
+func NewStagecraft(c Case, funcs map[string]any) (*Stagecraft, error) {
 	set, err := stage.Compile(stage.Options{Lenient: c.Lenient, Funcs: funcs}, stage.Parse("stages.yaml", c.Text()))
-	return &Ours{Set: set}, err
+	return &Stagecraft{Set: set}, err
 }
 
 // Outcome is what package stage decides on the object.
-func (s *Ours) Outcome(obj *unstructured.Unstructured) Outcome {
+func (s *Stagecraft) Outcome(obj *unstructured.Unstructured) Outcome {
 	var o Outcome
 	candidates := map[string]stage.Candidate{}
 	for _, c := range s.Set.Candidates(obj, Now) {
@@ -29,17 +29,17 @@ func (s *Ours) Outcome(obj *unstructured.Unstructured) Outcome {
 		}
 	}
 	for _, name := range s.Set.Stages(obj.GroupVersionKind()) {
-		v := Verdict{Stage: name, Match: "false"}
+		v := StageOutcome{Stage: name, Match: "false"}
 		if c, ok := candidates[name]; ok {
-			v = verdict(c, obj)
+			v = stageOutcome(c, obj)
 		}
 		o.Stages = append(o.Stages, v)
 	}
 	return o
 }
 
-func verdict(c stage.Candidate, obj *unstructured.Unstructured) Verdict {
-	v := Verdict{Stage: c.Stage, Match: "true", Weight: "none", Delay: "none"}
+func stageOutcome(c stage.Candidate, obj *unstructured.Unstructured) StageOutcome {
+	v := StageOutcome{Stage: c.Stage, Match: "true", Weight: "none", Delay: "none"}
 	if c.Weighted {
 		v.Weight = strconv.FormatInt(c.Weight, 10)
 	}
@@ -64,9 +64,9 @@ func effect(e stage.Effect) Effect {
 	case stage.Event:
 		return Effect{Kind: "event", Type: e.Type, Data: e.Reason + ": " + e.Message}
 	case stage.Patch:
-		return Effect{"patch", string(e.Type), e.Subresource, e.Impersonate, plain(e.JSON())}
+		return Effect{"patch", string(e.Type), e.Subresource, e.Impersonate, decodePlain(e.JSON())}
 	case stage.Apply:
-		return Effect{"apply", string(e.Type), e.Subresource, e.Impersonate, plain(encode(e.Object.Object))}
+		return Effect{"apply", string(e.Type), e.Subresource, e.Impersonate, decodePlain(encode(e.Object.Object))}
 	default:
 		return Effect{Kind: "delete"}
 	}
@@ -81,7 +81,7 @@ func encode(v any) []byte {
 }
 
 // Match decides which Stage is next for the object, and when. It returns how many there are: 0 or 1.
-func (s *Ours) Match(obj *unstructured.Unstructured) (int, error) {
+func (s *Stagecraft) Match(obj *unstructured.Unstructured) (int, error) {
 	if _, ok := s.Set.Next(obj, Now, 1, 0); !ok {
 		return 0, nil
 	}
@@ -89,7 +89,7 @@ func (s *Ours) Match(obj *unstructured.Unstructured) (int, error) {
 }
 
 // Whole decides and makes what would be sent. It returns the number of bytes.
-func (s *Ours) Whole(obj *unstructured.Unstructured) (int, error) {
+func (s *Stagecraft) Whole(obj *unstructured.Unstructured) (int, error) {
 	t, ok := s.Set.Next(obj, Now, 1, 0)
 	if !ok {
 		return 0, nil

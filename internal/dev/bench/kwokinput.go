@@ -12,7 +12,7 @@ import (
 )
 
 // A view is an object as a controller of kwok hands it to the lifecycle.
-type view struct {
+type kwokInput struct {
 	name  string
 	event func() *lifecycle.Event // made anew for each look at the object, because it keeps what is derived from it
 	data  any                     // for templates
@@ -20,12 +20,12 @@ type view struct {
 	finalizers []string
 }
 
-func asMap(obj *unstructured.Unstructured) (view, bool) {
-	return view{"kwok", func() *lifecycle.Event { return EventOf(obj) }, obj.Object, obj.GetFinalizers()}, true
+func untypedInput(obj *unstructured.Unstructured) (kwokInput, bool) {
+	return kwokInput{"kwok", func() *lifecycle.Event { return EventOf(obj) }, obj.Object, obj.GetFinalizers()}, true
 }
 
 // asType is for the kinds that kwok has controllers of their own for.
-func asType(obj *unstructured.Unstructured) (view, bool) {
+func typedInput(obj *unstructured.Unstructured) (kwokInput, bool) {
 	var typed interface {
 		runtime.Object
 		GetLabels() map[string]string
@@ -37,19 +37,19 @@ func asType(obj *unstructured.Unstructured) (view, bool) {
 	case schema.GroupVersionKind{Version: "v1", Kind: "Node"}:
 		typed = &corev1.Node{}
 	default:
-		return view{}, false
+		return kwokInput{}, false
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
-		return view{}, false
+		return kwokInput{}, false
 	}
 	event := func() *lifecycle.Event {
 		return &lifecycle.Event{Labels: typed.GetLabels(), Annotations: typed.GetAnnotations(), Data: typed}
 	}
-	return view{"kwok-typed", event, typed, obj.GetFinalizers()}, true
+	return kwokInput{"kwok-typed", event, typed, obj.GetFinalizers()}, true
 }
 
-func (v view) player(k *Kwok, lc lifecycle.Lifecycle) Player {
-	return Player{
+func (v kwokInput) side(k *Kwok, lc lifecycle.Lifecycle) Side {
+	return Side{
 		Name: v.name,
 		Match: func() (int, error) {
 			st, err := v.match(lc)
@@ -68,7 +68,7 @@ func (v view) player(k *Kwok, lc lifecycle.Lifecycle) Player {
 	}
 }
 
-func (v view) match(lc lifecycle.Lifecycle) (*lifecycle.Stage, error) {
+func (v kwokInput) match(lc lifecycle.Lifecycle) (*lifecycle.Stage, error) {
 	event := v.event()
 	st, err := lc.Match(context.Background(), event)
 	if st == nil || err != nil {
@@ -79,7 +79,7 @@ func (v view) match(lc lifecycle.Lifecycle) (*lifecycle.Stage, error) {
 }
 
 // send makes the effects and returns the number of bytes to send.
-func (k *Kwok) send(st *lifecycle.Stage, v view) (int, error) {
+func (k *Kwok) send(st *lifecycle.Stage, v kwokInput) (int, error) {
 	size := 0
 	_, err := st.DoSteps(0, v.finalizers, v.data, k.Renderer,
 		func(*internalversion.StageEvent) error { return nil },

@@ -9,7 +9,7 @@ import (
 )
 
 // A figure of samples is flat if the line through it does not rise by more than it may. Noise is no rise: the slope must be three times its error.
-type figure struct {
+type growthLimit struct {
 	name  string
 	of    func(sample) float64
 	unit  float64
@@ -17,7 +17,7 @@ type figure struct {
 	most  float64 // that it may rise by anyway
 }
 
-var figures = []figure{
+var growthLimits = []growthLimit{
 	{"heap MiB", func(s sample) float64 { return s.heap }, 1 << 20, 0.05, 1 << 20},
 	{"goroutines", func(s sample) float64 { return s.goroutines }, 1, 0.05, 2},
 	{"RSS MiB", func(s sample) float64 { return s.rss }, 1 << 20, 0.05, 4 << 20},
@@ -26,18 +26,18 @@ var figures = []figure{
 
 var errGrows = errors.New("the player does not stay as it was")
 
-const fewest = 6 // samples that say something
+const minSamples = 6 // samples that say something
 
 // judge fits a line to each figure over the last two thirds of the samples.
-func judge(w io.Writer, samples []sample) error {
+func checkGrowth(w io.Writer, samples []sample) error {
 	last := samples[len(samples)/3:]
-	if len(last) < fewest {
-		return fmt.Errorf("%d samples are too few to tell: -duration must be at least %d times -every", len(samples), fewest*3/2)
+	if len(last) < minSamples {
+		return fmt.Errorf("%d samples are too few to tell: -duration must be at least %d times -every", len(samples), minSamples*3/2)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "\nfigure\tmean\trise over %v\tits error\t\n", last[len(last)-1].at.Sub(last[0].at).Round(1e9))
 	var grows error
-	for _, f := range figures {
+	for _, f := range growthLimits {
 		l := fit(last, f.of)
 		verdict := "flat"
 		if l.rise > 3*l.err && l.rise > max(f.share*l.mean, f.most) {

@@ -27,14 +27,14 @@ type launch struct {
 var stages = []string{"../../../stage/presets/node-fast.yaml", "../../../stage/presets/pod-fast.yaml"}
 
 // provide builds the programs that are asked for, in the order in which they are named.
-func provide(o options) (programs []program, clean func(), err error) {
+func buildPrograms(o options) (programs []program, clean func(), err error) {
 	dir, err := os.MkdirTemp("", "stagecraft-bench-")
 	if err != nil {
 		return nil, nil, err
 	}
 	clean = func() { _ = os.RemoveAll(dir) }
 	for _, name := range o.players {
-		p, err := provideOne(o, name, dir)
+		p, err := buildProgram(o, name, dir)
 		if err != nil {
 			clean()
 			return nil, nil, err
@@ -44,7 +44,7 @@ func provide(o options) (programs []program, clean func(), err error) {
 	return programs, clean, nil
 }
 
-func provideOne(o options, name, dir string) (program, error) {
+func buildProgram(o options, name, dir string) (program, error) {
 	switch name {
 	case "floor":
 		path, err := build("./floor", dir)

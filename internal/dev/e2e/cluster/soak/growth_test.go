@@ -41,7 +41,7 @@ func TestGrowthIsFound(t *testing.T) {
 			c.change(i, &samples[i])
 		}
 		var out bytes.Buffer
-		err := judge(&out, samples)
+		err := checkGrowth(&out, samples)
 		if c.grows == "" {
 			require.NoError(t, err, out.String())
 			continue
@@ -57,13 +57,13 @@ func TestALineIsFitted(t *testing.T) {
 	for i := range 10 {
 		samples = append(samples, sample{at: time.Unix(int64(i), 0), heap: 5 + 2*float64(i)})
 	}
-	l := fit(samples, figures[0].of)
+	l := fit(samples, growthLimits[0].of)
 	require.InDelta(t, 14, l.mean, 1e-9)
 	require.InDelta(t, 18, l.rise, 1e-9)
 	require.InDelta(t, 0, l.err, 1e-6)
 }
 
 func TestFewSamplesSayNothing(t *testing.T) {
-	require.ErrorContains(t, judge(&bytes.Buffer{}, steady()[:7]), "7 samples")
-	require.ErrorContains(t, judge(&bytes.Buffer{}, nil), "0 samples")
+	require.ErrorContains(t, checkGrowth(&bytes.Buffer{}, steady()[:7]), "7 samples")
+	require.ErrorContains(t, checkGrowth(&bytes.Buffer{}, nil), "0 samples")
 }

@@ -1,4 +1,4 @@
-package crowd
+package podcreator
 
 import (
 	"cmp"
@@ -35,42 +35,42 @@ func (o Options) withDefaults() Options {
 }
 
 // A Crowd is pods on nodes.
-type Crowd struct {
+type Creator struct {
 	client  kubernetes.Interface
 	options Options
 	end     context.CancelFunc
 
 	mu               sync.Mutex
 	created, running []time.Time
-	ran, gone        tally
+	ran, gone        counter
 }
 
 // A tally counts pods up to all of them.
-type tally struct {
+type counter struct {
 	count int
 	all   chan struct{} // closed when it is full
 }
 
-func (t *tally) add(of int) {
+func (t *counter) add(of int) {
 	if t.count++; t.count == of {
 		close(t.all)
 	}
 }
 
 // New creates the namespace of a crowd and begins to watch it.
-func New(ctx context.Context, client kubernetes.Interface, o Options) (*Crowd, error) {
+func New(ctx context.Context, client kubernetes.Interface, o Options) (*Creator, error) {
 	o = o.withDefaults()
-	c := &Crowd{client: client, options: o, created: make([]time.Time, o.Pods), running: make([]time.Time, o.Pods)}
+	c := &Creator{client: client, options: o, created: make([]time.Time, o.Pods), running: make([]time.Time, o.Pods)}
 	c.ran.all, c.gone.all = make(chan struct{}), make(chan struct{})
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.Namespace}}
 	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
 	ctx, c.end = context.WithCancel(ctx)
-	return c, Follow(ctx, client, o.Namespace, c.see)
+	return c, Follow(ctx, client, o.Namespace, c.observe)
 }
 
-func (c *Crowd) see(event watch.EventType, pod *corev1.Pod) {
+func (c *Creator) observe(event watch.EventType, pod *corev1.Pod) {
 	i, err := strconv.Atoi(strings.TrimPrefix(pod.Name, "pod-"))
 	if err != nil || i >= c.options.Pods {
 		return
@@ -86,10 +86,10 @@ func (c *Crowd) see(event watch.EventType, pod *corev1.Pod) {
 	}
 }
 
-func (c *Crowd) node(i int) string { return fmt.Sprintf("%s-%d", c.options.Namespace, i) }
+func (c *Creator) node(i int) string { return fmt.Sprintf("%s-%d", c.options.Namespace, i) }
 
 // AddNodes creates the nodes.
-func (c *Crowd) AddNodes(ctx context.Context) error {
+func (c *Creator) AddNodes(ctx context.Context) error {
 	for i := range c.options.Nodes {
 		if _, err := c.client.CoreV1().Nodes().Create(ctx, NewNode(c.node(i)), metav1.CreateOptions{}); err != nil {
 			return err
@@ -99,7 +99,7 @@ func (c *Crowd) AddNodes(ctx context.Context) error {
 }
 
 // WaitReady waits until the nodes are ready.
-func (c *Crowd) WaitReady(ctx context.Context) error {
+func (c *Creator) WaitReady(ctx context.Context) error {
 	for i := range c.options.Nodes {
 		for !c.ready(ctx, c.node(i)) {
 			select {
@@ -112,7 +112,7 @@ func (c *Crowd) WaitReady(ctx context.Context) error {
 	return nil
 }
 
-func (c *Crowd) ready(ctx context.Context, node string) bool {
+func (c *Creator) ready(ctx context.Context, node string) bool {
 	obj, err := c.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	return err == nil && slices.ContainsFunc(obj.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
@@ -120,7 +120,7 @@ func (c *Crowd) ready(ctx context.Context, node string) bool {
 }
 
 // Create creates the pods, and stops at the first error.
-func (c *Crowd) Create(ctx context.Context) error {
+func (c *Creator) Create(ctx context.Context) error {
 	var next atomic.Int64
 	errs := make(chan error, c.options.Creators)
 	for range c.options.Creators {
@@ -139,7 +139,7 @@ func (c *Crowd) Create(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-func (c *Crowd) create(ctx context.Context, i int) error {
+func (c *Creator) create(ctx context.Context, i int) error {
 	c.mu.Lock()
 	c.created[i] = time.Now()
 	c.mu.Unlock()
@@ -149,12 +149,12 @@ func (c *Crowd) create(ctx context.Context, i int) error {
 }
 
 // WaitRunning waits until every pod has been seen Running.
-func (c *Crowd) WaitRunning(ctx context.Context) error { return c.wait(ctx, &c.ran, "Running") }
+func (c *Creator) WaitRunning(ctx context.Context) error { return c.wait(ctx, &c.ran, "Running") }
 
 // WaitGone waits until every pod has been seen to be gone.
-func (c *Crowd) WaitGone(ctx context.Context) error { return c.wait(ctx, &c.gone, "gone") }
+func (c *Creator) WaitGone(ctx context.Context) error { return c.wait(ctx, &c.gone, "gone") }
 
-func (c *Crowd) wait(ctx context.Context, t *tally, what string) error {
+func (c *Creator) wait(ctx context.Context, t *counter, what string) error {
 	select {
 	case <-t.all:
 		return nil
@@ -166,7 +166,7 @@ func (c *Crowd) wait(ctx context.Context, t *tally, what string) error {
 }
 
 // Latencies are how long each pod took to be seen Running, shortest first: from the time at which it was created, or from start if that is later. All must run.
-func (c *Crowd) Latencies(start time.Time) []time.Duration {
+func (c *Creator) Latencies(start time.Time) []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	took := make([]time.Duration, len(c.running))
@@ -183,7 +183,7 @@ func (c *Crowd) Latencies(start time.Time) []time.Duration {
 
 // Delete asks for all pods to be deleted, with the grace of 30 seconds that Kubernetes gives: somebody has to let them go. A server that is busy does not manage in the
 // time that it gives a request: it is asked again.
-func (c *Crowd) Delete(ctx context.Context) error {
+func (c *Creator) Delete(ctx context.Context) error {
 	grace := int64(30)
 	for {
 		err := c.client.CoreV1().Pods(c.options.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &grace}, metav1.ListOptions{})
@@ -194,7 +194,7 @@ func (c *Crowd) Delete(ctx context.Context) error {
 }
 
 // Close deletes the nodes and stops watching. The namespace stays: without its controller it would never go.
-func (c *Crowd) Close(ctx context.Context) error {
+func (c *Creator) Close(ctx context.Context) error {
 	c.end()
 	var errs []error
 	for i := range c.options.Nodes {

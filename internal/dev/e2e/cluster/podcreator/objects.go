@@ -1,4 +1,4 @@
-package crowd
+package podcreator
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func NewPod(name, node string) *corev1.Pod {
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m")}
 	container := corev1.Container{Name: "c", Image: "example.test/image:1", Resources: corev1.ResourceRequirements{Requests: requests}}
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "crowd"}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "podcreator"}},
 		Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{container}},
 	}
 }

@@ -3,7 +3,7 @@
 //
 // # Usage
 //
-//	c, err := crowd.New(ctx, client, crowd.Options{Namespace: "bench", Pods: 5000, Nodes: 10})
+//	c, err := podcreator.New(ctx, client, podcreator.Options{Namespace: "bench", Pods: 5000, Nodes: 10})
 //	defer c.Close(ctx)
 //	err = c.AddNodes(ctx)
 //	err = c.Create(ctx)
@@ -14,4 +14,4 @@
 // # Concurrency
 //
 // A Crowd belongs to one goroutine.
-package crowd
+package podcreator
