@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/google/cel-go/cel"
@@ -21,7 +22,7 @@ func (c *Compiler) programOptions(bounded bool) []cel.ProgramOption {
 		return options
 	}
 	return append(options,
-		cel.CostTracking(estimator{call: c.options.CallCost}), cel.CostLimit(c.options.Cost), cel.CustomDecoratorV2(sizeLimit(c.options.Size)))
+		cel.CostTracking(estimator{c.options}), cel.CostLimit(c.options.Cost), cel.CustomDecoratorV2(sizeLimit(c.options.Size)))
 }
 
 // elementSize is how many bytes an element of a list or map takes, about.
@@ -108,15 +109,16 @@ func (c *Compiler) leastCost(checked *cel.Ast) uint64 {
 }
 
 // estimator knows the costs of functions of our own.
-type estimator struct {
-	call func(function string, args []ref.Val, result ref.Val) (uint64, bool)
-}
+type estimator struct{ options Options }
 
 // CallCost implements interpreter.ActualCostEstimator; nil leaves it to cel-go.
 func (e estimator) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
-	cost, ok := uint64(0), function == Sorted
-	if e.call != nil {
-		cost, ok = e.call(function, args, result)
+	cost, ok := uint64(0), function == sortedName
+	switch {
+	case ok && !e.options.LinearMacros:
+		cost = sortingCost(args[0])
+	case e.options.CallCost != nil:
+		cost, ok = e.options.CallCost(function, args, result)
 	}
 	if !ok {
 		return nil
@@ -124,12 +126,33 @@ func (e estimator) CallCost(function, _ string, args []ref.Val, result ref.Val) 
 	return &cost
 }
 
+// sortingCost is the number of the elements for lists and maps of the object. What an expression made may be
+// far larger than any object, because parts of it can be shared, and counts in full.
+func sortingCost(v ref.Val) uint64 {
+	switch reflect.TypeOf(v) {
+	case objectList, objectMap: // of which Value takes no time
+		switch x := v.Value().(type) {
+		case []any:
+			return uint64(len(x)) + 1
+		case map[string]any:
+			return uint64(len(x)) + 1
+		}
+	}
+	return uint64(valueSize(v, 1<<30)/10 + 1)
+}
+
+// objectList and objectMap are the types that cel-go has for the lists and maps of an object.
+var (
+	objectList = reflect.TypeOf(types.NewDynamicList(types.DefaultTypeAdapter, []any(nil)))
+	objectMap  = reflect.TypeOf(types.NewStringInterfaceMap(types.DefaultTypeAdapter, nil))
+)
+
 // EstimateSize implements checker.CostEstimator: every value may be empty.
 func (estimator) EstimateSize(checker.AstNode) *checker.SizeEstimate { return nil }
 
 // EstimateCallCost implements checker.CostEstimator.
 func (estimator) EstimateCallCost(function, _ string, _ *checker.AstNode, args []checker.AstNode) *checker.CallEstimate {
-	if function != Sorted {
+	if function != sortedName {
 		return nil
 	}
 	return &checker.CallEstimate{ResultSize: args[0].ComputedSize()}

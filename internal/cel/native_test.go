@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
 	"github.com/stretchr/testify/require"
 )
 
@@ -108,15 +106,8 @@ func (o variables) Parent() cel.Activation { return nil }
 
 func (o variables) ResolveName(name string) (any, bool) { return map[string]any(o), name == "self" }
 
-// testCompiler counts what package expression counts.
 func testCompiler(t testing.TB, o Options) *Compiler {
 	o.Variables = map[string]*types.Type{"self": types.DynType}
-	o.CallCost = func(function string, args []ref.Val, _ ref.Val) (uint64, bool) {
-		if sized, ok := args[0].(traits.Sizer); ok {
-			return uint64(sized.Size().(types.Int)) + 1, function == Sorted
-		}
-		return 1, function == Sorted
-	}
 	c, err := NewCompiler(o)
 	require.NoError(t, err)
 	return c

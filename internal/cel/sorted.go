@@ -11,10 +11,10 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// Sorted is the function that macros have put around what they go over. Its name cannot be written.
-const Sorted = "@sorted"
+// sortedName is the function that macros have put around what they go over. Its name cannot be written.
+const sortedName = "@sorted"
 
-var sortedFunction = cel.Function(Sorted,
+var sortedFunction = cel.Function(sortedName,
 	cel.Overload("@sorted_any", []*types.Type{types.NewTypeParamType("T")}, types.NewTypeParamType("T"), cel.UnaryBinding(sorted)))
 
 // sortRanges puts @sorted around what macros go over: Go has no order of the keys of a map.
@@ -31,7 +31,7 @@ func sortRanges(tree *ast.AST) {
 		if place, ok := tree.SourceInfo().GetOffsetRange(c.IterRange().ID()); ok {
 			tree.SourceInfo().SetOffsetRange(id, place)
 		}
-		sorted := factory.NewCall(id, Sorted, factory.CopyExpr(c.IterRange()))
+		sorted := factory.NewCall(id, sortedName, factory.CopyExpr(c.IterRange()))
 		e.SetKindCase(factory.NewComprehensionTwoVar(e.ID(), sorted, c.IterVar(), c.IterVar2(), c.AccuVar(),
 			c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()))
 	}))
@@ -39,7 +39,7 @@ func sortRanges(tree *ast.AST) {
 
 // unsorted takes away what sortRanges put around an expression.
 func unsorted(e ast.Expr) ast.Expr {
-	if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == Sorted {
+	if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == sortedName {
 		return e.AsCall().Args()[0]
 	}
 	return e
