@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
@@ -137,12 +138,16 @@ func newCompileError(action, source string, issues *cel.Issues) *CompileError {
 
 // offset turns a line and column into bytes from the start; -1 if unknown.
 func offset(source string, at common.Location) int {
-	n, ok := common.NewTextSource(source).LocationOffset(at)
-	characters := []rune(source)
-	if !ok || int(n) > len(characters) {
+	characters, ok := common.NewTextSource(source).LocationOffset(at)
+	if !ok {
 		return -1
 	}
-	return len(string(characters[:n]))
+	n := 0
+	for range characters {
+		_, size := utf8.DecodeRuneInString(source[n:])
+		n += size
+	}
+	return n
 }
 
 // adapter gives cel-go the values of an object without copying them. It differs from cel-go's own in
