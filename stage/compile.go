@@ -63,6 +63,7 @@ func Compile(o Options, sources ...Source) (*Set, error) {
 	if faults := c.fatal(); len(faults) > 0 {
 		return nil, faults
 	}
+	c.set.group()
 	c.set.warnings = c.faults
 	return c.set, nil
 }

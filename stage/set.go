@@ -30,7 +30,8 @@ type Set struct {
 // A kind is the Stages for one kind of object.
 type kind struct {
 	schema.GroupVersionKind
-	stages []*compiled
+	stages    []*compiled
+	selectors *match.Group // of the stages, in their order
 }
 
 // compiled is one Stage.
@@ -84,6 +85,19 @@ func (s *Set) add(st *compiled) {
 		s.refs = append(s.refs, st.kind)
 	}
 	k.stages = append(k.stages, st)
+}
+
+// group has the selectors of each kind share their work, once all Stages are there.
+func (s *Set) group() {
+	for _, kinds := range s.kinds {
+		for _, k := range kinds {
+			var selectors []*match.Selector
+			for _, st := range k.stages {
+				selectors = append(selectors, st.selector)
+			}
+			k.selectors = match.NewGroup(selectors...)
+		}
+	}
 }
 
 // Kinds returns the kinds of object that the Set has Stages for, in the order of the sources.
@@ -231,8 +245,10 @@ func (k *kind) identify(obj *unstructured.Unstructured) (Key, types.UID) {
 // match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
 func (k *kind) match(scope *expression.Scope, d draws, buf []share) lottery {
 	l := lottery{shares: buf[:0], draws: d}
-	for _, st := range k.stages {
-		if st.matches(scope, d) {
+	var known match.Answers
+	for i, st := range k.stages {
+		scope.Seed = d.eval(st.salt)
+		if k.selectors.Match(i, scope, &known) {
 			l.shares = append(l.shares, share{stage: st})
 		}
 	}

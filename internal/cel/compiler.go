@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
@@ -53,7 +52,6 @@ type Options struct {
 type Compiler struct {
 	env     *cel.Env
 	options Options
-	frames  *sync.Pool // of *frame
 }
 
 // NewCompiler returns a Compiler. The error is that of a variable or a Library that cel-go cannot have.
@@ -71,7 +69,7 @@ func NewCompiler(o Options) (*Compiler, error) {
 		options = append(options, cel.Variable(name, t))
 	}
 	env, err := cel.NewEnv(append(options, o.Library...)...)
-	return &Compiler{env: env, options: o, frames: &sync.Pool{New: func() any { return new(frame) }}}, err
+	return &Compiler{env: env, options: o}, err
 }
 
 // A CompileError is every fault of an expression. It unwraps to one *position.Error for each.
@@ -113,7 +111,7 @@ func (c *Compiler) Compile(source string) (*Program, error) {
 	if err != nil {
 		return nil, Fault(err.Error())
 	}
-	p := &Program{program: program, frames: c.frames, limit: math.MaxInt}
+	p := &Program{program: program, limit: math.MaxInt}
 	p.source, p.written, p.output, p.variables = source, written, checked.OutputType(), variablesOf(written)
 	if !bounded {
 		p.cost, p.limit = costOf(tree.Expr()), int(min(c.options.Cost, math.MaxInt))

@@ -26,7 +26,7 @@ func TestMapsMeasureEachElementOnce(t *testing.T) {
 	for i := range list {
 		list[i] = counted{types.NewDynamicList(types.DefaultTypeAdapter, []any{int64(i)}), &times}
 	}
-	ok, err := p.Bool(variables{"x": list})
+	ok, err := p.Bool(variables{"x": list}, new(Frame))
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.LessOrEqual(t, times, 2*len(list))

@@ -17,7 +17,7 @@ import (
 // by a mistake in what is sure, which FuzzNativeCEL looks for.
 //
 // Values are nil, bool, string, int64, float64, map[string]any and []any.
-type native func(*frame) (any, error)
+type native func(*Frame) (any, error)
 
 // ErrUnsure says that cel-go has to evaluate an expression.
 var ErrUnsure = errors.New("not decided natively")
@@ -25,16 +25,17 @@ var ErrUnsure = errors.New("not decided natively")
 // maxNesting is how many macros may be within each other.
 const maxNesting = 4
 
-// A frame is what one evaluation knows: variables, those of the macros around, and at least the cost that
-// cel-go would count. Where that is over the limit it is cel-go that has to say whether its own count is.
-type frame struct {
+// A Frame is room for what one native evaluation knows: variables, those of the macros around, and at least
+// the cost that cel-go would count. Where that is over the limit it is cel-go that has to say whether its own
+// count is. One Frame may serve many evaluations, one after the other.
+type Frame struct {
 	variables    cel.Activation
 	bound        [maxNesting]any
 	spent, limit int
 }
 
 // charge reports whether the limit is kept.
-func (f *frame) charge(n int) bool {
+func (f *Frame) charge(n int) bool {
 	f.spent += n
 	return f.spent <= f.limit
 }
@@ -70,13 +71,13 @@ func (c *nativeCompiler) of(e ast.Expr) native {
 func (c *nativeCompiler) name(name string) native {
 	for i, bound := range slices.Backward(c.bound) {
 		if name == bound {
-			return func(f *frame) (any, error) { return f.bound[i], nil }
+			return func(f *Frame) (any, error) { return f.bound[i], nil }
 		}
 	}
 	if c.variables[name] == nil {
 		return nil
 	}
-	return func(f *frame) (any, error) {
+	return func(f *Frame) (any, error) {
 		v, ok := f.variables.ResolveName(name)
 		if !ok {
 			return nil, ErrUnsure
@@ -103,7 +104,7 @@ func literal(e ast.Expr) native {
 	default:
 		return nil
 	}
-	return func(*frame) (any, error) { return v, nil }
+	return func(*Frame) (any, error) { return v, nil }
 }
 
 // listOfLiterals is a list that needs to be built only once.
@@ -120,7 +121,7 @@ func listOfLiterals(l ast.ListExpr) native {
 		list[i], _ = element(nil)
 	}
 	value := any(list)
-	return func(*frame) (any, error) { return value, nil }
+	return func(*Frame) (any, error) { return value, nil }
 }
 
 // unary is a function of one value, binary one of two. What fails first, from left to right, is the error.
@@ -128,7 +129,7 @@ func unary(operand native, apply func(any) (any, error)) native {
 	if operand == nil {
 		return nil
 	}
-	return func(f *frame) (any, error) {
+	return func(f *Frame) (any, error) {
 		v, err := operand(f)
 		if err != nil {
 			return nil, err
@@ -139,7 +140,7 @@ func unary(operand native, apply func(any) (any, error)) native {
 
 func (c *nativeCompiler) binary(operands []native, apply func(x, y any) (any, error)) native {
 	left, right, counted := operands[0], operands[1], c.counted
-	return func(f *frame) (any, error) {
+	return func(f *Frame) (any, error) {
 		x, err := left(f)
 		if err != nil {
 			return nil, err
@@ -157,7 +158,7 @@ func (c *nativeCompiler) binary(operands []native, apply func(x, y any) (any, er
 
 // other is a function of Options.Native.
 func other(operands []native, apply func([]any) (any, bool)) native {
-	return func(f *frame) (any, error) {
+	return func(f *Frame) (any, error) {
 		args := make([]any, len(operands))
 		for i, operand := range operands {
 			v, err := operand(f)
@@ -233,7 +234,7 @@ func (c *nativeCompiler) all(exprs []ast.Expr) []native {
 
 // connected is && or ||. An operand that is enough to decide hides the errors of all others.
 func connected(operands []native, enough bool) native {
-	return func(f *frame) (any, error) {
+	return func(f *Frame) (any, error) {
 		t := tally{enough: enough}
 		for _, operand := range operands {
 			if t.add(operand(f)) {
@@ -247,7 +248,7 @@ func connected(operands []native, enough bool) native {
 // chosen is condition ? yes : no.
 func chosen(operands []native) native {
 	condition, yes, no := operands[0], operands[1], operands[2]
-	return func(f *frame) (any, error) {
+	return func(f *Frame) (any, error) {
 		v, err := condition(f)
 		if err != nil {
 			return nil, err

@@ -65,7 +65,7 @@ func isField(e ast.Expr) bool {
 	return false
 }
 
-func (q quantifier) eval(f *frame) (any, error) {
+func (q quantifier) eval(f *Frame) (any, error) {
 	v, err := q.over(f)
 	if err != nil {
 		return nil, err

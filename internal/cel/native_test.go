@@ -141,7 +141,7 @@ func requireNativeIsCEL(t *testing.T, compiler *Compiler, g celTexts) (rank, dec
 	for range 4 {
 		obj, _ := g.object(4).(map[string]any)
 		root := variables(obj)
-		got, err := p.Native(root)
+		got, err := p.Native(root, new(Frame))
 		if err == ErrUnsure {
 			continue
 		}
@@ -163,8 +163,8 @@ func requireNativeIsCEL(t *testing.T, compiler *Compiler, g celTexts) (rank, dec
 func requireSameBool(t *testing.T, p *Program, root variables) {
 	slow := *p
 	slow.native = nil
-	want, wantErr := slow.Bool(root)
-	got, err := p.Bool(root)
+	want, wantErr := slow.Bool(root, new(Frame))
+	got, err := p.Bool(root, new(Frame))
 	require.Equal(t, want, got, "%s on %v", p.Source(), root)
 	require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(err), "%s on %v", p.Source(), root)
 }
@@ -178,7 +178,7 @@ func requireCostIsCovered(t *testing.T, p *Program, root variables) {
 	require.NotNil(t, details, p.Source())
 	cost := details.ActualCost()
 	require.NotNil(t, cost, p.Source())
-	f := frame{variables: root, spent: p.cost, limit: p.limit}
+	f := Frame{variables: root, spent: p.cost, limit: p.limit}
 	_, _ = p.native(&f)
 	require.GreaterOrEqual(t, uint64(f.spent), *cost, "%s on %v", p.Source(), root)
 }
@@ -204,7 +204,7 @@ func TestNativeKeepsTheCostLimit(t *testing.T) {
 			if _, err := p.Eval(obj); err != nil {
 				exceeded++
 			}
-			if _, err := p.Native(obj); err == nil {
+			if _, err := p.Native(obj, new(Frame)); err == nil {
 				decided++
 			}
 		}
@@ -214,7 +214,7 @@ func TestNativeKeepsTheCostLimit(t *testing.T) {
 }
 
 func TestNativeAllocatesNothing(t *testing.T) {
-	c := testCompiler(t, Options{})
+	c, f := testCompiler(t, Options{}), Frame{}
 	obj := variables{"status": map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}}
 	for _, source := range []string{
 		`self.status.phase == "Running"`, `has(self.status.podIP) || self.status.phase in ["Running", "Pending"]`,
@@ -222,6 +222,6 @@ func TestNativeAllocatesNothing(t *testing.T) {
 	} {
 		p, err := c.Compile(source)
 		require.NoError(t, err)
-		require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = p.Bool(obj) }), source)
+		require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = p.Bool(obj, &f) }), source)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
@@ -18,7 +17,6 @@ type Program struct {
 	native  native // nil: cel-go evaluates the expression
 	cost    int    // with which the native evaluation begins
 	limit   int    // of its cost
-	frames  *sync.Pool
 
 	source    string
 	written   *ast.AST
@@ -82,8 +80,8 @@ func (p *Program) Eval(variables cel.Activation) (ref.Val, error) {
 }
 
 // Bool evaluates an expression that must be true or false; any other result is an error too.
-func (p *Program) Bool(variables cel.Activation) (bool, error) {
-	if v, err := p.Native(variables); err != ErrUnsure {
+func (p *Program) Bool(variables cel.Activation, f *Frame) (bool, error) {
+	if v, err := p.Native(variables, f); err != ErrUnsure {
 		if b, ok := v.(bool); ok || err != nil {
 			return b, err
 		}
@@ -101,14 +99,10 @@ func (p *Program) Bool(variables cel.Activation) (bool, error) {
 
 // Native evaluates the expression on plain Go values: the result is nil, a bool, string, int64, float64,
 // map[string]any or []any. The error is ErrUnsure if cel-go has to evaluate it.
-func (p *Program) Native(variables cel.Activation) (any, error) {
+func (p *Program) Native(variables cel.Activation, f *Frame) (any, error) {
 	if p.native == nil || p.cost > p.limit {
 		return nil, ErrUnsure
 	}
-	f := p.frames.Get().(*frame)
 	f.variables, f.spent, f.limit = variables, p.cost, p.limit
-	v, err := p.native(f)
-	*f = frame{}
-	p.frames.Put(f)
-	return v, err
+	return p.native(f)
 }

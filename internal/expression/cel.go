@@ -69,14 +69,14 @@ func (p *CEL) Rank() int { return p.program.Rank() }
 // type that does not fit, a result that is no bool, a limit.
 func (p *CEL) Bool(s *Scope) (bool, error) {
 	s.draws = 0
-	return p.program.Bool((*activation)(s))
+	return p.program.Bool((*activation)(s), &s.frame)
 }
 
 // Value evaluates the expression. The result is a bool, string, int64, uint64, float64, time.Duration or
 // time.Time; any other is an error, as for Bool.
 func (p *CEL) Value(s *Scope) (any, error) {
 	s.draws = 0
-	switch v, err := p.program.Native((*activation)(s)); v.(type) {
+	switch v, err := p.program.Native((*activation)(s), &s.frame); v.(type) {
 	case bool, string, int64, float64:
 		return v, err
 	}

@@ -6,6 +6,7 @@ import (
 	googlecel "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/cel"
 	"github.com/stagecraft-go/stagecraft/internal/jq"
 )
 
@@ -26,6 +27,7 @@ type Scope struct {
 	Values map[string]any
 
 	input jq.Input
+	frame cel.Frame
 	draws uint64 // of Rand in this evaluation
 }
 
@@ -36,8 +38,9 @@ func NewScope(obj map[string]any, now time.Time) *Scope {
 
 // Reset makes s a Scope for another object, as NewScope does, keeping allocated memory.
 func (s *Scope) Reset(obj map[string]any, now time.Time) {
-	s.Object, s.Now, s.Seed, s.Values, s.draws = obj, now, 0, nil, 0
-	s.input.Reset(obj, now)
+	input := s.input
+	input.Reset(obj, now)
+	*s = Scope{Object: obj, Now: now, input: input}
 }
 
 // JQ is the Scope as jq programs see it.

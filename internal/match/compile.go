@@ -38,7 +38,7 @@ type builder struct {
 
 func (b *builder) entries(field string, want map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(want)) {
-		b.requirements = append(b.requirements, entry{field: field, key: key, value: want[key]})
+		b.requirements = append(b.requirements, entry{field: field, name: key, value: want[key]})
 	}
 }
 

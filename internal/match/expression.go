@@ -23,6 +23,14 @@ func (r *celRequirement) holds(s *expression.Scope) bool {
 
 func (r *celRequirement) rank() int { return r.program.Rank() }
 
+// key: the answer of an expression that draws depends on the seed.
+func (r *celRequirement) key() string {
+	if r.program.Draws() {
+		return ""
+	}
+	return "cel " + r.source
+}
+
 func (r *celRequirement) explain(s *expression.Scope) Requirement {
 	ok, err := r.program.Bool(s)
 	return Requirement{Path: r.path, Text: r.source, Seen: r.program.Reads(s), OK: ok && err == nil, Err: err}
@@ -79,6 +87,10 @@ func exists(outputs []any) bool {
 }
 
 func (r *jqRequirement) rank() int { return r.program.Rank() }
+
+func (r *jqRequirement) key() string {
+	return fmt.Sprintf("jq %q %s %q", r.source, r.operator, r.texts())
+}
 
 func (r *jqRequirement) explain(s *expression.Scope) Requirement {
 	e := Requirement{Path: r.path, Text: r.text()}

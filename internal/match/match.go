@@ -7,6 +7,8 @@
 package match
 
 import (
+	"fmt"
+
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/position"
@@ -24,6 +26,9 @@ type requirement interface {
 	holds(s *expression.Scope) bool
 	// rank is higher the more work it takes.
 	rank() int
+	// key is the same for requirements that have the same answer; "" if that depends on more than the object
+	// and the time.
+	key() string
 	// explain evaluates like holds and tells what was seen.
 	explain(s *expression.Scope) Requirement
 }
@@ -59,11 +64,11 @@ func (s *Selector) Explain(scope *expression.Scope) []Requirement {
 
 // entry is a requirement on a label or an annotation.
 type entry struct {
-	field, key, value string // field is labels or annotations
+	field, name, value string // field is labels or annotations
 }
 
 func (e entry) get(obj map[string]any) (string, bool) {
-	return object.String(obj, "metadata", e.field, e.key)
+	return object.String(obj, "metadata", e.field, e.name)
 }
 
 func (e entry) holds(s *expression.Scope) bool {
@@ -73,8 +78,10 @@ func (e entry) holds(s *expression.Scope) bool {
 
 func (e entry) rank() int { return 0 }
 
+func (e entry) key() string { return fmt.Sprintf("%s[%q]=%q", e.field, e.name, e.value) }
+
 func (e entry) explain(s *expression.Scope) Requirement {
-	r := Requirement{Path: position.Field(paths[e.field], e.key), Text: e.field + "[" + e.key + "] = " + e.value, OK: e.holds(s)}
+	r := Requirement{Path: position.Field(paths[e.field], e.name), Text: e.field + "[" + e.name + "] = " + e.value, OK: e.holds(s)}
 	if got, ok := e.get(s.Object); ok {
 		r.Seen = []any{got}
 	}

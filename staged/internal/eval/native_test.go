@@ -81,7 +81,7 @@ func TestNativeIsCEL(t *testing.T) {
 		compiled++
 		for range 5 {
 			variables := map[string]any{"obj": w.object(), "reported": int64(w.IntN(3))}
-			native, failure := p.Native(activation(variables))
+			native, failure := p.Native(activation(variables), new(cel.Frame))
 			if failure == cel.ErrUnsure {
 				continue
 			}
@@ -113,7 +113,7 @@ func TestCommonConditionsAreNative(t *testing.T) {
 	} {
 		p, err := c.Bool(source)
 		require.NoError(t, err)
-		result, err := p.Native(activation{"obj": obj, "reported": int64(3)})
+		result, err := p.Native(activation{"obj": obj, "reported": int64(3)}, new(cel.Frame))
 		require.NoError(t, err, source)
 		require.Equal(t, true, result, source)
 	}

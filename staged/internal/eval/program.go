@@ -69,7 +69,7 @@ func (activation) Parent() googlecel.Activation { return nil }
 
 // Bool evaluates an expression that must be true or false; any other result is an error too.
 func (p *Program) Bool(variables map[string]any) (bool, error) {
-	return p.Program.Bool(activation(variables))
+	return p.Program.Bool(activation(variables), new(cel.Frame))
 }
 
 // Plain returns the value as JSON has it: nil, bool, int64, uint64, float64, string, []any and map[string]any; times, durations and bytes are strings.
