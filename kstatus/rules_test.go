@@ -116,7 +116,7 @@ func TestGenericHasNoKinds(t *testing.T) {
 
 func TestHints(t *testing.T) {
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{
-		{Group: "example.com", Kind: "Widget"}: kstatus.Hints{Conditions: []string{"Ready", "Synced"}, ObservedGeneration: true}.Rule,
+		{Group: "example.com", Kind: "Widget"}: kstatus.Expectations{Conditions: []string{"Ready", "Synced"}, ObservedGeneration: true}.Rule,
 	})
 	cases := map[string]struct{ status, want string }{
 		"no status yet":               {"{}", "InProgress NoObservedGeneration: Widget status.observedGeneration not found (status.observedGeneration)"},

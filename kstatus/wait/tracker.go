@@ -141,7 +141,7 @@ func (t *tracker) absence(ref Ref) kstatus.Result {
 
 // hasFamily tells whether the children of an object matter now: they change no verdict but InProgress.
 func (t *tracker) hasFamily(obj *unstructured.Unstructured, own kstatus.Result) bool {
-	return own.Status == kstatus.InProgress && !t.options.Alone && t.options.Rules.Heeds(obj.GroupVersionKind().GroupKind())
+	return own.Status == kstatus.InProgress && !t.options.Alone && t.options.Rules.DependsOnChildren(obj.GroupVersionKind().GroupKind())
 }
 
 func (t *tracker) absent(i int32, now time.Time) {

@@ -5,7 +5,7 @@ import (
 )
 
 // Argo: Workflows, Rollouts, CD, Events and the GitOps Promoter.
-var argo = catalogue{
+var argo = kindTable{
 	"Workflow.argoproj.io":                      workflow,
 	"CronWorkflow.argoproj.io":                  either(suspendedWhen("spec", "suspend"), cronWorkflow),
 	"Rollout.argoproj.io":                       either(suspendedWhen("spec", "paused"), argoRollout),
@@ -14,7 +14,7 @@ var argo = catalogue{
 	"Application.argoproj.io":                   application,
 	"ApplicationSet.argoproj.io":                either(applicationSet, needs("ResourcesUpToDate")),
 	"EventBus,EventSource,Sensor.argoproj.io":   needs("Deployed"),
-	"ArgoCD.argoproj.io":                        vocabulary{inProgress: "Pending, Unknown", current: "Available", failed: "Failed"}.says("status", "phase"),
+	"ArgoCD.argoproj.io":                        phaseTable{inProgress: "Pending, Unknown", current: "Available", failed: "Failed"}.at("status", "phase"),
 	"PromotionStrategy.promoter.argoproj.io":    either(promoterReady, promotionStrategy),
 	"ChangeTransferPolicy.promoter.argoproj.io": either(promoterReady, promotion),
 	"CommitStatus.promoter.argoproj.io":         promoterReady, // its phase is what it reports of a commit
@@ -22,19 +22,19 @@ var argo = catalogue{
 }
 
 var (
-	workflow = either(workflowSuspended, vocabulary{
+	workflow = either(workflowSuspended, phaseTable{
 		inProgress: "Pending, Running", current: "Succeeded", fatal: "Failed, Error", empty: InProgress,
-	}.says("status", "phase"))
+	}.at("status", "phase"))
 
-	argoRun = vocabulary{
+	argoRun = phaseTable{
 		inProgress: "Pending, Running", current: "Successful", fatal: "Failed, Error, Inconclusive", empty: InProgress,
-	}.says("status", "phase")
+	}.at("status", "phase")
 
-	rolloutPhase = vocabulary{inProgress: "Progressing", current: "Healthy", suspended: "Paused", failed: "Degraded"}.says("status", "phase")
+	rolloutPhase = phaseTable{inProgress: "Progressing", current: "Healthy", suspended: "Paused", failed: "Degraded"}.at("status", "phase")
 )
 
 func workflowSuspended(o Object) (Result, bool) {
-	return suspended("spec", "suspend"), o.Bool("spec", "suspend") && o.Text("status", "phase") != "Succeeded"
+	return suspendedBy("spec", "suspend"), o.Bool("spec", "suspend") && o.Text("status", "phase") != "Succeeded"
 }
 
 // cronWorkflow is in force as soon as it exists.
@@ -56,14 +56,14 @@ func argoRollout(o Object) (Result, bool) {
 	if c, ok := o.find("InvalidSpec", "True", ""); ok {
 		return Failed.From(c), true
 	}
-	if c, ok := o.Condition("Progressing"); ok && phraseTone(c.Reason).wrong() {
+	if c, ok := o.Condition("Progressing"); ok && isError(c.Reason) {
 		return Failed.From(c), true
 	}
 	if o.Bool("status", "abort") {
 		return Failed.Because("RolloutAborted", "Rollout is aborted").At("status.abort"), true
 	}
 	if o.Bool("status", "controllerPause") || len(o.List("status", "pauseConditions")) > 0 {
-		return suspended("status", "pauseConditions"), true
+		return suspendedBy("status", "pauseConditions"), true
 	}
 	return rolloutReplicas(&o)
 }
@@ -75,22 +75,22 @@ func rolloutReplicas(o *Object) (Result, bool) {
 	case len(o.status) == 0:
 		return Result{}, false
 	case updated < wanted:
-		return progress("LessUpdated", counted("Updated: %d/%d", updated, wanted), "status.updatedReplicas")
+		return inProgress("LessUpdated", withNumbers("Updated: %d/%d", updated, wanted), "status.updatedReplicas"), true
 	case available < wanted:
-		return progress("LessAvailable", counted("Available: %d/%d", available, wanted), "status.availableReplicas")
+		return inProgress("LessAvailable", withNumbers("Available: %d/%d", available, wanted), "status.availableReplicas"), true
 	case replicas > updated:
-		return progress("ExtraPods", counted("Pending termination: %d", replicas-updated), "status.replicas")
+		return inProgress("ExtraPods", withNumbers("Pending termination: %d", replicas-updated), "status.replicas"), true
 	}
-	return Current.saying(counted("Rollout is available. Replicas: %d", replicas)), true
+	return Current.because("", withNumbers("Rollout is available. Replicas: %d", replicas)), true
 }
 
 // application reads Argo CD's own verdict, unless the last operation goes on or has failed.
 var application = either(
-	vocabulary{inProgress: "Running, Terminating", failed: "Failed, Error"}.says("status", "operationState", "phase"),
+	phaseTable{inProgress: "Running, Terminating", failed: "Failed, Error"}.at("status", "operationState", "phase"),
 	when("SyncError", "True", Failed),
-	vocabulary{
+	phaseTable{
 		inProgress: "Progressing, Missing, Unknown", current: "Healthy", suspended: "Suspended", failed: "Degraded", empty: InProgress,
-	}.says("status", "health", "status"),
+	}.at("status", "health", "status"),
 )
 
 func applicationSet(o Object) (Result, bool) {
@@ -120,8 +120,8 @@ func promoterGates(o Object) (Result, bool) {
 			continue
 		}
 		branch, _ := environment["branch"].(string)
-		r := status.because("Gate", named("Gate of %s: %s", branch, phase)).At("status.environments")
-		if !found || r.worse(worst) {
+		r := status.because("Gate", withWords("Gate of %s: %s", branch, phase)).At("status.environments")
+		if !found || r.isWorse(worst) {
 			worst, found = r, true
 		}
 	}
@@ -143,7 +143,7 @@ func promotionStrategy(o Object) (Result, bool) {
 			sha, _ = object.String(environment, "proposed", "dry", "sha")
 		}
 		if target != "" && sha != target {
-			return InProgress.Because("ProposalsDiffer", "The environments do not have the same proposal yet").At("status.environments"), true
+			return inProgress("ProposalsDiffer", text("The environments do not have the same proposal yet"), "status.environments"), true
 		}
 		target = sha
 	}
@@ -158,9 +158,29 @@ func promoting(environment map[string]any) (Result, bool) {
 	proposed, _ := object.String(environment, "proposed", "dry", "sha")
 	switch {
 	case active == "" || proposed == "":
-		return InProgress.Because("CommitMissing", "The active or the proposed commit is not known yet").At("status"), true
+		return inProgress("CommitMissing", text("The active or the proposed commit is not known yet"), "status"), true
 	case active != proposed:
-		return InProgress.because("Promoting", named("Promoting from %s to %s", active, proposed)).At("status"), true
+		return inProgress("Promoting", withWords("Promoting from %s to %s", active, proposed), "status"), true
 	}
 	return Result{}, false
+}
+
+// Flux publishes Ready on every kind. What its Reconciling and Stalled say, the generic layer knows.
+var flux = kindTable{
+	"*.*.toolkit.fluxcd.io":                                      either(suspendedWhen("spec", "suspend"), fluxReady),
+	"Alert,Provider.notification.toolkit.fluxcd.io":              fluxNotification,
+	"FluxInstance,FluxReport,ResourceSet.fluxcd.controlplane.io": fluxReady,
+}
+
+func fluxReady(o Object) (Result, bool) {
+	c, ok := o.fresh("Ready")
+	if !ok || c.status != "False" || c.reason() == "Progressing" || c.reason() == "DependencyNotReady" {
+		return ready(o)
+	}
+	return Failed.From(c.condition()), true
+}
+
+// fluxNotification has had no status since v1beta3.
+func fluxNotification(o Object) (Result, bool) {
+	return current, len(o.status) == 0 && !o.Bool("spec", "suspend")
 }

@@ -7,21 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What it means that an object has no status. Three sorts of kinds are told apart: those that never get one are Current as soon as they
-// exist, those whose controllers are known to report are waited for, however long that takes, and of all others nobody can say. Their
-// objects are waited for while they are new.
+// What it means that an object has no status:
+//
+//   - Kinds that never get one are Current as soon as they exist.
+//   - If the controller of a kind is known to report a status, the object is InProgress until it does.
+//   - For all other kinds, an object is InProgress for the first five minutes, then Current.
 
-// reportGrace is how long a controller that nobody knows has to report on a new object: long enough for its own Pod to be pulled, started
-// and elected.
+// reportGrace is how long an unknown controller has to report on a new object. In this time its own
+// Pod can pull its image, start and become the leader.
 const reportGrace = 5 * time.Minute
 
-// withoutStatus takes an object that nobody has reported on for new, unless it has been there for long. A status that is empty shows that
-// the kind has one.
+// withoutStatus is the rule for all kinds. A status that is empty, but not missing, shows that the kind
+// has one.
 func withoutStatus(o Object) (Result, bool) {
 	switch {
 	case len(o.status) > 0:
 		return Result{}, false
-	case neverReported(&o):
+	case isStatusless(&o):
 		return current, true
 	}
 	created := o.created()
@@ -38,10 +40,10 @@ func withoutStatus(o Object) (Result, bool) {
 }
 
 func unreported() Result {
-	return InProgress.Because("NoStatus", "Nothing has reported a status yet").At("status")
+	return inProgress("NoStatus", text("Nothing has reported a status yet"), "status")
 }
 
-// reporting makes rules for kinds whose controllers are known to report.
+// reporting adds the rule reported to rules for kinds whose controllers are known to report.
 func reporting(rules map[schema.GroupKind]Rule) map[schema.GroupKind]Rule {
 	for kind, rule := range rules {
 		rules[kind] = either(rule, reported)
@@ -49,24 +51,26 @@ func reporting(rules map[schema.GroupKind]Rule) map[schema.GroupKind]Rule {
 	return rules
 }
 
-// reported is the rule for kinds of which no more is known than that their controllers report: it waits for them to do so.
+// reported waits for a status.
 func reported(o Object) (Result, bool) {
-	if len(o.status) > 0 || neverReported(&o) {
+	if len(o.status) > 0 || isStatusless(&o) {
 		return Result{}, false
 	}
-	if r, held := suspension(o); held {
+	if r, suspended := suspension(o); suspended {
 		return r, true
 	}
 	return unreported(), true
 }
 
-func neverReported(o *Object) bool {
-	return statusless[schema.GroupKind{Group: o.group, Kind: o.kind}] || statusless[schema.GroupKind{Group: o.group, Kind: anyKind}] ||
+// isStatusless reports whether objects of this kind never get a status.
+func isStatusless(o *Object) bool {
+	return statusless[o.groupKind()] || statusless[schema.GroupKind{Group: o.group, Kind: anyKind}] ||
 		strings.HasSuffix(o.kind, "Template")
 }
 
-// reporters are kinds with nothing particular but that they are reported on. Of the built-in groups that is every kind which is not statusless.
-var reporters = catalogue{
+// reporters are the kinds whose controllers report a status and that need no other rule. In the
+// built-in groups these are all kinds that are not in statusless.
+var reporters = kindTable{
 	"*.":                        reported,
 	"*.apiextensions.k8s.io":    reported,
 	"*.apiregistration.k8s.io":  reported,
@@ -109,7 +113,8 @@ var reporters = catalogue{
 	"VerticalPodAutoscaler.autoscaling.k8s.io":                                                  reported,
 }
 
-// statusless are the kinds that are Current as soon as they exist: nothing ever reports on them, or nothing that matters here.
+// statusless are the kinds that are Current as soon as they exist: no controller reports on them, or
+// what it reports does not say whether they are ready.
 var statusless = kindSet(map[string]string{
 	"":                             "Binding ConfigMap Endpoints Event LimitRange PodTemplate Secret ServiceAccount",
 	"admissionregistration.k8s.io": "*",

@@ -1,7 +1,7 @@
 package kstatus
 
 // Batch: Kueue, JobSet, LeaderWorkerSet, KubeRay.
-var batch = catalogue{
+var batch = kindTable{
 	"Workload.kueue.x-k8s.io":                                          kueueWorkload,
 	"ClusterQueue,LocalQueue.kueue.x-k8s.io":                           either(kueueStopped, kueueActive),
 	"AdmissionCheck,MultiKueueCluster.kueue.x-k8s.io":                  kueueActive,
@@ -36,7 +36,7 @@ func kueueWorkload(o Object) (Result, bool) {
 	if c, ok := o.Condition("QuotaReserved"); ok {
 		return InProgress.From(c), true
 	}
-	return InProgress.Because("Pending", "Waiting for quota").in("status.conditions", "QuotaReserved"), true
+	return InProgress.Because("Pending", "Waiting for quota").onCondition("QuotaReserved"), true
 }
 
 func workloadFinished(c Condition) Result {
@@ -45,7 +45,7 @@ func workloadFinished(c Condition) Result {
 		return Current.From(c)
 	}
 	r := Current.From(c)
-	if phraseTone(c.Reason).wrong() || c.Reason == "OutOfSync" || c.Reason == "OwnerNotFound" {
+	if isError(c.Reason) || c.Reason == "OutOfSync" || c.Reason == "OwnerNotFound" {
 		r = Failed.From(c)
 		r.Terminal = true
 	}
@@ -57,17 +57,15 @@ func workloadInactive(o *Object) Result {
 	c, ok := o.find("Evicted", "True", "")
 	switch {
 	case !ok || c.Reason == "Deactivated" || c.Reason == "InactiveWorkload":
-		return suspended("spec", "active")
+		return suspendedBy("spec", "active")
 	}
-	r := Failed.From(c)
-	r.Terminal = true
-	return r
+	return Failed.From(c).terminal()
 }
 
 // kueueStopped: a queue with a stop policy admits nothing until someone resumes it.
 func kueueStopped(o Object) (Result, bool) {
 	policy := o.Text("spec", "stopPolicy")
-	return suspended("spec", "stopPolicy"), policy == "Hold" || policy == "HoldAndDrain"
+	return suspendedBy("spec", "stopPolicy"), policy == "Hold" || policy == "HoldAndDrain"
 }
 
 // jobSet ends, with a terminalState beside the condition.
@@ -85,9 +83,9 @@ func jobSet(o Object) (Result, bool) {
 		}
 	}
 	if o.Bool("spec", "suspend") {
-		return suspended("spec", "suspend"), true
+		return suspendedBy("spec", "suspend"), true
 	}
-	return InProgress.Because("JobSetInProgress", "JobSet is in progress").At("status.conditions"), true
+	return inProgress("JobSetInProgress", text("JobSet is in progress"), "status.conditions"), true
 }
 
 // leaderWorkerSet counts groups; a partition keeps the first ones at the old revision.
@@ -99,9 +97,9 @@ func leaderWorkerSet(o Object) (Result, bool) {
 	case len(o.status) == 0:
 		return Result{}, false
 	case updated < target:
-		return progress("LessUpdated", counted("Updated: %d/%d", updated, target), "status.updatedReplicas")
+		return inProgress("LessUpdated", withNumbers("Updated: %d/%d", updated, target), "status.updatedReplicas"), true
 	case ready < wanted:
-		return progress("LessReady", counted("Ready: %d/%d", ready, wanted), "status.readyReplicas")
+		return inProgress("LessReady", withNumbers("Ready: %d/%d", ready, wanted), "status.readyReplicas"), true
 	}
 	return groupsAvailable(o)
 }
@@ -113,12 +111,12 @@ func rayCluster(o Object) (Result, bool) {
 	state := o.Text("status", "state")
 	if o.Bool("spec", "suspend") {
 		if c, ok := o.find("RayClusterSuspended", "True", ""); ok {
-			return pausedResult(c), true
+			return Current.From(c).suspended(), true
 		}
 		if state != "suspended" {
-			return InProgress.Because("Suspending", "The cluster is being suspended").At("status.state"), true
+			return inProgress("Suspending", text("The cluster is being suspended"), "status.state"), true
 		}
-		return suspended("spec", "suspend"), true
+		return suspendedBy("spec", "suspend"), true
 	}
 	if c, ok := o.find("ReplicaFailure", "True", ""); ok {
 		return Failed.From(c), true
@@ -130,35 +128,35 @@ func rayCluster(o Object) (Result, bool) {
 	case len(o.status) == 0:
 		return Result{}, false
 	case ready < wanted:
-		return progress("LessReady", counted("Ready workers: %d/%d", ready, wanted), "status.readyWorkerReplicas")
+		return inProgress("LessReady", withNumbers("Ready workers: %d/%d", ready, wanted), "status.readyWorkerReplicas"), true
 	}
 	if c, ok := o.Condition("HeadPodReady"); ok && c.Status != "True" {
 		return InProgress.From(c), true
 	}
 	if state != "ready" {
-		return InProgress.Because("ClusterNotReady", "Waiting for the cluster to be ready").At("status.state"), true
+		return inProgress("ClusterNotReady", text("Waiting for the cluster to be ready"), "status.state"), true
 	}
-	return Current.saying(counted("Ready workers: %d/%d", ready, wanted)).At("status.state"), true
+	return Current.because("", withNumbers("Ready workers: %d/%d", ready, wanted)).At("status.state"), true
 }
 
 var (
 	// A deployment of a job that is complete does not tell how the job went.
-	rayJobOutcome = vocabulary{fatal: "FAILED, STOPPED"}.says("status", "jobStatus")
-	rayJob        = vocabulary{
+	rayJobOutcome = phaseTable{fatal: "FAILED, STOPPED"}.at("status", "jobStatus")
+	rayJob        = phaseTable{
 		inProgress: "New, Initializing, Waiting, Running, Retrying, Suspending", current: "Complete", suspended: "Suspended",
 		fatal: "Failed, ValidationFailed", empty: InProgress,
-	}.says("status", "jobDeploymentStatus")
+	}.at("status", "jobDeploymentStatus")
 )
 
-var rayServiceStatus = vocabulary{
+var rayServiceStatus = phaseTable{
 	current: "Running", failed: "FailedToGetOrCreateRayCluster, FailedToUpdateServeApplications", empty: InProgress,
-}.says("status", "serviceStatus")
+}.at("status", "serviceStatus")
 
 // rayService serves once it has endpoints; the versions without conditions have serviceStatus.
 func rayService(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
 	switch {
-	case ok && c.status == "False" && phraseTone(c.reason()).wrong():
+	case ok && c.status == "False" && isError(c.reason()):
 		return Failed.From(c.condition()), true
 	case ok && c.status != "True":
 		return InProgress.From(c.condition()), true

@@ -3,7 +3,7 @@ package kstatus
 import "github.com/stagecraft-go/stagecraft/internal/object"
 
 // Traffic: Knative, Istio, Gloo, Contour, Gateway API and its kin.
-var network = catalogue{
+var network = kindTable{
 	"*.serving.knative.dev":             readyOrFailed,
 	"*.eventing.knative.dev":            readyOrFailed,
 	"*.messaging.knative.dev":           readyOrFailed,
@@ -11,16 +11,16 @@ var network = catalogue{
 	"*.flows.knative.dev":               readyOrFailed,
 	"*.networking.internal.knative.dev": readyOrFailed,
 	"*.operator.knative.dev":            needs("Ready"),
-	"IstioOperator.install.istio.io": vocabulary{
+	"IstioOperator.install.istio.io": phaseTable{
 		inProgress: "NONE, UPDATING, RECONCILING", current: "HEALTHY", failed: "ERROR, ACTION_REQUIRED", empty: InProgress,
-	}.says("status", "status"),
+	}.at("status", "status"),
 
 	"*.gateway.solo.io":         gloo,
 	"*.gloo.solo.io":            gloo,
 	"*.enterprise.gloo.solo.io": gloo,
-	"HTTPProxy.projectcontour.io": either(vocabulary{
+	"HTTPProxy.projectcontour.io": either(phaseTable{
 		inProgress: "NotReconciled", failed: "orphaned", fatal: "invalid", empty: InProgress,
-	}.says("status", "currentStatus")),
+	}.at("status", "currentStatus")),
 
 	"Gateway.gateway.networking.k8s.io":        needs("Accepted", "Programmed"),
 	"GatewayClass.gateway.networking.k8s.io":   needs("Accepted"),
@@ -37,7 +37,7 @@ func gloo(o Object) (Result, bool) {
 	for reporter, v := range statuses {
 		report, _ := object.ToMap(v)
 		r, ok := glooState(report)
-		if ok && (!found || r.worse(worst) || !worst.worse(r) && reporter < first) {
+		if ok && (!found || r.isWorse(worst) || !worst.isWorse(r) && reporter < first) {
 			worst, found, first = r, true, reporter
 		}
 	}
@@ -50,7 +50,7 @@ func glooState(report map[string]any) (Result, bool) {
 		state = glooStates[n]
 	}
 	status, known := glooStatus[state]
-	r := status.because(phaseReason(status, state), named("State is %s", state)).At("status.state")
+	r := status.because(phaseReason(status, state), withWords("State is %s", state)).At("status.state")
 	if why, _ := report["reason"].(string); why != "" {
 		r.message = text(why)
 	}
@@ -65,7 +65,7 @@ var glooStatus = map[string]Status{"Pending": InProgress, "Accepted": Current, "
 func openFaaS(o Object) (Result, bool) {
 	c, ok := o.fresh("Healthy")
 	if _, ready := o.find("Ready", "True", ""); ready && ok && c.status == "False" {
-		return pausedResult(c.condition()), true
+		return Current.From(c.condition()).suspended(), true
 	}
 	return Result{}, false
 }
@@ -74,7 +74,7 @@ func openFaaS(o Object) (Result, bool) {
 func openShiftRoute(o Object) (Result, bool) {
 	ingress := o.List("status", "ingress")
 	if len(ingress) == 0 {
-		return InProgress.Because("NotAdmitted", "No router has admitted the route yet").At("status.ingress"), true
+		return inProgress("NotAdmitted", text("No router has admitted the route yet"), "status.ingress"), true
 	}
 	return Result{}, false
 }

@@ -3,23 +3,23 @@ package kstatus
 import "github.com/stagecraft-go/stagecraft/internal/object"
 
 // Databases, queues and storage.
-var data = catalogue{
+var data = kindTable{
 	"*.kafka.strimzi.io": strimzi,
 	"*.core.strimzi.io":  strimzi,
-	"KafkaConnector.kafka.strimzi.io": either(strimzi, vocabulary{
+	"KafkaConnector.kafka.strimzi.io": either(strimzi, phaseTable{
 		failed: "FAILED", suspended: "PAUSED, STOPPED",
-	}.says("status", "connectorStatus", "connector", "state")),
+	}.at("status", "connectorStatus", "connector", "state")),
 	"KafkaRebalance.kafka.strimzi.io": either(strimzi, when("PendingProposal", "True", InProgress), pausedBy("ProposalReady"),
 		when("Rebalancing", "True", InProgress), pausedBy("Stopped"), when("NotReady", "True", Failed)),
 	"KafkaCluster.kafka.banzaicloud.io": banzaiKafka,
-	"Connector.platform.confluent.io":   vocabulary{failed: "FAILED", suspended: "PAUSED", inProgress: "UNASSIGNED"}.says("status", "connectorState"),
-	"RabbitmqCluster.rabbitmq.com":      either(falseFails("ReconcileSuccess"), needs("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess"), signs),
+	"Connector.platform.confluent.io":   phaseTable{failed: "FAILED", suspended: "PAUSED", inProgress: "UNASSIGNED"}.at("status", "connectorState"),
+	"RabbitmqCluster.rabbitmq.com":      either(falseFails("ReconcileSuccess"), needs("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess"), statusFields),
 	"*.rabbitmq.com":                    readyOrFailed,
 
 	"Cluster.postgresql.cnpg.io": either(annotated("cnpg.io/hibernation", "on"), cnpgCluster),
-	"Backup.postgresql.cnpg.io": vocabulary{
+	"Backup.postgresql.cnpg.io": phaseTable{
 		inProgress: "new, pending, started, running, finalizing", current: "completed", fatal: "failed", failed: "walArchivingFailing", empty: InProgress,
-	}.says("status", "phase"),
+	}.at("status", "phase"),
 	"ScheduledBackup,ImageCatalog,ClusterImageCatalog,Pooler.postgresql.cnpg.io": exists,
 	"*.psmdb.percona.com": perconaState,
 	"*.pxc.percona.com":   perconaState,
@@ -32,38 +32,38 @@ var data = catalogue{
 	"*.logstash.k8s.elastic.co":         elasticHealth,
 	"*.enterprisesearch.k8s.elastic.co": elasticHealth,
 	"*.maps.k8s.elastic.co":             elasticHealth,
-	"CephCluster.ceph.rook.io":          vocabulary{failed: "HEALTH_ERR, HEALTH_WARN"}.says("status", "ceph", "health"),
+	"CephCluster.ceph.rook.io":          phaseTable{failed: "HEALTH_ERR, HEALTH_WARN"}.at("status", "ceph", "health"),
 	"Cluster.cassandra.rook.io":         cassandraRacks,
 	"Tenant.minio.min.io":               minioTenant,
-	"ClickHouseInstallation.clickhouse.altinity.com": vocabulary{
+	"ClickHouseInstallation.clickhouse.altinity.com": phaseTable{
 		inProgress: "InProgress, Terminating", current: "Completed", failed: "Aborted", empty: InProgress,
-	}.says("status", "status"),
+	}.at("status", "status"),
 
-	"Backup,Restore.velero.io": vocabulary{
+	"Backup,Restore.velero.io": phaseTable{
 		inProgress: "New, Queued, ReadyToStart, InProgress, WaitingForPluginOperations, WaitingForPluginOperationsPartiallyFailed, " +
 			"Finalizing, FinalizingPartiallyFailed, Deleting",
 		current: "Completed", fatal: "Failed, PartiallyFailed, FailedValidation", empty: InProgress,
-	}.says("status", "phase"),
-	"Volume.longhorn.io": vocabulary{
+	}.at("status", "phase"),
+	"Volume.longhorn.io": phaseTable{
 		inProgress: "creating, attaching, detaching, deleting", current: "attached, detached", empty: InProgress,
-	}.says("status", "state"),
+	}.at("status", "state"),
 	"Schedule.astra.netapp.io": exists, // it is in force as soon as it exists
 }
 
 var (
 	strimziPaused = either(annotated("strimzi.io/pause-reconciliation", "true"), pausedBy("ReconciliationPaused"))
 
-	perconaState = vocabulary{
+	perconaState = phaseTable{
 		inProgress: "initializing, stopping, unknown", current: "ready", suspended: "paused", failed: "error",
-	}.says("status", "state")
+	}.at("status", "state")
 
 	elasticHealth = either(
-		vocabulary{failed: "Stalled", fatal: "Invalid"}.says("status", "phase"),
-		vocabulary{inProgress: "yellow, unknown", current: "green", failed: "red", empty: InProgress}.says("status", "health"),
+		phaseTable{failed: "Stalled", fatal: "Invalid"}.at("status", "phase"),
+		phaseTable{inProgress: "yellow, unknown", current: "green", failed: "red", empty: InProgress}.at("status", "health"),
 	)
 
 	// The phases of CloudNativePG are sentences.
-	cnpgCluster = vocabulary{
+	cnpgCluster = phaseTable{
 		current:   "Cluster in healthy state",
 		suspended: "Waiting for user action, Cluster upgrade delayed",
 		failed: "Unable to create required cluster objects, Cluster is unrecoverable and needs manual intervention, Not enough disk space, " +
@@ -73,15 +73,15 @@ var (
 			"Upgrading cluster, Upgrading Postgres major version, Online upgrade in progress, Primary instance is being restarted in-place, " +
 			"Primary instance is being restarted without a switchover, Applying configuration, Inplace primary restart, Promoting to primary cluster",
 		empty: InProgress,
-	}.says("status", "phase")
+	}.at("status", "phase")
 
 	// MinIO's states are sentences too.
-	minioTenant = vocabulary{
+	minioTenant = phaseTable{
 		current: "Initialized",
 		fatal: "Another MinIO Tenant already exists in the namespace, Tenant credentials are not set properly, Statefulset not controlled by operator, " +
 			"Different versions across MinIO Pools, Pool Decommissioning Not Allowed",
 		empty: InProgress,
-	}.says("status", "currentState")
+	}.at("status", "currentState")
 )
 
 func strimzi(o Object) (Result, bool) { return strimziPaused(o) }
@@ -91,7 +91,7 @@ func banzaiKafka(o Object) (Result, bool) {
 	brokers := o.Map("status", "brokersState")
 	for _, v := range brokers {
 		if state, _ := object.ToMap(v); state["configurationState"] == "ConfigOutOfSync" {
-			return InProgress.Because("ConfigOutOfSync", "The configuration of brokers is out of sync").At("status.brokersState"), true
+			return inProgress("ConfigOutOfSync", text("The configuration of brokers is out of sync"), "status.brokersState"), true
 		}
 	}
 	return Result{}, false
@@ -107,7 +107,7 @@ func cassandraRacks(o Object) (Result, bool) {
 		ready, members = ready+n, members+m
 	}
 	if len(racks) == 0 || ready < members {
-		return progress("LessReady", counted("Ready: %d/%d", ready, members), "status.racks")
+		return inProgress("LessReady", withNumbers("Ready: %d/%d", ready, members), "status.racks"), true
 	}
-	return Current.saying(counted("Ready: %d/%d", ready, members)).At("status.racks"), true
+	return Current.because("", withNumbers("Ready: %d/%d", ready, members)).At("status.racks"), true
 }
