@@ -48,17 +48,23 @@ func (o *Object) read(fields map[string]any, now time.Time) {
 
 // groupOf returns the group of an apiVersion: "" for the core group and for malformed versions.
 func groupOf(apiVersion string) string {
-	group, version, found := strings.Cut(apiVersion, "/")
-	if !found || strings.Contains(version, "/") {
+	if apiVersion == "v1" {
+		return "" // the usual case
+	}
+	slash := strings.IndexByte(apiVersion, '/')
+	if slash < 0 || slash != strings.LastIndexByte(apiVersion, '/') {
 		return ""
 	}
-	return group
+	return apiVersion[:slash]
 }
 
 // requiredMap returns a map, and notes the path if a value of another type is in its place.
 func (o *Object) requiredMap(v any, path string) map[string]any {
+	if v == nil {
+		return nil
+	}
 	m, ok := mapOf(v)
-	if !ok && v != nil {
+	if !ok {
 		o.reportUnreadable(path)
 	}
 	return m
@@ -99,6 +105,9 @@ func (o *Object) setConditions(conditions []any) {
 func (o *Object) needsGeneralRules() bool {
 	if o.unreadable != "" || o.decisive != 0 || o.metadata["deletionTimestamp"] != nil {
 		return true
+	}
+	if o.status == nil {
+		return false
 	}
 	observed, ok := integer(o.status["observedGeneration"])
 	if !ok {

@@ -122,52 +122,47 @@ func (r *Rules) WaitForJobs(wait bool) *Rules {
 
 // Compute returns the status of an object at a time. It always has an answer: what cannot be
 // determined is Unknown, with a reason. The object is neither changed nor kept.
-func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) Result {
+func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result Result) {
 	if obj == nil || obj.Object == nil {
 		return Unknown.Because("NoObject", "There is no object")
 	}
 	o := Object{waitForJobs: r.waitForJobs}
 	o.read(obj.Object, now)
-	result, decided := r.decide(&o)
-	if !decided {
+	if !r.decide(&o, &result) {
 		result = current
 	}
 	result.skipped = o.skipped
 	return result
 }
 
-// decide returns the verdict of the first rule that has an opinion.
-func (r *Rules) decide(o *Object) (result Result, decided bool) {
-	if o.needsGeneralRules() {
-		if result, decided = firstOpinion(r.before, o); decided {
-			return result, true
-		}
+// decide stores the verdict of the first rule that has an opinion. It does not return the verdict
+// because a Result is large: each copy takes as long as reading a field of the object.
+func (r *Rules) decide(o *Object, verdict *Result) (decided bool) {
+	if o.needsGeneralRules() && firstOpinion(r.before, o, verdict) {
+		return true
 	}
-	if len(r.kinds) > 0 {
-		if result, decided = firstOpinion(r.kinds[o.groupKind()], o); decided {
-			return result, true
-		}
+	if len(r.kinds) > 0 && firstOpinion(r.kinds[o.groupKind()], o, verdict) {
+		return true
 	}
-	if r.standard {
-		if result, decided = standardRule(o); decided {
-			return result, true
-		}
+	if r.standard && standardRule(o, verdict) {
+		return true
 	}
 	for steps := range r.wildcards(o) {
-		if result, decided = firstOpinion(steps, o); decided {
-			return result, true
+		if firstOpinion(steps, o, verdict) {
+			return true
 		}
 	}
-	return firstOpinion(r.after, o)
+	return firstOpinion(r.after, o, verdict)
 }
 
-func firstOpinion(steps []step, o *Object) (Result, bool) {
-	for _, s := range steps {
-		if result, decided := s.rule(*o); decided {
-			return result, true
+func firstOpinion(steps []step, o *Object, verdict *Result) (decided bool) {
+	for i := range steps {
+		if result, ok := steps[i].rule(*o); ok {
+			*verdict = result
+			return true
 		}
 	}
-	return Result{}, false
+	return false
 }
 
 // wildcards yields the rules for more than one kind, the most specific ones first.
@@ -191,8 +186,11 @@ func (r *Rules) wildcards(o *Object) iter.Seq[[]step] {
 // steps returns all rules for an object in the order in which they are tried.
 func (r *Rules) steps(o *Object) []step {
 	steps := slices.Concat(r.before, r.kinds[o.groupKind()])
-	if _, known := standardRule(o); known && r.standard {
-		steps = append(steps, step{o.groupKind().String(), func(o Object) (Result, bool) { return standardRule(&o) }})
+	if standardRule(o, &Result{}) && r.standard {
+		steps = append(steps, step{o.groupKind().String(), func(o Object) (r Result, ok bool) {
+			ok = standardRule(&o, &r)
+			return r, ok
+		}})
 	}
 	for wildcard := range r.wildcards(o) {
 		steps = append(steps, wildcard...)

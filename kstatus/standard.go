@@ -82,66 +82,76 @@ func inProgress(reason string, m message, field string) Result {
 	return InProgress.because(reason, m).At(field)
 }
 
-// standardRule returns the verdict of upstream's rule for the kind, or false if upstream has none.
+// standardRule stores the verdict of upstream's rule for the kind. It returns false if upstream has
+// none.
 //
 // It is a switch with direct calls, not a map of functions: a look-up in a map would take as long as
 // the whole verdict on a ConfigMap.
-func standardRule(o *Object) (Result, bool) {
+func standardRule(o *Object, verdict *Result) bool {
 	switch o.group {
 	case "":
-		return standardCore(o)
+		return standardCore(o, verdict)
 	case "apps", "extensions":
-		return standardApps(o)
+		return standardApps(o, verdict)
 	case "batch":
-		return standardBatch(o)
+		return standardBatch(o, verdict)
 	case "policy":
 		if o.kind == "PodDisruptionBudget" {
-			return Current.Because("", "AllowedDisruptions has been computed."), true
+			*verdict = Current.Because("", "AllowedDisruptions has been computed.")
+			return true
 		}
 	case "apiextensions.k8s.io":
 		if o.kind == "CustomResourceDefinition" {
-			return customResourceDefinition(o), true
+			*verdict = customResourceDefinition(o)
+			return true
 		}
 	}
-	return Result{}, false
+	return false
 }
 
-func standardCore(o *Object) (Result, bool) {
+func standardCore(o *Object, verdict *Result) bool {
 	switch o.kind {
 	case "Pod":
-		return pod(o), true
+		*verdict = pod(o)
 	case "ConfigMap", "Secret":
-		return alwaysReady, true
+		*verdict = alwaysReady
 	case "Service":
-		return service(o), true
+		*verdict = service(o)
 	case "PersistentVolumeClaim":
-		return persistentVolumeClaim(o), true
+		*verdict = persistentVolumeClaim(o)
+	default:
+		return false
 	}
-	return Result{}, false
+	return true
 }
 
-func standardApps(o *Object) (Result, bool) {
+func standardApps(o *Object, verdict *Result) bool {
 	switch o.kind {
 	case "Deployment":
-		return deployment(o), true
+		*verdict = deployment(o)
 	case "ReplicaSet":
-		return replicaSet(o), true
+		*verdict = replicaSet(o)
 	case "DaemonSet":
-		return daemonSet(o), true
+		*verdict = daemonSet(o)
 	case "StatefulSet":
-		if o.group == "apps" {
-			return statefulSet(o), true
+		if o.group != "apps" {
+			return false
 		}
+		*verdict = statefulSet(o)
+	default:
+		return false
 	}
-	return Result{}, false
+	return true
 }
 
-func standardBatch(o *Object) (Result, bool) {
+func standardBatch(o *Object, verdict *Result) bool {
 	switch o.kind {
 	case "Job":
-		return job(o), true
+		*verdict = job(o)
 	case "CronJob":
-		return alwaysReady, true
+		*verdict = alwaysReady
+	default:
+		return false
 	}
-	return Result{}, false
+	return true
 }
