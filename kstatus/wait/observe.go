@@ -55,20 +55,20 @@ func (o *observer) run(ctx context.Context) {
 // handle passes an event on. A failed watch is not passed on: the list that follows it tells whether
 // the objects can still be read.
 func (o *observer) handle(ctx context.Context, e listwatch.Event) {
-	switch e.What {
-	case listwatch.Listing:
+	switch e.Type {
+	case listwatch.ListStarted:
 		o.round++
-	case listwatch.Found:
+	case listwatch.Updated:
 		seen := observation{kind: found, obj: e.Object}
 		if e.InList {
 			seen.round = o.round
 		}
 		o.send(ctx, seen)
-	case listwatch.Gone:
+	case listwatch.Deleted:
 		o.send(ctx, observation{kind: gone, obj: e.Object})
 	case listwatch.Listed:
 		o.send(ctx, observation{kind: listed, round: o.round})
-	case listwatch.Unlisted:
+	case listwatch.ListFailed:
 		o.send(ctx, observation{kind: listFailed, err: e.Err})
 	}
 }
