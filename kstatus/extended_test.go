@@ -60,9 +60,8 @@ func FuzzExtended(f *testing.F) {
 }
 
 func BenchmarkExtended(b *testing.B) {
-	for name, manifest := range measured {
+	for name, obj := range measured(b) {
 		b.Run(name, func(b *testing.B) {
-			obj := parse(b, manifest)
 			rules := kstatus.Extended()
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,6 +1,6 @@
 package kstatus
 
-// Batch: Kueue, JobSet, LeaderWorkerSet, KubeRay.
+// batch has the rules for Kueue, JobSet, LeaderWorkerSet and KubeRay.
 var batch = kindTable{
 	"Workload.kueue.x-k8s.io":                                          kueueWorkload,
 	"ClusterQueue,LocalQueue.kueue.x-k8s.io":                           either(kueueStopped, kueueActive),
@@ -16,7 +16,8 @@ var batch = kindTable{
 
 var kueueActive = either(falseFails("Active"), needs("Active"), when("Active", "True", Current))
 
-// kueueWorkload is Current once it is admitted and its Pods, if Kueue waits for them, are ready: what runs in it has a status of its own.
+// kueueWorkload is Current once it is admitted and, if Kueue waits for its Pods, these are ready. The
+// job that runs in it has a status of its own.
 func kueueWorkload(o Object) (Result, bool) {
 	if c, ok := o.find("Finished", "True", ""); ok {
 		return workloadFinished(c), true
@@ -52,7 +53,7 @@ func workloadFinished(c Condition) Result {
 	return r
 }
 
-// workloadInactive tells what someone put on hold from what Kueue gave up.
+// workloadInactive distinguishes a workload that someone deactivated from one that Kueue gave up.
 func workloadInactive(o *Object) Result {
 	c, ok := o.find("Evicted", "True", "")
 	switch {
@@ -62,13 +63,14 @@ func workloadInactive(o *Object) Result {
 	return Failed.From(c).terminal()
 }
 
-// kueueStopped: a queue with a stop policy admits nothing until someone resumes it.
+// kueueStopped is the rule for a queue with a stop policy, which admits nothing until someone resumes
+// it.
 func kueueStopped(o Object) (Result, bool) {
 	policy := o.Text("spec", "stopPolicy")
 	return suspendedBy("spec", "stopPolicy"), policy == "Hold" || policy == "HoldAndDrain"
 }
 
-// jobSet ends, with a terminalState beside the condition.
+// jobSet reads the outcome from a condition or from terminalState.
 func jobSet(o Object) (Result, bool) {
 	for _, outcome := range [...]struct {
 		kind   string
@@ -88,7 +90,7 @@ func jobSet(o Object) (Result, bool) {
 	return inProgress("JobSetInProgress", text("JobSet is in progress"), "status.conditions"), true
 }
 
-// leaderWorkerSet counts groups; a partition keeps the first ones at the old revision.
+// leaderWorkerSet counts groups. A partition keeps the first groups at the old revision.
 func leaderWorkerSet(o Object) (Result, bool) {
 	wanted := o.IntOr(1, "spec", "replicas")
 	target := max(0, wanted-o.IntOr(0, "spec", "rolloutStrategy", "rollingUpdateConfiguration", "partition"))
@@ -106,7 +108,8 @@ func leaderWorkerSet(o Object) (Result, bool) {
 
 var groupsAvailable = either(needs("Available"), when("Available", "True", Current), when("Available", "False", InProgress))
 
-// rayCluster: RayClusterProvisioned stays True once all Pods were there, so that the counts decide.
+// rayCluster compares counts, because the condition RayClusterProvisioned stays True once all Pods
+// were ready.
 func rayCluster(o Object) (Result, bool) {
 	state := o.Text("status", "state")
 	if o.Bool("spec", "suspend") {
@@ -140,7 +143,7 @@ func rayCluster(o Object) (Result, bool) {
 }
 
 var (
-	// A deployment of a job that is complete does not tell how the job went.
+	// jobDeploymentStatus can be Complete although the job failed, so that jobStatus is read first.
 	rayJobOutcome = phaseTable{fatal: "FAILED, STOPPED"}.at("status", "jobStatus")
 	rayJob        = phaseTable{
 		inProgress: "New, Initializing, Waiting, Running, Retrying, Suspending", current: "Complete", suspended: "Suspended",
@@ -152,7 +155,7 @@ var rayServiceStatus = phaseTable{
 	current: "Running", failed: "FailedToGetOrCreateRayCluster, FailedToUpdateServeApplications", empty: InProgress,
 }.at("status", "serviceStatus")
 
-// rayService serves once it has endpoints; the versions without conditions have serviceStatus.
+// rayService reads the Ready condition. Versions without conditions have serviceStatus.
 func rayService(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
 	switch {

@@ -4,7 +4,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// Machines and clusters: Cluster API, Karpenter, Karmada, Open Cluster Management, OLM, OpenShift, nmstate.
+// clusters has the rules for machines and clusters: Cluster API, Karpenter, Karmada, Open Cluster
+// Management, OLM, OpenShift and nmstate.
 var clusters = kindTable{
 	"*.cluster.x-k8s.io":   clusterAPI,
 	"*.*.cluster.x-k8s.io": clusterAPI,
@@ -51,7 +52,8 @@ var clusters = kindTable{
 
 var clusterAPIPaused = annotated("cluster.x-k8s.io/paused", "")
 
-// clusterAPI leaves conditions, phases and counts to the generic layer. A failureReason is for good: only a new Machine helps.
+// clusterAPI leaves conditions, phases and counts to the general rules. An object with a failureReason
+// does not recover.
 func clusterAPI(o Object) (Result, bool) {
 	if r, ok := clusterAPIPaused(o); ok {
 		return r, true
@@ -63,12 +65,12 @@ func clusterAPI(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// compliance is the verdict of a policy about what it is applied to.
+// compliance is the verdict of a policy on the objects to which it applies.
 var compliance = phaseTable{
 	inProgress: "Pending, UnknownCompliancy, Terminating", failed: "NonCompliant", current: "Compliant", empty: InProgress,
 }.at("status", "compliant")
 
-// deploymentConfig has no conditions' reasons that tell an error from a first start.
+// deploymentConfig does not use reasons: they do not distinguish an error from the first start.
 func deploymentConfig(o Object) (Result, bool) {
 	if o.Bool("spec", "paused") {
 		return suspendedBy("spec", "paused"), true
@@ -79,7 +81,7 @@ func deploymentConfig(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// olmSubscription: an upgrade that someone must approve is waited for by nobody else.
+// olmSubscription is suspended while an upgrade must be approved by hand.
 func olmSubscription(o Object) (Result, bool) {
 	for c := range o.Conditions() {
 		if c.Status != "True" {
@@ -102,7 +104,7 @@ var olmState = phaseTable{
 	inProgress: "UpgradePending", current: "AtLatestKnown, UpgradeAvailable", failed: "UpgradeFailed", empty: InProgress,
 }.at("status", "state")
 
-// karmadaBinding is as healthy as what it is bound to, cluster by cluster.
+// karmadaBinding reads the health of the bound object in each cluster.
 func karmadaBinding(o Object) (Result, bool) {
 	if c, ok := o.find("Scheduled", "False", ""); ok {
 		return InProgress.From(c), true
@@ -110,7 +112,7 @@ func karmadaBinding(o Object) (Result, bool) {
 	wanted, reported := len(o.List("spec", "clusters")), o.List("status", "aggregatedStatus")
 	for _, item := range reported {
 		cluster, _ := object.ToMap(item)
-		if r, not := notBound(cluster); not {
+		if r, found := clusterProblem(cluster); found {
 			return r, true
 		}
 	}
@@ -120,7 +122,7 @@ func karmadaBinding(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-func notBound(cluster map[string]any) (Result, bool) {
+func clusterProblem(cluster map[string]any) (Result, bool) {
 	name, _ := cluster["clusterName"].(string)
 	switch {
 	case cluster["applied"] == false:
@@ -131,7 +133,8 @@ func notBound(cluster map[string]any) (Result, bool) {
 	return Result{}, false
 }
 
-// Cloud resources by way of Crossplane, Config Connector, ACK, Azure Service Operator, Pulumi and Terraform.
+// cloud has the rules for cloud resources: Crossplane, Config Connector, ACK, Azure Service Operator,
+// Pulumi and Terraform.
 var cloud = kindTable{
 	"*.*.crossplane.io": crossplane,
 	"*.*.upbound.io":    crossplane,
@@ -150,7 +153,8 @@ var cloud = kindTable{
 
 var crossplanePaused = annotated("crossplane.io/paused", "true")
 
-// crossplane is the rule for managed resources; the configurations of their providers have the same groups and no conditions.
+// crossplane is the rule for managed resources. The configurations of their providers are in the same
+// groups and have no conditions.
 func crossplane(o Object) (Result, bool) {
 	switch o.kind {
 	case "ProviderConfig", "ClusterProviderConfig", "ProviderConfigUsage", "ClusterProviderConfigUsage", "StoreConfig":
@@ -160,12 +164,12 @@ func crossplane(o Object) (Result, bool) {
 		return r, ok
 	}
 	if _, nested := o.status["conditionedStatus"]; nested {
-		return Result{}, false // as in the days of stacks
+		return Result{}, false // the old form of Crossplane stacks
 	}
 	return ready(o)
 }
 
-// crossplaneRevision: inactive revisions are kept and not run.
+// crossplaneRevision is suspended if the revision is inactive: it is kept, but does not run.
 func crossplaneRevision(o Object) (Result, bool) {
 	if o.Text("spec", "desiredState") == "Inactive" {
 		return suspendedBy("spec", "desiredState"), true
@@ -173,7 +177,8 @@ func crossplaneRevision(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// configConnector: its reasons for Ready=False say whether it still works on it.
+// configConnector reads from the reason of Ready=False whether the controller still works on the
+// object.
 func configConnector(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
 	switch {
@@ -202,7 +207,8 @@ func configConnectorHealth(o Object) (Result, bool) {
 
 var ackTerminal, ackRecoverable = when("ACK.Terminal", "True", Failed), when("ACK.Recoverable", "True", Failed)
 
-// ack: a terminal error needs a change of the spec, a recoverable one may pass; what is not synced yet is on the way.
+// ack distinguishes terminal errors, which need a change of the spec, from recoverable ones. An object
+// that is not synced yet is in progress.
 func ack(o Object) (Result, bool) {
 	if r, ok := ackTerminal(o); ok {
 		r.Terminal = true

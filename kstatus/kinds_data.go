@@ -2,7 +2,7 @@ package kstatus
 
 import "github.com/stagecraft-go/stagecraft/internal/object"
 
-// Databases, queues and storage.
+// data has the rules for databases, queues and storage.
 var data = kindTable{
 	"*.kafka.strimzi.io": strimzi,
 	"*.core.strimzi.io":  strimzi,
@@ -47,7 +47,7 @@ var data = kindTable{
 	"Volume.longhorn.io": phaseTable{
 		inProgress: "creating, attaching, detaching, deleting", current: "attached, detached", empty: InProgress,
 	}.at("status", "state"),
-	"Schedule.astra.netapp.io": exists, // it is in force as soon as it exists
+	"Schedule.astra.netapp.io": exists,
 }
 
 var (
@@ -75,7 +75,7 @@ var (
 		empty: InProgress,
 	}.at("status", "phase")
 
-	// MinIO's states are sentences too.
+	// The states of MinIO are sentences too.
 	minioTenant = phaseTable{
 		current: "Initialized",
 		fatal: "Another MinIO Tenant already exists in the namespace, Tenant credentials are not set properly, Statefulset not controlled by operator, " +
@@ -86,7 +86,8 @@ var (
 
 func strimzi(o Object) (Result, bool) { return strimziPaused(o) }
 
-// banzaiKafka looks at the brokers: the state of the cluster does not tell that their configuration is not in force.
+// banzaiKafka reads the brokers: the state of the cluster does not say whether their configuration is
+// in force.
 func banzaiKafka(o Object) (Result, bool) {
 	brokers := o.Map("status", "brokersState")
 	for _, v := range brokers {

@@ -4,7 +4,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// Argo: Workflows, Rollouts, CD, Events and the GitOps Promoter.
+// argo has the rules for Argo Workflows, Rollouts, CD, Events and the GitOps Promoter.
 var argo = kindTable{
 	"Workflow.argoproj.io":                      workflow,
 	"CronWorkflow.argoproj.io":                  either(suspendedWhen("spec", "suspend"), cronWorkflow),
@@ -17,7 +17,7 @@ var argo = kindTable{
 	"ArgoCD.argoproj.io":                        phaseTable{inProgress: "Pending, Unknown", current: "Available", failed: "Failed"}.at("status", "phase"),
 	"PromotionStrategy.promoter.argoproj.io":    either(promoterReady, promotionStrategy),
 	"ChangeTransferPolicy.promoter.argoproj.io": either(promoterReady, promotion),
-	"CommitStatus.promoter.argoproj.io":         promoterReady, // its phase is what it reports of a commit
+	"CommitStatus.promoter.argoproj.io":         promoterReady, // its phase is that of a commit
 	"*.promoter.argoproj.io":                    either(promoterReady, promoterGates),
 }
 
@@ -37,7 +37,7 @@ func workflowSuspended(o Object) (Result, bool) {
 	return suspendedBy("spec", "suspend"), o.Bool("spec", "suspend") && o.Text("status", "phase") != "Succeeded"
 }
 
-// cronWorkflow is in force as soon as it exists.
+// cronWorkflow is Current as soon as it exists, unless it has an error.
 func cronWorkflow(o Object) (Result, bool) {
 	if c, ok := o.find("SpecError", "True", ""); ok {
 		return Failed.From(c), true
@@ -48,7 +48,7 @@ func cronWorkflow(o Object) (Result, bool) {
 	return current, true
 }
 
-// argoRollout reads the phase, or, before version 1.1, what Deployments have.
+// argoRollout reads the phase. Before version 1.1 there is none, but the counts of a Deployment.
 func argoRollout(o Object) (Result, bool) {
 	if r, ok := rolloutPhase(o); ok {
 		return r, true
@@ -84,7 +84,8 @@ func rolloutReplicas(o *Object) (Result, bool) {
 	return Current.because("", withNumbers("Rollout is available. Replicas: %d", replicas)), true
 }
 
-// application reads Argo CD's own verdict, unless the last operation goes on or has failed.
+// application reads the health that Argo CD computed, unless the last operation is running or has
+// failed.
 var application = either(
 	phaseTable{inProgress: "Running, Terminating", failed: "Failed, Error"}.at("status", "operationState", "phase"),
 	when("SyncError", "True", Failed),
@@ -105,11 +106,11 @@ func applicationSet(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// promoterReady is Failed when Ready is False: the promoter knows no other reason for it. One that is True says that the object was
-// looked at, not that its gates are open.
+// promoterReady is Failed if Ready is False, which the promoter only writes after an error. Ready=True
+// says that the object was reconciled, not that its gates are open.
 var promoterReady = either(falseFails("Ready"), needs("Ready"))
 
-// promoterGates is the verdict of commit statuses, environment by environment.
+// promoterGates returns the worst verdict of the commit statuses of all environments.
 func promoterGates(o Object) (Result, bool) {
 	worst, found := Result{}, false
 	for _, item := range o.List("status", "environments") {
@@ -130,7 +131,8 @@ func promoterGates(o Object) (Result, bool) {
 
 var gates = map[string]Status{"pending": InProgress, "failure": Failed, "success": Current}
 
-// promotionStrategy is Current when every environment has what was proposed for it, and all the same was.
+// promotionStrategy is Current when the active commit of every environment is the proposed one, and
+// the proposals of all environments are equal.
 func promotionStrategy(o Object) (Result, bool) {
 	target := ""
 	for _, item := range o.List("status", "environments") {
@@ -152,7 +154,7 @@ func promotionStrategy(o Object) (Result, bool) {
 
 func promotion(o Object) (Result, bool) { return promoting(o.status) }
 
-// promoting compares what is active in an environment with what is proposed.
+// promoting compares the active commit of an environment with the proposed one.
 func promoting(environment map[string]any) (Result, bool) {
 	active, _ := object.String(environment, "active", "dry", "sha")
 	proposed, _ := object.String(environment, "proposed", "dry", "sha")
@@ -165,7 +167,8 @@ func promoting(environment map[string]any) (Result, bool) {
 	return Result{}, false
 }
 
-// Flux publishes Ready on every kind. What its Reconciling and Stalled say, the generic layer knows.
+// flux has the rules for Flux, which writes Ready on every kind. The general rules read its Reconciling
+// and Stalled.
 var flux = kindTable{
 	"*.*.toolkit.fluxcd.io":                                      either(suspendedWhen("spec", "suspend"), fluxReady),
 	"Alert,Provider.notification.toolkit.fluxcd.io":              fluxNotification,
@@ -180,7 +183,7 @@ func fluxReady(o Object) (Result, bool) {
 	return Failed.From(c.condition()), true
 }
 
-// fluxNotification has had no status since v1beta3.
+// fluxNotification is the rule for kinds that have had no status since v1beta3.
 func fluxNotification(o Object) (Result, bool) {
 	return current, len(o.status) == 0 && !o.Bool("spec", "suspend")
 }

@@ -2,7 +2,7 @@ package kstatus
 
 import "github.com/stagecraft-go/stagecraft/internal/object"
 
-// Traffic: Knative, Istio, Gloo, Contour, Gateway API and its kin.
+// network has the rules for Knative, Istio, Gloo, Contour, Gateway API and routes of other APIs.
 var network = kindTable{
 	"*.serving.knative.dev":             readyOrFailed,
 	"*.eventing.knative.dev":            readyOrFailed,
@@ -29,7 +29,8 @@ var network = kindTable{
 	"Route.route.openshift.io":                 openShiftRoute,
 }
 
-// gloo gives a state to each controller that reports, in words or as a number, and the same to what it makes of an object.
+// gloo returns the worst state. The status has one state, or one for each controller that reports, as
+// text or as a number.
 func gloo(o Object) (Result, bool) {
 	worst, found := glooState(o.status)
 	statuses, _ := object.ToMap(o.status["statuses"])
@@ -61,7 +62,7 @@ var glooStates = [...]string{"Pending", "Accepted", "Rejected", "Warning"}
 
 var glooStatus = map[string]Status{"Pending": InProgress, "Accepted": Current, "Rejected": Failed, "Warning": Failed}
 
-// openFaaS scales to zero: a function without replicas is at rest.
+// openFaaS is suspended if a function is scaled to zero: Healthy is False although Ready is True.
 func openFaaS(o Object) (Result, bool) {
 	c, ok := o.fresh("Healthy")
 	if _, ready := o.find("Ready", "True", ""); ready && ok && c.status == "False" {
@@ -70,7 +71,7 @@ func openFaaS(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// openShiftRoute is admitted by one router at least.
+// openShiftRoute waits until at least one router has admitted the route.
 func openShiftRoute(o Object) (Result, bool) {
 	ingress := o.List("status", "ingress")
 	if len(ingress) == 0 {

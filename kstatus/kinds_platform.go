@@ -2,7 +2,7 @@ package kstatus
 
 import "strings"
 
-// Secrets, monitoring and other platform services.
+// platform has the rules for secrets, monitoring and other platform services.
 var platform = kindTable{
 	"ExternalSecret,SecretStore,ClusterSecretStore,PushSecret,ClusterPushSecret.external-secrets.io": readyOrFailed,
 	"SealedSecret.bitnami.com": falseFails("Synced"),
@@ -23,7 +23,8 @@ var platform = kindTable{
 	"KeptnMetric.metrics.keptn.sh":            keptnMetric,
 }
 
-// grafanaMatch: what no instance takes is of no use; before version 5.10 a hash tells what was taken.
+// grafanaMatch is Failed if no Grafana instance uses the object. Before version 5.10, a hash says that
+// one does.
 func grafanaMatch(o Object) (Result, bool) {
 	switch {
 	case o.Bool("status", "NoMatchingInstances"):
@@ -34,7 +35,7 @@ func grafanaMatch(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// grafanaStage: all stages must succeed; the last is called complete.
+// grafanaStage is Current once the last stage, named complete, has succeeded.
 func grafanaStage(o Object) (Result, bool) {
 	stage, status := o.Text("status", "stage"), o.Text("status", "stageStatus")
 	switch {
@@ -46,7 +47,7 @@ func grafanaStage(o Object) (Result, bool) {
 	return inProgress("StageInProgress", withWords("At stage %s", stage), "status.stageStatus"), true
 }
 
-// collector has its replicas in one text: "1/2" are ready.
+// collector reads the replicas from one text, such as "1/2".
 func collector(o Object) (Result, bool) {
 	ready, wanted, ok := strings.Cut(o.Text("status", "scale", "statusReplicas"), "/")
 	switch {
@@ -65,7 +66,8 @@ func keptnMetric(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// cert-manager: a Certificate that is being issued is on the way, even if the last attempt failed; Orders and Challenges speak ACME.
+// certManager has the rules for cert-manager. A Certificate that is being issued is in progress, even if
+// the last attempt failed. Orders and Challenges have the states of ACME.
 var certManager = kindTable{
 	"Certificate.cert-manager.io":                     either(when("Issuing", "True", InProgress), issued),
 	"Certificate.certmanager.k8s.io":                  issued,
@@ -81,7 +83,7 @@ var certManager = kindTable{
 var acmeState = phaseTable{inProgress: "pending, processing, ready", current: "valid", fatal: "invalid, expired, errored", empty: InProgress}.
 	at("status", "state")
 
-// issued tells a certificate that is not there yet from one that could not be had.
+// issued distinguishes a certificate that is not issued yet from one that could not be issued.
 func issued(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
 	if !ok {
@@ -96,12 +98,12 @@ func issued(o Object) (Result, bool) {
 	return InProgress.From(c.condition()), true
 }
 
-// issuing are the reasons for which a Certificate is not Ready yet.
+// issuing are the reasons of a Certificate that is not Ready yet, but has no error.
 var issuing = map[string]bool{
 	"DoesNotExist": true, "InProgress": true, "Pending": true, "TemporaryCertificate": true,
 }
 
-// certificateRequest is decided once: it is Failed or Denied for good.
+// certificateRequest is Terminal when it is Failed or Denied: it is not tried again.
 func certificateRequest(o Object) (Result, bool) {
 	for _, kind := range [...]string{"InvalidRequest", "Denied"} {
 		if c, ok := o.find(kind, "True", ""); ok {

@@ -4,7 +4,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// Workloads besides the built-in ones: KEDA, Flagger, KubeVirt, KServe, Spark, Flink, Numaflow, Tekton, Volcano.
+// workloads has the rules for KEDA, Flagger, KubeVirt, KServe, Spark, Flink, Numaflow, Tekton and
+// Volcano.
 var workloads = kindTable{
 	"ScaledObject,ScaledJob.keda.sh": either(annotated("autoscaling.keda.sh/paused", "true"), pausedBy("Paused"), kedaReady, when("Fallback", "True", Failed)),
 	"Canary.flagger.app": phaseTable{
@@ -52,7 +53,7 @@ var workloads = kindTable{
 	}.at("status", "ansibleJobResult", "status"),
 }
 
-// kedaReady: Ready is Unknown if some triggers work and others do not.
+// kedaReady also reads Ready=Unknown, which means that some triggers work and others do not.
 func kedaReady(o Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
 	if ok && (c.status == "False" || c.status == "Unknown" && isError(c.reason())) {
@@ -80,7 +81,7 @@ var (
 	flink = either(flinkTrouble, flinkManager, flinkJob, flinkLife)
 )
 
-// numaflow fails with any of its conditions: the phase tells only what was asked for.
+// numaflow is Failed if any condition is False: the phase only says what was asked for.
 func numaflow(o Object) (Result, bool) {
 	labels, _ := object.ToMap(o.metadata["labels"])
 	if labels["numaplane.numaproj.io/progressive-result-state"] == "failed" {
@@ -104,13 +105,13 @@ func (o *Object) isFresh(c Condition) bool {
 	return c.ObservedGeneration == 0 || c.ObservedGeneration >= generation
 }
 
-// numaplane has its phase for the roll-out and its conditions for what was rolled out.
+// numaplane reads the phase, which is that of the rollout. Its conditions are about the result.
 var numaplane = either(
 	falseFails("ProgressiveUpgradeSucceeded"),
 	phaseTable{inProgress: "Pending", failed: "Failed", empty: InProgress}.at("status", "phase"),
 )
 
-// tekton: runs end with Succeeded, for good.
+// tekton reads the condition Succeeded, which is final.
 func tekton(o Object) (Result, bool) {
 	c, ok := o.Condition("Succeeded")
 	switch {
@@ -126,7 +127,8 @@ func tekton(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// OpenKruise: its workloads can be paused in the middle of an update, or be held back by a partition.
+// kruise has the rules for OpenKruise, whose workloads can be paused during an update, by a field or by
+// a partition.
 var kruise = kindTable{
 	"CloneSet.apps.kruise.io": either(suspendedWhen("spec", "updateStrategy", "paused"),
 		when("FailedScale", "True", Failed), when("FailedUpdate", "True", Failed), kruiseReplicas),
@@ -140,7 +142,8 @@ var kruise = kindTable{
 	"GameServer.game.kruise.io":      gameServer,
 }
 
-// kruiseReplicas compares counts. A partition keeps some Pods at the old revision until someone changes it.
+// kruiseReplicas compares counts. A partition keeps some Pods at the old revision until someone changes
+// it.
 func kruiseReplicas(o Object) (Result, bool) {
 	wanted := o.IntOr(1, "spec", "replicas")
 	target := kruiseTarget(&o, wanted)
@@ -160,7 +163,8 @@ func kruiseReplicas(o Object) (Result, bool) {
 	return r, true
 }
 
-// kruiseTarget is how many Pods shall have the new revision. CloneSets say so, as their partition may be a percentage.
+// kruiseTarget returns how many Pods shall have the new revision. The status of a CloneSet has that
+// number, because its partition can be a percentage.
 func kruiseTarget(o *Object, wanted int64) int64 {
 	if n, ok := o.Int("status", "expectedUpdatedReplicas"); ok {
 		return n
@@ -169,7 +173,7 @@ func kruiseTarget(o *Object, wanted int64) int64 {
 	return max(0, wanted-partition)
 }
 
-// kruiseDaemonSet waits at a partition as the others do.
+// kruiseDaemonSet is suspended when the update has reached the partition.
 func kruiseDaemonSet(o Object) (Result, bool) {
 	partition := o.IntOr(0, "spec", "updateStrategy", "rollingUpdate", "partition")
 	r := daemonSet(&o)
@@ -203,7 +207,7 @@ func advancedCronJob(o Object) (Result, bool) {
 	return Current.Because("", "No run is active").At("status.active"), true
 }
 
-// kruiseRollout waits where its steps wait for someone.
+// kruiseRollout is suspended while a step waits to be resumed.
 func kruiseRollout(o Object) (Result, bool) {
 	phase := o.Text("status", "phase")
 	if phase == "Disabled" && !o.Bool("spec", "disabled") || phase == "Terminating" {
@@ -222,7 +226,7 @@ var kruiseSteps = [...]struct{ field, path string }{
 	{"blueGreenStatus", "status.blueGreenStatus"},
 }
 
-// gameServer can be ready while its Pod is not, in the middle of an update in place.
+// gameServer reads the Pod too, which is not ready during an update in place.
 func gameServer(o Object) (Result, bool) {
 	for _, item := range o.List("status", "podStatus", "conditions") {
 		if c, ok := readCondition(item); ok && c.Status == "False" && (c.Type == "Ready" || c.Type == "KruisePodReady") {

@@ -57,8 +57,7 @@ func TestWhatARuleHasNoOpinionOnLeavesNothing(t *testing.T) {
 		return kstatus.Failed.Because("Half", "said").At("status.half"), false
 	}
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{{Group: "apps", Kind: "Deployment"}: half, {Kind: "Pod"}: half})
-	for name, manifest := range measured {
-		obj := parse(t, manifest)
+	for name, obj := range measured(t) {
 		require.Equal(t, kstatus.ComputeAt(obj, now), rules.Compute(obj, now), name)
 	}
 }
