@@ -13,14 +13,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A shelf finds objects among those that were read.
-type shelf []*unstructured.Unstructured
+// A fileReader looks up objects among those that were read from the files.
+type fileReader []*unstructured.Unstructured
 
-var _ kstatus.Reader = shelf(nil)
+var _ kstatus.Reader = fileReader(nil)
 
-// Get is as [kstatus.Reader] has it.
-func (s shelf) Get(_ context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
-	for _, obj := range s {
+// Get implements [kstatus.Reader].
+func (r fileReader) Get(_ context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	for _, obj := range r {
 		if obj.GroupVersionKind() == kind && obj.GetNamespace() == name.Namespace && obj.GetName() == name.Name {
 			return obj, nil
 		}
@@ -28,15 +28,16 @@ func (s shelf) Get(_ context.Context, kind schema.GroupVersionKind, name types.N
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, name.Name)
 }
 
-// List is as [kstatus.Reader] has it; there is one page.
-func (s shelf) List(_ context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+// List implements [kstatus.Reader]. It returns one page.
+func (r fileReader) List(_ context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	selector, err := labels.Parse(o.LabelSelector)
 	if err != nil {
 		return nil, err
 	}
 	list := &unstructured.UnstructuredList{Object: map[string]any{}}
-	for _, obj := range s {
-		if obj.GroupVersionKind() == kind && obj.GetNamespace() == namespace && selector.Matches(labels.Set(obj.GetLabels())) {
+	for _, obj := range r {
+		if obj.GroupVersionKind() == kind && obj.GetNamespace() == namespace &&
+			selector.Matches(labels.Set(obj.GetLabels())) {
 			list.Items = append(list.Items, *obj)
 		}
 	}

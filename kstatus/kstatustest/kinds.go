@@ -2,22 +2,23 @@ package kstatustest
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// A repertoire is the states that objects of a kind can be made to be in, each with its makers: the first that makes it is taken.
-type repertoire map[State][]maker
+// kindMakers are the states that objects of a kind can have, each with its makers. The first maker that
+// reaches the state is used.
+type kindMakers map[State][]maker
 
 func one(m maker) []maker { return []maker{m} }
 
-// makersFor returns the repertoire of a kind: what is not built in is a custom kind.
-func makersFor(kind schema.GroupKind) repertoire {
-	if r, known := catalogue()[kind]; known {
+// makersFor returns the makers for a kind. Every kind that is not built in is a custom kind.
+func makersFor(kind schema.GroupKind) kindMakers {
+	if r, known := builtinMakers()[kind]; known {
 		return r
 	}
-	return repertoire{Current: customCurrent(), Failed: one(customFailed)}
+	return kindMakers{Current: customCurrent(), Failed: one(customFailed)}
 }
 
-// catalogue is the repertoires of the built-in kinds.
-func catalogue() map[schema.GroupKind]repertoire {
-	return map[schema.GroupKind]repertoire{
+// builtinMakers returns the makers for the built-in kinds.
+func builtinMakers() map[schema.GroupKind]kindMakers {
+	return map[schema.GroupKind]kindMakers{
 		{Group: "apps", Kind: "Deployment"}:  {Current: one(deployed), Failed: one(deadlineExceeded)},
 		{Group: "apps", Kind: "ReplicaSet"}:  {Current: one(replicated), Failed: one(replicaFailure)},
 		{Kind: "ReplicationController"}:      {Current: one(replicated), Failed: one(replicaFailure)},
@@ -48,5 +49,5 @@ func catalogue() map[schema.GroupKind]repertoire {
 	}
 }
 
-// phase is a status of nothing but a phase.
+// phase makes a status that has only a phase.
 func phase(name string) maker { return func(d *draft) { d.status["phase"] = name } }
