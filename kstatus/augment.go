@@ -9,17 +9,17 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A condition that [Rules.Augment] wrote has this field with this value, which distinguishes it from
-// the conditions of a controller.
+// A condition that [Rules.Augment] wrote has this field with this value, which distinguishes it
+// from the conditions of a controller.
 const (
 	augmentedField = "augmentedBy"
 	augmentedValue = "kstatus"
 )
 
 // Augment computes a result and writes its conditions into status.conditions of the object:
-// Reconciling=True or Stalled=True, with reason, message, lastUpdateTime and, when the status of the
-// condition changes, lastTransitionTime. It removes the conditions that an earlier call wrote and
-// that no longer hold. Neither Augment nor [Rules.Compute] takes them for evidence.
+// Reconciling=True or Stalled=True, with reason, message, lastUpdateTime and, when the status of
+// the condition changes, lastTransitionTime. It removes the conditions that an earlier call wrote
+// and that no longer hold. Neither Augment nor [Rules.Compute] takes them for evidence.
 //
 // If nothing changes, nothing is written: an object of a kind without a status does not get one.
 // Only the maps on the way to status.conditions are changed in place; conditions that change are
@@ -83,7 +83,8 @@ func mergeConditions(conditions []any, wanted []Condition, now string) (next []a
 }
 
 // updateCondition returns the condition m if it already says what is wanted, otherwise a changed
-// copy. A condition that a controller reports as True is not marked as augmented: it stays evidence.
+// copy. A condition that a controller reports as True is not marked as augmented: it stays
+// evidence.
 func updateCondition(m map[string]any, wanted Condition, now string) (map[string]any, bool) {
 	c, _ := viewOf(m)
 	if old := c.condition(); old.Status == wanted.Status && old.Reason == wanted.Reason && old.Message == wanted.Message {

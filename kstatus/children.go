@@ -48,8 +48,8 @@ func readFlags(obj *unstructured.Unstructured) childFlags {
 	return flags
 }
 
-// failsTransiently reports whether the failure of a Pod may pass: the Pod is being deleted, or cannot
-// be scheduled yet. This is the rule of the fork of kstatus in Flux.
+// failsTransiently reports whether the failure of a Pod may pass: the Pod is being deleted, or
+// cannot be scheduled yet. This is the rule of the fork of kstatus in Flux.
 func failsTransiently(o *Object) bool {
 	if _, deleted := object.String(o.metadata, "deletionTimestamp"); deleted {
 		return true
@@ -81,10 +81,10 @@ const (
 // Combine returns the verdict on an object of a kind, given the verdict on the object alone and its
 // children. Only InProgress can change.
 //
-// In the standard profile any failed Pod fails a ReplicaSet or StatefulSet. In Extended it also fails
-// a Deployment or DaemonSet, but Pods do not count that are being deleted, cannot be scheduled yet,
-// or no longer exist. The message then names the worst child also if the object stays in progress,
-// and a PersistentVolumeClaim is Current if its class waits for a consumer.
+// In the standard profile any failed Pod fails a ReplicaSet or StatefulSet. In Extended it also
+// fails a Deployment or DaemonSet, but Pods do not count that are being deleted, cannot be
+// scheduled yet, or no longer exist. The message then names the worst child also if the object
+// stays in progress, and a PersistentVolumeClaim is Current if its class waits for a consumer.
 func (r *Rules) Combine(kind schema.GroupKind, own Result, children []Child) Result {
 	switch {
 	case own.Status != InProgress || len(children) == 0:

@@ -1,5 +1,5 @@
-// Package kstatus computes the status of a Kubernetes object, and the reason for it, from the object
-// alone: whether its desired state is reached, still in progress, or failed.
+// Package kstatus computes the status of a Kubernetes object, and the reason for it, from the
+// object alone: whether its desired state is reached, still in progress, or failed.
 //
 // # Terminology
 //
@@ -54,17 +54,17 @@
 //
 // # Concurrency
 //
-// Rules are immutable and safe for concurrent use, if the rules that were passed to [Rules.With] are.
-// Results, Conditions and Statuses are values. Computing with the standard profile allocates nothing,
-// except for the names of several containers in a crash loop. Messages are formatted when they are
-// asked for.
+// Rules are immutable and safe for concurrent use, if the rules that were passed to [Rules.With]
+// are. Results, Conditions and Statuses are values. Computing with the standard profile allocates
+// nothing, except for the names of several containers in a crash loop. Messages are formatted when
+// they are asked for.
 //
 // # Compatibility
 //
 // For every well-formed object, the standard profile returns the status, reason and message of
-// upstream at its head of October 2025. The last release before that, v0.37.2, lacks the rule that a
-// suspended Job is Current. Objects on which upstream panics, fails or misreads a field are treated as
-// follows. internal/dev/bench/kstatus has a generator for each row.
+// upstream at its head of October 2025. The last release before that, v0.37.2, lacks the rule that
+// a suspended Job is Current. Objects on which upstream panics, fails or misreads a field are
+// treated as follows. internal/dev/bench/kstatus has a generator for each row.
 //
 //	upstream does                                              | we do                                    | test
 //	-----------------------------------------------------------+------------------------------------------+------------------------------

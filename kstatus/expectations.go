@@ -1,8 +1,8 @@
 package kstatus
 
-// Expectations say what the controller of a kind reports. They are for kinds without a rule of their
-// own: an object on which the controller has not reported yet is then InProgress, not Current. Pass
-// [Expectations.Rule] to [Rules.With].
+// Expectations say what the controller of a kind reports. They are for kinds without a rule of
+// their own: an object on which the controller has not reported yet is then InProgress, not
+// Current. Pass [Expectations.Rule] to [Rules.With].
 type Expectations struct {
 	Conditions         []string // types of conditions that the controller writes and that shall be True
 	ObservedGeneration bool     // the controller writes status.observedGeneration

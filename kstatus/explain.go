@@ -17,7 +17,8 @@ type Explanation struct {
 	Skipped []string // the paths of the conditions that cannot be read
 }
 
-// A Step is a rule that was tried: a general rule, or a rule for the kind, whose name is Kind.group.
+// A Step is a rule that was tried: a general rule, or a rule for the kind, whose name is
+// Kind.group.
 type Step struct {
 	Rule    string
 	Seen    []Seen

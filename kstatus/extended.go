@@ -23,8 +23,8 @@ var extended = (&Rules{
 	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, platform, workloads)),
 ).With(join(builtinWorkloads, builtinOthers, reporters))
 
-// Extended returns the rules that are right more often than upstream. They differ from [Standard] in
-// these points:
+// Extended returns the rules that are right more often than upstream. They differ from [Standard]
+// in these points:
 //
 //   - An object without a status is InProgress, unless its kind never has one. If the kind is not
 //     known, it is Current after five minutes.
@@ -41,8 +41,8 @@ var extended = (&Rules{
 //   - What is paused on purpose is Current and Suspended. What does not get better by trying again
 //     is Terminal.
 //
-// extended_scores_test.go compares the verdicts with the test cases of Argo CD, and gives the reason
-// for each difference.
+// extended_scores_test.go compares the verdicts with the test cases of Argo CD, and gives the
+// reason for each difference.
 func Extended() *Rules { return extended }
 
 // The general rules before those for the kind:
@@ -98,9 +98,9 @@ func abnormalConditions(o Object) (Result, bool) {
 	return decisiveCondition(o)
 }
 
-// failedAttempt is the verdict on a controller that tries again after an error, as those of Flux do:
-// Reconciling=True has a reason such as ProgressingWithRetry, and Ready=False has the error, unless
-// its reason is one of progress.
+// failedAttempt is the verdict on a controller that tries again after an error, as those of Flux
+// do: Reconciling=True has a reason such as ProgressingWithRetry, and Ready=False has the error,
+// unless its reason is one of progress.
 func failedAttempt(o *Object) (Result, bool) {
 	reconciling, ok := o.findView(Reconciling, "True", "")
 	if !ok || !strings.HasSuffix(reconciling.reason(), "Retry") {
@@ -132,8 +132,8 @@ func suspendedBy(path, field string) Result {
 	return Current.Because("Suspended", "Resource is suspended").atItem(path, field).suspended()
 }
 
-// unclear is the verdict on a status in which no field says anything. If it has an observedGeneration
-// and no conditions, the controller has done all that it reports.
+// unclear is the verdict on a status in which no field says anything. If it has an
+// observedGeneration and no conditions, the controller has done all that it reports.
 func unclear(o Object) (Result, bool) {
 	if _, observed := o.Int("status", "observedGeneration"); observed && o.conditions == nil {
 		return Current.Because("", "Resource is current").At("status.observedGeneration"), true

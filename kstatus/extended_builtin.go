@@ -6,8 +6,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// builtinWorkloads are rules for built-in workloads. Where they have no opinion, the rules of upstream
-// follow.
+// builtinWorkloads are rules for built-in workloads. Where they have no opinion, the rules of
+// upstream follow.
 var builtinWorkloads = kindTable{
 	"Pod.":                       podExtended,
 	"Deployment.apps":            deploymentExtended,
@@ -33,8 +33,8 @@ func replicationController(o Object) (Result, bool) {
 	return replicaSet(&o), true
 }
 
-// deploymentExtended ignores a missed deadline once all replicas are available. A ReplicaFailure, such
-// as an exceeded resourceQuota, is an error.
+// deploymentExtended ignores a missed deadline once all replicas are available. A ReplicaFailure,
+// such as an exceeded resourceQuota, is an error.
 func deploymentExtended(o Object) (Result, bool) {
 	if o.Bool("spec", "paused") {
 		return suspendedBy("spec", "paused"), true
@@ -81,7 +81,8 @@ func daemonSetExtended(o Object) (Result, bool) {
 	return Current.Because("", "DaemonSet is using the ondelete update strategy").At("spec.updateStrategy.type"), true
 }
 
-// jobExtended reads the outcome of a Job before its last Pods are gone, and the reason of a failure.
+// jobExtended reads the outcome of a Job before its last Pods are gone, and the reason of a
+// failure.
 func jobExtended(o Object) (Result, bool) {
 	if _, complete := o.find("Complete", "True", ""); complete {
 		return Result{}, false
@@ -129,9 +130,12 @@ func disruptionBudget(o Object) (Result, bool) {
 
 // builtinOthers are rules for the other built-in kinds.
 var builtinOthers = kindTable{
-	"Service.":                                      serviceExtended,
-	"PersistentVolumeClaim.":                        phaseTable{fatal: "Lost"}.at("status", "phase"),
-	"Namespace.":                                    phaseTable{current: "Active", inProgress: "Terminating"}.at("status", "phase"),
+	"Service.":               serviceExtended,
+	"PersistentVolumeClaim.": phaseTable{fatal: "Lost"}.at("status", "phase"),
+	"Namespace.": phaseTable{
+		current:    "Active",
+		inProgress: "Terminating",
+	}.at("status", "phase"),
 	"ResourceClaim.resource.k8s.io":                 resourceClaim,
 	"ResourceQuota.":                                resourceQuota,
 	"Ingress.networking.k8s.io":                     loadBalancer,

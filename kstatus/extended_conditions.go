@@ -6,8 +6,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
 )
 
-// What conditions of any kind say together. The words of the type of a condition give its role; role
-// and status give its effect; of all effects the strongest decides.
+// What conditions of any kind say together. The words of the type of a condition give its role;
+// role and status give its effect; of all effects the strongest decides.
 
 // A role is what a condition stands for.
 type role uint8

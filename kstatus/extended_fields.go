@@ -7,8 +7,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
 )
 
-// What the fields of a status say in the ways that are common among APIs. The worst verdict decides,
-// so that one part that is ready does not hide another that is not.
+// What the fields of a status say in the ways that are common among APIs. The worst verdict
+// decides, so that one part that is ready does not hide another that is not.
 
 func statusFields(o Object) (Result, bool) {
 	var worst Result
@@ -146,8 +146,8 @@ func (o *Object) partConditions(part map[string]any, path string) Result {
 	return r
 }
 
-// nestedConditions reads the conditions one level down. Of several that are equally bad, the first by
-// name is reported.
+// nestedConditions reads the conditions one level down. Of several that are equally bad, the first
+// by name is reported.
 func nestedConditions(o *Object) (worst Result, found bool) {
 	for field, v := range o.status {
 		m, _ := object.ToMap(v)
@@ -234,8 +234,8 @@ func replicas(o *Object) (Result, bool) {
 
 var replicaFieldNames = [...]string{"readyReplicas", "availableReplicas", "updatedReplicas"}
 
-// Phases are texts in fields such as phase, state, health or deploymentStatus, of the status or of a
-// map in it.
+// Phases are texts in fields such as phase, state, health or deploymentStatus, of the status or of
+// a map in it.
 
 // addPhase takes a phase into account. Of several with the same meaning the first by name of its
 // field is reported.

@@ -17,8 +17,8 @@ import (
 // Pod can pull its image, start and become the leader.
 const reportGrace = 5 * time.Minute
 
-// withoutStatus is the rule for all kinds. A status that is empty, but not missing, shows that the kind
-// has one.
+// withoutStatus is the rule for all kinds. A status that is empty, but not missing, shows that the
+// kind has one.
 func withoutStatus(o Object) (Result, bool) {
 	switch {
 	case len(o.status) > 0:
@@ -113,8 +113,8 @@ var reporters = kindTable{
 	"VerticalPodAutoscaler.autoscaling.k8s.io":                                                  reported,
 }
 
-// statusless are the kinds that are Current as soon as they exist: no controller reports on them, or
-// what it reports does not say whether they are ready.
+// statusless are the kinds that are Current as soon as they exist: no controller reports on them,
+// or what it reports does not say whether they are ready.
 var statusless = kindSet(map[string]string{
 	"":                             "Binding ConfigMap Endpoints Event LimitRange PodTemplate Secret ServiceAccount",
 	"admissionregistration.k8s.io": "*",

@@ -36,8 +36,8 @@ func podEnds(o *Object) bool {
 	return false
 }
 
-// stuckContainer returns the verdict on the first container that does not start. Init containers are
-// first.
+// stuckContainer returns the verdict on the first container that does not start. Init containers
+// are first.
 func stuckContainer(o *Object) (Result, bool) {
 	for _, list := range containerLists {
 		for _, item := range o.List("status", list.field) {
@@ -73,8 +73,8 @@ func containerResult(o *Object, container map[string]any) (Result, bool) {
 	return restartedContainer(o, container)
 }
 
-// restartedContainer is Failed while a container runs again for a short time after a crash. Otherwise
-// the status would change with every restart of a crash loop.
+// restartedContainer is Failed while a container runs again for a short time after a crash.
+// Otherwise the status would change with every restart of a crash loop.
 func restartedContainer(o *Object, container map[string]any) (Result, bool) {
 	code, crashedBefore := object.Int64(container, "lastState", "terminated", "exitCode")
 	started, _ := object.String(container, "state", "running", "startedAt")
@@ -109,8 +109,8 @@ func waitingContainer(o *Object, reason string, container map[string]any) (Resul
 
 const crashLoop = "CrashLoopBackOff"
 
-// stuckReasons are the reasons for which the kubelet does not run a container. The value says whether
-// trying again cannot help.
+// stuckReasons are the reasons for which the kubelet does not run a container. The value says
+// whether trying again cannot help.
 var stuckReasons = map[string]bool{
 	crashLoop:                    false,
 	"CreateContainerConfigError": false,

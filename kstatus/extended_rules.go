@@ -9,11 +9,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
 )
 
-// The functions with which the tables of kinds are written. A rule in a table says what is particular
-// to its kinds. Where it has no opinion, the general rules of the profile decide.
+// The functions with which the tables of kinds are written. A rule in a table says what is
+// particular to its kinds. Where it has no opinion, the general rules of the profile decide.
 
-// A kindTable holds rules by "Kind.group". "A,B.group" stands for two kinds; "*" stands for all kinds
-// or, as the first part of the group, for all groups below the rest.
+// A kindTable holds rules by "Kind.group". "A,B.group" stands for two kinds; "*" stands for all
+// kinds or, as the first part of the group, for all groups below the rest.
 type kindTable map[string]Rule
 
 // join returns the rules of tables in the form that [Rules.With] takes.
@@ -91,8 +91,8 @@ func ready(o Object) (Result, bool) {
 	return s.result()
 }
 
-// readyOrFailed is ready for APIs in which Ready is Unknown while the controller works on the object,
-// so that Ready=False is an error.
+// readyOrFailed is ready for APIs in which Ready is Unknown while the controller works on the
+// object, so that Ready=False is an error.
 func readyOrFailed(o Object) (Result, bool) {
 	if c, ok := o.fresh("Ready"); ok && c.status == "False" {
 		return Failed.From(c.condition()), true

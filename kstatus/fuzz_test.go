@@ -13,7 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// FuzzCompute checks what holds for any JSON: an answer, always the same, of an object that stays as it is.
+// FuzzCompute checks what holds for any JSON: an answer, always the same, of an object that stays
+// as it is.
 func FuzzCompute(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -34,7 +35,8 @@ func FuzzCompute(f *testing.F) {
 	})
 }
 
-// FuzzAugment checks that augmenting is no evidence: the verdict stays, and a second time changes nothing.
+// FuzzAugment checks that augmenting is no evidence: the verdict stays, and a second time changes
+// nothing.
 func FuzzAugment(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -51,7 +53,8 @@ func FuzzAugment(f *testing.F) {
 	})
 }
 
-// FuzzAggregate checks that the order of the objects is of no account, and that an aggregate is one of what went in, or InProgress.
+// FuzzAggregate checks that the order of the objects is of no account, and that an aggregate is one
+// of what went in, or InProgress.
 func FuzzAggregate(f *testing.F) {
 	f.Add("Current", "Failed", "Unknown")
 	f.Add("NotFound", "NotFound", "NotFound")

@@ -29,14 +29,15 @@ type Reader interface {
 const pageSize = 500
 
 // Inspect is [Rules.Compute] and [Rules.Combine] with the children that the reader finds: the
-// ReplicaSets and Pods of a Deployment, the Pods of a StatefulSet, DaemonSet, ReplicaSet or Job, the
-// EndpointSlices of a Service, and the StorageClass of a PersistentVolumeClaim that has no node yet.
+// ReplicaSets and Pods of a Deployment, the Pods of a StatefulSet, DaemonSet, ReplicaSet or Job,
+// the EndpointSlices of a Service, and the StorageClass of a PersistentVolumeClaim that has no node
+// yet.
 //
 // Children are the objects whose controller owner reference has the uid of the object, of its
 // current revision only. Pods come first, then the order is by name.
 //
-// The error says which look-up failed. The result holds also with an error: it does not use children
-// that could not be looked up.
+// The error says which look-up failed. The result holds also with an error: it does not use
+// children that could not be looked up.
 func (r *Rules) Inspect(ctx context.Context, reader Reader, obj *unstructured.Unstructured, now time.Time) (Result, []Child, error) {
 	own := r.Compute(obj, now)
 	if obj == nil || obj.Object == nil {

@@ -61,7 +61,8 @@ func (s shelf) List(_ context.Context, kind schema.GroupVersionKind, namespace s
 	return page, nil
 }
 
-// stored is an object in namespace shop with the label app=web; its uid is its name, its owner is given as kind/name.
+// stored is an object in namespace shop with the label app=web; its uid is its name, its owner is
+// given as kind/name.
 func stored(version, kind, name, owner, rest string) unstructured.Unstructured {
 	text := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  uid: %s\n  labels: {app: web}\n", version, kind, name, name)
 	if kind != "StorageClass" {
@@ -225,7 +226,8 @@ func TestInspectNothing(t *testing.T) {
 	require.Equal(t, kstatus.Unknown, result.Status)
 }
 
-// FuzzInspect gives Inspect any object, and any others for children. It must not panic, change nothing, and say the same twice.
+// FuzzInspect gives Inspect any object, and any others for children. It must not panic, change
+// nothing, and say the same twice.
 func FuzzInspect(f *testing.F) {
 	f.Add([]byte(`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"uid":"a"},"spec":{"selector":{"matchLabels":{"a":"b"}}}}`),
 		[]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"uid":"b","labels":{"a":"b"},"ownerReferences":[{"uid":"a"}]},"status":{"phase":"Failed"}}`))

@@ -2,22 +2,29 @@ package kstatus
 
 // batch has the rules for Kueue, JobSet, LeaderWorkerSet and KubeRay.
 var batch = kindTable{
-	"Workload.kueue.x-k8s.io":                                          kueueWorkload,
-	"ClusterQueue,LocalQueue.kueue.x-k8s.io":                           either(kueueStopped, kueueActive),
-	"AdmissionCheck,MultiKueueCluster.kueue.x-k8s.io":                  kueueActive,
-	"JobSet.jobset.x-k8s.io":                                           jobSet,
-	"LeaderWorkerSet.leaderworkerset.x-k8s.io":                         either(when("UpdateInProgress", "True", InProgress), leaderWorkerSet),
-	"RayCluster.ray.io":                                                rayCluster,
-	"RayJob.ray.io":                                                    either(rayJobOutcome, rayJob),
-	"RayService.ray.io":                                                either(when("UpgradeInProgress", "True", InProgress), rayService, rayServiceStatus),
+	"Workload.kueue.x-k8s.io":                         kueueWorkload,
+	"ClusterQueue,LocalQueue.kueue.x-k8s.io":          either(kueueStopped, kueueActive),
+	"AdmissionCheck,MultiKueueCluster.kueue.x-k8s.io": kueueActive,
+	"JobSet.jobset.x-k8s.io":                          jobSet,
+	"LeaderWorkerSet.leaderworkerset.x-k8s.io": either(
+		when("UpdateInProgress", "True", InProgress),
+		leaderWorkerSet,
+	),
+	"RayCluster.ray.io": rayCluster,
+	"RayJob.ray.io":     either(rayJobOutcome, rayJob),
+	"RayService.ray.io": either(
+		when("UpgradeInProgress", "True", InProgress),
+		rayService,
+		rayServiceStatus,
+	),
 	"ResourceFlavor,WorkloadPriorityClass,Topology.kueue.x-k8s.io":     exists,
 	"MultiKueueConfig,ProvisioningRequestConfig,Cohort.kueue.x-k8s.io": exists,
 }
 
 var kueueActive = either(falseFails("Active"), needs("Active"), when("Active", "True", Current))
 
-// kueueWorkload is Current once it is admitted and, if Kueue waits for its Pods, these are ready. The
-// job that runs in it has a status of its own.
+// kueueWorkload is Current once it is admitted and, if Kueue waits for its Pods, these are ready.
+// The job that runs in it has a status of its own.
 func kueueWorkload(o Object) (Result, bool) {
 	if c, ok := o.find("Finished", "True", ""); ok {
 		return workloadFinished(c), true
@@ -63,8 +70,8 @@ func workloadInactive(o *Object) Result {
 	return Failed.From(c).terminal()
 }
 
-// kueueStopped is the rule for a queue with a stop policy, which admits nothing until someone resumes
-// it.
+// kueueStopped is the rule for a queue with a stop policy, which admits nothing until someone
+// resumes it.
 func kueueStopped(o Object) (Result, bool) {
 	policy := o.Text("spec", "stopPolicy")
 	return suspendedBy("spec", "stopPolicy"), policy == "Hold" || policy == "HoldAndDrain"
@@ -146,13 +153,18 @@ var (
 	// jobDeploymentStatus can be Complete although the job failed, so that jobStatus is read first.
 	rayJobOutcome = phaseTable{fatal: "FAILED, STOPPED"}.at("status", "jobStatus")
 	rayJob        = phaseTable{
-		inProgress: "New, Initializing, Waiting, Running, Retrying, Suspending", current: "Complete", suspended: "Suspended",
-		fatal: "Failed, ValidationFailed", empty: InProgress,
+		inProgress: "New, Initializing, Waiting, Running, Retrying, Suspending",
+		current:    "Complete",
+		suspended:  "Suspended",
+		fatal:      "Failed, ValidationFailed",
+		empty:      InProgress,
 	}.at("status", "jobDeploymentStatus")
 )
 
 var rayServiceStatus = phaseTable{
-	current: "Running", failed: "FailedToGetOrCreateRayCluster, FailedToUpdateServeApplications", empty: InProgress,
+	current: "Running",
+	failed:  "FailedToGetOrCreateRayCluster, FailedToUpdateServeApplications",
+	empty:   InProgress,
 }.at("status", "serviceStatus")
 
 // rayService reads the Ready condition. Versions without conditions have serviceStatus.

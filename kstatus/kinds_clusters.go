@@ -9,8 +9,12 @@ import (
 var clusters = kindTable{
 	"*.cluster.x-k8s.io":   clusterAPI,
 	"*.*.cluster.x-k8s.io": clusterAPI,
-	"NodeClaim.karpenter.sh": either(pausedBy("Disrupting"), falseFails("Ready"),
-		needs("Launched", "Registered", "Initialized", "Ready"), when("Ready", "True", Current)),
+	"NodeClaim.karpenter.sh": either(
+		pausedBy("Disrupting"),
+		falseFails("Ready"),
+		needs("Launched", "Registered", "Initialized", "Ready"),
+		when("Ready", "True", Current),
+	),
 	"NodePool.karpenter.sh": readyOrFailed,
 	"*.karpenter.k8s.aws":   readyOrFailed,
 	"*.karpenter.azure.com": readyOrFailed,
@@ -22,29 +26,55 @@ var clusters = kindTable{
 	"ManifestWork.work.open-cluster-management.io": needs("Applied", "Available"),
 	"ManagedCluster.cluster.open-cluster-management.io": needs("HubAcceptedManagedCluster",
 		"ManagedClusterJoined", "ManagedClusterConditionAvailable"),
-	"ManagedClusterAddOn.addon.open-cluster-management.io":                           needs("Available"),
-	"Policy,ConfigurationPolicy,CertificatePolicy.policy.open-cluster-management.io": either(suspendedWhen("spec", "disabled"), compliance),
-	"OperatorPolicy.policy.open-cluster-management.io":                               either(falseFails("Compliant"), needs("Compliant"), compliance),
+	"ManagedClusterAddOn.addon.open-cluster-management.io": needs("Available"),
+	"Policy,ConfigurationPolicy,CertificatePolicy.policy.open-cluster-management.io": either(
+		suspendedWhen("spec", "disabled"),
+		compliance,
+	),
+	"OperatorPolicy.policy.open-cluster-management.io": either(
+		falseFails("Compliant"),
+		needs("Compliant"),
+		compliance,
+	),
 
 	"Subscription.operators.coreos.com": olmSubscription,
 	"ClusterServiceVersion.operators.coreos.com": phaseTable{
-		inProgress: "None, Pending, InstallReady, Installing, Replacing, Deleting, Unknown", current: "Succeeded", failed: "Failed", empty: InProgress,
+		inProgress: "None, Pending, InstallReady, Installing, Replacing, Deleting, Unknown",
+		current:    "Succeeded",
+		failed:     "Failed",
+		empty:      InProgress,
 	}.at("status", "phase"),
 	"InstallPlan.operators.coreos.com": phaseTable{
-		inProgress: "None, Planning, Installing", current: "Complete", suspended: "RequiresApproval", fatal: "Failed", empty: InProgress,
+		inProgress: "None, Planning, Installing",
+		current:    "Complete",
+		suspended:  "RequiresApproval",
+		fatal:      "Failed",
+		empty:      InProgress,
 	}.at("status", "phase"),
 	"CatalogSource.operators.coreos.com": phaseTable{
-		inProgress: "CONNECTING, IDLE", current: "READY", failed: "TRANSIENT_FAILURE, SHUTDOWN", empty: InProgress,
+		inProgress: "CONNECTING, IDLE",
+		current:    "READY",
+		failed:     "TRANSIENT_FAILURE, SHUTDOWN",
+		empty:      InProgress,
 	}.at("status", "connectionState", "lastObservedState"),
 	"OperatorGroup.operators.coreos.com": exists,
 
 	"DeploymentConfig.apps.openshift.io": either(deploymentConfig, needs("Available", "Progressing")),
-	"MachineConfigPool.machineconfiguration.openshift.io": either(suspendedWhen("spec", "paused"), when("Degraded", "True", Failed),
-		when("NodeDegraded", "True", Failed), when("RenderDegraded", "True", Failed), when("Updating", "True", InProgress), when("Updated", "True", Current)),
+	"MachineConfigPool.machineconfiguration.openshift.io": either(
+		suspendedWhen("spec", "paused"),
+		when("Degraded", "True", Failed),
+		when("NodeDegraded", "True", Failed),
+		when("RenderDegraded", "True", Failed),
+		when("Updating", "True", InProgress),
+		when("Updated", "True", Current),
+	),
 	"ClusterVersion.config.openshift.io": either(when("Failing", "True", Failed), needs("Available")),
 	"ImageStream.image.openshift.io":     exists,
 	"Build.build.openshift.io": phaseTable{
-		inProgress: "New, Pending, Running", current: "Complete", fatal: "Failed, Error, Cancelled", empty: InProgress,
+		inProgress: "New, Pending, Running",
+		current:    "Complete",
+		fatal:      "Failed, Error, Cancelled",
+		empty:      InProgress,
 	}.at("status", "phase"),
 
 	"NodeNetworkConfigurationPolicy.nmstate.io": pausedBy("Ignored"),
@@ -52,8 +82,8 @@ var clusters = kindTable{
 
 var clusterAPIPaused = annotated("cluster.x-k8s.io/paused", "")
 
-// clusterAPI leaves conditions, phases and counts to the general rules. An object with a failureReason
-// does not recover.
+// clusterAPI leaves conditions, phases and counts to the general rules. An object with a
+// failureReason does not recover.
 func clusterAPI(o Object) (Result, bool) {
 	if r, ok := clusterAPIPaused(o); ok {
 		return r, true
@@ -67,7 +97,10 @@ func clusterAPI(o Object) (Result, bool) {
 
 // compliance is the verdict of a policy on the objects to which it applies.
 var compliance = phaseTable{
-	inProgress: "Pending, UnknownCompliancy, Terminating", failed: "NonCompliant", current: "Compliant", empty: InProgress,
+	inProgress: "Pending, UnknownCompliancy, Terminating",
+	failed:     "NonCompliant",
+	current:    "Compliant",
+	empty:      InProgress,
 }.at("status", "compliant")
 
 // deploymentConfig does not use reasons: they do not distinguish an error from the first start.
@@ -101,7 +134,10 @@ func olmSubscription(o Object) (Result, bool) {
 }
 
 var olmState = phaseTable{
-	inProgress: "UpgradePending", current: "AtLatestKnown, UpgradeAvailable", failed: "UpgradeFailed", empty: InProgress,
+	inProgress: "UpgradePending",
+	current:    "AtLatestKnown, UpgradeAvailable",
+	failed:     "UpgradeFailed",
+	empty:      InProgress,
 }.at("status", "state")
 
 // karmadaBinding reads the health of the bound object in each cluster.
@@ -133,28 +169,39 @@ func clusterProblem(cluster map[string]any) (Result, bool) {
 	return Result{}, false
 }
 
-// cloud has the rules for cloud resources: Crossplane, Config Connector, ACK, Azure Service Operator,
-// Pulumi and Terraform.
+// cloud has the rules for cloud resources: Crossplane, Config Connector, ACK, Azure Service
+// Operator, Pulumi and Terraform.
 var cloud = kindTable{
 	"*.*.crossplane.io": crossplane,
 	"*.*.upbound.io":    crossplane,
-	"Provider,Configuration,Function.pkg.crossplane.io":                             either(falseFails("Installed"), needs("Installed", "Healthy"), statusFields),
-	"ProviderRevision,ConfigurationRevision,FunctionRevision.pkg.crossplane.io":     either(crossplaneRevision, needs("Healthy"), statusFields),
+	"Provider,Configuration,Function.pkg.crossplane.io": either(
+		falseFails("Installed"),
+		needs("Installed", "Healthy"),
+		statusFields,
+	),
+	"ProviderRevision,ConfigurationRevision,FunctionRevision.pkg.crossplane.io": either(
+		crossplaneRevision,
+		needs("Healthy"),
+		statusFields,
+	),
 	"DeploymentRuntimeConfig,ControllerConfig,ImageConfig,Lock.pkg.crossplane.io":   exists,
 	"Composition,CompositionRevision,EnvironmentConfig.apiextensions.crossplane.io": exists,
-	"CompositeResourceDefinition.apiextensions.crossplane.io":                       either(needs("Established"), statusFields),
-	"*.*.cnrm.cloud.google.com":                                                     configConnector,
-	"ConfigConnector,ConfigConnectorContext.core.cnrm.cloud.google.com":             configConnectorHealth,
-	"*.*.services.k8s.aws":              ack,
-	"*.*.azure.com":                     needs("Ready"),
-	"Stack.pulumi.com":                  needs("Ready"),
-	"Terraform.infra.contrib.fluxcd.io": either(suspendedWhen("spec", "suspend"), fluxReady),
+	"CompositeResourceDefinition.apiextensions.crossplane.io": either(
+		needs("Established"),
+		statusFields,
+	),
+	"*.*.cnrm.cloud.google.com":                                         configConnector,
+	"ConfigConnector,ConfigConnectorContext.core.cnrm.cloud.google.com": configConnectorHealth,
+	"*.*.services.k8s.aws":                                              ack,
+	"*.*.azure.com":                                                     needs("Ready"),
+	"Stack.pulumi.com":                                                  needs("Ready"),
+	"Terraform.infra.contrib.fluxcd.io":                                 either(suspendedWhen("spec", "suspend"), fluxReady),
 }
 
 var crossplanePaused = annotated("crossplane.io/paused", "true")
 
-// crossplane is the rule for managed resources. The configurations of their providers are in the same
-// groups and have no conditions.
+// crossplane is the rule for managed resources. The configurations of their providers are in the
+// same groups and have no conditions.
 func crossplane(o Object) (Result, bool) {
 	switch o.kind {
 	case "ProviderConfig", "ClusterProviderConfig", "ProviderConfigUsage", "ClusterProviderConfigUsage", "StoreConfig":
@@ -207,8 +254,8 @@ func configConnectorHealth(o Object) (Result, bool) {
 
 var ackTerminal, ackRecoverable = when("ACK.Terminal", "True", Failed), when("ACK.Recoverable", "True", Failed)
 
-// ack distinguishes terminal errors, which need a change of the spec, from recoverable ones. An object
-// that is not synced yet is in progress.
+// ack distinguishes terminal errors, which need a change of the spec, from recoverable ones. An
+// object that is not synced yet is in progress.
 func ack(o Object) (Result, bool) {
 	if r, ok := ackTerminal(o); ok {
 		r.Terminal = true

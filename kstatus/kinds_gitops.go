@@ -6,15 +6,19 @@ import (
 
 // argo has the rules for Argo Workflows, Rollouts, CD, Events and the GitOps Promoter.
 var argo = kindTable{
-	"Workflow.argoproj.io":                      workflow,
-	"CronWorkflow.argoproj.io":                  either(suspendedWhen("spec", "suspend"), cronWorkflow),
-	"Rollout.argoproj.io":                       either(suspendedWhen("spec", "paused"), argoRollout),
-	"SpotDeployment.spot.io":                    argoRollout,
-	"AnalysisRun,Experiment.argoproj.io":        argoRun,
-	"Application.argoproj.io":                   application,
-	"ApplicationSet.argoproj.io":                either(applicationSet, needs("ResourcesUpToDate")),
-	"EventBus,EventSource,Sensor.argoproj.io":   needs("Deployed"),
-	"ArgoCD.argoproj.io":                        phaseTable{inProgress: "Pending, Unknown", current: "Available", failed: "Failed"}.at("status", "phase"),
+	"Workflow.argoproj.io":                    workflow,
+	"CronWorkflow.argoproj.io":                either(suspendedWhen("spec", "suspend"), cronWorkflow),
+	"Rollout.argoproj.io":                     either(suspendedWhen("spec", "paused"), argoRollout),
+	"SpotDeployment.spot.io":                  argoRollout,
+	"AnalysisRun,Experiment.argoproj.io":      argoRun,
+	"Application.argoproj.io":                 application,
+	"ApplicationSet.argoproj.io":              either(applicationSet, needs("ResourcesUpToDate")),
+	"EventBus,EventSource,Sensor.argoproj.io": needs("Deployed"),
+	"ArgoCD.argoproj.io": phaseTable{
+		inProgress: "Pending, Unknown",
+		current:    "Available",
+		failed:     "Failed",
+	}.at("status", "phase"),
 	"PromotionStrategy.promoter.argoproj.io":    either(promoterReady, promotionStrategy),
 	"ChangeTransferPolicy.promoter.argoproj.io": either(promoterReady, promotion),
 	"CommitStatus.promoter.argoproj.io":         promoterReady, // its phase is that of a commit
@@ -23,14 +27,25 @@ var argo = kindTable{
 
 var (
 	workflow = either(workflowSuspended, phaseTable{
-		inProgress: "Pending, Running", current: "Succeeded", fatal: "Failed, Error", empty: InProgress,
+		inProgress: "Pending, Running",
+		current:    "Succeeded",
+		fatal:      "Failed, Error",
+		empty:      InProgress,
 	}.at("status", "phase"))
 
 	argoRun = phaseTable{
-		inProgress: "Pending, Running", current: "Successful", fatal: "Failed, Error, Inconclusive", empty: InProgress,
+		inProgress: "Pending, Running",
+		current:    "Successful",
+		fatal:      "Failed, Error, Inconclusive",
+		empty:      InProgress,
 	}.at("status", "phase")
 
-	rolloutPhase = phaseTable{inProgress: "Progressing", current: "Healthy", suspended: "Paused", failed: "Degraded"}.at("status", "phase")
+	rolloutPhase = phaseTable{
+		inProgress: "Progressing",
+		current:    "Healthy",
+		suspended:  "Paused",
+		failed:     "Degraded",
+	}.at("status", "phase")
 )
 
 func workflowSuspended(o Object) (Result, bool) {
@@ -87,10 +102,17 @@ func rolloutReplicas(o *Object) (Result, bool) {
 // application reads the health that Argo CD computed, unless the last operation is running or has
 // failed.
 var application = either(
-	phaseTable{inProgress: "Running, Terminating", failed: "Failed, Error"}.at("status", "operationState", "phase"),
+	phaseTable{
+		inProgress: "Running, Terminating",
+		failed:     "Failed, Error",
+	}.at("status", "operationState", "phase"),
 	when("SyncError", "True", Failed),
 	phaseTable{
-		inProgress: "Progressing, Missing, Unknown", current: "Healthy", suspended: "Suspended", failed: "Degraded", empty: InProgress,
+		inProgress: "Progressing, Missing, Unknown",
+		current:    "Healthy",
+		suspended:  "Suspended",
+		failed:     "Degraded",
+		empty:      InProgress,
 	}.at("status", "health", "status"),
 )
 
@@ -106,8 +128,8 @@ func applicationSet(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// promoterReady is Failed if Ready is False, which the promoter only writes after an error. Ready=True
-// says that the object was reconciled, not that its gates are open.
+// promoterReady is Failed if Ready is False, which the promoter only writes after an error.
+// Ready=True says that the object was reconciled, not that its gates are open.
 var promoterReady = either(falseFails("Ready"), needs("Ready"))
 
 // promoterGates returns the worst verdict of the commit statuses of all environments.
@@ -167,10 +189,13 @@ func promoting(environment map[string]any) (Result, bool) {
 	return Result{}, false
 }
 
-// flux has the rules for Flux, which writes Ready on every kind. The general rules read its Reconciling
-// and Stalled.
+// flux has the rules for Flux, which writes Ready on every kind. The general rules read its
+// Reconciling and Stalled.
 var flux = kindTable{
-	"*.*.toolkit.fluxcd.io":                                      either(suspendedWhen("spec", "suspend"), fluxReady),
+	"*.*.toolkit.fluxcd.io": either(
+		suspendedWhen("spec", "suspend"),
+		fluxReady,
+	),
 	"Alert,Provider.notification.toolkit.fluxcd.io":              fluxNotification,
 	"FluxInstance,FluxReport,ResourceSet.fluxcd.controlplane.io": fluxReady,
 }

@@ -12,14 +12,20 @@ var network = kindTable{
 	"*.networking.internal.knative.dev": readyOrFailed,
 	"*.operator.knative.dev":            needs("Ready"),
 	"IstioOperator.install.istio.io": phaseTable{
-		inProgress: "NONE, UPDATING, RECONCILING", current: "HEALTHY", failed: "ERROR, ACTION_REQUIRED", empty: InProgress,
+		inProgress: "NONE, UPDATING, RECONCILING",
+		current:    "HEALTHY",
+		failed:     "ERROR, ACTION_REQUIRED",
+		empty:      InProgress,
 	}.at("status", "status"),
 
 	"*.gateway.solo.io":         gloo,
 	"*.gloo.solo.io":            gloo,
 	"*.enterprise.gloo.solo.io": gloo,
 	"HTTPProxy.projectcontour.io": either(phaseTable{
-		inProgress: "NotReconciled", failed: "orphaned", fatal: "invalid", empty: InProgress,
+		inProgress: "NotReconciled",
+		failed:     "orphaned",
+		fatal:      "invalid",
+		empty:      InProgress,
 	}.at("status", "currentStatus")),
 
 	"Gateway.gateway.networking.k8s.io":        needs("Accepted", "Programmed"),
@@ -29,8 +35,8 @@ var network = kindTable{
 	"Route.route.openshift.io":                 openShiftRoute,
 }
 
-// gloo returns the worst state. The status has one state, or one for each controller that reports, as
-// text or as a number.
+// gloo returns the worst state. The status has one state, or one for each controller that reports,
+// as text or as a number.
 func gloo(o Object) (Result, bool) {
 	worst, found := glooState(o.status)
 	statuses, _ := object.ToMap(o.status["statuses"])

@@ -7,24 +7,38 @@ var platform = kindTable{
 	"ExternalSecret,SecretStore,ClusterSecretStore,PushSecret,ClusterPushSecret.external-secrets.io": readyOrFailed,
 	"SealedSecret.bitnami.com": falseFails("Synced"),
 
-	"Prometheus,PrometheusAgent,Alertmanager,ThanosRuler.monitoring.coreos.com": either(suspendedWhen("spec", "paused"),
-		falseFails("Reconciled", "Available"), needs("Reconciled", "Available")),
+	"Prometheus,PrometheusAgent,Alertmanager,ThanosRuler.monitoring.coreos.com": either(
+		suspendedWhen("spec", "paused"),
+		falseFails("Reconciled", "Available"),
+		needs("Reconciled", "Available"),
+	),
 	"*.operator.victoriametrics.com": phaseTable{
-		inProgress: "expanding", current: "operational", suspended: "paused", failed: "failed", empty: InProgress,
+		inProgress: "expanding",
+		current:    "operational",
+		suspended:  "paused",
+		failed:     "failed",
+		empty:      InProgress,
 	}.at("status", "updateStatus"),
 	"VMUser,VMRule,VMServiceScrape,VMPodScrape,VMNodeScrape,VMStaticScrape,VMProbe,VMScrapeConfig,VMAlertmanagerConfig.operator.victoriametrics.com": phaseTable{
-		inProgress: "expanding", current: "operational", suspended: "paused", failed: "failed", empty: Current,
+		inProgress: "expanding",
+		current:    "operational",
+		suspended:  "paused",
+		failed:     "failed",
+		empty:      Current,
 	}.at("status", "updateStatus"),
 
 	"GrafanaDatasource,GrafanaDashboard,GrafanaFolder,GrafanaAlertRuleGroup,GrafanaContactPoint.grafana.integreatly.org": grafanaMatch,
-	"Grafana.grafana.integreatly.org":         grafanaStage,
-	"HelmChart.helm.cattle.io":                either(when("Failed", "True", Failed), when("JobCreated", "True", Current)),
+	"Grafana.grafana.integreatly.org": grafanaStage,
+	"HelmChart.helm.cattle.io": either(
+		when("Failed", "True", Failed),
+		when("JobCreated", "True", Current),
+	),
 	"OpenTelemetryCollector.opentelemetry.io": collector,
 	"KeptnMetric.metrics.keptn.sh":            keptnMetric,
 }
 
-// grafanaMatch is Failed if no Grafana instance uses the object. Before version 5.10, a hash says that
-// one does.
+// grafanaMatch is Failed if no Grafana instance uses the object. Before version 5.10, a hash says
+// that one does.
 func grafanaMatch(o Object) (Result, bool) {
 	switch {
 	case o.Bool("status", "NoMatchingInstances"):
@@ -66,8 +80,8 @@ func keptnMetric(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// certManager has the rules for cert-manager. A Certificate that is being issued is in progress, even if
-// the last attempt failed. Orders and Challenges have the states of ACME.
+// certManager has the rules for cert-manager. A Certificate that is being issued is in progress,
+// even if the last attempt failed. Orders and Challenges have the states of ACME.
 var certManager = kindTable{
 	"Certificate.cert-manager.io":                     either(when("Issuing", "True", InProgress), issued),
 	"Certificate.certmanager.k8s.io":                  issued,
@@ -80,8 +94,12 @@ var certManager = kindTable{
 	"CertificateRequestPolicy.policy.cert-manager.io": needs("Ready"),
 }
 
-var acmeState = phaseTable{inProgress: "pending, processing, ready", current: "valid", fatal: "invalid, expired, errored", empty: InProgress}.
-	at("status", "state")
+var acmeState = phaseTable{
+	inProgress: "pending, processing, ready",
+	current:    "valid",
+	fatal:      "invalid, expired, errored",
+	empty:      InProgress,
+}.at("status", "state")
 
 // issued distinguishes a certificate that is not issued yet from one that could not be issued.
 func issued(o Object) (Result, bool) {

@@ -7,33 +7,57 @@ import (
 // workloads has the rules for KEDA, Flagger, KubeVirt, KServe, Spark, Flink, Numaflow, Tekton and
 // Volcano.
 var workloads = kindTable{
-	"ScaledObject,ScaledJob.keda.sh": either(annotated("autoscaling.keda.sh/paused", "true"), pausedBy("Paused"), kedaReady, when("Fallback", "True", Failed)),
+	"ScaledObject,ScaledJob.keda.sh": either(
+		annotated("autoscaling.keda.sh/paused", "true"),
+		pausedBy("Paused"),
+		kedaReady,
+		when("Fallback", "True", Failed),
+	),
 	"Canary.flagger.app": phaseTable{
-		inProgress: "Initializing, Waiting, Progressing, WaitingPromotion, Promoting, Finalising, Terminating", current: "Initialized, Succeeded",
-		failed: "Failed", empty: InProgress,
+		inProgress: "Initializing, Waiting, Progressing, WaitingPromotion, Promoting, Finalising, " +
+			"Terminating",
+		current: "Initialized, Succeeded",
+		failed:  "Failed",
+		empty:   InProgress,
 	}.at("status", "phase"),
 
 	"VirtualMachine.kubevirt.io": phaseTable{
-		inProgress: "Provisioning, Starting, Stopping, Terminating, Migrating, Unknown, WaitingForVolumeBinding, WaitingForReceiver",
-		suspended:  "Stopped, Paused",
-		failed:     "CrashLoopBackOff, ErrorUnschedulable, ErrImagePull, ImagePullBackOff, ErrorPvcNotFound, DataVolumeError, PvcNotFound, Unschedulable",
+		inProgress: "Provisioning, Starting, Stopping, Terminating, Migrating, Unknown, " +
+			"WaitingForVolumeBinding, WaitingForReceiver",
+		suspended: "Stopped, Paused",
+		failed: "CrashLoopBackOff, ErrorUnschedulable, ErrImagePull, ImagePullBackOff, " +
+			"ErrorPvcNotFound, DataVolumeError, PvcNotFound, Unschedulable",
 	}.at("status", "printableStatus"),
 	"VirtualMachineInstance.kubevirt.io": either(phaseTable{
-		inProgress: "Pending, Scheduling, Scheduled, Unknown, WaitingForSync", current: "Succeeded", fatal: "Failed", empty: InProgress,
+		inProgress: "Pending, Scheduling, Scheduled, Unknown, WaitingForSync",
+		current:    "Succeeded",
+		fatal:      "Failed",
+		empty:      InProgress,
 	}.at("status", "phase"), pausedBy("Paused"), needs("Ready")),
 	"DataVolume.cdi.kubevirt.io": phaseTable{
-		inProgress: "Pending, PVCBound, ImportScheduled, ImportInProgress, CloneScheduled, CloneInProgress, UploadScheduled, SnapshotForSmartCloneInProgress, " +
-			"CloneFromSnapshotSourceInProgress, CSICloneInProgress, ExpansionInProgress, NamespaceTransferInProgress, PrepClaimInProgress, " +
-			"RebindInProgress, PendingPopulation, Unknown",
-		current: "Succeeded, WaitForFirstConsumer, UploadReady", suspended: "Paused", fatal: "Failed", empty: InProgress,
+		inProgress: "Pending, PVCBound, ImportScheduled, ImportInProgress, CloneScheduled, " +
+			"CloneInProgress, UploadScheduled, SnapshotForSmartCloneInProgress, " +
+			"CloneFromSnapshotSourceInProgress, CSICloneInProgress, ExpansionInProgress, " +
+			"NamespaceTransferInProgress, PrepClaimInProgress, RebindInProgress, " +
+			"PendingPopulation, Unknown",
+		current:   "Succeeded, WaitForFirstConsumer, UploadReady",
+		suspended: "Paused",
+		fatal:     "Failed",
+		empty:     InProgress,
 	}.at("status", "phase"),
 
 	"InferenceService.serving.kserve.io": either(pausedBy("Stopped"), phaseTable{
-		inProgress: "InProgress", failed: "BlockedByFailedLoad, InvalidSpec",
+		inProgress: "InProgress",
+		failed:     "BlockedByFailedLoad, InvalidSpec",
 	}.at("status", "modelStatus", "transitionStatus"), needs("Ready")),
 	"SparkApplication.sparkoperator.k8s.io": phaseTable{
-		inProgress: "SUBMITTED, PENDING_RERUN, INVALIDATING, SUCCEEDING, RESUMING, SUSPENDING, NEW, UNKNOWN", current: "RUNNING, COMPLETED",
-		suspended: "SUSPENDED", failed: "FAILING, SUBMISSION_FAILED", fatal: "FAILED", empty: InProgress,
+		inProgress: "SUBMITTED, PENDING_RERUN, INVALIDATING, SUCCEEDING, RESUMING, SUSPENDING, " +
+			"NEW, UNKNOWN",
+		current:   "RUNNING, COMPLETED",
+		suspended: "SUSPENDED",
+		failed:    "FAILING, SUBMISSION_FAILED",
+		fatal:     "FAILED",
+		empty:     InProgress,
 	}.at("status", "applicationState", "state"),
 	"FlinkDeployment.flink.apache.org": flink,
 	"FlinkSessionJob.flink.apache.org": flink,
@@ -45,11 +69,17 @@ var workloads = kindTable{
 	"Pipeline,Task,ClusterTask,StepAction.tekton.dev":                                         exists,
 	"TriggerBinding,ClusterTriggerBinding,ClusterInterceptor,Interceptor.triggers.tekton.dev": exists,
 	"Job.batch.volcano.sh": phaseTable{
-		inProgress: "Pending, Running, Restarting, Completing, Aborting, Terminating", current: "Completed", suspended: "Aborted", fatal: "Failed, Terminated",
-		empty: InProgress,
+		inProgress: "Pending, Running, Restarting, Completing, Aborting, Terminating",
+		current:    "Completed",
+		suspended:  "Aborted",
+		fatal:      "Failed, Terminated",
+		empty:      InProgress,
 	}.at("status", "state", "phase"),
 	"AnsibleJob.tower.ansible.com": phaseTable{
-		inProgress: "new, pending, waiting, running", current: "successful", fatal: "failed, error, canceled", empty: InProgress,
+		inProgress: "new, pending, waiting, running",
+		current:    "successful",
+		fatal:      "failed, error, canceled",
+		empty:      InProgress,
 	}.at("status", "ansibleJobResult", "status"),
 }
 
@@ -64,18 +94,29 @@ func kedaReady(o Object) (Result, bool) {
 
 var (
 	flinkManager = phaseTable{
-		inProgress: "DEPLOYING, DEPLOYED_NOT_READY", failed: "MISSING", fatal: "ERROR",
+		inProgress: "DEPLOYING, DEPLOYED_NOT_READY",
+		failed:     "MISSING",
+		fatal:      "ERROR",
 	}.at("status", "jobManagerDeploymentStatus")
 	flinkJob = phaseTable{
-		inProgress: "INITIALIZING, CREATED, RECONCILING, RESTARTING, FAILING, CANCELLING", current: "RUNNING, FINISHED", suspended: "SUSPENDED",
-		fatal: "FAILED, CANCELED",
+		inProgress: "INITIALIZING, CREATED, RECONCILING, RESTARTING, FAILING, CANCELLING",
+		current:    "RUNNING, FINISHED",
+		suspended:  "SUSPENDED",
+		fatal:      "FAILED, CANCELED",
 	}.at("status", "jobStatus", "state")
 	flinkLife = phaseTable{
-		inProgress: "CREATED, UPGRADING, ROLLING_BACK, DEPLOYED", current: "STABLE", suspended: "SUSPENDED", failed: "ROLLED_BACK", fatal: "FAILED",
-		empty: InProgress,
+		inProgress: "CREATED, UPGRADING, ROLLING_BACK, DEPLOYED",
+		current:    "STABLE",
+		suspended:  "SUSPENDED",
+		failed:     "ROLLED_BACK",
+		fatal:      "FAILED",
+		empty:      InProgress,
 	}.at("status", "lifecycleState")
 	flinkTrouble = phaseTable{
-		inProgress: "UPGRADING, ROLLING_BACK", suspended: "SUSPENDED", failed: "ROLLED_BACK", fatal: "FAILED",
+		inProgress: "UPGRADING, ROLLING_BACK",
+		suspended:  "SUSPENDED",
+		failed:     "ROLLED_BACK",
+		fatal:      "FAILED",
 	}.at("status", "lifecycleState")
 
 	flink = either(flinkTrouble, flinkManager, flinkJob, flinkLife)
@@ -98,7 +139,12 @@ func numaflow(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-var numaphase = phaseTable{inProgress: "Pending, Deleting, Pausing", suspended: "Paused", current: "Succeeded", failed: "Failed"}.at("status", "phase")
+var numaphase = phaseTable{
+	inProgress: "Pending, Deleting, Pausing",
+	suspended:  "Paused",
+	current:    "Succeeded",
+	failed:     "Failed",
+}.at("status", "phase")
 
 func (o *Object) isFresh(c Condition) bool {
 	generation, _ := integer(o.metadata["generation"])
@@ -127,23 +173,37 @@ func tekton(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// kruise has the rules for OpenKruise, whose workloads can be paused during an update, by a field or by
-// a partition.
+// kruise has the rules for OpenKruise, whose workloads can be paused during an update, by a field
+// or by a partition.
 var kruise = kindTable{
-	"CloneSet.apps.kruise.io": either(suspendedWhen("spec", "updateStrategy", "paused"),
-		when("FailedScale", "True", Failed), when("FailedUpdate", "True", Failed), kruiseReplicas),
-	"StatefulSet.apps.kruise.io": either(suspendedWhen("spec", "updateStrategy", "rollingUpdate", "paused"),
-		when("FailedCreatePod", "True", Failed), when("FailedUpdatePod", "True", Failed), kruiseReplicas),
-	"DaemonSet.apps.kruise.io":       either(suspendedWhen("spec", "updateStrategy", "rollingUpdate", "paused"), daemonSetExtended, kruiseDaemonSet),
-	"SidecarSet.apps.kruise.io":      either(suspendedWhen("spec", "updateStrategy", "paused"), sidecarSet),
-	"BroadcastJob.apps.kruise.io":    either(suspendedWhen("spec", "paused"), phaseTable{suspended: "paused"}.at("status", "phase")),
+	"CloneSet.apps.kruise.io": either(
+		suspendedWhen("spec", "updateStrategy", "paused"),
+		when("FailedScale", "True", Failed),
+		when("FailedUpdate", "True", Failed),
+		kruiseReplicas,
+	),
+	"StatefulSet.apps.kruise.io": either(
+		suspendedWhen("spec", "updateStrategy", "rollingUpdate", "paused"),
+		when("FailedCreatePod", "True", Failed),
+		when("FailedUpdatePod", "True", Failed),
+		kruiseReplicas,
+	),
+	"DaemonSet.apps.kruise.io": either(
+		suspendedWhen("spec", "updateStrategy", "rollingUpdate", "paused"),
+		daemonSetExtended,
+		kruiseDaemonSet,
+	),
+	"SidecarSet.apps.kruise.io": either(suspendedWhen("spec", "updateStrategy", "paused"), sidecarSet),
+	"BroadcastJob.apps.kruise.io": either(suspendedWhen("spec", "paused"), phaseTable{
+		suspended: "paused",
+	}.at("status", "phase")),
 	"AdvancedCronJob.apps.kruise.io": advancedCronJob,
 	"Rollout.rollouts.kruise.io":     kruiseRollout,
 	"GameServer.game.kruise.io":      gameServer,
 }
 
-// kruiseReplicas compares counts. A partition keeps some Pods at the old revision until someone changes
-// it.
+// kruiseReplicas compares counts. A partition keeps some Pods at the old revision until someone
+// changes it.
 func kruiseReplicas(o Object) (Result, bool) {
 	wanted := o.IntOr(1, "spec", "replicas")
 	target := kruiseTarget(&o, wanted)

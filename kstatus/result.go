@@ -17,8 +17,8 @@ type Result struct {
 	Suspended bool
 	// Terminal: the object Failed, and the controller will not recover it by trying again.
 	Terminal bool
-	// RecheckAfter is the time after which the verdict can change although the object does not; 0 if
-	// it cannot.
+	// RecheckAfter is the time after which the verdict can change although the object does not; 0
+	// if it cannot.
 	RecheckAfter time.Duration
 
 	message message
@@ -26,8 +26,8 @@ type Result struct {
 	item    string // the list element at path (its type or name), or the map field; "": path itself
 	skipped int32  // 1 + index of the first condition that could not be read; 0: none
 
-	// conditionText: the condition of this result has the first argument of message for its message,
-	// not the formatted text.
+	// conditionText: the condition of this result has the first argument of message for its
+	// message, not the formatted text.
 	conditionText bool
 }
 

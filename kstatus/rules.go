@@ -44,8 +44,8 @@ type step struct {
 // kindRules are rules by kind, those that are tried first first.
 type kindRules map[schema.GroupKind][]step
 
-// suffixRules are rules by the ending of the group, such as ".example.com". Their keys have an empty
-// Group.
+// suffixRules are rules by the ending of the group, such as ".example.com". Their keys have an
+// empty Group.
 type suffixRules map[string]kindRules
 
 // prepend adds a rule that is tried before the others of the same kind. It leaves shared slices
@@ -66,8 +66,9 @@ func Standard() *Rules { return standard }
 // Stalled.
 //
 // A kind of "*" stands for all kinds of a group, a group of "*.example.com" for all groups below
-// example.com, and a group of "*" for all groups. An exact group comes before a suffix, and a longer
-// suffix before a shorter one. Within a group, an exact kind comes before "*". A nil rule is ignored.
+// example.com, and a group of "*" for all groups. An exact group comes before a suffix, and a
+// longer suffix before a shorter one. Within a group, an exact kind comes before "*". A nil rule is
+// ignored.
 func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	out := *r
 	out.kinds, out.groups = cloneRules(r.kinds), cloneRules(r.groups)

@@ -85,8 +85,8 @@ func inProgress(reason string, m message, field string) Result {
 // standardRule stores the verdict of upstream's rule for the kind. It returns false if upstream has
 // none.
 //
-// It is a switch with direct calls, not a map of functions: a look-up in a map would take as long as
-// the whole verdict on a ConfigMap.
+// It is a switch with direct calls, not a map of functions: a look-up in a map would take as long
+// as the whole verdict on a ConfigMap.
 func standardRule(o *Object, verdict *Result) bool {
 	switch o.group {
 	case "":

@@ -1,13 +1,13 @@
-// Readiness reports whether objects are ready. It reads them from files or from the output of kubectl,
-// and does not connect to a cluster.
+// Readiness reports whether objects are ready. It reads them from files or from the output of
+// kubectl, and does not connect to a cluster.
 //
 //	kubectl get deployments,pods -o yaml | go run ./examples/readiness
 //	go run ./examples/readiness -profile extended -explain web.yaml
 //	go run ./examples/readiness -o json web.yaml db.yaml
 //
-// The exit code is 0 if all objects are Current, 1 if one is not, and 2 if the flags or the input are
-// wrong or there is no object. If the input has the children of an object, such as the Pods of a
-// Deployment, they count too.
+// The exit code is 0 if all objects are Current, 1 if one is not, and 2 if the flags or the input
+// are wrong or there is no object. If the input has the children of an object, such as the Pods of
+// a Deployment, they count too.
 //
 // This file shows how to use package kstatus. The other files have what a command needs besides:
 // text.go reads YAML and JSON, read.go the objects in them, reader.go looks up objects among these,

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// readAll reads the objects of all files ("-" is standard input), and reports all faults. It is a fault
-// if there are no objects: if kubectl fails, its empty output must not count as ready.
+// readAll reads the objects of all files ("-" is standard input), and reports all faults. It is a
+// fault if there are no objects: if kubectl fails, its empty output must not count as ready.
 func readAll(files []string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -48,8 +48,8 @@ func readFile(name string, stdin io.Reader) ([]document, error) {
 	return readDocuments(name, file)
 }
 
-// objects returns the object of a document, or the items of a list. Items without a kind have that of
-// the list.
+// objects returns the object of a document, or the items of a list. Items without a kind have that
+// of the list.
 func (d document) objects() ([]*unstructured.Unstructured, error) {
 	fields, err := d.fields()
 	if err != nil || fields == nil {

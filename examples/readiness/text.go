@@ -84,8 +84,8 @@ type level struct {
 	key  bool            // a key comes next
 }
 
-// repeated returns the first key that occurs twice in a map of valid JSON, and the offset after it; 0
-// if there is none. A decoder would silently use the last value.
+// repeated returns the first key that occurs twice in a map of valid JSON, and the offset after it;
+// 0 if there is none. A decoder would silently use the last value.
 func repeated(data []byte) (key string, offset int64) {
 	stack := []level{{}}
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
@@ -122,8 +122,8 @@ func (d document) fault(line int, format string, args ...any) error {
 
 var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
-// faults returns the errors of the YAML library, which writes a line for each and counts lines from the
-// beginning of the document.
+// faults returns the errors of the YAML library, which writes a line for each and counts lines from
+// the beginning of the document.
 func (d document) faults(err error) error {
 	var errs []error
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n")
@@ -143,8 +143,8 @@ func (d document) faults(err error) error {
 	return errors.Join(errs...)
 }
 
-// lineOf returns the line of the field at a path of keys and indexes, or of the nearest field around it.
-// It parses the document again, which only faults need.
+// lineOf returns the line of the field at a path of keys and indexes, or of the nearest field
+// around it. It parses the document again, which only faults need.
 func (d document) lineOf(path ...any) int {
 	var root yamlv3.Node
 	if yamlv3.Unmarshal(d.text, &root) != nil || len(root.Content) == 0 {

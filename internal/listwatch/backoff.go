@@ -51,8 +51,9 @@ func (b *backoff) jitter(d time.Duration) time.Duration {
 	return d - d/10 + time.Duration(b.random.Int64N(int64(d/5)+1))
 }
 
-// sleep waits for d, at most until ctx is done. It makes no timer for 0: under the race detector, timers
-// of several goroutines that are due at once can crash tests in virtual time (golang/go#78156).
+// sleep waits for d, at most until ctx is done. It makes no timer for 0: under the race detector,
+// timers of several goroutines that are due at once can crash tests in virtual time
+// (golang/go#78156).
 func sleep(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return

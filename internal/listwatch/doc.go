@@ -1,7 +1,7 @@
-// Package listwatch lists and watches the objects of one kind, as the Reflector of client-go does: it
-// lists them page by page, watches from there, opens a watch that ended again, and lists again when
-// the watch has fallen too far behind. stage/player, stage/reconcile, staged and kstatus/wait observe
-// a cluster through it.
+// Package listwatch lists and watches the objects of one kind, as the Reflector of client-go does:
+// it lists them page by page, watches from there, opens a watch that ended again, and lists again
+// when the watch has fallen too far behind. stage/player, stage/reconcile, staged and kstatus/wait
+// observe a cluster through it.
 //
 // # Terminology
 //
@@ -27,10 +27,10 @@
 //	a watch that ends soon, without event | a backoff that doubles                    | watches on; the second time, lists
 //	a kind that cannot be watched         | [Options].Poll, if that is set            | lists, from then on
 //
-// An API server that has just started closes the watches of slow clients again and again, after a few
-// events each. These events must not be delayed for long, and the server must not be asked without a
-// pause. Therefore the time from the begin of one such watch to the begin of the next is a sixteenth
-// of [Options].Retry, then an eighth, then a quarter.
+// An API server that has just started closes the watches of slow clients again and again, after a
+// few events each. These events must not be delayed for long, and the server must not be asked
+// without a pause. Therefore the time from the begin of one such watch to the begin of the next is
+// a sixteenth of [Options].Retry, then an eighth, then a quarter.
 //
 // # Determinism
 //

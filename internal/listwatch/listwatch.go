@@ -55,8 +55,8 @@ type Options struct {
 // An EventType says what an [Event] reports.
 type EventType uint8
 
-// The types of [Event]. Between ListStarted and Listed or ListFailed come the objects of the list, and
-// nothing else. If ListStarted comes again instead, the list was begun anew.
+// The types of [Event]. Between ListStarted and Listed or ListFailed come the objects of the list,
+// and nothing else. If ListStarted comes again instead, the list was begun anew.
 const (
 	Updated     EventType = iota // an object exists, and may have changed
 	Deleted                      // an object no longer exists
@@ -80,8 +80,8 @@ var (
 	errNoEnd    = errors.New("the list has page after page, without end")
 )
 
-// Run lists and watches a source until ctx is done. It calls handle for each event; after ctx is done
-// there are none.
+// Run lists and watches a source until ctx is done. It calls handle for each event; after ctx is
+// done there are none.
 func Run(ctx context.Context, s Source, o Options, handle func(Event)) {
 	r := &reflector{source: s, options: o, backoff: newBackoff(s, o)}
 	r.handle = func(e Event) {
@@ -118,7 +118,8 @@ func (r *reflector) listAndWatch(ctx context.Context) time.Duration {
 	return r.backoff.jitter(r.options.Poll)
 }
 
-// afterFailedList reports that a list failed, unless only its pages expired because it took too long.
+// afterFailedList reports that a list failed, unless only its pages expired because it took too
+// long.
 func (r *reflector) afterFailedList(ctx context.Context, err error) time.Duration {
 	if ctx.Err() != nil {
 		return 0
@@ -198,8 +199,8 @@ func (r *reflector) watch(ctx context.Context) time.Duration {
 	return r.afterEndedWatch(lasted, r.version != from)
 }
 
-// afterFailedWatch lists next, unless only the connection failed: the list tells what happened to the
-// objects, and whether they can still be read.
+// afterFailedWatch lists next, unless only the connection failed: the list tells what happened to
+// the objects, and whether they can still be read.
 func (r *reflector) afterFailedWatch(err error) time.Duration {
 	r.handle(Event{Type: WatchFailed, Err: err})
 	if r.backoff.failures > 0 || !apierrors.IsTooManyRequests(err) && answered(err) {
@@ -208,8 +209,8 @@ func (r *reflector) afterFailedWatch(err error) time.Duration {
 	return r.backoff.after(err)
 }
 
-// afterEndedWatch handles a watch that ended without an error. If the server closes each watch at once,
-// only lists report anything.
+// afterEndedWatch handles a watch that ended without an error. If the server closes each watch at
+// once, only lists report anything.
 func (r *reflector) afterEndedWatch(lasted time.Duration, hadEvent bool) time.Duration {
 	switch {
 	case lasted >= stableAfter, hadEvent && lasted >= r.options.Retry:
@@ -272,8 +273,8 @@ func unwatchable(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// answered reports whether an error is the answer of a server. If the connection is closed within an
-// event, client-go returns an error that looks like one.
+// answered reports whether an error is the answer of a server. If the connection is closed within
+// an event, client-go returns an error that looks like one.
 func answered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.HasStatusCause(err, "ClientWatchDecoding")

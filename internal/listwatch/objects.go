@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Objects are the objects of a source that exist. The zero value has none. They must not be used from
-// several goroutines at once.
+// Objects are the objects of a source that exist. The zero value has none. They must not be used
+// from several goroutines at once.
 type Objects struct {
 	known map[types.NamespacedName]*unstructured.Unstructured
 	list  []*unstructured.Unstructured // the part of the current list that was read
 	out   []Event                      // the last result of Add
 }
 
-// Add handles an event and returns the events that follow from it. The objects of a list are returned
-// when the list is complete, after the deletions since the last list. An object of the same name with
-// another uid is another object. The result is valid until the next call.
+// Add handles an event and returns the events that follow from it. The objects of a list are
+// returned when the list is complete, after the deletions since the last list. An object of the
+// same name with another uid is another object. The result is valid until the next call.
 func (o *Objects) Add(e Event) []Event {
 	o.out = o.out[:0]
 	switch {

@@ -34,8 +34,8 @@ const (
 	selectedNode       = "volume.kubernetes.io/selected-node"
 )
 
-// kinds are the kinds that have children. The revisions are those that the controllers of Kubernetes
-// write.
+// kinds are the kinds that have children. The revisions are those that the controllers of
+// Kubernetes write.
 var kinds = map[schema.GroupKind]ownerKind{
 	{Group: "apps", Kind: "Deployment"}: {
 		levels: []level{replicaSets, pods}, dependsOnChildren: true,

@@ -1,11 +1,11 @@
-// Package ownership finds the children of an object: its dependents, which have an owner reference to
-// it, and the objects to which it refers by name. It also says which dependents are of the current
-// revision of their owner.
+// Package ownership finds the children of an object: its dependents, which have an owner reference
+// to it, and the objects to which it refers by name. It also says which dependents are of the
+// current revision of their owner.
 //
 // # Terminology
 //
-// An owner has one or more levels of children: a Deployment has ReplicaSets, and these have Pods. An
-// owner reference decides whose dependent an object is; label selectors only narrow the search.
+// An owner has one or more levels of children: a Deployment has ReplicaSets, and these have Pods.
+// An owner reference decides whose dependent an object is; label selectors only narrow the search.
 //
 // # Determinism
 //
@@ -56,12 +56,12 @@ func Queries(owner *unstructured.Unstructured) []Query {
 	return queries
 }
 
-// DependsOnChildren reports whether the children of an object can change the verdict on it. Those of
-// other kinds are only worth showing.
+// DependsOnChildren reports whether the children of an object can change the verdict on it. Those
+// of other kinds are only worth showing.
 func DependsOnChildren(owner schema.GroupKind) bool { return kinds[owner].dependsOnChildren }
 
-// References are the fields of an object that say whose dependent it is, and which dependents of its
-// own are current.
+// References are the fields of an object that say whose dependent it is, and which dependents of
+// its own are current.
 type References struct {
 	UID             types.UID
 	Owner           types.UID // uid of its controller; "": none

@@ -36,8 +36,8 @@ func Compile(specs ...Spec) (Rules, error) {
 	return rules, nil
 }
 
-// Parse reads documents of the form {rules: [Spec, …]} from YAML or JSON text and compiles them. The
-// name is that of the text in errors, such as a file name. Unknown fields are faults.
+// Parse reads documents of the form {rules: [Spec, …]} from YAML or JSON text and compiles them.
+// The name is that of the text in errors, such as a file name. Unknown fields are faults.
 func Parse(name string, data []byte) (Rules, error) {
 	docs, located := position.Parse(name, data)
 	var errs Errors
@@ -72,8 +72,8 @@ func decode(doc *position.Document) (Rules, []*position.Error) {
 	return rules, faults
 }
 
-// around reports whether a field is the other one or contains it. A field that cannot be read is not
-// also reported as missing.
+// around reports whether a field is the other one or contains it. A field that cannot be read is
+// not also reported as missing.
 func around(path, inner string) bool { return inner == path || strings.HasPrefix(inner, path+".") }
 
 // merge adds the rules of a document to those of the documents before.

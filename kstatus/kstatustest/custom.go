@@ -9,8 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// customCurrent returns makers for the forms in which controllers of custom kinds report success, the
-// most frequent form first. The rules of package kstatus decide which one fits.
+// customCurrent returns makers for the forms in which controllers of custom kinds report success,
+// the most frequent form first. The rules of package kstatus decide which one fits.
 func customCurrent() []maker {
 	forms := []maker{asItIs}
 	for _, kinds := range [][]string{{"Ready"}, {"Available"}, {"Synced", "Ready"}, {"Accepted", "Programmed"}, {"QuotaReserved", "Admitted"}, {"Complete"}, {"Deployed"}} {
@@ -22,8 +22,8 @@ func customCurrent() []maker {
 	return forms
 }
 
-// asItIs gives the existing conditions the status that means success. A status without any gets Ready,
-// which most controllers write.
+// asItIs gives the existing conditions the status that means success. A status without any gets
+// Ready, which most controllers write.
 func asItIs(d *draft) {
 	if d.drop("observedGeneration"); len(d.status) == 0 {
 		withConditions([]string{"Ready"})(d)

@@ -15,14 +15,15 @@
 //
 // # What is written
 //
-// The status has the fields, conditions, reasons and messages of Kubernetes 1.36, in a form that its
-// API server accepts: counts, observedGeneration, revisions, and start and end times. Other fields of
-// the status stay, and so do the times of conditions whose status does not change. Outside the status,
-// metadata.generation and spec.clusterIP are written if they are missing: an API server sets them, and
-// the verdict depends on them. For the same reason a Pod gets status.qosClass.
+// The status has the fields, conditions, reasons and messages of Kubernetes 1.36, in a form that
+// its API server accepts: counts, observedGeneration, revisions, and start and end times. Other
+// fields of the status stay, and so do the times of conditions whose status does not change.
+// Outside the status, metadata.generation and spec.clusterIP are written if they are missing: an
+// API server sets them, and the verdict depends on them. For the same reason a Pod gets
+// status.qosClass.
 //
-// An object of a custom kind keeps its conditions, each with the status that means success; if it has
-// none, it gets Ready. If that is not Current by the rules of package kstatus, a phase or the
+// An object of a custom kind keeps its conditions, each with the status that means success; if it
+// has none, it gets Ready. If that is not Current by the rules of package kstatus, a phase or the
 // conditions that related kinds have are tried. The error says that none of these was enough.
 //
 // # Determinism

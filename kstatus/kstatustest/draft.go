@@ -77,7 +77,8 @@ func (d *draft) message(fallback string) string {
 	return fallback
 }
 
-// observe writes that the controller has observed the latest generation. An API server counts from 1.
+// observe writes that the controller has observed the latest generation. An API server counts from
+// 1.
 func (d *draft) observe() {
 	metadata := d.section(d.fields, "metadata")
 	if n, ok := object.ToInt64(metadata["generation"]); !ok || n == 0 {
@@ -123,8 +124,8 @@ func (d *draft) keep(name string, value any) {
 // A condition is an element of status.conditions.
 type condition struct{ kind, status, reason, message string }
 
-// conditions replaces the conditions. Each gets lastTransitionTime, which stays if the status does not
-// change, and the other times that are named.
+// conditions replaces the conditions. Each gets lastTransitionTime, which stays if the status does
+// not change, and the other times that are named.
 func (d *draft) conditions(times []string, list ...condition) {
 	old, _ := object.Slice(d.status, "conditions")
 	out := make([]any, len(list))
@@ -163,8 +164,8 @@ func find(list []any, key string, value any) map[string]any {
 	return m
 }
 
-// revision returns the name of the object and a hash of its template, in the letters that Kubernetes
-// uses for such hashes.
+// revision returns the name of the object and a hash of its template, in the letters that
+// Kubernetes uses for such hashes.
 func (d *draft) revision() string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	template, _ := object.Get(d.fields, "spec", "template")

@@ -2,8 +2,8 @@ package kstatustest
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// kindMakers are the states that objects of a kind can have, each with its makers. The first maker that
-// reaches the state is used.
+// kindMakers are the states that objects of a kind can have, each with its makers. The first maker
+// that reaches the state is used.
 type kindMakers map[State][]maker
 
 func one(m maker) []maker { return []maker{m} }

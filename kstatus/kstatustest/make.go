@@ -35,14 +35,15 @@ const (
 
 // Options of [Make]. The zero value is the default.
 type Options struct {
-	// Now is the time of new conditions and events. Default: the creationTimestamp of the object, or
-	// 2006-01-02T15:04:05Z if it has none.
+	// Now is the time of new conditions and events. Default: the creationTimestamp of the object,
+	// or 2006-01-02T15:04:05Z if it has none.
 	Now time.Time
 	// Container is the container of a Pod that fails. Default: the first.
 	Container string
 	// Nodes is the number of nodes for a DaemonSet, if its status does not have it. Default: 1.
 	Nodes int
-	// Message replaces the message of the failed condition or container. Default: that of Kubernetes.
+	// Message replaces the message of the failed condition or container. Default: that of
+	// Kubernetes.
 	Message string
 }
 
@@ -52,13 +53,13 @@ func MakeCurrent(obj runtime.Object) error { return Make(obj, Current, Options{}
 // MakeFailed is [Make] with [Failed] and no options.
 func MakeFailed(obj runtime.Object) error { return Make(obj, Failed, Options{}) }
 
-// Make writes the status of a state into an object, which is an *unstructured.Unstructured or of a Go
-// type such as *appsv1.Deployment. The kind of a Go type of Kubernetes may be empty, as typed clients
-// leave it.
+// Make writes the status of a state into an object, which is an *unstructured.Unstructured or of a
+// Go type such as *appsv1.Deployment. The kind of a Go type of Kubernetes may be empty, as typed
+// clients leave it.
 //
 // Afterwards an object made [Current] is Current in both profiles of package kstatus, and one made
-// [Failed] is Failed in the extended profile. The error says what prevents that, such as spec.paused,
-// or that objects of the kind have no such state. The object is then unchanged.
+// [Failed] is Failed in the extended profile. The error says what prevents that, such as
+// spec.paused, or that objects of the kind have no such state. The object is then unchanged.
 func Make(obj runtime.Object, s State, o Options) error {
 	fields, kind, err := open(obj)
 	if err != nil {
@@ -92,8 +93,8 @@ func (d *draft) write(kind schema.GroupKind, s State) error {
 	return err
 }
 
-// checkCounts returns an error if the spec of a workload has a number of Pods that an API server would
-// not accept.
+// checkCounts returns an error if the spec of a workload has a number of Pods that an API server
+// would not accept.
 func (d *draft) checkCounts(group string) error {
 	if group != "apps" && group != "batch" {
 		return nil

@@ -23,8 +23,8 @@ func open(obj runtime.Object) (map[string]any, schema.GroupKind, error) {
 	return u.Object, u.GroupVersionKind().GroupKind(), nil
 }
 
-// Open returns an object in the form of a map, which may be that of the object itself. If its kind is
-// empty, it is derived from the Go type; that is an error if the type is not one of Kubernetes.
+// Open returns an object in the form of a map, which may be that of the object itself. If its kind
+// is empty, it is derived from the Go type; that is an error if the type is not one of Kubernetes.
 func Open(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if v := reflect.ValueOf(obj); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errors.New("kstatustest: there is no object")
@@ -53,8 +53,8 @@ func fieldsOf(obj runtime.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 }
 
-// kindOfType derives the kind of a Go type of Kubernetes from its package, such as k8s.io/api/apps/v1:
-// the group begins with the name of the folder.
+// kindOfType derives the kind of a Go type of Kubernetes from its package, such as
+// k8s.io/api/apps/v1: the group begins with the name of the folder.
 func kindOfType(obj runtime.Object) (schema.GroupVersionKind, bool) {
 	t := reflect.TypeOf(obj)
 	if t.Kind() != reflect.Pointer {

@@ -133,8 +133,8 @@ func (d *draft) unprobed(list ...condition) {
 	}
 }
 
-// containers writes the statuses of the containers, by their states, and those of the init containers,
-// which have ended.
+// containers writes the statuses of the containers, by their states, and those of the init
+// containers, which have ended.
 func (d *draft) containers(of func(name string) containerState) {
 	d.status["containerStatuses"] = d.statuses("containers", func(c map[string]any) containerState {
 		name, _ := c["name"].(string)

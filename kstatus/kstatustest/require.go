@@ -26,8 +26,8 @@ func RequireCurrent(t T, obj runtime.Object) {
 	}
 }
 
-// Check returns nil if an object is [Current] in both profiles of package kstatus. The error has a line
-// for each verdict, and for each field that its controller would have written differently.
+// Check returns nil if an object is [Current] in both profiles of package kstatus. The error has a
+// line for each verdict, and for each field that its controller would have written differently.
 func Check(obj runtime.Object) error {
 	fields, kind, err := open(obj)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// ErrInvalid says that a wait did not begin: a reference cannot name an object, or the policy is not
-// valid. The error that wraps it has a line for each fault.
+// ErrInvalid says that a wait did not begin: a reference cannot name an object, or the policy is
+// not valid. The error that wraps it has a line for each fault.
 var ErrInvalid = errors.New("cannot wait")
 
 // faults are the faults of the arguments, a line for each.

@@ -95,8 +95,8 @@ type owner struct {
 	levels  []*source         // the sources of these queries
 }
 
-// children returns the children of the current revision, those of the last level first, and the error
-// of a look-up that failed.
+// children returns the children of the current revision, those of the last level first, and the
+// error of a look-up that failed.
 func (o *owner) children() (children []kstatus.Child, err error) {
 	owners, wanted := []types.UID{o.refs.UID}, o.refs.CurrentRevision
 	for _, level := range o.levels {

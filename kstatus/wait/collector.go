@@ -17,12 +17,12 @@ type State struct {
 	Since time.Time // when it came to this status
 	Time  time.Time // when it came to this state
 
-	// Result has a RecheckAfter of 0, because wait rechecks by itself. If it is Unknown and Terminal,
-	// the reference can never be met.
+	// Result has a RecheckAfter of 0, because wait rechecks by itself. If it is Unknown and
+	// Terminal, the reference can never be met.
 	Result kstatus.Result
 
-	// Err is the error of a look-up that failed: of the object, which is then Unknown or NotFound, or
-	// of its children.
+	// Err is the error of a look-up that failed: of the object, which is then Unknown or NotFound,
+	// or of its children.
 	Err error
 
 	wanted   kstatus.Status
@@ -51,8 +51,8 @@ type Progress struct {
 	Open     map[kstatus.Status]int // the objects that have not reached their goal, by status
 }
 
-// A Collector keeps the last state of each object, and counts them. It must not be used from several
-// goroutines at once.
+// A Collector keeps the last state of each object, and counts them. It must not be used from
+// several goroutines at once.
 type Collector struct {
 	policy Policy
 	states []State
@@ -61,8 +61,8 @@ type Collector struct {
 	phases [phases]int
 }
 
-// NewCollector returns a Collector for the objects, all of them NotSeen. Of several equal references
-// one is kept. The error is an [ErrInvalid].
+// NewCollector returns a Collector for the objects, all of them NotSeen. Of several equal
+// references one is kept. The error is an [ErrInvalid].
 func NewCollector(refs []Ref, policy Policy) (*Collector, error) {
 	if err := faultsOf(refs, policy).err(); err != nil {
 		return nil, err
@@ -135,8 +135,8 @@ func (c *Collector) judge(s State) phase {
 	return failing
 }
 
-// Done reports whether there is nothing more to wait for: each object has reached its goal, timed out,
-// or Failed and cannot recover; or one has Failed and the policy is FailFast.
+// Done reports whether there is nothing more to wait for: each object has reached its goal, timed
+// out, or Failed and cannot recover; or one has Failed and the policy is FailFast.
 func (c *Collector) Done() bool {
 	if c.policy.FailFast && c.phases[failing]+c.phases[failed] > 0 {
 		return true

@@ -23,17 +23,18 @@
 // [For] is a loop over [Events] with a [Collector]. Write that loop yourself if a [Policy] does not
 // have the end that you need.
 //
-// The cluster is a [Lister]. If it is also a [Watcher], it is watched, otherwise polled. The verdicts
-// are the same, but an object that is created and deleted between two polls is not seen. A few objects
-// in a namespace are observed one by one, more by namespace, and those of many namespaces all at once.
-// In memory there is only one compact record for each object that is waited for, and for each child of
-// an object in progress.
+// The cluster is a [Lister]. If it is also a [Watcher], it is watched, otherwise polled. The
+// verdicts are the same, but an object that is created and deleted between two polls is not seen. A
+// few objects in a namespace are observed one by one, more by namespace, and those of many
+// namespaces all at once. In memory there is only one compact record for each object that is waited
+// for, and for each child of an object in progress.
 //
-// Children count as in [kstatus.Rules.Inspect]. They are observed while their owner is InProgress. If
-// they cannot be looked up, the error is in State.Err and the verdict is that on the object alone.
+// Children count as in [kstatus.Rules.Inspect]. They are observed while their owner is InProgress.
+// If they cannot be looked up, the error is in State.Err and the verdict is that on the object
+// alone.
 //
-// If the cluster does not have a kind, its objects are NotFound with the reason NoKind; if listing it
-// is forbidden, they are Unknown. Both are tried again after a backoff, and other kinds are not
+// If the cluster does not have a kind, its objects are NotFound with the reason NoKind; if listing
+// it is forbidden, they are Unknown. Both are tried again after a backoff, and other kinds are not
 // affected. If time alone can change a verdict, it is computed again at that time.
 //
 // A wait that cannot succeed ends early: a reference that cannot name an object is an error at once
@@ -42,14 +43,14 @@
 //
 // # Determinism
 //
-// The jitter is drawn from Options.Seed and the query. The changes of one object keep their order; the
-// order among objects of different queries depends on the cluster.
+// The jitter is drawn from Options.Seed and the query. The changes of one object keep their order;
+// the order among objects of different queries depends on the cluster.
 //
 // # Concurrency
 //
-// Each query has a goroutine. Rules, callbacks and iterators run in the goroutine of the caller. All
-// goroutines have ended when For returns or the loop over Events ends. A Collector and a Reporter must
-// not be used from several goroutines at once.
+// Each query has a goroutine. Rules, callbacks and iterators run in the goroutine of the caller.
+// All goroutines have ended when For returns or the loop over Events ends. A Collector and a
+// Reporter must not be used from several goroutines at once.
 //
 // # Compatibility
 //

@@ -52,8 +52,8 @@ func (o *observer) run(ctx context.Context) {
 	listwatch.Run(ctx, source, options, func(e listwatch.Event) { o.handle(ctx, e) })
 }
 
-// handle passes an event on. A failed watch is not passed on: the list that follows it tells whether
-// the objects can still be read.
+// handle passes an event on. A failed watch is not passed on: the list that follows it tells
+// whether the objects can still be read.
 func (o *observer) handle(ctx context.Context, e listwatch.Event) {
 	switch e.Type {
 	case listwatch.ListStarted:

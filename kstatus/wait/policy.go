@@ -31,9 +31,9 @@ const longest = 24 * time.Hour
 
 // A Goal is what is waited for. The zero value is Current, without a limit.
 type Goal struct {
-	// Status is the status that an object shall reach; "": Current. NotFound is also reached if another
-	// object has taken the name, or if the cluster does not have the kind. Unknown and NotSeen cannot
-	// be waited for.
+	// Status is the status that an object shall reach; "": Current. NotFound is also reached if
+	// another object has taken the name, or if the cluster does not have the kind. Unknown and
+	// NotSeen cannot be waited for.
 	Status   kstatus.Status
 	AbsentOK bool          // an object that does not exist has reached the goal too
 	Timeout  time.Duration // from the begin of the wait until the object is given up; 0: none
@@ -43,7 +43,8 @@ func (g Goal) wanted() kstatus.Status {
 	return cmp.Or(g.Status, kstatus.Current)
 }
 
-// A Policy says what is waited for, and when to give up. The zero value waits for all objects to be Current.
+// A Policy says what is waited for, and when to give up. The zero value waits for all objects to be
+// Current.
 type Policy struct {
 	Options
 	Goal
@@ -55,7 +56,8 @@ type Policy struct {
 	IgnoreSuspended bool
 
 	Report *Reporter // writes the progress of the wait; nil: nothing is written
-	// Observe is called with every change, after it was counted, by the goroutine that waits; nil: not.
+	// Observe is called with every change, after it was counted, by the goroutine that waits; nil:
+	// not.
 	Observe func(*Collector, State)
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A Reporter writes the progress of a wait. On a terminal it redraws the counts and the objects that
-// are still waited for. Elsewhere, as in CI, it writes a line for each change and for each minute
-// without one. It must not be used from several goroutines at once, nor for several waits.
+// A Reporter writes the progress of a wait. On a terminal it redraws the counts and the objects
+// that are still waited for. Elsewhere, as in CI, it writes a line for each change and for each
+// minute without one. It must not be used from several goroutines at once, nor for several waits.
 type Reporter struct {
 	Out      io.Writer
 	Terminal bool // redraw
@@ -42,9 +42,9 @@ const (
 	silence     = time.Minute            // longest time without a line
 )
 
-// Report writes one change, after the Collector has counted it. [For] calls it; code that loops over
-// [Events] calls it for each of them. Errors of Out are ignored, so that a wait does not fail because
-// of its report.
+// Report writes one change, after the Collector has counted it. [For] calls it; code that loops
+// over [Events] calls it for each of them. Errors of Out are ignored, so that a wait does not fail
+// because of its report.
 func (r *Reporter) Report(c *Collector, s State) {
 	if r.Terminal {
 		r.redraw(c, s.Time)

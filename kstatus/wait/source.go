@@ -14,17 +14,17 @@ type source struct {
 	children *childSet // nil for a source of waited-for objects
 }
 
-// Above these numbers it costs less to watch a whole namespace or all namespaces than each object by
-// itself.
+// Above these numbers it costs less to watch a whole namespace or all namespaces than each object
+// by itself.
 const (
 	maxNames      = 5  // objects of a kind in a namespace
 	maxNamespaces = 20 // namespaces with objects of a kind
 	maxSelectors  = 5  // selectors of children of a kind in a namespace
 )
 
-// plan returns the sources for the waited-for objects: each object by its name if there are few in a
-// namespace, else the namespace, or all namespaces if there are many. The order is that of the first
-// members.
+// plan returns the sources for the waited-for objects: each object by its name if there are few in
+// a namespace, else the namespace, or all namespaces if there are many. The order is that of the
+// first members.
 func plan(states []State, perNamespace bool) []*source {
 	names := map[ownership.Query]int{}              // by namespace
 	namespaces := map[schema.GroupVersionKind]int{} // by kind

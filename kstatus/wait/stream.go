@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Events returns an iterator over the changes of the states of objects, in the order in which they are
-// observed. Equal states of an object are yielded once; the initial [NotSeen] is not yielded.
+// Events returns an iterator over the changes of the states of objects, in the order in which they
+// are observed. Equal states of an object are yielded once; the initial [NotSeen] is not yielded.
 //
-// The iteration ends when ctx ends or the caller stops it. All goroutines that it started have ended
-// then. It can be used again, and begins anew.
+// The iteration ends when ctx ends or the caller stops it. All goroutines that it started have
+// ended then. It can be used again, and begins anew.
 //
 // The error is an [ErrInvalid]; nothing was looked up then.
 func Events(ctx context.Context, transport Lister, refs []Ref, o Options) (iter.Seq[State], error) {

@@ -66,8 +66,8 @@ func (t *tracker) judgeWithChildren(i int32, now time.Time) {
 	t.update(i, State{Result: result, UID: o.refs.UID, Err: err}, now)
 }
 
-// observeChildren handles an observation of children. The children of a list are judged when the list
-// is complete.
+// observeChildren handles an observation of children. The children of a list are judged when the
+// list is complete.
 func (t *tracker) observeChildren(o observation, now time.Time) {
 	children := o.source.children
 	switch o.kind {
@@ -91,7 +91,8 @@ func (t *tracker) observeChildren(o observation, now time.Time) {
 	}
 }
 
-// addChild keeps a child that has an owner. It returns the owner before and the owner now; "" is none.
+// addChild keeps a child that has an owner. It returns the owner before and the owner now; "" is
+// none.
 func (t *tracker) addChild(o observation, now time.Time) (former, owner types.UID) {
 	c := &childRecord{refs: ownership.Read(o.obj), name: o.obj.GetName(), round: o.round}
 	if o.source.query.Name != "" {
@@ -126,7 +127,8 @@ func (t *tracker) removeChild(s *source, uid types.UID) (owner types.UID) {
 	return c.refs.Owner
 }
 
-// judgeOwners updates the waited-for objects that are one of the owners, or the owner of one of them.
+// judgeOwners updates the waited-for objects that are one of the owners, or the owner of one of
+// them.
 func (t *tracker) judgeOwners(children *childSet, now time.Time, owners ...types.UID) {
 	if slices.Contains(owners, namedChild) {
 		t.judgeAll(children, now)

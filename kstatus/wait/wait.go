@@ -10,8 +10,9 @@ import (
 // For waits until every object has reached its goal, and then returns nil. All goroutines that it
 // started have ended when it returns.
 //
-// The error is an [ErrInvalid] if the arguments are wrong; nothing was looked up then. Otherwise it is
-// an [*Error]: ctx has ended, or objects failed or timed out and there is nothing more to wait for.
+// The error is an [ErrInvalid] if the arguments are wrong; nothing was looked up then. Otherwise it
+// is an [*Error]: ctx has ended, or objects failed or timed out and there is nothing more to wait
+// for.
 //
 // A transport that is a [Watcher] is watched, any other is polled. The verdicts are the same.
 func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error {

@@ -1,18 +1,18 @@
-// Package words tells what the words mean that APIs use for states: in the reasons of conditions, in
-// their types, in phases, and in the names of fields and kinds.
+// Package words tells what the words mean that APIs use for states: in the reasons of conditions,
+// in their types, in phases, and in the names of fields and kinds.
 //
 // # Terminology
 //
-// A phrase is words in CamelCase, kebab-case or plain text, such as ImagePullBackOff. Each word has a
-// [Meaning]; most have none. The table of words is in lexicon.go.
+// A phrase is words in CamelCase, kebab-case or plain text, such as ImagePullBackOff. Each word has
+// a [Meaning]; most have none. The table of words is in lexicon.go.
 //
 // # Determinism
 //
 // Every function is pure and allocates nothing.
 package words
 
-// A Meaning says what a word tells about the state of an object. Of several in a phrase the greatest
-// counts.
+// A Meaning says what a word tells about the state of an object. Of several in a phrase the
+// greatest counts.
 type Meaning uint8
 
 // The meanings.
@@ -142,8 +142,8 @@ func firstAndLast(phrase string) (first, last string) {
 	return first, last
 }
 
-// RunsToEnd reports whether objects of a kind end, so that one that is running is in progress: a Job
-// ends, a CronJob does not.
+// RunsToEnd reports whether objects of a kind end, so that one that is running is in progress: a
+// Job ends, a CronJob does not.
 func RunsToEnd(kind string) bool {
 	last := ""
 	for word, rest := Cut(kind); word != ""; word, rest = Cut(rest) {

@@ -18,15 +18,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// odd is a cluster whose answers are replaced, where there is something to replace them with, and counted.
-type odd struct {
+// overridden is a cluster that counts its calls and can return other answers.
+type overridden struct {
 	*memory.Cluster
 	list           func(calls int, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 	watch          func(calls int, real watch.Interface) (watch.Interface, error)
 	lists, watches int
 }
 
-func (o *odd) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, lo metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+func (o *overridden) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, lo metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	if o.lists++; o.list != nil {
 		if page, err := o.list(o.lists, lo); page != nil || err != nil {
 			return page, err
@@ -35,7 +35,7 @@ func (o *odd) List(ctx context.Context, kind schema.GroupVersionKind, namespace 
 	return o.Cluster.List(ctx, kind, namespace, lo)
 }
 
-func (o *odd) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, lo metav1.ListOptions) (watch.Interface, error) {
+func (o *overridden) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, lo metav1.ListOptions) (watch.Interface, error) {
 	real, err := o.Cluster.Watch(ctx, kind, namespace, lo)
 	if o.watches++; o.watch == nil || err != nil {
 		return real, err
@@ -63,7 +63,8 @@ func page(token string) *unstructured.UnstructuredList {
 	return list
 }
 
-// inTenMinutes waits for web, which is not ready, for ten minutes of virtual time, and returns the error.
+// inTenMinutes waits for web, which is not ready, for ten minutes of virtual time, and returns the
+// error.
 func inTenMinutes(t *testing.T, transport wait.Lister) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -72,7 +73,8 @@ func inTenMinutes(t *testing.T, transport wait.Lister) error {
 	return err
 }
 
-// Pauses of 1, 2, 4, 8 and then 16 seconds, a tenth less at worst, leave room for this many tries in ten minutes.
+// Pauses of 1, 2, 4, 8 and then 16 seconds, a tenth less at worst, leave room for this many tries
+// in ten minutes.
 const patient = 46
 
 func TestListsWithoutEnd(t *testing.T) {
@@ -88,7 +90,7 @@ func TestListsWithoutEnd(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				transport := &odd{Cluster: memory.New(memory.Options{}), list: c.list}
+				transport := &overridden{Cluster: memory.New(memory.Options{}), list: c.list}
 				err := inTenMinutes(t, transport)
 				require.ErrorContains(t, err, "Pod default/web: Unknown for 10m0s, LookUpFailed: the list has page after page, without end")
 				require.LessOrEqual(t, transport.lists, patient*c.pages)
@@ -104,7 +106,7 @@ func TestListsWithoutEndWhenPaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{t, memory.New(memory.Options{})}
 		w.create(manifest(web, "status: "+podReady))
-		transport := &odd{Cluster: w.Cluster, list: func(_ int, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+		transport := &overridden{Cluster: w.Cluster, list: func(_ int, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 			if o.Limit > 0 {
 				return page("again"), nil
 			}
@@ -118,7 +120,7 @@ func TestListsWithoutEndWhenPaged(t *testing.T) {
 // A list that is expired even as a whole can be had as little as any other that fails.
 func TestListsThatAlwaysExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := &odd{Cluster: memory.New(memory.Options{}), list: func(int, metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+		transport := &overridden{Cluster: memory.New(memory.Options{}), list: func(int, metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 			return nil, apierrors.NewResourceExpired("too old")
 		}}
 		require.ErrorContains(t, inTenMinutes(t, transport), "Pod default/web: Unknown for 9m59s, LookUpFailed: too old")
@@ -168,7 +170,7 @@ func TestWatchesThatAreCut(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := world{t, memory.New(memory.Options{})}
-				transport := &odd{Cluster: w.Cluster, watch: func(_ int, real watch.Interface) (watch.Interface, error) {
+				transport := &overridden{Cluster: w.Cluster, watch: func(_ int, real watch.Interface) (watch.Interface, error) {
 					real.Stop()
 					if c.err != nil {
 						return nil, c.err
