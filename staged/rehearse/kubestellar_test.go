@@ -15,6 +15,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	stageplayer "github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -62,7 +63,7 @@ func TestPlayerOverKubeStellar(t *testing.T) {
 		set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(stages)))
 		require.NoError(t, err)
 		for _, cluster := range members {
-			go func() { done <- stage.Play(ctx, set, cluster.Share(), stage.PlayerOptions{}) }()
+			go func() { done <- stageplayer.Play(ctx, set, cluster.Share(), stageplayer.Options{}) }()
 		}
 		synctest.Wait()
 		seconds := 0
