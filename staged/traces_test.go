@@ -117,8 +117,8 @@ func (r *replay) play(events []string) {
 	}
 }
 
-// Who is cut off after any event of a trace and any write that it leads to, and begins anew from
-// the stored status and the objects on the hub, comes to the same end as who went on.
+// A controller that is interrupted after any event of a trace and any of its writes, and starts again
+// from the stored status and the objects on the hub, comes to the same end as one that was not.
 func TestTracesCutAnywhere(t *testing.T) {
 	for _, tr := range loadTraces(t) {
 		t.Run(tr.Name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestTracesCutAnywhere(t *testing.T) {
 	}
 }
 
-// restart begins anew with the objects that there are.
+// restart starts again from the objects that exist.
 func (r *replay) restart() {
 	policies, err := staged.Compile(staged.Options{}, staged.Object(r.definition))
 	require.NoError(r.t, err)
