@@ -56,7 +56,7 @@ func read(o options) (in input, err error) {
 		if faults := source.Errors(); len(faults) > 0 && len(o.objects) > 0 {
 			return in, faults
 		}
-		in.split(source.Others())
+		in.split(source.OtherObjects())
 	}
 	return in, nil
 }

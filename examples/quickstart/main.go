@@ -137,7 +137,7 @@ func kinds(set *stage.Set) (kinds []memory.Kind) {
 // others nor the program.
 func failures(w io.Writer) func(stage.TraceEvent) {
 	return func(e stage.TraceEvent) {
-		if e.Kind == stage.Failed {
+		if e.Kind == stage.TraceFailed {
 			fmt.Fprintln(w, e)
 		}
 	}

@@ -1,9 +1,9 @@
 // Simulator repeats the experiments of the KWOK/MCAD study in virtual time, in seconds instead of
 // hours, and writes tables and charts of the results.
 //
-//	go run ./examples/simulator -study small-jobs
-//	go run ./examples/simulator -study gpu -report gpu.html -plots plots -log gpu.jsonl
-//	go run ./examples/simulator -study scale -pods 100000 -nodes 1000
+//	go run . -study small-jobs
+//	go run . -study gpu -report gpu.html -plots plots -log gpu.jsonl
+//	go run . -study scale -pods 100000 -nodes 1000
 //
 // lab.go builds a cluster; smalljobs.go, gpu.go and scale.go are the experiments. Package mcad is
 // the queue and the gang scheduler of the study, package report writes the page.

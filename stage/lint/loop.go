@@ -35,16 +35,16 @@ func timeLoop(s *checkedStage) []fault {
 
 // changing are the explanations for probes that the Stage changes. It leaves out probes without a
 // field that a template reads: with that field the Stage might have ended.
-func (s *checkedStage) changing() []stage.Verdict {
-	return slices.DeleteFunc(s.playable(), func(v stage.Verdict) bool {
-		return v.Outcome.Idle || v.Outcome.After == nil || !s.hasFieldsRead(v.Outcome.After.Object)
+func (s *checkedStage) changing() []stage.StageExplanation {
+	return slices.DeleteFunc(s.playable(), func(v stage.StageExplanation) bool {
+		return v.DryRun.Idle || v.DryRun.After == nil || !s.hasFieldsRead(v.DryRun.After.Object)
 	})
 }
 
 // selfLoops counts the probes on which the Stage repeats itself.
 func (s *checkedStage) selfLoops() (n int) {
 	for _, v := range s.changing() {
-		if v.Outcome.Livelock {
+		if v.DryRun.Livelock {
 			n++
 		}
 	}
@@ -54,8 +54,8 @@ func (s *checkedStage) selfLoops() (n int) {
 // dependsOnTime reports whether the Stage repeats only because time passes: at the same instant,
 // playing it again changes nothing.
 func (s *checkedStage) dependsOnTime() bool {
-	return !slices.ContainsFunc(s.changing(), func(v stage.Verdict) bool {
-		return v.Outcome.Livelock && !s.group.resultAfter(v).matching[s].Outcome.Idle
+	return !slices.ContainsFunc(s.changing(), func(v stage.StageExplanation) bool {
+		return v.DryRun.Livelock && !s.group.resultAfter(v).matching[s].DryRun.Idle
 	})
 }
 
@@ -111,12 +111,12 @@ func (s *checkedStage) cycleFrom(l *probeResult) []string {
 
 // certainNext is the Stage that will certainly be played at once on the probe and change it; nil if
 // there is none.
-func (l *probeResult) certainNext() (*checkedStage, stage.Verdict) {
+func (l *probeResult) certainNext() (*checkedStage, stage.StageExplanation) {
 	for s, v := range l.matching {
-		after := v.Outcome.After
-		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && after != nil && !v.Outcome.Idle && s.hasFieldsRead(after.Object) {
+		after := v.DryRun.After
+		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && after != nil && !v.DryRun.Idle && s.hasFieldsRead(after.Object) {
 			return s, v
 		}
 	}
-	return nil, stage.Verdict{}
+	return nil, stage.StageExplanation{}
 }

@@ -37,7 +37,7 @@ type probeResult struct {
 	obj *unstructured.Unstructured
 	// the status was written by Stages, starting from a new object; it was not invented
 	natural  bool
-	matching map[*checkedStage]stage.Verdict // only the Stages that match
+	matching map[*checkedStage]stage.StageExplanation // only the Stages that match
 }
 
 // probe evaluates the Stages, once, on objects that match the selectors and on what the effects
@@ -51,7 +51,7 @@ func (p *kindGroup) probe() {
 	for _, s := range p.compiled() {
 		sound = append(sound, *s.stage)
 	}
-	p.set, _ = stage.Compile(compileOptions, stage.Objects(sound...)) // each compiles by itself, so all do
+	p.set, _ = stage.Compile(compileOptions, stage.FromStages(sound...)) // each compiles by itself, so all do
 	p.probeAll(true)
 	p.probeAll(false)
 }
@@ -76,8 +76,8 @@ func (p *kindGroup) probeAll(natural bool) {
 				continue
 			}
 			s.matches = append(s.matches, l)
-			if v.Outcome.After != nil {
-				queue = append(queue, v.Outcome.After)
+			if v.DryRun.After != nil {
+				queue = append(queue, v.DryRun.After)
 			}
 		}
 	}
@@ -94,9 +94,9 @@ func (p *kindGroup) resultFor(obj *unstructured.Unstructured) (l *probeResult, k
 	if known {
 		return l, true
 	}
-	l = &probeResult{obj: obj, matching: map[*checkedStage]stage.Verdict{}}
+	l = &probeResult{obj: obj, matching: map[*checkedStage]stage.StageExplanation{}}
 	p.results[string(raw)] = l
-	verdicts := p.set.Explain(obj, now).Verdicts
+	verdicts := p.set.Explain(obj, now).Stages
 	for i, s := range p.compiled() {
 		if verdicts[i].Matches {
 			l.matching[s] = verdicts[i]
@@ -106,8 +106,8 @@ func (p *kindGroup) resultFor(obj *unstructured.Unstructured) (l *probeResult, k
 }
 
 // resultAfter is the result for the object as a Stage leaves it.
-func (p *kindGroup) resultAfter(v stage.Verdict) *probeResult {
-	l, _ := p.resultFor(v.Outcome.After)
+func (p *kindGroup) resultAfter(v stage.StageExplanation) *probeResult {
+	l, _ := p.resultFor(v.DryRun.After)
 	return l
 }
 
@@ -120,8 +120,8 @@ func (s *checkedStage) probeResults() []*probeResult {
 }
 
 // playable returns the explanations of the Stage for the objects on which it can be chosen.
-func (s *checkedStage) playable() []stage.Verdict {
-	var verdicts []stage.Verdict
+func (s *checkedStage) playable() []stage.StageExplanation {
+	var verdicts []stage.StageExplanation
 	for _, l := range s.probeResults() {
 		if v := l.matching[s]; v.Candidate.Probability > 0 {
 			verdicts = append(verdicts, v)

@@ -77,7 +77,7 @@ func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedSta
 	s.requirements = requirementsOf(st.Spec.Selector)
 	s.expressions = expressionsOf(&st.Spec)
 	s.templates = templatesOf(&st.Spec)
-	_, err := stage.Compile(compileOptions, stage.Objects(*st))
+	_, err := stage.Compile(compileOptions, stage.FromStages(*st))
 	s.compiles = err == nil && st.Spec.Selector != nil && !misreadSelector(source, st.Name)
 	return s
 }

@@ -49,6 +49,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -90,7 +91,7 @@ type Simulation struct {
 	sharedNow atomic.Int64 // now in Unix nanoseconds, for the cluster, which other goroutines may use
 	cluster   *memory.Cluster
 	shared    *memory.Cluster // the same cluster; it shares objects instead of copying them
-	writer    stage.Writer    // the same cluster; it writes effects
+	writer    player.Writer   // the same cluster; it writes effects
 	engine    *stage.Engine
 	loop      *reconcile.Loop // nil without controllers
 	// kinds whose changes the simulation observes
@@ -120,7 +121,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	s.setTime(o.Start)
 	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds})
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
-	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.LivelockLimit})
+	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, LivelockLimit: o.LivelockLimit})
 	for _, crd := range o.Definitions {
 		if _, err := s.cluster.Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {
 			return nil, fmt.Errorf("simulation: %w", err)
@@ -263,7 +264,7 @@ func (s *Simulation) doNext(ctx context.Context) error {
 // deleted since the last step.
 func (s *Simulation) play(ctx context.Context, t stage.Transition) {
 	obj, _ := s.shared.Get(ctx, t.Key.GroupVersionKind(), t.Key.NamespacedName())
-	_, _ = t.Do(ctx, s.writer, obj, stage.DoOptions{Now: s.now, Trace: s.options.Trace})
+	_, _ = player.Do(ctx, s.writer, t, obj, player.DoOptions{Now: s.now, Trace: s.options.Trace})
 }
 
 // Advance moves the time on by d, which must not be negative, and does everything that is due until
@@ -332,11 +333,11 @@ func (s *Simulation) observeChanges() {
 func (s *Simulation) observeEvent(event watch.EventType, obj *unstructured.Unstructured) {
 	key := stage.KeyOf(obj)
 	if event == watch.Deleted {
-		s.set.Unlearn(obj)
+		s.set.ForgetEnv(obj)
 		s.forget(key)
 		return
 	}
-	s.set.Learn(obj)
+	s.set.ObserveEnv(obj)
 	if s.options.Filter != nil && !s.options.Filter(obj) {
 		s.forget(key)
 		return

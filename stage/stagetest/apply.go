@@ -93,7 +93,7 @@ func parseManifest(text string) ([]*unstructured.Unstructured, error) {
 	if len(source.Stages()) > 0 {
 		return nil, errors.New("Stages belong into LabOptions.Stages")
 	}
-	return source.Others(), nil
+	return source.OtherObjects(), nil
 }
 
 // apply applies one object, without the metadata that the server sets.

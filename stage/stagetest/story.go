@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/tools/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
@@ -159,11 +159,11 @@ func (s *story) stages() []stage.Source {
 func (s *story) definitions() (crds []*unstructured.Unstructured) {
 	var objs []*unstructured.Unstructured
 	for _, source := range s.options.Stages {
-		objs = append(objs, source.Others()...)
+		objs = append(objs, source.OtherObjects()...)
 	}
 	for _, f := range s.archive.Files {
 		if f.Name != wantFile {
-			objs = append(objs, stage.Parse(f.Name, f.Data).Others()...)
+			objs = append(objs, stage.Parse(f.Name, f.Data).OtherObjects()...)
 		}
 	}
 	for _, obj := range objs {

@@ -15,6 +15,9 @@
 //	go test -run '^$' -bench . -benchmem               # times
 //	go run ./ratio                                     # ratios of times
 //
+// The directories below compare other packages with their peers: kstatus with cli-utils (go run ./kstatus/ratio), patch with the API server's
+// libraries.
+//
 // # Determinism
 //
 // The seed of a case decides the whole case. Both sides use [Now] as the time and print

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
 )
 
-func ExamplePlay() {
+func ExampleSchedule() {
 	sim, err := simulation.New(stage.MustCompile(), simulation.Options{})
 	if err != nil {
 		fmt.Println(err)

@@ -218,11 +218,11 @@ func TestChangesAreAttributedToStages(t *testing.T) {
 	s.tell(watch.Added, pod(""))
 	key := stage.Key{Version: "v1", Kind: "Pod", Namespace: "d", Name: "p"}
 	play := func() {
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Played, Key: key, Stage: "go", N: 3, Time: s.now})
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Effected, Key: key, Stage: "go", Effect: stage.Event{}})
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Effected, Key: key, Stage: "go", Effect: stage.Patch{}, NoOp: true})
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Effected, Key: key, Stage: "go", Effect: stage.Patch{}})
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Effected, Key: key, Stage: "go", Effect: stage.Patch{}})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TracePlayed, Key: key, Stage: "go", N: 3, Time: s.now})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: key, Stage: "go", Effect: stage.Event{}})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: key, Stage: "go", Effect: stage.Patch{}, NoOp: true})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: key, Stage: "go", Effect: stage.Patch{}})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: key, Stage: "go", Effect: stage.Patch{}})
 	}
 	play()
 	s.now = s.now.Add(time.Second)

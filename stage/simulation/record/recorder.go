@@ -87,12 +87,12 @@ func (r *Recorder) Follow(s Simulation, kinds ...schema.GroupVersionKind) error 
 // Use it as Options.Trace of a simulation or a Player. Without it, records name no Stage.
 func (r *Recorder) Trace(e stage.TraceEvent) {
 	switch e.Kind {
-	case stage.Played:
+	case stage.TracePlayed:
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.dropOldCauses(e.Time)
 		r.played[e.Key] = &playedStage{stage: e.Stage, n: e.N, at: e.Time}
-	case stage.Effected:
+	case stage.TraceEffected:
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if c := r.played[e.Key]; c != nil && c.stage == e.Stage && writes(e) {

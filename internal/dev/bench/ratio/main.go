@@ -1,7 +1,7 @@
 // Command ratio times both sides alternately in one process and prints how many times faster
 // stagecraft is.
 //
-//	go run ./ratio [-rounds 5] [-corpus ../../../shared/conformance]
+//	go run ./ratio [-rounds 5] [-corpus ../../../../shared/conformance]
 //
 // The rounds of the sides alternate, so that a machine that slows down affects both. The fastest
 // round of each side counts.

@@ -1,7 +1,7 @@
 // Command ratio times both sides alternately in one process and prints how many times faster
 // stagecraft is.
 //
-//	go run ./ratio [-rounds 40] [-round 20ms] [-sample Deployment]
+//	go run ./kstatus/ratio [-rounds 40] [-round 20ms] [-sample Deployment]
 //
 // It measures CPU time, garbage collection included, because elapsed time says little on a busy
 // machine. The rounds of the sides alternate, so that a machine that slows down affects both. The

@@ -26,7 +26,7 @@ const (
 type churn struct {
 	client kubernetes.Interface
 	// pods at the same time
-	lives  int
+	lives int
 
 	mu    sync.Mutex
 	waits map[string]podWait
