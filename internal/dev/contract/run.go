@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A story is a scenario as it runs on a server.
+// A scenarioRun is one run of a scenario on a server.
 type scenarioRun struct {
 	scenario
 	t         *testing.T
@@ -50,7 +50,8 @@ func (s *scenarioRun) run() {
 	check()
 }
 
-// watch begins to watch if the scenario wants events, and returns what compares them.
+// watch begins to watch if the scenario has events, and returns a function that compares the
+// events.
 func (s *scenarioRun) watch() (check func()) {
 	if s.events == nil {
 		return func() {}
@@ -63,7 +64,7 @@ func (s *scenarioRun) watch() (check func()) {
 	}
 }
 
-// seen reads as many events as are wanted, or what comes within the time of a watch.
+// receivedEvents reads as many events as are wanted, or those that arrive within watchTimeout.
 func (s *scenarioRun) receivedEvents(changes watch.Interface) (receivedEvents []string) {
 	late := time.NewTimer(watchTimeout)
 	defer late.Stop()
@@ -80,7 +81,7 @@ func (s *scenarioRun) receivedEvents(changes watch.Interface) (receivedEvents []
 	return receivedEvents
 }
 
-// patience is how long a watch may take to tell of what has happened.
+// watchTimeout is how long a watch may take to report a change.
 const watchTimeout = 5 * time.Second
 
 func (s *scenarioRun) step(at string, step step) {
@@ -113,7 +114,7 @@ func (s *scenarioRun) nameOf(step step) types.NamespacedName {
 	return name
 }
 
-// do sends the call of a step. The result is what to check, if that is not the object as stored.
+// do makes the call of a step. It returns the object to check, or nil if that is the stored object.
 func (s *scenarioRun) do(step step, name types.NamespacedName, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	body, ctx := s.fill(step.body, before), s.t.Context()
 	switch step.verb {
@@ -146,7 +147,7 @@ var patchTypes = map[verb]types.PatchType{
 	merge: types.MergePatchType, strategic: types.StrategicMergePatchType, json: types.JSONPatchType, apply: types.ApplyPatchType,
 }
 
-// create returns what was created if it is not the object of the scenario.
+// create returns the created object if it is not the one of the scenario.
 func (s *scenarioRun) create(step step, body string) (*unstructured.Unstructured, error) {
 	obj := s.given
 	if body != "" {
@@ -172,7 +173,7 @@ func (s *scenarioRun) update(step step, body string, before *unstructured.Unstru
 	return err
 }
 
-// list reads all pages, and returns the names in the order of the server and how many pages there were.
+// list reads all pages. It returns the names in the order of the server, and the number of pages.
 func (s *scenarioRun) list(body string) (*unstructured.Unstructured, error) {
 	var o metav1.ListOptions
 	require.NoError(s.t, yaml.Unmarshal([]byte(body), &o))
@@ -192,7 +193,7 @@ func (s *scenarioRun) list(body string) (*unstructured.Unstructured, error) {
 	}
 }
 
-// check compares what is wanted with what is there.
+// check compares the wanted fields with the object.
 func (s *scenarioRun) check(at, want string, got *unstructured.Unstructured) {
 	if want == "" {
 		return
@@ -206,7 +207,8 @@ func (s *scenarioRun) check(at, want string, got *unstructured.Unstructured) {
 	}
 }
 
-// contains reports whether everything that is wanted is there. What is wanted to be absent may be empty.
+// contains reports whether everything in want is in there. A value that must be absent may be
+// empty.
 func contains(there, want any) bool {
 	switch want := want.(type) {
 	case nil:
@@ -232,7 +234,7 @@ func contains(there, want any) bool {
 	return reflect.DeepEqual(there, want)
 }
 
-// note keeps in mind what clean must remove.
+// recordCreated records an object that clean has to delete.
 func (s *scenarioRun) recordCreated(obj *unstructured.Unstructured) {
 	if obj != nil {
 		s.created = append(s.created, types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
@@ -246,7 +248,7 @@ func (s *scenarioRun) clean() {
 	}
 }
 
-// fill puts into a text what the scenario cannot know.
+// fill replaces the placeholders in a text.
 func (s *scenarioRun) fill(text string, before *unstructured.Unstructured) string {
 	pairs := []string{"$namespace", s.namespace}
 	if before != nil {
@@ -255,7 +257,7 @@ func (s *scenarioRun) fill(text string, before *unstructured.Unstructured) strin
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// parse reads an object, integers as int64.
+// parse reads an object, with integers as int64.
 func (s *scenarioRun) parse(text string) *unstructured.Unstructured {
 	data, err := yaml.YAMLToJSON([]byte(s.fill(text, nil)))
 	require.NoError(s.t, err, text)

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// applying is server-side apply.
+// applying covers server-side apply.
 var applying = []scenario{
 	{name: "apply creates and removes what it no longer names", object: configMap, steps: []step{
 		{verb: apply, manager: "one", body: "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: '1', b: '2'}}", want: "{data.a: '1', data.b: '2'}"},
@@ -60,7 +60,7 @@ var applying = []scenario{
 	}},
 }
 
-// applied is a configuration of the Deployment with these containers.
+// applied is an apply configuration of the Deployment with these containers.
 func applied(list string) string {
 	return "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [" + list + "]}}}}"
 }

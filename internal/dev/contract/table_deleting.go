@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// deleting is finalizers, grace periods and preconditions.
+// deleting covers finalizers, grace periods and preconditions.
 var deleting = []scenario{
 	{name: "an object without finalizers goes at once", object: configMap, steps: []step{
 		{verb: create},

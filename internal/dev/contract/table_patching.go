@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// patching is what the patch types do.
+// patching covers the patch types.
 var patching = []scenario{
 	{name: "strategic merge knows the merge keys", object: pod, steps: []step{
 		{verb: create},

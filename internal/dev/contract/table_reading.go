@@ -10,7 +10,7 @@ const (
 	running   = "{apiVersion: v1, kind: Pod, metadata: {name: q, namespace: $namespace}, spec: {containers: [{name: a, image: a1}]}}"
 )
 
-// reading is lists, selectors, pages and watches.
+// reading covers lists, selectors, pages and watches.
 var reading = []scenario{
 	{name: "lists are in the order of names", object: configMap, steps: []step{
 		{verb: list, want: "{names: []}"},

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// status is what the subresource keeps apart.
+// status covers the subresource status.
 var status = []scenario{
 	{name: "status and spec are written apart", object: deployment, steps: []step{
 		{verb: create},

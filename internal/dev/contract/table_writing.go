@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// writing is creation, replacement, versions and what may not be written.
+// writing covers creation, replacement, versions, and what must not be written.
 var writing = []scenario{
 	{name: "a new object gets its system fields", object: deployment, steps: []step{
 		{verb: create, want: "{metadata.generation: 1, status: null, spec.replicas: 1}"},

@@ -25,7 +25,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// A cable is a connection to the server that can be cut: then every request fails, and no watch hears anything any more.
+// A cable is a connection to the server that can be cut: then every request fails, and no watch
+// hears anything any more.
 type breakableConnection struct {
 	http.RoundTripper
 	broken atomic.Bool
@@ -69,7 +70,8 @@ func (r *replica) crash() {
 	r.leave()
 }
 
-// background runs functions until the test ends, or until stop is called, which waits for their end.
+// background runs functions until the test ends, or until stop is called, which waits for their
+// end.
 func background(t testing.TB, run ...func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -160,8 +162,9 @@ func changes(t *testing.T, cluster *kube.Cluster, namespace string) func() map[s
 	}
 }
 
-// TestReplicasShareACluster runs two and three Players on one server while Pods are created; one dies, one leaves, one joins. In the end every Pod
-// runs, its status was written once, and no two have one address.
+// TestReplicasShareACluster runs two and three Players on one server while Pods are created; one
+// dies, one leaves, one joins. In the end every Pod runs, its status was written once, and no two
+// have one address.
 func TestReplicasShareACluster(t *testing.T) {
 	for n := 2; n <= 3; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) { shareCluster(t, n) })

@@ -92,7 +92,8 @@ func clients(t *testing.T, config *rest.Config) map[string]wait.Lister {
 	}
 }
 
-// TestWaitForWorkloads waits for what real controllers make of Pods that Stages play: through every client.
+// TestWaitForWorkloads waits for what real controllers make of Pods that Stages play: through every
+// client.
 func TestWaitForWorkloads(t *testing.T) {
 	cluster := newCluster(t)
 	startControllers(t)
@@ -150,8 +151,8 @@ func TestWaitForAKindThatComesLate(t *testing.T) {
 	}
 }
 
-// TestWaitAmongForbiddenKinds waits as a user who may read only some kinds: the others are Unknown, and say so; what may be read goes on. Once the user may
-// read them all, the wait ends.
+// TestWaitAmongForbiddenKinds waits as a user who may read only some kinds: the others are Unknown,
+// and say so; what may be read goes on. Once the user may read them all, the wait ends.
 func TestWaitAmongForbiddenKinds(t *testing.T) {
 	t.Parallel()
 	config := plane.Config()
@@ -184,7 +185,8 @@ func allow(t *testing.T, cluster *kube.Cluster, namespace, user, resource string
 		subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[3]s}]}`, resource, namespace, user))
 }
 
-// TestWaitOverRecreation waits for an object to be gone while another takes its name, and for a new one to be there.
+// TestWaitOverRecreation waits for an object to be gone while another takes its name, and for a new
+// one to be there.
 func TestWaitOverRecreation(t *testing.T) {
 	t.Parallel()
 	for name, c := range clients(t, plane.Config()) {
@@ -214,7 +216,8 @@ func TestWaitOverRecreation(t *testing.T) {
 	}
 }
 
-// TestWaitOverACutWatch cuts the connection while an object comes to be what is waited for: the wait goes on when it is back.
+// TestWaitOverACutWatch cuts the connection while an object comes to be what is waited for: the
+// wait goes on when it is back.
 func TestWaitOverACutWatch(t *testing.T) {
 	t.Parallel()
 	config, line := plane.Config(), (*breakableConnection)(nil)

@@ -18,7 +18,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
-// patience is how long the control plane may take for anything: on a busy machine, with several more of them for the tests of failures, that is long.
+// patience is how long the control plane may take for anything: on a busy machine, with several
+// more of them for the tests of failures, that is long.
 const timeout = time.Minute
 
 // eventually waits for what other processes do.
