@@ -82,7 +82,7 @@ func parts(t *testing.T, a *txtar.Archive) (*stage.Set, []*unstructured.Unstruct
 	objects := stage.Parse("objects.yaml", text)
 	set, err := stage.Compile(stage.Options{}, append(from, objects)...)
 	require.NoError(t, err)
-	return set, objects.Others(), o
+	return set, objects.OtherObjects(), o
 }
 
 var (

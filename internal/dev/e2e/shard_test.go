@@ -21,6 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/kube/shard"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -107,11 +108,11 @@ func (sh shared) start(t *testing.T, identity string) *replica {
 	require.NoError(t, err)
 	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodFast())
 	require.NoError(t, err)
-	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Seed: 1, Plays: roster.Plays, Select: roster.Rules().Select()})
+	player := player.New(set, cluster, player.Options{Seed: 1, Filter: roster.Plays, Select: roster.Rules().Select()})
 	r.leave = background(t, player.Run,
-		func(ctx context.Context) error { return roster.Run(ctx, player.Reconsider) },
+		func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) },
 		func(ctx context.Context) error {
-			return r.member.Run(ctx, func() { roster.Reconsider(); player.Reconsider() })
+			return r.member.Run(ctx, func() { roster.Reconsider(); player.Refilter() })
 		})
 	return r
 }
