@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // study runs one and writes what is asked for. How long it took depends on the machine and so is no part of the report.
 func study(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	c := &clock{began: time.Now(), progress: newProgress(stderr)}
+	c := &studyClock{began: time.Now(), progress: newProgress(stderr)}
 	r, err := studies[o.study].run(ctx, o, c)
 	if err != nil {
 		return err

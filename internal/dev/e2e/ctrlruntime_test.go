@@ -236,7 +236,7 @@ func TestManagersHandOver(t *testing.T) {
 	case <-leads[0]:
 	case <-leads[1]:
 		first = 1
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.FailNow(t, "nobody leads")
 	}
 	refs := createPods(t, cluster, "leaders", 10, "")
@@ -247,7 +247,7 @@ func TestManagersHandOver(t *testing.T) {
 	lives[first].requireOnce(t)
 	select {
 	case <-leads[1-first]:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.FailNow(t, "the other does not lead")
 	}
 

@@ -29,7 +29,7 @@ func TestLogOfARealCluster(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: log}}")
 
 	var log simlog.Log
-	recorder := simlog.New(simlog.Options{Seed: 1, Sink: log.Append, Within: time.Minute})
+	recorder := simlog.New(simlog.Options{Seed: 1, Sink: log.Append, WatchDelay: time.Minute})
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 3)
 	go func() {

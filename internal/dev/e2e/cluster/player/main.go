@@ -44,10 +44,10 @@ func main() {
 	flag.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile of the whole life")
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(processors)
+		runtime.GOMAXPROCS(maxProcs)
 	}
 	o.stages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -85,11 +85,11 @@ func profile(path string) (end func(), err error) {
 }
 
 // garbage is how much of it may lie about, in percent of the memory in use, before it is collected.
-const garbage = 70
+const gcPercent = 70
 
 // processors are as many as the player could use up: it takes a fifth of one. With two (GOMAXPROCS=2 in the environment) it takes a sixth more CPU: the
 // goroutines that hand on a request wake the second one each time.
-const processors = 1
+const maxProcs = 1
 
 func play(ctx context.Context, config *rest.Config, o options) error {
 	set, err := compile(o.stages)
