@@ -20,7 +20,10 @@ var unpublished = []string{"examples/cluster", "examples/testing"}
 func TestEveryModuleIsAccountedFor(t *testing.T) {
 	c, err := read(root)
 	require.NoError(t, err)
+	dependabot, err := os.ReadFile(root + "/.github/dependabot.yml")
+	require.NoError(t, err)
 	for _, m := range c.modules {
+		require.Contains(t, string(dependabot), "- /"+strings.TrimPrefix(m.dir, ".")+"\n")
 		known := m.published || strings.HasPrefix(m.dir, "internal/dev/") || slices.Contains(unpublished, m.dir)
 		require.True(t, known, "module %s is neither published nor for development", m.dir)
 		require.Equal(t, strings.TrimSuffix(prefix+"/"+m.dir, "/."), m.path())
