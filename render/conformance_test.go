@@ -85,7 +85,7 @@ func documents(t *testing.T, file string) []map[string]any {
 	for doc := range strings.SplitSeq("\n"+string(data), "\n---") {
 		var m map[string]any
 		require.NoError(t, yaml.Unmarshal([]byte(doc), &m), file)
-		docs = append(docs, numbers(integers(m)).(map[string]any))
+		docs = append(docs, integers(m).(map[string]any))
 	}
 	return docs
 }

@@ -9,11 +9,11 @@ import (
 
 // metered is fn with its cost counted: its arguments, what it is going to do as costs says, and its results. Its
 // arguments of type int become any, so that they take whole numbers of every type.
-func (r *run) metered(name string, fn any) any {
+func (s *state) metered(name string, fn any) any {
 	f := reflect.ValueOf(fn)
-	pay := func(in []reflect.Value) ([]reflect.Value, error) { return r.pay(f, costs[name], in) }
+	pay := func(in []reflect.Value) ([]reflect.Value, error) { return s.pay(f, costs[name], in) }
 	if cheap[name] {
-		pay = func(in []reflect.Value) ([]reflect.Value, error) { return r.glance(f, in) }
+		pay = func(in []reflect.Value) ([]reflect.Value, error) { return s.glance(f, in) }
 	}
 	call := func(in []reflect.Value) []reflect.Value {
 		out, err := pay(in)
@@ -26,30 +26,30 @@ func (r *run) metered(name string, fn any) any {
 	return reflect.MakeFunc(loose(f.Type()), call).Interface()
 }
 
-func (r *run) pay(f reflect.Value, cost costFunc, in []reflect.Value) ([]reflect.Value, error) {
+func (s *state) pay(f reflect.Value, cost costFunc, in []reflect.Value) ([]reflect.Value, error) {
 	in, err := tighten(f.Type(), in)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.weighValues(in); err != nil {
+	if err := s.weighValues(in); err != nil {
 		return nil, err
 	}
 	if cost != nil {
-		if err := r.spend(cost(in)); err != nil {
+		if err := s.spend(cost(in)); err != nil {
 			return nil, err
 		}
 	}
 	out := apply(f, in)
-	return out, r.weighValues(out)
+	return out, s.weighValues(out)
 }
 
 // glance calls a function that looks at no more than the top of its arguments, and at texts as a whole.
-func (r *run) glance(f reflect.Value, in []reflect.Value) ([]reflect.Value, error) {
+func (s *state) glance(f reflect.Value, in []reflect.Value) ([]reflect.Value, error) {
 	size := 0.0
 	for _, v := range in {
 		size += top(v.Interface())
 	}
-	if err := r.spend(1 + size/bytesPerStep); err != nil {
+	if err := s.spend(1 + size/bytesPerStep); err != nil {
 		return nil, err
 	}
 	return apply(f, in), nil
@@ -136,18 +136,18 @@ func whole(v any) (int, error) {
 	return int(n), nil
 }
 
-func (r *run) weighValues(values []reflect.Value) error {
+func (s *state) weighValues(values []reflect.Value) error {
 	for _, v := range values {
-		if err := r.weigh(v.Interface(), 0); err != nil {
+		if err := s.weigh(v.Interface(), 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) weighAll(values []any) error {
+func (s *state) weighAll(values []any) error {
 	for _, v := range values {
-		if err := r.weigh(v, 0); err != nil {
+		if err := s.weigh(v, 0); err != nil {
 			return err
 		}
 	}
@@ -156,58 +156,58 @@ func (r *run) weighAll(values []any) error {
 
 // weigh spends a step for every value within v and more where it is deeply nested, as printing indents it. Shared values
 // count as often as they would be printed.
-func (r *run) weigh(v any, depth int) error {
-	if err := r.spend(1 + float64(depth)/8); err != nil {
+func (s *state) weigh(v any, depth int) error {
+	if err := s.spend(1 + float64(depth)/8); err != nil {
 		return err
 	}
 	switch v := v.(type) {
 	case nil, bool, int, int64, float64:
 		return nil
 	case string:
-		return r.spendText(float64(len(v)))
+		return s.spendText(float64(len(v)))
 	case []any:
 		for _, e := range v {
-			if err := r.weigh(e, depth+1); err != nil {
+			if err := s.weigh(e, depth+1); err != nil {
 				return err
 			}
 		}
 		return nil
 	case map[string]any:
 		for k, e := range v {
-			if err := r.weighEntry(k, e, depth+1); err != nil {
+			if err := s.weighEntry(k, e, depth+1); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return r.weighOther(reflect.ValueOf(v), depth)
+	return s.weighOther(reflect.ValueOf(v), depth)
 }
 
-func (r *run) weighEntry(key string, v any, depth int) error {
-	if err := r.spendText(float64(len(key))); err != nil {
+func (s *state) weighEntry(key string, v any, depth int) error {
+	if err := s.spendText(float64(len(key))); err != nil {
 		return err
 	}
-	return r.weigh(v, depth)
+	return s.weigh(v, depth)
 }
 
-func (r *run) weighOther(v reflect.Value, depth int) error {
+func (s *state) weighOther(v reflect.Value, depth int) error {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			if err := r.weigh(v.Index(i).Interface(), depth+1); err != nil {
+			if err := s.weigh(v.Index(i).Interface(), depth+1); err != nil {
 				return err
 			}
 		}
 	case reflect.Map:
 		for entries := v.MapRange(); entries.Next(); {
-			if err := r.weighEntry(entries.Key().String(), entries.Value().Interface(), depth+1); err != nil {
+			if err := s.weighEntry(entries.Key().String(), entries.Value().Interface(), depth+1); err != nil {
 				return err
 			}
 		}
 	case reflect.String:
-		return r.spendText(float64(v.Len()))
+		return s.spendText(float64(v.Len()))
 	}
 	return nil
 }
 
-func (r *run) spendText(bytes float64) error { return r.spend(bytes / bytesPerStep) }
+func (s *state) spendText(bytes float64) error { return s.spend(bytes / bytesPerStep) }

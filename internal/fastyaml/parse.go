@@ -28,8 +28,32 @@ import (
 // ErrLimit is what errors.Is finds in the error for a value that is larger than the limit.
 var ErrLimit = errors.New("limit exceeded")
 
+// SyntaxError is a text that is no YAML.
+type SyntaxError struct {
+	Line int    // from 1; 0 if the parser does not name one
+	What string // is wrong
+	Err  error  // of the YAML parser
+}
+
+// Error is the text of the YAML parser.
+func (e *SyntaxError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// newSyntaxError finds the line in the text of the error. A fault in a text of one line is in that.
+func newSyntaxError(text string, err error) *SyntaxError {
+	e := &SyntaxError{What: strings.TrimPrefix(err.Error(), "yaml: "), Err: err}
+	if _, scan := fmt.Sscanf(e.What, "line %d:", &e.Line); scan == nil {
+		_, e.What, _ = strings.Cut(e.What, ": ")
+	} else if !strings.Contains(text, "\n") {
+		e.Line = 1
+	}
+	return e
+}
+
 // Parse reads the first document of text; ok is false if there is none. A value of more than limit bytes is an error,
-// which only aliases can make of a shorter text. Errors of the syntax are those of the YAML parser.
+// which only aliases can make of a shorter text. Faults of the syntax are *SyntaxError.
 func Parse(text string, limit int) (v any, ok bool, err error) {
 	if isBlank(text) {
 		return nil, false, nil
@@ -45,7 +69,7 @@ func Parse(text string, limit int) (v any, ok bool, err error) {
 func parseAny(text string, limit int) (any, error) {
 	doc, err := decode(text)
 	if err != nil {
-		return nil, err
+		return nil, newSyntaxError(text, err)
 	}
 	c := converter{limit: limit, left: limit}
 	v, err := c.value(doc)
