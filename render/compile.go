@@ -144,11 +144,23 @@ func (c *compiler) action(n parse.Node) action {
 
 // output compiles the pipeline of an action, which prints its value unless it sets a variable.
 func (c *compiler) output(p *parse.PipeNode) action {
-	value := c.pipeline(p)
-	if len(p.Decl) > 0 {
+	last := len(p.Cmds) - 1
+	switch {
+	case len(p.Decl) > 0:
+		value := c.pipeline(p)
 		return func(s *state) control { value(s); return next }
+	case last > 0 && c.isQuote(p.Cmds[last]):
+		value := c.commands(p.Cmds[:last])
+		return func(s *state) control { s.printQuoted(value(s)); return next }
 	}
+	value := c.pipeline(p)
 	return func(s *state) control { s.printValue(value(s)); return next }
+}
+
+// isQuote reports whether a command is Quote without arguments: most of what templates print is piped to it.
+func (c *compiler) isQuote(cmd *parse.CommandNode) bool {
+	id, ok := cmd.Args[0].(*parse.IdentifierNode)
+	return ok && len(cmd.Args) == 1 && id.Ident == "Quote" && c.template.options.Funcs["Quote"] == nil
 }
 
 // branch compiles an if, or a with, whose value is the dot of its list.

@@ -3,6 +3,8 @@ package render
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
 // print writes a text as text/template does: nothing is not written.
@@ -28,6 +30,20 @@ func (s *state) printValue(v any) {
 	default:
 		giveUp() // it may be an error, a Stringer or a pointer
 	}
+}
+
+// printQuoted prints what Quote returns, without making a string of it first.
+func (s *state) printQuoted(v any) {
+	text, ok := v.(string)
+	if !ok || !object.IsPlain(text) {
+		s.print(certain(s.quote(v)))
+		return
+	}
+	must(s.weigh(v, 0))
+	s.out = append(s.out, '"')
+	s.out = append(s.out, text...)
+	s.out = append(s.out, '"')
+	s.printed()
 }
 
 // printed pays for what was written.

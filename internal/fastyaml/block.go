@@ -62,7 +62,7 @@ func (p *plain) mapping(indent int) (any, bool) {
 		if p.line.kind != entryLine {
 			return nil, false
 		}
-		key := strings.Clone(p.line.key)
+		key := p.line.key
 		v, ok := p.entry(indent)
 		if !ok {
 			return nil, false

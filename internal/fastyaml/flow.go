@@ -38,7 +38,7 @@ func (f *flow) object(depth int) (any, bool) {
 		if !ok {
 			return false
 		}
-		m[strings.Clone(key)], ok = f.value(depth)
+		m[key], ok = f.value(depth)
 		return ok
 	})
 	return m, ok

@@ -63,7 +63,7 @@ func isQuote(c byte) bool { return c == '"' || c == '\'' }
 func scalar(s string, allowed class) (any, bool) {
 	if s != "" && isQuote(s[0]) {
 		text, rest, ok := cutQuoted(s)
-		return strings.Clone(text), ok && rest == ""
+		return text, ok && rest == ""
 	}
 	all, some := scan(s)
 	if s == "" || all&allowed == 0 {
@@ -77,11 +77,11 @@ func scalar(s string, allowed class) (any, bool) {
 		if v, ok := word(s); ok {
 			return v, true
 		}
-		return strings.Clone(s), true
+		return s, true
 	case isDigit(c), c == '-' && len(s) > 1 && isDigit(s[1]):
 		return integer(s, some)
 	case c == '_', c == '/':
-		return strings.Clone(s), true
+		return s, true
 	}
 	return nil, false
 }
@@ -102,7 +102,7 @@ func word(s string) (v any, ok bool) {
 // integer reads what begins like a number: a decimal integer is an int64, a text that cannot be a number is a string.
 func integer(s string, some class) (any, bool) {
 	if some&notNumber != 0 || strings.Count(s, ".") > 1 {
-		return strings.Clone(s), true
+		return s, true
 	}
 	if strings.TrimPrefix(s, "-")[0] == '0' && s != "0" {
 		return nil, false
