@@ -1,11 +1,10 @@
 package render
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"encoding/base64"
 )
 
 // seeded are the functions that sprig feeds from the clock, the zone of the machine and chance; these read the Input.
@@ -73,36 +72,12 @@ func (s *state) ago(t any) string {
 	return s.in.Now.Sub(s.moment(t)).Round(time.Second).String()
 }
 
-// roundings are the units of durationRound, largest first.
-var roundings = [...]struct {
-	length uint64
-	name   string
-}{
-	{uint64(365 * 24 * time.Hour), "y"}, {uint64(30 * 24 * time.Hour), "mo"}, {uint64(24 * time.Hour), "d"},
-	{uint64(time.Hour), "h"}, {uint64(time.Minute), "m"}, {uint64(time.Second), "s"},
-}
-
 // durationRound prints a duration in the largest unit that it exceeds; a time stands for the time since then.
 func (s *state) durationRound(v any) string {
-	var d time.Duration
-	switch v := v.(type) {
-	case string:
-		d, _ = time.ParseDuration(v)
-	case int64:
-		d = time.Duration(v)
-	case time.Time:
-		d = s.in.Now.Sub(v)
+	if t, ok := v.(time.Time); ok {
+		v = int64(s.in.Now.Sub(t))
 	}
-	u := uint64(d)
-	if d < 0 {
-		u = -u
-	}
-	for _, unit := range roundings {
-		if u > unit.length {
-			return fmt.Sprint(u/unit.length, unit.name)
-		}
-	}
-	return "0s"
+	return sprigFuncs()["durationRound"].(func(any) string)(v)
 }
 
 func (s *state) uuid() string {
