@@ -8,37 +8,40 @@ import (
 
 // call compiles a call of a function with operands. A piped value is its last argument.
 func (c *compiler) call(name string, operands []parse.Node, piped expression) expression {
+	_, user := c.template.options.Funcs[name] // which hides all others of the name
+	native, isNative := natives[name]
+	args := c.operands(operands)
+	switch {
+	case !user && (name == "or" || name == "and"):
+		return c.choice(name == "or", args, piped)
+	case user || !isNative:
+		return c.reflected(name, stacked(args, piped))
+	}
 	count := len(operands)
 	if piped != nil {
 		count++
 	}
-	args := c.arguments(operands, piped)
-	_, user := c.template.options.Funcs[name] // which hides all others of the name
-	native, isNative := natives[name]
-	switch {
-	case user:
-		return c.reflected(name, count, args)
-	case name == "or" || name == "and":
-		return c.choice(name == "or", operands, piped)
-	case isNative:
-		c.unknown = c.unknown || count < native.min || count > native.max
-		return func(s *state) any {
-			base := len(s.stack)
-			v := native.call(s, args(s))
-			s.stack = s.stack[:base]
-			return v
-		}
+	c.unknown = c.unknown || count < native.min || count > native.max
+	onStack := stacked(args, piped)
+	return func(s *state) any {
+		base := len(s.stack)
+		v := native.call(s, onStack(s))
+		s.stack = s.stack[:base]
+		return v
 	}
-	return c.reflected(name, count, args)
 }
 
-// arguments computes those of a call, a piped one before all others, and puts them on the stack of the state: a slice of
-// their own would be allocated.
-func (c *compiler) arguments(operands []parse.Node, piped expression) func(s *state) []any {
-	var args []expression
-	for _, n := range operands {
-		args = append(args, c.operand(n))
+func (c *compiler) operands(nodes []parse.Node) []expression {
+	var list []expression
+	for _, n := range nodes {
+		list = append(list, c.operand(n))
 	}
+	return list
+}
+
+// stacked computes arguments, a piped one before all others, and puts them on the stack of the state: a slice of their own
+// would be allocated.
+func stacked(args []expression, piped expression) func(s *state) []any {
 	count := len(args)
 	if piped != nil {
 		count++
@@ -60,11 +63,7 @@ func (c *compiler) arguments(operands []parse.Node, piped expression) func(s *st
 
 // choice is or, the first argument that is true, or and, the first that is not; or else the last. A piped argument is the
 // last, but computed before all others.
-func (c *compiler) choice(wanted bool, operands []parse.Node, piped expression) expression {
-	var args []expression
-	for _, n := range operands {
-		args = append(args, c.operand(n))
-	}
+func (c *compiler) choice(wanted bool, args []expression, piped expression) expression {
 	c.unknown = c.unknown || len(args) == 0
 	return func(s *state) (v any) {
 		var last any
@@ -83,53 +82,20 @@ func (c *compiler) choice(wanted bool, operands []parse.Node, piped expression) 
 	}
 }
 
-// reflected calls a function that is no native, with arguments of exactly the types that it takes.
-func (c *compiler) reflected(name string, count int, args func(s *state) []any) expression {
-	fn := c.template.function(&state{options: &c.template.options}, name)
-	if fn == nil || !callable(reflect.TypeOf(fn), count) {
-		c.unknown = true
-		return nil
+// reflected calls a function that is no native.
+func (c *compiler) reflected(name string, args func(s *state) []any) expression {
+	at := slices.Index(c.program.functions, name)
+	if at < 0 {
+		at, c.program.functions = len(c.program.functions), append(c.program.functions, name)
 	}
-	at := c.program.function(name)
+	// The builtins of text/template that are no natives cannot be called from outside.
+	c.unknown = c.unknown || c.template.function(&state{options: &c.template.options}, name) == nil
 	return func(s *state) any {
 		base := len(s.stack)
-		v := s.apply(s.function(at), args(s))
+		v := apply(s.function(at), args(s))
 		s.stack = s.stack[:base]
 		return v
 	}
-}
-
-var reflectValue = reflect.TypeFor[reflect.Value]()
-
-// callable reports whether a function takes so many arguments, and no value of text/template's own.
-func callable(f reflect.Type, count int) bool {
-	for i := range count {
-		if t := parameter(f, i); t == nil || t == reflectValue {
-			return false
-		}
-	}
-	return (count == f.NumIn() || f.IsVariadic() && count >= f.NumIn()-1) && f.Out(0) != reflectValue
-}
-
-// parameter is the type of an argument; nil if there is none.
-func parameter(f reflect.Type, i int) reflect.Type {
-	last := f.NumIn() - 1
-	switch {
-	case f.IsVariadic() && i >= last:
-		return f.In(last).Elem()
-	case i <= last:
-		return f.In(i)
-	}
-	return nil
-}
-
-// function is the place of one among those of the program.
-func (p *program) function(name string) int {
-	at := slices.Index(p.functions, name)
-	if at < 0 {
-		at, p.functions = len(p.functions), append(p.functions, name)
-	}
-	return at
 }
 
 // function is one of the program, bound to this state.
@@ -140,15 +106,20 @@ func (s *state) function(at int) reflect.Value {
 	return s.functions[at]
 }
 
-// apply calls a function.
-func (s *state) apply(f reflect.Value, args []any) any {
+var reflectValue = reflect.TypeFor[reflect.Value]()
+
+// apply calls a function with arguments of exactly the types that it takes: text/template converts some.
+func apply(f reflect.Value, args []any) any {
+	t := f.Type()
+	if t.Out(0) == reflectValue || len(args) < t.NumIn()-1 || len(args) != t.NumIn() && !t.IsVariadic() {
+		giveUp()
+	}
 	in := make([]reflect.Value, len(args))
 	for i, v := range args {
-		p := parameter(f.Type(), i)
-		if in[i] = reflect.ValueOf(v); v == nil {
+		in[i] = reflect.ValueOf(v)
+		if p := parameter(t, i); v == nil && p.Kind() == reflect.Interface && p.NumMethod() == 0 {
 			in[i] = reflect.Zero(p)
-		}
-		if v == nil && (p.Kind() != reflect.Interface || p.NumMethod() > 0) || !in[i].Type().AssignableTo(p) {
+		} else if v == nil || !in[i].Type().AssignableTo(p) {
 			giveUp()
 		}
 	}
@@ -157,4 +128,12 @@ func (s *state) apply(f reflect.Value, args []any) any {
 		giveUp()
 	}
 	return out[0].Interface()
+}
+
+// parameter is the type of an argument.
+func parameter(t reflect.Type, i int) reflect.Type {
+	if last := t.NumIn() - 1; t.IsVariadic() && i >= last {
+		return t.In(last).Elem()
+	}
+	return t.In(i)
 }

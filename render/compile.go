@@ -222,15 +222,15 @@ func elements(over any) (keys []string, values []any) {
 	case nil:
 	case []any:
 		values = over
-	case []string:
-		values = anys(over)
-	case []int:
-		values = anys(over)
 	case map[string]any:
 		keys = slices.Sorted(maps.Keys(over))
 		for _, k := range keys {
 			values = append(values, over[k])
 		}
+	case []string:
+		values = anys(over)
+	case []int:
+		values = anys(over)
 	default:
 		giveUp()
 	}

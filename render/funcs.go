@@ -101,8 +101,10 @@ func (s *state) startTime() string { return s.options.StartTime.UTC().Format(tim
 
 func (s *state) printf(format string, args ...any) (string, error) {
 	before := s.left
-	if err := s.weighAll(args); err != nil {
-		return "", err
+	for _, arg := range args {
+		if err := s.weigh(arg, 0); err != nil {
+			return "", err
+		}
 	}
 	if err := s.spend(formatCost(format, args, before-s.left)); err != nil {
 		return "", err

@@ -7,52 +7,39 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// metered is fn with its cost counted: its arguments, what it is going to do as costs says, and its results. Its
-// arguments of type int become any, so that they take whole numbers of every type.
+// metered is fn with its cost counted. Its arguments of type int become any, so that they take whole numbers of every
+// type. It panics with an error, of which text/template makes a fault: not every function has one among its results.
 func (s *state) metered(name string, fn any) any {
 	f := reflect.ValueOf(fn)
-	pay := func(in []reflect.Value) ([]reflect.Value, error) { return s.pay(f, costs[name], in) }
-	if cheap[name] {
-		pay = func(in []reflect.Value) ([]reflect.Value, error) { return s.glance(f, in) }
-	}
-	call := func(in []reflect.Value) []reflect.Value {
-		out, err := pay(in)
-		if err != nil {
-			// text/template makes an error of it: not every function has one among its results.
-			panic(err)
+	return reflect.MakeFunc(loose(f.Type()), func(in []reflect.Value) []reflect.Value {
+		in, err := tighten(f.Type(), in)
+		must(err)
+		must(s.pay(name, in))
+		out := callWith(f, in)
+		if !cheap[name] {
+			must(s.weighValues(out))
 		}
 		return out
-	}
-	return reflect.MakeFunc(loose(f.Type()), call).Interface()
+	}).Interface()
 }
 
-func (s *state) pay(f reflect.Value, cost costFunc, in []reflect.Value) ([]reflect.Value, error) {
-	in, err := tighten(f.Type(), in)
-	if err != nil {
-		return nil, err
+// pay counts the arguments of a function, and what it is going to do as costs says. A cheap one looks at no more than the
+// top of its arguments, and at texts as a whole.
+func (s *state) pay(name string, in []reflect.Value) error {
+	if cheap[name] {
+		size := 0.0
+		for _, v := range in {
+			size += top(v.Interface())
+		}
+		return s.spend(1 + size/bytesPerStep)
 	}
 	if err := s.weighValues(in); err != nil {
-		return nil, err
+		return err
 	}
-	if cost != nil {
-		if err := s.spend(cost(in)); err != nil {
-			return nil, err
-		}
+	if cost := costs[name]; cost != nil {
+		return s.spend(cost(in))
 	}
-	out := apply(f, in)
-	return out, s.weighValues(out)
-}
-
-// glance calls a function that looks at no more than the top of its arguments, and at texts as a whole.
-func (s *state) glance(f reflect.Value, in []reflect.Value) ([]reflect.Value, error) {
-	size := 0.0
-	for _, v := range in {
-		size += top(v.Interface())
-	}
-	if err := s.spend(1 + size/bytesPerStep); err != nil {
-		return nil, err
-	}
-	return apply(f, in), nil
+	return nil
 }
 
 // top is the length of a value and, in a list, of its elements.
@@ -66,7 +53,7 @@ func top(v any) float64 {
 	return size
 }
 
-func apply(f reflect.Value, in []reflect.Value) []reflect.Value {
+func callWith(f reflect.Value, in []reflect.Value) []reflect.Value {
 	if f.Type().IsVariadic() {
 		return f.CallSlice(in)
 	}
@@ -145,42 +132,31 @@ func (s *state) weighValues(values []reflect.Value) error {
 	return nil
 }
 
-func (s *state) weighAll(values []any) error {
-	for _, v := range values {
-		if err := s.weigh(v, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // weigh spends a step for every value within v and more where it is deeply nested, as printing indents it. Shared values
 // count as often as they would be printed.
 func (s *state) weigh(v any, depth int) error {
-	if err := s.spend(1 + float64(depth)/8); err != nil {
+	err := s.spend(1 + float64(depth)/8)
+	if err != nil {
 		return err
 	}
 	switch v := v.(type) {
 	case nil, bool, int, int64, float64:
-		return nil
 	case string:
-		return s.spendText(float64(len(v)))
+		err = s.spendText(float64(len(v)))
 	case []any:
-		for _, e := range v {
-			if err := s.weigh(e, depth+1); err != nil {
-				return err
-			}
+		for i := 0; i < len(v) && err == nil; i++ {
+			err = s.weigh(v[i], depth+1)
 		}
-		return nil
 	case map[string]any:
 		for k, e := range v {
-			if err := s.weighEntry(k, e, depth+1); err != nil {
-				return err
+			if err = s.weighEntry(k, e, depth+1); err != nil {
+				break
 			}
 		}
-		return nil
+	default:
+		err = s.weighOther(reflect.ValueOf(v), depth)
 	}
-	return s.weighOther(reflect.ValueOf(v), depth)
+	return err
 }
 
 func (s *state) weighEntry(key string, v any, depth int) error {
@@ -191,23 +167,20 @@ func (s *state) weighEntry(key string, v any, depth int) error {
 }
 
 func (s *state) weighOther(v reflect.Value, depth int) error {
+	var err error
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if err := s.weigh(v.Index(i).Interface(), depth+1); err != nil {
-				return err
-			}
+		for i := 0; i < v.Len() && err == nil; i++ {
+			err = s.weigh(v.Index(i).Interface(), depth+1)
 		}
 	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			if err := s.weighEntry(entries.Key().String(), entries.Value().Interface(), depth+1); err != nil {
-				return err
-			}
+		for entries := v.MapRange(); err == nil && entries.Next(); {
+			err = s.weighEntry(entries.Key().String(), entries.Value().Interface(), depth+1)
 		}
 	case reflect.String:
-		return s.spendText(float64(v.Len()))
+		err = s.spendText(float64(v.Len()))
 	}
-	return nil
+	return err
 }
 
 func (s *state) spendText(bytes float64) error { return s.spend(bytes / bytesPerStep) }

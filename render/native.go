@@ -1,6 +1,9 @@
 package render
 
-import "cmp"
+import (
+	"cmp"
+	"reflect"
+)
 
 // A native is a function as programs call it, without reflection. It must not keep its arguments.
 type native struct {
@@ -12,14 +15,8 @@ const many = 1 << 10
 
 // natives are the functions in which the templates of Pods and Nodes spend their time.
 var natives = map[string]native{
-	"Now":            {0, 0, func(s *state, _ []any) any { return s.now() }},
-	"NodeConditions": {0, 0, func(s *state, _ []any) any { return certain(s.nodeConditions()) }},
-	"NodeIP":         {0, 0, func(s *state, _ []any) any { return certain(s.nodeIP("")) }},
-	"NodeIPWith":     {1, 1, func(s *state, args []any) any { return certain(s.nodeIP(as[string](args[0]))) }},
-	"NodeIPsWith":    {1, 1, func(s *state, args []any) any { return certain(s.nodeIPs(as[string](args[0]))) }},
-	"PodIPWith":      {5, 5, func(s *state, args []any) any { return certain(first(s.podIPs(podOfArguments(args)))) }},
-	"PodIPsWith":     {5, 5, func(s *state, args []any) any { return certain(s.podIPs(podOfArguments(args))) }},
-	"Quote":          {1, 1, func(s *state, args []any) any { return certain(s.quote(args[0])) }},
+	"Now":   {0, 0, func(s *state, _ []any) any { return s.now() }},
+	"Quote": {1, 1, func(s *state, args []any) any { return certain(s.quote(args[0])) }},
 
 	"index": {2, many, func(_ *state, args []any) any { return index(args[0], args[1:]) }},
 	"list":  {1, many, func(s *state, args []any) any { return s.list(args) }},
@@ -52,13 +49,6 @@ func as[T any](v any) T {
 	return t
 }
 
-func podOfArguments(args []any) Pod {
-	return Pod{
-		Node: as[string](args[0]), HostNetwork: as[bool](args[1]),
-		UID: as[string](args[2]), Name: as[string](args[3]), Namespace: as[string](args[4]),
-	}
-}
-
 // list pays for its arguments and its result, which are the same.
 func (s *state) list(args []any) any {
 	v := append([]any(nil), args...)
@@ -85,15 +75,9 @@ func index(v any, path []any) any {
 }
 
 func size(v any) int {
-	switch v := v.(type) {
-	case string:
-		return len(v)
-	case []any:
-		return len(v)
-	case []string:
-		return len(v)
-	case map[string]any:
-		return len(v)
+	switch of := reflect.ValueOf(v); of.Kind() {
+	case reflect.String, reflect.Slice, reflect.Map:
+		return of.Len()
 	}
 	giveUp()
 	return 0
