@@ -7,7 +7,7 @@
 //
 // # Determinism
 //
-// Parse is pure. Its values share no memory with the text.
+// Parse is pure. Strings of its values share memory with the text.
 //
 // # Compatibility
 //
