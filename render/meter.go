@@ -92,26 +92,18 @@ func tighten(t reflect.Type, in []reflect.Value) ([]reflect.Value, error) {
 			}
 			in[i] = reflect.ValueOf(n)
 		case intsType:
-			list, err := wholes(v.Interface().([]any))
-			if err != nil {
-				return nil, err
+			list := make([]int, v.Len())
+			for j := range list {
+				n, err := whole(v.Index(j).Interface())
+				if err != nil {
+					return nil, err
+				}
+				list[j] = n
 			}
 			in[i] = reflect.ValueOf(list)
 		}
 	}
 	return in, nil
-}
-
-func wholes(values []any) ([]int, error) {
-	list := make([]int, len(values))
-	for i, v := range values {
-		n, err := whole(v)
-		if err != nil {
-			return nil, err
-		}
-		list[i] = n
-	}
-	return list, nil
 }
 
 // whole reads a number that has no fraction.

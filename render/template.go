@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"sync"
 	"text/template"
 	"text/template/parse"
@@ -38,15 +39,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Steps <= 0 {
-		o.Steps = defaultSteps
-	}
-	if o.Output <= 0 {
-		o.Output = defaultOutput
-	}
-	if o.Version == "" {
-		o.Version = defaultVersion
-	}
+	o.Steps = cmp.Or(max(o.Steps, 0), defaultSteps)
+	o.Output = cmp.Or(max(o.Output, 0), defaultOutput)
+	o.Version = cmp.Or(o.Version, defaultVersion)
 	return o
 }
 
@@ -98,7 +93,8 @@ func parsed(text string, o Options) (*Template, map[string]*parse.Tree, error) {
 // Text renders to text. Errors are *Error.
 func (t *Template) Text(in Input) (string, error) {
 	s := t.states.Get().(*state)
-	defer t.release(s)
+	defer t.states.Put(s)
+	defer s.reset()
 	if err := s.execute(in); err != nil {
 		return "", t.fault(err)
 	}
@@ -119,9 +115,4 @@ func (t *Template) Value(in Input) (v any, ok bool, err error) {
 		return nil, false, unplaced(t.yamlError(text, err))
 	}
 	return v, ok, nil
-}
-
-func (t *Template) release(s *state) {
-	s.reset()
-	t.states.Put(s)
 }

@@ -180,7 +180,7 @@ containerStatuses:
     image: docker.io/library/nginx:1.27
     ready: true
     restartCount: 0
-    command: ["a", "b\n", -7]
+    command: ["a", 'b', -7]
     state:
       running:
         startedAt: "2026-08-01T12:00:00Z"

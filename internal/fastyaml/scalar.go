@@ -111,37 +111,12 @@ func integer(s string, some class) (any, bool) {
 	return n, err == nil
 }
 
-// cutQuoted reads a quoted scalar at the beginning of s.
+// cutQuoted reads a quoted scalar without escapes at the beginning of s.
 func cutQuoted(s string) (text, rest string, ok bool) {
-	quote, body := s[0], s[1:]
-	end := strings.IndexByte(body, quote)
-	if end < 0 || !isPrintable(body[:end]) {
+	quote := s[0]
+	text, rest, ok = strings.Cut(s[1:], s[:1])
+	if !ok || !isPrintable(text) || quote == '"' && strings.Contains(text, `\`) {
 		return "", "", false
 	}
-	text, rest = body[:end], body[end+1:]
-	if quote == '\'' {
-		return text, rest, rest == "" || rest[0] != '\''
-	}
-	if strings.IndexByte(text, '\\') < 0 {
-		return text, rest, true
-	}
-	return cutEscaped(s)
-}
-
-// cutEscaped reads a double-quoted scalar if Go reads it as YAML does, which is so for these escapes.
-func cutEscaped(s string) (text, rest string, ok bool) {
-	quoted, err := strconv.QuotedPrefix(s)
-	if err != nil || !isPrintable(quoted) {
-		return "", "", false
-	}
-	for i := 1; i < len(quoted); i++ {
-		if quoted[i] != '\\' {
-			continue
-		}
-		if i++; strings.IndexByte(`"\ntu`, quoted[i]) < 0 {
-			return "", "", false
-		}
-	}
-	text, err = strconv.Unquote(quoted)
-	return text, s[len(quoted):], err == nil
+	return text, rest, quote == '"' || rest == "" || rest[0] != '\''
 }
