@@ -39,8 +39,8 @@ func (c *compiler) operands(nodes []parse.Node) []expression {
 	return list
 }
 
-// stacked computes arguments, a piped one before all others, and puts them on the stack of the state: a slice of their own
-// would be allocated.
+// stacked computes arguments, a piped one before all others, and puts them on the stack of the
+// state: a slice of their own would be allocated.
 func stacked(args []expression, piped expression) func(s *state) []any {
 	count := len(args)
 	if piped != nil {
@@ -61,8 +61,8 @@ func stacked(args []expression, piped expression) func(s *state) []any {
 	}
 }
 
-// choice is or, the first argument that is true, or and, the first that is not; or else the last. A piped argument is the
-// last, but computed before all others.
+// choice is or, the first argument that is true, or and, the first that is not; or else the last. A
+// piped argument is the last, but computed before all others.
 func (c *compiler) choice(wanted bool, args []expression, piped expression) expression {
 	c.unknown = c.unknown || len(args) == 0
 	return func(s *state) (v any) {
@@ -108,7 +108,8 @@ func (s *state) function(at int) reflect.Value {
 
 var reflectValue = reflect.TypeFor[reflect.Value]()
 
-// apply calls a function with arguments of exactly the types that it takes: text/template converts some.
+// apply calls a function with arguments of exactly the types that it takes: text/template converts
+// some.
 func apply(f reflect.Value, args []any) any {
 	t := f.Type()
 	if t.Out(0) == reflectValue || len(args) < t.NumIn()-1 || len(args) != t.NumIn() && !t.IsVariadic() {

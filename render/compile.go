@@ -6,14 +6,15 @@ import (
 	"text/template/parse"
 )
 
-// A program is a template as closures, which do the same as text/template without looking up every field and function by
-// reflection.
+// A program is a template as closures, which do the same as text/template without looking up every
+// field and function by reflection.
 //
-// The compiler knows only the usual: if, with, range, break, continue, variables, template calls, and pipelines of
-// fields, literals and functions, over JSON values. A template with anything else has no program. And where a program
-// meets a value of which it is not certain what text/template would do, errors included, it gives up: then the rendering
-// begins anew, with text/template. So texts, errors with their places and the steps that are left are always those of
-// text/template; FuzzProgram holds that.
+// The compiler knows only the usual: if, with, range, break, continue, variables, template calls,
+// and pipelines of fields, literals and functions, over JSON values. A template with anything else
+// has no program. And where a program meets a value of which it is not certain what text/template
+// would do, errors included, it gives up: then the rendering begins anew, with text/template. So
+// texts, errors with their places and the steps that are left are always those of text/template;
+// FuzzProgram holds that.
 type program struct {
 	main      *definition
 	functions []string // that are called by reflection
@@ -157,7 +158,8 @@ func (c *compiler) output(p *parse.PipeNode) action {
 	return func(s *state) control { s.printValue(value(s)); return next }
 }
 
-// isQuote reports whether a command is Quote without arguments: most of what templates print is piped to it.
+// isQuote reports whether a command is Quote without arguments: most of what templates print is
+// piped to it.
 func (c *compiler) isQuote(cmd *parse.CommandNode) bool {
 	id, ok := cmd.Args[0].(*parse.IdentifierNode)
 	return ok && len(cmd.Args) == 1 && id.Ident == "Quote" && c.template.options.Funcs["Quote"] == nil

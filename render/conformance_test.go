@@ -18,8 +18,8 @@ import (
 // corpus is the conformance data, which is not part of the module.
 const corpus = "../../shared/conformance/stage"
 
-// TestConformance renders every template of the Stages that are played in the corpus and looks for the value in the
-// wanted effects: alone, or under the root that the Stage wraps it in.
+// TestConformance renders every template of the Stages that are played in the corpus and looks for
+// the value in the wanted effects: alone, or under the root that the Stage wraps it in.
 func TestConformance(t *testing.T) {
 	outputs, _ := filepath.Glob(corpus + "/*/*.output.yaml")
 	if len(outputs) == 0 {

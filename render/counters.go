@@ -5,7 +5,8 @@ import (
 	"text/template/parse"
 )
 
-// Names of the functions that count. A template cannot name them: they stand in no table of functions.
+// Names of the functions that count. A template cannot name them: they stand in no table of
+// functions.
 const (
 	callFunc  = "call_"  // in front of a template call
 	rangeFunc = "range_" // at the end of what a loop is over
@@ -18,7 +19,8 @@ var unnamed = strings.NewReplacer("<"+rangeFunc+">: ", "", "<"+weighFunc+">: ", 
 // readers are the builtins that read arguments as a whole, and from where on.
 var readers = map[string]int{"eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 1, "index": 2}
 
-// walk visits the nodes of a tree that may hold others or name a function, those within a node before it.
+// walk visits the nodes of a tree that may hold others or name a function, those within a node
+// before it.
 func walk(n parse.Node, visit func(parse.Node)) {
 	switch n := n.(type) {
 	case *parse.ListNode:
@@ -59,8 +61,9 @@ func walkBranch(b *parse.BranchNode, visit func(parse.Node)) {
 	walk(b.ElseList, visit)
 }
 
-// count puts a counter into every loop, in front of every template call, and around what builtins read: what else a
-// template has ends by itself. If values can change under their names, what is printed is weighed too.
+// count puts a counter into every loop, in front of every template call, and around what builtins
+// read: what else a template has ends by itself. If values can change under their names, what is
+// printed is weighed too.
 func count(tree *parse.Tree, mutates bool) {
 	walk(tree.Root, func(n parse.Node) {
 		switch n := n.(type) {
@@ -90,7 +93,8 @@ func countCalls(nodes []parse.Node) []parse.Node {
 	return out
 }
 
-// weighReads weighs what the readers among the commands get, as arguments and from the command before.
+// weighReads weighs what the readers among the commands get, as arguments and from the command
+// before.
 func weighReads(cmds []*parse.CommandNode) []*parse.CommandNode {
 	var out []*parse.CommandNode
 	for i, cmd := range cmds {

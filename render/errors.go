@@ -9,15 +9,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/fastyaml"
 )
 
-// ErrLimit is what errors.Is finds in the error of a rendering that went over Options.Steps or Options.Output, or
-// that asked a function for more than the steps left.
+// ErrLimit is what errors.Is finds in the error of a rendering that went over Options.Steps or
+// Options.Output, or that asked a function for more than the steps left.
 var ErrLimit = errors.New("limit exceeded")
 
 // Error is a fault of a template: one that Compile found, or that ended a rendering.
 type Error struct {
 	// Offset is the byte in the text of the template, or -1 if the fault is not at one place in it.
 	Offset int
-	// Line and Column are the same place, in the text of the template, both from 1, columns in bytes; 0 is unknown.
+	// Line and Column are the same place, in the text of the template, both from 1, columns in
+	// bytes; 0 is unknown.
 	Line, Column int
 	// Err says what is wrong.
 	Err error
@@ -61,8 +62,8 @@ type limitError struct {
 func (e *limitError) Error() string        { return fmt.Sprintf("needs more than %d %s", e.limit, e.unit) }
 func (e *limitError) Is(target error) bool { return target == ErrLimit }
 
-// fault turns an error of text/template into an Error. That package gives the place as text only, after the name
-// of the template, which is ours.
+// fault turns an error of text/template into an Error. That package gives the place as text only,
+// after the name of the template, which is ours.
 func (t *Template) fault(err error) *Error {
 	var exec template.ExecError
 	if !errors.As(err, &exec) {
@@ -75,7 +76,8 @@ func (t *Template) fault(err error) *Error {
 	return t.errorAt(offsetOf(t.text, line+strings.Count(t.text[:t.start], "\n"), column), shorten(exec))
 }
 
-// shorten leaves out of the text what Error says better: the place, and the functions that we put in.
+// shorten leaves out of the text what Error says better: the place, and the functions that we put
+// in.
 func shorten(err error) error {
 	var limit *limitError
 	if errors.As(err, &limit) {
@@ -105,7 +107,8 @@ func leadingSpace(text string) int {
 	return len(text) - len(strings.TrimLeft(text, " \t\r\n\v\f\u0085\u00a0"))
 }
 
-// offsetOf is the byte at line, from 1, and column, from 0; the end of text if there is no such line.
+// offsetOf is the byte at line, from 1, and column, from 0; the end of text if there is no such
+// line.
 func offsetOf(text string, line, column int) int {
 	offset := 0
 	for ; line > 1; line-- {

@@ -53,7 +53,8 @@ func (t *Template) function(s *state, name string) any {
 	return nil
 }
 
-// builtins are the functions of text/template whose results are never larger than what they are given.
+// builtins are the functions of text/template whose results are never larger than what they are
+// given.
 var builtins = names(`and call eq ge gt index le len lt ne not or`)
 
 // quote makes a JSON string: of a string itself, of other values their JSON text.
@@ -74,8 +75,8 @@ func (s *state) quote(v any) (string, error) {
 	return strconv.Quote(string(data)), nil
 }
 
-// yaml writes v as YAML. One indent above 0 puts every line, with a line break in front, below so many levels of two
-// spaces; any other number of indents leaves it at none.
+// yaml writes v as YAML. One indent above 0 puts every line, with a line break in front, below so
+// many levels of two spaces; any other number of indents leaves it at none.
 func (s *state) yaml(v any, indent ...any) (string, error) {
 	if err := s.weigh(v, 0); err != nil {
 		return "", err

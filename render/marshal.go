@@ -12,8 +12,8 @@ import (
 	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 )
 
-// marshalYAML is Marshal of sigs.k8s.io/yaml, which goes by JSON, but gives the same text for the same value every time:
-// see [compareKeys].
+// marshalYAML is Marshal of sigs.k8s.io/yaml, which goes by JSON, but gives the same text for the
+// same value every time: see [compareKeys].
 func marshalYAML(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -50,9 +50,10 @@ func keyOf(i goyaml.MapItem) string {
 	return key
 }
 
-// compareKeys is the order of the encoder's own mappings. Where keys begin to differ, letters come last, and numbers count
-// as such, from there on. It is not transitive: of a7, a11 and a1A each precedes the next and the last the first. Such
-// keys the encoder writes in an order that changes from call to call; a stable sort of sorted keys does not.
+// compareKeys is the order of the encoder's own mappings. Where keys begin to differ, letters come
+// last, and numbers count as such, from there on. It is not transitive: of a7, a11 and a1A each
+// precedes the next and the last the first. Such keys the encoder writes in an order that changes
+// from call to call; a stable sort of sorted keys does not.
 func compareKeys(a, b string) int {
 	same := common(a, b)
 	if same == len(a) || same == len(b) {
@@ -87,7 +88,8 @@ func common(a, b string) int {
 	return len(a)
 }
 
-// number reads the digits that a text begins with, after those of n. It counts them too, and overflows as the encoder does.
+// number reads the digits that a text begins with, after those of n. It counts them too, and
+// overflows as the encoder does.
 func number(n int64, s string) (value int64, digits int) {
 	for _, r := range s {
 		if !unicode.IsDigit(r) {

@@ -12,7 +12,8 @@ import (
 	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 )
 
-// FuzzMarshalYAML compares with the library, which goes by JSON, wherever that gives the same text every time, and with itself everywhere.
+// FuzzMarshalYAML compares with the library, which goes by JSON, wherever that gives the same text
+// every time, and with itself everywhere.
 func FuzzMarshalYAML(f *testing.F) {
 	for _, s := range []string{
 		`{"storage":"1Gi","cpu":"4","n":3,"f":1.5,"big":1e6,"y":"yes","no":false,"nil":null,"a10":1,"a9":2,"":"","e":"é","t":"2006-01-02","x":"0x10","m":"a: b","l":[[],{},["~"]]}`,
@@ -64,7 +65,8 @@ func shuffled(v any) any {
 	return v
 }
 
-// settled reports whether the library writes the keys of every mapping in one order only: whether compareKeys is an order of them.
+// settled reports whether the library writes the keys of every mapping in one order only: whether
+// compareKeys is an order of them.
 func settled(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -76,8 +78,8 @@ func settled(v any) bool {
 	return true
 }
 
-// cyclic reports whether there is a circle of keys in which each precedes the next. As one of any two keys precedes the other, there is none if
-// and only if no two keys are preceded by as many.
+// cyclic reports whether there is a circle of keys in which each precedes the next. As one of any
+// two keys precedes the other, there is none if and only if no two keys are preceded by as many.
 func cyclic(keys []string) bool {
 	counts := map[int]bool{}
 	for _, k := range keys {
@@ -121,7 +123,8 @@ func FuzzCompareKeys(f *testing.F) {
 // asJSON is a key as JSON would give it.
 func asJSON(s string) string { return string([]rune(s)) }
 
-// TestCycleOfKeys pins the order of keys of which each precedes the next, and the last the first: none is beside one that it precedes.
+// TestCycleOfKeys pins the order of keys of which each precedes the next, and the last the first:
+// none is beside one that it precedes.
 func TestCycleOfKeys(t *testing.T) {
 	require.True(t, cyclic([]string{"a7", "a11", "a1A"}))
 	require.False(t, cyclic([]string{"a7", "a11", "a1-", "a1"}))
@@ -132,7 +135,8 @@ func TestCycleOfKeys(t *testing.T) {
 	}
 }
 
-// TestKeysAreOrderedAlike plays all subsets of keys that are prone to cycles: no key is beside one that it precedes.
+// TestKeysAreOrderedAlike plays all subsets of keys that are prone to cycles: no key is beside one
+// that it precedes.
 func TestKeysAreOrderedAlike(t *testing.T) {
 	keys := []string{"a", "a0", "a00", "a01", "a1", "a1-", "a10", "a11", "a1A", "a7", "a7B", "aA"}
 	for set := range 1 << len(keys) {

@@ -7,8 +7,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// metered is fn with its cost counted. Its arguments of type int become any, so that they take whole numbers of every
-// type. It panics with an error, of which text/template makes a fault: not every function has one among its results.
+// metered is fn with its cost counted. Its arguments of type int become any, so that they take
+// whole numbers of every type. It panics with an error, of which text/template makes a fault: not
+// every function has one among its results.
 func (s *state) metered(name string, fn any) any {
 	f := reflect.ValueOf(fn)
 	return reflect.MakeFunc(loose(f.Type()), func(in []reflect.Value) []reflect.Value {
@@ -23,8 +24,8 @@ func (s *state) metered(name string, fn any) any {
 	}).Interface()
 }
 
-// pay counts the arguments of a function, and what it is going to do as costs says. A cheap one looks at no more than the
-// top of its arguments, and at texts as a whole.
+// pay counts the arguments of a function, and what it is going to do as costs says. A cheap one
+// looks at no more than the top of its arguments, and at texts as a whole.
 func (s *state) pay(name string, in []reflect.Value) error {
 	if cheap[name] {
 		size := 0.0
@@ -124,8 +125,8 @@ func (s *state) weighValues(values []reflect.Value) error {
 	return nil
 }
 
-// weigh spends a step for every value within v and more where it is deeply nested, as printing indents it. Shared values
-// count as often as they would be printed.
+// weigh spends a step for every value within v and more where it is deeply nested, as printing
+// indents it. Shared values count as often as they would be printed.
 func (s *state) weigh(v any, depth int) error {
 	err := s.spend(1 + float64(depth)/8)
 	if err != nil {

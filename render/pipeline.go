@@ -7,7 +7,8 @@ import (
 	"text/template/parse"
 )
 
-// An expression is a pipeline or a part of one: it computes a value. What is missing is nil, as functions see it.
+// An expression is a pipeline or a part of one: it computes a value. What is missing is nil, as
+// functions see it.
 type expression func(s *state) any
 
 // The first slots of a frame. Dot and $ begin as the same value, but only $ can be assigned to.
@@ -17,8 +18,9 @@ const (
 	firstSlots
 )
 
-// A scope says in which slots of the frame the dot and the variables are at one place of a template. A variable has one
-// slot for all its values: a definition that calls itself has a new frame.
+// A scope says in which slots of the frame the dot and the variables are at one place of a
+// template. A variable has one slot for all its values: a definition that calls itself has a new
+// frame.
 type scope struct {
 	dot       int
 	variables []variable // the innermost last
@@ -76,7 +78,8 @@ func (c *compiler) pipeline(p *parse.PipeNode) expression {
 	}
 }
 
-// commands compiles the commands of a pipeline. Each is given the value of the one before, the first nil.
+// commands compiles the commands of a pipeline. Each is given the value of the one before, the
+// first nil.
 func (c *compiler) commands(cmds []*parse.CommandNode) expression {
 	var value expression
 	for _, cmd := range cmds {
@@ -137,7 +140,8 @@ func (c *compiler) read(slot int) expression {
 	return func(s *state) any { return s.frame[slot] }
 }
 
-// variableChain reads fields of a variable. One that is nil misses them all, unless a loop set it to null.
+// variableChain reads fields of a variable. One that is nil misses them all, unless a loop set it
+// to null.
 func (c *compiler) variableChain(v variable, names []string) expression {
 	chain := c.chain(c.read(v.slot), names)
 	if len(names) == 0 || v.looped || c.template.options.MissingKeyError {
@@ -151,8 +155,8 @@ func (c *compiler) variableChain(v variable, names []string) expression {
 	}
 }
 
-// chain reads a chain of fields. A key that is not there gives nil, and so do all fields of that; those of null are an
-// error.
+// chain reads a chain of fields. A key that is not there gives nil, and so do all fields of that;
+// those of null are an error.
 func (c *compiler) chain(of expression, names []string) expression {
 	if len(names) == 0 {
 		return of

@@ -71,7 +71,8 @@ func (e unsteadyEnv) PodIPs(p Pod) ([]string, error) {
 	return e.placeholder.PodIPs(p)
 }
 
-// A generator writes templates out of what programs are made of and, unless it is tame, what they give up on.
+// A generator writes templates out of what programs are made of and, unless it is tame, what they
+// give up on.
 type generator struct {
 	*rand.Rand
 	variables []string
@@ -257,7 +258,8 @@ func FuzzProgram(f *testing.F) {
 	})
 }
 
-// TestNatives holds every native against the function of text/template, with every pair of arguments.
+// TestNatives holds every native against the function of text/template, with every pair of
+// arguments.
 func TestNatives(t *testing.T) {
 	o := map[string]any{
 		"nil": nil, "empty": "", "text": "a", "number": "2", "yes": true, "no": false, "zero": int64(0), "two": int64(2), "int": 2, "half": 0.5, "float": 2.0,
@@ -393,7 +395,8 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// TestDeepTemplateCalls holds that text/template does what goes deeper than a program, and that its limits end it.
+// TestDeepTemplateCalls holds that text/template does what goes deeper than a program, and that its
+// limits end it.
 func TestDeepTemplateCalls(t *testing.T) {
 	const text = `{{ define "t" }}{{ if gt . 0 }}{{ template "t" (add . -1) }}{{ else }}end{{ end }}{{ end }}{{ template "t" .n }}`
 	for n, want := range map[int64]bool{maxDepth / 2: true, 2 * maxDepth: true, 20 * maxDepth: false} {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// seeded are the functions that sprig feeds from the clock, the zone of the machine and chance; these read the Input.
+// seeded are the functions that sprig feeds from the clock, the zone of the machine and chance;
+// these read the Input.
 var seeded = map[string]func(s *state) any{
 	"now":            func(s *state) any { return func() time.Time { return s.in.Now.UTC() } },
 	"ago":            func(s *state) any { return s.ago },
@@ -72,7 +73,8 @@ func (s *state) ago(t any) string {
 	return s.in.Now.Sub(s.moment(t)).Round(time.Second).String()
 }
 
-// durationRound prints a duration in the largest unit that it exceeds; a time stands for the time since then.
+// durationRound prints a duration in the largest unit that it exceeds; a time stands for the time
+// since then.
 func (s *state) durationRound(v any) string {
 	if t, ok := v.(time.Time); ok {
 		v = int64(s.in.Now.Sub(t))

@@ -50,8 +50,8 @@ func names(list string) map[string]bool {
 
 var sprigFuncs = sync.OnceValue(sprig.TxtFuncMap)
 
-// pure are the functions that depend on their arguments alone, ours in the place of sprig's where those read the map
-// order, run without end or store what they are given.
+// pure are the functions that depend on their arguments alone, ours in the place of sprig's where
+// those read the map order, run without end or store what they are given.
 var pure = sync.OnceValue(func() map[string]any {
 	all := sprigFuncs()
 	funcs := map[string]any{

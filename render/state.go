@@ -17,8 +17,8 @@ const (
 	keptBuffer   = 64 << 10
 )
 
-// state is that of one rendering at a time. A Template reuses it, because what is bound to it is costly: the functions
-// and the copy of the template that text/template executes.
+// state is that of one rendering at a time. A Template reuses it, because what is bound to it is
+// costly: the functions and the copy of the template that text/template executes.
 type state struct {
 	template  *Template
 	options   *Options
@@ -43,7 +43,8 @@ func (t *Template) newState() *state {
 	return s
 }
 
-// execute runs the program of the template. If there is none, or it gives up, text/template executes the whole template.
+// execute runs the program of the template. If there is none, or it gives up, text/template
+// executes the whole template.
 func (s *state) execute(in Input) error {
 	if s.template.program != nil {
 		if err := s.attempt(in, s.runProgram); err == nil {
@@ -53,7 +54,8 @@ func (s *state) execute(in Input) error {
 	return s.attempt(in, s.runReference)
 }
 
-// attempt begins a rendering and makes errors of panics: text/template lets some of its own through.
+// attempt begins a rendering and makes errors of panics: text/template lets some of its own
+// through.
 func (s *state) attempt(in Input, run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -133,15 +135,15 @@ func (s *state) spend(steps float64) error {
 // payCall pays for a template call.
 func (s *state) payCall() (string, error) { return "", s.spend(callSteps) }
 
-// payValue weighs v. Like payRange it panics with its error, which text/template takes as returned: a second result takes
-// time in every call.
+// payValue weighs v. Like payRange it panics with its error, which text/template takes as returned:
+// a second result takes time in every call.
 func (s *state) payValue(v any) any {
 	must(s.weigh(v, 0))
 	return v
 }
 
-// payRange pays for a loop: its passes, which for a map are also what it takes to sort the keys. Iterators, which only
-// functions of the user can return, are not counted.
+// payRange pays for a loop: its passes, which for a map are also what it takes to sort the keys.
+// Iterators, which only functions of the user can return, are not counted.
 func (s *state) payRange(v any) any {
 	passes := length(reflect.ValueOf(v))
 	if n, ok := object.ToInt64(v); ok {

@@ -15,22 +15,26 @@ const (
 	defaultOutput  = 1 << 20
 	defaultVersion = "v0.0.0"
 
-	// rootName is the name of the whole text, as in kwok. text/template prints it before the place of a fault.
+	// rootName is the name of the whole text, as in kwok. text/template prints it before the place
+	// of a fault.
 	rootName = "_"
 )
 
 // Options of Compile. The zero value renders like kwok, within the default limits.
 type Options struct {
-	// Funcs are functions in the form that text/template takes. They win over all others of the same name. A rendering may
-	// begin anew and then calls them again: the results should follow from the arguments.
+	// Funcs are functions in the form that text/template takes. They win over all others of the
+	// same name. A rendering may begin anew and then calls them again: the results should follow
+	// from the arguments.
 	Funcs map[string]any
-	// MissingKeyError makes a missing key an error, as missingkey=error of text/template does. By default that prints
-	// `<no value>`.
+	// MissingKeyError makes a missing key an error, as missingkey=error of text/template does. By
+	// default that prints `<no value>`.
 	MissingKeyError bool
-	// Steps is the budget of one rendering, 0 means 1,000,000. A pass through a loop, an action, and a value or 32 bytes
-	// handled by a function are one step each; a template call and a question to the Env are 100.
+	// Steps is the budget of one rendering, 0 means 1,000,000. A pass through a loop, an action,
+	// and a value or 32 bytes handled by a function are one step each; a template call and a
+	// question to the Env are 100.
 	Steps int
-	// Output is the largest rendered text in bytes, and the largest value in the same measure; 0 means 1 MiB.
+	// Output is the largest rendered text in bytes, and the largest value in the same measure; 0
+	// means 1 MiB.
 	Output int
 	// Version is what the function Version returns, "v0.0.0" if empty.
 	Version string
@@ -60,19 +64,21 @@ type Template struct {
 
 // Input is what one rendering reads.
 type Input struct {
-	// Object is the dot of the template, as JSON values with int64 and float64 numbers. It is only read.
+	// Object is the dot of the template, as JSON values with int64 and float64 numbers. It is only
+	// read.
 	Object map[string]any
 	// Now is the time for Now, now and the other functions of the clock.
 	Now time.Time
 	// Seed decides what the random functions return.
 	Seed uint64
-	// Env answers for nodes and pods. If nil, every node has the address 10.0.0.1, no other property, and a pod has an
-	// address out of 10.128.0.0/9 that follows from its UID, or from namespace and name: stable, but not unique.
+	// Env answers for nodes and pods. If nil, every node has the address 10.0.0.1, no other
+	// property, and a pod has an address out of 10.128.0.0/9 that follows from its UID, or from
+	// namespace and name: stable, but not unique.
 	Env Env
 }
 
-// Compile parses text, of which space at both ends is ignored. Every fault is an *Error with its place in text; several
-// are joined by errors.Join.
+// Compile parses text, of which space at both ends is ignored. Every fault is an *Error with its
+// place in text; several are joined by errors.Join.
 func Compile(text string, o Options) (*Template, error) {
 	t, trees, err := parsed(text, o)
 	if err != nil {
@@ -101,8 +107,9 @@ func (t *Template) Text(in Input) (string, error) {
 	return string(s.out), nil
 }
 
-// Value renders to a JSON value: nil, bool, string, int64, float64, []any and map[string]any. A text that is empty but
-// for space and comments gives no value, and ok is false. Errors are *Error; one about the YAML shows the rendered line.
+// Value renders to a JSON value: nil, bool, string, int64, float64, []any and map[string]any. A
+// text that is empty but for space and comments gives no value, and ok is false. Errors are *Error;
+// one about the YAML shows the rendered line.
 //
 // The value shares nothing with the object and other renderings.
 func (t *Template) Value(in Input) (v any, ok bool, err error) {

@@ -64,7 +64,8 @@ func (f *flow) elements(end byte, read func() bool) bool {
 	return true
 }
 
-// key reads a key and its colon. One without quotes needs space after the colon, else that belongs to the key.
+// key reads a key and its colon. One without quotes needs space after the colon, else that belongs
+// to the key.
 func (f *flow) key() (key string, ok bool) {
 	if f.rest == "" {
 		return "", false

@@ -1,9 +1,10 @@
-// Package fastyaml reads YAML 1.1 as sigs.k8s.io/yaml would turn it into JSON, and gives JSON values: nil, bool,
-// string, int64, float64, []any and map[string]any.
+// Package fastyaml reads YAML 1.1 as sigs.k8s.io/yaml would turn it into JSON, and gives JSON
+// values: nil, bool, string, int64, float64, []any and map[string]any.
 //
-// It has two parsers. The plain one reads what programs usually write: block mappings and sequences of one-line
-// scalars, in printable ASCII, with one-line flow collections. It judges nothing: whatever it is not certain about,
-// faults included, it leaves to the other one, which is the parser of sigs.k8s.io/yaml and about ten times slower.
+// It has two parsers. The plain one reads what programs usually write: block mappings and sequences
+// of one-line scalars, in printable ASCII, with one-line flow collections. It judges nothing:
+// whatever it is not certain about, faults included, it leaves to the other one, which is the
+// parser of sigs.k8s.io/yaml and about ten times slower.
 //
 // # Determinism
 //
@@ -52,8 +53,9 @@ func newSyntaxError(text string, err error) *SyntaxError {
 	return e
 }
 
-// Parse reads the first document of text; ok is false if there is none. A value of more than limit bytes is an error,
-// which only aliases can make of a shorter text. Faults of the syntax are *SyntaxError.
+// Parse reads the first document of text; ok is false if there is none. A value of more than limit
+// bytes is an error, which only aliases can make of a shorter text. Faults of the syntax are
+// *SyntaxError.
 func Parse(text string, limit int) (v any, ok bool, err error) {
 	if isBlank(text) {
 		return nil, false, nil

@@ -58,8 +58,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
-// scalar reads a scalar, or returns false where it is not certain what YAML makes of it. One without quotes has the
-// allowed characters.
+// scalar reads a scalar, or returns false where it is not certain what YAML makes of it. One
+// without quotes has the allowed characters.
 func scalar(s string, allowed class) (any, bool) {
 	if s != "" && isQuote(s[0]) {
 		text, rest, ok := cutQuoted(s)
@@ -99,7 +99,8 @@ func word(s string) (v any, ok bool) {
 	return nil, false
 }
 
-// integer reads what begins like a number: a decimal integer is an int64, a text that cannot be a number is a string.
+// integer reads what begins like a number: a decimal integer is an int64, a text that cannot be a
+// number is a string.
 func integer(s string, some class) (any, bool) {
 	if some&notNumber != 0 || strings.Count(s, ".") > 1 {
 		return s, true
