@@ -38,6 +38,15 @@
 // A rendering ends after Options.Steps units of work and never holds much more memory than a small
 // multiple of them and of Options.Output. Funcs of the user are not counted.
 //
+// # How it works
+//
+// Compile parses the text with text/template's parser and puts counters into the tree
+// (counters.go). The compiler makes closures of the tree: its actions (compile.go), pipelines
+// (pipeline.go) and calls of functions (call.go, native.go). A rendering runs these closures. Where
+// they are not certain what text/template would do, they give up, and text/template executes the
+// same tree from the beginning (state.go): it is the reference, and the only one that makes errors.
+// Value then reads the text with internal/fastyaml.
+//
 // # Concurrency
 //
 // A Template and a Network are safe for concurrent use; the other types are plain data.
