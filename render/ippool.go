@@ -5,7 +5,8 @@ import (
 	"net/netip"
 )
 
-// holders counts, for every address in use, those who use it. Pools share it, because their prefixes may overlap.
+// holders counts, for every address in use, those who use it. Pools share it, because their
+// prefixes may overlap.
 type holders map[netip.Addr]int
 
 // pool hands out the addresses of one prefix in order, and again only after they were released.
@@ -22,8 +23,9 @@ func newPool(prefix netip.Prefix) *pool {
 	return &pool{prefix: prefix, first: first, last: last, next: first, listed: map[netip.Addr]bool{}}
 }
 
-// usable are the first and last address for hosts. The first address of a prefix names the network, or all its routers;
-// the last one of IPv4 is for broadcasts. Prefixes of one or two addresses have neither (RFC 3021, RFC 6164).
+// usable are the first and last address for hosts. The first address of a prefix names the network,
+// or all its routers; the last one of IPv4 is for broadcasts. Prefixes of one or two addresses have
+// neither (RFC 3021, RFC 6164).
 func usable(prefix netip.Prefix) (first, last netip.Addr) {
 	first, last = prefix.Addr(), lastAddr(prefix)
 	if hostBits := first.BitLen() - prefix.Bits(); hostBits <= 1 {
@@ -64,7 +66,8 @@ func (p *pool) take(held holders) (netip.Addr, error) {
 	return netip.Addr{}, fmt.Errorf("no address left in %v", p.prefix)
 }
 
-// release puts an address that nobody holds any more on the free list, unless take is going to reach it anyway.
+// release puts an address that nobody holds any more on the free list, unless take is going to
+// reach it anyway.
 func (p *pool) release(addr netip.Addr) {
 	reached := !p.next.IsValid() || addr.Less(p.next)
 	if !reached || addr.Less(p.first) || p.last.Less(addr) || p.listed[addr] {
