@@ -39,10 +39,10 @@ func (w *watcher) run(ctx context.Context) {
 	source := listwatch.Source{Lister: w.reader, Watcher: w.reader, Kind: w.kind}
 	options := listwatch.Options{Retry: w.retry, Longest: w.retry, Timeout: listTimeout}
 	listwatch.Run(ctx, source, options, func(e listwatch.Event) {
-		for _, e := range w.objects.Take(e) {
+		for _, e := range w.objects.Add(e) {
 			w.deliver(ctx, watchEvent{
-				kind: w.kind, obj: e.Object, deleted: e.What == listwatch.Gone, inList: e.InList,
-				listed: e.What == listwatch.Listed, err: e.Err,
+				kind: w.kind, obj: e.Object, deleted: e.Type == listwatch.Deleted, inList: e.InList,
+				listed: e.Type == listwatch.Listed, err: e.Err,
 			})
 		}
 	})
