@@ -43,17 +43,16 @@ func Open(config *rest.Config, o Options) (*Cluster, error) {
 
 // A dialer makes clients that share connections and a limit.
 type dialer struct {
-	config *rest.Config
-	http   *http.Client
-	found  *discovery.DiscoveryClient
-	shapes *codec.Shapes // of the kinds that are read from protobuf
-	age    *age          // of the server
-	player codec.Options // how objects are read for players
-	shared client        // for them
+	config  *rest.Config
+	http    *http.Client
+	found   *discovery.DiscoveryClient
+	schemas *codec.Schemas // of the kinds that are read from protobuf
+	player  codec.Options  // how objects are read for players
+	shared  client         // for them
 }
 
 func newDialer(config *rest.Config, o Options) (*dialer, error) {
-	d := &dialer{config: withDefaults(config), shapes: codec.NewShapes(scheme.Scheme), player: codec.Options{Share: true}}
+	d := &dialer{config: withDefaults(config), schemas: codec.NewSchemas(scheme.Scheme), player: codec.Options{Share: true}}
 	if !o.KeepMetadata {
 		d.player.Drop = codec.Fields{"metadata": {"managedFields": nil, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": nil}}}
 	}
@@ -64,7 +63,6 @@ func newDialer(config *rest.Config, o Options) (*dialer, error) {
 	if d.found, err = discovery.NewDiscoveryClientForConfigAndClient(d.config, d.http); err != nil {
 		return nil, err
 	}
-	d.age = &age{ask: d.found.ServerVersionWithContext}
 	d.shared, err = d.dial("", d.player)
 	return d, err
 }
@@ -105,14 +103,14 @@ func (d *dialer) dial(user string, reading codec.Options) (client, error) {
 			return client{}, err
 		}
 	}
-	reading.Shapes = d.shapes
+	reading.Schemas = d.schemas
 	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, reading)
 	config.APIPath, config.GroupVersion = "/unused", nil // requests say where they go
-	text, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
+	asJSON, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
 	if err != nil {
 		return client{}, err
 	}
 	config.AcceptContentTypes = codec.Accept
-	binary, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
-	return client{text: dynamic.New(text), binary: dynamic.New(binary), shapes: d.shapes, age: d.age}, err
+	asProtobuf, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
+	return client{json: dynamic.New(asJSON), protobuf: dynamic.New(asProtobuf), schemas: d.schemas}, err
 }
