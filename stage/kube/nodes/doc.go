@@ -3,7 +3,7 @@
 //
 // # Terminology
 //
-// A [Policy] says which Nodes are managed; [Policy.Compile] makes [Rules] of it, which are pure. A [Roster] follows the Nodes of a cluster and holds the
+// A [Policy] says which Nodes are managed; [Policy.Compile] makes [Rules] of it, which are pure. A [LeaseHolder] follows the Nodes of a cluster and holds the
 // Leases of those that are managed. An object is ours if we play it:
 //
 //	object                                         ours
@@ -18,23 +18,23 @@
 //
 // A Pod on a Node that does not exist is not made to run: there is nothing it could run on. But when it is deleted it waits for a kubelet that will never
 // come, so that its deletion is played. Whether the Node was managed is known for a policy of names or of all; else the latest 10,000 Nodes that vanished
-// while the roster looked are remembered. What remains is left to the garbage collector of Kubernetes.
+// while the lease holder looked are remembered. What remains is left to the garbage collector of Kubernetes.
 //
 // # Usage
 //
-//	roster, err := nodes.New(cluster, nodes.Options{
+//	holder, err := nodes.New(cluster, nodes.Options{
 //		Policy: nodes.Policy{Labels: "type=fake"},
 //		Lease:  nodes.Lease{Identity: hostname},
 //	})
-//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Plays: roster.Plays, Select: roster.Rules().Select()})
-//	go roster.Run(ctx, player.Reconsider)
+//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Plays: holder.Plays, Select: holder.Rules().Select()})
+//	go holder.Run(ctx, player.Reconsider)
 //	err = player.Run(ctx)
 //
 // With replicas (package shard), which all have the same Lease.Identity:
 //
-//	roster, err := nodes.New(cluster, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: group}})
-//	go member.Run(ctx, func() { roster.Reconsider(); player.Reconsider() })
-//	go roster.Run(ctx, player.Reconsider)
+//	holder, err := nodes.New(cluster, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: group}})
+//	go member.Run(ctx, func() { holder.Reconsider(); player.Reconsider() })
+//	go holder.Run(ctx, player.Reconsider)
 //
 // # Leases
 //
@@ -53,7 +53,7 @@
 //
 // # Concurrency
 //
-// Rules are immutable, a Roster is safe for concurrent use.
+// Rules are immutable, a LeaseHolder is safe for concurrent use.
 //
 // # Compatibility
 //

@@ -104,7 +104,7 @@ func (r *Rules) Disregards(obj *unstructured.Unstructured) bool {
 }
 
 // Select returns what of Nodes and Pods need be watched, for [stage.PlayerOptions]. Objects outside of it are not played, but some within it are not
-// either: it is no substitute for [Roster.Plays].
+// either: it is no substitute for [LeaseHolder.Plays].
 func (r *Rules) Select() map[schema.GroupVersionKind]stage.Selection {
 	nodes := stage.Selection{Labels: r.policy.Labels}
 	pods := stage.Selection{Fields: fields.OneTermNotEqualSelector("spec.nodeName", "").String()}

@@ -69,7 +69,7 @@ func (s *session) see(identity string, l *unstructured.Unstructured, now time.Ti
 		o = &other{}
 		s.others[identity] = o
 	}
-	o.See(l, now)
+	o.Observe(l, now)
 	o.lease, o.live = l, !o.Expired(l, now)
 }
 
@@ -83,7 +83,7 @@ func (s *session) find(l *unstructured.Unstructured, now time.Time) {
 		s.lose(fmt.Errorf("somebody else took Lease %s: is there another member of that name?", s.options.leaseName()))
 	}
 	if s.own == "" && l != nil {
-		s.before.See(l, now)
+		s.before.Observe(l, now)
 	}
 }
 

@@ -22,7 +22,7 @@ type session struct {
 	random  *rand.Rand
 
 	found    *unstructured.Unstructured // the Lease of our name as it was seen last; nil if there is none
-	before   lease.Sighting             // of found while somebody else holds it
+	before   lease.Observation             // of found while somebody else holds it
 	own      string                     // the epoch under which we hold it; "" if we do not
 	former   string                     // the epoch under which we held it last
 	renewed  time.Time                  // when the request was sent that renewed it last
@@ -33,7 +33,7 @@ type session struct {
 
 // An other is another Lease of the group.
 type other struct {
-	lease.Sighting
+	lease.Observation
 	lease *unstructured.Unstructured
 	live  bool
 }
