@@ -53,7 +53,6 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 		tables[at].apiVersion = t.apiVersion
 		tables[at].births = maps.Clone(t.births)
 		tables[at].log.version = s.version
-		tables[at].freezer = t.freezer.fork()
 		to.tables[t] = tables[at]
 	}
 	kinds := make(map[schema.GroupVersionKind]*kind, len(s.kinds))
@@ -69,7 +68,7 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 func (to copies) objects(t *table) {
 	next := to.tables[t]
 	for _, r := range t.sorted() {
-		c := &record{kind: to.kindOf(r.kind), key: r.key, obj: r.obj, cold: r.cold}
+		c := &record{kind: to.kindOf(r.kind), key: r.key, slot: r.slot}
 		to.records[r], next.records[c.key] = c, c
 		next.order = append(next.order, c)
 	}

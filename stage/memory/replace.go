@@ -29,7 +29,7 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		r.drop(old)
 	default:
 		r.put(old, next)
-		return old.obj, nil
+		return old.object(), nil
 	}
 	return &unstructured.Unstructured{Object: next}, nil
 }

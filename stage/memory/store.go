@@ -66,30 +66,17 @@ func (s *store) currentTimestamp() any {
 	return s.stamp
 }
 
-// record is the place of one object. What obj points to never changes; a write
-// replaces it.
+// record is the place of one object. A stored object never changes; a write puts another one into
+// the slot.
 type record struct {
 	kind *kind
 	key  types.NamespacedName
-	obj  *unstructured.Unstructured // nil while it is frozen
-	cold *frozen
+	slot slot
 	gone bool
 }
 
 // object is what is stored.
-func (r *record) object() *unstructured.Unstructured {
-	if r.obj == nil && r.cold != nil {
-		r.obj, r.cold = r.kind.table.freezer.thaw(r.cold), nil
-	}
-	return r.obj
-}
-
-// freeze freezes the object unless it is another one by now.
-func (r *record) freeze(obj *unstructured.Unstructured) {
-	if r.obj == obj && !r.gone {
-		r.obj, r.cold = nil, r.kind.table.freezer.freeze(obj.Object)
-	}
-}
+func (r *record) object() *unstructured.Unstructured { return r.slot.get() }
 
 // table holds the objects of one resource.
 type table struct {
@@ -101,8 +88,8 @@ type table struct {
 	dropped  int                             // records in order that are gone
 	births   map[types.NamespacedName]uint64 // incarnations of the keys that are gone
 	log      log
-	freezer  *freezer
-	crowd    int // how many records make one
+	packer   *packer
+	packFrom int // how many records there are before idle objects are packed
 
 	apiVersion string // of its kinds; "" if they have several
 }
@@ -114,8 +101,8 @@ func newTable(at schema.GroupResource, o Options) *table {
 		records:  map[types.NamespacedName]*record{},
 		births:   map[types.NamespacedName]uint64{},
 		log:      log{keep: o.History, version: 1},
-		freezer:  newFreezer(),
-		crowd:    o.crowd,
+		packer:   newPacker(),
+		packFrom: o.packFrom,
 	}
 }
 
@@ -193,15 +180,15 @@ func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *r
 
 // put stores the next version of an object. Its root and metadata become the store's.
 func (s *store) put(r *record, obj map[string]any) {
-	old := r.object()
+	old, next := r.object(), &unstructured.Unstructured{Object: obj}
 	s.step(metadataOf(obj))
-	r.obj = &unstructured.Unstructured{Object: obj}
+	r.slot.set(next)
 	s.reindex(r, old)
 	typ := watch.Modified
 	if old == nil {
 		typ = watch.Added
 	}
-	r.kind.table.note(event{version: s.version, typ: typ, record: r, obj: r.obj, old: old})
+	r.kind.table.note(event{version: s.version, typ: typ, record: r, obj: next, old: old})
 	if r.kind.table.resource == definitions {
 		s.define(obj)
 	}
@@ -214,14 +201,17 @@ func (s *store) step(metadata map[string]any) {
 	metadata["resourceVersion"] = strconv.FormatUint(s.version, 10)
 }
 
-// note logs an event. In a crowd, the objects of those that the log forgets in return are frozen.
+// note logs an event. If there are very many objects, those of the events that the log forgets in
+// return are packed, unless they have been written since.
 func (t *table) note(e event) {
 	forgotten := t.log.append(e)
-	if len(t.records) < t.crowd {
+	if len(t.records) < t.packFrom {
 		return
 	}
 	for _, f := range forgotten {
-		f.record.freeze(f.obj)
+		if obj, _ := f.record.slot.peek(); obj == f.obj && !f.record.gone {
+			f.record.slot.pack(t.packer)
+		}
 	}
 }
 
@@ -241,10 +231,11 @@ func (s *store) drop(r *record) {
 	}
 	obj := fork(last.Object)
 	s.step(metadataOf(obj))
-	r.obj = nil
+	r.slot.set(nil)
 	s.reindex(r, last)
-	r.obj = &unstructured.Unstructured{Object: obj}
-	t.note(event{version: s.version, typ: watch.Deleted, record: r, obj: r.obj, old: last})
+	final := &unstructured.Unstructured{Object: obj}
+	r.slot.set(final)
+	t.note(event{version: s.version, typ: watch.Deleted, record: r, obj: final, old: last})
 	s.removed = append(s.removed, r)
 	if t.resource == definitions {
 		s.undefine(obj)

@@ -198,7 +198,7 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if r.dryRun {
 		return &unstructured.Unstructured{Object: root}, nil
 	}
-	return r.insert(r.kind, r.Name, root).obj, nil
+	return r.insert(r.kind, r.Name, root).object(), nil
 }
 
 // place gives the object its name and namespace, and checks both.
