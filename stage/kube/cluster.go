@@ -19,10 +19,10 @@ import (
 type Cluster struct {
 	client  client
 	kinds   *kinds
-	events  *series
-	users   *users
-	dialer  *dialer       // nil: no other clients than this one
-	reading codec.Options // how the client reads
+	events  *recentEvents
+	users   *impersonators
+	factory *clientFactory // nil: no other clients than this one
+	reading codec.Options  // how the client reads
 }
 
 var (
@@ -34,16 +34,16 @@ var (
 // New returns the cluster that a client talks to, such as client-go's fake one. A mapper that can be reset ([meta.ResettableRESTMapper]) is reset
 // when it does not know a kind, so that definitions which come later are found. [Cluster.As] needs [NewForConfig] or [Open].
 func New(of dynamic.Interface, mapper meta.RESTMapper) *Cluster {
-	return &Cluster{client: client{json: of}, kinds: newKinds(mapper), events: newSeries(), users: newUsers()}
+	return &Cluster{client: client{json: of}, kinds: newKinds(mapper), events: newRecentEvents(), users: newImpersonators()}
 }
 
 // Share returns the same cluster as a player sees it: objects share their equal parts, so that they must not be changed, and are without metadata that it
 // does not need, unless [Options] keep that. What [New] made is its own.
 func (c *Cluster) Share() stage.Transport {
-	if c.dialer == nil {
+	if c.factory == nil {
 		return c
 	}
-	return &Cluster{client: c.dialer.shared, kinds: c.kinds, events: c.events, dialer: c.dialer, reading: c.dialer.player, users: newUsers()}
+	return &Cluster{client: c.factory.shared, kinds: c.kinds, events: c.events, factory: c.factory, reading: c.factory.player, users: newImpersonators()}
 }
 
 // Get returns one object. The namespace is ignored for a kind that has none.

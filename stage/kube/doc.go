@@ -34,7 +34,7 @@
 //
 // The Events of stagecraft, which are those whose reportingComponent says so, go to events.k8s.io/v1, where the server has it, and are counted: what
 // regards the same object, in the same type, reason and note, less than six minutes after the last time, is no Event of its own, but adds one to
-// series.count of the first. 4096 Events are remembered, the least recent are forgotten. The names of occurrences tell them apart: one that was
+// series.count of the first. 4096 Events are maxRecentEvents, the least recent are forgotten. The names of occurrences tell them apart: one that was
 // recorded under the same name last is AlreadyExists, and never counted twice. Reasons are cut at 128 bytes, notes at 1024. All other Events are created
 // as they are.
 //

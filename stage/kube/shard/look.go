@@ -26,7 +26,7 @@ func (s *session) look(ctx context.Context) error {
 	}
 	s.take(list.Items, time.Now())
 	s.settle()
-	return s.bury(ctx)
+	return s.deleteExpired(ctx)
 }
 
 var errNoResult = errors.New("the cluster returned neither a result nor an error")
@@ -155,11 +155,11 @@ func (s *session) isSeenBy(o *other) bool {
 	return slices.Contains(seen, s.options.Identity+"="+s.own)
 }
 
-// bury deletes the Leases of those who died long ago. That may fail: others do the same, and whoever comes back creates its Lease anew.
-func (s *session) bury(ctx context.Context) error {
+// deleteExpired deletes the Leases of those who died long ago. That may fail: others do the same, and whoever comes back creates its Lease anew.
+func (s *session) deleteExpired(ctx context.Context) error {
 	now := time.Now()
 	for _, o := range s.others {
-		if s.own == "" || o.live || now.Before(o.Expires(o.lease).Add(s.options.burial())) {
+		if s.own == "" || o.live || now.Before(o.Expires(o.lease).Add(s.options.deleteAfter())) {
 			continue
 		}
 		if err := s.remove(ctx, o.lease); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

@@ -96,11 +96,11 @@ func (o Options) leaseName() string { return o.Group + "." + cmp.Or(o.Identity, 
 func (o Options) term() lease.Term { return lease.Term{Holder: o.Identity, Duration: o.Duration} }
 
 // How a member divides the duration of its Lease.
-func (o Options) renewEvery() time.Duration { return o.Duration / 3 }
-func (o Options) lookEvery() time.Duration  { return o.Duration / 15 }
-func (o Options) fence() time.Duration      { return o.Duration * 4 / 5 }
-func (o Options) patience() time.Duration   { return o.Duration / 5 } // for one request
-func (o Options) burial() time.Duration     { return o.Duration * 20 }
+func (o Options) renewEvery() time.Duration     { return o.Duration / 3 }
+func (o Options) lookEvery() time.Duration      { return o.Duration / 15 }
+func (o Options) stopAfter() time.Duration      { return o.Duration * 4 / 5 } // without a renewal
+func (o Options) requestTimeout() time.Duration { return o.Duration / 5 }     // for one request
+func (o Options) deleteAfter() time.Duration    { return o.Duration * 20 }    // the end of another member's Lease
 
 // Member is one of those that share. It owns nothing before [Member.Run] has joined the group, and after it has ended.
 type Member struct {

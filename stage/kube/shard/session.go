@@ -22,7 +22,7 @@ type session struct {
 	random  *rand.Rand
 
 	found    *unstructured.Unstructured // the Lease of our name as it was seen last; nil if there is none
-	before   lease.Observation             // of found while somebody else holds it
+	before   lease.Observation          // of found while somebody else holds it
 	own      string                     // the epoch under which we hold it; "" if we do not
 	former   string                     // the epoch under which we held it last
 	renewed  time.Time                  // when the request was sent that renewed it last
@@ -61,18 +61,18 @@ func (s *session) turn(ctx context.Context) error {
 }
 
 // until is when the share is lost if nothing succeeds any more. What is renewed was looked at just before.
-func (s *session) until() time.Time { return s.renewed.Add(s.options.fence()) }
+func (s *session) until() time.Time { return s.renewed.Add(s.options.stopAfter()) }
 
 // lapse notices that the share has come to its end. It is asked after each request: the answer may have come too late, and others may have the share by now.
 func (s *session) lapse() {
 	if s.own != "" && !time.Now().Before(s.until()) {
-		s.lose(fmt.Errorf("could not renew its Lease for %v", s.options.fence()))
+		s.lose(fmt.Errorf("could not renew its Lease for %v", s.options.stopAfter()))
 	}
 }
 
 // limit gives a request its time: no longer than the share lasts, so that a request that hangs does not hide its end.
 func (s *session) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline := time.Now().Add(s.options.patience())
+	deadline := time.Now().Add(s.options.requestTimeout())
 	if s.own != "" {
 		deadline = earliest(deadline, s.until())
 	}
