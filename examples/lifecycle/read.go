@@ -55,7 +55,7 @@ func read(o options) (in input, err error) {
 		if faults := source.Errors(); len(faults) > 0 && len(o.objects) > 0 {
 			return in, faults
 		}
-		in.sort(source.Others())
+		in.sort(source.OtherObjects())
 	}
 	return in, nil
 }

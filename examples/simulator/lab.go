@@ -71,7 +71,7 @@ func newLab(ctx context.Context, s setting) (*lab, error) {
 		wrapperKind.GroupKind(): mcad.StateOf,
 	}})
 	l.Simulation, err = simulation.New(set, simulation.Options{
-		Seed: s.seed, Kinds: mcad.Kinds(), Plays: controllers.Bound, Trace: recorder.Trace,
+		Seed: s.seed, Kinds: mcad.Kinds(), Filter: controllers.Bound, Trace: recorder.Trace,
 		Controllers: append([]reconcile.Controller{gathering(controllers.Jobs(), batch), controllers.Scheduler("")}, s.more...),
 		Reconcile:   reconcile.Options{Trace: l.note},
 	})

@@ -37,7 +37,7 @@ func All(o Options) []reconcile.Controller {
 	}
 }
 
-// Bound reports whether an object is not a Pod that still has no node. It is for simulation.Options.Plays: a kubelet runs no other Pods.
+// Bound reports whether an object is not a Pod that still has no node. It is for simulation.Options.Filter: a kubelet runs no other Pods.
 func Bound(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() != "Pod" || obj.GroupVersionKind().Group != "" || pod{obj}.node() != ""
 }

@@ -47,7 +47,7 @@ func newLab(t testing.TB, s setting) *lab {
 		Seed:        s.seed,
 		Start:       time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Controllers: controllers.All(controllers.Options{}),
-		Plays:       controllers.Bound,
+		Filter:      controllers.Bound,
 		Reconcile: reconcile.Options{MinInterval: s.rest, Trace: func(e reconcile.TraceEvent) {
 			if e.Err != nil {
 				l.fails = append(l.fails, e.String())
@@ -57,7 +57,7 @@ func newLab(t testing.TB, s setting) *lab {
 			}
 		}},
 		Trace: func(e stage.TraceEvent) {
-			if s.trace != nil && (e.Kind == stage.Played || e.Kind == stage.Failed) {
+			if s.trace != nil && (e.Kind == stage.TracePlayed || e.Kind == stage.TraceFailed) {
 				s.trace(e.Time.Format(time.RFC3339Nano) + " " + e.String())
 			}
 		},

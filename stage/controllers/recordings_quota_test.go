@@ -21,12 +21,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // onePod refuses a second Pod as the quota of the recording does.
-type onePod struct{ stage.Transport }
+type onePod struct{ player.Transport }
 
 func (o onePod) Create(ctx context.Context, obj *unstructured.Unstructured, opts metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	if obj.GetKind() != "Pod" {
@@ -55,7 +56,7 @@ func TestTheRecordingWithAQuota(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = stage.Play(ctx, stage.MustCompile(recording.Kubelet(), presets.NodeFast()), cluster, stage.PlayerOptions{})
+			_ = player.Play(ctx, stage.MustCompile(recording.Kubelet(), presets.NodeFast()), cluster, player.Options{})
 		})
 		all.Go(func() { _ = reconcile.Play(ctx, cluster, reconcile.PlayOptions{}, controllers.Deployments()) })
 		all.Go(func() {

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "rewrite the wanted pictures")
 func TestGolden(t *testing.T) {
 	trains := load(t, "testdata/trains.yaml")
 	for name, d := range map[string]*diagram.Diagram{
-		"trains":        explored(t, trains, trains.Others()[0]),
+		"trains":        explored(t, trains, trains.OtherObjects()[0]),
 		"trains-static": diagram.Static(trains.Stages()),
 		"pod-fast":      explored(t, presets.PodFast(), pod(t)),
 		"pod-general":   diagram.Static(presets.PodGeneral().Stages()),

@@ -16,6 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // Options of [Explore]. The zero value follows Stages only, from 2006-01-02T15:04:05Z on.
@@ -175,7 +176,7 @@ func (x *explorer) survey(ctx context.Context, starts []stage.Key) error {
 		}
 		for i := range list.Items {
 			obj := &list.Items[i]
-			x.set.Learn(obj)
+			x.set.ObserveEnv(obj)
 			x.versions[stage.KeyOf(obj)] = obj.GetResourceVersion()
 		}
 	}
@@ -278,8 +279,8 @@ func (x *explorer) sameAt(p place, id int) bool {
 func (x *explorer) carryOut(ctx context.Context, p place, e exit, t *Transition) place {
 	x.now = e.due
 	next := place{at: e.due, cluster: p.cluster.Fork()}
-	_, t.Err = e.transition.Do(ctx, next.cluster, e.obj, stage.DoOptions{Now: e.due, Trace: func(ev stage.TraceEvent) {
-		if ev.Kind == stage.Effected {
+	_, t.Err = player.Do(ctx, next.cluster, e.transition, e.obj, player.DoOptions{Now: e.due, Trace: func(ev stage.TraceEvent) {
+		if ev.Kind == stage.TraceEffected {
 			t.Effects = append(t.Effects, ev.Effect)
 		}
 		if apply, ok := ev.Effect.(stage.Apply); ok {

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -65,7 +65,7 @@ func (f *follower) play(set *stage.Set, obj *unstructured.Unstructured, o explor
 	ctx := f.t.Context()
 	f.visited[0] = true
 	sim, err := simulation.New(set, simulation.Options{Seed: seed, Kinds: o.Kinds, Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Played {
+		if e.Kind == stage.TracePlayed {
 			f.step(func(tr explore.Transition) bool { return tr.Key.Kind == e.Key.Kind && tr.Stage == e.Stage }, e.String()) // names may hold uids
 		}
 	}})

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -104,7 +104,7 @@ func simulated(t *testing.T, set *stage.Set, seed uint64) (took time.Duration, r
 	t.Helper()
 	var start time.Time
 	sim, err := simulation.New(set, simulation.Options{Seed: seed, Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Played && e.Stage == "pod-ready" {
+		if e.Kind == stage.TracePlayed && e.Stage == "pod-ready" {
 			took, ready = e.Time.Sub(start), true
 		}
 	}})
@@ -281,7 +281,7 @@ func BenchmarkTenThousandStates(b *testing.B) {
 	source := stage.Parse("bound.yaml", slices.Concat(a.Files[0].Data, []byte("---\n"), a.Files[1].Data))
 	set := stage.MustCompile(source)
 	for b.Loop() {
-		g, err := explore.Explore(b.Context(), set, explore.Options{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}}, source.Others()...)
+		g, err := explore.Explore(b.Context(), set, explore.Options{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}}, source.OtherObjects()...)
 		require.NoError(b, err)
 		require.Len(b, g.States, 10_001)
 	}
@@ -304,7 +304,7 @@ func TestALivelockThatNeverRepeatsIsFound(t *testing.T) {
 {apiVersion: v1, kind: Pod, metadata: {name: p}}`, ms))
 		set, err := stage.Compile(stage.Options{}, source)
 		require.NoError(t, err)
-		g, err := explore.Explore(t.Context(), set, explore.Options{MaxStates: 150}, source.Others()...)
+		g, err := explore.Explore(t.Context(), set, explore.Options{MaxStates: 150}, source.OtherObjects()...)
 		require.NoError(t, err)
 		found := strings.Join(g.Findings(), "\n")
 		require.Equal(t, want, strings.Contains(found, "livelock, as far as it was explored: 150 changes without time passing, up to: 150 "), found)

@@ -11,12 +11,12 @@
 //	config.QPS = -1                       // or what the server stands
 //	cluster, err := kube.NewForConfig(config)
 //	…
-//	err = stage.Play(ctx, set, cluster, stage.PlayerOptions{})
+//	err = player.Play(ctx, set, cluster, player.Options{})
 //
 // [Open] takes options. [New] takes any dynamic client, client-go's fake one too. Objects are *unstructured.Unstructured, and results belong to the
 // caller. Errors are those of the API server, for the functions of apimachinery's api/errors.
 //
-// A Cluster sends each request once and opens each watch once. Whoever calls it tries again: stage.Player does.
+// A Cluster sends each request once and opens each watch once. Whoever calls it tries again: player.Player does.
 //
 // # Kinds
 //

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // impersonators are the clients of the users that Stages impersonate, one for each.
 type impersonators struct {
 	mu      sync.Mutex
-	writers map[string]stage.Writer
+	writers map[string]player.Writer
 }
 
-func newImpersonators() *impersonators { return &impersonators{writers: map[string]stage.Writer{}} }
+func newImpersonators() *impersonators { return &impersonators{writers: map[string]player.Writer{}} }
 
 // As returns the cluster as another user sees it. It is made once for each user, and shares the
 // connections and the limit of this one. A Cluster that [New] made cannot impersonate: every request
 // of what As returns fails.
-func (c *Cluster) As(user string) stage.Writer {
+func (c *Cluster) As(user string) player.Writer {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	w, known := c.users.writers[user]
@@ -29,7 +29,7 @@ func (c *Cluster) As(user string) stage.Writer {
 	return w
 }
 
-func (c *Cluster) impersonate(user string) stage.Writer {
+func (c *Cluster) impersonate(user string) player.Writer {
 	if c.factory == nil {
 		return failingWriter{fmt.Errorf("cannot impersonate %q: the cluster was made without a configuration", user)}
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lint"
 	"github.com/stagecraft-go/stagecraft/stage/presets"

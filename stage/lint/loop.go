@@ -34,16 +34,16 @@ func timeLoop(s *subject) []fault {
 
 // changing are the looks at probes that the Stage changes, as far as they tell: a field that a template reads and the probe does not have
 // might have ended it.
-func (s *subject) changing() []stage.Verdict {
-	return slices.DeleteFunc(s.matched(), func(v stage.Verdict) bool {
-		return v.Outcome.Idle || v.Outcome.After == nil || !s.readsOnly(v.Outcome.After.Object)
+func (s *subject) changing() []stage.StageExplanation {
+	return slices.DeleteFunc(s.matched(), func(v stage.StageExplanation) bool {
+		return v.DryRun.Idle || v.DryRun.After == nil || !s.readsOnly(v.DryRun.After.Object)
 	})
 }
 
 // loops is on how many probes the Stage goes on by itself.
 func (s *subject) loops() (n int) {
 	for _, v := range s.changing() {
-		if v.Outcome.Livelock {
+		if v.DryRun.Livelock {
 			n++
 		}
 	}
@@ -52,8 +52,8 @@ func (s *subject) loops() (n int) {
 
 // timed reports whether the Stage goes on only because time does: at one instant the second play changes nothing.
 func (s *subject) timed() bool {
-	return !slices.ContainsFunc(s.changing(), func(v stage.Verdict) bool {
-		return v.Outcome.Livelock && !s.peers.after(v).verdicts[s].Outcome.Idle
+	return !slices.ContainsFunc(s.changing(), func(v stage.StageExplanation) bool {
+		return v.DryRun.Livelock && !s.peers.after(v).verdicts[s].DryRun.Idle
 	})
 }
 
@@ -107,12 +107,12 @@ func (s *subject) follow(l *look) []string {
 }
 
 // certain is the Stage that is sure to be played at once on the probe and to change it; nil if there is none.
-func (l *look) certain() (*subject, stage.Verdict) {
+func (l *look) certain() (*subject, stage.StageExplanation) {
 	for s, v := range l.verdicts {
-		after := v.Outcome.After
-		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && after != nil && !v.Outcome.Idle && s.readsOnly(after.Object) {
+		after := v.DryRun.After
+		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && after != nil && !v.DryRun.Idle && s.readsOnly(after.Object) {
 			return s, v
 		}
 	}
-	return nil, stage.Verdict{}
+	return nil, stage.StageExplanation{}
 }

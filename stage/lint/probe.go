@@ -34,7 +34,7 @@ type peers struct {
 type look struct {
 	obj      *unstructured.Unstructured
 	natural  bool
-	verdicts map[*subject]stage.Verdict // those of Stages that match
+	verdicts map[*subject]stage.StageExplanation // those of Stages that match
 }
 
 // probe looks at objects that meet the selector of some Stage, and at what its effects make of them, once.
@@ -47,7 +47,7 @@ func (p *peers) probe() {
 	for _, s := range p.compiled() {
 		sound = append(sound, *s.stage)
 	}
-	p.set, _ = stage.Compile(options, stage.Objects(sound...)) // each compiles by itself, so all do
+	p.set, _ = stage.Compile(options, stage.FromStages(sound...)) // each compiles by itself, so all do
 	p.walk(true)
 	p.walk(false)
 }
@@ -71,8 +71,8 @@ func (p *peers) walk(natural bool) {
 				continue
 			}
 			s.looks = append(s.looks, l)
-			if v.Outcome.After != nil {
-				queue = append(queue, v.Outcome.After)
+			if v.DryRun.After != nil {
+				queue = append(queue, v.DryRun.After)
 			}
 		}
 	}
@@ -89,9 +89,9 @@ func (p *peers) look(obj *unstructured.Unstructured) (l *look, known bool) {
 	if known {
 		return l, true
 	}
-	l = &look{obj: obj, verdicts: map[*subject]stage.Verdict{}}
+	l = &look{obj: obj, verdicts: map[*subject]stage.StageExplanation{}}
 	p.looks[string(raw)] = l
-	verdicts := p.set.Explain(obj, now).Verdicts
+	verdicts := p.set.Explain(obj, now).Stages
 	for i, s := range p.compiled() {
 		if verdicts[i].Matches {
 			l.verdicts[s] = verdicts[i]
@@ -101,8 +101,8 @@ func (p *peers) look(obj *unstructured.Unstructured) (l *look, known bool) {
 }
 
 // after is the look at what a Stage makes of an object.
-func (p *peers) after(v stage.Verdict) *look {
-	l, _ := p.look(v.Outcome.After)
+func (p *peers) after(v stage.StageExplanation) *look {
+	l, _ := p.look(v.DryRun.After)
 	return l
 }
 
@@ -115,8 +115,8 @@ func (s *subject) probes() []*look {
 }
 
 // matched are the verdicts on objects that the Stage can be played on.
-func (s *subject) matched() []stage.Verdict {
-	var verdicts []stage.Verdict
+func (s *subject) matched() []stage.StageExplanation {
+	var verdicts []stage.StageExplanation
 	for _, l := range s.probes() {
 		if v := l.verdicts[s]; v.Candidate.Probability > 0 {
 			verdicts = append(verdicts, v)

@@ -76,7 +76,7 @@ func newSubject(source stage.Source, i int, st *v1alpha1.Stage) *subject {
 	s.requirements = requirementsOf(st.Spec.Selector)
 	s.expressions = expressionsOf(&st.Spec)
 	s.templates = templatesOf(&st.Spec)
-	_, err := stage.Compile(options, stage.Objects(*st))
+	_, err := stage.Compile(options, stage.FromStages(*st))
 	s.compiles = err == nil && st.Spec.Selector != nil && !misreadSelector(source, st.Name)
 	return s
 }

@@ -20,13 +20,13 @@ import (
 func (s *subject) rendered(t template, obj *unstructured.Unstructured) stage.Effect {
 	alone := *s.stage
 	alone.Spec = v1alpha1.StageSpec{ResourceRef: s.spec.ResourceRef, Selector: &v1alpha1.StageSelector{}, Steps: []v1alpha1.StageStep{t.step}}
-	set, err := stage.Compile(options, stage.Objects(alone))
+	set, err := stage.Compile(options, stage.FromStages(alone))
 	if err != nil {
 		return nil
 	}
-	for _, v := range set.Explain(obj, now).Verdicts {
-		if len(v.Outcome.Effects) == 1 {
-			return v.Outcome.Effects[0]
+	for _, v := range set.Explain(obj, now).Stages {
+		if len(v.DryRun.Effects) == 1 {
+			return v.DryRun.Effects[0]
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestARunThatWasStoppedGoesOn(t *testing.T) {
 	run := func(stop bool) (lines []string) {
 		var cancel context.CancelFunc
 		sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), presets.PodGeneral()), simulation.Options{
-			Seed: 1, Controllers: controllers.All(controllers.Options{}), Plays: controllers.Bound,
+			Seed: 1, Controllers: controllers.All(controllers.Options{}), Filter: controllers.Bound,
 			Trace: func(e stage.TraceEvent) { lines = append(lines, fmt.Sprint(e.Time, e)) },
 			Progress: func(simulation.Progress) {
 				if stop {

@@ -44,7 +44,7 @@ func BenchmarkCluster(b *testing.B) {
 // newCluster has nodes, the scheduler and the other controllers, and the general lifecycle of Pods.
 func newCluster(t testing.TB, nodes int) *simulation.Simulation {
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), presets.PodGeneral()), simulation.Options{
-		Seed: 1, Controllers: controllers.All(controllers.Options{}), Plays: controllers.Bound,
+		Seed: 1, Controllers: controllers.All(controllers.Options{}), Filter: controllers.Bound,
 	})
 	require.NoError(t, err)
 	for i := range nodes {

@@ -44,6 +44,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -57,12 +58,12 @@ type Options struct {
 	Kinds []memory.Kind
 	// Definitions are CustomResourceDefinitions that the cluster has from the start, so that the Set may have Stages for their kinds.
 	Definitions []*unstructured.Unstructured
-	// MaxTransitions is how many transitions one object may make without time passing before it is parked as a livelock. Default 100.
-	MaxTransitions int
+	// LivelockLimit is how many transitions one object may make without time passing before it is parked as a livelock. Default 100.
+	LivelockLimit int
 	// Trace is called for everything the engine does and every effect.
 	Trace func(stage.TraceEvent)
-	// Plays tells which objects the Stages play, for each state of them. Default: all. A Pod without a node, say, is not played by a kubelet.
-	Plays func(*unstructured.Unstructured) bool
+	// Filter tells which objects the Stages play, for each state of them. Default: all. A Pod without a node, say, is not played by a kubelet.
+	Filter func(*unstructured.Unstructured) bool
 	// Controllers run on the clock of the simulation, beside the Stages.
 	Controllers []reconcile.Controller
 	// Reconcile are the options of their loop. Its Trace tells of errors and livelocks.
@@ -79,7 +80,7 @@ type Simulation struct {
 	shown   atomic.Int64 // now in Unix nanoseconds, for writers in other goroutines
 	cluster *memory.Cluster
 	shared  *memory.Cluster // shares objects instead of copying
-	writer  stage.Writer    // of effects, the same
+	writer  player.Writer   // of effects, the same
 	engine  *stage.Engine
 	loop    *reconcile.Loop // nil without controllers
 	follows []followed
@@ -107,7 +108,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	s.goTo(o.Start)
 	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.shown.Load()) }, Kinds: o.Kinds})
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
-	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, MaxTransitions: o.MaxTransitions})
+	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, LivelockLimit: o.LivelockLimit})
 	for _, crd := range o.Definitions {
 		if _, err := s.cluster.Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {
 			return nil, fmt.Errorf("simulation: %w", err)
@@ -247,7 +248,7 @@ func (s *Simulation) one(ctx context.Context) error {
 // play carries a transition out. Failures are traced, as is an object that another goroutine has deleted since the last look.
 func (s *Simulation) play(ctx context.Context, t stage.Transition) {
 	obj, _ := s.shared.Get(ctx, t.Key.GroupVersionKind(), t.Key.NamespacedName())
-	_, _ = t.Do(ctx, s.writer, obj, stage.DoOptions{Now: s.now, Trace: s.options.Trace})
+	_, _ = player.Do(ctx, s.writer, t, obj, player.DoOptions{Now: s.now, Trace: s.options.Trace})
 }
 
 // Advance lets a duration pass, which must not be negative, and does everything that is due within it, its end included.
@@ -314,12 +315,12 @@ func (s *Simulation) look() {
 func (s *Simulation) saw(event watch.EventType, obj *unstructured.Unstructured) {
 	key := stage.KeyOf(obj)
 	if event == watch.Deleted {
-		s.set.Unlearn(obj)
+		s.set.ForgetEnv(obj)
 		s.dismiss(key)
 		return
 	}
-	s.set.Learn(obj)
-	if s.options.Plays != nil && !s.options.Plays(obj) {
+	s.set.ObserveEnv(obj)
+	if s.options.Filter != nil && !s.options.Filter(obj) {
 		s.dismiss(key)
 		return
 	}

@@ -92,7 +92,7 @@ func parsed(text string) ([]*unstructured.Unstructured, error) {
 	if len(source.Stages()) > 0 {
 		return nil, errors.New("Stages belong into LabOptions.Stages")
 	}
-	return source.Others(), nil
+	return source.OtherObjects(), nil
 }
 
 // apply applies one object. Its uid, version and the like are those of somewhere else.

@@ -97,10 +97,10 @@ func (s *story) apply(args []string) error {
 	if faults := source.Errors(); len(faults) > 0 {
 		return faults
 	}
-	if len(source.Others()) == 0 {
+	if len(source.OtherObjects()) == 0 {
 		return fmt.Errorf("%s holds no object", args[0])
 	}
-	for _, obj := range source.Others() {
+	for _, obj := range source.OtherObjects() {
 		err := s.put(obj)
 		if apierrors.IsNotFound(err) {
 			return unknownKind(err)

@@ -91,7 +91,7 @@ func (l *Lab) begin() error {
 	}
 	l.sim, err = simulation.New(set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Plays: l.plays, Trace: l.traced, Controllers: l.restrained(), Reconcile: reconcile.Options{Trace: l.reconciled},
+		Filter: l.plays, Trace: l.traced, Controllers: l.restrained(), Reconcile: reconcile.Options{Trace: l.reconciled},
 	})
 	if err != nil {
 		return err

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -25,8 +24,8 @@ type Options struct {
 	Compile stage.Options
 	// Kinds are kinds of object beside the stable ones of Kubernetes and those that a story defines.
 	Kinds []memory.Kind
-	// MaxTransitions is how many transitions one object may make without time passing before it is parked as a livelock. Default 100.
-	MaxTransitions int
+	// LivelockLimit is how many transitions one object may make without time passing before it is parked as a livelock. Default 100.
+	LivelockLimit int
 }
 
 // Run plays every story that a glob pattern matches, each as a subtest named after its file, and compares the trace with the file want of

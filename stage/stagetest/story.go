@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/tools/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
@@ -36,7 +36,7 @@ func newStory(name string, a *txtar.Archive, o Options) *story {
 		kinds: map[string]schema.GroupVersionKind{},
 		setting: simulation.Options{
 			Start: time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC),
-			Kinds: slices.Clone(o.Kinds), MaxTransitions: o.MaxTransitions,
+			Kinds: slices.Clone(o.Kinds), LivelockLimit: o.LivelockLimit,
 		},
 	}
 	s.setting.Trace = s.happened
@@ -156,11 +156,11 @@ func (s *story) stages() []stage.Source {
 func (s *story) definitions() (crds []*unstructured.Unstructured) {
 	var objs []*unstructured.Unstructured
 	for _, source := range s.options.Stages {
-		objs = append(objs, source.Others()...)
+		objs = append(objs, source.OtherObjects()...)
 	}
 	for _, f := range s.archive.Files {
 		if f.Name != wantFile {
-			objs = append(objs, stage.Parse(f.Name, f.Data).Others()...)
+			objs = append(objs, stage.Parse(f.Name, f.Data).OtherObjects()...)
 		}
 	}
 	for _, obj := range objs {

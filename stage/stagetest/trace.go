@@ -41,15 +41,15 @@ func (t *trace) block(indent, text string) {
 // event prints what the engine did.
 func (t *trace) event(e stage.TraceEvent) {
 	switch e.Kind {
-	case stage.Scheduled:
+	case stage.TraceScheduled:
 		t.line(e.Time, "%s scheduled %s in %s%s", e.Key, e.Stage, short(e.Due.Sub(e.Time)), weight(e.Weight))
-	case stage.Cancelled, stage.Played:
+	case stage.TraceCancelled, stage.TracePlayed:
 		t.line(e.Time, "%s %s %s", e.Key, e.Kind, e.Stage)
-	case stage.Effected:
+	case stage.TraceEffected:
 		t.effect(e)
-	case stage.Failed:
+	case stage.TraceFailed:
 		t.line(e.Time, "failed: %s", e.Err)
-	case stage.Forgotten:
+	case stage.TraceForgotten:
 		t.line(e.Time, "%s gone", e.Key)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -62,7 +63,7 @@ func TestPlayerOverKubeStellar(t *testing.T) {
 		set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(stages)))
 		require.NoError(t, err)
 		for _, cluster := range members {
-			go func() { done <- stage.Play(ctx, set, cluster.Share(), stage.PlayerOptions{}) }()
+			go func() { done <- player.Play(ctx, set, cluster.Share(), player.Options{}) }()
 		}
 		synctest.Wait()
 		seconds := 0

@@ -24,7 +24,7 @@ func ExampleQueue() {
 	}
 	queue := mcad.Queue(mcad.QueueOptions{Before: func(a, b *unstructured.Unstructured) bool { return length(a) < length(b) }})
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), stage.Parse("minute.yaml", []byte(minute))), simulation.Options{
-		Kinds: mcad.Kinds(), Plays: controllers.Bound, Controllers: append(queue, controllers.Jobs(), controllers.Scheduler("")),
+		Kinds: mcad.Kinds(), Filter: controllers.Bound, Controllers: append(queue, controllers.Jobs(), controllers.Scheduler("")),
 	})
 	if err != nil {
 		fmt.Println(err)

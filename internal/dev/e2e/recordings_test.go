@@ -19,6 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -117,7 +118,7 @@ func playNodes(t *testing.T, cluster *kube.Cluster, n int, more ...stage.Source)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- stage.Play(ctx, set, cluster, stage.PlayerOptions{Seed: 1}) }()
+	go func() { done <- player.Play(ctx, set, cluster, player.Options{Seed: 1}) }()
 	t.Cleanup(func() {
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)

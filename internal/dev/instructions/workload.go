@@ -116,7 +116,7 @@ func lives(ctx context.Context, times int) error {
 	}
 	played := 0
 	sim, err := simulation.New(set, simulation.Options{Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Played {
+		if e.Kind == stage.TracePlayed {
 			played++
 		}
 	}})

@@ -16,19 +16,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // A Teller tells one script to a cluster, in a namespace.
 type Teller struct {
-	cluster   stage.Transport
+	cluster   player.Transport
 	namespace string
 	script    Script
 	normal    *Normalizer
 }
 
 // New returns a teller. The namespace must be there before it begins.
-func New(cluster stage.Transport, namespace string, s Script) *Teller {
+func New(cluster player.Transport, namespace string, s Script) *Teller {
 	return &Teller{cluster: cluster, namespace: namespace, script: s, normal: NewNormalizer(namespace)}
 }
 

@@ -9,12 +9,12 @@
 //
 // In a manager, which starts the player when it is the leader:
 //
-//	player, err := ctrlruntime.Play(mgr, set, stage.PlayerOptions{})
+//	p, err := ctrlruntime.Play(mgr, set, player.Options{})
 //
 // With a client, such as the fake one:
 //
 //	cluster := ctrlruntime.New(c)
-//	err := stage.Play(ctx, set, cluster, stage.PlayerOptions{})
+//	err := player.Play(ctx, set, cluster, player.Options{})
 //	err = wait.For(ctx, cluster, refs, wait.Policy{})
 //
 // Where there is a reconcile loop already, [Reconciler] is one for the objects of a kind: no player, one object at a time.

@@ -3,7 +3,7 @@
 // # Usage
 //
 //	m := metrics.New()
-//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Trace: m.Trace})
+//	p := player.New(set, cluster, player.Options{Trace: m.Trace})
 //	m.Stats(player.Stats)
 //	prometheus.MustRegister(m)
 //	err := player.Run(ctx)

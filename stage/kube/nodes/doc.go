@@ -1,5 +1,5 @@
 // Package nodes manages Nodes as kwok's users know it: it says which Nodes are ours, keeps their heartbeats by Leases, and which Pods are ours to play.
-// It is for stage.PlayerOptions.Plays.
+// It is for player.Options.Filter.
 //
 // # Terminology
 //
@@ -26,15 +26,15 @@
 //		Policy: nodes.Policy{Labels: "type=fake"},
 //		Lease:  nodes.Lease{Identity: hostname},
 //	})
-//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Plays: holder.Plays, Select: holder.Rules().Select()})
-//	go holder.Run(ctx, player.Reconsider)
-//	err = player.Run(ctx)
+//	p := player.New(set, cluster, player.Options{Filter: holder.Plays, Select: holder.Rules().Select()})
+//	go holder.Run(ctx, p.Refilter)
+//	err = p.Run(ctx)
 //
 // With replicas (package shard), which all have the same Lease.Identity:
 //
 //	holder, err := nodes.New(cluster, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: group}})
-//	go member.Run(ctx, func() { holder.Reconsider(); player.Reconsider() })
-//	go holder.Run(ctx, player.Reconsider)
+//	go member.Run(ctx, func() { holder.Refilter(); p.Refilter() })
+//	go holder.Run(ctx, p.Refilter)
 //
 // # Leases
 //

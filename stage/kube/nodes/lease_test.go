@@ -19,6 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -232,7 +233,7 @@ func TestOnlyWhatTheProcessOwnsIsOurs(t *testing.T) {
 		require.True(t, apierrors.IsNotFound(err))
 
 		mine = map[string]bool{"b": true}
-		r.Reconsider()
+		r.Refilter()
 		synctest.Wait()
 		require.False(t, r.Plays(a))
 		require.True(t, r.Plays(b))
@@ -242,7 +243,7 @@ func TestOnlyWhatTheProcessOwnsIsOurs(t *testing.T) {
 		require.Equal(t, renewed, s.spec("a", "renewTime"))
 		s.patch(leaseKind, "kube-node-lease", "a", `{"spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}}`) // by the one that owns it now
 		mine = map[string]bool{"a": true, "b": true}
-		r.Reconsider()
+		r.Refilter()
 		synctest.Wait()
 		require.True(t, r.Plays(a), "it has the same holder")
 	})
@@ -293,8 +294,8 @@ func TestHeartbeatsWithLeases(t *testing.T) {
 		r, err := nodes.New(s.cluster, held)
 		require.NoError(t, err)
 		set := stage.MustCompile(presets.NodeFast(), presets.NodeHeartbeatWithLease())
-		player := stage.NewPlayer(set, s.cluster, stage.PlayerOptions{Seed: 1, Plays: r.Plays, Select: r.Rules().Select()})
-		s.also(r.Run, player.Reconsider)
+		player := player.New(set, s.cluster, player.Options{Seed: 1, Filter: r.Plays, Select: r.Rules().Select()})
+		s.also(r.Run, player.Refilter)
 		s.also(func(ctx context.Context, _ func()) error { return player.Run(ctx) }, nil)
 		time.Sleep(duration - time.Second)
 		require.Zero(t, status.Load(), "somebody else has the Lease")

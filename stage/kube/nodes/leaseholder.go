@@ -43,7 +43,7 @@ type Options struct {
 	Policy Policy
 	Lease  Lease
 	// Owns says which objects this process may play at all, for several that share a cluster: shard.Member.Owns. Of Nodes it may be asked with
-	// kind and name alone. It must be fast and safe for concurrent use. When its answers change, call [LeaseHolder.Reconsider]. Nil: all.
+	// kind and name alone. It must be fast and safe for concurrent use. When its answers change, call [LeaseHolder.Refilter]. Nil: all.
 	Owns func(obj *unstructured.Unstructured) bool
 	// Failed is told of requests that failed, all of which are tried again, by several goroutines at once. Default: nobody is.
 	Failed func(error)
@@ -172,8 +172,8 @@ func (h *LeaseHolder) wasOurs(name string) bool {
 	return h.gone.has(name)
 }
 
-// Reconsider asks Options.Owns anew about every Node. It does not call the function that Run was given. Owns must not call the lease holder.
-func (h *LeaseHolder) Reconsider() {
+// Refilter asks Options.Owns anew about every Node. It does not call the function that Run was given. Owns must not call the lease holder.
+func (h *LeaseHolder) Refilter() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, n := range h.nodes {

@@ -1,5 +1,5 @@
 // Package shard shares the objects of a cluster among replicas of a program: each object belongs to one of the members that live, and Kubernetes is the
-// only coordinator. It is for stage.PlayerOptions.Plays.
+// only coordinator. It is for player.Options.Filter.
 //
 // # Terminology
 //
@@ -11,9 +11,9 @@
 // # Usage
 //
 //	member, err := shard.New(cluster, shard.Options{Group: "players", Identity: hostname})
-//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Plays: member.Owns})
-//	go member.Run(ctx, player.Reconsider)
-//	err = player.Run(ctx)
+//	p := player.New(set, cluster, player.Options{Filter: member.Owns})
+//	go member.Run(ctx, p.Refilter)
+//	err = p.Run(ctx)
 //
 // Replicas need the verbs list, create, update and delete on Leases of one namespace. All of a group play the same Stages with the same seed. With
 // package nodes, its Options.Owns is Member.Owns.
@@ -30,7 +30,7 @@
 //   - One that dies hands over after the duration and a look. One whose Run ends deletes its Lease, and hands over at the next look.
 //
 // What was under way when an object changed hands is begun anew by the new owner: a delay starts again, as it does when a process starts again. Nothing is
-// lost, because state is in the objects alone. A request that was already sent meets the conditions on uid and resourceVersion that a stage.Player sends
+// lost, because state is in the objects alone. A request that was already sent meets the conditions on uid and resourceVersion that a player.Player sends
 // with it: the object does not change twice.
 //
 // Two processes with the same identity are no group: the one that comes later waits for the end of the other. The same holds for a process that starts

@@ -23,6 +23,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/kube/shard"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -116,10 +117,10 @@ func (g *processGroup) join(identity string) {
 	holder, err := nodes.New(w, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: "group"}})
 	require.NoError(g.t, err)
 	set := stage.MustCompile(presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodGeneral())
-	player := stage.NewPlayer(set, w, stage.PlayerOptions{Seed: 1, Plays: holder.Plays, Select: holder.Rules().Select()})
+	player := player.New(set, w, player.Options{Seed: 1, Filter: holder.Plays, Select: holder.Rules().Select()})
 	g.all.Go(func() { _ = player.Run(ctx) })
-	g.all.Go(func() { _ = holder.Run(ctx, player.Reconsider) })
-	g.all.Go(func() { _ = member.Run(ctx, func() { holder.Reconsider(); player.Reconsider() }) })
+	g.all.Go(func() { _ = holder.Run(ctx, player.Refilter) })
+	g.all.Go(func() { _ = member.Run(ctx, func() { holder.Refilter(); player.Refilter() }) })
 }
 
 // kill ends a process without a farewell.
@@ -264,8 +265,8 @@ func TestEveryMemberPlaysItsShare(t *testing.T) {
 			own := cluster.Impersonate(identity(i))
 			member, err := shard.New(own, shard.Options{Identity: identity(i)})
 			require.NoError(t, err)
-			player := stage.NewPlayer(stage.MustCompile(presets.PodFast()), own, stage.PlayerOptions{Plays: member.Owns})
-			all.Go(func() { _ = member.Run(ctx, player.Reconsider) })
+			player := player.New(stage.MustCompile(presets.PodFast()), own, player.Options{Filter: member.Owns})
+			all.Go(func() { _ = member.Run(ctx, player.Refilter) })
 			all.Go(func() { _ = player.Run(ctx) })
 		}
 		time.Sleep(10 * time.Second)

@@ -7,11 +7,11 @@
 //
 // # Usage
 //
-//	err := stages.Play(ctx, cluster, stage.PlayerOptions{}, stages.Options{})
+//	err := stages.Play(ctx, cluster, player.Options{}, stages.Options{})
 //
 // or, for a player that is made elsewhere:
 //
-//	player := stage.NewPlayer(stage.MustCompile(), cluster, options)
+//	p := player.New(stage.MustCompile(), cluster, options)
 //	go player.Run(ctx)
 //	err := stages.Follow(ctx, cluster, player, stages.Options{})
 //

@@ -40,7 +40,7 @@ func newLab(t *testing.T) *lab {
 	recorder := record.New(record.Options{Sink: l.log.Append})
 	var err error
 	set := stage.MustCompile(presets.NodeFast(), presets.NodeChaos(), presets.PodGeneral(), presets.PodChaos())
-	l.sim, err = simulation.New(set, simulation.Options{Trace: recorder.Trace, Controllers: controllers.All(controllers.Options{}), Plays: controllers.Bound})
+	l.sim, err = simulation.New(set, simulation.Options{Trace: recorder.Trace, Controllers: controllers.All(controllers.Options{}), Filter: controllers.Bound})
 	require.NoError(t, err)
 	require.NoError(t, recorder.Follow(l.sim, nodes, pods))
 	for i := range 3 {

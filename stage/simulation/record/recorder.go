@@ -85,12 +85,12 @@ func (r *Recorder) Follow(s Simulation, kinds ...schema.GroupVersionKind) error 
 // Without it, records name no Stage.
 func (r *Recorder) Trace(e stage.TraceEvent) {
 	switch e.Kind {
-	case stage.Played:
+	case stage.TracePlayed:
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.drop(e.Time)
 		r.played[e.Key] = &cause{stage: e.Stage, n: e.N, at: e.Time}
-	case stage.Effected:
+	case stage.TraceEffected:
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if c := r.played[e.Key]; c != nil && c.stage == e.Stage && writes(e) {

@@ -1,6 +1,6 @@
 // Command ratio times both sides beside each other in one process and prints how many times faster stagecraft is.
 //
-//	go run ./ratio [-rounds 5] [-corpus ../../../shared/conformance]
+//	go run ./ratio [-rounds 5] [-corpus ../../../../shared/conformance]
 //
 // The rounds of the sides alternate, so that a machine that slows down slows both; the fastest round of each counts.
 package main

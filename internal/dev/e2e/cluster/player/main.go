@@ -25,6 +25,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 type options struct {
@@ -100,12 +101,12 @@ func play(ctx context.Context, config *rest.Config, o options) error {
 	if err != nil {
 		return err
 	}
-	roster, err := nodes.New(cluster, nodes.Options{Lease: nodes.Lease{Identity: "stagecraft"}})
+	holder, err := nodes.New(cluster, nodes.Options{Lease: nodes.Lease{Identity: "stagecraft"}})
 	if err != nil {
 		return err
 	}
-	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Seed: 1, Workers: o.workers, Trace: report, Plays: roster.Plays, Select: roster.Rules().Select()})
-	go func() { _ = roster.Run(ctx, player.Reconsider) }()
+	player := player.New(set, cluster, player.Options{Seed: 1, Workers: o.workers, Trace: report, Filter: holder.Plays, Select: holder.Rules().Select()})
+	go func() { _ = holder.Run(ctx, player.Refilter) }()
 	return player.Run(ctx)
 }
 
