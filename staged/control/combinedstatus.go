@@ -2,7 +2,16 @@ package control
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// StatusCollector says how the statuses of one object in many clusters become a table. It is cluster-scoped.
+// The names of the labels of a CombinedStatus begin with StatusLabelPrefix; api-group, resource,
+// namespace, name and binding-policy follow. ReportNamespace is the namespace of a CombinedStatus whose
+// object has none.
+const (
+	StatusLabelPrefix = "status.kubestellar.io/"
+	ReportNamespace   = "kubestellar-report"
+)
+
+// StatusCollector says how the statuses of one object in many clusters become a table. It is
+// cluster-scoped.
 type StatusCollector struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -11,15 +20,17 @@ type StatusCollector struct {
 	Status StatusCollectorStatus `json:"status,omitempty"`
 }
 
-// StatusCollectorSpec is a query, in the manner of SQL, over a table with a row for each destination. Its expressions are CEL.
+// StatusCollectorSpec is a query, as in SQL, over a table with one row for each destination. Its
+// expressions are CEL.
 type StatusCollectorSpec struct {
-	// Filter drops the rows for which it is not true. Absent: none.
+	// Filter drops the rows for which it is not true. Absent: no row is dropped.
 	Filter *string `json:"filter,omitempty"`
-	// GroupBy and CombinedFields make one row a group. Select makes one row a destination and excludes them.
+	// GroupBy and CombinedFields make one row of each group of rows. Select makes one row of each
+	// destination; it cannot stand beside GroupBy and CombinedFields.
 	GroupBy        []NamedExpression `json:"groupBy,omitempty"`
 	CombinedFields []NamedAggregator `json:"combinedFields,omitempty"`
 	Select         []NamedExpression `json:"select,omitempty"`
-	// Limit is how many rows there may be.
+	// Limit is the largest number of rows.
 	Limit int64 `json:"limit"`
 }
 
@@ -29,13 +40,13 @@ type StatusCollectorStatus struct {
 	Errors             []string `json:"errors,omitempty"`
 }
 
-// NamedExpression is a column and how it is computed.
+// NamedExpression is a column and the expression that computes it.
 type NamedExpression struct {
 	Name string `json:"name"`
 	Def  string `json:"def"`
 }
 
-// NamedAggregator is a column computed from all rows of a group.
+// NamedAggregator is a column that is computed from all rows of a group.
 type NamedAggregator struct {
 	Name string `json:"name"`
 	// Subject is the expression to aggregate. COUNT has none.
@@ -79,7 +90,7 @@ type AggregationError struct {
 	Error      string `json:"error"`
 }
 
-// Value is a cell. Type is String, Number, Bool, Object, Array or Null and says which field is set.
+// Value is a cell. Type says which field is set: String, Number, Bool, Object, Array or Null.
 type Value struct {
 	Type   string  `json:"type"`
 	String *string `json:"string,omitempty"`

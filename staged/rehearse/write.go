@@ -22,16 +22,16 @@ import (
 
 // write brings the Bindings and CombinedStatuses on the hub up to date.
 func (k *KubeStellar) write(ctx context.Context, bindings []*control.Binding) (faults error) {
-	wanted := map[schema.GroupVersionKind]map[types.NamespacedName]any{controlKind("Binding"): {}, controlKind("CombinedStatus"): {}}
+	wanted := map[schema.GroupVersionKind]map[types.NamespacedName]any{control.GroupVersion.WithKind("Binding"): {}, control.GroupVersion.WithKind("CombinedStatus"): {}}
 	for _, b := range bindings {
-		wanted[controlKind("Binding")][types.NamespacedName{Name: b.Name}] = b
+		wanted[control.GroupVersion.WithKind("Binding")][types.NamespacedName{Name: b.Name}] = b
 		for _, c := range clauses(b) {
 			if s, ok := k.hub.combine(b, refOf(c)); ok {
-				wanted[controlKind("CombinedStatus")][types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] = s
+				wanted[control.GroupVersion.WithKind("CombinedStatus")][types.NamespacedName{Namespace: s.Namespace, Name: s.Name}] = s
 			}
 		}
 	}
-	for _, kind := range []schema.GroupVersionKind{controlKind("Binding"), controlKind("CombinedStatus")} {
+	for _, kind := range []schema.GroupVersionKind{control.GroupVersion.WithKind("Binding"), control.GroupVersion.WithKind("CombinedStatus")} {
 		p := publisher{k.options.Hub, kind}
 		if err := p.publish(ctx, wanted[kind]); err != nil {
 			faults = errors.Join(faults, fmt.Errorf("hub: %w", err))
@@ -40,13 +40,13 @@ func (k *KubeStellar) write(ctx context.Context, bindings []*control.Binding) (f
 	return faults
 }
 
-// A publisher keeps the objects of one kind.
+// A publisher writes the objects of one kind to the hub.
 type publisher struct {
 	hub  *memory.Cluster
 	kind schema.GroupVersionKind
 }
 
-// publish creates and updates what is wanted, and deletes the others.
+// publish creates and updates the objects that are wanted, and deletes all others.
 func (p publisher) publish(ctx context.Context, wanted map[types.NamespacedName]any) (faults error) {
 	list, err := p.hub.List(ctx, p.kind, "", metav1.ListOptions{})
 	if err != nil {
@@ -66,7 +66,8 @@ func (p publisher) publish(ctx context.Context, wanted map[types.NamespacedName]
 		}
 		delete(wanted, name)
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(wanted), func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }) {
+	byName := func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) }
+	for _, name := range slices.SortedFunc(maps.Keys(wanted), byName) {
 		fields, err := fieldsOf(wanted[name])
 		if err == nil {
 			_, err = p.hub.Create(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
@@ -90,7 +91,7 @@ func (p publisher) update(ctx context.Context, old *unstructured.Unstructured, w
 	return err
 }
 
-// fieldsOf are those of an object of package control, as an API server stores them.
+// fieldsOf returns the fields of an object of package control, as an API server stores them.
 func fieldsOf(obj any) (map[string]any, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {

@@ -6,32 +6,33 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 )
 
-// A term is a part of a condition that must be true by itself.
-type term struct {
+// A conjunct is a part of a condition that must be true by itself: the parts are joined by &&.
+type conjunct struct {
 	eval.Part
 	whole       *eval.Program // nil if the part cannot be compiled alone
 	left, right *eval.Program // of a comparison
 }
 
-// terms compiles the parts of a condition, for explanations. A part whose text cannot be had is left out.
-func (c *compiler) terms(condition *eval.Program) []term {
-	var terms []term
+// conjuncts compiles the parts of a condition, for explanations. A part whose source text is not known
+// is left out.
+func (c *compiler) conjuncts(condition *eval.Program) []conjunct {
+	var all []conjunct
 	for _, part := range condition.Conjuncts() {
-		t := term{Part: part}
+		t := conjunct{Part: part}
 		for source, into := range map[string]**eval.Program{part.Text: &t.whole, part.Left: &t.left, part.Right: &t.right} {
 			if p, err := c.env.condition.Compile(source); err == nil {
 				*into = p
 			}
 		}
 		if t.whole != nil {
-			terms = append(terms, t)
+			all = append(all, t)
 		}
 	}
-	return terms
+	return all
 }
 
-// wants says what the term asks for.
-func (t term) wants() string {
+// wants says what the conjunct asks for.
+func (t conjunct) wants() string {
 	switch {
 	case t.Operator == "==":
 		return t.Right

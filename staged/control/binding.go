@@ -1,6 +1,9 @@
 package control
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // Group and Version name the API.
 const (
@@ -8,7 +11,11 @@ const (
 	Version = "v1alpha1"
 )
 
-// BindingPolicy says what goes where. It is cluster-scoped.
+// GroupVersion is Group and Version in apimachinery's type. GroupVersion.WithKind("Binding") is the
+// kind of a Binding.
+var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
+
+// BindingPolicy says which objects go to which clusters. It is cluster-scoped.
 type BindingPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -18,32 +25,35 @@ type BindingPolicy struct {
 
 // BindingPolicySpec is the definition of a BindingPolicy.
 type BindingPolicySpec struct {
-	// ClusterSelectors choose the destinations: clusters that any of them matches. None: no cluster.
+	// ClusterSelectors choose the destinations: every cluster that any of them matches. Empty: no
+	// cluster.
 	ClusterSelectors []metav1.LabelSelector `json:"clusterSelectors,omitempty"`
-	// Downsync chooses the workload: objects that any clause matches.
+	// Downsync chooses the workload: every object that any clause matches.
 	Downsync []DownsyncPolicyClause `json:"downsync,omitempty"`
 }
 
-// DownsyncPolicyClause matches objects that meet all of its fields, and says how these are to be treated.
+// DownsyncPolicyClause matches objects that meet all of its fields, and says how to treat them.
 type DownsyncPolicyClause struct {
 	DownsyncModulation `json:",inline"`
 
 	// APIGroup is the group of the object, "" for core. Absent: any.
 	APIGroup *string `json:"apiGroup,omitempty"`
-	// Resources are plural names in lower case. Empty, or "*" among them: all. The same holds for Namespaces and ObjectNames.
+	// Resources are plural names in lower case. Empty, or with "*" among them: all. The same holds for
+	// Namespaces and ObjectNames.
 	Resources []string `json:"resources,omitempty"`
-	// Namespaces are names; a named one never matches an object without namespace.
+	// Namespaces are names of namespaces. If any is given, objects without a namespace do not match.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// NamespaceSelectors match the labels of the namespace, any of them. Empty: all.
+	// NamespaceSelectors are for the labels of the namespace; one of them must match. Empty: all.
 	NamespaceSelectors []metav1.LabelSelector `json:"namespaceSelectors,omitempty"`
 	ObjectNames        []string               `json:"objectNames,omitempty"`
-	// ObjectSelectors match the labels of the object, any of them. Empty: all.
+	// ObjectSelectors are for the labels of the object; one of them must match. Empty: all.
 	ObjectSelectors []metav1.LabelSelector `json:"objectSelectors,omitempty"`
 }
 
-// DownsyncModulation says how an object is treated. Of all clauses that match it, flags are ORed and collectors united.
+// DownsyncModulation says how to treat an object. If several clauses match the object, a flag holds if
+// one of them has it, and all their collectors apply.
 type DownsyncModulation struct {
-	// CreateOnly leaves the object alone once it exists.
+	// CreateOnly creates the object in a cluster and never updates it there.
 	CreateOnly bool `json:"createOnly,omitempty"`
 	// StatusCollectors are the names of the StatusCollectors to apply.
 	StatusCollectors []string `json:"statusCollectors,omitempty"`
@@ -53,7 +63,7 @@ type DownsyncModulation struct {
 	WantMultiWECReportedState bool `json:"wantMultiWECReportedState,omitempty"`
 }
 
-// Binding is what a BindingPolicy of the same name comes to: which objects go to which clusters.
+// Binding is the result of the BindingPolicy of the same name: which objects go to which clusters.
 type Binding struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -85,7 +95,7 @@ type DownsyncClause struct {
 	DownsyncModulation `json:",inline"`
 }
 
-// Destination is a cluster by name.
+// Destination names a cluster.
 type Destination struct {
 	ClusterID string `json:"clusterId,omitempty"`
 }

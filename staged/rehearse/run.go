@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// play goes from one thing that happens to the next.
+// play advances the time from one thing that happens to the next, until the end.
 func (r *run) play(ctx context.Context) error {
 	for {
 		if err := r.instant(ctx); err != nil {
@@ -22,18 +22,18 @@ func (r *run) play(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if next.Sub(r.in.Start) > r.in.Longest {
-			r.more = next
+			r.cutOff = next
 			return nil
 		}
 		r.now = next
 	}
 }
 
-// instant lets everything happen that happens now.
+// instant does everything that is due now.
 func (r *run) instant(ctx context.Context) error {
 	for range 100 {
 		for _, c := range r.clusters {
-			if err := c.advance(ctx, r.now, r.heard); err != nil {
+			if err := c.advance(ctx, r.now, r.updated); err != nil {
 				return err
 			}
 		}
@@ -48,7 +48,7 @@ func (r *run) instant(ctx context.Context) error {
 	return fmt.Errorf("at %s: the rollout does not come to rest", r.now.Sub(r.in.Start))
 }
 
-// next is when something happens; zero if nothing will.
+// next returns when the next thing happens; zero if nothing will.
 func (r *run) next() (next time.Time) {
 	consider := func(t time.Time) {
 		if t.After(r.now) && (next.IsZero() || t.Before(next)) {
@@ -65,7 +65,7 @@ func (r *run) next() (next time.Time) {
 	return next
 }
 
-// decide makes one decision and carries it out. It reports whether that changed anything.
+// decide makes and executes one decision. It reports whether anything changed.
 func (r *run) decide(ctx context.Context) (moved bool, err error) {
 	r.approve()
 	r.observe()
@@ -96,44 +96,45 @@ func sameStage(before, after v1alpha1.Status) bool {
 	})
 }
 
-// write writes and deletes the BindingPolicies of a decision. It reports whether it did.
+// write creates, updates and deletes the BindingPolicies of a decision. It reports whether anything
+// changed.
 func (r *run) write(d staged.Decision) (wrote bool) {
 	for _, p := range d.Ensure {
 		isNew, changed := r.hub.ensure(p)
 		if isNew {
-			r.say(Entry{Policy: p.Name, Text: textCreated})
+			r.record(Entry{BindingPolicy: p.Name, Text: textCreated})
 		}
 		wrote = wrote || changed
 	}
 	for _, name := range d.Remove {
 		delete(r.hub.policies, name)
-		r.rollout.ForgetPolicy(name)
+		r.rollout.ForgetBindingPolicy(name)
 		r.rollout.ForgetBinding(name)
-		r.say(Entry{Policy: name, Text: textRemoved})
+		r.record(Entry{BindingPolicy: name, Text: textRemoved})
 	}
 	return wrote || len(d.Remove) > 0
 }
 
-// bind makes the Bindings of the policies.
+// bind computes the Bindings of the BindingPolicies.
 func (r *run) bind() (err error) {
 	r.bindings, err = r.hub.bindings()
 	for _, b := range r.bindings {
-		r.fresh[b.Name] = true
+		r.newBindings[b.Name] = true
 	}
 	return err
 }
 
-// place brings the workload to where it belongs now: everywhere if that has changed, else to where it could not be brought before. It
-// reports whether it did anything.
+// place brings the objects of all clusters up to date with the Bindings. If the Bindings have not
+// changed, it does so only where it could not before. It reports whether anything changed.
 func (r *run) place(ctx context.Context, moved bool) (placed bool, err error) {
 	for _, c := range r.clusters {
-		if !moved && !c.waits {
+		if !moved && !c.incomplete {
 			continue
 		}
 		if err := c.catchUp(ctx, r.now); err != nil {
 			return placed, err
 		}
-		changed, err := c.place(ctx, r.hub.wanted(r.bindings, c.name), r.now, func(text string) { r.say(Entry{Cluster: c.name, Text: text}) })
+		changed, err := c.place(ctx, r.hub.wanted(r.bindings, c.name), r.now, func(text string) { r.record(Entry{Cluster: c.name, Text: text}) })
 		if err != nil {
 			return placed, err
 		}
@@ -144,6 +145,7 @@ func (r *run) place(ctx context.Context, moved bool) (placed bool, err error) {
 	return placed, nil
 }
 
+// approve adds the annotations of the approvals that are due.
 func (r *run) approve() {
 	meta := r.object.ObjectMeta
 	meta.Annotations = maps.Clone(meta.Annotations)
@@ -152,24 +154,24 @@ func (r *run) approve() {
 			if meta.Annotations == nil {
 				meta.Annotations = map[string]string{}
 			}
-			meta.Annotations[staged.ApprovalPrefix+key] = "rehearsal"
+			meta.Annotations[v1alpha1.ApprovalPrefix+key] = "rehearsal"
 		}
 	}
 	r.object.ObjectMeta = meta
 }
 
-// observe shows the rollout what is new on the hub.
+// observe shows the rollout what has changed on the hub.
 func (r *run) observe() {
 	r.rollout.Update(r.policy, r.object.ObjectMeta)
 	r.rollout.ObserveClusters(r.hub.labels)
 	for _, b := range r.bindings {
-		if r.fresh[b.Name] {
-			r.rollout.ObservePolicy(r.hub.policies[b.Name])
+		if r.newBindings[b.Name] {
+			r.rollout.ObserveBindingPolicy(r.hub.policies[b.Name])
 			r.rollout.ObserveBinding(b)
 		}
 		for _, clause := range clauses(b) {
 			ref := refOf(clause)
-			if !r.fresh[b.Name] && !r.heard[ref] {
+			if !r.newBindings[b.Name] && !r.updated[ref] {
 				continue
 			}
 			r.rollout.ObserveReport(r.hub.report(b, ref))
@@ -178,6 +180,6 @@ func (r *run) observe() {
 			}
 		}
 	}
-	clear(r.fresh)
-	clear(r.heard)
+	clear(r.newBindings)
+	clear(r.updated)
 }

@@ -5,64 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// Error is a fault of an [Input] or of [KubeStellarOptions].
-type Error struct {
-	Field string // such as Input.Clusters[2].Name
-	Err   error  // what is wrong
-}
-
-// Error prints `Input.Clusters[2].Name: what is wrong`.
-func (e *Error) Error() string { return e.Field + ": " + e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
-
-// Errors is every fault, in the order of the fields. [Run] and [NewKubeStellar] return it.
-type Errors []*Error
-
-// Error prints one fault a line.
-func (e Errors) Error() string { return position.Lines(e) }
-
-// Unwrap returns the faults.
-func (e Errors) Unwrap() []error { return position.Unwrapped(e) }
-
-func (e *Errors) add(field string, err error) { *e = append(*e, &Error{field, err}) }
-
-func (e *Errors) addf(field, format string, args ...any) { e.add(field, fmt.Errorf(format, args...)) }
-
-// err is nil if there are no faults.
-func (e Errors) err() error {
-	if len(e) == 0 {
-		return nil
-	}
-	return e
-}
-
-// unique records a name that is missing, or that was there before.
-func (e *Errors) unique(field, name string, before []string) {
-	switch i := slices.Index(before, name); {
-	case name == "":
-		e.addf(field, "missing")
-	case i >= 0:
-		e.addf(field, "number %d has the name %q too", i, name)
-	}
-}
-
-func (e *Errors) duration(field string, d time.Duration) {
-	if d < 0 {
-		e.addf(field, "want at least 0s, got %s", d)
-	}
-}
-
-// prepare checks an Input and stores its objects. The script of a cluster becomes plain data.
+// prepare checks an Input, stores its objects, and copies the scripts of its clusters.
 func (in *Input) prepare() (workload, error) {
 	_, invalid := staged.Compile(in.Compile, staged.Object(in.Policy))
 	var faults Errors
@@ -98,12 +47,13 @@ func (in *Input) checkCollectors(faults *Errors) (names []string) {
 	return names
 }
 
-// checkDownsync finds collectors that are named and not there.
+// checkDownsync finds collectors that the policy names and that do not exist.
 func (in *Input) checkDownsync(faults *Errors, names []string) {
 	for i, clause := range in.Policy.Spec.Downsync {
 		for j, name := range clause.StatusCollectors {
 			if !slices.Contains(names, name) {
-				faults.addf(fmt.Sprintf("Input.Policy.Spec.Downsync[%d].StatusCollectors[%d]", i, j), "%q is not in Input.Collectors", name)
+				field := fmt.Sprintf("Input.Policy.Spec.Downsync[%d].StatusCollectors[%d]", i, j)
+				faults.addf(field, "%q is not in Input.Collectors", name)
 			}
 		}
 	}
@@ -124,7 +74,7 @@ func (in *Input) checkClusters(faults *Errors) {
 	}
 }
 
-// script returns a copy of plain data.
+// script checks a script and returns a copy.
 func (e *Errors) script(field string, script []Status) []Status {
 	script = slices.Clone(script)
 	for i, s := range script {

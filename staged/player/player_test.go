@@ -1,9 +1,11 @@
-package staged_test
+package player_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,43 +23,91 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-var _ staged.Transport = (*memory.Cluster)(nil)
+var _ player.Transport = (*memory.Cluster)(nil)
 
-func controlKind(kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: control.Group, Version: control.Version, Kind: kind}
+// The kinds on the hub.
+var (
+	stagedPolicyKind  = v1alpha1.GroupVersion.WithKind(v1alpha1.Kind)
+	bindingPolicyKind = control.GroupVersion.WithKind("BindingPolicy")
+	workStatusKind    = control.GroupVersion.WithKind("WorkStatus")
+)
+
+// twoStages is the stage dev, then prod, with more fields of dev. A condition among them replaces the
+// usual one.
+func twoStages(fields string) string {
+	if !strings.Contains("\n"+fields, "\n    condition:") {
+		fields = "    condition: num('sum') == 1\n" + fields
+	}
+	return `apiVersion: community.kubestellar.io/v1alpha1
+kind: StagedBindingPolicy
+metadata: {name: s}
+spec:
+  downsync: [{statusCollectors: [agg], objectSelectors: [{matchLabels: {app: web}}]}]
+  stages:
+  - name: dev
+    clusterSelectors: [{matchLabels: {env: dev}}]
+` + fields + `  - name: prod
+    clusterSelectors: [{matchLabels: {env: prod}}]
+`
 }
 
-var stagedGVK = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind}
+// workload is the object that the policy places. It is not on the hub.
+var workload = kubestellar.Object{
+	Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "web",
+	Labels: map[string]string{"app": "web"}, ResourceVersion: "1",
+}
 
-// A hub is a cluster on which KubeStellar works as fast as it is asked to.
+// A hub is a cluster on which KubeStellar works when a test says so.
 type hub struct {
-	*world
-	cluster *memory.Cluster
-	fail    func(verb, name string) error // nil: nothing fails
-	events  staged.Creator
-	works   staged.Reader
-	trace   func(staged.TraceEvent)
-}
+	t          *testing.T
+	cluster    *memory.Cluster
+	clusters   map[string]map[string]string // the labels of the clusters that receive workload
+	available  map[string]int64             // replicas, by cluster; absent: not reported
+	collectors map[string]*kubestellar.Collector
+	policies   map[string]*control.BindingPolicy // on the hub, when KubeStellar worked last
+	status     v1alpha1.Status                   // of the StagedBindingPolicy, after the last turn
 
-func newHubCluster() *memory.Cluster {
-	return memory.New(memory.Options{Kinds: []memory.Kind{
-		{GroupVersionKind: controlKind("BindingPolicy"), Resource: "bindingpolicies", ClusterScoped: true},
-		{GroupVersionKind: controlKind("Binding"), ClusterScoped: true},
-		{GroupVersionKind: controlKind("CombinedStatus"), Resource: "combinedstatuses"},
-		{GroupVersionKind: controlKind("WorkStatus"), Resource: "workstatuses"},
-	}})
+	fail   func(verb, name string) error // nil: nothing fails
+	events player.Creator
+	works  player.Reader
+	trace  func(player.TraceEvent)
 }
 
 func newHub(t *testing.T, text string) *hub {
-	h := &hub{world: worldOf(t, compile(t, text))}
-	h.cluster = newHubCluster()
+	sum := "returned.status.availableReplicas"
+	agg, err := kubestellar.Compile(control.StatusCollectorSpec{
+		CombinedFields: []control.NamedAggregator{{Name: "sum", Type: "SUM", Subject: &sum}},
+	})
+	require.NoError(t, err)
+	h := &hub{t: t, available: map[string]int64{}, collectors: map[string]*kubestellar.Collector{"agg": agg},
+		clusters: map[string]map[string]string{
+			"dev1":  {"env": "dev", "name": "dev1"},
+			"prod1": {"env": "prod", "name": "prod1"},
+			"prod2": {"env": "prod", "name": "prod2"},
+		},
+		cluster: memory.New(memory.Options{Kinds: []memory.Kind{
+			{GroupVersionKind: bindingPolicyKind, Resource: "bindingpolicies", ClusterScoped: true},
+			{GroupVersionKind: control.GroupVersion.WithKind("Binding"), ClusterScoped: true},
+			{GroupVersionKind: control.GroupVersion.WithKind("CombinedStatus"), Resource: "combinedstatuses"},
+			{GroupVersionKind: workStatusKind, Resource: "workstatuses"},
+		}}),
+	}
 	require.NoError(t, h.cluster.Load(t.Context(), []byte(v1alpha1.CRD()+"\n---\n"+text)))
 	return h
+}
+
+// exist returns the names of the BindingPolicies.
+func (h *hub) exist() []string { return slices.Sorted(maps.Keys(h.policies)) }
+
+// holds reports whether a condition of the StagedBindingPolicy is true.
+func (h *hub) holds(condition string) bool {
+	return meta.IsStatusConditionTrue(h.status.Conditions, condition)
 }
 
 // Create fails when a test says so.
@@ -84,7 +135,7 @@ func (h *hub) failure(verb, name string) error {
 
 // transport is the hub as the player sees it.
 type transport struct {
-	staged.Reader
+	player.Reader
 	*hub
 }
 
@@ -98,7 +149,7 @@ func (tr transport) Create(ctx context.Context, obj *unstructured.Unstructured, 
 
 // kubestellar brings Bindings and CombinedStatuses up to date.
 func (h *hub) kubestellar() {
-	list, err := h.cluster.List(h.t.Context(), controlKind("BindingPolicy"), "", metav1.ListOptions{})
+	list, err := h.cluster.List(h.t.Context(), bindingPolicyKind, "", metav1.ListOptions{})
 	require.NoError(h.t, err)
 	h.policies = map[string]*control.BindingPolicy{}
 	for _, item := range list.Items {
@@ -106,14 +157,30 @@ func (h *hub) kubestellar() {
 		require.NoError(h.t, runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, p))
 		h.policies[p.Name] = p
 	}
-	seen := h.observe()
-	for _, b := range seen.Bindings {
+	for _, name := range h.exist() {
+		b, err := kubestellar.Resolve(h.policies[name], kubestellar.Inventory{Objects: []kubestellar.Object{workload}, Clusters: h.clusters})
+		require.NoError(h.t, err)
 		h.put(b)
+		if s, ok := kubestellar.Combine(kubestellar.Upstream, h.input(b)); ok {
+			s.OwnerReferences = nil // the workload is not on this hub
+			h.put(s)
+		}
 	}
-	for _, s := range seen.Statuses {
-		s.OwnerReferences = nil // the workload is not on this hub
-		h.put(s)
+}
+
+// input is what the clusters of a Binding report.
+func (h *hub) input(b *control.Binding) kubestellar.Input {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"name": workload.Name, "namespace": workload.Namespace, "uid": "uid-web"},
+	}}
+	in := kubestellar.Input{
+		Binding: b, Object: obj, Resource: workload.Resource, Collectors: h.collectors, Reports: map[string]kubestellar.Report{},
 	}
+	for cluster, n := range h.available {
+		in.Reports[cluster] = kubestellar.Report{Status: map[string]any{"availableReplicas": n}}
+	}
+	return in
 }
 
 func (h *hub) put(obj any) {
@@ -141,7 +208,7 @@ func (h *hub) play(do func()) {
 	ctx, stop := context.WithCancel(h.t.Context())
 	done := make(chan error)
 	go func() {
-		done <- staged.Play(ctx, transport{h.cluster, h}, staged.PlayerOptions{Events: h.events, Trace: h.trace, WorkStatuses: h.works})
+		done <- player.Play(ctx, transport{h.cluster, h}, player.Options{Events: h.events, Trace: h.trace, WorkStatuses: h.works})
 	}()
 	do()
 	stop()
@@ -155,7 +222,7 @@ func (h *hub) turn() {
 	h.kubestellar()
 	time.Sleep(500 * time.Millisecond)
 	synctest.Wait()
-	obj, err := h.cluster.Get(h.t.Context(), stagedGVK, types.NamespacedName{Name: "s"})
+	obj, err := h.cluster.Get(h.t.Context(), stagedPolicyKind, types.NamespacedName{Name: "s"})
 	require.NoError(h.t, err)
 	var sbp v1alpha1.StagedBindingPolicy
 	require.NoError(h.t, runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &sbp))
@@ -275,7 +342,7 @@ func TestEventsThatFailDoNotStopAPlayer(t *testing.T) {
 		h := newHub(t, twoStages(""))
 		h.events = noEvents{}
 		failures := 0
-		h.trace = func(e staged.TraceEvent) {
+		h.trace = func(e player.TraceEvent) {
 			if e.Err != nil {
 				require.EqualError(t, e.Err, "forbidden")
 				failures++
@@ -321,7 +388,7 @@ func TestPlayerReadsWorkStatuses(t *testing.T) {
 			wait("dev2")
 			h.work("dev2", false)
 			wait("dev2")
-			require.NoError(t, h.cluster.Delete(t.Context(), controlKind("WorkStatus"), types.NamespacedName{Namespace: "dev1", Name: "appsv1-deployment-shop-web"}, metav1.DeleteOptions{}))
+			require.NoError(t, h.cluster.Delete(t.Context(), workStatusKind, types.NamespacedName{Namespace: "dev1", Name: "appsv1-deployment-shop-web"}, metav1.DeleteOptions{}))
 			wait("dev1, dev2")
 			h.work("dev2", true)
 			wait("dev1")
@@ -344,7 +411,7 @@ func TestPlayerAsksForClusters(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
-			done <- staged.Play(ctx, transport{h.cluster, h}, staged.PlayerOptions{Clusters: func() map[string]map[string]string { return *known.Load() }})
+			done <- player.Play(ctx, transport{h.cluster, h}, player.Options{Clusters: func() map[string]map[string]string { return *known.Load() }})
 		}()
 		h.turn()
 		require.Empty(t, h.exist())
@@ -363,7 +430,7 @@ func TestPlayerBringsAnEditToThePolicy(t *testing.T) {
 		h := newHub(t, twoStages(""))
 		h.play(func() {
 			h.turn()
-			_, err := h.cluster.Patch(t.Context(), stagedGVK, types.NamespacedName{Name: "s"}, types.JSONPatchType,
+			_, err := h.cluster.Patch(t.Context(), stagedPolicyKind, types.NamespacedName{Name: "s"}, types.JSONPatchType,
 				[]byte(`[{"op": "remove", "path": "/spec/stages/0/clusterSelectors"}]`), metav1.PatchOptions{})
 			require.NoError(t, err)
 			h.turn()
@@ -374,7 +441,7 @@ func TestPlayerBringsAnEditToThePolicy(t *testing.T) {
 
 // version is that of the StagedBindingPolicy.
 func (h *hub) version() string {
-	obj, err := h.cluster.Get(h.t.Context(), stagedGVK, types.NamespacedName{Name: "s"})
+	obj, err := h.cluster.Get(h.t.Context(), stagedPolicyKind, types.NamespacedName{Name: "s"})
 	require.NoError(h.t, err)
 	return obj.GetResourceVersion()
 }
@@ -383,7 +450,7 @@ func TestPlayerTellsOfFaultsInTheStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t, twoStages(""))
 		set := func(condition string) {
-			_, err := h.cluster.Patch(t.Context(), stagedGVK, types.NamespacedName{Name: "s"}, types.JSONPatchType,
+			_, err := h.cluster.Patch(t.Context(), stagedPolicyKind, types.NamespacedName{Name: "s"}, types.JSONPatchType,
 				[]byte(`[{"op": "replace", "path": "/spec/stages/0/condition", "value": "`+condition+`"}]`), metav1.PatchOptions{})
 			require.NoError(t, err)
 		}
@@ -432,7 +499,7 @@ func TestPlayerSurvivesReadersThatAnswerNothing(t *testing.T) {
 			h := newHub(t, twoStages("    condition: num('sum') >= 1\n"))
 			h.works = silent{lists}
 			var failures int
-			h.trace = func(e staged.TraceEvent) {
+			h.trace = func(e player.TraceEvent) {
 				if e.Err != nil && strings.Contains(e.Err.Error(), "neither a result nor an error") {
 					failures++
 				}

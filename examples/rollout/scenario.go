@@ -25,20 +25,20 @@ import (
 //go:embed policy.yaml policy-num.yaml workload.yaml stages
 var builtin embed.FS
 
-// A scene is what is rehearsed: policies, and all that they have in common.
-type scene struct {
+// A scenario is the policies to rehearse, and the input that they have in common.
+type scenario struct {
 	policies []v1alpha1.StagedBindingPolicy
 	input    rehearse.Input
 }
 
-// A file is the text of one.
+// A file is the name and the text of a file.
 type file struct {
 	name string
 	text []byte
 }
 
-// scene reads the files, and adds what they do not have. The error joins all faults.
-func (o options) scene() (s scene, err error) {
+// scenario reads the files, and adds defaults for what they do not have. The error joins all faults.
+func (o options) scenario() (s scenario, err error) {
 	files, err := o.files()
 	if err != nil {
 		return s, err
@@ -57,20 +57,20 @@ func (o options) scene() (s scene, err error) {
 	_, err = staged.Compile(s.input.Compile, policies...)
 	switch {
 	case len(s.policies) == 0:
-		return s, usageError{err} // these are no files for -policy
-	case err == nil: // otherwise the same faults of the text would be told of twice
+		return s, usageError{err} // the files are not for -policy
+	case err == nil: // else faults of the text would be reported twice
 		s.input.Stages, err = compileStages(stages)
 	}
 	for i, source := range policies {
-		err = errors.Join(err, s.take(files[i].name, source.Others()))
+		err = errors.Join(err, s.add(files[i].name, source.Others()))
 	}
 	if err != nil {
 		return s, err
 	}
-	return s, s.complete(o)
+	return s, s.addDefaults(o)
 }
 
-// files are those of the command, or else the built-in ones.
+// files returns the files of the command, or else the built-in ones.
 func (o options) files() (files []file, err error) {
 	read, names := os.ReadFile, o.policies
 	if len(names) == 0 {
@@ -87,7 +87,7 @@ func (o options) files() (files []file, err error) {
 	return files, err
 }
 
-// compileStages adds to the Stages of the files those for kinds that have none.
+// compileStages compiles the Stages of the files, and built-in ones for kinds without a Stage.
 func compileStages(sources []stage.Source) (*stage.Set, error) {
 	own, err := stage.Compile(stage.Options{}, sources...)
 	if err != nil {
@@ -114,8 +114,8 @@ func compileStages(sources []stage.Source) (*stage.Set, error) {
 	return stage.Compile(stage.Options{}, sources...)
 }
 
-// take takes in the objects of a file that are no policies.
-func (s *scene) take(name string, others []*unstructured.Unstructured) (err error) {
+// add adds the objects of a file that are no policies.
+func (s *scenario) add(name string, others []*unstructured.Unstructured) (err error) {
 	for _, obj := range others {
 		var faults []error
 		switch obj.GetKind() {
@@ -140,16 +140,17 @@ func (s *scene) take(name string, others []*unstructured.Unstructured) (err erro
 	return err
 }
 
-// complete adds what the files do not have.
-func (s *scene) complete(o options) error {
+// addDefaults adds the built-in clusters and workload if the files have none.
+func (s *scenario) addDefaults(o options) error {
 	switch {
 	case o.clusters && len(s.input.Clusters) > 0:
 		return usageError{errors.New("want -clusters or ManagedClusters, not both")}
 	case len(s.input.Clusters) == 0:
-		s.input.Clusters = o.members()
+		s.input.Clusters = o.builtinClusters()
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.approve)) {
-		if !slices.ContainsFunc(s.policies, func(p v1alpha1.StagedBindingPolicy) bool { _, ok := o.approvals(p)[key]; return ok }) {
+		concerned := func(p v1alpha1.StagedBindingPolicy) bool { _, ok := o.approvals(p)[key]; return ok }
+		if !slices.ContainsFunc(s.policies, concerned) {
 			return usageError{fmt.Errorf("-approve %s: want before. or after. and the name of a stage", key)}
 		}
 	}
@@ -160,27 +161,27 @@ func (s *scene) complete(o options) error {
 	if err != nil {
 		return err
 	}
-	return s.take("workload.yaml", staged.Parse("workload.yaml", text).Others())
+	return s.add("workload.yaml", staged.Parse("workload.yaml", text).Others())
 }
 
-// members are the clusters where there are no others.
-func (o options) members() (members []rehearse.Cluster) {
+// builtinClusters returns the clusters of a rehearsal without ManagedClusters.
+func (o options) builtinClusters() (clusters []rehearse.Cluster) {
 	names := []string{"dev1", "prod1", "prod2"}
 	if o.clusters {
 		names = append(names, "dev2")
 	}
 	for _, name := range names {
 		labels := map[string]string{"env": strings.TrimRight(name, "12"), o.label: name}
-		members = append(members, rehearse.Cluster{Name: name, Labels: labels})
+		clusters = append(clusters, rehearse.Cluster{Name: name, Labels: labels})
 	}
-	return members
+	return clusters
 }
 
-// A fares reads how a cluster fares from an annotation.
-type fares func(c *rehearse.Cluster, text string) error
+// An annotationReader sets a field of a cluster from the text of an annotation.
+type annotationReader func(c *rehearse.Cluster, text string) error
 
-// annotations are those of ManagedClusters that a rehearsal knows.
-var annotations = map[string]fares{
+// annotationReaders are the annotations of ManagedClusters that a rehearsal knows.
+var annotationReaders = map[string]annotationReader{
 	"rehearsal.script": func(c *rehearse.Cluster, text string) (err error) {
 		c.Script, err = scriptOf(text)
 		return err
@@ -195,7 +196,7 @@ var annotations = map[string]fares{
 	},
 }
 
-// collectorOf converts a StatusCollector. Of its faults staged.Compile has told.
+// collectorOf converts a StatusCollector. staged.Compile has reported its faults.
 func collectorOf(obj *unstructured.Unstructured) (c control.StatusCollector, err error) {
 	raw, err := obj.MarshalJSON()
 	if err != nil {
@@ -204,7 +205,8 @@ func collectorOf(obj *unstructured.Unstructured) (c control.StatusCollector, err
 	return c, yaml.Unmarshal(raw, &c)
 }
 
-// clusterOf is the cluster that a ManagedCluster of Open Cluster Management stands for. KubeStellar's inventory is made of these.
+// clusterOf returns the cluster of a ManagedCluster of Open Cluster Management, the kind of which
+// KubeStellar's inventory consists.
 func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, faults []error) {
 	c.Name, c.Labels = obj.GetName(), obj.GetLabels()
 	have := obj.GetAnnotations()
@@ -213,7 +215,7 @@ func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, faults []err
 			continue
 		}
 		fault := errors.New("unknown")
-		if read := annotations[key]; read != nil {
+		if read := annotationReaders[key]; read != nil {
 			fault = read(&c, have[key])
 		}
 		if fault != nil {
@@ -223,7 +225,7 @@ func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, faults []err
 	return c, faults
 }
 
-// A scriptLine is what objects show some time after they came.
+// A scriptLine is a status that objects have from some time after they came.
 type scriptLine struct {
 	After  metav1.Duration `json:"after"`
 	Kind   string          `json:"kind"`
