@@ -17,7 +17,8 @@ func ExampleStrategic() {
 
 	out, _ := patch.Strategic(schema, pod, body)
 	fmt.Println(text(out))
-	// Output: {"status":{"conditions":[{"status":"True","type":"Ready"},{"status":"True","type":"Initialized"}]}}
+	// Output:
+	// {"status":{"conditions":[{"status":"True","type":"Ready"},{"status":"True","type":"Initialized"}]}}
 }
 
 func ExampleJSON() {

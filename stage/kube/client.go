@@ -12,10 +12,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
 
-// A client asks for answers in protobuf where it can, which costs the server, and whoever reads them,
-// less than JSON. Protobuf has no names: a field that the Go types of this program do not have, because
-// the server is of a later version, cannot be read. The first answer with such a field is asked for
-// again in JSON, and so is everything of that kind from then on.
+// A client asks for answers in protobuf where it can, which costs the server, and whoever reads
+// them, less than JSON. Protobuf has no names: a field that the Go types of this program do not
+// have, because the server is of a later version, cannot be read. The first answer with such a
+// field is asked for again in JSON, and so is everything of that kind from then on.
 type client struct {
 	json     dynamic.Interface
 	protobuf dynamic.Interface // nil: everything is read as JSON
@@ -70,9 +70,9 @@ func read[T any](c *Cluster, r request, do func(dynamic.ResourceInterface) (T, e
 	return v, err
 }
 
-// write sends a request that changes an object, and returns the object as stored. If the answer cannot
-// be read from protobuf, the object has been changed nevertheless, unless the request is a dry run. It
-// is read as JSON then; others may have changed it meanwhile.
+// write sends a request that changes an object, and returns the object as stored. If the answer
+// cannot be read from protobuf, the object has been changed nevertheless, unless the request is a
+// dry run. It is read as JSON then; others may have changed it meanwhile.
 func (c *Cluster) write(ctx context.Context, r request, do func(dynamic.ResourceInterface) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	if len(r.dryRun) > 0 {
 		return read(c, r, do)

@@ -31,14 +31,16 @@ var (
 	_ player.Sharer       = (*Cluster)(nil)
 )
 
-// New returns the cluster that a client talks to, such as client-go's fake one. A mapper that can be reset ([meta.ResettableRESTMapper]) is reset
-// when it does not know a kind, so that definitions which come later are found. [Cluster.As] needs [NewForConfig] or [Open].
+// New returns the cluster that a client talks to, such as client-go's fake one. A mapper that can
+// be reset ([meta.ResettableRESTMapper]) is reset when it does not know a kind, so that definitions
+// which come later are found. [Cluster.As] needs [NewForConfig] or [Open].
 func New(of dynamic.Interface, mapper meta.RESTMapper) *Cluster {
 	return &Cluster{client: client{json: of}, kinds: newKinds(mapper), events: newRecentEvents(), users: newImpersonators()}
 }
 
-// Share returns the same cluster as a player sees it: objects share their equal parts, so that they must not be changed, and are without metadata that it
-// does not need, unless [Options] keep that. What [New] made is its own.
+// Share returns the same cluster as a player sees it: objects share their equal parts, so that they
+// must not be changed, and are without metadata that it does not need, unless [Options] keep that.
+// What [New] made is its own.
 func (c *Cluster) Share() player.Transport {
 	if c.factory == nil {
 		return c
@@ -60,10 +62,11 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	})
 }
 
-// Watch reports changes of the objects of a kind, in a namespace or in all if it is "". A server that
-// is busy closes watches at any time, which is no error: watch again from the last resourceVersion
-// seen. An Error event that is not Expired says that an event could not be read, for example because
-// its object is the first with a field that only JSON has the name of: watch again, too.
+// Watch reports changes of the objects of a kind, in a namespace or in all if it is "". A server
+// that is busy closes watches at any time, which is no error: watch again from the last
+// resourceVersion seen. An Error event that is not Expired says that an event could not be read,
+// for example because its object is the first with a field that only JSON has the name of: watch
+// again, too.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	return read(c, request{kind: gvk, namespace: namespace}, func(to dynamic.ResourceInterface) (watch.Interface, error) {
 		return to.Watch(ctx, o)
@@ -94,8 +97,8 @@ func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o 
 	})
 }
 
-// Patch changes an object, or a subresource of it, and returns it as stored. Custom resources take no
-// strategic merge patches: the error says so.
+// Patch changes an object, or a subresource of it, and returns it as stored. Custom resources take
+// no strategic merge patches: the error says so.
 func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r := request{kind: gvk, namespace: name.Namespace, subresources: subresources, dryRun: o.DryRun}
 	return c.write(ctx, r, func(to dynamic.ResourceInterface) (*unstructured.Unstructured, error) {

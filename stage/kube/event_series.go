@@ -14,8 +14,8 @@ const (
 	maxRecentEvents = 4096            // Events that more occurrences can be counted on
 )
 
-// recentEvents are the Events that were recorded lately, at most maxRecentEvents. The one that had no
-// occurrence for longest is forgotten first.
+// recentEvents are the Events that were recorded lately, at most maxRecentEvents. The one that had
+// no occurrence for longest is forgotten first.
 type recentEvents struct {
 	mu     sync.Mutex
 	known  map[eventKey]*list.Element // of *countedEvent
@@ -37,8 +37,8 @@ func newRecentEvents() *recentEvents {
 }
 
 // next returns the Event that an occurrence is counted on, and its number among the occurrences of
-// that Event. At 1 the Event is to be created. It is 0 for an occurrence that was recorded before: names
-// tell occurrences apart, and one that comes again is a request whose answer was lost.
+// that Event. At 1 the Event is to be created. It is 0 for an occurrence that was recorded before:
+// names tell occurrences apart, and one that comes again is a request whose answer was lost.
 func (s *recentEvents) next(e occurrence) (types.NamespacedName, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -95,8 +95,8 @@ func (c *Cluster) record(ctx context.Context, e occurrence, o metav1.CreateOptio
 	return obj, c.events.settle(e, err)
 }
 
-// count writes how often the occurrence was seen. It writes the number itself, so that the request can
-// be sent twice.
+// count writes how often the occurrence was seen. It writes the number itself, so that the request
+// can be sent twice.
 func (c *Cluster) count(ctx context.Context, e occurrence, at types.NamespacedName, count int64, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	patch := fmt.Sprintf(`{"series": {"count": %d, "lastObservedTime": %q}}`, count, micro(e.seen))
 	return c.Patch(ctx, newEvents, at, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: o.FieldManager, DryRun: o.DryRun})

@@ -27,10 +27,10 @@ type Options struct {
 // NewForConfig is [Open] with the zero Options.
 func NewForConfig(config *rest.Config) (*Cluster, error) { return Open(config, Options{}) }
 
-// Open returns the cluster of a configuration. It finds the resource of a kind by discovery, when the
-// kind is first asked for. Client-go sends five requests a second by default: set QPS to what the
-// cluster stands, or to -1 for no limit. One limit holds for all requests of the Cluster, of whatever
-// user. The configuration is not kept.
+// Open returns the cluster of a configuration. It finds the resource of a kind by discovery, when
+// the kind is first asked for. Client-go sends five requests a second by default: set QPS to what
+// the cluster stands, or to -1 for no limit. One limit holds for all requests of the Cluster, of
+// whatever user. The configuration is not kept.
 func Open(config *rest.Config, o Options) (*Cluster, error) {
 	f, err := newClientFactory(config, o)
 	if err != nil {
@@ -70,8 +70,8 @@ func newClientFactory(config *rest.Config, o Options) (*clientFactory, error) {
 	return f, err
 }
 
-// withDefaults returns a copy with one rate limiter for all clients made of it, and without compression
-// if the server is on this machine.
+// withDefaults returns a copy with one rate limiter for all clients made of it, and without
+// compression if the server is on this machine.
 func withDefaults(config *rest.Config) *rest.Config {
 	c := rest.CopyConfig(config)
 	if c.RateLimiter == nil && c.QPS >= 0 {

@@ -7,11 +7,11 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// splitTransport sends writes over HTTP/1.1, each over a connection of its own until it is answered,
-// and everything else as the configuration says. That is mostly HTTP/2, whose pings find out that the
-// connection of a watch is dead. A player writes little and often: on one connection of HTTP/2 all
-// writes and watch events wait for each other, and the frames take a tenth of the server's rate. See
-// internal/dev/e2e/cluster.
+// splitTransport sends writes over HTTP/1.1, each over a connection of its own until it is
+// answered, and everything else as the configuration says. That is mostly HTTP/2, whose pings find
+// out that the connection of a watch is dead. A player writes little and often: on one connection
+// of HTTP/2 all writes and watch events wait for each other, and the frames take a tenth of the
+// server's rate. See internal/dev/e2e/cluster.
 type splitTransport struct{ reads, writes http.RoundTripper }
 
 // RoundTrip sends a request.

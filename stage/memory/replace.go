@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// replace stores the next version of an object, which may be shared with the stored one or with others.
+// replace stores the next version of an object, which may be shared with the stored one or with
+// others.
 func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstructured, error) {
 	before := old.object().Object
 	if err := r.checkVersion(metadataOf(before), metadataOf(next)); err != nil {
@@ -34,7 +35,8 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	return &unstructured.Unstructured{Object: next}, nil
 }
 
-// settleMetadata makes the metadata private, and refuses or undoes what no write may change there. The root of next is private.
+// settleMetadata makes the metadata private, and refuses or undoes what no write may change there.
+// The root of next is private.
 func (r *request) settleMetadata(before, next map[string]any) error {
 	old, shared := metadataOf(before), metadataOf(next)
 	metadata := maps.Clone(shared)

@@ -29,7 +29,7 @@ type store struct {
 	terminated map[*record]struct{}               // namespaces that wait for their contents to go
 	generated  map[string]uint64                  // names generated, by prefix
 	pages      pages                              // lists that are read page by page
-	pool       pool                               // what objects have in common
+	interner   interner                           // what objects have in common
 	current    request                            // the write that is carried out
 	stamp      any                                // the last timestamp of now, and its time
 	stamped    time.Time
@@ -45,7 +45,7 @@ func newStore(o Options) *store {
 		dependents: map[types.UID]map[*record]struct{}{},
 		terminated: map[*record]struct{}{},
 		generated:  map[string]uint64{},
-		pool:       newPool(),
+		interner:   newInterner(),
 	}
 	s.addBuiltins()
 	for _, k := range o.Kinds {
@@ -80,29 +80,29 @@ func (r *record) object() *unstructured.Unstructured { return r.slot.get() }
 
 // table holds the objects of one resource.
 type table struct {
-	resource schema.GroupResource
-	name     string // of the resource
-	records  map[types.NamespacedName]*record
-	order    []*record                       // sorted by key, with records that are gone in between
-	added    []*record                       // not yet in order
-	dropped  int                             // records in order that are gone
-	births   map[types.NamespacedName]uint64 // incarnations of the keys that are gone
-	log      log
-	packer   *packer
-	packFrom int // how many records there are before idle objects are packed
+	resource     schema.GroupResource
+	name         string // of the resource
+	records      map[types.NamespacedName]*record
+	order        []*record                       // sorted by key, with records that are gone in between
+	added        []*record                       // not yet in order
+	dropped      int                             // records in order that are gone
+	incarnations map[types.NamespacedName]uint64 // incarnations of the keys that are gone
+	log          log
+	packer       *packer
+	packFrom     int // how many records there are before idle objects are packed
 
 	apiVersion string // of its kinds; "" if they have several
 }
 
 func newTable(at schema.GroupResource, o Options) *table {
 	return &table{
-		resource: at,
-		name:     at.String(),
-		records:  map[types.NamespacedName]*record{},
-		births:   map[types.NamespacedName]uint64{},
-		log:      log{keep: o.History, version: 1},
-		packer:   newPacker(),
-		packFrom: o.packFrom,
+		resource:     at,
+		name:         at.String(),
+		records:      map[types.NamespacedName]*record{},
+		incarnations: map[types.NamespacedName]uint64{},
+		log:          log{keep: o.History, version: 1},
+		packer:       newPacker(),
+		packFrom:     o.packFrom,
 	}
 }
 
@@ -130,8 +130,9 @@ func (t *table) sorted() []*record {
 	return merged
 }
 
-// tidy forgets records that are gone when they are many, for tables that nobody lists. The lists that sorted returned stay as they are.
-func (t *table) tidy() {
+// dropGone forgets records that are gone when they are many, for tables that nobody lists. The
+// lists that sorted returned stay as they are.
+func (t *table) dropGone() {
 	if t.dropped++; t.dropped < 1024+len(t.records) {
 		return
 	}
@@ -224,8 +225,8 @@ func (s *store) drop(r *record) {
 	r.gone = true
 	delete(t.records, r.key)
 	delete(s.terminated, r)
-	t.births[r.key]++
-	t.tidy()
+	t.incarnations[r.key]++
+	t.dropGone()
 	if r.key.Namespace != "" {
 		s.contents[r.key.Namespace]--
 	}

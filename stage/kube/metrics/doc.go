@@ -38,7 +38,8 @@
 //	effect       an effect that failed for good
 //	watch        the objects of a kind could not be listed or watched; that is tried again
 //
-// No label holds the name of an object: the number of series depends on the Stages alone. The gauges are there once there is a player.
+// No label holds the name of an object: the number of series depends on the Stages alone. The
+// gauges are there once there is a player.
 //
 // # Concurrency
 //

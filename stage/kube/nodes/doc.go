@@ -1,10 +1,11 @@
-// Package nodes manages Nodes as kwok's users know it: it says which Nodes are ours, keeps their heartbeats by Leases, and which Pods are ours to play.
-// It is for player.Options.Filter.
+// Package nodes manages Nodes as kwok's users know it: it says which Nodes are ours, keeps their
+// heartbeats by Leases, and which Pods are ours to play. It is for player.Options.Filter.
 //
 // # Terminology
 //
-// A [Policy] says which Nodes are managed; [Policy.Compile] makes [Rules] of it, which are pure. A [LeaseHolder] follows the Nodes of a cluster and holds the
-// Leases of those that are managed. An object is ours if we play it:
+// A [Policy] says which Nodes are managed; [Policy.Compile] makes [Rules] of it, which are pure. A
+// [LeaseHolder] follows the Nodes of a cluster and holds the Leases of those that are managed. An
+// object is ours if we play it:
 //
 //	object                                         ours
 //	---------------------------------------------------------------------------------------------------------------
@@ -16,9 +17,11 @@
 //	an object that is disregarded                  no; nor are the Pods on a Node that is
 //	any other object                               yes
 //
-// A Pod on a Node that does not exist is not made to run: there is nothing it could run on. But when it is deleted it waits for a kubelet that will never
-// come, so that its deletion is played. Whether the Node was managed is known for a policy of names or of all; else the latest 10,000 Nodes that vanished
-// while the lease holder looked are remembered. What remains is left to the garbage collector of Kubernetes.
+// A Pod on a Node that does not exist is not made to run: there is nothing it could run on. But
+// when it is deleted it waits for a kubelet that will never come, so that its deletion is played.
+// Whether the Node was managed is known for a policy of names or of all; else the latest 10,000
+// Nodes that vanished while the lease holder looked are remembered. What remains is left to the
+// garbage collector of Kubernetes.
 //
 // # Usage
 //
@@ -38,14 +41,18 @@
 //
 // # Leases
 //
-// A Lease in kube-node-lease named as its Node is created, owned by the Node, and renewed after a quarter of its duration. Nodes with Leases need the
-// Stage of presets.NodeHeartbeatWithLease, which writes their status every ten minutes; without Leases presets.NodeHeartbeat does, every 20 to 25 seconds.
+// A Lease in kube-node-lease named as its Node is created, owned by the Node, and renewed after a
+// quarter of its duration. Nodes with Leases need the Stage of presets.NodeHeartbeatWithLease,
+// which writes their status every ten minutes; without Leases presets.NodeHeartbeat does, every 20
+// to 25 seconds.
 //
-// A Lease that another holder keeps is left alone, and so are the Node and its Pods, until it has not changed for its duration, or names no holder. A Lease of
-// ours that could not be renewed for its duration is not ours any more.
+// A Lease that another holder keeps is left alone, and so are the Node and its Pods, until it has
+// not changed for its duration, or names no holder. A Lease of ours that could not be renewed for
+// its duration is not ours any more.
 //
-// There is one queue for all Nodes, by the time of their next renewal, and Lease.Parallel goroutines; Leases are not watched. It takes the verbs
-// get, create and update on Leases, list and watch on Nodes.
+// There is one queue for all Nodes, by the time of their next renewal, and Lease.Parallel
+// goroutines; Leases are not watched. It takes the verbs get, create and update on Leases, list and
+// watch on Nodes.
 //
 // # Determinism
 //

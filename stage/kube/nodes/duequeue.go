@@ -10,7 +10,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
 )
 
-// A node is what is known of a Node. All but the last fields are guarded by the lock of the lease holder.
+// A node is what is known of a Node. All but the last fields are guarded by the lock of the lease
+// holder.
 type node struct {
 	name string
 	uid  types.UID

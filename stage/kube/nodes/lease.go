@@ -20,7 +20,8 @@ const (
 	namespace = "kube-node-lease" // of the Leases of Nodes
 )
 
-// schedule puts a node on the dueQueue if its Lease is ours to keep, or takes it off. One that is on it or looked after now stays so.
+// schedule puts a node on the dueQueue if its Lease is ours to keep, or takes it off. One that is
+// on it or looked after now stays so.
 func (h *LeaseHolder) schedule(n *node, due time.Time) {
 	switch {
 	case n.busy || !h.options.Lease.wanted():
@@ -32,7 +33,8 @@ func (h *LeaseHolder) schedule(n *node, due time.Time) {
 	}
 }
 
-// dispatch hands out the nodes as they become due. That is all that happens for a node whose Lease is held: nothing looks at all of them.
+// dispatch hands out the nodes as they become due. That is all that happens for a node whose Lease
+// is held: nothing looks at all of them.
 func (h *LeaseHolder) dispatch(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -81,7 +83,8 @@ func (h *LeaseHolder) holdLeases(ctx context.Context) {
 	}
 }
 
-// done notes what became of a Lease and when to look after it again. A Lease lasts from when its renewal was sent.
+// done notes what became of a Lease and when to look after it again. A Lease lasts from when its
+// renewal was sent.
 func (h *LeaseHolder) done(n *node, held bool, err error, sent time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,8 +105,8 @@ func (h *LeaseHolder) done(n *node, held bool, err error, sent time.Time) {
 	}
 }
 
-// pause is when to look after a Lease again. The first time that is anywhere within the period, so that Nodes which came at once are not renewed at once for
-// ever.
+// pause is when to look after a Lease again. The first time that is anywhere within the period, so
+// that Nodes which came at once are not renewed at once for ever.
 func (h *LeaseHolder) untilNextCheck(first bool, err error) time.Duration {
 	l := h.options.Lease
 	switch {
@@ -158,7 +161,8 @@ func (h *LeaseHolder) read(ctx context.Context, n *node) error {
 	return n.answered(got, err)
 }
 
-// update renews the Lease or takes it. If somebody else was faster, or has deleted it, that is known for the next time.
+// update renews the Lease or takes it. If somebody else was faster, or has deleted it, that is
+// known for the next time.
 func (h *LeaseHolder) update(ctx context.Context, n *node, now time.Time) (bool, error) {
 	term := h.options.Lease.term()
 	write := term.Acquired

@@ -249,8 +249,9 @@ func TestOnlyWhatTheProcessOwnsIsOurs(t *testing.T) {
 	})
 }
 
-// TestRenewalsAreSpread holds that thousands of Nodes cost what they must and no more: each Lease is renewed once in a quarter, evenly in time, by a few
-// goroutines, and the Player is not asked to reconsider for each of them.
+// TestRenewalsAreSpread holds that thousands of Nodes cost what they must and no more: each Lease
+// is renewed once in a quarter, evenly in time, by a few goroutines, and the Player is not asked to
+// reconsider for each of them.
 func TestRenewalsAreSpread(t *testing.T) {
 	const count = 10_000
 	play(t, func(s *scene) {
@@ -280,7 +281,8 @@ func TestRenewalsAreSpread(t *testing.T) {
 	})
 }
 
-// TestHeartbeatsWithLeases plays the Stages that are made for Leases: the status of a Node is written when its Lease is held, and every ten minutes.
+// TestHeartbeatsWithLeases plays the Stages that are made for Leases: the status of a Node is
+// written when its Lease is held, and every ten minutes.
 func TestHeartbeatsWithLeases(t *testing.T) {
 	play(t, func(s *scene) {
 		var status atomic.Int64 // writes

@@ -25,14 +25,16 @@ type Reader interface {
 	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
 }
 
-// Leaser is what a [LeaseHolder] keeps Leases with. An update of another resourceVersion than the stored one is a conflict.
+// Leaser is what a [LeaseHolder] keeps Leases with. An update of another resourceVersion than the
+// stored one is a conflict.
 type Leaser interface {
 	Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error)
 	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
 	Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
 }
 
-// Cluster is where the Nodes are. It must be safe for concurrent use. Kube.Cluster and memory.Cluster are such.
+// Cluster is where the Nodes are. It must be safe for concurrent use. Kube.Cluster and
+// memory.Cluster are such.
 type Cluster interface {
 	Reader
 	Leaser
@@ -42,18 +44,22 @@ type Cluster interface {
 type Options struct {
 	Policy Policy
 	Lease  Lease
-	// Owns says which objects this process may play at all, for several that share a cluster: shard.Member.Owns. Of Nodes it may be asked with
-	// kind and name alone. It must be fast and safe for concurrent use. When its answers change, call [LeaseHolder.Refilter]. Nil: all.
+	// Owns says which objects this process may play at all, for several that share a cluster:
+	// shard.Member.Owns. Of Nodes it may be asked with kind and name alone. It must be fast and
+	// safe for concurrent use. When its answers change, call [LeaseHolder.Refilter]. Nil: all.
 	Owns func(obj *unstructured.Unstructured) bool
-	// Failed is told of requests that failed, all of which are tried again, by several goroutines at once. Default: nobody is.
+	// Failed is told of requests that failed, all of which are tried again, by several goroutines
+	// at once. Default: nobody is.
 	Failed func(error)
 }
 
 // Lease is how a [LeaseHolder] holds the Leases of Nodes.
 type Lease struct {
-	// Identity is the holder. "": there are no Leases. Processes that share the Nodes by Options.Owns have the same one.
+	// Identity is the holder. "": there are no Leases. Processes that share the Nodes by
+	// Options.Owns have the same one.
 	Identity string
-	// Duration is how long a Lease lasts, in whole seconds. It is renewed after a quarter, and up to 4 % later. Default 40s.
+	// Duration is how long a Lease lasts, in whole seconds. It is renewed after a quarter, and up
+	// to 4 % later. Default 40s.
 	Duration time.Duration
 	// Parallel is how many requests are under way at once. Default 16.
 	Parallel int
@@ -90,7 +96,8 @@ func (l Lease) period() time.Duration { return l.Duration / 4 }
 func (l Lease) retry() time.Duration  { return l.Duration / 16 }
 func (l Lease) sweep() time.Duration  { return l.Duration / 40 }
 
-// LeaseHolder knows the Nodes of a cluster, and which of them are ours. It is safe for concurrent use; it is run once.
+// LeaseHolder knows the Nodes of a cluster, and which of them are ours. It is safe for concurrent
+// use; it is run once.
 type LeaseHolder struct {
 	cluster Cluster
 	options Options
@@ -108,7 +115,8 @@ type LeaseHolder struct {
 	random *rand.Rand
 }
 
-// New returns a lease holder that is ready to run. The error tells of all that is wrong with the options.
+// New returns a lease holder that is ready to run. The error tells of all that is wrong with the
+// options.
 func New(c Cluster, o Options) (*LeaseHolder, error) {
 	o = o.withDefaults()
 	rules, err := o.Policy.Compile()
@@ -125,7 +133,8 @@ func New(c Cluster, o Options) (*LeaseHolder, error) {
 // Rules returns the compiled policy.
 func (h *LeaseHolder) Rules() *Rules { return h.rules }
 
-// Plays reports whether an object is ours to play, at this moment. See the package for what that means for Nodes, Pods and others.
+// Plays reports whether an object is ours to play, at this moment. See the package for what that
+// means for Nodes, Pods and others.
 func (h *LeaseHolder) Plays(obj *unstructured.Unstructured) bool {
 	if !h.options.Owns(obj) || h.rules.Disregards(obj) {
 		return false
@@ -172,7 +181,8 @@ func (h *LeaseHolder) wasOurs(name string) bool {
 	return h.gone.has(name)
 }
 
-// Refilter asks Options.Owns anew about every Node. It does not call the function that Run was given. Owns must not call the lease holder.
+// Refilter asks Options.Owns anew about every Node. It does not call the function that Run was
+// given. Owns must not call the lease holder.
 func (h *LeaseHolder) Refilter() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -182,11 +192,14 @@ func (h *LeaseHolder) Refilter() {
 	}
 }
 
-// throttle is the least time between two calls of changed: thousands of Nodes that come at once are told of a few times.
+// throttle is the least time between two calls of changed: thousands of Nodes that come at once are
+// told of a few times.
 const throttle = 200 * time.Millisecond
 
-// Run follows the Nodes and keeps their Leases until ctx is done, and returns its cause. All goroutines have ended by then; Leases are left to expire.
-// Changed is called whenever [LeaseHolder.Plays] may answer otherwise than before, by one goroutine at a time and at most five times a second. Failures do not end it.
+// Run follows the Nodes and keeps their Leases until ctx is done, and returns its cause. All
+// goroutines have ended by then; Leases are left to expire. Changed is called whenever
+// [LeaseHolder.Plays] may answer otherwise than before, by one goroutine at a time and at most five
+// times a second. Failures do not end it.
 func (h *LeaseHolder) Run(ctx context.Context, changed func()) error {
 	var all sync.WaitGroup
 	all.Go(func() { h.followNodes(ctx) })

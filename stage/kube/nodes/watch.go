@@ -21,8 +21,8 @@ const (
 	maxBackoff  = 30 * time.Second // between two attempts to list and watch
 )
 
-// followNodes keeps what is known of Nodes as the cluster is, with a reflector of client-go. It looks
-// at all Nodes, whatever the policy says: one that loses its label has not vanished.
+// followNodes keeps what is known of Nodes as the cluster is, with a reflector of client-go. It
+// looks at all Nodes, whatever the policy says: one that loses its label has not vanished.
 func (h *LeaseHolder) followNodes(ctx context.Context) {
 	quiet := klog.Logger{} // errors go to Options.Failed
 	expected := &unstructured.Unstructured{}
@@ -42,8 +42,8 @@ type nodeLister struct{ *LeaseHolder }
 
 var _ cache.ListerWatcherWithContext = nodeLister{}
 
-// IsWatchListSemanticsUnSupported makes the reflector list Nodes, and not ask for them in a watch: not
-// every [Reader] has that.
+// IsWatchListSemanticsUnSupported makes the reflector list Nodes, and not ask for them in a watch:
+// not every [Reader] has that.
 func (nodeLister) IsWatchListSemanticsUnSupported() bool { return true }
 
 // List implements [cache.ListerWatcher].

@@ -73,7 +73,8 @@ func (s *session) see(identity string, l *unstructured.Unstructured, now time.Ti
 	o.lease, o.live = l, !o.Expired(l, now)
 }
 
-// find takes in the Lease of our name, nil if there is none. It may have been deleted or taken behind our back.
+// find takes in the Lease of our name, nil if there is none. It may have been deleted or taken
+// behind our back.
 func (s *session) find(l *unstructured.Unstructured, now time.Time) {
 	s.found = l
 	if s.own != "" && l == nil {
@@ -87,7 +88,8 @@ func (s *session) find(l *unstructured.Unstructured, now time.Time) {
 	}
 }
 
-// settle shows the share that follows from what was seen. One that has joined has none before those who live have seen it.
+// settle shows the share that follows from what was seen. One that has joined has none before those
+// who live have seen it.
 func (s *session) settle() {
 	if s.own == "" {
 		return
@@ -155,7 +157,8 @@ func (s *session) isSeenBy(o *other) bool {
 	return slices.Contains(seen, s.options.Identity+"="+s.own)
 }
 
-// deleteExpired deletes the Leases of those who died long ago. That may fail: others do the same, and whoever comes back creates its Lease anew.
+// deleteExpired deletes the Leases of those who died long ago. That may fail: others do the same,
+// and whoever comes back creates its Lease anew.
 func (s *session) deleteExpired(ctx context.Context) error {
 	now := time.Now()
 	for _, o := range s.others {

@@ -77,8 +77,8 @@ func (w *wire) Patch(ctx context.Context, kind schema.GroupVersionKind, name typ
 	return answer(w.link, got, err)
 }
 
-// A processGroup is several processes that play one cluster, each with a player, a lease holder and a
-// member of one group.
+// A processGroup is several processes that play one cluster, each with a player, a lease holder and
+// a member of one group.
 type processGroup struct {
 	t         *testing.T
 	cluster   *memory.Cluster
@@ -152,8 +152,10 @@ func phase(obj *unstructured.Unstructured) string {
 	return p
 }
 
-// TestNoTransitionIsLostOrPlayedTwice lets processes that play one cluster die, leave, freeze and lose their connections at random, while Pods are created
-// and deleted. In the end every Pod runs, was patched as often as it has Stages, and has an address of its own; those that were deleted are gone.
+// TestNoTransitionIsLostOrPlayedTwice lets processes that play one cluster die, leave, freeze and
+// lose their connections at random, while Pods are created and deleted. In the end every Pod runs,
+// was patched as often as it has Stages, and has an address of its own; those that were deleted are
+// gone.
 func TestNoTransitionIsLostOrPlayedTwice(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -241,7 +243,8 @@ func (g *processGroup) finish() {
 	}
 }
 
-// TestEveryMemberPlaysItsShare holds that the work is shared indeed, and that only who owns a Node patches its Pods.
+// TestEveryMemberPlaysItsShare holds that the work is shared indeed, and that only who owns a Node
+// patches its Pods.
 func TestEveryMemberPlaysItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -64,7 +64,8 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkWatch reads one event of a watch, of the six that three Pods make on their way to Running.
+// BenchmarkWatch reads one event of a watch, of the six that three Pods make on their way to
+// Running.
 func BenchmarkWatch(b *testing.B) {
 	data := recorded(b, "watch.json")
 	compared(b, func(b *testing.B, info runtime.SerializerInfo) {

@@ -98,8 +98,8 @@ func (o jsonObjects) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	return obj, &kind, nil
 }
 
-// object reads one object, into a new one if it is given none. It returns nil for what client-go is to
-// read: texts with faults, and kinds that have a Go type.
+// object reads one object, into a new one if it is given none. It returns nil for what client-go is
+// to read: texts with faults, and kinds that have a Go type.
 func (o jsonObjects) object(data []byte, into *unstructured.Unstructured) runtime.Object {
 	m, ok := o.readers.read(data)
 	kind, _ := m["kind"].(string)

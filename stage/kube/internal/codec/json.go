@@ -41,8 +41,8 @@ func (rs *jsonReaders) with(data []byte, drop Fields, depth int) (map[string]any
 	return m, ok && isObject
 }
 
-// A jsonReader reads one JSON text at a time, from left to right. Its methods return false where they
-// stop.
+// A jsonReader reads one JSON text at a time, from left to right. Its methods return false where
+// they stop.
 type jsonReader struct {
 	cursor
 	builder
@@ -90,7 +90,8 @@ func (r *jsonReader) build(drop Fields) (any, bool) {
 	return r.array(drop)
 }
 
-// object reads an object without the fields to drop. As everywhere, the last of two members of a name counts.
+// object reads an object without the fields to drop. As everywhere, the last of two members of a
+// name counts.
 func (r *jsonReader) object(drop Fields) (any, bool) {
 	r.at++
 	first := len(r.pending)

@@ -77,9 +77,9 @@ func readQuantity(d *decoder, w wireValue, _ Fields) (any, bool) {
 // unmarshaler is what generated code has.
 type unmarshaler interface{ Unmarshal([]byte) error }
 
-// throughGoType reads a value of a type that writes itself: it makes a Go value, and the JSON of that.
-// Such types are apimachinery's own and have not changed in years: a field that a later version adds
-// to one of them would not be found.
+// throughGoType reads a value of a type that writes itself: it makes a Go value, and the JSON of
+// that. Such types are apimachinery's own and have not changed in years: a field that a later
+// version adds to one of them would not be found.
 func throughGoType(t reflect.Type) func(*decoder, wireValue, Fields) (any, bool) {
 	return func(_ *decoder, w wireValue, _ Fields) (any, bool) {
 		made := reflect.New(t)

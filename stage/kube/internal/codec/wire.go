@@ -8,7 +8,8 @@ type wireValue struct {
 	bytes  []byte
 }
 
-// part returns the value that a message begins with, the number of its field, and how many bytes they are: less than 0 if they are none that is known.
+// part returns the value that a message begins with, the number of its field, and how many bytes
+// they are: less than 0 if they are none that is known.
 func nextField(data []byte) (field protowire.Number, w wireValue, n int) {
 	field, wire, n := protowire.ConsumeTag(data)
 	if n < 0 {
@@ -37,7 +38,8 @@ func firstValue(data []byte) (w wireValue, rest []byte) {
 	return w, data[n:]
 }
 
-// find returns the last value of a field, or nothing if it has none. It is false if the message is not one.
+// find returns the last value of a field, or nothing if it has none. It is false if the message is
+// not one.
 func lastValue(data []byte, field protowire.Number) (found wireValue, ok bool) {
 	for len(data) > 0 {
 		is, w, n := nextField(data)

@@ -1,8 +1,10 @@
-// Package lease reads and writes Leases of coordination.k8s.io/v1, and judges by the clock of this process alone whether their holders live.
+// Package lease reads and writes Leases of coordination.k8s.io/v1, and judges by the clock of this
+// process alone whether their holders live.
 //
 // # Terminology
 //
-// A term is what a holder asks for: its name and how long it may go without renewing. A [Observation] is when a Lease was last seen to change.
+// A term is what a holder asks for: its name and how long it may go without renewing. A
+// [Observation] is when a Lease was last seen to change.
 //
 // # Determinism
 //
@@ -35,7 +37,8 @@ func New(namespace, name string) *unstructured.Unstructured {
 	return l
 }
 
-// Acquired returns the Lease as it is for somebody who begins to hold it at a time, having held it before or not.
+// Acquired returns the Lease as it is for somebody who begins to hold it at a time, having held it
+// before or not.
 func (t Term) Acquired(l *unstructured.Unstructured, now time.Time) *unstructured.Unstructured {
 	acquired := t.Renewed(l, now)
 	spec := acquired.Object["spec"].(map[string]any)
@@ -79,7 +82,8 @@ func Transitions(l *unstructured.Unstructured) int64 {
 	return n
 }
 
-// Observation is when a Lease was last seen to change. The stamps in a Lease are those of another clock: they are not read, as in leader election.
+// Observation is when a Lease was last seen to change. The stamps in a Lease are those of another
+// clock: they are not read, as in leader election.
 type Observation struct {
 	version string
 	at      time.Time
