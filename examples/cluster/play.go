@@ -16,14 +16,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// kinds are what the demo plays: a cluster may have Stages for other kinds, which are not its business.
+// kinds are the kinds that the demo plays. The Stages of a cluster may be for other kinds as well,
+// which the demo ignores.
 var kinds = map[schema.GroupVersionKind]bool{
 	{Version: "v1", Kind: "Node"}: true,
 	{Version: "v1", Kind: "Pod"}:  true,
 }
 
-// play plays the Stages that are in the cluster until ctx is done: on the Nodes with a label, whose Leases it keeps, and on their Pods. What
-// fails is tried again, and told.
+// play plays the Stages that are in the cluster until ctx is done: on Nodes with a label, whose
+// Leases it renews, and on the Pods of those Nodes. It reports failures, which are retried.
 func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 	cluster, err := kube.NewForConfig(config)
 	if err != nil {
@@ -51,7 +52,7 @@ func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 	)
 }
 
-// failures tells of what went wrong, and of nothing else.
+// failures reports errors.
 func failures(tell func(error)) func(stage.TraceEvent) {
 	return func(e stage.TraceEvent) {
 		if e.Err != nil {

@@ -1,4 +1,5 @@
-// Lifecycle shows what a set of Stages does to an object: every state that it can get into, drawn, explained, or timed.
+// Lifecycle shows what a set of Stages does to an object: every state that the object can reach, as
+// text or as a picture, why a Stage is played, or how long it takes.
 //
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml                   # every state and transition, as text
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -o graph.svg      # or .mmd for Mermaid, .dot for Graphviz
@@ -7,8 +8,10 @@
 //	go run ./examples/lifecycle -stages stages.yaml -lint                              # what compiles but cannot be meant
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -time-to Ready    # how long it takes, and how likely it is
 //
-// Objects may stand beside the Stages in one file. With -preset the Stages of package presets are played, with -delete a user may delete
-// the object in any state. Its time is what the objects tell, or -now. It exits with 1 if the Stages are faulty, or -lint finds something, and with 2 if it cannot do what is asked.
+// Stages and objects may be in the same file. -preset plays the Stages of package presets; with
+// -delete a user may delete the object in any state. The current time is -now, or else the latest
+// time in the objects. The program exits with 1 if the Stages have faults or -lint has findings,
+// and with 2 if anything else fails.
 package main
 
 import (
@@ -39,7 +42,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with all that it depends on but the time. It returns the exit code.
+// run is main without global state, except for the time. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -56,7 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errFound):
+	case errors.Is(err, errFindings):
 		return 1
 	case errors.As(err, &faults):
 		fmt.Fprintln(stderr, faults)
@@ -66,14 +69,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 2
 }
 
-// errFound is returned if lint found something.
-var errFound = errors.New("found")
+// errFindings is returned if lint has findings.
+var errFindings = errors.New("found")
 
-// show does what the flags ask for: all of it.
+// show does everything that the flags ask for.
 func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 	set, err := stage.Compile(stage.Options{}, in.sources...)
 	if o.lint {
-		if found := tell(stdout, lint.Check(in.sources...)); err == nil && (found != nil || o.only("lint")) {
+		if found := printFindings(stdout, lint.Check(in.sources...)); err == nil && (found != nil || o.only("lint")) {
 			return found
 		}
 	}
@@ -89,27 +92,27 @@ func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 	}
 	if len(in.objects) == 0 {
 		if o.timeTo != "" || o.output == "" {
-			return in.nothing()
+			return in.errNoObject()
 		}
-		return draw(o.output, diagram.Static(in.stages()))
+		return draw(o.output, diagram.FromStages(in.stages()))
 	}
 	graph, err := explore.Explore(ctx, set, o.exploration(in), in.objects...)
 	if err != nil {
 		return err
 	}
-	return present(o, in, graph, stdout)
+	return showGraph(o, in, graph, stdout)
 }
 
-// explain tells what may happen now. Objects that come from no cluster are shown as one would store them. If there are Stages for none,
-// that is told of each.
+// explain describes what may happen now. An object that does not come from a cluster is shown as a
+// cluster would store it. If no object has Stages, it explains that for each object.
 func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (text string, err error) {
 	if len(in.objects)+len(in.others) == 0 {
-		return "", in.nothing()
+		return "", in.errNoObject()
 	}
 	if len(in.objects) == 0 {
 		in.objects, in.others = in.others, nil
 	}
-	e.MaxStates, e.Actions, e.Others = 1, nil, in.others
+	e.MaxStates, e.Actions, e.OtherObjects = 1, nil, in.others
 	graph, err := explore.Explore(ctx, set, e, in.objects...)
 	if err != nil {
 		return "", err
@@ -123,15 +126,15 @@ func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (
 	return text, nil
 }
 
-// present shows a graph as text, as a picture, or as times.
-func present(o options, in input, graph *explore.Graph, stdout io.Writer) error {
+// showGraph writes a graph as text, as a picture, or as times.
+func showGraph(o options, in input, graph *explore.Graph, stdout io.Writer) error {
 	if o.output != "" {
-		if err := draw(o.output, diagram.Explored(graph, diagram.Options{Stages: in.stages(), Selectors: o.selectors})); err != nil {
+		if err := draw(o.output, diagram.FromGraph(graph, diagram.Options{Stages: in.stages(), Selectors: o.selectors})); err != nil {
 			return err
 		}
 	}
 	if o.timeTo != "" {
-		return clock(stdout, graph, o, o.start(in))
+		return printTimes(stdout, graph, o, o.start(in))
 	}
 	if o.output == "" {
 		fmt.Fprint(stdout, graph)
@@ -139,9 +142,10 @@ func present(o options, in input, graph *explore.Graph, stdout io.Writer) error 
 	return nil
 }
 
-// exploration is what the flags say of it. Kinds that nobody defines are taken for namespaced ones with a status.
+// exploration returns the options for package explore. Unknown kinds are assumed to be namespaced,
+// with a status.
 func (o options) exploration(in input) explore.Options {
-	e := explore.Options{MaxStates: o.states, Others: in.others, Start: o.start(in)}
+	e := explore.Options{MaxStates: o.states, OtherObjects: in.others, Start: o.start(in)}
 	if o.delete {
 		e.Actions = []explore.Action{explore.Delete()}
 	}
@@ -151,45 +155,45 @@ func (o options) exploration(in input) explore.Options {
 	return e
 }
 
-// start is the time at which the objects are looked at.
+// start is the time at which the objects are evaluated.
 func (o options) start(in input) time.Time {
 	if o.now.IsZero() {
-		return in.latest()
+		return in.latestTime()
 	}
 	return o.now
 }
 
-// formats are the ways to draw, by the end of the name of the file.
+// formats are the output formats, by file extension.
 var formats = map[string]func(*diagram.Diagram) []byte{
 	".svg": (*diagram.Diagram).SVG,
 	".mmd": func(d *diagram.Diagram) []byte { return []byte(d.Mermaid()) },
 	".dot": func(d *diagram.Diagram) []byte { return []byte(d.DOT()) },
 }
 
-// largest is how many boxes a picture may have before Graphviz is the better tool.
-const largest = 500
+// maxBoxes is the largest number of boxes in an SVG; Graphviz is better for more.
+const maxBoxes = 500
 
 func draw(file string, d *diagram.Diagram) error {
-	if filepath.Ext(file) == ".svg" && len(d.Boxes) > largest {
+	if filepath.Ext(file) == ".svg" && len(d.Boxes) > maxBoxes {
 		return fmt.Errorf("%d states are too many for a picture; try a .dot file, or -states", len(d.Boxes))
 	}
 	return os.WriteFile(file, formats[filepath.Ext(file)](d), 0o644)
 }
 
-// tell prints what lint found.
-func tell(w io.Writer, findings []lint.Finding) error {
+// printFindings prints what lint found.
+func printFindings(w io.Writer, findings []lint.Finding) error {
 	var err error
 	for _, f := range findings {
 		fmt.Fprintln(w, f)
-		if !f.Rule.Information() {
-			err = errFound
+		if !f.Rule.Informational() {
+			err = errFindings
 		}
 	}
 	return err
 }
 
-// clock prints how long each object takes to the target, from a start on.
-func clock(w io.Writer, graph *explore.Graph, o options, start time.Time) error {
+// printTimes prints how long each object takes to the target.
+func printTimes(w io.Writer, graph *explore.Graph, o options, start time.Time) error {
 	target, err := targetOf(o.timeTo, start)
 	if err != nil {
 		return err
@@ -201,7 +205,7 @@ func clock(w io.Writer, graph *explore.Graph, o options, start time.Time) error 
 		}
 		var out bytes.Buffer
 		fmt.Fprintf(&out, "%s to %s\n", graph.States[first].Key, o.timeTo)
-		report(&out, times)
+		printTimesOf(&out, times)
 		if _, err := out.WriteTo(w); err != nil {
 			return err
 		}
@@ -209,10 +213,11 @@ func clock(w io.Writer, graph *explore.Graph, o options, start time.Time) error 
 	return nil
 }
 
-// targetWords are the targets that may be written in any case. A field of the status that is called so is .status.ready, for example.
+// targetWords are targets that may be written in any case. For a status field with such a name,
+// write .status.ready, for example.
 var targetWords = []string{string(kstatus.Current), "Ready", "deleting", "gone"}
 
-// targetOf reads a target: what explore knows, or Current, as both profiles of kstatus say.
+// targetOf reads a target: those of package explore, or Current in both profiles of kstatus.
 func targetOf(text string, start time.Time) (explore.Target, error) {
 	if i := slices.IndexFunc(targetWords, func(w string) bool { return strings.EqualFold(w, text) }); i >= 0 {
 		text = targetWords[i]
@@ -232,12 +237,12 @@ func current(obj *unstructured.Unstructured, now time.Time) bool {
 	return true
 }
 
-// report prints times, a line each.
-func report(w io.Writer, t *explore.Times) {
+// printTimesOf prints times, one on each line.
+func printTimesOf(w io.Writer, t *explore.Times) {
 	line := func(name string, value any) { fmt.Fprintf(w, "  %-8s %v\n", name, value) }
-	line("reached", explore.Percent(t.Reach))
+	line("reached", explore.FormatPercent(t.Reach))
 	if t.Unknown > 0 {
-		line("unknown", explore.Percent(t.Unknown)+" leave what was explored")
+		line("unknown", explore.FormatPercent(t.Unknown)+" leave what was explored")
 	}
 	if t.Reach == 0 {
 		return

@@ -14,41 +14,43 @@ import (
 )
 
 const (
-	// submission is how long one kubectl apply took in the study: the slope of its kwok row.
-	submission = 183 * time.Millisecond
-	// dispatch is how long its dispatcher was busy with an AppWrapper: the slope of its MCAD row. The study says of itself: about a second.
-	dispatch = 1193 * time.Millisecond
-	// poll is how often its script asked how many Jobs are complete.
-	poll = time.Second
+	// submissionTime is how long one kubectl apply took in the study: the slope of its kwok row.
+	submissionTime = 183 * time.Millisecond
+	// dispatchTime is how long its dispatcher was busy with an AppWrapper: the slope of its MCAD
+	// row. The study itself says about a second.
+	dispatchTime = 1193 * time.Millisecond
+	// pollInterval is how often its script checked how many Jobs were complete.
+	pollInterval = time.Second
 	// shortSleep is what each Job does.
 	shortSleep = 10 * time.Second
 )
 
-// measured is what the study reports, in seconds, by the number of Jobs. Nothing is computed from it: it stands beside what is simulated.
+// measured is what the study reports, in seconds, by the number of Jobs. It is shown with the
+// simulated values; nothing is computed from it.
 var measured = map[string]map[int]int{
 	"kind":      {1: 23, 10: 23, 20: 27, 50: 33, 75: 41, 100: 49},
 	"kwok":      {1: 23, 10: 23, 20: 25, 50: 31, 75: 36, 100: 40},
 	"kwok+MCAD": {1: 23, 10: 31, 20: 44, 50: 82, 75: 118, 100: 135},
 }
 
-// A way is one of the set-ups that are compared.
-type way struct {
-	name string
-	door door
-	more func() []reconcile.Controller // beside those of each lab
+// A scenario is one of the set-ups that are compared.
+type scenario struct {
+	name        string
+	submit      submitFunc
+	controllers func() []reconcile.Controller // in addition to those of each lab
 }
 
-var smallWays = []way{
-	{"kwok", straight, func() []reconcile.Controller { return nil }},
-	{"kwok+MCAD", queued, func() []reconcile.Controller { return mcad.Queue(mcad.QueueOptions{Rest: dispatch}) }},
+var smallScenarios = []scenario{
+	{"kwok", submitJob, func() []reconcile.Controller { return nil }},
+	{"kwok+MCAD", submitQueued, func() []reconcile.Controller { return mcad.Queue(mcad.QueueOptions{Rest: dispatchTime}) }},
 }
 
 // smallJobs is the stress test of the study: how long it takes until N small Jobs are complete.
-func smallJobs(ctx context.Context, o options, c *clock) (*report.Report, error) {
-	races := map[string][]*race{}
-	for _, w := range smallWays {
+func smallJobs(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
+	races := map[string][]*smallJobsRun{}
+	for _, w := range smallScenarios {
 		for _, n := range o.jobs {
-			r, err := runRace(ctx, o, w, n, c)
+			r, err := runSmallJobs(ctx, o, w, n, c)
 			if err != nil {
 				return nil, err
 			}
@@ -59,50 +61,51 @@ func smallJobs(ctx context.Context, o options, c *clock) (*report.Report, error)
 	return smallReport(o, races), nil
 }
 
-// A race is one run: N Jobs, submitted one after another, until all are complete.
-type race struct {
+// A smallJobsRun is one run: N Jobs, submitted one after another, until all are complete.
+type smallJobsRun struct {
 	*lab
 	seconds int // as the script of the study counts
-	over    bool
+	done    bool
 }
 
-func runRace(ctx context.Context, o options, w way, n int, c *clock) (*race, error) {
-	l, err := newLab(ctx, setting{
-		name: fmt.Sprintf("%s %d", w.name, n), seed: o.seed, nodes: o.nodes, stages: studyStages(), more: w.more(),
+func runSmallJobs(ctx context.Context, o options, w scenario, n int, c *studyClock) (*smallJobsRun, error) {
+	l, err := newLab(ctx, labOptions{
+		name: fmt.Sprintf("%s %d", w.name, n), seed: o.seed, nodes: o.nodes, stages: studyStages(), controllers: w.controllers(),
 		goal: goal{"Job.batch", record.Complete, n},
 	})
 	if err != nil {
 		return nil, err
 	}
 	for i := range n {
-		l.At(l.start.Add(time.Duration(i+1)*submission), func(ctx context.Context) error {
-			return w.door(ctx, l, job{Name: jobName(i), Pods: 1, Sleep: shortSleep})
+		l.At(l.start.Add(time.Duration(i+1)*submissionTime), func(ctx context.Context) error {
+			return w.submit(ctx, l, job{Name: jobName(i), Pods: 1, Sleep: shortSleep})
 		})
 	}
-	r := &race{lab: l}
-	r.poll(l.start.Add(time.Duration(n) * submission))
-	if err := l.play(ctx, c, func() bool { return r.over }); err != nil {
+	r := &smallJobsRun{lab: l}
+	r.poll(l.start.Add(time.Duration(n) * submissionTime))
+	if err := l.play(ctx, c, func() bool { return r.done }); err != nil {
 		return nil, err
 	}
 	return r, l.writeLog(o.log)
 }
 
-// poll asks at a time, and then again and again, whether all Jobs are complete. The script's clock shows whole seconds.
-func (r *race) poll(at time.Time) {
+// poll checks at a time, and then repeatedly, whether all Jobs are complete. The script's clock
+// shows whole seconds.
+func (r *smallJobsRun) poll(at time.Time) {
 	r.At(at, func(context.Context) error {
 		if r.reached < r.goal.count {
-			r.poll(at.Add(poll))
+			r.poll(at.Add(pollInterval))
 			return nil
 		}
-		r.seconds, r.over = int(at.Sub(r.start)/time.Second), true
+		r.seconds, r.done = int(at.Sub(r.start)/time.Second), true
 		return nil
 	})
 }
 
-func smallReport(o options, races map[string][]*race) *report.Report {
+func smallReport(o options, races map[string][]*smallJobsRun) *report.Report {
 	rows := []report.Series{times("kind, measured", o.jobs, measured["kind"])}
 	var last []*lab
-	for _, w := range smallWays {
+	for _, w := range smallScenarios {
 		simulated := map[int]int{}
 		for _, r := range races[w.name] {
 			simulated[r.goal.count] = r.seconds
@@ -122,12 +125,12 @@ func smallReport(o options, races map[string][]*race) *report.Report {
 		Parameters: smallParameters(o),
 		Sections: []report.Section{
 			{Tables: []report.Table{totalsTable(o.jobs, rows)}, Charts: []report.Chart{totals}},
-			{Title: fmt.Sprintf("The run with %d Jobs", n), Charts: append([]report.Chart{completions(last)}, ganttOf(last, evenly(n))...)},
+			{Title: fmt.Sprintf("The run with %d Jobs", n), Charts: append([]report.Chart{completions(last)}, ganttOf(last, evenSample(n))...)},
 		},
 	}
 }
 
-// times are the seconds that are known.
+// times is a series of the known seconds.
 func times(name string, jobs []int, seconds map[int]int) report.Series {
 	s := report.Series{Name: name}
 	for _, n := range jobs {
@@ -159,7 +162,7 @@ func totalsTable(jobs []int, rows []report.Series) report.Table {
 	return t
 }
 
-// completions shows how many Jobs are complete over time.
+// completions shows the number of complete Jobs over time.
 func completions(runs []*lab) report.Chart {
 	c := overTime("complete", "Jobs that are complete", measure.NumberIn("Job.batch", record.Complete), runs)
 	c.Y, c.Wide = "Jobs", true
@@ -173,9 +176,9 @@ func smallParameters(o options) []report.Parameter {
 		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
 		{Name: "Pod ready after", Value: "U[10, 11] s"},
 		{Name: "complete after", Value: shortSleep.String()},
-		{Name: "Job controller gathers changes for", Value: batch.String()},
-		{Name: "a submission takes", Value: submission.String()},
-		{Name: "the dispatcher rests for", Value: dispatch.String()},
-		{Name: "completion is polled each", Value: poll.String()},
+		{Name: "Job controller gathers changes for", Value: batchTime.String()},
+		{Name: "a submission takes", Value: submissionTime.String()},
+		{Name: "the dispatcher rests for", Value: dispatchTime.String()},
+		{Name: "completion is polled each", Value: pollInterval.String()},
 	}
 }

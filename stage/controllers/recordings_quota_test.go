@@ -79,11 +79,11 @@ func TestTheRecordingWithAQuota(t *testing.T) {
 }
 
 // settleInBubble is a recording.Settle in the time of synctest.
-func settleInBubble(ctx context.Context, look func(context.Context) (recording.State, error)) error {
+func settleInBubble(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
 	for range 100 {
-		time.Sleep(recording.Quiet)
+		time.Sleep(recording.QuietPeriod)
 		state, err := look(ctx)
-		if err != nil || state.Holds {
+		if err != nil || state.Done {
 			return err
 		}
 	}

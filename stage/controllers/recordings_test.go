@@ -145,7 +145,7 @@ func (th *theatre) tell(s recording.Script) (recording.Script, error) {
 const longest = 80 * time.Second
 
 // wait is a recording.Settle in virtual time.
-func (th *theatre) wait(ctx context.Context, look func(context.Context) (recording.State, error)) error {
+func (th *theatre) wait(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
 	end := th.sim.Now().Add(longest)
 	for {
 		state, err := look(ctx)
@@ -154,8 +154,8 @@ func (th *theatre) wait(ctx context.Context, look func(context.Context) (recordi
 		}
 		next, more := th.sim.Next()
 		switch {
-		case state.Holds && (!more || next.Sub(th.sim.Now()) > recording.Quiet):
-			return th.sim.Advance(ctx, recording.Quiet)
+		case state.Done && (!more || next.Sub(th.sim.Now()) > recording.QuietPeriod):
+			return th.sim.Advance(ctx, recording.QuietPeriod)
 		case !more || next.After(end):
 			return fmt.Errorf("nothing more happens; the objects are %s", state.Objects)
 		}

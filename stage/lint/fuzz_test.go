@@ -11,7 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lint"
 )
 
-// FuzzCheck reads arbitrary text as Stages: never a panic, and the same findings twice.
+// FuzzCheck checks arbitrary text as Stages: Check never panics and returns the same findings
+// twice.
 func FuzzCheck(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(f, err)

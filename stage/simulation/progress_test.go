@@ -21,8 +21,8 @@ const workload = `{apiVersion: v1, kind: Node, metadata: {name: node-1}, status:
 {apiVersion: batch/v1, kind: Job, metadata: {name: work}, spec: {completions: 6, parallelism: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}
 `
 
-// TestARunThatWasStoppedGoesOn stops a run again and again, after each single thing that it did, looks at the cluster, and goes on: what
-// happens is what happens in a run that nobody stops.
+// TestARunThatWasStoppedGoesOn stops a run again and again, after each single thing that it did,
+// looks at the cluster, and goes on: what happens is what happens in a run that nobody stops.
 func TestARunThatWasStoppedGoesOn(t *testing.T) {
 	run := func(stop bool) (lines []string) {
 		var cancel context.CancelFunc

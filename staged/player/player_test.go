@@ -38,8 +38,8 @@ var (
 	workStatusKind    = control.GroupVersion.WithKind("WorkStatus")
 )
 
-// twoStages is the stage dev, then prod, with more fields of dev. A condition among them replaces the
-// usual one.
+// twoStages is the stage dev, then prod, with more fields of dev. A condition among them replaces
+// the usual one.
 func twoStages(fields string) string {
 	if !strings.Contains("\n"+fields, "\n    condition:") {
 		fields = "    condition: num('sum') == 1\n" + fields

@@ -33,7 +33,7 @@ func (m mismatch) String() string {
 // A pair is the Stages of a case, prepared on both sides.
 type pair struct {
 	kwok     *Kwok
-	ours     *Ours
+	ours     *Stagecraft
 	refusals Outcome // on our side
 	tally    tally
 }
@@ -44,7 +44,7 @@ func newPair(c Case) (p pair) {
 		panic(err) // kwok reads everything that is JSON of the right types, and so are cases
 	}
 	p.kwok = k
-	if p.ours, err = NewOurs(c, Placeholders()); err != nil {
+	if p.ours, err = NewStagecraft(c, Placeholders()); err != nil {
 		p.refusals.Refused = err.Error()
 	}
 	return p
@@ -95,8 +95,9 @@ func compare(kwok, ours Outcome) []mismatch {
 	return found
 }
 
-// printed is the effects of a Stage. How far kwok came before an error does not count: we plan before we send.
-func printed(v Verdict) string {
+// printed is the effects of a Stage. How far kwok came before an error does not count: we plan
+// before we send.
+func printed(v StageOutcome) string {
 	if v.Failed != "" {
 		return "fails"
 	}
@@ -175,7 +176,8 @@ func (t tally) String() string {
 	return text
 }
 
-// perSet is how many objects one set of Stages is tried on: to compile it takes longer than to evaluate it.
+// perSet is how many objects one set of Stages is tried on: to compile it takes longer than to
+// evaluate it.
 const perSet = 8
 
 func TestDifferential(t *testing.T) {
@@ -198,7 +200,8 @@ func FuzzDifferential(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { require.Empty(t, disagreements(seed, nil)) })
 }
 
-// disagreements compares the cases of a seed and describes what cannot be explained, as small as possible.
+// disagreements compares the cases of a seed and describes what cannot be explained, as small as
+// possible.
 func disagreements(seed uint64, seen tally) (texts []string) {
 	c := generate(seed)
 	p := newPair(c)

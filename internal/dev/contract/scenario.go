@@ -4,31 +4,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scenario is a story about one object. In all texts "$namespace" stands for the namespace of the story.
+// A scenario is a sequence of calls for one object. In all texts "$namespace" is replaced by the
+// namespace of the scenario.
 type scenario struct {
 	name   string
 	object string // YAML
 	steps  []step
-	events []string // what a watch of the kind in the namespace must have seen at the end, as "ADDED name"; nil: nobody watches
-	label  string   // selector of that watch
+	events []string // what a watch of the kind in the namespace must have received at the end, as "ADDED name"; nil: no watch
+	label  string   // label selector of that watch
 }
 
-// step is one call and what is true after it. In its body "$version" and "$uid" stand for those of the object before the step.
+// A step is one call and what is true after it. In its body "$version" and "$uid" are replaced by
+// those of the object before the step.
 type step struct {
-	verb   verb
-	on     string              // name of the object; "" is the scenario's. What create creates is its body, if it has one
-	sub    string              // subresource
-	body   string              // YAML: the object, the patch, the DeleteOptions or the ListOptions
-	force  bool                // of apply
-	dry    bool                // a dry run
-	as     string              // field manager
-	reason metav1.StatusReason // of the error that is wanted; "" is success, [unknown] none
-	want   string              // YAML of path: value in what is stored after the step; null: absent. Of list: names, and more
-	moved  change              // whether resourceVersion changed
+	verb           verb
+	target         string              // name of the object; "" is the scenario's. A create uses its body instead, if there is one
+	sub            string              // subresource
+	body           string              // YAML: the object, the patch, the DeleteOptions or the ListOptions
+	force          bool                // of apply
+	dry            bool                // a dry run
+	manager        string              // field manager
+	reason         metav1.StatusReason // of the wanted error; "": no error, [noReason]: an error without a reason
+	want           string              // YAML of path: value in the stored object after the step; null: absent. For list: names and pages
+	versionChanged change              // whether resourceVersion must have changed
 }
 
-// unknown is the reason of an error that has none.
-const unknown metav1.StatusReason = "Unknown"
+// noReason is the reason of an error that has none.
+const noReason metav1.StatusReason = "Unknown"
 
 type verb string
 
@@ -44,11 +46,11 @@ const (
 	apply     verb = "apply"
 )
 
-// change says whether something changed, if that matters.
+// A change says whether something must change.
 type change int
 
 const (
-	perhaps change = iota
+	eitherWay change = iota
 	yes
 	no
 )

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// deleting is finalizers, grace periods and preconditions.
+// deleting covers finalizers, grace periods and preconditions.
 var deleting = []scenario{
 	{name: "an object without finalizers goes at once", object: configMap, steps: []step{
 		{verb: create},
@@ -14,8 +14,8 @@ var deleting = []scenario{
 	{name: "finalizers hold an object until the last is removed", object: deployment, steps: []step{
 		{verb: create},
 		{verb: merge, body: "{metadata: {finalizers: [example.com/a, example.com/b]}}"},
-		{verb: remove, want: "{metadata.generation: 2, metadata.deletionGracePeriodSeconds: 0}", moved: yes},
-		{verb: remove, moved: no},
+		{verb: remove, want: "{metadata.generation: 2, metadata.deletionGracePeriodSeconds: 0}", versionChanged: yes},
+		{verb: remove, versionChanged: no},
 		{verb: merge, body: "{metadata: {finalizers: [example.com/a, example.com/b, example.com/c]}}", reason: metav1.StatusReasonInvalid},
 		{verb: merge, body: "{metadata: {finalizers: [example.com/b]}}", want: "{metadata.finalizers: [example.com/b]}"},
 		{verb: json, body: "[{op: remove, path: /metadata/finalizers}]"},
@@ -24,8 +24,8 @@ var deleting = []scenario{
 	{name: "a bound pod has a grace period", object: pod, steps: []step{
 		{verb: create, want: "{metadata.generation: 1, status.phase: Pending}"},
 		{verb: remove, want: "{metadata.deletionGracePeriodSeconds: 30, metadata.generation: 2}"},
-		{verb: remove, body: "{gracePeriodSeconds: 60}", want: "{metadata.deletionGracePeriodSeconds: 30}", moved: no},
-		{verb: remove, body: "{gracePeriodSeconds: 5}", want: "{metadata.deletionGracePeriodSeconds: 5, metadata.generation: 2}", moved: yes},
+		{verb: remove, body: "{gracePeriodSeconds: 60}", want: "{metadata.deletionGracePeriodSeconds: 30}", versionChanged: no},
+		{verb: remove, body: "{gracePeriodSeconds: 5}", want: "{metadata.deletionGracePeriodSeconds: 5, metadata.generation: 2}", versionChanged: yes},
 		{verb: remove, body: "{gracePeriodSeconds: 0}"},
 		{verb: get, reason: metav1.StatusReasonNotFound},
 	}},
@@ -62,14 +62,14 @@ var deleting = []scenario{
 	{name: "the grace period of a pod is that of its spec", object: pod, steps: []step{
 		{verb: create, body: "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: $namespace}, spec: {nodeName: n1, terminationGracePeriodSeconds: 7, containers: [{name: a, image: a1}]}}"},
 		{verb: remove, want: "{metadata.deletionGracePeriodSeconds: 7}"},
-		{verb: merge, sub: "status", body: "{status: {phase: Succeeded}}", want: "{metadata.deletionGracePeriodSeconds: 7}", moved: yes},
-		{verb: remove, moved: no},
+		{verb: merge, sub: "status", body: "{status: {phase: Succeeded}}", want: "{metadata.deletionGracePeriodSeconds: 7}", versionChanged: yes},
+		{verb: remove, versionChanged: no},
 	}},
 	{name: "preconditions of a deletion", object: configMap, steps: []step{
 		{verb: create},
 		{verb: remove, body: "{preconditions: {uid: other}}", reason: metav1.StatusReasonConflict},
 		{verb: remove, body: "{preconditions: {resourceVersion: '1'}}", reason: metav1.StatusReasonConflict},
-		{verb: get, moved: no},
+		{verb: get, versionChanged: no},
 		{verb: remove, body: "{preconditions: {uid: $uid, resourceVersion: $version}}"},
 		{verb: get, reason: metav1.StatusReasonNotFound},
 	}},
@@ -77,7 +77,7 @@ var deleting = []scenario{
 		{verb: create},
 		{verb: merge, body: "{metadata: {finalizers: [example.com/a]}}"},
 		{verb: remove},
-		{verb: merge, body: "{spec: {replicas: 3}}", want: "{spec.replicas: 3, metadata.generation: 3}", moved: yes},
+		{verb: merge, body: "{spec: {replicas: 3}}", want: "{spec.replicas: 3, metadata.generation: 3}", versionChanged: yes},
 		{verb: create, reason: metav1.StatusReasonAlreadyExists},
 		{verb: update, body: "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: $namespace, finalizers: []}, spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a1}]}}}}"},
 		{verb: get, reason: metav1.StatusReasonNotFound},

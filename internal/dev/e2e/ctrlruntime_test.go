@@ -36,7 +36,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// A meter counts the watches that are open at the same time, by the last word of their path. A server may end one, which is then opened again.
+// A meter counts the watches that are open at the same time, by the last word of their path. A
+// server may end one, which is then opened again.
 type meter struct {
 	http.RoundTripper
 	mu         *sync.Mutex
@@ -148,7 +149,8 @@ func createPods(t *testing.T, cluster *kube.Cluster, namespace string, n int, la
 	return refs
 }
 
-// TestManagerPlays plays Nodes, Pods and a kind that nobody has types for, which comes late, by the cache of a manager, and waits for them by the same cache.
+// TestManagerPlays plays Nodes, Pods and a kind that nobody has types for, which comes late, by the
+// cache of a manager, and waits for them by the same cache.
 func TestManagerPlays(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -213,7 +215,8 @@ func get(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, name
 	return obj
 }
 
-// TestManagersHandOver has two managers of which one leads and plays, until it stops and gives up its Lease: then the other does, long before that ends.
+// TestManagersHandOver has two managers of which one leads and plays, until it stops and gives up
+// its Lease: then the other does, long before that ends.
 func TestManagersHandOver(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -236,7 +239,7 @@ func TestManagersHandOver(t *testing.T) {
 	case <-leads[0]:
 	case <-leads[1]:
 		first = 1
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.FailNow(t, "nobody leads")
 	}
 	refs := createPods(t, cluster, "leaders", 10, "")
@@ -247,7 +250,7 @@ func TestManagersHandOver(t *testing.T) {
 	lives[first].requireOnce(t)
 	select {
 	case <-leads[1-first]:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.FailNow(t, "the other does not lead")
 	}
 
@@ -259,7 +262,8 @@ func TestManagersHandOver(t *testing.T) {
 	require.Equal(t, map[string]int{"next pod-ready 2": 1}, lives[1-first].played, "what the first has done is not done again")
 }
 
-// TestReconcilerInAController plays Pods in a reconcile loop, once by reads of the server and once by those of the cache, which are often stale after writes.
+// TestReconcilerInAController plays Pods in a reconcile loop, once by reads of the server and once
+// by those of the cache, which are often stale after writes.
 func TestReconcilerInAController(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{"reconcile-live", "reconcile-cached"} {
@@ -303,7 +307,8 @@ func TestReconcilerInAController(t *testing.T) {
 	}
 }
 
-// TestManagerMayNotRead waits by the cache of a manager for an object that its user may not read, until the user may: the cache itself would say nothing.
+// TestManagerMayNotRead waits by the cache of a manager for an object that its user may not read,
+// until the user may: the cache itself would say nothing.
 func TestManagerMayNotRead(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)

@@ -26,7 +26,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// playerEnv is set where this test binary is a player: a process of its own, which can be killed, and whose memory nobody else uses.
+// playerEnv is set where this test binary is a player: a process of its own, which can be killed,
+// and whose memory nobody else uses.
 const playerEnv = "STAGECRAFT_E2E_PLAYER"
 
 // A role is what a player process plays.

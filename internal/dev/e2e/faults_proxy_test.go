@@ -21,7 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A trouble does something else than to pass a request on to the server, or passes it on in a bad way. It may draw lots.
+// A trouble does something else than to pass a request on to the server, or passes it on in a bad
+// way. It may draw lots.
 type trouble func(w http.ResponseWriter, r *http.Request, next http.Handler, lots *lots)
 
 // lots are random numbers that many may draw.
@@ -49,7 +50,7 @@ func refusals(w http.ResponseWriter, r *http.Request, next http.Handler, l *lots
 		w.Header().Set("Retry-After", "1")
 		refuse(w, apierrors.NewTooManyRequests("slow down", 1))
 	default:
-		refuse(w, apierrors.NewInternalError(errCut))
+		refuse(w, apierrors.NewInternalError(errBroken))
 	}
 }
 

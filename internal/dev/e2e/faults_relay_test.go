@@ -53,7 +53,8 @@ func (y *relay) heal() {
 	close(y.carries)
 }
 
-// lose forgets the connections there are, as a router does that was replaced: what is sent on them never arrives.
+// lose forgets the connections there are, as a router does that was replaced: what is sent on them
+// never arrives.
 func (y *relay) lose() {
 	y.mu.Lock()
 	defer y.mu.Unlock()

@@ -44,8 +44,8 @@ func TestBadConnections(t *testing.T) {
 	}
 }
 
-// TestPartitions cuts engine and server off from each other for some seconds, without a word to either: once so that connections survive it, and once so that
-// they do not.
+// TestPartitions cuts engine and server off from each other for some seconds, without a word to
+// either: once so that connections survive it, and once so that they do not.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	for name, strike := range map[string]func(*relay){
@@ -56,7 +56,8 @@ func TestPartitions(t *testing.T) {
 			t.Parallel()
 			tr := newTrial(t, plane, "partition-"+name, 150)
 			r, y := relayed(t, tr.role())
-			// What client-go does after 45 s by default: look whether a silent connection lives, and give it up.
+			// What client-go does after 45 s by default: look whether a silent connection lives,
+			// and give it up.
 			tr.begin(t, perform(t, r, "HTTP2_READ_IDLE_TIMEOUT_SECONDS=4", "HTTP2_PING_TIMEOUT_SECONDS=3"))
 			tr.play(t, func() { strike(y) })
 		})
@@ -83,7 +84,8 @@ func TestServersThatCrash(t *testing.T) {
 	}
 }
 
-// TestAYoungServer creates Pods on a server that has just begun, and closes watches which are more than ten events behind.
+// TestAYoungServer creates Pods on a server that has just begun, and closes watches which are more
+// than ten events behind.
 func TestAYoungServer(t *testing.T) {
 	t.Parallel()
 	p := ownPlane(t)
@@ -96,7 +98,8 @@ func TestAYoungServer(t *testing.T) {
 	tr.play(t, func() {})
 }
 
-// TestPlayersThatCrash kills the player again and again at random moments, and starts another one each time.
+// TestPlayersThatCrash kills the player again and again at random moments, and starts another one
+// each time.
 func TestPlayersThatCrash(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t, plane, "player-crash", 200)

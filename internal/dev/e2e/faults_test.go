@@ -17,8 +17,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// A trial is what the faults have in common: Pods are created, played by processes of their own while something goes wrong, and deleted. In the end every
-// Pod ran, was written as often as on a good day, and is gone; and the players are as they were before.
+// A trial is what the faults have in common: Pods are created, played by processes of their own
+// while something goes wrong, and deleted. In the end every Pod ran, was written as often as on a
+// good day, and is gone; and the players are as they were before.
 type trial struct {
 	plane      *controlplane.Plane
 	cluster    *kube.Cluster // which no fault concerns but those of the server
@@ -65,7 +66,8 @@ func inTheEnd(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// begin has a first Pod come and go, and takes the reports of the players, which have all their connections then.
+// begin has a first Pod come and go, and takes the reports of the players, which have all their
+// connections then.
 func (tr *trial) begin(t *testing.T, performers ...*performer) {
 	t.Helper()
 	tr.performers = performers
@@ -150,7 +152,8 @@ func (tr *trial) play(t *testing.T, strike func()) {
 	t.Logf("%d Pods ran within %v and were gone after %v", tr.pods, ran.Round(time.Millisecond), time.Since(tr.began).Round(time.Millisecond))
 }
 
-// requireOnce holds that no Pod was written more often than it must be, whoever wrote it and whoever heard of it.
+// requireOnce holds that no Pod was written more often than it must be, whoever wrote it and
+// whoever heard of it.
 func (tr *trial) requireOnce(t *testing.T) {
 	t.Helper()
 	prefix := "pods/" + tr.namespace + "/"
@@ -166,7 +169,8 @@ func (tr *trial) requireOnce(t *testing.T) {
 	require.Empty(t, more, "Pods that were not written %d times", writesOfAPod)
 }
 
-// settled waits until a player has nothing to do and is as it was before. Memory may grow by what hash tables and buffers keep.
+// settled waits until a player has nothing to do and is as it was before. Memory may grow by what
+// hash tables and buffers keep.
 func (tr *trial) settled(t *testing.T, p *performer, before report) (after report) {
 	t.Helper()
 	const goroutines, heap = 8, 4 << 20

@@ -19,7 +19,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
-// kubectl runs kubectl and returns what it prints. Without one beside the server, the test is skipped.
+// kubectl runs kubectl and returns what it prints. Without one beside the server, the test is
+// skipped.
 func kubectl(t *testing.T, p *controlplane.Plane, args ...string) string {
 	t.Helper()
 	program := p.Program("kubectl")
@@ -34,7 +35,8 @@ func kubectl(t *testing.T, p *controlplane.Plane, args ...string) string {
 // gap is what kubectl puts between columns.
 var gap = regexp.MustCompile(` {2,}`)
 
-// table reads what kubectl prints: for each row by its name the columns that are named, in this order, with single blanks between them.
+// table reads what kubectl prints: for each row by its name the columns that are named, in this
+// order, with single blanks between them.
 func table(out string, columns ...string) map[string]string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	place := map[string]int{}
@@ -60,7 +62,8 @@ type look struct {
 	want string
 }
 
-// podLooks are the states in which kubectl can show a Pod that PodGeneral and PodChaos play: READY, STATUS, RESTARTS and READINESS GATES.
+// podLooks are the states in which kubectl can show a Pod that PodGeneral and PodChaos play: READY,
+// STATUS, RESTARTS and READINESS GATES.
 var podLooks = map[string]look{
 	"running":      {more: "spec: {containers: [{name: a, image: a}]}", want: "1/1 Running 0 <none>"},
 	"three":        {more: "spec: {containers: [{name: a, image: a}, {name: b, image: b}, {name: c, image: c}]}", want: "3/3 Running 0 <none>"},
@@ -78,7 +81,8 @@ var podLooks = map[string]look{
 	"held": {more: "spec: {containers: [{name: a, image: a}]}, metadata: {finalizers: [example.com/hold]}", want: "1/1 Terminating 0 <none>"},
 }
 
-// nodeLooks are those of a Node that NodeFast and NodeChaos play: STATUS, ROLES, VERSION, INTERNAL-IP and CONTAINER-RUNTIME.
+// nodeLooks are those of a Node that NodeFast and NodeChaos play: STATUS, ROLES, VERSION,
+// INTERNAL-IP and CONTAINER-RUNTIME.
 var nodeLooks = map[string]look{
 	"plain":    {want: "Ready <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
 	"control":  {more: "metadata: {labels: {node-role.kubernetes.io/control-plane: ''}}", want: "Ready control-plane kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
@@ -86,7 +90,8 @@ var nodeLooks = map[string]look{
 	"sick":     {more: "metadata: {labels: {node-not-ready.stage.kwok.x-k8s.io: 'true'}}", want: "NotReady <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
 }
 
-// TestKubectlShowsWhatKwokShows plays the same objects by stagecraft and by kwok, and reads what kubectl shows of them.
+// TestKubectlShowsWhatKwokShows plays the same objects by stagecraft and by kwok, and reads what
+// kubectl shows of them.
 func TestKubectlShowsWhatKwokShows(t *testing.T) {
 	t.Parallel()
 	kwok, err := controlplane.Kwok("../kwokbin", os.Stderr)

@@ -33,7 +33,8 @@ func controlKind(kind string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: control.Group, Version: control.Version, Kind: kind}
 }
 
-// definitionOf is a CustomResourceDefinition of one of KubeStellar's kinds, as small as can be: any fields, and the status a subresource.
+// definitionOf is a CustomResourceDefinition of one of KubeStellar's kinds, as small as can be: any
+// fields, and the status a subresource.
 func definitionOf(kind, plural, scope string) string {
 	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: %[2]s.%[4]s}, spec: {group: %[4]s, scope: %[3]s,
 		names: {plural: %[2]s, singular: %[5]s, kind: %[1]s, listKind: %[1]sList}, versions: [{name: %[6]s, served: true, storage: true, subresources: {status: {}},
@@ -57,7 +58,8 @@ func defineKubeStellar(t *testing.T, cluster *kube.Cluster) {
 	}
 }
 
-// A galaxy stands in for KubeStellar's controllers on a real server, and for the clusters: each runs what is bound to it, unless it is said to be broken.
+// A galaxy stands in for KubeStellar's controllers on a real server, and for the clusters: each
+// runs what is bound to it, unless it is said to be broken.
 type galaxy struct {
 	t          *testing.T
 	hub        *kube.Cluster
@@ -110,7 +112,8 @@ func (g *galaxy) list(kind schema.GroupVersionKind) (mine []unstructured.Unstruc
 	return mine
 }
 
-// report is what a cluster says of the Deployment of a policy. It stands in a WorkStatus, too, whose status is written once.
+// report is what a cluster says of the Deployment of a policy. It stands in a WorkStatus, too,
+// whose status is written once.
 func (g *galaxy) report(cluster, policy string) map[string]any {
 	g.mu.Lock()
 	defer g.mu.Unlock()

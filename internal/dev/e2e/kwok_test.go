@@ -34,7 +34,8 @@ var kwokWrites = map[schema.GroupVersionKind]string{
 	{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}: "kube-node-lease",
 }
 
-// TestSameResultAsKwok has kwok and stagecraft play the same Stages on the same objects, each on a fresh server, and compares what comes of them.
+// TestSameResultAsKwok has kwok and stagecraft play the same Stages on the same objects, each on a
+// fresh server, and compares what comes of them.
 func TestSameResultAsKwok(t *testing.T) {
 	kwok, err := controlplane.Kwok("../kwokbin", os.Stderr)
 	if errors.Is(err, controlplane.ErrNoKwok) {
@@ -97,7 +98,8 @@ func playAsKwok(t *testing.T, plane *controlplane.Plane, stages string) {
 	})
 }
 
-// lifeOf starts a server and a player, has objects come and go, and returns the states that they came to, as YAML.
+// lifeOf starts a server and a player, has objects come and go, and returns the states that they
+// came to, as YAML.
 func lifeOf(t *testing.T, play func(*testing.T, *controlplane.Plane)) (result string) {
 	t.Helper()
 	assets, err := controlplane.Assets("../kubebin", io.Discard)
@@ -182,7 +184,8 @@ func settled(t *testing.T, cluster *kube.Cluster) (state string) {
 	return state
 }
 
-// stateOf is what kwok and stagecraft must agree on: all but times, addresses, and what the server makes up.
+// stateOf is what kwok and stagecraft must agree on: all but times, addresses, and what the server
+// makes up.
 func stateOf(t *testing.T, cluster *kube.Cluster) string {
 	t.Helper()
 	var parts []string

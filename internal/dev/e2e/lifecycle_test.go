@@ -49,7 +49,8 @@ func onNodes(label string) player.Options {
 	return player.Options{Select: map[schema.GroupVersionKind]player.Selection{nodeKind: {Labels: "life=" + label}}}
 }
 
-// TestHeartbeats waits for two beats of each preset. That for Nodes with a Lease beats each ten minutes, and each second here.
+// TestHeartbeats waits for two beats of each preset. That for Nodes with a Lease beats each ten
+// minutes, and each second here.
 func TestHeartbeats(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../stage/presets/node-heartbeat-with-lease.yaml")
@@ -76,7 +77,8 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// TestNodesFailAndRecover labels a Node, so that it is not ready and short of memory, and takes the label away.
+// TestNodesFailAndRecover labels a Node, so that it is not ready and short of memory, and takes the
+// label away.
 func TestNodesFailAndRecover(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -141,7 +143,8 @@ const (
   steps: [{patch: {subresource: status, root: status, template: 'phase: Landed'}}, {finalizers: {empty: true}}]}}`
 )
 
-// TestCustomResources takes custom resources through a life: held by a finalizer, built, launched, built and launched again when their spec changes, landed.
+// TestCustomResources takes custom resources through a life: held by a finalizer, built, launched,
+// built and launched again when their spec changes, landed.
 func TestCustomResources(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -188,7 +191,8 @@ func TestCustomResources(t *testing.T) {
 	require.Contains(t, kubectl(t, plane, "get", "events", "-n", "rockets"), "rocket/a")
 }
 
-// TestPodsGoWithinTheirGrace deletes Pods of PodGeneral: each goes at a moment of its own between one second and the end of its grace.
+// TestPodsGoWithinTheirGrace deletes Pods of PodGeneral: each goes at a moment of its own between
+// one second and the end of its grace.
 func TestPodsGoWithinTheirGrace(t *testing.T) {
 	t.Parallel()
 	const n, grace = 30, 9
@@ -229,8 +233,9 @@ func TestPodsGoWithinTheirGrace(t *testing.T) {
 	require.Greater(t, slices.Max(moments)-slices.Min(moments), 3*time.Second)
 }
 
-// TestWorkloads has the real controllers and scheduler, and presets in place of kubelet and provisioner: a StatefulSet with volumes scales up and down, a
-// DaemonSet covers the Nodes, a Job completes, and all of it goes with its namespace.
+// TestWorkloads has the real controllers and scheduler, and presets in place of kubelet and
+// provisioner: a StatefulSet with volumes scales up and down, a DaemonSet covers the Nodes, a Job
+// completes, and all of it goes with its namespace.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
 	p := ownPlane(t)

@@ -21,7 +21,8 @@ import (
 	simlog "github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// TestLogOfARealCluster holds that a run on a real server has a log of the same format as a simulation, for the same metrics.
+// TestLogOfARealCluster holds that a run on a real server has a log of the same format as a
+// simulation, for the same metrics.
 func TestLogOfARealCluster(t *testing.T) {
 	cluster := newCluster(t)
 	startControllers(t)
@@ -29,7 +30,7 @@ func TestLogOfARealCluster(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: log}}")
 
 	var log simlog.Log
-	recorder := simlog.New(simlog.Options{Seed: 1, Sink: log.Append, Within: time.Minute})
+	recorder := simlog.New(simlog.Options{Seed: 1, Sink: log.Append, WatchDelay: time.Minute})
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 3)
 	go func() {

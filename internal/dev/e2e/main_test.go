@@ -55,7 +55,8 @@ func run(m *testing.M) int {
 	return code
 }
 
-// manyAtOnce lets parallel tests run at the same time on a small machine too: they wait most of the time.
+// manyAtOnce lets parallel tests run at the same time on a small machine too: they wait most of the
+// time.
 func manyAtOnce() error {
 	flag.Parse()
 	return flag.Set("test.parallel", "64")
@@ -68,8 +69,8 @@ func newCluster(t testing.TB) *kube.Cluster {
 	return c
 }
 
-// startControllers starts kube-controller-manager and kube-scheduler for the time of a test. Directories of setup-envtest do not have them: the test is
-// skipped.
+// startControllers starts kube-controller-manager and kube-scheduler for the time of a test.
+// Directories of setup-envtest do not have them: the test is skipped.
 func startControllers(t *testing.T) {
 	t.Helper()
 	c, err := plane.StartControllers()

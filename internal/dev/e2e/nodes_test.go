@@ -55,7 +55,8 @@ func manage(t *testing.T, cluster *kube.Cluster, o nodes.Options) *nodes.LeaseHo
 	return holder
 }
 
-// TestNodesAreManagedByPolicy has Nodes of ours and of somebody else's, of a holder that lives and then dies, and one that vanishes under its Pods.
+// TestNodesAreManagedByPolicy has Nodes of ours and of somebody else's, of a holder that lives and
+// then dies, and one that vanishes under its Pods.
 func TestNodesAreManagedByPolicy(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: policy}}")
@@ -106,8 +107,9 @@ func TestNodesAreManagedByPolicy(t *testing.T) {
 	}
 }
 
-// BenchmarkNodeLeases measures what a renewal costs this process: 1,000 Nodes with a duration of 4 s are as many renewals as 10,000 Nodes with the default
-// of 40 s. What the server takes is not counted.
+// BenchmarkNodeLeases measures what a renewal costs this process: 1,000 Nodes with a duration of 4
+// s are as many renewals as 10,000 Nodes with the default of 40 s. What the server takes is not
+// counted.
 func BenchmarkNodeLeases(b *testing.B) {
 	const count, duration = 1000, 4 * time.Second
 	cluster := newCluster(b)

@@ -31,7 +31,8 @@ var (
 // recordings is where they are kept: package stage/controllers is compared with them.
 const recordings = "../../../stage/controllers/testdata/recordings"
 
-// TestRecordings plays every script on the real controllers and compares what they write with the recording.
+// TestRecordings plays every script on the real controllers and compares what they write with the
+// recording.
 func TestRecordings(t *testing.T) {
 	if !*record && !*replay {
 		t.Skip("a matter of timing: make e2e, or -replay")
@@ -70,8 +71,8 @@ func play(t *testing.T, cluster *kube.Cluster, name, file string) recording.Scri
 // longest is how long a phase may take: a CronJob waits for the next minute.
 const longest = 80 * time.Second
 
-// settle is a [recording.Settle] in real time.
-func settle(ctx context.Context, look func(context.Context) (recording.State, error)) error {
+// settle is a [recording.WaitSettled] in real time.
+func settle(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -85,7 +86,7 @@ func settle(ctx context.Context, look func(context.Context) (recording.State, er
 		if state.Objects != last {
 			last, since = state.Objects, time.Now()
 		}
-		if state.Holds && time.Since(since) >= recording.Quiet {
+		if state.Done && time.Since(since) >= recording.QuietPeriod {
 			return nil
 		}
 		select {

@@ -23,7 +23,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// threeStages is a policy that moves the Deployments of the namespace of its name from dev over test to prod, with a person's consent to the last.
+// threeStages is a policy that moves the Deployments of the namespace of its name from dev over
+// test to prod, with a person's consent to the last.
 func threeStages(name string) string {
 	const done = `condition: "num('ready') == size(destinations)"`
 	stage := func(name, more string) string {
@@ -136,8 +137,9 @@ func (g *galaxy) told(policy string) (told []string) {
 	return told
 }
 
-// TestStagedRollouts moves two workloads over three stages of clusters on a real server. One gets through, over a restart of the player, which then sees the hub by
-// the cache of a manager; of the other one cluster fails, until it is repaired.
+// TestStagedRollouts moves two workloads over three stages of clusters on a real server. One gets
+// through, over a restart of the player, which then sees the hub by the cache of a manager; of the
+// other one cluster fails, until it is repaired.
 func TestStagedRollouts(t *testing.T) {
 	t.Parallel()
 	hub := newCluster(t)

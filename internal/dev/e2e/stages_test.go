@@ -63,7 +63,8 @@ func accepted(t *testing.T, cluster *kube.Cluster, name string) string {
 	return ""
 }
 
-// TestStagesOfTheCluster creates, breaks, repairs and deletes Stages on the real server while a Pod waits for what they make of it.
+// TestStagesOfTheCluster creates, breaks, repairs and deletes Stages on the real server while a Pod
+// waits for what they make of it.
 func TestStagesOfTheCluster(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: stages}}")
@@ -98,7 +99,8 @@ func TestStagesOfTheCluster(t *testing.T) {
 	eventually(t, "a Stage that comes later is played at once", is("Succeeded"))
 }
 
-// TestDefinitionOfStages holds that the server takes the Stages of the presets, and refuses what its schema can tell.
+// TestDefinitionOfStages holds that the server takes the Stages of the presets, and refuses what
+// its schema can tell.
 func TestDefinitionOfStages(t *testing.T) {
 	cluster := newCluster(t)
 	install(t, cluster)

@@ -131,8 +131,8 @@ func many(n int, do func(i int)) {
 	all.Wait()
 }
 
-// TestBusyServersLoseNothing plays Pods while they come and go as fast as the server takes them, which closes watches that do not keep up: each is
-// patched once and deleted once.
+// TestBusyServersLoseNothing plays Pods while they come and go as fast as the server takes them,
+// which closes watches that do not keep up: each is patched once and deleted once.
 func TestBusyServersLoseNothing(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: busy}}")
@@ -173,7 +173,8 @@ func TestListsComeInPages(t *testing.T) {
 	require.EqualValues(t, n, w.patches.Load())
 }
 
-// TestBookmarksMoveTheVersionOn asks for what the Player asks for, and ends the watch early: a server sends a bookmark before it ends one.
+// TestBookmarksMoveTheVersionOn asks for what the Player asks for, and ends the watch early: a
+// server sends a bookmark before it ends one.
 func TestBookmarksMoveTheVersionOn(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -238,7 +239,8 @@ func undefineGadgets(t *testing.T, cluster *kube.Cluster) {
 	})
 }
 
-// TestKindsComeAndGo plays a kind before it exists, while it does, after it is gone, and when it has come back.
+// TestKindsComeAndGo plays a kind before it exists, while it does, after it is gone, and when it
+// has come back.
 func TestKindsComeAndGo(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: kinds}}")
@@ -275,7 +277,8 @@ func TestStrategicMergePatchesOfCustomResources(t *testing.T) {
 	require.ErrorContains(t, err, "Kind=Gadget takes no strategic merge patch")
 }
 
-// TestImpersonation patches as a user who may, and as one who may not: that is told, and others go on.
+// TestImpersonation patches as a user who may, and as one who may not: that is told, and others go
+// on.
 func TestImpersonation(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: users}}")
@@ -298,7 +301,8 @@ func TestImpersonation(t *testing.T) {
 	require.Zero(t, marked(t, cluster, secretKind, "users"))
 }
 
-// TestEventsAreCounted holds that what a Stage says again and again is one Event, and that kubectl shows it.
+// TestEventsAreCounted holds that what a Stage says again and again is one Event, and that kubectl
+// shows it.
 func TestEventsAreCounted(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: events}}")

@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/requests"
 )
 
-// amountsOf are what a Pod requests and what a Node can allocate.
+// amountsOf returns what a Pod requests or a Node can allocate.
 func amountsOf(obj *unstructured.Unstructured) requests.Amounts {
 	if obj.GroupVersionKind().Group != "" {
 		return nil
@@ -24,7 +24,7 @@ func amountsOf(obj *unstructured.Unstructured) requests.Amounts {
 	return nil
 }
 
-// changed are amounts as a record has them: nil if they are those before.
+// changed returns the amounts for a record: nil if they are the same as before.
 func changed(before, now requests.Amounts) Amounts {
 	if maps.Equal(before, now) {
 		return nil

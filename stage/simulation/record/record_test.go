@@ -214,7 +214,7 @@ func TestListsTellWhatTheWatchMissed(t *testing.T) {
 }
 
 func TestChangesAreAttributedToStages(t *testing.T) {
-	s := newStory(t, record.Options{Within: time.Second})
+	s := newStory(t, record.Options{WatchDelay: time.Second})
 	s.tell(watch.Added, pod(""))
 	key := stage.Key{Version: "v1", Kind: "Pod", Namespace: "d", Name: "p"}
 	play := func() {

@@ -1,5 +1,6 @@
-// Command player is stagecraft as a simulator: it plays Stage files on a cluster, manages all Nodes and keeps their Leases, until it is told to end. It
-// collects garbage sooner than others do, unless GOGC says when.
+// Command player is stagecraft as a simulator: it plays Stage files on a cluster, manages all Nodes
+// and renews their Leases, until it receives a signal. It collects garbage earlier than by default,
+// unless GOGC is set.
 //
 //	player -kubeconfig FILE [-workers 16] [-pprof 127.0.0.1:6060] STAGES.yaml…
 package main
@@ -44,10 +45,10 @@ func main() {
 	flag.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile of the whole life")
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(processors)
+		runtime.GOMAXPROCS(maxProcs)
 	}
 	o.stages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -84,12 +85,14 @@ func profile(path string) (end func(), err error) {
 	return func() { pprof.StopCPUProfile(); _ = file.Close() }, pprof.StartCPUProfile(file)
 }
 
-// garbage is how much of it may lie about, in percent of the memory in use, before it is collected.
-const garbage = 70
+// gcPercent is how much the heap may grow, in percent of the memory in use, before garbage is
+// collected.
+const gcPercent = 70
 
-// processors are as many as the player could use up: it takes a fifth of one. With two (GOMAXPROCS=2 in the environment) it takes a sixth more CPU: the
-// goroutines that hand on a request wake the second one each time.
-const processors = 1
+// maxProcs is enough: the player uses a fifth of a processor. With two (GOMAXPROCS=2 in the
+// environment) it takes a sixth more CPU, because each request that goroutines pass on wakes the
+// second processor.
+const maxProcs = 1
 
 func play(ctx context.Context, config *rest.Config, o options) error {
 	set, err := compile(o.stages)
@@ -119,7 +122,7 @@ func compile(paths []string) (*stage.Set, error) {
 	return stage.Compile(stage.Options{Env: network}, source)
 }
 
-// report prints what fails.
+// report prints errors.
 func report(e stage.TraceEvent) {
 	if e.Err != nil {
 		fmt.Fprintln(os.Stderr, e)

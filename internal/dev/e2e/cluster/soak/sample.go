@@ -11,9 +11,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/measure"
 )
 
-// A sample is how the player was at one time.
+// A sample is the state of the player at one time.
 type sample struct {
-	lately
+	recentStats
 	at         time.Time
 	heap       float64 // bytes in use after a collection
 	goroutines float64
@@ -28,10 +28,10 @@ func (s sample) String() string {
 		s.at.Format(time.TimeOnly), s.rate, s.heap/(1<<20), s.goroutines, s.rss/(1<<20), s.p50.Milliseconds(), s.p99.Milliseconds(), s.cpu.Seconds())
 }
 
-// A probe looks at a player.
-type probe struct {
+// A monitor takes samples of a player.
+type monitor struct {
 	process *measure.Process
-	pprof   string // address
+	pprof   string // address of net/http/pprof
 }
 
 var (
@@ -39,9 +39,10 @@ var (
 	goroutines = regexp.MustCompile(`^goroutine profile: total (\d+)`)
 )
 
-// sample collects garbage twice: what a finalizer or a pool held is gone only then.
-func (p probe) sample(l lately) (sample, error) {
-	s := sample{lately: l, at: time.Now()}
+// sample collects garbage twice, because memory that a finalizer or a pool held is freed only by
+// the second collection.
+func (p monitor) sample(l recentStats) (sample, error) {
+	s := sample{recentStats: l, at: time.Now()}
 	u, err := p.process.Usage()
 	if err != nil {
 		return s, err
@@ -57,8 +58,8 @@ func (p probe) sample(l lately) (sample, error) {
 	return s, err
 }
 
-// read returns the number that a profile says.
-func (p probe) read(profile string, number *regexp.Regexp) (float64, error) {
+// read returns a number in the text of a profile.
+func (p monitor) read(profile string, number *regexp.Regexp) (float64, error) {
 	r, err := http.Get("http://" + p.pprof + "/debug/pprof/" + profile)
 	if err != nil {
 		return 0, err
