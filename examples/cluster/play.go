@@ -30,7 +30,7 @@ func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 	if err != nil {
 		return err
 	}
-	roster, err := nodes.New(cluster, nodes.Options{
+	holder, err := nodes.New(cluster, nodes.Options{
 		Policy: nodes.Policy{Labels: ours},
 		Lease:  nodes.Lease{Identity: "stagecraft-demo"},
 		Failed: tell,
@@ -39,12 +39,12 @@ func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 		return err
 	}
 	player := player.New(stage.MustCompile(), cluster, player.Options{
-		Filter: func(obj *unstructured.Unstructured) bool { return kinds[obj.GroupVersionKind()] && roster.Plays(obj) },
-		Select: roster.Rules().Select(),
+		Filter: func(obj *unstructured.Unstructured) bool { return kinds[obj.GroupVersionKind()] && holder.Plays(obj) },
+		Select: holder.Rules().Select(),
 		Trace:  failures(tell),
 	})
 	return together(ctx,
-		func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) },
+		func(ctx context.Context) error { return holder.Run(ctx, player.Refilter) },
 		func(ctx context.Context) error {
 			return stages.Follow(ctx, cluster, player, stages.Options{Failed: tell})
 		},

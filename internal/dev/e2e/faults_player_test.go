@@ -155,7 +155,7 @@ func (r role) share(cluster *kube.Cluster, o player.Options) (*player.Player, []
 	if err != nil {
 		return nil, nil, err
 	}
-	roster, err := nodes.New(cluster, nodes.Options{
+	holder, err := nodes.New(cluster, nodes.Options{
 		Policy: nodes.Policy{Labels: "group=" + r.Namespace}, Owns: member.Owns, Lease: nodes.Lease{Identity: r.Namespace},
 	})
 	if err != nil {
@@ -165,13 +165,13 @@ func (r role) share(cluster *kube.Cluster, o player.Options) (*player.Player, []
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Filter, o.Select = roster.Plays, roster.Rules().Select()
+	o.Filter, o.Select = holder.Plays, holder.Rules().Select()
 	player := player.New(set, cluster, o)
 	return player, []func(context.Context) error{
 		player.Run,
-		func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) },
+		func(ctx context.Context) error { return holder.Run(ctx, player.Refilter) },
 		func(ctx context.Context) error {
-			return member.Run(ctx, func() { roster.Reconsider(); player.Refilter() })
+			return member.Run(ctx, func() { holder.Refilter(); player.Refilter() })
 		},
 	}, nil
 }

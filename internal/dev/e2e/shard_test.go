@@ -104,17 +104,17 @@ func (sh replicaGroup) start(t *testing.T, identity string) *replica {
 	require.NoError(t, err)
 	r.member, err = shard.New(cluster, shard.Options{Group: sh.group, Identity: identity, Duration: sh.duration})
 	require.NoError(t, err)
-	roster, err := nodes.New(cluster, nodes.Options{
+	holder, err := nodes.New(cluster, nodes.Options{
 		Policy: nodes.Policy{Labels: sh.label}, Owns: r.member.Owns, Lease: nodes.Lease{Identity: sh.group},
 	})
 	require.NoError(t, err)
 	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodFast())
 	require.NoError(t, err)
-	player := player.New(set, cluster, player.Options{Seed: 1, Filter: roster.Plays, Select: roster.Rules().Select()})
+	player := player.New(set, cluster, player.Options{Seed: 1, Filter: holder.Plays, Select: holder.Rules().Select()})
 	r.leave = background(t, player.Run,
-		func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) },
+		func(ctx context.Context) error { return holder.Run(ctx, player.Refilter) },
 		func(ctx context.Context) error {
-			return r.member.Run(ctx, func() { roster.Reconsider(); player.Refilter() })
+			return r.member.Run(ctx, func() { holder.Refilter(); player.Refilter() })
 		})
 	return r
 }

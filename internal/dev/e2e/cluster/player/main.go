@@ -104,12 +104,12 @@ func play(ctx context.Context, config *rest.Config, o options) error {
 	if err != nil {
 		return err
 	}
-	roster, err := nodes.New(cluster, nodes.Options{Lease: nodes.Lease{Identity: "stagecraft"}})
+	holder, err := nodes.New(cluster, nodes.Options{Lease: nodes.Lease{Identity: "stagecraft"}})
 	if err != nil {
 		return err
 	}
-	player := player.New(set, cluster, player.Options{Seed: 1, Workers: o.workers, Trace: report, Filter: roster.Plays, Select: roster.Rules().Select()})
-	go func() { _ = roster.Run(ctx, player.Refilter) }()
+	player := player.New(set, cluster, player.Options{Seed: 1, Workers: o.workers, Trace: report, Filter: holder.Plays, Select: holder.Rules().Select()})
+	go func() { _ = holder.Run(ctx, player.Refilter) }()
 	return player.Run(ctx)
 }
 

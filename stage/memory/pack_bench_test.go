@@ -6,27 +6,27 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// BenchmarkFreeze packs and unpacks a running Pod.
-func BenchmarkFreeze(b *testing.B) {
+// BenchmarkPack packs and unpacks a running Pod.
+func BenchmarkPack(b *testing.B) {
 	var pod map[string]any
 	if err := utiljson.Unmarshal([]byte(runningPod), &pod); err != nil {
 		b.Fatal(err)
 	}
-	f := newFreezer()
-	f.freeze(pod)
-	b.Run("freeze", func(b *testing.B) {
+	p := newPacker()
+	p.pack(pod)
+	b.Run("pack", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			f.freeze(pod)
+			p.pack(pod)
 		}
 	})
-	b.Run("thaw", func(b *testing.B) {
+	b.Run("unpack", func(b *testing.B) {
 		b.ReportAllocs()
-		z := f.freeze(pod)
+		packed := p.pack(pod)
 		for b.Loop() {
-			f.thaw(z)
+			packed.unpack()
 		}
-		b.ReportMetric(float64(len(z.text)), "B/text")
+		b.ReportMetric(float64(len(packed.text)), "B/text")
 	})
 }
 

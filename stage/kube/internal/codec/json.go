@@ -6,31 +6,31 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// readers keeps readers for reuse: each has a memory of strings.
-type readers struct {
+// jsonReaders is a pool of readers: each has its own table of interned strings.
+type jsonReaders struct {
 	pool       sync.Pool
 	drop       Fields // from objects
 	dropInList Fields // from the items of lists
 }
 
-func newReaders(o Options) *readers {
-	rs := &readers{pool: sync.Pool{New: func() any { return &reader{builder: newBuilder(o.Share)} }}}
+func newJSONReaders(o Options) *jsonReaders {
+	rs := &jsonReaders{pool: sync.Pool{New: func() any { return &jsonReader{builder: newBuilder(o.Share)} }}}
 	if len(o.Drop) > 0 {
 		rs.drop, rs.dropInList = o.Drop, Fields{"items": o.Drop}
 	}
 	return rs
 }
 
-// read reads an object. It is false if the text is not one, or is one that takes an unusual turn.
-func (rs *readers) read(data []byte) (map[string]any, bool) { return rs.with(data, rs.drop, 0) }
+// read reads an object. It is false if the text is none, or has something that is left to client-go.
+func (rs *jsonReaders) read(data []byte) (map[string]any, bool) { return rs.with(data, rs.drop, 0) }
 
 // readList reads a list of objects.
-func (rs *readers) readList(data []byte) (map[string]any, bool) {
-	return rs.with(data, rs.dropInList, ofList)
+func (rs *jsonReaders) readList(data []byte) (map[string]any, bool) {
+	return rs.with(data, rs.dropInList, listDepth)
 }
 
-func (rs *readers) with(data []byte, drop Fields, depth int) (map[string]any, bool) {
-	r := rs.pool.Get().(*reader)
+func (rs *jsonReaders) with(data []byte, drop Fields, depth int) (map[string]any, bool) {
+	r := rs.pool.Get().(*jsonReader)
 	defer rs.pool.Put(r)
 	r.cursor, r.depth = cursor{data: data}, depth
 	v, ok := r.value(drop)
@@ -41,13 +41,14 @@ func (rs *readers) with(data []byte, drop Fields, depth int) (map[string]any, bo
 	return m, ok && isObject
 }
 
-// A reader reads one JSON text at a time, from left to right. Its methods are false where they stop.
-type reader struct {
+// A jsonReader reads one JSON text at a time, from left to right. Its methods return false where
+// they stop.
+type jsonReader struct {
 	cursor
 	builder
 }
 
-func (r *reader) value(drop Fields) (any, bool) {
+func (r *jsonReader) value(drop Fields) (any, bool) {
 	switch r.peek() {
 	case '{', '[':
 		if drop == nil && r.shares(nil) {
@@ -66,15 +67,15 @@ func (r *reader) value(drop Fields) (any, bool) {
 	return number(r.cursor.number())
 }
 
-// part reads an object or array that others may be equal to.
-func (r *reader) part() (any, bool) {
+// part reads an object or array that other objects may have too.
+func (r *jsonReader) part() (any, bool) {
 	var b brackets
-	n := b.end(r.data[r.at:min(len(r.data), r.at+wordy)])
+	n := b.end(r.data[r.at:min(len(r.data), r.at+sharedMaxSize)])
 	if n < 0 {
 		return r.build(nil)
 	}
 	end := r.at + n
-	v, ok := r.shared(r.data[r.at:end], nil, func() (any, bool) { return r.build(nil) })
+	v, ok := r.share(r.data[r.at:end], nil, func() (any, bool) { return r.build(nil) })
 	if ok {
 		r.at = end
 	}
@@ -82,23 +83,24 @@ func (r *reader) part() (any, bool) {
 }
 
 // build reads an object or an array.
-func (r *reader) build(drop Fields) (any, bool) {
+func (r *jsonReader) build(drop Fields) (any, bool) {
 	if r.data[r.at] == '{' {
 		return r.object(drop)
 	}
 	return r.array(drop)
 }
 
-// object reads an object without the fields to drop. As everywhere, the last of two members of a name counts.
-func (r *reader) object(drop Fields) (any, bool) {
+// object reads an object without the fields to drop. As everywhere, the last of two members of a
+// name counts.
+func (r *jsonReader) object(drop Fields) (any, bool) {
 	r.at++
-	first := len(r.open)
-	ok := r.enter() && r.members(drop)
-	return r.mapping(first), ok
+	first := len(r.pending)
+	ok := r.begin() && r.members(drop)
+	return r.endMap(first), ok
 }
 
 // members reads up to the end of an object.
-func (r *reader) members(drop Fields) bool {
+func (r *jsonReader) members(drop Fields) bool {
 	if r.take('}') {
 		return true
 	}
@@ -113,34 +115,34 @@ func (r *reader) members(drop Fields) bool {
 	}
 }
 
-func (r *reader) key() (string, bool) {
+func (r *jsonReader) key() (string, bool) {
 	if r.peek() != '"' {
 		return "", false
 	}
-	w, ok := r.word()
+	w, ok := r.quotedText()
 	return w.text, ok && r.take(':')
 }
 
-func (r *reader) member(key string, drop Fields) bool {
+func (r *jsonReader) member(key string, drop Fields) bool {
 	within, named := drop[key]
 	if named && within == nil {
 		return r.skip()
 	}
 	v, ok := r.value(within)
-	r.open = append(r.open, member{key, v})
+	r.pending = append(r.pending, member{key, v})
 	return ok
 }
 
 // array reads an array. What is to be dropped is dropped from each of its elements.
-func (r *reader) array(drop Fields) (any, bool) {
+func (r *jsonReader) array(drop Fields) (any, bool) {
 	r.at++
-	first := len(r.open)
-	ok := r.enter() && r.elements(drop)
-	return r.list(first), ok
+	first := len(r.pending)
+	ok := r.begin() && r.elements(drop)
+	return r.endList(first), ok
 }
 
 // elements reads up to the end of an array.
-func (r *reader) elements(drop Fields) bool {
+func (r *jsonReader) elements(drop Fields) bool {
 	if r.take(']') {
 		return true
 	}
@@ -149,26 +151,26 @@ func (r *reader) elements(drop Fields) bool {
 		if !ok {
 			return false
 		}
-		r.open = append(r.open, member{value: v})
+		r.pending = append(r.pending, member{value: v})
 		if !r.take(',') {
 			return r.take(']')
 		}
 	}
 }
 
-func (r *reader) text() (any, bool) {
-	w, ok := r.word()
+func (r *jsonReader) text() (any, bool) {
+	w, ok := r.quotedText()
 	return w.boxed(), ok
 }
 
-// word reads a string.
-func (r *reader) word() (*word, bool) {
+// quotedText reads a string.
+func (r *jsonReader) quotedText() (*interned, bool) {
 	start := r.at
 	text, plain, ok := r.quoted()
 	if plain {
-		return r.remember(text), ok
+		return r.intern(text), ok
 	}
-	w := new(word)
+	w := new(interned)
 	return w, ok && json.Unmarshal(r.data[start:r.at], &w.text) == nil
 }
 

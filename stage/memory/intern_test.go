@@ -64,7 +64,8 @@ func TestTheStoreKeepsNothingOfACaller(t *testing.T) {
 	}
 }
 
-// TestWhatIsStoredIsWhatWasSent creates many objects of the same few values, so that the pool is asked for all kinds of parts.
+// TestWhatIsStoredIsWhatWasSent creates many objects of the same few values, so that the pool is
+// asked for all kinds of parts.
 func TestWhatIsStoredIsWhatWasSent(t *testing.T) {
 	c := memory.New(memory.Options{Kinds: []memory.Kind{{GroupVersionKind: widgets}}})
 	r := rand.New(rand.NewPCG(1, 2))
@@ -126,7 +127,8 @@ func TestPatchValueIsPatch(t *testing.T) {
 	}
 }
 
-// TestPatchValueOfAStatusIsPatch is the same for the status of a Pod, patches that change nothing included. What was stored before does not change.
+// TestPatchValueOfAStatusIsPatch is the same for the status of a Pod, patches that change nothing
+// included. What was stored before does not change.
 func TestPatchValueOfAStatusIsPatch(t *testing.T) {
 	clock := func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 	byText, byValue := memory.New(memory.Options{Now: clock}), memory.New(memory.Options{Now: clock})
@@ -168,7 +170,8 @@ func patchValue(t *testing.T, c *memory.Cluster, p player.PatchResult) (*unstruc
 	return c.Share().(player.ValueWriter).PatchValue(t.Context(), p, metav1.PatchOptions{})
 }
 
-// TestPatchValueTakesOnlyWhatWasMadeOfTheStoredObject pins when the patch is applied to what is stored instead.
+// TestPatchValueTakesOnlyWhatWasMadeOfTheStoredObject pins when the patch is applied to what is
+// stored instead.
 func TestPatchValueTakesOnlyWhatWasMadeOfTheStoredObject(t *testing.T) {
 	c := memory.New(memory.Options{})
 	first, err := c.Create(t.Context(), object(configMaps, "a"), metav1.CreateOptions{})

@@ -17,9 +17,9 @@ import (
 
 var thing = schema.GroupVersionKind{Group: "demo.example.com", Version: "v1", Kind: "Thing"}
 
-// forgetful returns a cluster whose objects are idle, and so frozen, a few writes after their own.
-func forgetful() *memory.Cluster {
-	return memory.New(memory.Options{History: 1, Kinds: []memory.Kind{{GroupVersionKind: thing}}}.Crowded(1)).Shared()
+// newPackingCluster returns a cluster whose objects are packed a few writes after their own.
+func newPackingCluster() *memory.Cluster {
+	return memory.New(memory.Options{History: 1, Kinds: []memory.Kind{{GroupVersionKind: thing}}}.PackFrom(1)).Shared()
 }
 
 // idle waits, in writes, until nothing but the last things are in the log.
@@ -47,7 +47,7 @@ func TestIdleObjectsAreTheSame(t *testing.T) {
 	}
 	for name, status := range map[string]any{"with a status": map[string]any{"phase": "Ready", "n": int64(-1) << 63}, "without": nil} {
 		t.Run(name, func(t *testing.T) {
-			c := forgetful()
+			c := newPackingCluster()
 			u := newThing("a", fields)
 			if status != nil {
 				u.Object["status"] = status
@@ -69,7 +69,7 @@ func TestIdleObjectsAreTheSame(t *testing.T) {
 }
 
 func TestIdleObjectsAreWrittenAndWatched(t *testing.T) {
-	c := forgetful()
+	c := newPackingCluster()
 	name := types.NamespacedName{Namespace: "default", Name: "a"}
 	_, err := c.Create(t.Context(), newThing("a", map[string]any{"spec": map[string]any{"x": "1"}}), metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func happened(feed *memory.Feed) (events []string) {
 
 func name(e watch.Event) string { return e.Object.(*unstructured.Unstructured).GetName() }
 
-// FuzzIdleObjects compares any object before and after it was frozen.
+// FuzzIdleObjects compares any object before and after it was packed.
 func FuzzIdleObjects(f *testing.F) {
 	f.Add(`{"spec":{"a":[1,-2.5,"x",null,true,{"b":{}}]},"status":{"a":[[],{}]}}`)
 	f.Add(`{"":"","é":1e300}`)
@@ -101,7 +101,7 @@ func FuzzIdleObjects(f *testing.F) {
 		if utiljson.Unmarshal([]byte(text), &fields) != nil {
 			return
 		}
-		c := forgetful()
+		c := newPackingCluster()
 		stored, err := c.Create(t.Context(), newThing("a", fields), metav1.CreateOptions{})
 		require.NoError(t, err)
 		want := stored.DeepCopy()

@@ -10,55 +10,56 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
 )
 
-// A node is what is known of a Node. All but the last fields are guarded by the lock of the roster.
+// A node is what is known of a Node. All but the last fields are guarded by the lock of the lease
+// holder.
 type node struct {
-	name    string
-	uid     types.UID
-	round   uint64    // of the list in which it was seen last
+	name string
+	uid  types.UID
+
 	managed bool      // by the policy
 	owned   bool      // by this process
 	until   time.Time // when the Lease that we hold ends; zero if we hold none
 	due     time.Time // when to look after the Lease
-	place   int       // in the agenda, plus 1; 0 if it is not there
+	index   int       // in the dueQueue, plus 1; 0 if it is not there
 	busy    bool      // somebody looks after it now
 
 	lease    *unstructured.Unstructured // as known last, nil for unknown; of whoever is busy with it
-	sighting lease.Sighting             // of that
+	observed lease.Observation          // of that
 }
 
 func (n *node) held(now time.Time) bool { return now.Before(n.until) }
 
-// stub is the Node as far as it is kept.
-func (n *node) stub() *unstructured.Unstructured {
+// key is the Node as far as it is kept.
+func (n *node) key() *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(nodeKind)
 	obj.SetName(n.name)
 	return obj
 }
 
-// An agenda holds nodes by when they are due. The zero value is empty.
-type agenda struct{ nodes byDue }
+// An dueQueue holds nodes by when they are due. The zero value is empty.
+type dueQueue struct{ nodes byDue }
 
-// set puts a node into the agenda, or moves it there, and reports whether it is the first.
-func (a *agenda) set(n *node, due time.Time) bool {
+// set puts a node into the dueQueue, or moves it there, and reports whether it is the first.
+func (a *dueQueue) set(n *node, due time.Time) bool {
 	n.due = due
-	if n.place > 0 {
-		heap.Fix(&a.nodes, n.place-1)
+	if n.index > 0 {
+		heap.Fix(&a.nodes, n.index-1)
 	} else {
 		heap.Push(&a.nodes, n)
 	}
-	return n.place == 1
+	return n.index == 1
 }
 
 // remove takes a node out. One that is not there is left alone.
-func (a *agenda) remove(n *node) {
-	if n.place > 0 {
-		heap.Remove(&a.nodes, n.place-1)
+func (a *dueQueue) remove(n *node) {
+	if n.index > 0 {
+		heap.Remove(&a.nodes, n.index-1)
 	}
 }
 
 // pop takes out the first node that is due. Otherwise it returns how long none is.
-func (a *agenda) pop(now time.Time) (*node, time.Duration) {
+func (a *dueQueue) pop(now time.Time) (*node, time.Duration) {
 	if len(a.nodes) == 0 {
 		return nil, time.Hour
 	}
@@ -76,12 +77,12 @@ func (h byDue) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
 
 func (h byDue) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i+1, j+1
+	h[i].index, h[j].index = i+1, j+1
 }
 
 func (h *byDue) Push(x any) {
 	*h = append(*h, x.(*node))
-	x.(*node).place = len(*h)
+	x.(*node).index = len(*h)
 }
 
 func (h *byDue) Pop() any {
@@ -89,6 +90,6 @@ func (h *byDue) Pop() any {
 	n := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	n.place = 0
+	n.index = 0
 	return n
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A scene is a cluster in memory, in virtual time, with rosters that look at it.
+// A scene is a cluster in memory, in virtual time, with lease holders that look at it.
 type scene struct {
 	t       *testing.T
 	cluster *memory.Cluster
@@ -38,12 +38,12 @@ func play(t *testing.T, f func(*scene)) {
 	})
 }
 
-// run starts a roster and waits until it knows the Nodes.
-func (s *scene) run(o nodes.Options) *nodes.Roster {
+// run starts a lease holder and waits until it knows the Nodes.
+func (s *scene) run(o nodes.Options) *nodes.LeaseHolder {
 	return s.runOn(s.cluster, o)
 }
 
-func (s *scene) runOn(c nodes.Cluster, o nodes.Options) *nodes.Roster {
+func (s *scene) runOn(c nodes.Cluster, o nodes.Options) *nodes.LeaseHolder {
 	r, err := nodes.New(c, o)
 	require.NoError(s.t, err)
 	s.also(r.Run, func() { s.calls.Add(1) })
@@ -114,7 +114,7 @@ func TestNodesAndPodsAreOursByPolicy(t *testing.T) {
 		require.True(t, r.Plays(pod("a", "ours", true)))
 		require.False(t, r.Plays(pod("a", "theirs", false)))
 		require.False(t, r.Plays(pod("a", "theirs", true)), "a kubelet has it")
-		for _, everything := range []*nodes.Roster{r, s.run(nodes.Options{})} {
+		for _, everything := range []*nodes.LeaseHolder{r, s.run(nodes.Options{})} {
 			require.False(t, everything.Plays(pod("a", "", false)), "no kubelet has it")
 			require.False(t, everything.Plays(pod("a", "", true)))
 		}
@@ -161,7 +161,7 @@ func TestPodsOfNodesThatVanished(t *testing.T) {
 	cases := []struct {
 		name   string
 		policy nodes.Policy
-		want   bool // a Pod on the Node "gone" that is being deleted, before the roster has seen the Node vanish
+		want   bool // a Pod on the Node "gone" that is being deleted, before the lease holder has seen the Node vanish
 		after  bool // and after it has
 	}{
 		{"all", nodes.Policy{}, true, true},

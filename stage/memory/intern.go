@@ -8,57 +8,59 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A pool lets objects that are created share what they have in common: the Pods of a workload have the same containers, labels and owners. It
-// remembers the last maps, lists and strings of many contents, by hash. What is in it never changes.
+// An interner lets objects that are created share what they have in common: the Pods of a workload
+// have the same containers, labels and owners. It is two hash tables of fixed size, one of maps and
+// lists, one of strings; a new value replaces the one in its place. Values in it never change.
 //
-// A pool changes no result, only how much memory the store takes: less than half of it for Pods that differ in their names alone. What
-// patches say is not looked up, because it is mostly new: times and addresses.
-type pool struct {
+// An interner changes no result, only how much memory the store takes: less than half of it for
+// Pods that differ in their names alone. What patches say is not looked up, because most of it is
+// new: times and addresses.
+type interner struct {
 	seed  maphash.Seed
-	slots []any // nil until something is put there
-	texts []any
+	parts []any // maps and lists; nil before the first object
+	texts []any // strings
 }
 
 const (
-	poolSlots = 1 << 12
+	internSlots = 1 << 12
 
-	// poolDepth is how far down the pool looks for something to share, if the spec as a whole is new.
-	poolDepth = 3
+	// internDepth is how deep the interner looks for parts to share if the spec as a whole is new.
+	internDepth = 3
 )
 
-func newPool() pool { return pool{seed: maphash.MakeSeed()} }
+func newInterner() interner { return interner{seed: maphash.MakeSeed()} }
 
-// adopt copies the object of a caller, or takes what it has in common with others from the pool. Lists and maps of other Go types become
-// []any and map[string]any. Without nulls, members that are null are left out.
-func (p *pool) adopt(obj map[string]any, nulls bool) map[string]any {
-	p.open()
-	a := adoption{p, nulls}
+// intern copies the object of a caller, but for what is in the tables. Lists and maps of other Go
+// types become []any and map[string]any. Without nulls, members that are null are left out.
+func (p *interner) intern(obj map[string]any, nulls bool) map[string]any {
+	p.allocate()
+	a := interning{p, nulls}
 	root := make(map[string]any, len(obj)+1)
 	for name, v := range obj {
 		metadata, ok := v.(map[string]any)
 		switch {
-		case ok && name == "metadata": // of its own, because the store writes there
-			root[name] = a.fields(metadata, poolDepth)
+		case ok && name == "metadata": // never shared, because the store writes there
+			root[name] = a.fields(metadata, internDepth)
 		case v != nil || nulls:
-			root[a.key(name)] = a.value(v, poolDepth)
+			root[a.key(name)] = a.value(v, internDepth)
 		}
 	}
 	return root
 }
 
-func (p *pool) open() {
-	if p.slots == nil {
-		p.slots, p.texts = make([]any, poolSlots), make([]any, poolSlots)
+func (p *interner) allocate() {
+	if p.parts == nil {
+		p.parts, p.texts = make([]any, internSlots), make([]any, internSlots)
 	}
 }
 
-// An adoption copies one object.
-type adoption struct {
-	*pool
+// An interning copies one object.
+type interning struct {
+	*interner
 	nulls bool // keep members that are null
 }
 
-func (a adoption) fields(m map[string]any, depth int) map[string]any {
+func (a interning) fields(m map[string]any, depth int) map[string]any {
 	out := make(map[string]any, len(m))
 	for name, v := range m {
 		if v != nil || a.nulls {
@@ -68,25 +70,25 @@ func (a adoption) fields(m map[string]any, depth int) map[string]any {
 	return out
 }
 
-func (a adoption) value(v any, depth int) any {
+func (a interning) value(v any, depth int) any {
 	if text, ok := v.(string); ok {
 		return a.text(text, v)
 	}
 	if isScalar(v) || depth == 0 {
-		return a.parts(v, 0)
+		return a.copy(v, 0)
 	}
 	at, ok := a.place(v)
 	if !ok {
-		return a.parts(v, depth-1)
+		return a.copy(v, depth-1)
 	}
-	if !identical(a.slots[at], v) {
-		a.slots[at] = a.parts(v, depth-1)
+	if !identical(a.parts[at], v) {
+		a.parts[at] = a.copy(v, depth-1)
 	}
-	return a.slots[at]
+	return a.parts[at]
 }
 
-// parts copies a value that is not in the pool; parts of it may be.
-func (a adoption) parts(v any, depth int) any {
+// copy copies a value that is not in the tables; parts of it may be.
+func (a interning) copy(v any, depth int) any {
 	if m, ok := object.ToMap(v); ok && m != nil {
 		return a.fields(m, depth)
 	}
@@ -101,15 +103,15 @@ func (a adoption) parts(v any, depth int) any {
 	return out
 }
 
-// key returns a name as the pool has it.
-func (a adoption) key(name string) string {
+// key returns the string of the table.
+func (a interning) key(name string) string {
 	known, _ := a.text(name, nil).(string)
 	return known
 }
 
-// text returns a string of the pool; boxed is the same string as a value, or nil.
-func (a adoption) text(s string, boxed any) any {
-	at := maphash.String(a.seed, s) % poolSlots
+// text returns the string of the table as an any; boxed is s as an any, or nil.
+func (a interning) text(s string, boxed any) any {
+	at := maphash.String(a.seed, s) % internSlots
 	if found, ok := a.texts[at].(string); ok && found == s {
 		return a.texts[at]
 	}
@@ -120,13 +122,14 @@ func (a adoption) text(s string, boxed any) any {
 	return boxed
 }
 
-// place is the slot of a value. It is false for what the pool does not hold: values with nulls or of types that JSON does not make.
-func (p *pool) place(v any) (int, bool) {
+// place is the place of a value in the table. It is false for values that are not interned: those
+// with nulls, or of types that JSON does not have.
+func (p *interner) place(v any) (int, bool) {
 	h, ok := p.hash(v)
-	return int(h % poolSlots), ok
+	return int(h % internSlots), ok
 }
 
-func (p *pool) hash(v any) (uint64, bool) {
+func (p *interner) hash(v any) (uint64, bool) {
 	switch v := v.(type) {
 	case string:
 		return maphash.String(p.seed, v), true
@@ -149,7 +152,7 @@ func (p *pool) hash(v any) (uint64, bool) {
 }
 
 // hashMap does not depend on the order of the members.
-func (p *pool) hashMap(m map[string]any) (uint64, bool) {
+func (p *interner) hashMap(m map[string]any) (uint64, bool) {
 	sum := uint64(len(m))
 	for name, v := range m {
 		h, ok := p.hash(v)
@@ -161,7 +164,7 @@ func (p *pool) hashMap(m map[string]any) (uint64, bool) {
 	return mix(sum), m != nil
 }
 
-func (p *pool) hashList(list []any) (uint64, bool) {
+func (p *interner) hashList(list []any) (uint64, bool) {
 	sum := uint64(len(list))
 	for _, v := range list {
 		h, ok := p.hash(v)
@@ -180,7 +183,8 @@ func mix(z uint64) uint64 {
 	return z ^ (z >> 27)
 }
 
-// identical is true for equal values of equal types: unlike [patch.Equal] it tells 1 from 1.0, because one takes the place of the other.
+// identical is true for equal values of equal types: unlike [patch.Equal] it tells 1 from 1.0,
+// because one takes the place of the other.
 func identical(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -23,7 +23,7 @@ func byPlace(a, b *record) int {
 
 // reindex notes whom an object depends on now.
 func (s *store) reindex(r *record, old *unstructured.Unstructured) {
-	before, now := ownerRefs(old), ownerRefs(r.obj)
+	before, now := ownerRefs(old), ownerRefs(r.object())
 	if patch.Equal(before, now) {
 		return
 	}

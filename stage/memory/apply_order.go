@@ -8,22 +8,23 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
-// arranged puts the lists of an object that a configuration was applied to in the order of server-side apply: that of the configuration, with
-// the elements that it does not have where they were before. The object is not changed.
-func arranged(s patch.Schema, before, config, next map[string]any) map[string]any {
+// inApplyOrder puts the lists of an object that a configuration was applied to in the order of
+// server-side apply: that of the configuration, with the elements that it does not have where they
+// were before. The object is not changed.
+func inApplyOrder(s patch.Schema, before, config, next map[string]any) map[string]any {
 	out := maps.Clone(next)
 	for name, v := range next {
 		switch wanted := config[name].(type) {
 		case map[string]any:
 			old, _ := before[name].(map[string]any)
 			if m, ok := v.(map[string]any); ok {
-				out[name] = arranged(s.Field(name), old, wanted, m)
+				out[name] = inApplyOrder(s.Field(name), old, wanted, m)
 			}
 		case []any:
 			key, merges := s.MergeKey(name)
 			old, _ := before[name].([]any)
 			if list, ok := v.([]any); ok && merges {
-				out[name] = elements{s.Field(name), key}.arranged(old, wanted, list)
+				out[name] = elements{s.Field(name), key}.inApplyOrder(old, wanted, list)
 			}
 		}
 	}
@@ -51,7 +52,7 @@ func (e elements) ids(list []any) []string {
 	return ids
 }
 
-func (e elements) arranged(before, config, next []any) []any {
+func (e elements) inApplyOrder(before, config, next []any) []any {
 	ids, old, wanted := e.ids(next), e.ids(before), e.ids(config)
 	at := func(ids []string, list []any, id string) map[string]any {
 		if i := slices.Index(ids, id); i >= 0 {
@@ -61,14 +62,14 @@ func (e elements) arranged(before, config, next []any) []any {
 		return nil
 	}
 	out := make([]any, 0, len(next))
-	for _, id := range interleaved(old, wanted) {
+	for _, id := range interleave(old, wanted) {
 		i := slices.Index(ids, id)
 		if i < 0 {
 			continue
 		}
 		v := next[i]
 		if m, ok := v.(map[string]any); ok {
-			v = arranged(e.schema, at(old, before, id), at(wanted, config, id), m)
+			v = inApplyOrder(e.schema, at(old, before, id), at(wanted, config, id), m)
 		}
 		out = append(out, v)
 	}
@@ -78,8 +79,9 @@ func (e elements) arranged(before, config, next []any) []any {
 	return out
 }
 
-// interleaved merges two orders. The second one counts; what only the first has comes before the next element that both have.
-func interleaved(first, second []string) (out []string) {
+// interleave merges two orders. The second one counts; what only the first has comes before the
+// next element that both have.
+func interleave(first, second []string) (out []string) {
 	for i, j := 0, 0; i < len(first) || j < len(second); {
 		shared := slices.IndexFunc(second[j:], func(id string) bool { return slices.Contains(first, id) })
 		switch {

@@ -6,11 +6,14 @@ import (
 	"io"
 	"math/rand"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest/watch"
 	"sigs.k8s.io/randfill"
@@ -42,12 +46,12 @@ func kinds() (all []schema.GroupVersionKind) {
 	return all
 }
 
-func TestShapes(t *testing.T) {
-	shapes := codec.NewShapes(scheme.Scheme)
+func TestSchemas(t *testing.T) {
+	schemas := codec.NewSchemas(scheme.Scheme)
 	for _, gvk := range kinds() {
-		require.True(t, shapes.Has(gvk), gvk)
+		require.True(t, schemas.Has(gvk), gvk)
 	}
-	require.False(t, shapes.Has(schema.GroupVersionKind{Group: "example.test", Version: "v1", Kind: "Widget"}))
+	require.False(t, schemas.Has(schema.GroupVersionKind{Group: "example.test", Version: "v1", Kind: "Widget"}))
 }
 
 // filler fills objects at random, within what their types can hold in protobuf and in JSON alike.
@@ -61,7 +65,7 @@ func write(t testing.TB, gvk schema.GroupVersionKind, obj runtime.Object) (binar
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	var b bytes.Buffer
 	require.NoError(t, protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(obj, &b))
-	// What is written in protobuf is what a server has read from there.
+	// What is wireValue in protobuf is what a server has read from there.
 	again, err := scheme.Scheme.New(gvk)
 	require.NoError(t, err)
 	_, _, err = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Decode(b.Bytes(), nil, again)
@@ -73,9 +77,9 @@ func write(t testing.TB, gvk schema.GroupVersionKind, obj runtime.Object) (binar
 }
 
 func TestProtobufIsReadAsJSONIs(t *testing.T) {
-	shapes := codec.NewShapes(scheme.Scheme)
+	schemas := codec.NewSchemas(scheme.Scheme)
 	for _, o := range []codec.Options{{}, {Drop: lean}, {Share: true}, {Drop: lean, Share: true}} {
-		o.Shapes = shapes
+		o.Schemas = schemas
 		_, ours := both(o)
 		binary := media(o, runtime.ContentTypeProtobuf)
 		for _, gvk := range kinds() {
@@ -115,7 +119,7 @@ func media(o codec.Options, name string) runtime.SerializerInfo {
 
 // TestStreamsOfProtobuf reads events as a watch does.
 func TestStreamsOfProtobuf(t *testing.T) {
-	info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme)}, runtime.ContentTypeProtobuf)
+	info := media(codec.Options{Schemas: codec.NewSchemas(scheme.Scheme)}, runtime.ContentTypeProtobuf)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Command: []string{"x", ""}}}}}
 	data, text := write(t, corev1.SchemeGroupVersion.WithKind("Pod"), pod)
 	status, _ := write(t, schema.GroupVersionKind{Version: "v1", Kind: "Status"}, &metav1.Status{Code: 410, Reason: "Expired"})
@@ -147,7 +151,7 @@ func TestWhatIsReadAgainIsTheSame(t *testing.T) {
 	data, _ := write(t, corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", ResourceVersion: "2"}})
 	other, _ := write(t, corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", ResourceVersion: "3"}})
 	for _, share := range []bool{true, false} {
-		info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme), Share: share}, runtime.ContentTypeProtobuf)
+		info := media(codec.Options{Schemas: codec.NewSchemas(scheme.Scheme), Share: share}, runtime.ContentTypeProtobuf)
 		read := func(data []byte) map[string]any {
 			obj := &unstructured.Unstructured{}
 			_, _, err := info.Serializer.Decode(data, nil, obj)
@@ -162,7 +166,7 @@ func TestWhatIsReadAgainIsTheSame(t *testing.T) {
 
 // It may come at the same time.
 func TestWhatIsReadTwiceAtOnceIsTheSame(t *testing.T) {
-	info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme), Share: true}, runtime.ContentTypeProtobuf)
+	info := media(codec.Options{Schemas: codec.NewSchemas(scheme.Scheme), Share: true}, runtime.ContentTypeProtobuf)
 	for i := range 2000 {
 		data, _ := write(t, corev1.SchemeGroupVersion.WithKind("Pod"), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", ResourceVersion: strconv.Itoa(i)}})
 		var read [2]unstructured.Unstructured
@@ -177,7 +181,7 @@ func TestWhatIsReadTwiceAtOnceIsTheSame(t *testing.T) {
 }
 
 func TestOddProtobuf(t *testing.T) {
-	info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme)}, runtime.ContentTypeProtobuf)
+	info := media(codec.Options{Schemas: codec.NewSchemas(scheme.Scheme)}, runtime.ContentTypeProtobuf)
 	widget := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "example.test/v1", Kind: "Widget"}, Raw: []byte{}}
 	unknown, err := widget.Marshal()
 	require.NoError(t, err)
@@ -194,14 +198,79 @@ func TestOddProtobuf(t *testing.T) {
 	}
 }
 
-// Fields of later versions are passed over.
+// A field of a later version is never lost: the whole message is refused, and so is the kind.
 func TestUnknownFields(t *testing.T) {
-	info := media(codec.Options{Shapes: codec.NewShapes(scheme.Scheme)}, runtime.ContentTypeProtobuf)
-	data := []byte("k8s\x00\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12\x0d\xfa\x07\x03abc\x12\x05\x0a\x01k\x12\x00")
-	got, _, err := info.Serializer.Decode(data, nil, nil)
+	const apiVersion = "v1"
+	later := []byte("\xfa\x07\x03abc") // field 127, three bytes
+	name := types.NamespacedName{Namespace: "shop", Name: "web"}
+	metadata := metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}
+	pod := &corev1.Pod{ObjectMeta: metadata, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}}}
+	config := &corev1.ConfigMap{ObjectMeta: metadata, Data: map[string]string{"k": "v"}}
+	for where, c := range map[string]struct {
+		obj  marshaler
+		kind string
+		name types.NamespacedName
+		at   func([]byte) []byte // puts the field into the message
+	}{
+		"object":     {config, "ConfigMap", name, func(b []byte) []byte { return append(b, later...) }},
+		"metadata":   {config, "ConfigMap", name, func(b []byte) []byte { return within(b, later, 1) }},
+		"status":     {pod, "Pod", name, func(b []byte) []byte { return within(b, later, 3) }},
+		"container":  {pod, "Pod", name, func(b []byte) []byte { return within(b, later, 2, 2) }},
+		"list":       {&corev1.PodList{Items: []corev1.Pod{*pod}}, "PodList", types.NamespacedName{}, func(b []byte) []byte { return append(b, later...) }},
+		"list item":  {&corev1.PodList{Items: []corev1.Pod{*pod}}, "PodList", types.NamespacedName{}, func(b []byte) []byte { return within(b, later, 2) }},
+		"wrong type": {config, "ConfigMap", name, func(b []byte) []byte { return append(b, "\x10\x01"...) }},
+	} {
+		t.Run(where, func(t *testing.T) {
+			schemas := codec.NewSchemas(scheme.Scheme)
+			info := media(codec.Options{Schemas: schemas, Share: true}, runtime.ContentTypeProtobuf)
+			message, err := c.obj.Marshal()
+			require.NoError(t, err)
+			gvk := schema.FromAPIVersionAndKind(apiVersion, c.kind)
+			of := gvk.GroupVersion().WithKind(strings.TrimSuffix(c.kind, "List"))
+			var into runtime.Object = &unstructured.Unstructured{}
+			if of != gvk {
+				into = &unstructured.UnstructuredList{}
+			}
+			_, _, err = info.Serializer.Decode(envelope(t, gvk, message), nil, into)
+			require.NoError(t, err)
+			require.True(t, schemas.Has(of))
+			for range 3 { // parts of the message may be shared by now
+				_, _, err = info.Serializer.Decode(envelope(t, gvk, c.at(message)), nil, into)
+				require.Equal(t, &codec.UnreadableError{Kind: gvk, Name: c.name}, err)
+			}
+			require.False(t, schemas.Has(of))
+			require.True(t, schemas.Has(corev1.SchemeGroupVersion.WithKind("Node")))
+		})
+	}
+}
+
+type marshaler interface{ Marshal() ([]byte, error) }
+
+func envelope(t *testing.T, gvk schema.GroupVersionKind, message []byte) []byte {
+	t.Helper()
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: message}
+	data, err := unknown.Marshal()
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{}, "data": map[string]any{"k": ""}},
-		got.(*unstructured.Unstructured).Object)
+	return append([]byte("k8s\x00"), data...)
+}
+
+// within appends a field to the first message that is found at a path of field numbers.
+func within(message, field []byte, path ...protowire.Number) []byte {
+	if len(path) == 0 {
+		return append(slices.Clone(message), field...)
+	}
+	for at := 0; at < len(message); {
+		number, wire, tag := protowire.ConsumeTag(message[at:])
+		size := protowire.ConsumeFieldValue(number, wire, message[at+tag:])
+		if number == path[0] && wire == protowire.BytesType {
+			inner, _ := protowire.ConsumeBytes(message[at+tag:])
+			out := append(slices.Clone(message[:at+tag]), protowire.AppendBytes(nil, within(inner, field, path[1:]...))...)
+			return append(out, message[at+tag+size:]...)
+		}
+		at += tag + size
+	}
+	panic("no such field")
 }
 
 func FuzzReadingProtobuf(f *testing.F) {
@@ -209,9 +278,9 @@ func FuzzReadingProtobuf(f *testing.F) {
 	require.NoError(f, json.Unmarshal(recorded(f, "pod.json"), pod))
 	data, _ := write(f, corev1.SchemeGroupVersion.WithKind("Pod"), pod)
 	f.Add(data)
-	shapes := codec.NewShapes(scheme.Scheme)
-	plain := media(codec.Options{Shapes: shapes}, runtime.ContentTypeProtobuf)
-	sharing := media(codec.Options{Shapes: shapes, Share: true}, runtime.ContentTypeProtobuf)
+	schemas := codec.NewSchemas(scheme.Scheme)
+	plain := media(codec.Options{Schemas: schemas}, runtime.ContentTypeProtobuf)
+	sharing := media(codec.Options{Schemas: schemas, Share: true}, runtime.ContentTypeProtobuf)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, into := range targets {
 			want, _, wantErr := plain.Serializer.Decode(data, nil, into())

@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// A feed is what an informer has told of a kind: all objects, and the last changes. Informers tell each handler from its beginning on, but a watch must
-// go on from where a list was: what vanished between the two would never be told. So lists and watches are both of the feed, as those of an API server are
-// of its watch cache.
+// An eventLog is what an informer has told of a kind: all objects, and the last changes. Informers tell
+// each handler from its beginning on, but a watch must go on from where a list was: what vanished
+// between the two would never be told. So lists and watches are both of the feed, as those of an
+// API server are of its watch cache.
 //
 // It hears of its informer as long as that lives, and never makes it wait.
-type feed struct {
-	id       int // tells the versions of different feeds apart
+type eventLog struct {
+	id       int // tells the versions of different logs apart
 	informer cache.Informer
 	handle   toolscache.ResourceEventHandlerRegistration
 
@@ -36,8 +37,8 @@ type change struct{ before, after *unstructured.Unstructured }
 // remembered is how many changes a watch may lag behind.
 const remembered = 1000
 
-func newFeed(id int, informer cache.Informer) (f *feed, err error) {
-	f = &feed{id: id, informer: informer, objects: map[types.NamespacedName]*unstructured.Unstructured{}, more: make(chan struct{})}
+func newEventLog(id int, informer cache.Informer) (f *eventLog, err error) {
+	f = &eventLog{id: id, informer: informer, objects: map[types.NamespacedName]*unstructured.Unstructured{}, more: make(chan struct{})}
 	f.handle, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { f.set(obj) },
 		UpdateFunc: func(_, obj any) { f.set(obj) },
@@ -50,7 +51,7 @@ func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-func (f *feed) set(v any) {
+func (f *eventLog) set(v any) {
 	obj, ok := v.(*unstructured.Unstructured)
 	if !ok {
 		return
@@ -65,7 +66,7 @@ func (f *feed) set(v any) {
 	f.add(change{before, obj})
 }
 
-func (f *feed) remove(v any) {
+func (f *eventLog) remove(v any) {
 	if last, ok := v.(toolscache.DeletedFinalStateUnknown); ok {
 		v = last.Obj
 	}
@@ -81,7 +82,7 @@ func (f *feed) remove(v any) {
 }
 
 // add remembers a change. Slices that were given out stay as they are.
-func (f *feed) add(c change) {
+func (f *eventLog) add(c change) {
 	f.total++
 	f.changes = append(f.changes, c)
 	if len(f.changes) > 2*remembered {
@@ -92,7 +93,7 @@ func (f *feed) add(c change) {
 }
 
 // all returns the objects by their names, and the number of changes that made them so.
-func (f *feed) all() ([]*unstructured.Unstructured, int) {
+func (f *eventLog) all() ([]*unstructured.Unstructured, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := make([]*unstructured.Unstructured, 0, len(f.objects))
@@ -105,8 +106,9 @@ func (f *feed) all() ([]*unstructured.Unstructured, int) {
 	return all, f.total
 }
 
-// since returns the changes after that many, and what is closed by the next one. The error is that some are forgotten.
-func (f *feed) since(number int) ([]change, <-chan struct{}, *apierrors.StatusError) {
+// since returns the changes after that many, and what is closed by the next one. The error is that
+// some are forgotten.
+func (f *eventLog) since(number int) ([]change, <-chan struct{}, *apierrors.StatusError) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	missed := f.total - number
@@ -116,11 +118,13 @@ func (f *feed) since(number int) ([]change, <-chan struct{}, *apierrors.StatusEr
 	return f.changes[len(f.changes)-missed:], f.more, nil
 }
 
-// version is a number of changes as a resourceVersion. It is unlike those of a server, which does not know it.
-func (f *feed) version(number int) string { return fmt.Sprintf("cache-%d-%d", f.id, number) }
+// version is a number of changes as a resourceVersion. It is unlike those of a server, which does
+// not know it.
+func (f *eventLog) version(number int) string { return fmt.Sprintf("cache-%d-%d", f.id, number) }
 
-// number is that of a version. The error is that the version is of something else, such as an object, or of a feed that has ended.
-func (f *feed) number(version string) (int, error) {
+// number is that of a version. The error is that the version is of something else, such as an
+// object, or of an event log that has ended.
+func (f *eventLog) number(version string) (int, error) {
 	var number int
 	if n, err := fmt.Sscanf(version, fmt.Sprintf("cache-%d-%%d", f.id), &number); n != 1 || err != nil || f.version(number) != version || number > f.count() {
 		return 0, expired(version)
@@ -128,7 +132,7 @@ func (f *feed) number(version string) (int, error) {
 	return number, nil
 }
 
-func (f *feed) count() int {
+func (f *eventLog) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.total

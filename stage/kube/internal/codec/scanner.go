@@ -45,7 +45,8 @@ func (c *cursor) literal(word string) bool {
 	return true
 }
 
-// quoted steps over a string, and returns what is between its quotes. Plain says that this is what the string says, byte by byte.
+// quoted steps over a string, and returns what is between its quotes. Plain says that this is what
+// the string says, byte by byte.
 func (c *cursor) quoted() (text []byte, plain, ok bool) {
 	c.at++
 	start := c.at

@@ -98,7 +98,8 @@ func filled(objs ...*unstructured.Unstructured) (*informer, *cached) {
 	return i, c
 }
 
-// TestAWatchGoesOnFromAList holds that what happens between a list and the watch that follows it is told: also what vanished.
+// TestAWatchGoesOnFromAList holds that what happens between a list and the watch that follows it is
+// told: also what vanished.
 func TestAWatchGoesOnFromAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i, c := filled(thing("b", "2", "web"), thing("a", "1", "web"))
@@ -132,14 +133,15 @@ func TestAWatchFromNowhereBeginsWithAll(t *testing.T) {
 	}
 }
 
-// TestWatchesOfACacheSelect has an object that comes into a selection, changes, leaves it, and comes back to be deleted there.
+// TestWatchesOfACacheSelect has an object that comes into a selection, changes, leaves it, and
+// comes back to be deleted there.
 func TestWatchesOfACacheSelect(t *testing.T) {
 	i, c := filled(thing("a", "1", "db"))
 	w, err := c.Watch(t.Context(), things, "", metav1.ListOptions{LabelSelector: "app=web"})
 	require.NoError(t, err)
 	defer w.Stop()
 	for _, app := range []string{"web", "web", "db", "db", "web"} {
-		f := c.feeds[things]
+		f := c.logs[things]
 		i.OnUpdate(nil, thing("a", fmt.Sprint(f.count()+2), app))
 	}
 	i.OnDelete(thing("a", "9", "db"))
@@ -177,7 +179,7 @@ func TestACacheThatEnds(t *testing.T) {
 		require.Equal(t, "the end", told(t, w))
 
 		i.stopped.Store(false)
-		delete(c.feeds, things)
+		delete(c.logs, things)
 		_, err = c.Watch(t.Context(), things, "", metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
 		require.True(t, apierrors.IsResourceExpired(err), err)
 	})
