@@ -36,8 +36,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// A meter counts the watches that are open at the same time, by the last word of their path. A
-// server may end one, which is then opened again.
+// A requestCounter counts the watches that are open at the same time, by the last word of their
+// path. A server may end a watch, which is then opened again.
 type requestCounter struct {
 	http.RoundTripper
 	mu         *sync.Mutex
@@ -103,7 +103,7 @@ func start(t *testing.T, mgr manager.Manager) (stop func()) {
 	return stop
 }
 
-// A life counts the effects that a player has had, by the name of the object.
+// A playedCounts counts the effects that a player has sent, by the name of the object.
 type playedCounts struct {
 	mu     sync.Mutex
 	played map[string]int

@@ -55,7 +55,7 @@ func table(out string, columns ...string) map[string]string {
 	return rows
 }
 
-// A look is an object and what kubectl shows of it.
+// An expectedRow is an object and what kubectl prints of it.
 type expectedRow struct {
 	more string // of the manifest
 	hold string // the Stage that does not end
@@ -81,7 +81,7 @@ var podRows = map[string]expectedRow{
 	"held": {more: "spec: {containers: [{name: a, image: a}]}, metadata: {finalizers: [example.com/hold]}", want: "1/1 Terminating 0 <none>"},
 }
 
-// nodeLooks are those of a Node that NodeFast and NodeChaos play: STATUS, ROLES, VERSION,
+// nodeRows are those of a Node that NodeFast and NodeChaos play: STATUS, ROLES, VERSION,
 // INTERNAL-IP and CONTAINER-RUNTIME.
 var nodeRows = map[string]expectedRow{
 	"plain":    {want: "Ready <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
@@ -143,7 +143,7 @@ func requireRows(t *testing.T, p *controlplane.Plane) {
 	require.Regexp(t, `Normal +Created +pod/running +Created container`, kubectl(t, p, "get", "events"))
 }
 
-// before is what kubectl shows of a Pod before it is deleted.
+// beforeDeletion is what kubectl prints of a Pod before it is deleted.
 func (l expectedRow) beforeDeletion() string {
 	return strings.ReplaceAll(l.want, "Terminating", "Running")
 }

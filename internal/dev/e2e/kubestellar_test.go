@@ -58,7 +58,7 @@ func defineKubeStellar(t *testing.T, cluster *kube.Cluster) {
 	}
 }
 
-// A galaxy stands in for KubeStellar's controllers on a real server, and for the clusters: each
+// A kubeStellar stands in for KubeStellar's controllers on a real server, and for the clusters: each
 // runs what is bound to it, unless it is said to be broken.
 type kubeStellar struct {
 	t          *testing.T
@@ -166,7 +166,7 @@ func (g *kubeStellar) publish(kind schema.GroupVersionKind, wanted map[types.Nam
 	}
 }
 
-// breaks says whether a cluster cannot run the workload of a policy.
+// setBroken says whether a cluster cannot run the workload of a policy.
 func (g *kubeStellar) setBroken(cluster, policy string, broken bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -290,7 +290,7 @@ func TestWorkloads(t *testing.T) {
 // workloads are those of the namespace work.
 type workloads struct{ plane *controlplane.Plane }
 
-// shows waits until kubectl shows a column of a resource.
+// waitColumn waits until kubectl prints the wanted values of a column of a resource.
 func (w workloads) waitColumn(t *testing.T, resource, column string, want map[string]string) {
 	t.Helper()
 	eventuallyWithin(t, fmt.Sprint(resource, " ", want), func() bool {

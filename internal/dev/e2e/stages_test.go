@@ -31,7 +31,7 @@ func stageOf(name, namespace, from, to string, delay time.Duration) string {
 		name, from, namespace, delay.Milliseconds(), to)
 }
 
-// respec puts the spec of a manifest into the Stage of its name.
+// replaceSpec writes the spec of a manifest into the Stage of the same name.
 func replaceSpec(t *testing.T, cluster *kube.Cluster, manifest string) {
 	t.Helper()
 	next := decode(t, manifest)[0]

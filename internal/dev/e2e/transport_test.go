@@ -73,7 +73,7 @@ spec:
   steps: [{patch: {type: merge, template: "{metadata: {labels: {mark: played}}}" %s}}]`, apiVersion, name, more))
 }
 
-// marked counts the objects of a namespace that have the mark.
+// countMarked counts the marked objects of a namespace.
 func countMarked(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, namespace string) int {
 	t.Helper()
 	list, err := cluster.List(t.Context(), kind, namespace, metav1.ListOptions{LabelSelector: "mark=played"})
@@ -84,7 +84,7 @@ func countMarked(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKi
 	return len(list.Items)
 }
 
-// A witness is a transport that notes how it is used.
+// A recordingTransport records how it is used.
 type recordingTransport struct {
 	player.Transport
 	lists   atomic.Int64

@@ -22,7 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// A waiting is a wait on its way, and what it was told.
+// A waitResult is a wait in progress, and what it has reported.
 type waitResult struct {
 	t      *testing.T
 	done   chan error
@@ -41,7 +41,7 @@ func waitFor(t *testing.T, cluster wait.Lister, p wait.Policy, refs ...wait.Ref)
 	return w
 }
 
-// sees waits until an object has a status for a reason, if it has not.
+// requireState waits until an object has a status for a reason.
 func (w *waitResult) requireState(name string, status kstatus.Status, reason string) wait.State {
 	w.t.Helper()
 	for {
