@@ -57,8 +57,7 @@ func TestWhatARuleHasNoOpinionOnLeavesNothing(t *testing.T) {
 		return kstatus.Failed.Because("Half", "said").At("status.half"), false
 	}
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{{Group: "apps", Kind: "Deployment"}: half, {Kind: "Pod"}: half})
-	for name, manifest := range measured {
-		obj := parse(t, manifest)
+	for name, obj := range measured(t) {
 		require.Equal(t, kstatus.ComputeAt(obj, now), rules.Compute(obj, now), name)
 	}
 }
@@ -116,7 +115,7 @@ func TestGenericHasNoKinds(t *testing.T) {
 
 func TestHints(t *testing.T) {
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{
-		{Group: "example.com", Kind: "Widget"}: kstatus.Hints{Conditions: []string{"Ready", "Synced"}, ObservedGeneration: true}.Rule,
+		{Group: "example.com", Kind: "Widget"}: kstatus.Expectations{Conditions: []string{"Ready", "Synced"}, ObservedGeneration: true}.Rule,
 	})
 	cases := map[string]struct{ status, want string }{
 		"no status yet":               {"{}", "InProgress NoObservedGeneration: Widget status.observedGeneration not found (status.observedGeneration)"},

@@ -31,7 +31,7 @@ func (w *watcher) run(ctx context.Context, t Transport, namespace string) {
 		if e.Object != nil {
 			w.name(e.Object)
 		}
-		for _, e := range w.objects.Take(e) {
+		for _, e := range w.objects.Add(e) {
 			w.take(ctx, e)
 		}
 	})
@@ -45,17 +45,17 @@ func (w *watcher) name(obj *unstructured.Unstructured) {
 }
 
 func (w *watcher) take(ctx context.Context, e listwatch.Event) {
-	switch e.What {
-	case listwatch.Found:
+	switch e.Type {
+	case listwatch.Updated:
 		w.tell(ctx, news{event: watch.Event{Type: watch.Modified, Object: e.Object}})
-	case listwatch.Gone:
+	case listwatch.Deleted:
 		w.tell(ctx, news{event: watch.Event{Type: watch.Deleted, Object: e.Object}})
 	case listwatch.Listed:
 		if !w.listed {
 			w.listed = true
 			w.tell(ctx, news{listed: true})
 		}
-	case listwatch.Unlisted, listwatch.Unwatched:
+	case listwatch.ListFailed, listwatch.WatchFailed:
 		w.tell(ctx, news{failed: e.Err, kind: w.kind})
 	}
 }

@@ -24,12 +24,12 @@ func (r *Roster) heard(e listwatch.Event) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch e.What {
-	case listwatch.Found:
+	switch e.Type {
+	case listwatch.Updated:
 		r.see(e.Object)
-	case listwatch.Gone:
+	case listwatch.Deleted:
 		r.miss(e.Object.GetName())
-	case listwatch.Listing:
+	case listwatch.ListStarted:
 		r.round++
 	case listwatch.Listed:
 		r.compare()
