@@ -26,66 +26,66 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// playerEnv is set where this test binary is a player: a process of its own, which can be killed,
-// and whose memory nobody else uses.
+// playerEnv is set if this test binary runs as a player: in a process of its own, which can be
+// killed, and whose memory nothing else uses.
 const playerEnv = "STAGECRAFT_E2E_PLAYER"
 
-// A role is what a player process plays.
-type role struct {
+// A playerConfig says what a player process plays.
+type playerConfig struct {
 	Host      string
 	TLS       rest.TLSClientConfig
 	Namespace string
-	Identity  string // of one who shares the Nodes with the label group=Namespace; "" plays all Pods of the namespace alone
+	Identity  string // of a replica that shares the Nodes with the label group=Namespace; "": the player plays all Pods of the namespace alone
 }
 
-func (r role) config() *rest.Config {
+func (r playerConfig) restConfig() *rest.Config {
 	return &rest.Config{Host: r.Host, TLSClientConfig: r.TLS, QPS: -1, WarningHandler: rest.NoWarnings{}}
 }
 
-// A report is what a player process says of itself. Before it counts, it collects garbage.
-type report struct {
+// A playerReport is the state of a player process after collecting garbage.
+type playerReport struct {
 	Goroutines int
 	Heap       uint64 // bytes
 	Requests   int64
-	Retries    int64    // effects that were to be sent again
-	Patches    int64    // that were carried out
-	Twice      []string // effects that were carried out more than once
-	Failed     []string // transitions that were given up
+	Retries    int64    // effects that had to be sent again
+	Patches    int64    // that were sent
+	Twice      []string // effects that were sent more than once
+	Failed     []string // transitions that were abandoned
 	Stats      player.Stats
 }
 
-// A ledger notes what a player process does.
-type ledger struct {
+// A playerLog records what a player process does.
+type playerLog struct {
 	requests atomic.Int64
 
 	mu sync.Mutex
-	report
-	done map[string]bool
+	playerReport
+	sent map[string]bool
 }
 
-func (l *ledger) trace(e stage.TraceEvent) {
+func (l *playerLog) trace(e stage.TraceEvent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch _, patch := e.Effect.(stage.Patch); {
 	case e.Kind == stage.TraceFailed && e.Key.Name != "":
 		l.Failed = append(l.Failed, e.String())
 	case e.Kind == stage.TraceForgotten:
-		delete(l.done, e.Key.String())
+		delete(l.sent, e.Key.String())
 	case e.Kind != stage.TraceEffected || e.NoOp:
 	case e.Err != nil:
 		l.Retries++
 	case patch:
 		l.Patches++
 		what := fmt.Sprint(e.Key, e.Stage, e.Index)
-		if l.done[what] {
+		if l.sent[what] {
 			l.Twice = append(l.Twice, e.String())
 		}
-		l.done[what] = true
+		l.sent[what] = true
 	}
 }
 
-// wrap counts requests.
-func (l *ledger) wrap(next http.RoundTripper) http.RoundTripper {
+// countRequests counts the requests of a client.
+func (l *playerLog) countRequests(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		l.requests.Add(1)
 		return next.RoundTrip(r)
@@ -96,7 +96,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func (l *ledger) write(w io.Writer, stats player.Stats) error {
+func (l *playerLog) write(w io.Writer, stats player.Stats) error {
 	runtime.GC()
 	runtime.GC() // what finalizers let go
 	var m runtime.MemStats
@@ -104,23 +104,23 @@ func (l *ledger) write(w io.Writer, stats player.Stats) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Goroutines, l.Heap, l.Requests, l.Stats = runtime.NumGoroutine(), m.HeapAlloc, l.requests.Load(), stats
-	return json.NewEncoder(w).Encode(l.report)
+	return json.NewEncoder(w).Encode(l.playerReport)
 }
 
-// beAPlayer plays until the standard input ends, and answers each line of it with a report.
-func beAPlayer(as string) error {
-	var r role
+// runPlayer plays until the standard input ends, and writes a report for each line of it.
+func runPlayer(as string) error {
+	var r playerConfig
 	if err := json.Unmarshal([]byte(as), &r); err != nil {
 		return err
 	}
-	l := &ledger{done: map[string]bool{}}
-	config := r.config()
-	config.Wrap(l.wrap)
+	l := &playerLog{sent: map[string]bool{}}
+	config := r.restConfig()
+	config.Wrap(l.countRequests)
 	cluster, err := kube.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	player, run, err := r.cast(cluster, l.trace)
+	player, run, err := r.newPlayer(cluster, l.trace)
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func beAPlayer(as string) error {
 	return nil
 }
 
-// cast makes the player of a role, and all that must run for it.
-func (r role) cast(cluster *kube.Cluster, trace func(stage.TraceEvent)) (*player.Player, []func(context.Context) error, error) {
+// newPlayer returns a player, and the functions to run for it.
+func (r playerConfig) newPlayer(cluster *kube.Cluster, trace func(stage.TraceEvent)) (*player.Player, []func(context.Context) error, error) {
 	o := player.Options{Seed: 1, Namespace: r.Namespace, Timeout: 10 * time.Second, MaxRetryAfter: 3 * time.Second, Trace: trace}
 	if r.Identity == "" {
 		set, err := stage.Compile(stage.Options{}, presets.PodGeneral())
@@ -146,11 +146,11 @@ func (r role) cast(cluster *kube.Cluster, trace func(stage.TraceEvent)) (*player
 		player := player.New(set, cluster, o)
 		return player, []func(context.Context) error{player.Run}, nil
 	}
-	return r.share(cluster, o)
+	return r.newReplica(cluster, o)
 }
 
-// share makes a player that is one of several.
-func (r role) share(cluster *kube.Cluster, o player.Options) (*player.Player, []func(context.Context) error, error) {
+// newReplica returns a player that shares the Nodes with others.
+func (r playerConfig) newReplica(cluster *kube.Cluster, o player.Options) (*player.Player, []func(context.Context) error, error) {
 	member, err := shard.New(cluster, shard.Options{Group: r.Namespace, Identity: r.Identity, Duration: 6 * time.Second})
 	if err != nil {
 		return nil, nil, err
@@ -176,22 +176,22 @@ func (r role) share(cluster *kube.Cluster, o player.Options) (*player.Player, []
 	}, nil
 }
 
-// A performer is a player process.
-type performer struct {
+// A playerProcess is a process that runs a player.
+type playerProcess struct {
 	cmd *exec.Cmd
 	in  io.Closer
 	ask io.Writer
 	out *json.Decoder
 }
 
-// perform starts a player process for the time of a test.
-func perform(t *testing.T, r role, env ...string) *performer {
+// startPlayer starts a player process for the duration of a test.
+func startPlayer(t *testing.T, r playerConfig, env ...string) *playerProcess {
 	t.Helper()
 	as, err := json.Marshal(r)
 	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	p := &performer{cmd: exec.Command(self)}
+	p := &playerProcess{cmd: exec.Command(self)}
 	p.cmd.Env = append(append(os.Environ(), playerEnv+"="+string(as)), env...)
 	p.cmd.Stderr = os.Stderr
 	in, err := p.cmd.StdinPipe()
@@ -204,14 +204,14 @@ func perform(t *testing.T, r role, env ...string) *performer {
 	return p
 }
 
-// kill ends the process as a crash does. Twice is once.
-func (p *performer) kill() {
+// kill kills the process, as a crash would. It may be called twice.
+func (p *playerProcess) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
 }
 
-// report asks the process how it does.
-func (p *performer) report(t *testing.T) (r report) {
+// report asks the process for a report.
+func (p *playerProcess) report(t *testing.T) (r playerReport) {
 	t.Helper()
 	_, err := io.WriteString(p.ask, "\n")
 	require.NoError(t, err)
