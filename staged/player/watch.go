@@ -14,8 +14,8 @@ import (
 // listTimeout is how long one page of a list may take.
 const listTimeout = 30 * time.Second
 
-// A watchEvent is one state of an object, or its deletion. One without an object is an error, or says
-// that all objects of the kind have been listed.
+// A watchEvent is one state of an object, or its deletion. One without an object is an error, or
+// says that all objects of the kind have been listed.
 type watchEvent struct {
 	kind    schema.GroupVersionKind
 	obj     *unstructured.Unstructured

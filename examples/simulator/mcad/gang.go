@@ -22,10 +22,12 @@ const (
 	waiting       = " waiting" // no name of a node
 )
 
-// Coscheduler returns a controller that binds the Pods of a PodGroup together: when there is room for spec.minMember of them at once, and then for each
-// of the rest as room appears. It takes the Pods whose schedulerName is "scheduler-plugins-scheduler", with label
-// scheduling.x-k8s.io/pod-group. Each goes to the node with the fewest Pods of those that have room, by name if there are several. Node
-// affinity and taints are not looked at: all nodes are for all Pods.
+// Coscheduler returns a controller that binds the Pods of a PodGroup together: when there is room
+// for spec.minMember of them at once, and then for each of the rest as room appears. It takes the
+// Pods whose schedulerName is "scheduler-plugins-scheduler", with label
+// scheduling.x-k8s.io/pod-group. Each goes to the node with the fewest Pods of those that have
+// room, by name if there are several. Node affinity and taints are not looked at: all nodes are for
+// all Pods.
 func Coscheduler() reconcile.Controller {
 	places := &reconcile.Index{Kind: pods, Value: placeOf}
 	return reconcile.Controller{
@@ -139,7 +141,8 @@ func (s *coscheduler) rooms(c *reconcile.Cache) []room {
 	return rooms
 }
 
-// place returns nodes for the first Pods of a gang, none if there are too few, and takes their room.
+// place returns nodes for the first Pods of a gang, none if there are too few, and takes their
+// room.
 func place(g gang, rooms []room) (names []string) {
 	trial := make([]room, len(rooms))
 	for i, r := range rooms {

@@ -16,15 +16,19 @@ import (
 
 // QueueOptions of [Queue]. The zero value is the default.
 type QueueOptions struct {
-	// Rest is how long the dispatcher is busy after each dispatch. Default 0: all that fit are dispatched at once.
+	// Rest is how long the dispatcher is busy after each dispatch. Default 0: all that fit are
+	// dispatched at once.
 	Rest time.Duration
-	// Before tells which of two AppWrappers that wait comes first. Default: the one that the queue saw first.
+	// Before tells which of two AppWrappers that wait comes first. Default: the one that the queue
+	// saw first.
 	Before func(a, b *unstructured.Unstructured) bool
 }
 
-// Queue returns the controllers of an MCAD-like queue, for one loop: one that keeps the status of AppWrappers, and one that dispatches them one
-// after another. The head of the line is dispatched as soon as the ready nodes together have room for what it wraps, beside those that
-// were dispatched and have not completed. Room on a single node does not matter: that is for the scheduler.
+// Queue returns the controllers of an MCAD-like queue, for one loop: one that keeps the status of
+// AppWrappers, and one that dispatches them one after another. The head of the line is dispatched
+// as soon as the ready nodes together have room for what it wraps, beside those that were
+// dispatched and have not completed. Room on a single node does not matter: that is for the
+// scheduler.
 func Queue(o QueueOptions) []reconcile.Controller {
 	state := &reconcile.Index{Kind: wrappers, Value: StateOf}
 	d := &dispatcher{options: o, state: state}
@@ -51,7 +55,8 @@ func cycle(*reconcile.Cache, reconcile.Change) []types.NamespacedName {
 	return []types.NamespacedName{{Name: "cycle"}}
 }
 
-// seenBefore is the order in which the queue saw AppWrappers, and by name of those that it saw at once.
+// seenBefore is the order in which the queue saw AppWrappers, and by name of those that it saw at
+// once.
 func seenBefore(a, b *unstructured.Unstructured) bool {
 	const field = "controllerfirsttimestamp" // of a fixed width
 	ta, tb := nested[string](a.Object, "status", field), nested[string](b.Object, "status", field)
