@@ -27,7 +27,7 @@ func (h *LeaseHolder) followNodes(ctx context.Context) {
 	quiet := klog.Logger{} // errors go to Options.Failed
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(nodeKind)
-	options := cache.ReflectorOptions{Name: "stagecraft-nodes", Logger: &quiet}
+	options := cache.ReflectorOptions{Name: "stagecraft-nodes"}
 	reflector := cache.NewReflectorWithOptions(nodeLister{h}, expected, nodeStore{h}, options)
 	// Reflector.Run would log each error, and rest for long if the clock is a virtual one.
 	backoff := wait.Backoff{Duration: throttle, Factor: 2, Jitter: 0.5, Steps: 100, Cap: maxBackoff}
