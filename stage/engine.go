@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/internal/timequeue"
 )
@@ -204,7 +204,7 @@ func (e *Engine) evaluate(r *record, k *kind, obj *unstructured.Unstructured, no
 }
 
 // enter draws a Stage and a random number for its delay.
-func (e *Engine) enter(r *record, l *lottery, scope *expr.Scope) {
+func (e *Engine) enter(r *record, l *lottery, scope *expression.Scope) {
 	r.draws = entry(r.hash, r.next)
 	r.next++
 	r.stage = l.choose(r.draws.choice())
@@ -217,7 +217,7 @@ func (e *Engine) enter(r *record, l *lottery, scope *expr.Scope) {
 }
 
 // schedule computes the due time from the time of entry: a delay that is read from the object as a time means that time, whenever it is read.
-func (e *Engine) schedule(r *record, scope *expr.Scope) {
+func (e *Engine) schedule(r *record, scope *expression.Scope) {
 	scope.Now = r.entered
 	due := dueTime(r.entered, r.stage.delays(scope, r.draws).Pick(r.random))
 	if !r.Queued() || !r.At().Equal(due) {
@@ -266,8 +266,8 @@ func (r *record) transition(s *Set) Transition {
 }
 
 // weight is that of the pending Stage for the trace, -1 if it has none.
-func (r *record) weight(scope *expr.Scope) int64 {
-	if w := r.stage.weight.read(scope); w.Given {
+func (r *record) weight(scope *expression.Scope) int64 {
+	if w := r.stage.weight.evaluate(scope); w.Given {
 		return w.Value
 	}
 	return -1

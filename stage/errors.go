@@ -26,7 +26,7 @@ type Error struct {
 	Warning  bool     // whether the fault leaves the Stage usable
 	Err      error    // what is wrong
 
-	harmless bool // an error in strict mode, a warning in lenient mode
+	lenient bool // a warning if Options.Lenient, else an error
 }
 
 // Error prints `file:line:col: stage "name": field.path: what is wrong`, leaving out what is unknown.

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/delays"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/selector"
@@ -32,7 +33,7 @@ type StageExplanation struct {
 	Matches      bool                   // whether all of them hold
 	// Candidate is the Stage as [Set.Candidates] lists it. It is zero, like all that follows, unless the Stage matches.
 	Candidate Candidate
-	Weight    WeightReading
+	Weight    WeightEvaluation
 	Delay     delay.Explanation
 	// DryRun is what the effects would do to the object now.
 	DryRun DryRun
@@ -78,7 +79,7 @@ func (s *Set) Explain(obj *unstructured.Unstructured, now time.Time) Explanation
 		v.Requirements = st.requirements(scope)
 		if i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.transition.stage == st }); i >= 0 {
 			v.Matches, v.Candidate = true, candidates[i]
-			v.Weight = st.weight.read(scope)
+			v.Weight = st.weight.evaluate(scope)
 			v.Delay = st.explainDelay(scope)
 			v.DryRun = v.Candidate.dryRun(obj, now)
 		}
@@ -87,22 +88,23 @@ func (s *Set) Explain(obj *unstructured.Unstructured, now time.Time) Explanation
 	return e
 }
 
-func (st *compiled) requirements(scope *expr.Scope) []selector.Requirement {
-	requirements := st.selector.ExplainEval(scope)
-	for i := range requirements {
-		requirements[i].Path = position.Join("spec.selector", requirements[i].Path)
+func (st *compiled) requirements(scope *expression.Scope) []selector.Requirement {
+	var requirements []selector.Requirement
+	for _, r := range st.selector.Explain(scope) {
+		r.Path = position.Join("spec.selector", r.Path)
+		requirements = append(requirements, selector.Requirement(r))
 	}
 	return requirements
 }
 
-func (st *compiled) explainDelay(scope *expr.Scope) delay.Explanation {
-	e := st.delay.ExplainEval(scope)
-	for _, r := range []*delay.Reading{&e.Duration, &e.Jitter} {
-		if r.Path != "" {
-			r.Path = position.Join("spec.delay", r.Path)
+func (st *compiled) explainDelay(scope *expression.Scope) delay.Explanation {
+	e := st.delay.Explain(scope)
+	for _, v := range []*delays.Evaluation{&e.Duration, &e.Jitter} {
+		if v.Path != "" {
+			v.Path = position.Join("spec.delay", v.Path)
 		}
 	}
-	return e
+	return delay.Explanation{Range: delay.Range(e.Range), Duration: delay.Evaluation(e.Duration), Jitter: delay.Evaluation(e.Jitter)}
 }
 
 // moment is how much later an outcome is tried again: a template that prints the time prints another one.

@@ -1,7 +1,7 @@
 package stage
 
 import (
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/random"
 )
 
@@ -24,11 +24,11 @@ type share struct {
 }
 
 // weigh reads the weights from the object.
-func (l *lottery) weigh(scope *expr.Scope) {
+func (l *lottery) weigh(scope *expression.Scope) {
 	for i := range l.shares {
 		sh := &l.shares[i]
 		scope.Seed = l.draws.eval(sh.stage.salt)
-		r := sh.stage.weight.read(scope)
+		r := sh.stage.weight.evaluate(scope)
 		sh.weight, sh.given = r.Value, r.Given
 		if sh.given {
 			l.given++
@@ -38,7 +38,7 @@ func (l *lottery) weigh(scope *expr.Scope) {
 }
 
 // draw weighs the Stages and chooses one. Where there is only one, nothing needs to be weighed or drawn.
-func (l *lottery) draw(scope *expr.Scope) *compiled {
+func (l *lottery) draw(scope *expression.Scope) *compiled {
 	if len(l.shares) == 1 {
 		return l.shares[0].stage
 	}

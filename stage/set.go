@@ -10,10 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/delays"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/match"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/render"
-	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -23,14 +24,13 @@ type Set struct {
 	refs     []schema.GroupVersionKind
 	env      render.Env
 	warnings Errors
-	scopes   sync.Pool // of *expr.Scope
+	scopes   sync.Pool // of *expression.Scope
 }
 
 // A kind is the Stages for one kind of object.
 type kind struct {
 	schema.GroupVersionKind
-	stages    []*compiled
-	selectors *selector.Family // of the stages, in their order
+	stages []*compiled
 }
 
 // compiled is one Stage.
@@ -39,9 +39,9 @@ type compiled struct {
 	doc       *position.Document // nil if the Stage did not come from text
 	spec      *v1alpha1.StageSpec
 	kind      schema.GroupVersionKind
-	selector  *selector.Selector
+	selector  *match.Selector
 	weight    weight
-	delay     *delay.Delay
+	delay     *delays.Delay
 	steps     []step
 	immediate bool
 	salt      uint64 // tells the random numbers of its expressions from those of other Stages
@@ -84,23 +84,6 @@ func (s *Set) add(st *compiled) {
 		s.refs = append(s.refs, st.kind)
 	}
 	k.stages = append(k.stages, st)
-}
-
-// share has the selectors of each kind share their work, once all Stages are there.
-func (s *Set) share() {
-	for _, kinds := range s.kinds {
-		for _, k := range kinds {
-			k.selectors = selector.NewFamily(k.each()...)
-		}
-	}
-}
-
-func (k *kind) each() []*selector.Selector {
-	all := make([]*selector.Selector, len(k.stages))
-	for i, st := range k.stages {
-		all[i] = st.selector
-	}
-	return all
 }
 
 // Kinds returns the kinds of object that the Set has Stages for, in the order of the sources.
@@ -207,17 +190,17 @@ func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64
 func dueTime(entered time.Time, d time.Duration) time.Time { return entered.Add(max(d, 0)) }
 
 // scope prepares an object for evaluation.
-func (s *Set) scope(obj *unstructured.Unstructured, now time.Time) *expr.Scope {
-	scope, ok := s.scopes.Get().(*expr.Scope)
+func (s *Set) scope(obj *unstructured.Unstructured, now time.Time) *expression.Scope {
+	scope, ok := s.scopes.Get().(*expression.Scope)
 	if !ok {
-		scope = new(expr.Scope)
+		scope = new(expression.Scope)
 	}
 	scope.Reset(obj.Object, now)
 	return scope
 }
 
 // release gives a scope back, without the object.
-func (s *Set) release(scope *expr.Scope) {
+func (s *Set) release(scope *expression.Scope) {
 	scope.Reset(nil, time.Time{})
 	s.scopes.Put(scope)
 }
@@ -246,24 +229,22 @@ func (k *kind) identify(obj *unstructured.Unstructured) (Key, types.UID) {
 }
 
 // match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
-func (k *kind) match(scope *expr.Scope, d draws, buf []share) lottery {
+func (k *kind) match(scope *expression.Scope, d draws, buf []share) lottery {
 	l := lottery{shares: buf[:0], draws: d}
-	look := k.selectors.Look(scope)
-	for i, st := range k.stages {
-		scope.Seed = d.eval(st.salt)
-		if look.Match(i) {
+	for _, st := range k.stages {
+		if st.matches(scope, d) {
 			l.shares = append(l.shares, share{stage: st})
 		}
 	}
 	return l
 }
 
-func (st *compiled) matches(scope *expr.Scope, d draws) bool {
+func (st *compiled) matches(scope *expression.Scope, d draws) bool {
 	scope.Seed = d.eval(st.salt)
-	return st.selector.Eval(scope)
+	return st.selector.Match(scope)
 }
 
-func (st *compiled) delays(scope *expr.Scope, d draws) delay.Range {
+func (st *compiled) delays(scope *expression.Scope, d draws) delay.Range {
 	scope.Seed = d.eval(st.salt)
-	return st.delay.Eval(scope)
+	return delay.Range(st.delay.Range(scope))
 }

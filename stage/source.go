@@ -181,7 +181,7 @@ func (r *reader) document(doc *position.Document, kind string) {
 	isOurs := group == v1alpha1.Group || group == ""
 	switch {
 	case kind == "":
-		r.fault(doc, "", &position.Error{Path: "kind", Offset: -1, Harmless: true, Err: errors.New("missing")})
+		r.fault(doc, "", &position.Error{Path: "kind", Offset: -1, Warning: true, Err: errors.New("missing")})
 	case kind == v1alpha1.Kind && isOurs:
 		r.stage(doc, obj)
 	case group == v1alpha1.Group && strings.EqualFold(strings.TrimSuffix(strings.ToLower(kind), "s"), v1alpha1.Kind):
@@ -207,7 +207,7 @@ func (r *reader) stage(doc *position.Document, obj *unstructured.Unstructured) {
 	d := definition{doc: doc}
 	faults := doc.Decode(&d.stage)
 	if want := v1alpha1.Group + "/" + v1alpha1.Version; obj.GetAPIVersion() != want {
-		faults = append(faults, &position.Error{Path: "apiVersion", Offset: -1, Harmless: obj.GetAPIVersion() == "", Err: errors.New("want " + want)})
+		faults = append(faults, &position.Error{Path: "apiVersion", Offset: -1, Warning: obj.GetAPIVersion() == "", Err: errors.New("want " + want)})
 	}
 	for _, e := range faults {
 		r.fault(doc, d.stage.Name, e)
@@ -221,7 +221,7 @@ func (r *reader) fault(doc *position.Document, name string, e *position.Error) {
 
 // locate gives a fault its place in the file.
 func locate(doc *position.Document, name string, e *position.Error) *Error {
-	fault := &Error{Stage: name, Path: e.Path, Err: e.Err, harmless: e.Harmless}
+	fault := &Error{Stage: name, Path: e.Path, Err: e.Err, lenient: e.Warning}
 	if doc != nil {
 		fault.Position = Position(doc.Locate(e))
 	}

@@ -115,7 +115,7 @@ func (c *compiler) event(path string, e *v1alpha1.StageEvent) Effect {
 	switch e.Type {
 	case "Normal", "Warning":
 	case "":
-		c.add(&position.Error{Path: path + ".type", Offset: -1, Harmless: true, Err: errors.New("missing; want Normal or Warning")})
+		c.add(&position.Error{Path: path + ".type", Offset: -1, Warning: true, Err: errors.New("missing; want Normal or Warning")})
 	default:
 		c.faultf(path+".type", "unknown type %q; want Normal or Warning", e.Type)
 	}

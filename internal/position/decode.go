@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Decode puts the document into a struct with JSON tags and returns every fault on the way: unknown fields (harmless) and values of the wrong
+// Decode puts the document into a struct with JSON tags and returns every fault on the way: unknown fields (warnings) and values of the wrong
 // type, each with its path. Fields whose value is at fault keep their zero value. Unlike encoding/json it does
 // not stop at the first, and tells a field in the wrong case from an unknown one.
 func (d *Document) Decode(into any) []*Error {
@@ -99,7 +99,7 @@ func (d *decoder) unknown(path, name string, m map[string]any, fields map[string
 			found = fields[meant]
 		}
 	}
-	d.faults = append(d.faults, &Error{Path: Field(path, name), Offset: AtKey, Harmless: true, Err: err})
+	d.faults = append(d.faults, &Error{Path: Field(path, name), Offset: AtKey, Warning: true, Err: err})
 	return found, found.IsValid()
 }
 

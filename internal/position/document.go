@@ -182,12 +182,12 @@ func (d *Document) Sub(path string, value any) *Document {
 	return sub
 }
 
-// Duplicates returns a harmless fault for each key that stands twice in its mapping (the last one counts).
+// Duplicates returns a warning for each key that stands twice in its mapping (the last one counts).
 func (d *Document) Duplicates() []*Error {
 	d.index()
 	var faults []*Error
 	for _, path := range d.twice {
-		faults = append(faults, &Error{Path: path, Offset: AtKey, Harmless: true, Err: errors.New("the key is given twice")})
+		faults = append(faults, &Error{Path: path, Offset: AtKey, Warning: true, Err: errors.New("the key is given twice")})
 	}
 	return faults
 }

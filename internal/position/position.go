@@ -48,8 +48,8 @@ type Error struct {
 	Path string
 	// Offset is the byte in the text of the field where the fault is, -1 if the fault is the whole field, or AtKey.
 	Offset int
-	// Harmless marks a fault that lenient loading turns into a warning.
-	Harmless bool
+	// Warning is whether the definition can be used all the same, by a caller who asks for leniency.
+	Warning bool
 	// Err says what is wrong.
 	Err error
 }
@@ -107,7 +107,7 @@ type Faults struct {
 func (f *Faults) Add(faults ...*Error) {
 	for _, e := range faults {
 		f.errs = append(f.errs, e)
-		f.fatal = f.fatal || !e.Harmless
+		f.fatal = f.fatal || !e.Warning
 	}
 }
 
@@ -116,7 +116,7 @@ func (f *Faults) Addf(path, format string, args ...any) {
 	f.Add(&Error{Path: path, Offset: -1, Err: fmt.Errorf(format, args...)})
 }
 
-// Fatal reports whether some fault is not harmless.
+// Fatal reports whether some fault is no warning.
 func (f *Faults) Fatal() bool { return f.fatal }
 
 // Err joins the faults; it is nil if there are none.
