@@ -24,14 +24,14 @@ const (
 // followNodes keeps what is known of Nodes as the cluster is, with a reflector of client-go. It
 // looks at all Nodes, whatever the policy says: one that loses its label has not vanished.
 func (h *LeaseHolder) followNodes(ctx context.Context) {
-	quiet := klog.Logger{} // errors go to Options.Failed
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(nodeKind)
 	options := cache.ReflectorOptions{Name: "stagecraft-nodes"}
 	reflector := cache.NewReflectorWithOptions(nodeLister{h}, expected, nodeStore{h}, options)
 	// Reflector.Run would log each error, and rest for long if the clock is a virtual one.
+	quiet := klog.NewContext(ctx, klog.Logger{})
 	backoff := wait.Backoff{Duration: throttle, Factor: 2, Jitter: 0.5, Steps: 100, Cap: maxBackoff}
-	_ = backoff.DelayWithReset(clock.RealClock{}, 2*maxBackoff).Until(klog.NewContext(ctx, quiet), true, true, func(ctx context.Context) (bool, error) {
+	_ = backoff.DelayWithReset(clock.RealClock{}, 2*maxBackoff).Until(quiet, true, true, func(ctx context.Context) (bool, error) {
 		_ = reflector.ListAndWatchWithContext(ctx) // nodeLister has reported its error
 		return false, nil
 	})
