@@ -8,34 +8,26 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
-
-// fleet is a number of Deployments of ten replicas each.
-func fleet(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "---%s", strings.NewReplacer("web", fmt.Sprintf("web-%04d", i), "replicas: 3", "replicas: 10").Replace(web))
-	}
-	return b.String()
-}
 
 // BenchmarkRollOver rolls 1,000 Deployments of 10 replicas out on 100 nodes, and over to another template.
 func BenchmarkRollOver(b *testing.B) {
 	const n = 1000
 	b.ReportAllocs()
 	for b.Loop() {
-		l := newLab(b, setting{nodes: 100, pods: presets.PodGeneral})
-		l.load(fleet(n))
-		l.advance(5 * time.Minute)
+		l := clustertest.New(b, clustertest.Options{Nodes: 100, Pods: presets.PodGeneral})
+		l.Load(clustertest.Fleet(n))
+		l.Advance(5 * time.Minute)
 		for i := range n {
-			l.patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+			l.Patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
 		}
-		l.advance(30 * time.Minute)
-		require.Empty(b, l.fails)
-		require.Len(b, l.list("Pod", ""), 10*n)
+		l.Advance(30 * time.Minute)
+		require.Empty(b, l.Errors)
+		require.Len(b, l.List("Pod", ""), 10*n)
 		for i := range n {
-			l.requireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
+			l.RequireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
 		}
 	}
 }
@@ -44,35 +36,35 @@ func BenchmarkRollOver(b *testing.B) {
 func BenchmarkSchedule(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		l := newLab(b, setting{nodes: 1000, pods: presets.PodGeneral, rest: 100 * time.Millisecond})
+		l := clustertest.New(b, clustertest.Options{Nodes: 1000, Pods: presets.PodGeneral, MinInterval: 100 * time.Millisecond})
 		for i := range 20 {
-			l.load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: 1000, selector: {matchLabels: {app: r%d}},
+			l.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: 1000, selector: {matchLabels: {app: r%d}},
   template: {metadata: {labels: {app: r%d}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}}}`, i, i, i))
 		}
-		l.advance(5 * time.Minute)
-		require.Empty(b, l.fails)
+		l.Advance(5 * time.Minute)
+		require.Empty(b, l.Errors)
 		for i := range 20 {
-			l.requireCurrent("ReplicaSet", fmt.Sprint("r", i))
+			l.RequireCurrent("ReplicaSet", fmt.Sprint("r", i))
 		}
 	}
 }
 
-// BenchmarkOwners has the same number of Pods in few large ReplicaSets and in many small ones.
+// BenchmarkOwners has the same number of Pods in few large ReplicaSets and in many clustertest.SmallPod ones.
 func BenchmarkOwners(b *testing.B) {
 	const pods = 20_000
 	for _, owners := range []int{20, 200, 1000} {
 		b.Run(fmt.Sprint(owners), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				l := newLab(b, setting{nodes: 200, pods: presets.PodGeneral})
+				l := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
 				for i := range owners {
-					l.load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: %d, selector: {matchLabels: {app: r%d}},
+					l.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: %d, selector: {matchLabels: {app: r%d}},
   template: {metadata: {labels: {app: r%d}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}}}`, i, pods/owners, i, i))
 				}
-				l.advance(5 * time.Minute)
-				require.Empty(b, l.fails)
+				l.Advance(5 * time.Minute)
+				require.Empty(b, l.Errors)
 				for i := range owners {
-					l.requireCurrent("ReplicaSet", fmt.Sprint("r", i))
+					l.RequireCurrent("ReplicaSet", fmt.Sprint("r", i))
 				}
 			}
 		})
@@ -83,16 +75,16 @@ func BenchmarkOwners(b *testing.B) {
 func BenchmarkLarge(b *testing.B) {
 	const n = 10
 	for b.Loop() {
-		l := newLab(b, setting{nodes: 200, pods: presets.PodGeneral})
-		l.load(strings.ReplaceAll(fleet(n), "replicas: 10", "replicas: 500"))
-		l.advance(5 * time.Minute)
+		l := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
+		l.Load(strings.ReplaceAll(clustertest.Fleet(n), "replicas: 10", "replicas: 500"))
+		l.Advance(5 * time.Minute)
 		for i := range n {
-			l.patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+			l.Patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
 		}
-		l.advance(30 * time.Minute)
-		require.Empty(b, l.fails)
+		l.Advance(30 * time.Minute)
+		require.Empty(b, l.Errors)
 		for i := range n {
-			l.requireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
+			l.RequireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
 		}
 	}
 }

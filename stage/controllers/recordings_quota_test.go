@@ -20,6 +20,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -32,7 +33,7 @@ func (o onePod) Create(ctx context.Context, obj *unstructured.Unstructured, opts
 	if obj.GetKind() != "Pod" {
 		return o.Transport.Create(ctx, obj, opts)
 	}
-	there, err := o.List(ctx, kinds["Pod"], obj.GetNamespace(), metav1.ListOptions{})
+	there, err := o.List(ctx, clustertest.Kind("Pod"), obj.GetNamespace(), metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

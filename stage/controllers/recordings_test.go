@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 )
 
 // untold are the recordings whose stories these controllers cannot play.
@@ -123,12 +124,12 @@ func jsonOf(v any) string {
 
 // A theatre is a lab in which scripts are told.
 type theatre struct {
-	*lab
+	*clustertest.Cluster
 	namespace string
 }
 
 func newTheatre(t *testing.T, namespace string) *theatre {
-	th := &theatre{lab: newLab(t, setting{pods: recording.Kubelet}), namespace: namespace}
+	th := &theatre{lab: clustertest.New(t, clustertest.Options{Pods: recording.Kubelet}), namespace: namespace}
 	for i := range 2 {
 		th.load(fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: %s%d}}", recording.NodePrefix, i+1))
 	}
