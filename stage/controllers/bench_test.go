@@ -17,17 +17,17 @@ func BenchmarkRollOver(b *testing.B) {
 	const n = 1000
 	b.ReportAllocs()
 	for b.Loop() {
-		l := clustertest.New(b, clustertest.Options{Nodes: 100, Pods: presets.PodGeneral})
-		l.Load(clustertest.Fleet(n))
-		l.Advance(5 * time.Minute)
+		c := clustertest.New(b, clustertest.Options{Nodes: 100, Pods: presets.PodGeneral})
+		c.Load(clustertest.Fleet(n))
+		c.Advance(5 * time.Minute)
 		for i := range n {
-			l.Patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+			c.Patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
 		}
-		l.Advance(30 * time.Minute)
-		require.Empty(b, l.Errors)
-		require.Len(b, l.List("Pod", ""), 10*n)
+		c.Advance(30 * time.Minute)
+		require.Empty(b, c.Errors)
+		require.Len(b, c.List("Pod", ""), 10*n)
 		for i := range n {
-			l.RequireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
+			c.RequireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
 		}
 	}
 }
@@ -36,15 +36,15 @@ func BenchmarkRollOver(b *testing.B) {
 func BenchmarkSchedule(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		l := clustertest.New(b, clustertest.Options{Nodes: 1000, Pods: presets.PodGeneral, MinInterval: 100 * time.Millisecond})
+		c := clustertest.New(b, clustertest.Options{Nodes: 1000, Pods: presets.PodGeneral, MinInterval: 100 * time.Millisecond})
 		for i := range 20 {
-			l.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: 1000, selector: {matchLabels: {app: r%d}},
+			c.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: 1000, selector: {matchLabels: {app: r%d}},
   template: {metadata: {labels: {app: r%d}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}}}`, i, i, i))
 		}
-		l.Advance(5 * time.Minute)
-		require.Empty(b, l.Errors)
+		c.Advance(5 * time.Minute)
+		require.Empty(b, c.Errors)
 		for i := range 20 {
-			l.RequireCurrent("ReplicaSet", fmt.Sprint("r", i))
+			c.RequireCurrent("ReplicaSet", fmt.Sprint("r", i))
 		}
 	}
 }
@@ -56,15 +56,15 @@ func BenchmarkOwners(b *testing.B) {
 		b.Run(fmt.Sprint(owners), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				l := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
+				c := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
 				for i := range owners {
-					l.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: %d, selector: {matchLabels: {app: r%d}},
+					c.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: %d, selector: {matchLabels: {app: r%d}},
   template: {metadata: {labels: {app: r%d}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}}}`, i, pods/owners, i, i))
 				}
-				l.Advance(5 * time.Minute)
-				require.Empty(b, l.Errors)
+				c.Advance(5 * time.Minute)
+				require.Empty(b, c.Errors)
 				for i := range owners {
-					l.RequireCurrent("ReplicaSet", fmt.Sprint("r", i))
+					c.RequireCurrent("ReplicaSet", fmt.Sprint("r", i))
 				}
 			}
 		})
@@ -75,16 +75,16 @@ func BenchmarkOwners(b *testing.B) {
 func BenchmarkLarge(b *testing.B) {
 	const n = 10
 	for b.Loop() {
-		l := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
-		l.Load(strings.ReplaceAll(clustertest.Fleet(n), "replicas: 10", "replicas: 500"))
-		l.Advance(5 * time.Minute)
+		c := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
+		c.Load(strings.ReplaceAll(clustertest.Fleet(n), "replicas: 10", "replicas: 500"))
+		c.Advance(5 * time.Minute)
 		for i := range n {
-			l.Patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+			c.Patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
 		}
-		l.Advance(30 * time.Minute)
-		require.Empty(b, l.Errors)
+		c.Advance(30 * time.Minute)
+		require.Empty(b, c.Errors)
 		for i := range n {
-			l.RequireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
+			c.RequireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
 		}
 	}
 }

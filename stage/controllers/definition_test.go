@@ -12,13 +12,13 @@ import (
 )
 
 func TestADefinitionIsCurrent(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{})
-	l.Load(clustertest.Manifest("definition"))
-	l.Settle()
+	c := clustertest.New(t, clustertest.Options{})
+	c.Load(clustertest.Manifest("definition"))
+	c.Settle()
 	kind := schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
-	crd, err := l.Cluster().Get(t.Context(), kind, types.NamespacedName{Name: "gadgets.example.com"})
+	crd, err := c.Cluster().Get(t.Context(), kind, types.NamespacedName{Name: "gadgets.example.com"})
 	require.NoError(t, err)
 	for profile, rules := range map[string]*kstatus.Rules{"standard": kstatus.Standard(), "extended": kstatus.Extended()} {
-		require.Equal(t, kstatus.Current, rules.Compute(crd, l.Now()).Status, "%s: %v", profile, crd.Object["status"])
+		require.Equal(t, kstatus.Current, rules.Compute(crd, c.Now()).Status, "%s: %v", profile, crd.Object["status"])
 	}
 }

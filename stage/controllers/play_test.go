@@ -60,7 +60,7 @@ func TestInRealTimeToo(t *testing.T) {
 			_ = reconcile.Play(ctx, cluster, o, controllers.All(controllers.Options{})...)
 		})
 		require.NoError(t, cluster.Load(ctx, []byte(`{apiVersion: v1, kind: Node, metadata: {name: node-000}, status: {allocatable: {cpu: "32", memory: 128Gi, pods: "200"}}}`)))
-		require.NoError(t, cluster.Load(ctx, []byte(bundle())))
+		require.NoError(t, cluster.Load(ctx, []byte(clustertest.Bundle())))
 		time.Sleep(12 * time.Minute)
 		for _, of := range []struct{ kind, name string }{
 			{"StatefulSet", "db"}, {"Deployment", "web"}, {"DaemonSet", "agent"}, {"Job", "sums"}, {"CronJob", "nightly"}, {"Service", "web"},
@@ -77,11 +77,11 @@ func TestInRealTimeToo(t *testing.T) {
 
 func TestTheSameSeedTellsTheSameStory(t *testing.T) {
 	tell := func(seed uint64) (story []string) {
-		l := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: presets.PodGeneral, Seed: seed, Trace: func(line string) { story = append(story, line) }})
-		l.Load(bundle())
-		l.Advance(15 * time.Minute)
-		l.Patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
-		l.Advance(15 * time.Minute)
+		c := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: presets.PodGeneral, Seed: seed, Trace: func(line string) { story = append(story, line) }})
+		c.Load(clustertest.Bundle())
+		c.Advance(15 * time.Minute)
+		c.Patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+		c.Advance(15 * time.Minute)
 		return story
 	}
 	first := tell(1)

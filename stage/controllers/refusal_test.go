@@ -17,11 +17,11 @@ func TestWhatAnAPIServerRefusesIsLeftAlone(t *testing.T) {
 			"{matchLabels: {app: other}}": "`selector` does not match template `labels`",
 			"{matchExpressions: [{key: app, operator: NotIn, values: [web]}]}": "`selector` does not match template `labels`",
 		} {
-			l := clustertest.New(t, clustertest.Options{Nodes: 1})
-			l.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: x}, spec: {selector: %s, template: {metadata: {labels: {app: web}}, spec: {}}}}`, kind, selector))
-			l.Settle()
-			require.Empty(t, l.List("Pod", ""))
-			require.Contains(t, strings.Join(l.Errors, "\n"), want)
+			c := clustertest.New(t, clustertest.Options{Nodes: 1})
+			c.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: x}, spec: {selector: %s, template: {metadata: {labels: {app: web}}, spec: {}}}}`, kind, selector))
+			c.Settle()
+			require.Empty(t, c.List("Pod", ""))
+			require.Contains(t, strings.Join(c.Errors, "\n"), want)
 		}
 	}
 }
@@ -45,11 +45,11 @@ func TestNonsenseHarmsNobody(t *testing.T) {
 	for kind, names := range fields {
 		for _, field := range strings.Fields(names) {
 			for _, value := range values {
-				l := clustertest.New(t, clustertest.Options{Nodes: 1})
+				c := clustertest.New(t, clustertest.Options{Nodes: 1})
 				apiVersion, _ := clustertest.Kind(kind).ToAPIVersionAndKind()
-				l.Load(fmt.Sprintf(`{apiVersion: %s, kind: %s, metadata: {name: x}, spec: {replicas: 1, completions: 1, schedule: "* * * * *",
+				c.Load(fmt.Sprintf(`{apiVersion: %s, kind: %s, metadata: {name: x}, spec: {replicas: 1, completions: 1, schedule: "* * * * *",
   selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}, %s: %s}}`, apiVersion, kind, field, value))
-				l.Advance(90e9)
+				c.Advance(90e9)
 			}
 		}
 	}

@@ -43,41 +43,41 @@ func TestJobs(t *testing.T) {
 		patch string
 		test  func(*testing.T, *clustertest.Cluster)
 	}{
-		"the one Pod of a plain one": {none, `{spec: {completions: null, parallelism: null}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(time.Minute)
-			require.Equal(t, "True CompletionsReached", l.Reason("Job", "sums", "Complete"))
-			require.Len(t, l.List("Pod", ""), 1)
-			require.Equal(t, "2026-01-01T00:00:10Z", l.Field("Job", "sums", "status", "completionTime"))
+		"the one Pod of a plain one": {none, `{spec: {completions: null, parallelism: null}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(time.Minute)
+			require.Equal(t, "True CompletionsReached", c.Reason("Job", "sums", "Complete"))
+			require.Len(t, c.List("Pod", ""), 1)
+			require.Equal(t, "2026-01-01T00:00:10Z", c.Field("Job", "sums", "status", "completionTime"))
 		}},
-		"a work queue ends with its workers": {none, `{spec: {completions: null, parallelism: 3}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(time.Minute)
-			require.Equal(t, int64(3), l.Field("Job", "sums", "status", "succeeded"))
-			require.Equal(t, "True CompletionsReached", l.Reason("Job", "sums", "Complete"))
+		"a work queue ends with its workers": {none, `{spec: {completions: null, parallelism: 3}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(time.Minute)
+			require.Equal(t, int64(3), c.Field("Job", "sums", "status", "succeeded"))
+			require.Equal(t, "True CompletionsReached", c.Reason("Job", "sums", "Complete"))
 		}},
-		"failures are tried again, later and later, up to the limit": {failing("sums"), `{spec: {completions: 1, parallelism: 1, backoffLimit: 2}}`, func(t *testing.T, l *clustertest.Cluster) {
+		"failures are tried again, later and later, up to the limit": {failing("sums"), `{spec: {completions: 1, parallelism: 1, backoffLimit: 2}}`, func(t *testing.T, c *clustertest.Cluster) {
 			for _, at := range []struct {
 				until time.Duration
 				pods  int
 			}{{time.Second, 1}, {9 * time.Second, 1}, {3 * time.Second, 2}, {17 * time.Second, 2}, {5 * time.Second, 3}} {
-				l.Advance(at.until)
-				require.Len(t, l.List("Pod", ""), at.pods)
+				c.Advance(at.until)
+				require.Len(t, c.List("Pod", ""), at.pods)
 			}
-			l.Advance(time.Hour)
-			require.Len(t, l.List("Pod", ""), 3)
-			require.Equal(t, int64(3), l.Field("Job", "sums", "status", "failed"))
-			require.Equal(t, "True BackoffLimitExceeded", l.Reason("Job", "sums", "FailureTarget"))
-			require.Equal(t, "True BackoffLimitExceeded", l.Reason("Job", "sums", "Failed"))
-			require.Equal(t, "Job has reached the specified backoff limit", l.Message("Job", "sums", "Failed"))
-			require.Nil(t, l.Field("Job", "sums", "status", "completionTime"))
+			c.Advance(time.Hour)
+			require.Len(t, c.List("Pod", ""), 3)
+			require.Equal(t, int64(3), c.Field("Job", "sums", "status", "failed"))
+			require.Equal(t, "True BackoffLimitExceeded", c.Reason("Job", "sums", "FailureTarget"))
+			require.Equal(t, "True BackoffLimitExceeded", c.Reason("Job", "sums", "Failed"))
+			require.Equal(t, "Job has reached the specified backoff limit", c.Message("Job", "sums", "Failed"))
+			require.Nil(t, c.Field("Job", "sums", "status", "completionTime"))
 		}},
-		"time runs out": {none, `{spec: {activeDeadlineSeconds: 5}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(6 * time.Second)
-			require.Equal(t, "True DeadlineExceeded", l.Reason("Job", "sums", "FailureTarget"))
-			require.Equal(t, "<nil> <nil>", l.Reason("Job", "sums", "Failed"), "its Pods are still there")
-			require.Equal(t, int64(2), l.Field("Job", "sums", "status", "terminating"))
-			l.Advance(time.Minute)
-			require.Equal(t, "True DeadlineExceeded", l.Reason("Job", "sums", "Failed"))
-			l.RequireStatus("Job", "sums", `
+		"time runs out": {none, `{spec: {activeDeadlineSeconds: 5}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(6 * time.Second)
+			require.Equal(t, "True DeadlineExceeded", c.Reason("Job", "sums", "FailureTarget"))
+			require.Equal(t, "<nil> <nil>", c.Reason("Job", "sums", "Failed"), "its Pods are still there")
+			require.Equal(t, int64(2), c.Field("Job", "sums", "status", "terminating"))
+			c.Advance(time.Minute)
+			require.Equal(t, "True DeadlineExceeded", c.Reason("Job", "sums", "Failed"))
+			c.RequireStatus("Job", "sums", `
 conditions:
 - {lastProbeTime: "2026-01-01T00:00:05Z", lastTransitionTime: "2026-01-01T00:00:05Z", message: Job was active longer than specified deadline, reason: DeadlineExceeded, status: "True", type: FailureTarget}
 - {lastProbeTime: "2026-01-01T00:00:07Z", lastTransitionTime: "2026-01-01T00:00:07Z", message: Job was active longer than specified deadline, reason: DeadlineExceeded, status: "True", type: Failed}
@@ -87,93 +87,93 @@ startTime: "2026-01-01T00:00:00Z"
 terminating: 0
 uncountedTerminatedPods: {}`)
 		}},
-		"suspended and resumed": {none, `{spec: {suspend: true}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(time.Minute)
-			require.Equal(t, "True JobSuspended", l.Reason("Job", "sums", "Suspended"))
-			require.Nil(t, l.Field("Job", "sums", "status", "startTime"))
-			l.Patch("Job", "sums", `{spec: {suspend: false}}`)
-			l.Advance(5 * time.Second)
-			require.Equal(t, "False JobResumed", l.Reason("Job", "sums", "Suspended"))
-			require.Equal(t, "2026-01-01T00:01:00Z", l.Field("Job", "sums", "status", "startTime"))
-			l.Patch("Job", "sums", `{spec: {suspend: true}}`)
-			l.Advance(5 * time.Second)
-			require.Empty(t, l.List("Pod", ""))
-			require.Nil(t, l.Field("Job", "sums", "status", "failed"), "suspending is no failure")
-			l.Patch("Job", "sums", `{spec: {suspend: false}}`)
-			l.Advance(5 * time.Minute)
-			require.Equal(t, "True CompletionsReached", l.Reason("Job", "sums", "Complete"))
+		"suspended and resumed": {none, `{spec: {suspend: true}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(time.Minute)
+			require.Equal(t, "True JobSuspended", c.Reason("Job", "sums", "Suspended"))
+			require.Nil(t, c.Field("Job", "sums", "status", "startTime"))
+			c.Patch("Job", "sums", `{spec: {suspend: false}}`)
+			c.Advance(5 * time.Second)
+			require.Equal(t, "False JobResumed", c.Reason("Job", "sums", "Suspended"))
+			require.Equal(t, "2026-01-01T00:01:00Z", c.Field("Job", "sums", "status", "startTime"))
+			c.Patch("Job", "sums", `{spec: {suspend: true}}`)
+			c.Advance(5 * time.Second)
+			require.Empty(t, c.List("Pod", ""))
+			require.Nil(t, c.Field("Job", "sums", "status", "failed"), "suspending is no failure")
+			c.Patch("Job", "sums", `{spec: {suspend: false}}`)
+			c.Advance(5 * time.Minute)
+			require.Equal(t, "True CompletionsReached", c.Reason("Job", "sums", "Complete"))
 		}},
-		"each index succeeds": {failing("^sums-3-[bcdf2-9]"), `{spec: {completionMode: Indexed}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(15 * time.Second)
-			require.Equal(t, "0,1", l.Field("Job", "sums", "status", "completedIndexes"))
-			p := l.List("Pod", "batch.kubernetes.io/job-completion-index=1")[0]
+		"each index succeeds": {failing("^sums-3-[bcdf2-9]"), `{spec: {completionMode: Indexed}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(15 * time.Second)
+			require.Equal(t, "0,1", c.Field("Job", "sums", "status", "completedIndexes"))
+			p := c.List("Pod", "batch.kubernetes.io/job-completion-index=1")[0]
 			require.Equal(t, "1", p.GetAnnotations()["batch.kubernetes.io/job-completion-index"])
-			require.Equal(t, "sums-1", l.Field("Pod", p.GetName(), "spec", "hostname"))
+			require.Equal(t, "sums-1", c.Field("Pod", p.GetName(), "spec", "hostname"))
 			containers, _, _ := unstructured.NestedSlice(p.Object, "spec", "containers")
 			require.Contains(t, fmt.Sprint(containers), "JOB_COMPLETION_INDEX")
-			l.Advance(24 * time.Hour)
-			require.Equal(t, "0-4", l.Field("Job", "sums", "status", "completedIndexes"))
-			require.Equal(t, "True CompletionsReached", l.Reason("Job", "sums", "Complete"))
+			c.Advance(24 * time.Hour)
+			require.Equal(t, "0-4", c.Field("Job", "sums", "status", "completedIndexes"))
+			require.Equal(t, "True CompletionsReached", c.Reason("Job", "sums", "Complete"))
 		}},
-		"an index fails for good": {failing("^sums-3-"), `{spec: {completionMode: Indexed, backoffLimitPerIndex: 1}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(time.Hour)
-			require.Equal(t, "0-2,4", l.Field("Job", "sums", "status", "completedIndexes"))
-			require.Equal(t, "3", l.Field("Job", "sums", "status", "failedIndexes"))
-			require.Equal(t, "True FailedIndexes", l.Reason("Job", "sums", "Failed"))
-			require.Len(t, l.List("Pod", "batch.kubernetes.io/job-completion-index=3"), 2)
+		"an index fails for good": {failing("^sums-3-"), `{spec: {completionMode: Indexed, backoffLimitPerIndex: 1}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(time.Hour)
+			require.Equal(t, "0-2,4", c.Field("Job", "sums", "status", "completedIndexes"))
+			require.Equal(t, "3", c.Field("Job", "sums", "status", "failedIndexes"))
+			require.Equal(t, "True FailedIndexes", c.Reason("Job", "sums", "Failed"))
+			require.Len(t, c.List("Pod", "batch.kubernetes.io/job-completion-index=3"), 2)
 		}},
-		"too many indexes fail": {failing("^sums-[23]-"), `{spec: {completionMode: Indexed, backoffLimitPerIndex: 0, maxFailedIndexes: 1}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(time.Hour)
-			require.Equal(t, "True MaxFailedIndexesExceeded", l.Reason("Job", "sums", "Failed"))
+		"too many indexes fail": {failing("^sums-[23]-"), `{spec: {completionMode: Indexed, backoffLimitPerIndex: 0, maxFailedIndexes: 1}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(time.Hour)
+			require.Equal(t, "True MaxFailedIndexesExceeded", c.Reason("Job", "sums", "Failed"))
 		}},
-		"enough indexes succeed": {none, `{spec: {completionMode: Indexed, successPolicy: {rules: [{succeededIndexes: "0-1"}]}}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(time.Minute)
-			require.Equal(t, "True SuccessPolicy", l.Reason("Job", "sums", "Complete"))
-			require.Equal(t, "Matched rules at index 0", l.Message("Job", "sums", "SuccessCriteriaMet"))
-			require.Equal(t, int64(2), l.Field("Job", "sums", "status", "succeeded"))
+		"enough indexes succeed": {none, `{spec: {completionMode: Indexed, successPolicy: {rules: [{succeededIndexes: "0-1"}]}}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(time.Minute)
+			require.Equal(t, "True SuccessPolicy", c.Reason("Job", "sums", "Complete"))
+			require.Equal(t, "Matched rules at index 0", c.Message("Job", "sums", "SuccessCriteriaMet"))
+			require.Equal(t, int64(2), c.Field("Job", "sums", "status", "succeeded"))
 		}},
-		"one failure fails all": {failing("sums"), `{spec: {podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [42]}}]}}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(time.Minute)
-			require.Equal(t, "True PodFailurePolicy", l.Reason("Job", "sums", "Failed"))
-			require.Regexp(t, `^Container c for pod default/sums-\w+ failed with exit code 42 matching FailJob rule at index 0$`, l.Message("Job", "sums", "Failed"))
+		"one failure fails all": {failing("sums"), `{spec: {podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [42]}}]}}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(time.Minute)
+			require.Equal(t, "True PodFailurePolicy", c.Reason("Job", "sums", "Failed"))
+			require.Regexp(t, `^Container c for pod default/sums-\w+ failed with exit code 42 matching FailJob rule at index 0$`, c.Message("Job", "sums", "Failed"))
 		}},
-		"failures that do not count": {failing("sums"), `{spec: {backoffLimit: 0, podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: NotIn, values: [1]}}]}}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(5 * time.Minute)
-			require.Nil(t, l.Field("Job", "sums", "status", "failed"))
-			require.Equal(t, "<nil> <nil>", l.Reason("Job", "sums", "Failed"))
-			require.Greater(t, len(l.List("Pod", "")), 5)
+		"failures that do not count": {failing("sums"), `{spec: {backoffLimit: 0, podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: NotIn, values: [1]}}]}}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(5 * time.Minute)
+			require.Nil(t, c.Field("Job", "sums", "status", "failed"))
+			require.Equal(t, "<nil> <nil>", c.Reason("Job", "sums", "Failed"))
+			require.Greater(t, len(c.List("Pod", "")), 5)
 		}},
-		"its time to live": {none, `{spec: {ttlSecondsAfterFinished: 100}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(2 * time.Minute)
-			require.Equal(t, "True CompletionsReached", l.Reason("Job", "sums", "Complete"))
-			l.Advance(time.Minute)
-			require.Empty(t, l.List("Job", ""))
-			require.Empty(t, l.List("Pod", ""))
+		"its time to live": {none, `{spec: {ttlSecondsAfterFinished: 100}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(2 * time.Minute)
+			require.Equal(t, "True CompletionsReached", c.Reason("Job", "sums", "Complete"))
+			c.Advance(time.Minute)
+			require.Empty(t, c.List("Job", ""))
+			require.Empty(t, c.List("Pod", ""))
 		}},
-		"a deleted Pod is one that failed": {none, `{spec: {}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(time.Second)
-			l.Delete("Pod", l.List("Pod", "")[0].GetName())
-			l.Advance(5 * time.Minute)
-			require.Equal(t, int64(1), l.Field("Job", "sums", "status", "failed"))
-			require.Equal(t, int64(5), l.Field("Job", "sums", "status", "succeeded"))
+		"a deleted Pod is one that failed": {none, `{spec: {}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(time.Second)
+			c.Delete("Pod", c.List("Pod", "")[0].GetName())
+			c.Advance(5 * time.Minute)
+			require.Equal(t, int64(1), c.Field("Job", "sums", "status", "failed"))
+			require.Equal(t, int64(5), c.Field("Job", "sums", "status", "succeeded"))
 		}},
-		"fewer at once": {none, `{spec: {parallelism: 4}}`, func(t *testing.T, l *clustertest.Cluster) {
-			l.Advance(time.Second)
-			l.Patch("Job", "sums", `{spec: {parallelism: 1}}`)
-			l.Advance(5 * time.Second)
-			require.Equal(t, int64(1), l.Field("Job", "sums", "status", "active"))
-			l.Advance(10 * time.Minute)
-			require.Equal(t, int64(5), l.Field("Job", "sums", "status", "succeeded"))
-			require.Nil(t, l.Field("Job", "sums", "status", "failed"))
+		"fewer at once": {none, `{spec: {parallelism: 4}}`, func(t *testing.T, c *clustertest.Cluster) {
+			c.Advance(time.Second)
+			c.Patch("Job", "sums", `{spec: {parallelism: 1}}`)
+			c.Advance(5 * time.Second)
+			require.Equal(t, int64(1), c.Field("Job", "sums", "status", "active"))
+			c.Advance(10 * time.Minute)
+			require.Equal(t, int64(5), c.Field("Job", "sums", "status", "succeeded"))
+			require.Nil(t, c.Field("Job", "sums", "status", "failed"))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := clustertest.New(t, clustertest.Options{Nodes: 2, Pods: tc.pods})
-			l.Load(clustertest.Manifest("job"))
-			l.Patch("Job", "sums", tc.patch)
-			tc.test(t, l)
-			require.Empty(t, l.Errors)
-			for _, p := range l.List("Pod", "") {
+			c := clustertest.New(t, clustertest.Options{Nodes: 2, Pods: tc.pods})
+			c.Load(clustertest.Manifest("job"))
+			c.Patch("Job", "sums", tc.patch)
+			tc.test(t, c)
+			require.Empty(t, c.Errors)
+			for _, p := range c.List("Pod", "") {
 				if phase, _, _ := unstructured.NestedString(p.Object, "status", "phase"); phase == "Succeeded" || phase == "Failed" {
 					require.Empty(t, p.GetFinalizers(), "counted")
 				}

@@ -11,10 +11,10 @@ import (
 )
 
 func TestAJobCompletes(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{Nodes: 2, Pods: presets.PodFast})
-	l.Load(clustertest.Manifest("job"))
-	l.Settle()
-	l.RequireStatus("Job", "sums", `
+	c := clustertest.New(t, clustertest.Options{Nodes: 2, Pods: presets.PodFast})
+	c.Load(clustertest.Manifest("job"))
+	c.Settle()
+	c.RequireStatus("Job", "sums", `
 completionTime: "2026-01-01T00:00:00Z"
 conditions:
 - {lastProbeTime: "2026-01-01T00:00:00Z", lastTransitionTime: "2026-01-01T00:00:00Z", message: Reached expected number of succeeded pods, reason: CompletionsReached, status: "True", type: SuccessCriteriaMet}
@@ -25,22 +25,22 @@ succeeded: 5
 terminating: 0
 uncountedTerminatedPods: {}
 `)
-	l.RequireCurrent("Job", "sums")
-	require.Len(t, l.List("Pod", "job-name=sums"), 5)
-	for _, p := range l.List("Pod", "") {
+	c.RequireCurrent("Job", "sums")
+	require.Len(t, c.List("Pod", "job-name=sums"), 5)
+	for _, p := range c.List("Pod", "") {
 		require.Empty(t, p.GetFinalizers())
 	}
-	require.Empty(t, l.Errors)
+	require.Empty(t, c.Errors)
 }
 
 func TestAJobRunsAsManyPodsAsItMay(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{Nodes: 2, Pods: presets.PodGeneral})
-	l.Load(clustertest.Manifest("job"))
+	c := clustertest.New(t, clustertest.Options{Nodes: 2, Pods: presets.PodGeneral})
+	c.Load(clustertest.Manifest("job"))
 	for range 100 {
-		l.Advance(time.Second)
-		active, _ := l.Field("Job", "sums", "status", "active").(int64)
+		c.Advance(time.Second)
+		active, _ := c.Field("Job", "sums", "status", "active").(int64)
 		require.LessOrEqual(t, active, int64(2))
 	}
-	l.RequireCurrent("Job", "sums")
-	require.Equal(t, int64(5), l.Field("Job", "sums", "status", "succeeded"))
+	c.RequireCurrent("Job", "sums")
+	require.Equal(t, int64(5), c.Field("Job", "sums", "status", "succeeded"))
 }

@@ -47,106 +47,106 @@ func TestAPodThatFitsNowhereSaysWhy(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := clustertest.New(t, clustertest.Options{Nodes: 3})
+			c := clustertest.New(t, clustertest.Options{Nodes: 3})
 			for i := range 3 {
-				l.Load(clustertest.Pod(fmt.Sprint("taken-", i), `containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]`))
+				c.Load(clustertest.Pod(fmt.Sprint("taken-", i), `containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]`))
 			}
-			l.Load(clustertest.Pod("p", tc.spec))
-			l.Settle()
-			require.Equal(t, "False Unschedulable", l.Reason("Pod", "p", "PodScheduled"))
-			require.Equal(t, tc.want, l.Message("Pod", "p", "PodScheduled"))
-			require.Empty(t, l.Errors)
+			c.Load(clustertest.Pod("p", tc.spec))
+			c.Settle()
+			require.Equal(t, "False Unschedulable", c.Reason("Pod", "p", "PodScheduled"))
+			require.Equal(t, tc.want, c.Message("Pod", "p", "PodScheduled"))
+			require.Empty(t, c.Errors)
 		})
 	}
 }
 
 func TestNodesKeepPodsAway(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{Nodes: 3})
-	l.Patch("Node", "node-000", `{spec: {unschedulable: true}}`)
-	l.Patch("Node", "node-001", `{spec: {taints: [{key: gpu, value: a100, effect: NoSchedule}]}}`)
-	l.Patch("Node", "node-002", `{metadata: {labels: {zone: b}}, spec: {taints: [{key: soft, effect: PreferNoSchedule}]}}`)
-	l.Load(clustertest.Pod("p", `nodeSelector: {zone: a}, `+clustertest.SmallPod))
-	l.Load(clustertest.Pod("tolerant", `tolerations: [{key: gpu, operator: Equal, value: a100}], nodeSelector: {zone: a}, `+clustertest.SmallPod))
-	l.Load(clustertest.Pod("affine", `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+	c := clustertest.New(t, clustertest.Options{Nodes: 3})
+	c.Patch("Node", "node-000", `{spec: {unschedulable: true}}`)
+	c.Patch("Node", "node-001", `{spec: {taints: [{key: gpu, value: a100, effect: NoSchedule}]}}`)
+	c.Patch("Node", "node-002", `{metadata: {labels: {zone: b}}, spec: {taints: [{key: soft, effect: PreferNoSchedule}]}}`)
+	c.Load(clustertest.Pod("p", `nodeSelector: {zone: a}, `+clustertest.SmallPod))
+	c.Load(clustertest.Pod("tolerant", `tolerations: [{key: gpu, operator: Equal, value: a100}], nodeSelector: {zone: a}, `+clustertest.SmallPod))
+	c.Load(clustertest.Pod("affine", `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
 		{matchExpressions: [{key: zone, operator: In, values: [c]}]}, {matchExpressions: [{key: zone, operator: Exists}, {key: zone, operator: NotIn, values: [c]}]}]}}}, `+clustertest.SmallPod))
-	l.Settle()
+	c.Settle()
 	require.Equal(t, "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), "+
-		"1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.", l.Message("Pod", "p", "PodScheduled"))
-	require.Equal(t, "node-002", l.Field("Pod", "affine", "spec", "nodeName"))
+		"1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.", c.Message("Pod", "p", "PodScheduled"))
+	require.Equal(t, "node-002", c.Field("Pod", "affine", "spec", "nodeName"))
 
-	l.Patch("Node", "node-001", `{metadata: {labels: {zone: a}}}`)
-	l.Settle()
-	require.Equal(t, "node-001", l.Field("Pod", "tolerant", "spec", "nodeName"), "tried again when a node changes")
-	require.Nil(t, l.Field("Pod", "p", "spec", "nodeName"))
-	l.Patch("Node", "node-001", `{spec: {taints: null}}`)
-	l.Settle()
-	require.Equal(t, "node-001", l.Field("Pod", "p", "spec", "nodeName"))
-	l.RequireCurrent("Pod", "p")
+	c.Patch("Node", "node-001", `{metadata: {labels: {zone: a}}}`)
+	c.Settle()
+	require.Equal(t, "node-001", c.Field("Pod", "tolerant", "spec", "nodeName"), "tried again when a node changes")
+	require.Nil(t, c.Field("Pod", "p", "spec", "nodeName"))
+	c.Patch("Node", "node-001", `{spec: {taints: null}}`)
+	c.Settle()
+	require.Equal(t, "node-001", c.Field("Pod", "p", "spec", "nodeName"))
+	c.RequireCurrent("Pod", "p")
 }
 
 func TestPodsSpread(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{Nodes: 5})
-	l.Load(clustertest.Fleet(1))
-	l.Patch("Deployment", "web-0000", `{spec: {replicas: 20}}`)
-	l.Settle()
+	c := clustertest.New(t, clustertest.Options{Nodes: 5})
+	c.Load(clustertest.Fleet(1))
+	c.Patch("Deployment", "web-0000", `{spec: {replicas: 20}}`)
+	c.Settle()
 	on := map[any]int{}
-	for _, p := range l.List("Pod", "") {
-		on[l.Field("Pod", p.GetName(), "spec", "nodeName")]++
+	for _, p := range c.List("Pod", "") {
+		on[c.Field("Pod", p.GetName(), "spec", "nodeName")]++
 	}
 	require.Equal(t, map[any]int{"node-000": 4, "node-001": 4, "node-002": 4, "node-003": 4, "node-004": 4}, on)
 }
 
 func TestPodsWaitForRoomInOrder(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{Nodes: 1})
+	c := clustertest.New(t, clustertest.Options{Nodes: 1})
 	whole := `containers: [{name: c, image: i, resources: {requests: {cpu: "32"}}}]`
-	l.Load(clustertest.Pod("first", whole))
-	l.Settle()
+	c.Load(clustertest.Pod("first", whole))
+	c.Settle()
 	for _, name := range []string{"second", "third"} {
-		l.Load(clustertest.Pod(name, whole))
+		c.Load(clustertest.Pod(name, whole))
 	}
-	l.Load(clustertest.Pod("urgent", `priority: 1000, `+whole))
-	l.Settle()
+	c.Load(clustertest.Pod("urgent", `priority: 1000, `+whole))
+	c.Settle()
 	for _, name := range []string{"urgent", "second", "third"} {
-		require.Nil(t, l.Field("Pod", name, "spec", "nodeName"))
-		l.Delete("Pod", map[string]string{"urgent": "first", "second": "urgent", "third": "second"}[name])
-		l.Settle()
-		require.Equal(t, "node-000", l.Field("Pod", name, "spec", "nodeName"))
+		require.Nil(t, c.Field("Pod", name, "spec", "nodeName"))
+		c.Delete("Pod", map[string]string{"urgent": "first", "second": "urgent", "third": "second"}[name])
+		c.Settle()
+		require.Equal(t, "node-000", c.Field("Pod", name, "spec", "nodeName"))
 	}
-	require.Empty(t, l.Errors)
+	require.Empty(t, c.Errors)
 }
 
 func TestPodsWaitForNodes(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{})
-	l.Load(clustertest.Pod("p", clustertest.SmallPod))
-	l.Load(clustertest.Pod("foreign", `schedulerName: other, `+clustertest.SmallPod))
-	l.Advance(time.Minute)
-	require.Contains(t, l.Status("Pod", "p"), "no nodes available to schedule pods")
-	l.Load(`{apiVersion: v1, kind: Node, metadata: {name: late}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}`)
-	l.Settle()
-	l.RequireCurrent("Pod", "p")
-	require.Nil(t, l.Field("Pod", "foreign", "spec", "nodeName"))
+	c := clustertest.New(t, clustertest.Options{})
+	c.Load(clustertest.Pod("p", clustertest.SmallPod))
+	c.Load(clustertest.Pod("foreign", `schedulerName: other, `+clustertest.SmallPod))
+	c.Advance(time.Minute)
+	require.Contains(t, c.Status("Pod", "p"), "no nodes available to schedule pods")
+	c.Load(`{apiVersion: v1, kind: Node, metadata: {name: late}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}`)
+	c.Settle()
+	c.RequireCurrent("Pod", "p")
+	require.Nil(t, c.Field("Pod", "foreign", "spec", "nodeName"))
 }
 
 func TestAGatedPodWaitsUntilItsGatesAreOpen(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{Nodes: 1})
-	l.Load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {schedulingGates: [{name: example.com/gate}], containers: [{name: c, image: i}]}}`)
-	l.Settle()
-	require.Equal(t, "False SchedulingGated", l.Reason("Pod", "p", "PodScheduled"))
-	l.Patch("Pod", "p", `{spec: {schedulingGates: null}}`)
-	l.Settle()
-	require.Equal(t, "Running", l.Field("Pod", "p", "status", "phase"))
+	c := clustertest.New(t, clustertest.Options{Nodes: 1})
+	c.Load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {schedulingGates: [{name: example.com/gate}], containers: [{name: c, image: i}]}}`)
+	c.Settle()
+	require.Equal(t, "False SchedulingGated", c.Reason("Pod", "p", "PodScheduled"))
+	c.Patch("Pod", "p", `{spec: {schedulingGates: null}}`)
+	c.Settle()
+	require.Equal(t, "Running", c.Field("Pod", "p", "status", "phase"))
 }
 
 // TestABoundPodDoesNotSayWhyItWaited: the condition is a new one.
 func TestABoundPodDoesNotSayWhyItWaited(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{Pods: recording.Kubelet})
-	l.Load(`{apiVersion: v1, kind: Node, metadata: {name: small}, status: {allocatable: {cpu: "1", pods: "9"}}}`)
-	l.Load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}}`)
-	l.Settle()
-	require.Equal(t, "False Unschedulable", l.Reason("Pod", "p", "PodScheduled"))
-	l.Load(`{apiVersion: v1, kind: Node, metadata: {name: large}, status: {allocatable: {cpu: "8", pods: "9"}}}`)
-	l.Settle()
-	bound := l.Condition("Pod", "p", "PodScheduled")
+	c := clustertest.New(t, clustertest.Options{Pods: recording.Kubelet})
+	c.Load(`{apiVersion: v1, kind: Node, metadata: {name: small}, status: {allocatable: {cpu: "1", pods: "9"}}}`)
+	c.Load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}}`)
+	c.Settle()
+	require.Equal(t, "False Unschedulable", c.Reason("Pod", "p", "PodScheduled"))
+	c.Load(`{apiVersion: v1, kind: Node, metadata: {name: large}, status: {allocatable: {cpu: "8", pods: "9"}}}`)
+	c.Settle()
+	bound := c.Condition("Pod", "p", "PodScheduled")
 	delete(bound, "lastTransitionTime")
 	require.Equal(t, map[string]any{"type": "PodScheduled", "status": "True"}, bound)
 }

@@ -11,27 +11,27 @@ import (
 )
 
 func TestADaemonSetRunsOnEachNodeItIsFor(t *testing.T) {
-	l := clustertest.New(t, clustertest.Options{Nodes: 3})
-	l.Patch("Node", "node-001", `{spec: {taints: [{key: dedicated, effect: NoSchedule}]}}`)
-	l.Load(clustertest.Manifest("daemonset"))
-	l.Settle()
-	l.RequireStatus("DaemonSet", "agent", `
+	c := clustertest.New(t, clustertest.Options{Nodes: 3})
+	c.Patch("Node", "node-001", `{spec: {taints: [{key: dedicated, effect: NoSchedule}]}}`)
+	c.Load(clustertest.Manifest("daemonset"))
+	c.Settle()
+	c.RequireStatus("DaemonSet", "agent", `
 {currentNumberScheduled: 2, desiredNumberScheduled: 2, numberAvailable: 2, numberMisscheduled: 0, numberReady: 2, observedGeneration: 1, updatedNumberScheduled: 2}`)
-	l.RequireCurrent("DaemonSet", "agent")
+	c.RequireCurrent("DaemonSet", "agent")
 
-	l.Patch("Node", "node-001", `{spec: {taints: null}}`)
-	l.Settle()
-	require.Equal(t, int64(3), l.Field("DaemonSet", "agent", "status", "numberAvailable"))
+	c.Patch("Node", "node-001", `{spec: {taints: null}}`)
+	c.Settle()
+	require.Equal(t, int64(3), c.Field("DaemonSet", "agent", "status", "numberAvailable"))
 
-	l.Patch("Node", "node-002", `{spec: {taints: [{key: dedicated, effect: NoSchedule}]}}`)
-	l.Settle()
-	require.Equal(t, int64(1), l.Field("DaemonSet", "agent", "status", "numberMisscheduled"), "it may go on")
-	l.Patch("Node", "node-002", `{spec: {taints: [{key: dedicated, effect: NoExecute}]}}`)
-	l.Settle()
-	require.Equal(t, int64(0), l.Field("DaemonSet", "agent", "status", "numberMisscheduled"))
-	require.Len(t, l.List("Pod", ""), 2)
-	l.RequireCurrent("DaemonSet", "agent")
-	require.Empty(t, l.Errors)
+	c.Patch("Node", "node-002", `{spec: {taints: [{key: dedicated, effect: NoSchedule}]}}`)
+	c.Settle()
+	require.Equal(t, int64(1), c.Field("DaemonSet", "agent", "status", "numberMisscheduled"), "it may go on")
+	c.Patch("Node", "node-002", `{spec: {taints: [{key: dedicated, effect: NoExecute}]}}`)
+	c.Settle()
+	require.Equal(t, int64(0), c.Field("DaemonSet", "agent", "status", "numberMisscheduled"))
+	require.Len(t, c.List("Pod", ""), 2)
+	c.RequireCurrent("DaemonSet", "agent")
+	require.Empty(t, c.Errors)
 }
 
 func TestADaemonSetReplacesOnePodAfterAnother(t *testing.T) {
@@ -40,18 +40,18 @@ func TestADaemonSetReplacesOnePodAfterAnother(t *testing.T) {
 		"surge":       `{spec: {updateStrategy: {rollingUpdate: {maxSurge: "50%", maxUnavailable: 0}}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := clustertest.New(t, clustertest.Options{Nodes: 5, Pods: presets.PodGeneral})
-			l.Load(clustertest.Manifest("daemonset"))
-			l.Patch("DaemonSet", "agent", strategy)
-			l.Advance(time.Minute)
-			l.RequireCurrent("DaemonSet", "agent")
-			l.Patch("DaemonSet", "agent", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+			c := clustertest.New(t, clustertest.Options{Nodes: 5, Pods: presets.PodGeneral})
+			c.Load(clustertest.Manifest("daemonset"))
+			c.Patch("DaemonSet", "agent", strategy)
+			c.Advance(time.Minute)
+			c.RequireCurrent("DaemonSet", "agent")
+			c.Patch("DaemonSet", "agent", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
 			most, least := 0, 5
-			l.EachStep(10*time.Minute, func() {
-				all, ready := l.CountPods()
+			c.EachStep(10*time.Minute, func() {
+				all, ready := c.CountPods()
 				least, most = min(least, ready), max(most, all)
 			})
-			for _, image := range l.Images("") {
+			for _, image := range c.Images("") {
 				require.Equal(t, "i:2", image)
 			}
 			if name == "surge" {
@@ -61,8 +61,8 @@ func TestADaemonSetReplacesOnePodAfterAnother(t *testing.T) {
 				require.Equal(t, 3, least)
 				require.Equal(t, 5, most)
 			}
-			l.RequireCurrent("DaemonSet", "agent")
-			require.Empty(t, l.Errors)
+			c.RequireCurrent("DaemonSet", "agent")
+			require.Empty(t, c.Errors)
 		})
 	}
 }

@@ -47,27 +47,27 @@ func TestRollingKeepsItsPromises(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		s := randomStrategy(r)
-		l := clustertest.New(t, clustertest.Options{Nodes: 4, Pods: presets.PodGeneral, Seed: seed})
-		l.Load(clustertest.Manifest("deployment"))
-		l.Patch("Deployment", "web", s.text)
-		l.Advance(2 * time.Minute)
-		l.RequireCurrent("Deployment", "web")
+		c := clustertest.New(t, clustertest.Options{Nodes: 4, Pods: presets.PodGeneral, Seed: seed})
+		c.Load(clustertest.Manifest("deployment"))
+		c.Patch("Deployment", "web", s.text)
+		c.Advance(2 * time.Minute)
+		c.RequireCurrent("Deployment", "web")
 
 		watch := func(d time.Duration) {
-			l.EachStep(d, func() {
-				all, ready := l.CountPods()
+			c.EachStep(d, func() {
+				all, ready := c.CountPods()
 				require.LessOrEqual(t, all, s.replicas+s.surge, "seed %d: %s", seed, s.text)
 				require.GreaterOrEqual(t, ready, s.replicas-s.unavailable, "seed %d: %s", seed, s.text)
 			})
 		}
-		l.Patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+		c.Patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
 		watch(time.Duration(r.IntN(30)) * time.Second)
-		l.Patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:3"}]}}}}`)
+		c.Patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:3"}]}}}}`)
 		watch(30 * time.Minute)
-		l.RequireCurrent("Deployment", "web")
-		for _, image := range l.Images("app=web") {
+		c.RequireCurrent("Deployment", "web")
+		for _, image := range c.Images("app=web") {
 			require.Equal(t, "i:3", image)
 		}
-		require.Empty(t, l.Errors)
+		require.Empty(t, c.Errors)
 	}
 }

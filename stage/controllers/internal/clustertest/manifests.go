@@ -60,3 +60,6 @@ func Kind(name string) schema.GroupVersionKind {
 	}
 	panic("unknown kind " + name)
 }
+
+// Bundle returns at least one object of each kind that there is a controller for, as YAML.
+func Bundle() string { return Manifest("storageclass", "bundle", "daemonset", "job", "cronjob") }
