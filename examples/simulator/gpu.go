@@ -204,7 +204,7 @@ func gpuParameters(o options) []report.Parameter {
 		{Name: "GPUs a node", Value: strconv.Itoa(gpusPerNode)},
 		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
 		{Name: "Pod ready after", Value: "U[10, 11] s"},
-		{Name: "Job controller gathers changes for", Value: batch.String()},
+		{Name: "Job controller gathers changes for", Value: jobBatchPeriod.String()},
 		{Name: "the dispatcher rests for", Value: dispatch.String()},
 	}
 }

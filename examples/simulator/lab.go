@@ -12,6 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
@@ -31,8 +33,9 @@ var stagesYAML []byte
 // studyStages are the life of a Pod in the study.
 func studyStages() stage.Source { return stage.Parse("stages.yaml", stagesYAML) }
 
-// batch is how long the Job controller of Kubernetes gathers changes of Pods before it looks at their Job. That of the lab looks at once.
-const batch = time.Second
+// jobBatchPeriod is how long the Job controller of Kubernetes gathers changes of Pods before it looks at their
+// Job. That of the lab looks at once.
+const jobBatchPeriod = time.Second
 
 // A setting is what a lab is made of.
 type setting struct {
@@ -72,8 +75,10 @@ func newLab(ctx context.Context, s setting) (*lab, error) {
 	}})
 	l.Simulation, err = simulation.New(set, simulation.Options{
 		Seed: s.seed, Kinds: mcad.Kinds(), Plays: controllers.Bound, Trace: recorder.Trace,
-		Controllers: append([]reconcile.Controller{gathering(controllers.Jobs(), batch), controllers.Scheduler("")}, s.more...),
-		Reconcile:   reconcile.Options{Trace: l.note},
+		Controllers: append([]reconcile.Controller{
+			gathering(batch.Jobs(), jobBatchPeriod), scheduling.Scheduler(scheduling.Options{}),
+		}, s.more...),
+		Reconcile: reconcile.Options{Trace: l.note},
 	})
 	if err != nil {
 		return nil, err

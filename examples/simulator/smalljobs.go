@@ -173,7 +173,7 @@ func smallParameters(o options) []report.Parameter {
 		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
 		{Name: "Pod ready after", Value: "U[10, 11] s"},
 		{Name: "complete after", Value: shortSleep.String()},
-		{Name: "Job controller gathers changes for", Value: batch.String()},
+		{Name: "Job controller gathers changes for", Value: jobBatchPeriod.String()},
 		{Name: "a submission takes", Value: submission.String()},
 		{Name: "the dispatcher rests for", Value: dispatch.String()},
 		{Name: "completion is polled each", Value: poll.String()},

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/stagecraft-go/stagecraft/internal/requests"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
 // Options of [New]. The zero value makes records that go nowhere.
@@ -44,7 +44,7 @@ type Recorder struct {
 // known is what was seen of an object last.
 type known struct {
 	last    Record
-	amounts requests.Amounts
+	amounts resources.Amounts
 }
 
 // A cause is a Stage that was played.
