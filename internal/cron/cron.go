@@ -1,6 +1,7 @@
 // Package cron reads cron expressions of five fields and tells when they hold.
 //
-// Beside Kubernetes: names of months and weekdays, ranges, lists, * and steps are the same; macros and ? are not known here.
+// Beside Kubernetes: names of months and weekdays, ranges, lists, * and steps are the same; macros
+// and ? are not known here.
 package cron
 
 import (
@@ -19,7 +20,8 @@ type Schedule struct {
 	EitherDay                              bool // days and weekdays are both limited: either is enough
 }
 
-// fields are the fields in their order, with the names that may stand for numbers, from the least on.
+// fields are the fields in their order, with the names that may stand for numbers, from the least
+// on.
 var fields = []struct {
 	name     string
 	min, max int
@@ -112,8 +114,9 @@ func (s Schedule) onDay(day time.Time) bool {
 	return inMonth && inWeek
 }
 
-// horizon is how many days away the next time is looked for: any day of the month, month and day of the week that ever come together do so within 40
-// years, February 29th on a Sunday beyond 2100 among them.
+// horizon is how many days away the next time is looked for: any day of the month, month and day of
+// the week that ever come together do so within 40 years, February 29th on a Sunday beyond 2100
+// among them.
 const horizon = 40*366 + 1
 
 // After yields the times after t, in order, as far as the horizon.
@@ -148,7 +151,8 @@ func (s Schedule) On(year int, month time.Month, day int, zone *time.Location) i
 	}
 }
 
-// instant is the first time at which clocks of a zone show what wall does in UTC. What they skip, when they are put forward, is the instant at which that happens.
+// instant is the first time at which clocks of a zone show what wall does in UTC. What they skip,
+// when they are put forward, is the instant at which that happens.
 func instant(wall time.Time, zone *time.Location) time.Time {
 	var found, skipped time.Time
 	for _, around := range []time.Duration{24 * time.Hour, -24 * time.Hour} {

@@ -12,7 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// BenchmarkRollOver rolls 1,000 Deployments of 10 replicas out on 100 nodes, and over to another template.
+// BenchmarkRollOver rolls 1,000 Deployments of 10 replicas out on 100 nodes, and over to another
+// template.
 func BenchmarkRollOver(b *testing.B) {
 	const n = 1000
 	b.ReportAllocs()
@@ -32,7 +33,8 @@ func BenchmarkRollOver(b *testing.B) {
 	}
 }
 
-// BenchmarkSchedule takes 20,000 Pods of 20 ReplicaSets through the scheduler and the general lifecycle on 1,000 nodes.
+// BenchmarkSchedule takes 20,000 Pods of 20 ReplicaSets through the scheduler and the general
+// lifecycle on 1,000 nodes.
 func BenchmarkSchedule(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -49,7 +51,8 @@ func BenchmarkSchedule(b *testing.B) {
 	}
 }
 
-// BenchmarkOwners has the same number of Pods in few large ReplicaSets and in many clustertest.SmallPod ones.
+// BenchmarkOwners has the same number of Pods in few large ReplicaSets and in many
+// clustertest.SmallPod ones.
 func BenchmarkOwners(b *testing.B) {
 	const pods = 20_000
 	for _, owners := range []int{20, 200, 1000} {

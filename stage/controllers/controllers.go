@@ -39,8 +39,8 @@ func All(o Options) []reconcile.Controller {
 	}
 }
 
-// Bound reports whether an object is anything but a Pod that has no Node yet. It is for the filter of simulation.Options:
-// a kubelet runs no other Pods.
+// Bound reports whether an object is anything but a Pod that has no Node yet. It is for the filter
+// of simulation.Options: a kubelet runs no other Pods.
 func Bound(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() != "Pod" || obj.GroupVersionKind().Group != "" || pods.Of(obj).NodeName() != ""
 }

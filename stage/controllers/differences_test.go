@@ -9,7 +9,8 @@ const (
 	both = real | ours
 )
 
-// A difference is a field that the objects of the real controllers or of these have, and the others do not, or otherwise.
+// A difference is a field that the objects of the real controllers or of these have, and the others
+// do not, or otherwise.
 type difference struct {
 	of        side
 	kind      string
@@ -30,7 +31,8 @@ const (
 	admitted  = "a plug-in of the API server sets it, and another controller takes it away"
 )
 
-// differences are all those between the recordings and stage/memory with these controllers. Each row has to be met.
+// differences are all those between the recordings and stage/memory with these controllers. Each
+// row has to be met.
 var differences = []difference{
 	{of: real, kind: "Pod", path: "status/conditions/*/lastProbeTime", value: "null", why: typed},
 	{of: ours, kind: "Pod", path: "status/conditions/*/reason", value: `""`, why: typed},

@@ -24,8 +24,8 @@ var unplayable = map[string]string{
 	"namespace":        "stage/memory deletes what is in a namespace itself, and does not say how far it is",
 }
 
-// TestRecordings plays the scripts of the recordings with these controllers and compares what they write, phase by phase, with what
-// the real controllers wrote.
+// TestRecordings plays the scripts of the recordings with these controllers and compares what they
+// write, phase by phase, with what the real controllers wrote.
 func TestRecordings(t *testing.T) {
 	files, err := filepath.Glob("testdata/recordings/*.yaml")
 	require.NoError(t, err)
@@ -90,7 +90,8 @@ func (c comparison) strip(objects []map[string]any, from side) (stripped []map[s
 	return stripped
 }
 
-// cut removes the field of a difference, and the maps that are empty then. It is false if there is none.
+// cut removes the field of a difference, and the maps that are empty then. It is false if there is
+// none.
 func (d difference) cut(v any, path []string) bool {
 	switch v := v.(type) {
 	case []any:

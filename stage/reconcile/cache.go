@@ -13,14 +13,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A Cache holds the objects that the controllers of a Loop watch. What it returns is shared and must not be changed; lists are ordered by
-// namespace and name, and are not changed by what happens later.
+// A Cache holds the objects that the controllers of a Loop watch. What it returns is shared and
+// must not be changed; lists are ordered by namespace and name, and are not changed by what happens
+// later.
 type Cache struct {
 	shelves map[schema.GroupVersionKind]*shelf
 }
 
-// An Index finds the objects of a kind by something that is read from them, for example Pods by the node that they are on. It is listed
-// in [Controller.Indexes] and known by its address: two controllers that share it share the work.
+// An Index finds the objects of a kind by something that is read from them, for example Pods by the
+// node that they are on. It is listed in [Controller.Indexes] and known by its address: two
+// controllers that share it share the work.
 type Index struct {
 	Kind schema.GroupVersionKind
 	// Value is what the object is found by. It must depend on nothing but the object.
@@ -60,7 +62,8 @@ func (c *Cache) Select(kind schema.GroupVersionKind, namespace string, by labels
 	return found
 }
 
-// Owned returns the objects of a kind whose controller has the uid; those without a controller if it is "".
+// Owned returns the objects of a kind whose controller has the uid; those without a controller if
+// it is "".
 func (c *Cache) Owned(kind schema.GroupVersionKind, owner types.UID) []*unstructured.Unstructured {
 	if s := c.shelves[kind]; s != nil {
 		return s.owners.find(string(owner))
@@ -155,8 +158,8 @@ func (s *shelf) each(do func(*drawer)) {
 	}
 }
 
-// newer reports whether b comes after a. Versions are numbers that grow, as Kubernetes promises since 1.35; of others the one told last is
-// newer.
+// newer reports whether b comes after a. Versions are numbers that grow, as Kubernetes promises
+// since 1.35; of others the one told last is newer.
 func newer(a, b *unstructured.Unstructured) bool {
 	va, vb := version(a), version(b)
 	return va == 0 || vb == 0 || vb > va

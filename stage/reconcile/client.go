@@ -30,7 +30,8 @@ func (c *client) Patch(ctx context.Context, kind schema.GroupVersionKind, name t
 	return c.saw(got, err, len(o.DryRun) > 0)
 }
 
-// saw takes in the result of a write. A write that removed the last finalizer of an object that is being deleted has ended it.
+// saw takes in the result of a write. A write that removed the last finalizer of an object that is
+// being deleted has ended it.
 func (c *client) saw(obj *unstructured.Unstructured, err error, dry bool) (*unstructured.Unstructured, error) {
 	switch {
 	case err == nil && obj == nil:

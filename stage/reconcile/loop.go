@@ -14,20 +14,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// ErrLivelock is why a key is parked: it was reconciled [Options.MaxReconciles] times and time did not pass.
+// ErrLivelock is why a key is parked: it was reconciled [Options.MaxReconciles] times and time did
+// not pass.
 var ErrLivelock = errors.New("reconciled again and again without time passing")
 
 // Options of a [Loop]. The zero value is the default.
 type Options struct {
-	// RetryAfter is the pause after a first error. Each further pause is twice as long, up to MaxRetryAfter. Default 5ms and 1000s, as in
-	// Kubernetes.
+	// RetryAfter is the pause after a first error. Each further pause is twice as long, up to
+	// MaxRetryAfter. Default 5ms and 1000s, as in Kubernetes.
 	RetryAfter    time.Duration
 	MaxRetryAfter time.Duration
-	// MinInterval is how long a key rests after it was reconciled: what happens meanwhile is looked at in one go. A controller that reads all
-	// Pods of an object whenever one of them changes takes time in the square of their number; where that is thousands, 100ms makes it
-	// linear. Default 0.
+	// MinInterval is how long a key rests after it was reconciled: what happens meanwhile is looked
+	// at in one go. A controller that reads all Pods of an object whenever one of them changes
+	// takes time in the square of their number; where that is thousands, 100ms makes it linear.
+	// Default 0.
 	MinInterval time.Duration
-	// MaxReconciles is how often one key may be reconciled at one instant before it is parked until time has passed. Default 10,000.
+	// MaxReconciles is how often one key may be reconciled at one instant before it is parked until
+	// time has passed. Default 10,000.
 	MaxReconciles int
 	// Trace is called after each reconcile.
 	Trace func(TraceEvent)
@@ -54,7 +57,8 @@ func (e TraceEvent) String() string {
 	return s
 }
 
-// A Loop calls controllers. It has no clock and no goroutine. It must not be used from several goroutines at once.
+// A Loop calls controllers. It has no clock and no goroutine. It must not be used from several
+// goroutines at once.
 type Loop struct {
 	options Options
 	client  client
@@ -143,14 +147,16 @@ func (l *Loop) shelf(kind schema.GroupVersionKind) *shelf {
 	return s
 }
 
-// Kinds returns the kinds whose events the loop must be told of, those that come first in its controllers first.
+// Kinds returns the kinds whose events the loop must be told of, those that come first in its
+// controllers first.
 func (l *Loop) Kinds() []schema.GroupVersionKind { return l.kinds }
 
 // Cache returns what the loop knows.
 func (l *Loop) Cache() *Cache { return l.cache }
 
-// Observe takes in a watch event and puts the keys that it matters to into the queue. An object of another kind, one that is not newer than
-// what is known, and events that are about no object are ignored.
+// Observe takes in a watch event and puts the keys that it matters to into the queue. An object of
+// another kind, one that is not newer than what is known, and events that are about no object are
+// ignored.
 func (l *Loop) Observe(e watch.Event, now time.Time) {
 	obj, ok := e.Object.(*unstructured.Unstructured)
 	if !ok {
@@ -213,8 +219,8 @@ func (l *Loop) NextDue() (time.Time, bool) {
 	return l.queue.items[0].at, true
 }
 
-// Step reconciles the first key that is due at the time now. It is false if there is none. Errors of controllers go to Trace, and the key
-// back into the queue.
+// Step reconciles the first key that is due at the time now. It is false if there is none. Errors
+// of controllers go to Trace, and the key back into the queue.
 func (l *Loop) Step(ctx context.Context, now time.Time) bool {
 	at, ok := l.NextDue()
 	if !ok || at.After(now) {
@@ -264,8 +270,8 @@ func (l *Loop) pause(failures int) time.Duration {
 	return min(d, l.options.MaxRetryAfter)
 }
 
-// sweep drops the tasks of objects that are gone. They are kept for as long as time does not pass, because a livelock may make objects and
-// delete them.
+// sweep drops the tasks of objects that are gone. They are kept for as long as time does not pass,
+// because a livelock may make objects and delete them.
 func (l *Loop) sweep(now time.Time) {
 	if len(l.idle) == 0 || !now.After(l.idle[0].instant) {
 		return

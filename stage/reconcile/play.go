@@ -16,17 +16,20 @@ import (
 
 // PlayOptions of [Play]. The zero value is the default.
 type PlayOptions struct {
-	// Options of the loop. Its Trace is also told of watches that failed, with the kind as the Controller.
+	// Options of the loop. Its Trace is also told of watches that failed, with the kind as the
+	// Controller.
 	Options
-	// Namespace limits what is read to one namespace. Kinds without namespaces are read whole. Default all.
+	// Namespace limits what is read to one namespace. Kinds without namespaces are read whole.
+	// Default all.
 	Namespace string
 	// Timeout is how long one request may take before it counts as failed. Default 30s.
 	Timeout time.Duration
 }
 
-// Play runs controllers in real time, or in virtual time within a testing/synctest bubble, until ctx is done, and returns its cause. All
-// goroutines have ended by then. Controllers are first called when the objects of every kind have been listed. Failures of requests, of watches
-// and of controllers do not end it; they are tried again.
+// Play runs controllers in real time, or in virtual time within a testing/synctest bubble, until
+// ctx is done, and returns its cause. All goroutines have ended by then. Controllers are first
+// called when the objects of every kind have been listed. Failures of requests, of watches and of
+// controllers do not end it; they are tried again.
 func Play(ctx context.Context, t Transport, o PlayOptions, controllers ...Controller) error {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	t = timed{t, o.Timeout}
@@ -78,7 +81,8 @@ func (p *player) run(ctx context.Context) {
 	}
 }
 
-// hear takes in one thing that a watcher has to tell at this moment: what has happened comes before what is due.
+// hear takes in one thing that a watcher has to tell at this moment: what has happened comes before
+// what is due.
 func (p *player) hear() bool {
 	select {
 	case n := <-p.news:

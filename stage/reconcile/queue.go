@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A queue holds tasks by due time, and of equal times in the order in which they came. It is a heap.Interface.
+// A queue holds tasks by due time, and of equal times in the order in which they came. It is a
+// heap.Interface.
 type queue struct {
 	items []*task
 	seq   uint64

@@ -18,11 +18,12 @@ const (
 	unscheduled   = " unscheduled" // no name of a Node
 )
 
-// Coscheduler returns a controller that binds the Pods of a PodGroup together: when there is room for
-// spec.minMember of them at once, and then each of the rest as room appears. It takes the Pods whose
-// schedulerName is "scheduler-plugins-scheduler", with the label scheduling.x-k8s.io/pod-group. Each gets the
-// Node with the fewest Pods of those that have room, of equal ones the first by name. Node affinity and taints
-// are ignored: all Nodes are for all Pods.
+// Coscheduler returns a controller that binds the Pods of a PodGroup together: when there is room
+// for spec.minMember of them at once, and then each of the rest as room appears. It takes the Pods
+// whose schedulerName is "scheduler-plugins-scheduler", with the label
+// scheduling.x-k8s.io/pod-group. Each gets the Node with the fewest Pods of those that have room,
+// of equal ones the first by name. Node affinity and taints are ignored: all Nodes are for all
+// Pods.
 func Coscheduler() reconcile.Controller {
 	byNode := &reconcile.Index{Kind: pods, Value: nodeOf}
 	return reconcile.Controller{
@@ -34,7 +35,8 @@ func Coscheduler() reconcile.Controller {
 	}
 }
 
-// nodeOf returns the Node whose resources a Pod uses, unscheduled if it waits for this scheduler, "" if neither.
+// nodeOf returns the Node whose resources a Pod uses, unscheduled if it waits for this scheduler,
+// "" if neither.
 func nodeOf(pod *unstructured.Unstructured) string {
 	node := nested[string](pod.Object, "spec", "nodeName")
 	switch {
@@ -131,8 +133,8 @@ func (s *coscheduler) nodeInfos(c *reconcile.Cache) (infos []*scheduling.NodeInf
 	return infos
 }
 
-// place returns the Nodes of the first Pods of a gang, and adds the Pods to them: none if there is no room for
-// enough of them.
+// place returns the Nodes of the first Pods of a gang, and adds the Pods to them: none if there is
+// no room for enough of them.
 func place(g gang, infos []*scheduling.NodeInfo) (names []string) {
 	trial := make([]*scheduling.NodeInfo, len(infos))
 	for i, info := range infos {
@@ -153,7 +155,8 @@ func place(g gang, infos []*scheduling.NodeInfo) (names []string) {
 	return names
 }
 
-// fewestPods returns the Node with the fewest Pods of those that have room for another one, nil if none has.
+// fewestPods returns the Node with the fewest Pods of those that have room for another one, nil if
+// none has.
 func fewestPods(infos []*scheduling.NodeInfo, pod *scheduling.PodInfo) (best *scheduling.NodeInfo) {
 	for _, info := range infos {
 		if scheduling.NodeResourcesFit(pod, info).Fits() && (best == nil || info.Pods < best.Pods) {

@@ -17,16 +17,19 @@ import (
 
 // QueueOptions of [Queue]. The zero value is the default.
 type QueueOptions struct {
-	// Rest is how long the dispatcher is busy after each dispatch. Default 0: all that fit are dispatched at once.
+	// Rest is how long the dispatcher is busy after each dispatch. Default 0: all that fit are
+	// dispatched at once.
 	Rest time.Duration
-	// Before tells which of two AppWrappers that wait comes first. Default: the one that the queue saw first.
+	// Before tells which of two AppWrappers that wait comes first. Default: the one that the queue
+	// saw first.
 	Before func(a, b *unstructured.Unstructured) bool
 }
 
-// Queue returns the controllers of a queue like that of MCAD, for one loop: one that writes the status of
-// AppWrappers, and one that dispatches them one after another. The head of the line is dispatched as soon as the
-// ready Nodes together have room for what it wraps, beside the AppWrappers that were dispatched and have not
-// completed. Whether a single Node has room for a Pod does not matter: that is for the scheduler.
+// Queue returns the controllers of a queue like that of MCAD, for one loop: one that writes the
+// status of AppWrappers, and one that dispatches them one after another. The head of the line is
+// dispatched as soon as the ready Nodes together have room for what it wraps, beside the
+// AppWrappers that were dispatched and have not completed. Whether a single Node has room for a Pod
+// does not matter: that is for the scheduler.
 func Queue(o QueueOptions) []reconcile.Controller {
 	state := &reconcile.Index{Kind: wrappers, Value: StateOf}
 	d := &dispatcher{options: o, state: state}
@@ -99,8 +102,8 @@ func (d *dispatcher) head(c *reconcile.Cache) (first *unstructured.Unstructured)
 	return first
 }
 
-// free returns what all Nodes have together, without what is requested by the AppWrappers that were dispatched and
-// have not completed.
+// free returns what all Nodes have together, without what is requested by the AppWrappers that were
+// dispatched and have not completed.
 func (d *dispatcher) free(c *reconcile.Cache) resources.Amounts {
 	sum := resources.Amounts{}
 	for _, n := range c.List(nodes, "") {

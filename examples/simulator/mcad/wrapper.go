@@ -51,7 +51,8 @@ func (it item) object(wrapper *unstructured.Unstructured, n int64) *unstructured
 	return obj
 }
 
-// requestOfWrapper returns what the Pods of all Jobs that are wrapped, and all Pods that are, request together.
+// requestOfWrapper returns what the Pods of all Jobs that are wrapped, and all Pods that are,
+// request together.
 func requestOfWrapper(wrapper *unstructured.Unstructured) resources.Amounts {
 	sum := resources.Amounts{}
 	items, _ := itemsOf(wrapper) // an error is reported when it is dispatched

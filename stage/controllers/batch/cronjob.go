@@ -22,7 +22,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// CronJobs returns the controller that creates Jobs by a schedule. A CronJob whose schedule or time zone cannot be read is left alone.
+// CronJobs returns the controller that creates Jobs by a schedule. A CronJob whose schedule or time
+// zone cannot be read is left alone.
 func CronJobs() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "cronjob", For: kinds.CronJob, Watches: []reconcile.Watch{{Kind: kinds.Job}},
@@ -100,7 +101,8 @@ func reconcileCronJob(c control.Call, cj *unstructured.Unstructured) (reconcile.
 	return reconcile.Result{After: after}, errors.Join(failed, r.WriteStatus(cj, r.status()))
 }
 
-// updateActive finds out which Jobs run, in the order in which they were started, and when one last succeeded.
+// updateActive finds out which Jobs run, in the order in which they were started, and when one last
+// succeeded.
 func (r *cronRun) updateActive() {
 	running := map[string]*unstructured.Unstructured{}
 	for _, job := range r.jobs {
@@ -161,7 +163,8 @@ func (r *cronRun) isDue(at time.Time) bool {
 	return !at.IsZero() && fields.FormatTime(at) != r.lastScheduleTime && !forbidden
 }
 
-// startJob creates the Job of a time of the schedule. With the policy Replace, the Jobs that run are deleted.
+// startJob creates the Job of a time of the schedule. With the policy Replace, the Jobs that run
+// are deleted.
 func (r *cronRun) startJob(at time.Time, zone *time.Location) error {
 	if fields.String(r.owner.Object, "spec", "concurrencyPolicy") == "Replace" {
 		for _, job := range r.jobs {

@@ -2,8 +2,8 @@
 //
 // # Usage
 //
-// The controllers are values for a loop of package stage/reconcile, and part of controllers.All. CronJobs need the
-// controller of Jobs beside their own.
+// The controllers are values for a loop of package stage/reconcile, and part of controllers.All.
+// CronJobs need the controller of Jobs beside their own.
 //
 // # Determinism
 //

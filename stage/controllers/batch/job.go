@@ -21,8 +21,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Jobs returns the controller that runs Pods until enough of them have succeeded, and deletes finished Jobs when their time to live
-// is over.
+// Jobs returns the controller that runs Pods until enough of them have succeeded, and deletes
+// finished Jobs when their time to live is over.
 func Jobs() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "job", For: kinds.Job, Watches: control.WatchOwned(kinds.Pod, kinds.Job),
@@ -39,7 +39,8 @@ const (
 	longestBackoff = 10 * time.Minute
 )
 
-// jobLabels returns the labels of a Job's Pods, which on a cluster the API server puts into the template.
+// jobLabels returns the labels of a Job's Pods, which on a cluster the API server puts into the
+// template.
 func jobLabels(job *unstructured.Unstructured) map[string]any {
 	uid, name := string(job.GetUID()), job.GetName()
 	return map[string]any{
@@ -166,7 +167,8 @@ func (r *jobRun) deleteAfterTTL(end conditions.Condition) (reconcile.Result, err
 	return reconcile.Result{}, r.Delete(r.job)
 }
 
-// countTerminal counts the Pods that are terminal, including those that the status does not count yet.
+// countTerminal counts the Pods that are terminal, including those that the status does not count
+// yet.
 func (r *jobRun) countTerminal() {
 	r.succeeded, r.failed = r.jobStatus.succeeded, r.jobStatus.failed
 	r.terminating = lists.Count(r.pods, func(p pods.Pod) bool { return p.IsTerminating() && !p.IsTerminal() })
@@ -191,7 +193,8 @@ func (r *jobRun) countTerminal() {
 	}
 }
 
-// hasFailed reports whether a Pod counts as failed. A Pod that is being deleted does, unless podReplacementPolicy is Failed.
+// hasFailed reports whether a Pod counts as failed. A Pod that is being deleted does, unless
+// podReplacementPolicy is Failed.
 func (r *jobRun) hasFailed(p pods.Pod) bool {
 	return p.Phase() == "Failed" || !r.spec.replaceFailedOnly && p.IsTerminating() && p.Phase() != "Succeeded"
 }
@@ -238,7 +241,8 @@ func (r *jobRun) byLimits() conditions.Condition {
 	return nil
 }
 
-// restartedTooOften counts the restarts of containers if restartPolicy is OnFailure, so that containers are retried and not Pods.
+// restartedTooOften counts the restarts of containers if restartPolicy is OnFailure, so that
+// containers are retried and not Pods.
 func (r *jobRun) restartedTooOften() bool {
 	if fields.String(r.job.Object, "spec", "template", "spec", "restartPolicy") != "OnFailure" {
 		return false
@@ -257,7 +261,8 @@ func (r *jobRun) restartedTooOften() bool {
 	return n > 0 && n >= r.spec.backoffLimit
 }
 
-// pastDeadline reports whether activeDeadlineSeconds are over. If not, the key is looked at again when they are.
+// pastDeadline reports whether activeDeadlineSeconds are over. If not, the key is looked at again
+// when they are.
 func (r *jobRun) pastDeadline() bool {
 	start, err := time.Parse(time.RFC3339, r.start)
 	if r.spec.deadline < 0 || err != nil || r.spec.suspended {
@@ -319,7 +324,8 @@ func (r *jobRun) setSuspended(failed error) {
 	r.start = r.Timestamp()
 }
 
-// removeFinalizer removes the tracking finalizer of a Pod, as the Pod is now. A Pod that is gone is no error.
+// removeFinalizer removes the tracking finalizer of a Pod, as the Pod is now. A Pod that is gone is
+// no error.
 func removeFinalizer(c control.Call, p pods.Pod) error {
 	obj := c.Cache.Get(kinds.Pod, control.NameOf(p.Unstructured))
 	if obj == nil || obj.GetUID() != p.GetUID() || !isTracked(pods.Of(obj)) {

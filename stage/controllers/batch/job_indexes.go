@@ -37,7 +37,8 @@ func (s indexes) String() string {
 	return strings.Join(parts, ",")
 }
 
-// parseIndexes reads what String prints. Indexes from a limit on, and what cannot be read, are left out.
+// parseIndexes reads what String prints. Indexes from a limit on, and what cannot be read, are left
+// out.
 func parseIndexes(text string, limit int64) (s indexes) {
 	for _, part := range strings.Split(text, ",") {
 		from, to, ranged := strings.Cut(part, "-")
@@ -92,7 +93,8 @@ func (r *jobRun) countIndexes() {
 	r.succeededIndexes, r.failedIndexes = r.succeededIndexes.sorted(), r.failedIndexes.sorted()
 }
 
-// pendingIndexes returns the first n indexes that have neither succeeded nor failed for good, and have no active Pod.
+// pendingIndexes returns the first n indexes that have neither succeeded nor failed for good, and
+// have no active Pod.
 func (r *jobRun) pendingIndexes(n int) (pending []int64) {
 	busy := map[int64]bool{}
 	for _, p := range r.pods {

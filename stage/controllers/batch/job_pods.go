@@ -70,7 +70,8 @@ func (r *jobRun) duplicates() int {
 	return len(gone)
 }
 
-// splitDuplicates finds the Pods of an indexed Job whose index is out of range, or that of another Pod.
+// splitDuplicates finds the Pods of an indexed Job whose index is out of range, or that of another
+// Pod.
 func (r *jobRun) splitDuplicates() (gone, left []pods.Pod) {
 	if !r.spec.indexed {
 		return nil, r.active
@@ -88,7 +89,8 @@ func (r *jobRun) splitDuplicates() (gone, left []pods.Pod) {
 	return gone, left
 }
 
-// backoff returns after which time a Pod may be replaced: longer after each failure since the last success.
+// backoff returns after which time a Pod may be replaced: longer after each failure since the last
+// success.
 func (r *jobRun) backoff() time.Duration {
 	if r.spec.indexBackoff >= 0 {
 		return 0 // each index has a backoff of its own
@@ -111,7 +113,8 @@ func (r *jobRun) backoff() time.Duration {
 	return backoffLeft(failures, last, r.Now)
 }
 
-// backoffLeft returns what is left of the backoff after a number of failures, of which the last one is given.
+// backoffLeft returns what is left of the backoff after a number of failures, of which the last one
+// is given.
 func backoffLeft(failures int, last, now time.Time) time.Duration {
 	if failures == 0 {
 		return 0
@@ -154,7 +157,8 @@ func (r *jobRun) newPod(index int64) pods.Pod {
 	return p
 }
 
-// setIndex gives a Pod its index: in a label, an annotation, its name, its host name and the environment of its containers.
+// setIndex gives a Pod its index: in a label, an annotation, its name, its host name and the
+// environment of its containers.
 func (r *jobRun) setIndex(p pods.Pod, index int64) {
 	text := strconv.FormatInt(index, 10)
 	metadata, spec := control.Metadata(p.Unstructured), fields.Map(p.Object, "spec")

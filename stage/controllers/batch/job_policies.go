@@ -30,7 +30,8 @@ func (r *jobRun) isIgnored(p pods.Pod) bool {
 	return action == "Ignore"
 }
 
-// matchFailurePolicy returns the action of the first rule of the failure policy that matches a failed Pod, "" if none does.
+// matchFailurePolicy returns the action of the first rule of the failure policy that matches a
+// failed Pod, "" if none does.
 func (r *jobRun) matchFailurePolicy(p pods.Pod) (action, message string) {
 	for i, rule := range r.spec.failurePolicy {
 		action = fields.String(rule, "action")
@@ -71,7 +72,8 @@ func isCode(v any, code int64) bool {
 	return ok && n == code
 }
 
-// matchingCondition returns the type of the first condition of the Pod that matches one of the patterns.
+// matchingCondition returns the type of the first condition of the Pod that matches one of the
+// patterns.
 func matchingCondition(p pods.Pod, patterns []map[string]any) string {
 	for _, c := range fields.Maps(p.Object, "status", "conditions") {
 		for _, pattern := range patterns {
@@ -87,7 +89,8 @@ func matchingCondition(p pods.Pod, patterns []map[string]any) string {
 	return ""
 }
 
-// indexBackoff returns after which time the Pod of an index may be replaced, if each index has a backoff of its own.
+// indexBackoff returns after which time the Pod of an index may be replaced, if each index has a
+// backoff of its own.
 func (r *jobRun) indexBackoff(index int64) time.Duration {
 	if r.spec.indexBackoff < 0 {
 		return 0

@@ -25,8 +25,9 @@ type jobStatus struct {
 	terminating                     int64         // Pods that are being deleted and not terminal
 }
 
-// uncounted are the uids of terminal Pods that succeeded and failed do not count yet. They are counted when their finalizer is
-// removed, so that no Pod is counted twice or never, whatever fails in between.
+// uncounted are the uids of terminal Pods that succeeded and failed do not count yet. They are
+// counted when their finalizer is removed, so that no Pod is counted twice or never, whatever fails
+// in between.
 type uncounted struct{ succeeded, failed []string }
 
 func (u uncounted) has(uid string) bool {
@@ -89,7 +90,8 @@ func (u uncounted) object() map[string]any {
 	return m
 }
 
-// trackPods counts the terminal Pods: it writes their uids into the status, removes their finalizers, and adds them to the numbers.
+// trackPods counts the terminal Pods: it writes their uids into the status, removes their
+// finalizers, and adds them to the numbers.
 func (r *jobRun) trackPods() error {
 	r.flushUncounted()
 	ended := r.addUncounted()
@@ -135,8 +137,8 @@ func (r *jobRun) flushUncounted() {
 	flush(&r.uncounted.failed, &r.jobStatus.failed)
 }
 
-// addUncounted adds the uids of the terminal Pods that still have the finalizer to the uncounted ones, and returns these Pods.
-// When a Job fails, all of its Pods count as failed.
+// addUncounted adds the uids of the terminal Pods that still have the finalizer to the uncounted
+// ones, and returns these Pods. When a Job fails, all of its Pods count as failed.
 func (r *jobRun) addUncounted() (ended []pods.Pod) {
 	failing := r.ending != nil && r.ending.Field("type") != "SuccessCriteriaMet"
 	for _, p := range r.pods {

@@ -12,7 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 )
 
-// failing has Pods fail a second after they run, those whose name matches; the others complete after ten.
+// failing has Pods fail a second after they run, those whose name matches; the others complete
+// after ten.
 func failing(match string) func() stage.Source {
 	return func() stage.Source {
 		return stage.Parse("failing.yaml", []byte(`

@@ -1,4 +1,5 @@
-// Package resources does arithmetic with the resources that Pods request and that Nodes offer, as a scheduler or a quota needs it.
+// Package resources does arithmetic with the resources that Pods request and that Nodes offer, as a
+// scheduler or a quota needs it.
 //
 // # Usage
 //
@@ -10,17 +11,19 @@
 //
 // # Units
 //
-// An amount is an int64. CPU is in thousandths of a core: 1500 for the quantity 1500m. Everything else is in its base unit, which
-// is bytes for memory and storage, and pieces for Pods and extended resources such as GPUs. Fractions are rounded up.
+// An amount is an int64. CPU is in thousandths of a core: 1500 for the quantity 1500m. Everything
+// else is in its base unit, which is bytes for memory and storage, and pieces for Pods and extended
+// resources such as GPUs. Fractions are rounded up.
 //
 // # Concurrency
 //
-// The functions are safe for concurrent use; they read what they are given and change nothing of it. Amounts are a map: Add must
-// not be called while another goroutine uses the same map.
+// The functions are safe for concurrent use; they read what they are given and change nothing of
+// it. Amounts are a map: Add must not be called while another goroutine uses the same map.
 //
 // # Compatibility
 //
-// OfPod counts as kube-scheduler 1.36 does, without resources of whole Pods (spec.resources) and without resource claims.
+// OfPod counts as kube-scheduler 1.36 does, without resources of whole Pods (spec.resources) and
+// without resource claims.
 package resources
 
 import (
@@ -33,8 +36,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// Amounts are resources by name, such as cpu, memory or nvidia.com/gpu. A name that is missing stands for 0. The units are those of
-// the package comment.
+// Amounts are resources by name, such as cpu, memory or nvidia.com/gpu. A name that is missing
+// stands for 0. The units are those of the package comment.
 type Amounts map[string]int64
 
 // Add adds other amounts a number of times; -1 subtracts them.
@@ -44,8 +47,8 @@ func (a Amounts) Add(other Amounts, times int64) {
 	}
 }
 
-// Covers reports whether there is at least as much of every resource as is wanted. A resource of which 0 is wanted is covered
-// unless the amount is negative.
+// Covers reports whether there is at least as much of every resource as is wanted. A resource of
+// which 0 is wanted is covered unless the amount is negative.
 func (a Amounts) Covers(wanted Amounts) bool {
 	for name, n := range wanted {
 		if n > a[name] {
@@ -62,8 +65,8 @@ func (a Amounts) raiseTo(other Amounts) {
 	}
 }
 
-// Parse reads Kubernetes quantities by name, for example the field status.allocatable of a Node. A quantity that cannot be read is
-// left out.
+// Parse reads Kubernetes quantities by name, for example the field status.allocatable of a Node. A
+// quantity that cannot be read is left out.
 func Parse(quantities map[string]any) Amounts {
 	a := make(Amounts, len(quantities))
 	for name, v := range quantities {
@@ -87,7 +90,8 @@ func quantityText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Allocatable returns what a Node has for Pods, as status.allocatable says. The amount of "pods" is how many Pods it takes.
+// Allocatable returns what a Node has for Pods, as status.allocatable says. The amount of "pods" is
+// how many Pods it takes.
 func Allocatable(node *unstructured.Unstructured) Amounts {
 	quantities, _ := object.Map(node.Object, "status", "allocatable")
 	return Parse(quantities)
@@ -99,9 +103,10 @@ func OfPod(pod *unstructured.Unstructured) Amounts {
 	return OfPodSpec(spec)
 }
 
-// OfPodSpec returns what a Pod with this spec, for example that of a template, requests: the sum of its containers, or the request
-// of an init container if that is higher, in both cases with the sidecars that run at that time; plus spec.overhead. A container
-// that has a limit and no request for a resource requests its limit. Resources of which the Pod requests 0 are left out. The place
+// OfPodSpec returns what a Pod with this spec, for example that of a template, requests: the sum of
+// its containers, or the request of an init container if that is higher, in both cases with the
+// sidecars that run at that time; plus spec.overhead. A container that has a limit and no request
+// for a resource requests its limit. Resources of which the Pod requests 0 are left out. The place
 // that the Pod takes among the "pods" of a Node is not counted.
 func OfPodSpec(spec map[string]any) Amounts {
 	sum, highest, sidecars := Amounts{}, Amounts{}, Amounts{}

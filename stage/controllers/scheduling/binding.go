@@ -18,8 +18,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Bind gives a Pod its Node: it writes spec.nodeName, and the condition PodScheduled=True with the time of the request. A Pod that
-// is gone is no error; one that has changed since it was read is a conflict, after which the request is tried again.
+// Bind gives a Pod its Node: it writes spec.nodeName, and the condition PodScheduled=True with the
+// time of the request. A Pod that is gone is no error; one that has changed since it was read is a
+// conflict, after which the request is tried again.
 //
 // stage/memory takes this; an API server wants a Binding instead.
 func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructured, node string) error {
@@ -42,7 +43,8 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// reportUnschedulable writes into the Pods of a class why they are not scheduled, unless they say so already.
+// reportUnschedulable writes into the Pods of a class why they are not scheduled, unless they say
+// so already.
 func reportUnschedulable(c control.Call, class *podClass, message string) error {
 	waiting := class.unreported
 	if class.message != message {
@@ -90,8 +92,8 @@ func setPodScheduled(c control.Call, pod *unstructured.Unstructured, next condit
 	return err
 }
 
-// SchedulingGates returns the controller that gives Pods with scheduling gates the condition that says why they are not scheduled.
-// On a cluster the API server does that as it creates them.
+// SchedulingGates returns the controller that gives Pods with scheduling gates the condition that
+// says why they are not scheduled. On a cluster the API server does that as it creates them.
 func SchedulingGates() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "schedulinggates", For: kinds.Pod,

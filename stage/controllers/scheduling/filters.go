@@ -13,7 +13,8 @@ import (
 type Status struct {
 	// Reasons are why the Pod may not run on the Node, in kube-scheduler's words.
 	Reasons []string
-	// Unresolvable is whether the reasons hold whatever Pods leave the Node, so that preemption would not help.
+	// Unresolvable is whether the reasons hold whatever Pods leave the Node, so that preemption
+	// would not help.
 	Unresolvable bool
 }
 
@@ -26,8 +27,8 @@ type Filter func(*PodInfo, *NodeInfo) Status
 // defaultFilters are in the order of kube-scheduler.
 var defaultFilters = []Filter{NodeUnschedulable, TaintToleration, NodeAffinity, NodeResourcesFit}
 
-// RunFilters asks NodeUnschedulable, TaintToleration, NodeAffinity and NodeResourcesFit, in this order. The first one that says no
-// decides, as in kube-scheduler.
+// RunFilters asks NodeUnschedulable, TaintToleration, NodeAffinity and NodeResourcesFit, in this
+// order. The first one that says no decides, as in kube-scheduler.
 func RunFilters(p *PodInfo, n *NodeInfo) Status {
 	for _, filter := range defaultFilters {
 		if s := filter(p, n); !s.Fits() {
@@ -37,7 +38,8 @@ func RunFilters(p *PodInfo, n *NodeInfo) Status {
 	return Status{}
 }
 
-// NodeUnschedulable keeps Pods from Nodes that are cordoned, unless they tolerate node.kubernetes.io/unschedulable:NoSchedule.
+// NodeUnschedulable keeps Pods from Nodes that are cordoned, unless they tolerate
+// node.kubernetes.io/unschedulable:NoSchedule.
 func NodeUnschedulable(p *PodInfo, n *NodeInfo) Status {
 	if n.unschedulable && !p.Tolerates(Taint{Key: taintUnschedulable, Effect: noSchedule}) {
 		return Status{Reasons: []string{"node(s) were unschedulable"}, Unresolvable: true}
@@ -55,7 +57,8 @@ func TaintToleration(p *PodInfo, n *NodeInfo) Status {
 	return Status{}
 }
 
-// NodeAffinity keeps Pods from Nodes that their nodeSelector or their required node affinity does not match.
+// NodeAffinity keeps Pods from Nodes that their nodeSelector or their required node affinity does
+// not match.
 func NodeAffinity(p *PodInfo, n *NodeInfo) Status {
 	if p.matchesNode(n.Name, n.labels) {
 		return Status{}
@@ -63,7 +66,8 @@ func NodeAffinity(p *PodInfo, n *NodeInfo) Status {
 	return Status{Reasons: []string{"node(s) didn't match Pod's node affinity/selector"}, Unresolvable: true}
 }
 
-// MatchesNode reports whether the nodeSelector and the required node affinity of the Pod match a Node.
+// MatchesNode reports whether the nodeSelector and the required node affinity of the Pod match a
+// Node.
 func (p *PodInfo) MatchesNode(node *unstructured.Unstructured) bool {
 	return p.matchesNode(node.GetName(), fields.Map(node.Object, "metadata", "labels"))
 }
@@ -93,7 +97,8 @@ func matchesTerm(term map[string]any, name string, labels map[string]any) bool {
 	return len(onLabels)+len(onFields) > 0
 }
 
-// NodeResourcesFit keeps Pods from Nodes that have too little left of what they request, or no place for one more Pod.
+// NodeResourcesFit keeps Pods from Nodes that have too little left of what they request, or no
+// place for one more Pod.
 func NodeResourcesFit(p *PodInfo, n *NodeInfo) Status {
 	var s Status
 	if n.Pods+1 > n.capacity.pods {

@@ -9,14 +9,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
-// A NodeInfo is a Node with what filters and scores read of it, and the sum of what its Pods request. It must not be used from
-// several goroutines at once.
+// A NodeInfo is a Node with what filters and scores read of it, and the sum of what its Pods
+// request. It must not be used from several goroutines at once.
 type NodeInfo struct {
 	Name string
-	// Node is nil if there is none: Pods may name a Node that is gone or that is not known yet. It must not be changed.
+	// Node is nil if there is none: Pods may name a Node that is gone or that is not known yet. It
+	// must not be changed.
 	Node *unstructured.Unstructured
-	// Allocatable is what the Node has for Pods, Requested the sum of what its Pods request, in the units of package resources.
-	// They must not be changed.
+	// Allocatable is what the Node has for Pods, Requested the sum of what its Pods request, in the
+	// units of package resources. They must not be changed.
 	Allocatable, Requested resources.Amounts
 	// Pods is how many Pods are on the Node.
 	Pods int64
@@ -28,7 +29,8 @@ type NodeInfo struct {
 	used          scoredAmounts // Requested, as scores read it
 }
 
-// scoredAmounts are the amounts that a score is made of. The score is computed for every Pod and Node, and maps are slow.
+// scoredAmounts are the amounts that a score is made of. The score is computed for every Pod and
+// Node, and maps are slow.
 type scoredAmounts struct{ cpu, memory, pods int64 }
 
 func scoredAmountsOf(a resources.Amounts) scoredAmounts {
@@ -68,8 +70,8 @@ func (n *NodeInfo) add(requests resources.Amounts, times int64) {
 	n.used = scoredAmountsOf(n.Requested)
 }
 
-// Free returns what is left of Allocatable, and of its "pods" how many more Pods the Node takes. The caller may change it. An
-// amount is negative if more is requested than the Node has.
+// Free returns what is left of Allocatable, and of its "pods" how many more Pods the Node takes.
+// The caller may change it. An amount is negative if more is requested than the Node has.
 func (n *NodeInfo) Free() resources.Amounts {
 	free := resources.Amounts{}
 	free.Add(n.Allocatable, 1)
@@ -91,7 +93,8 @@ const (
 	defaultMemory = 200 << 20 // bytes
 )
 
-// leastAllocated scores a Node by the free shares of CPU, memory and places for Pods that it has once the Pod is there.
+// leastAllocated scores a Node by the free shares of CPU, memory and places for Pods that it has
+// once the Pod is there.
 func leastAllocated(p *PodInfo, n *NodeInfo) float64 {
 	return freeShare(n.used.cpu+p.scored.cpu, n.capacity.cpu) +
 		freeShare(n.used.memory+p.scored.memory, n.capacity.memory) +

@@ -9,12 +9,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
-// A PodInfo is a Pod with what filters and scores read of it, so that it is read once and not for each Node. It is immutable and
-// safe for concurrent use.
+// A PodInfo is a Pod with what filters and scores read of it, so that it is read once and not for
+// each Node. It is immutable and safe for concurrent use.
 type PodInfo struct {
 	// Pod is shared and must not be changed.
 	Pod *unstructured.Unstructured
-	// Requests are what the Pod requests, in the units of package resources. They must not be changed.
+	// Requests are what the Pod requests, in the units of package resources. They must not be
+	// changed.
 	Requests resources.Amounts
 
 	nodeSelector  map[string]any
@@ -63,6 +64,6 @@ func (p *PodInfo) signature() string {
 	return string(data)
 }
 
-// IsPodTerminal reports whether all containers of a Pod have ended for good: its phase is Succeeded or Failed. Such a Pod uses no
-// resources of its Node.
+// IsPodTerminal reports whether all containers of a Pod have ended for good: its phase is Succeeded
+// or Failed. Such a Pod uses no resources of its Node.
 func IsPodTerminal(pod *unstructured.Unstructured) bool { return pods.Of(pod).IsTerminal() }

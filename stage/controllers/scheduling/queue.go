@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 )
 
-// A queue is the scheduling queue: the Pods that wait for a Node. Pods with the same signature form a class. If the first of them
-// fits on no Node, neither do the others.
+// A queue is the scheduling queue: the Pods that wait for a Node. Pods with the same signature form
+// a class. If the first of them fits on no Node, neither do the others.
 type queue struct {
 	pods    map[types.NamespacedName]*queuedPod
 	classes map[string]*podClass // by signature
@@ -60,7 +60,8 @@ func (q *queue) add(pod *unstructured.Unstructured) {
 	q.pods[p.name] = p
 }
 
-// compare puts Pods of higher priority first, and those of the same priority in the order in which they were added.
+// compare puts Pods of higher priority first, and those of the same priority in the order in which
+// they were added.
 func (p *queuedPod) compare(other *queuedPod) int {
 	return cmp.Or(cmp.Compare(other.priority, p.priority), cmp.Compare(p.seq, other.seq))
 }

@@ -18,19 +18,22 @@ import (
 
 // Options of [Scheduler]. The zero value is the default.
 type Options struct {
-	// SchedulerName is the spec.schedulerName of the Pods that the scheduler takes. Default "default-scheduler", which is also the
-	// name of Pods that have none.
+	// SchedulerName is the spec.schedulerName of the Pods that the scheduler takes. Default
+	// "default-scheduler", which is also the name of Pods that have none.
 	SchedulerName string
 }
 
 const defaultSchedulerName = "default-scheduler"
 
-// Scheduler returns a controller that binds Pods to Nodes, one after another: those of higher priority first, of the same priority
-// in the order of their creation. A Pod may run on a Node that passes [RunFilters]; of those it gets the one with the largest free
-// share of CPU, memory and places for Pods, and of equal ones the first by name. A Pod that fits on no Node gets the condition
-// PodScheduled=False that says why, and is tried again when Nodes, Pods, claims or StorageClasses change.
+// Scheduler returns a controller that binds Pods to Nodes, one after another: those of higher
+// priority first, of the same priority in the order of their creation. A Pod may run on a Node that
+// passes [RunFilters]; of those it gets the one with the largest free share of CPU, memory and
+// places for Pods, and of equal ones the first by name. A Pod that fits on no Node gets the
+// condition PodScheduled=False that says why, and is tried again when Nodes, Pods, claims or
+// StorageClasses change.
 //
-// It writes spec.nodeName, which stage/memory takes and an API server refuses: there a scheduler runs anyway.
+// It writes spec.nodeName, which stage/memory takes and an API server refuses: there a scheduler
+// runs anyway.
 //
 // The controller has a state. Give each loop one of its own.
 func Scheduler(o Options) reconcile.Controller {
@@ -179,7 +182,8 @@ func (s *scheduler) scheduleOne(c control.Call, class *podClass) error {
 	return reportUnschedulable(c, class, unfit.message(s.nodeCount()))
 }
 
-// bindWithClaims binds a Pod. Claims that wait for a Node are told first, and the Pod waits until they are bound.
+// bindWithClaims binds a Pod. Claims that wait for a Node are told first, and the Pod waits until
+// they are bound.
 func bindWithClaims(c control.Call, class *podClass, pod *unstructured.Unstructured, node string, claims []*unstructured.Unstructured) error {
 	if len(claims) > 0 {
 		class.unschedulable = true

@@ -5,8 +5,9 @@ import (
 	"container/heap"
 )
 
-// A scoreCache has the Nodes in the order of their scores for the classes of Pods that were scheduled lately, so that the next Pod
-// of a class costs much less than a look at every Node: only the Nodes that have changed since are filtered and scored.
+// A scoreCache has the Nodes in the order of their scores for the classes of Pods that were
+// scheduled lately, so that the next Pod of a class costs much less than a look at every Node: only
+// the Nodes that have changed since are filtered and scored.
 type scoreCache struct {
 	bySignature map[string]*nodeScores
 	changes     []*NodeInfo // the latest changes of Nodes
@@ -17,8 +18,8 @@ type scoreCache struct {
 // maxScoredClasses is how many classes are kept.
 const maxScoredClasses = 64
 
-// nodeScores are the Nodes as the Pods of one class see them. When a class is met for the first time, after which no second Pod
-// may come, every Node is looked at and nothing is kept.
+// nodeScores are the Nodes as the Pods of one class see them. When a class is met for the first
+// time, after which no second Pod may come, every Node is looked at and nothing is kept.
 type nodeScores struct {
 	pod        *PodInfo
 	fitting    scoreHeap                // the Nodes that the Pods fit on
@@ -38,8 +39,8 @@ type nodeScore struct {
 
 func newScoreCache() scoreCache { return scoreCache{bySignature: map[string]*nodeScores{}} }
 
-// changed notes that a Node, or what is free on it, has changed. When the changes are more than the Nodes, they are dropped, and
-// all Nodes are looked at anew.
+// changed notes that a Node, or what is free on it, has changed. When the changes are more than the
+// Nodes, they are dropped, and all Nodes are looked at anew.
 func (c *scoreCache) changed(n *NodeInfo, nodes int) {
 	if len(c.changes) > 4*nodes+1024 {
 		c.dropped += uint64(len(c.changes))

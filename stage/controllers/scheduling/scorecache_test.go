@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
-// TestTheScoreCacheAgreesWithALookAtEveryNode lets Nodes come, go, change and fill at random, and asks for
-// classes in between, more of them than are kept.
+// TestTheScoreCacheAgreesWithALookAtEveryNode lets Nodes come, go, change and fill at random, and
+// asks for classes in between, more of them than are kept.
 func TestTheScoreCacheAgreesWithALookAtEveryNode(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := newScheduler("")

@@ -23,8 +23,9 @@ const (
 	taintUnschedulable = "node.kubernetes.io/unschedulable"
 )
 
-// Taints returns the taints of a Node with the effects NoSchedule and NoExecute. A Node that is not ready has the taint
-// node.kubernetes.io/not-ready:NoSchedule in any case, which on a cluster the node lifecycle controller sets.
+// Taints returns the taints of a Node with the effects NoSchedule and NoExecute. A Node that is not
+// ready has the taint node.kubernetes.io/not-ready:NoSchedule in any case, which on a cluster the
+// node lifecycle controller sets.
 func Taints(node *unstructured.Unstructured) []Taint {
 	var found []Taint
 	for _, t := range fields.Maps(node.Object, "spec", "taints") {

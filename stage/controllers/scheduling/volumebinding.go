@@ -25,8 +25,8 @@ func claimNames(pod *unstructured.Unstructured) (names []string) {
 	return names
 }
 
-// unboundClaims returns the claims of a Pod that are bound once a Node is selected. The error is a fitError if a claim is missing,
-// or has to be bound before.
+// unboundClaims returns the claims of a Pod that are bound once a Node is selected. The error is a
+// fitError if a claim is missing, or has to be bound before.
 func unboundClaims(c control.Call, pod *unstructured.Unstructured) (unbound []*unstructured.Unstructured, err error) {
 	for _, name := range claimNames(pod) {
 		claim := c.Cache.Get(kinds.PersistentVolumeClaim, types.NamespacedName{Namespace: pod.GetNamespace(), Name: name})
@@ -45,7 +45,8 @@ func unboundClaims(c control.Call, pod *unstructured.Unstructured) (unbound []*u
 	return unbound, nil
 }
 
-// selectNode annotates claims with the Node of their first Pod, on which the volume is to be provisioned.
+// selectNode annotates claims with the Node of their first Pod, on which the volume is to be
+// provisioned.
 func selectNode(c control.Call, claims []*unstructured.Unstructured, node string) error {
 	for _, claim := range claims {
 		if fields.Annotation(claim, storageclass.SelectedNode) == node {

@@ -1,5 +1,5 @@
-// Package services has the controllers of Services: one that gives them addresses, and one that lists their
-// Pods in EndpointSlices and Endpoints.
+// Package services has the controllers of Services: one that gives them addresses, and one that
+// lists their Pods in EndpointSlices and Endpoints.
 //
 // # Usage
 //

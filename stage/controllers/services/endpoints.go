@@ -21,8 +21,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// EndpointSlices returns the controller that lists the Pods that a Service selects, in EndpointSlices and in the
-// older Endpoints. A Pod is listed with its first address.
+// EndpointSlices returns the controller that lists the Pods that a Service selects, in
+// EndpointSlices and in the older Endpoints. A Pod is listed with its first address.
 //
 // The controller has a state. Give each loop one of its own.
 func EndpointSlices() reconcile.Controller {
@@ -70,7 +70,8 @@ func selectsPod(service, p *unstructured.Unstructured) bool {
 	return p != nil && serviceSelector(service).Matches(p)
 }
 
-// A portGroup is the Pods of a Service that have the same ports: a named port may be another one in each Pod.
+// A portGroup is the Pods of a Service that have the same ports: a named port may be another one in
+// each Pod.
 type portGroup struct {
 	ports []any
 	pods  []pods.Pod
@@ -147,8 +148,8 @@ type sliceWriter struct {
 	old         []*unstructured.Unstructured // the slices that are not used yet, by name
 }
 
-// sync writes the Pods into as many slices as it takes, and deletes the others. Without Pods there is one slice
-// without endpoints.
+// sync writes the Pods into as many slices as it takes, and deletes the others. Without Pods there
+// is one slice without endpoints.
 func (w *sliceWriter) sync(groups []*portGroup) error {
 	w.old = lists.Filter(w.Cache.Owned(kinds.EndpointSlice, w.service.GetUID()), func(s *unstructured.Unstructured) bool { return !fields.IsTerminating(s) })
 	for _, g := range groups {

@@ -17,14 +17,15 @@ import (
 type Options struct {
 	// ClusterIPs is the range of the addresses in the cluster. Default 10.96.0.0/12.
 	ClusterIPs netip.Prefix
-	// LoadBalancerIPs is the range of the addresses for the outside. Default 198.18.0.0/15, which is
-	// reserved for tests.
+	// LoadBalancerIPs is the range of the addresses for the outside. Default 198.18.0.0/15, which
+	// is reserved for tests.
 	LoadBalancerIPs netip.Prefix
 }
 
-// Services returns the controller that gives Services their addresses: a cluster IP, as the API server does
-// where there is one, and to those of type LoadBalancer an address for the outside, as a cloud does. The
-// address depends on the name of the Service and on what is taken, so that it is the same in every run.
+// Services returns the controller that gives Services their addresses: a cluster IP, as the API
+// server does where there is one, and to those of type LoadBalancer an address for the outside, as
+// a cloud does. The address depends on the name of the Service and on what is taken, so that it is
+// the same in every run.
 func Services(o Options) reconcile.Controller {
 	a := addresses{cluster: o.ClusterIPs, loadBalancer: o.LoadBalancerIPs}
 	if !a.cluster.IsValid() {
@@ -89,8 +90,8 @@ func takenByLoadBalancers(c control.Call) map[string]bool {
 	return taken
 }
 
-// allocate returns an address of a range, "" if all are taken: the one that the name hashes to, or the next
-// one that is free. The first address of the range is not used.
+// allocate returns an address of a range, "" if all are taken: the one that the name hashes to, or
+// the next one that is free. The first address of the range is not used.
 func allocate(from netip.Prefix, obj *unstructured.Unstructured, taken map[string]bool) string {
 	h := fnv.New32a()
 	h.Write([]byte(control.NameOf(obj).String()))

@@ -9,10 +9,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 )
 
-// triggerTimeKey is the annotation of a slice with the time of the change that its last write is about.
+// triggerTimeKey is the annotation of a slice with the time of the change that its last write is
+// about.
 const triggerTimeKey = "endpoints.kubernetes.io/last-change-trigger-time"
 
-// A triggerTimeTracker remembers, by Service, which changes of its Pods were written into its slices.
+// A triggerTimeTracker remembers, by Service, which changes of its Pods were written into its
+// slices.
 type triggerTimeTracker map[types.NamespacedName]serviceState
 
 type serviceState struct {
@@ -20,8 +22,9 @@ type serviceState struct {
 	podTimes map[string]string // by name, when the Pod last became ready or not ready
 }
 
-// next takes in the Pods of a Service and returns the time of the earliest change since the last call. At the
-// first call that is the creation of the Service. It is "" if only the number of Pods has changed.
+// next takes in the Pods of a Service and returns the time of the earliest change since the last
+// call. At the first call that is the creation of the Service. It is "" if only the number of Pods
+// has changed.
 func (t triggerTimeTracker) next(service *unstructured.Unstructured, selected []pods.Pod) string {
 	before := t[control.NameOf(service)]
 	now := serviceState{uid: service.GetUID(), podTimes: map[string]string{}}

@@ -1,5 +1,5 @@
-// Package volumes has the controllers that bind PersistentVolumeClaims to PersistentVolumes, and provision and
-// delete the latter.
+// Package volumes has the controllers that bind PersistentVolumeClaims to PersistentVolumes, and
+// provision and delete the latter.
 //
 // # Usage
 //

@@ -20,10 +20,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// PersistentVolumeClaims returns the controller that binds claims to volumes: to the smallest volume that fits, or else
-// to one that it provisions as the provisioner of the StorageClass would. A claim whose class has the mode
-// WaitForFirstConsumer waits until the scheduler has selected the Node of a Pod that uses it. A claim without a class
-// gets the default class. Claims and volumes in use are not protected by finalizers.
+// PersistentVolumeClaims returns the controller that binds claims to volumes: to the smallest
+// volume that fits, or else to one that it provisions as the provisioner of the StorageClass would.
+// A claim whose class has the mode WaitForFirstConsumer waits until the scheduler has selected the
+// Node of a Pod that uses it. A claim without a class gets the default class. Claims and volumes in
+// use are not protected by finalizers.
 //
 // It must not run beside the Stages of presets.Volumes, which bind claims as well.
 func PersistentVolumeClaims() reconcile.Controller {
@@ -44,8 +45,8 @@ func PersistentVolumeClaims() reconcile.Controller {
 	}
 }
 
-// PersistentVolumes returns the controller that writes the phase of volumes, and deletes a released volume whose reclaim
-// policy is Delete.
+// PersistentVolumes returns the controller that writes the phase of volumes, and deletes a released
+// volume whose reclaim policy is Delete.
 func PersistentVolumes() reconcile.Controller {
 	boundVolume := func(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 		if name := fields.String(ch.Object().Object, "spec", "volumeName"); name != "" {
@@ -94,7 +95,8 @@ func reconcileClaim(c control.Call, claim *unstructured.Unstructured) (reconcile
 	return reconcile.Result{}, bindClaim(c, claim, volume)
 }
 
-// volumeFor finds or provisions the volume of a claim, nil if the claim has to wait. A claim whose volume is gone is lost.
+// volumeFor finds or provisions the volume of a claim, nil if the claim has to wait. A claim whose
+// volume is gone is lost.
 func volumeFor(c control.Call, claim, class *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if name := fields.String(claim.Object, "spec", "volumeName"); name != "" {
 		volume := c.Cache.Get(kinds.PersistentVolume, types.NamespacedName{Name: name})
@@ -126,7 +128,8 @@ func provisionerOf(class *unstructured.Unstructured) string {
 	return fields.String(class.Object, "provisioner")
 }
 
-// bestVolume returns the volume that is reserved for a claim, or else the smallest one that fits and is free.
+// bestVolume returns the volume that is reserved for a claim, or else the smallest one that fits
+// and is free.
 func bestVolume(c control.Call, claim *unstructured.Unstructured) (best *unstructured.Unstructured) {
 	for _, v := range c.Cache.List(kinds.PersistentVolume, "") {
 		free := fields.Map(v.Object, "spec", "claimRef") == nil

@@ -20,8 +20,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// DaemonSets returns the controller that keeps a Pod on each Node that a DaemonSet is for. A scheduler has to bind the Pods. A Pod
-// that fails is replaced a second later, however often it fails.
+// DaemonSets returns the controller that keeps a Pod on each Node that a DaemonSet is for. A
+// scheduler has to bind the Pods. A Pod that fails is replaced a second later, however often it
+// fails.
 func DaemonSets() reconcile.Controller {
 	allOfThem := func(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 		if ch.Old != nil && ch.New != nil && sameNode(ch.Old, ch.New) {
@@ -62,7 +63,8 @@ type daemonRun struct {
 	requeueAfter                        time.Duration
 }
 
-// A daemonNode is a Node and whether a Pod of the DaemonSet is to be started there, and may continue to run.
+// A daemonNode is a Node and whether a Pod of the DaemonSet is to be started there, and may
+// continue to run.
 type daemonNode struct {
 	name                string
 	shouldRun           bool
@@ -122,8 +124,9 @@ func newDaemonRun(c control.Call, set *unstructured.Unstructured, h history, cla
 	return r
 }
 
-// daemonNodeOf asks whether a DaemonSet with this Pod is for a Node. If the Node has a taint that the Pod does not tolerate, a Pod
-// that is there may continue to run unless the effect is NoExecute.
+// daemonNodeOf asks whether a DaemonSet with this Pod is for a Node. If the Node has a taint that
+// the Pod does not tolerate, a Pod that is there may continue to run unless the effect is
+// NoExecute.
 func daemonNodeOf(node *unstructured.Unstructured, p *scheduling.PodInfo) daemonNode {
 	n := daemonNode{name: node.GetName()}
 	only := pods.Of(p.Pod).NodeName()
@@ -167,7 +170,8 @@ func (r *daemonRun) isAvailable(p pods.Pod) bool {
 	return is
 }
 
-// act creates and deletes Pods so that there is one on each Node, and replaces those of an old template.
+// act creates and deletes Pods so that there is one on each Node, and replaces those of an old
+// template.
 func (r *daemonRun) act() error {
 	if err := r.manage(); err != nil {
 		return err
@@ -202,8 +206,8 @@ func (r *daemonRun) manage() error {
 	return r.deletePodsOfMissingNodes()
 }
 
-// deleteUnneeded deletes the Pods of a Node that are terminal, and those beyond the first. With a surge there may be one Pod of each
-// template, until the new one is available.
+// deleteUnneeded deletes the Pods of a Node that are terminal, and those beyond the first. With a
+// surge there may be one Pod of each template, until the new one is available.
 func (r *daemonRun) deleteUnneeded(n daemonNode, on []pods.Pod) error {
 	var terminal, running []pods.Pod
 	for _, p := range on {
@@ -239,8 +243,8 @@ func (r *daemonRun) mayDeleteTerminal(p pods.Pod) bool {
 	return left <= 0
 }
 
-// extraWithSurge returns the Pods that are too many: all but the oldest of each template, and the old one once the new one is
-// available or the old one is not ready.
+// extraWithSurge returns the Pods that are too many: all but the oldest of each template, and the
+// old one once the new one is available or the old one is not ready.
 func (r *daemonRun) extraWithSurge(running []pods.Pod) (extra []pods.Pod) {
 	var updated, old []pods.Pod
 	for _, p := range running {

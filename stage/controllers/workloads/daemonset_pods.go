@@ -18,7 +18,8 @@ var daemonTaints = []struct{ key, effect string }{
 	{"node.kubernetes.io/unschedulable", "NoSchedule"},
 }
 
-// templateGenerationKey is an annotation that an API server, and not stage/memory, gives to a DaemonSet.
+// templateGenerationKey is an annotation that an API server, and not stage/memory, gives to a
+// DaemonSet.
 const templateGenerationKey = "deprecated.daemonset.template.generation"
 
 func (r *daemonRun) createPod(node string) error {

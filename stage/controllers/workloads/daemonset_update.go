@@ -2,7 +2,8 @@ package workloads
 
 import "github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 
-// pair returns the Pod of the new template on a Node and that of an old one. It is false if there are several of one of them.
+// pair returns the Pod of the new template on a Node and that of an old one. It is false if there
+// are several of one of them.
 func (r *daemonRun) pair(on []pods.Pod) (updated, old pods.Pod, ok bool) {
 	ok = true
 	for _, p := range on {
@@ -19,7 +20,8 @@ func (r *daemonRun) pair(on []pods.Pod) (updated, old pods.Pod, ok bool) {
 	return updated, old, ok
 }
 
-// rollingUpdate deletes Pods of an old template: all that are not available, and as many others as may be unavailable.
+// rollingUpdate deletes Pods of an old template: all that are not available, and as many others as
+// may be unavailable.
 func (r *daemonRun) rollingUpdate() error {
 	var unavailable int64
 	var oldUnavailable, oldAvailable []pods.Pod
@@ -45,8 +47,8 @@ func (r *daemonRun) rollingUpdate() error {
 	return r.deletePods(append(oldUnavailable, oldAvailable[:n]...))
 }
 
-// rollingUpdateWithSurge creates Pods of the new template beside old ones: wherever the old one is not available, and on as many
-// other Nodes as may have two.
+// rollingUpdateWithSurge creates Pods of the new template beside old ones: wherever the old one is
+// not available, and on as many other Nodes as may have two.
 func (r *daemonRun) rollingUpdateWithSurge() error {
 	surge := r.surge
 	var candidates []string

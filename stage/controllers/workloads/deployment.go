@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Deployments returns the controller that rolls out Deployments: it creates ReplicaSets and scales them. It needs [ReplicaSets]
-// beside it.
+// Deployments returns the controller that rolls out Deployments: it creates ReplicaSets and scales
+// them. It needs [ReplicaSets] beside it.
 func Deployments() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "deployment", For: kinds.Deployment,
@@ -65,8 +65,8 @@ func readDeployment(d *unstructured.Unstructured) deploymentSpec {
 	return s
 }
 
-// surgeAndUnavailable returns how many Pods there may be too many, and how many may be unavailable, while Pods are replaced. If
-// both were 0, nothing could be replaced.
+// surgeAndUnavailable returns how many Pods there may be too many, and how many may be unavailable,
+// while Pods are replaced. If both were 0, nothing could be replaced.
 func surgeAndUnavailable(rolling map[string]any, replicas int64) (surge, unavailable int64) {
 	surge, _ = fields.IntOrPercent(orDefault(rolling["maxSurge"]), replicas, true)
 	unavailable, _ = fields.IntOrPercent(orDefault(rolling["maxUnavailable"]), replicas, false)
@@ -156,7 +156,8 @@ func (r *rollout) replaceRS(rs *unstructured.Unstructured) {
 	}
 }
 
-// scaleOnly scales the ReplicaSets and rolls nothing out: the Deployment is paused, or its number of replicas has changed.
+// scaleOnly scales the ReplicaSets and rolls nothing out: the Deployment is paused, or its number
+// of replicas has changed.
 func (r *rollout) scaleOnly() error {
 	if err := r.scale(); err != nil {
 		return err
@@ -177,7 +178,8 @@ func (r *rollout) rollOut() error {
 	return r.rolloutRolling()
 }
 
-// syncRolloutStatus writes the status, and has the key looked at again when the progress deadline is over.
+// syncRolloutStatus writes the status, and has the key looked at again when the progress deadline
+// is over.
 func (r *rollout) syncRolloutStatus() (reconcile.Result, error) {
 	status := r.withProgress(r.status())
 	if err := r.updateStatus(status); err != nil {

@@ -23,7 +23,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/lists"
 )
 
-// sameTemplate compares the template of a Deployment with that of a ReplicaSet, which also has the hash.
+// sameTemplate compares the template of a Deployment with that of a ReplicaSet, which also has the
+// hash.
 func sameTemplate(template, other map[string]any) bool {
 	return patch.Equal(withLabel(template, templateHash, ""), withLabel(other, templateHash, ""))
 }
@@ -41,7 +42,8 @@ func withLabel(template map[string]any, key, value string) map[string]any {
 	return template
 }
 
-// hashOf returns a short name for a template. It is another one than on a cluster, where a Go value is hashed.
+// hashOf returns a short name for a template. It is another one than on a cluster, where a Go value
+// is hashed.
 func hashOf(template map[string]any, collisions any) (string, error) {
 	data, err := object.AppendJSON(nil, template)
 	if err != nil {
@@ -68,8 +70,8 @@ func (r *rollout) nextRevision() (n int64) {
 	return n + 1
 }
 
-// updateNewRS brings annotations and minReadySeconds of the new ReplicaSet up to date. Going back to an old template makes its
-// revision the latest.
+// updateNewRS brings annotations and minReadySeconds of the new ReplicaSet up to date. Going back
+// to an old template makes its revision the latest.
 func (r *rollout) updateNewRS() error {
 	if r.newRS == nil {
 		return nil
@@ -97,7 +99,8 @@ func (r *rollout) updateNewRS() error {
 	return err
 }
 
-// lengthen appends a revision to those that a ReplicaSet had before. When the text gets too long, the first ones are dropped.
+// lengthen appends a revision to those that a ReplicaSet had before. When the text gets too long,
+// the first ones are dropped.
 func lengthen(text string, revision int64) string {
 	entries := append(strings.FieldsFunc(text, func(r rune) bool { return r == ',' }), strconv.FormatInt(revision, 10))
 	for text = strings.Join(entries, ","); len(text) > longestHistory; text = strings.Join(entries, ",") {
@@ -111,7 +114,8 @@ var ownAnnotations = map[string]bool{
 	lastAppliedKey: true, revisionKey: true, historyKey: true, desiredKey: true, maxReplicasKey: true, rollbackKey: true,
 }
 
-// annotationsToCopy returns the annotations of the Deployment that a ReplicaSet, nil for a new one, does not have.
+// annotationsToCopy returns the annotations of the Deployment that a ReplicaSet, nil for a new one,
+// does not have.
 func (r *rollout) annotationsToCopy(rs *unstructured.Unstructured) map[string]any {
 	change := map[string]any{}
 	for k, v := range fields.Map(r.deployment.Object, "metadata", "annotations") {
@@ -146,8 +150,9 @@ func (r *rollout) ensureNewRS() error {
 	return nil
 }
 
-// retryAfterCollision counts that another object has the name, and tries the next name. If that object is not in the cache yet, it
-// may be the new ReplicaSet itself: the key is tried again later.
+// retryAfterCollision counts that another object has the name, and tries the next name. If that
+// object is not in the cache yet, it may be the new ReplicaSet itself: the key is tried again
+// later.
 func (r *rollout) retryAfterCollision(rs *unstructured.Unstructured, exists error) error {
 	if r.Cache.Get(kinds.ReplicaSet, control.NameOf(rs)) == nil {
 		return exists
@@ -186,7 +191,8 @@ func (r *rollout) newReplicaSet() (*unstructured.Unstructured, error) {
 	return rs, nil
 }
 
-// cleanupOld deletes old ReplicaSets without Pods, except for the latest ones, as many as spec.revisionHistoryLimit says.
+// cleanupOld deletes old ReplicaSets without Pods, except for the latest ones, as many as
+// spec.revisionHistoryLimit says.
 func (r *rollout) cleanupOld() error {
 	old := lists.Filter(r.oldRSs, func(rs *unstructured.Unstructured) bool { return !fields.IsTerminating(rs) })
 	slices.SortStableFunc(old, func(a, b *unstructured.Unstructured) int {

@@ -14,7 +14,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 )
 
-// rolloutRolling scales the new ReplicaSet up or, if that has its size, the old ones down: one of the two at each reconcile.
+// rolloutRolling scales the new ReplicaSet up or, if that has its size, the old ones down: one of
+// the two at each reconcile.
 func (r *rollout) rolloutRolling() error {
 	if err := r.ensureNewRS(); err != nil || r.newRS == nil {
 		return err
@@ -39,8 +40,8 @@ func (r *rollout) scaleUp() (bool, error) {
 	return r.setReplicas(r.newRS, r.newRSReplicas(have, sum(r.all(), specReplicas)))
 }
 
-// newRSReplicas returns how many replicas the new ReplicaSet may have, if it has some already and all ReplicaSets together have a
-// total.
+// newRSReplicas returns how many replicas the new ReplicaSet may have, if it has some already and
+// all ReplicaSets together have a total.
 func (r *rollout) newRSReplicas(have, total int64) int64 {
 	if r.spec.recreate {
 		return r.spec.replicas
@@ -49,7 +50,8 @@ func (r *rollout) newRSReplicas(have, total int64) int64 {
 	return have + max(0, min(free, r.spec.replicas-have))
 }
 
-// scaleDown scales the old ReplicaSets down by as many Pods as may be unavailable: first by those that are unavailable already.
+// scaleDown scales the old ReplicaSets down by as many Pods as may be unavailable: first by those
+// that are unavailable already.
 func (r *rollout) scaleDown() (bool, error) {
 	minAvailable := r.spec.replicas - r.spec.unavailable
 	unavailable := specReplicas(r.newRS) - statusCount(r.newRS, "availableReplicas")
@@ -67,8 +69,8 @@ func (r *rollout) scaleDown() (bool, error) {
 	return unhealthy || healthy, err
 }
 
-// scaleDownOld scales the old ReplicaSets down, the oldest first: each by at most what a function returns, all together by at most
-// a number.
+// scaleDownOld scales the old ReplicaSets down, the oldest first: each by at most what a function
+// returns, all together by at most a number.
 func (r *rollout) scaleDownOld(most int64, has func(*unstructured.Unstructured) int64) (taken bool, err error) {
 	for _, rs := range slices.Clone(r.oldRSs) {
 		n := min(most, has(rs), specReplicas(rs))
@@ -118,7 +120,8 @@ func (r *rollout) oldPodsRun() bool {
 	return false
 }
 
-// isScalingEvent reports whether the number of replicas of the Deployment has changed since the ReplicaSets were scaled.
+// isScalingEvent reports whether the number of replicas of the Deployment has changed since the
+// ReplicaSets were scaled.
 func (r *rollout) isScalingEvent() bool {
 	return slices.ContainsFunc(r.all(), func(rs *unstructured.Unstructured) bool {
 		desired, err := strconv.ParseInt(fields.Annotation(rs, desiredKey), 10, 64)
@@ -126,7 +129,8 @@ func (r *rollout) isScalingEvent() bool {
 	})
 }
 
-// scale gives the number of replicas to the only ReplicaSet that has some. If several have some, they are scaled in proportion.
+// scale gives the number of replicas to the only ReplicaSet that has some. If several have some,
+// they are scaled in proportion.
 func (r *rollout) scale() error {
 	active := lists.Filter(r.all(), func(rs *unstructured.Unstructured) bool { return specReplicas(rs) > 0 })
 	switch {
@@ -158,7 +162,8 @@ func (r *rollout) isSaturated() bool {
 		fields.Annotation(r.newRS, desiredKey) == strconv.FormatInt(r.spec.replicas, 10)
 }
 
-// scaleProportionally scales several ReplicaSets in proportion to their sizes. What rounding leaves over goes to the largest.
+// scaleProportionally scales several ReplicaSets in proportion to their sizes. What rounding leaves
+// over goes to the largest.
 func (r *rollout) scaleProportionally(active []*unstructured.Unstructured) error {
 	var allowed int64
 	if r.spec.replicas > 0 {
@@ -181,7 +186,8 @@ func (r *rollout) scaleProportionally(active []*unstructured.Unstructured) error
 	return nil
 }
 
-// proportion returns by how much one ReplicaSet is scaled, if all are scaled by more together and others by added already.
+// proportion returns by how much one ReplicaSet is scaled, if all are scaled by more together and
+// others by added already.
 func (r *rollout) proportion(rs *unstructured.Unstructured, more, added int64) int64 {
 	if more == added {
 		return 0
@@ -209,7 +215,8 @@ func (r *rollout) fraction(rs *unstructured.Unstructured) int64 {
 	return int64(math.Round(size)) - specReplicas(rs)
 }
 
-// setReplicas scales a ReplicaSet, and annotates it with the sizes that the Deployment has. It reports whether its size changed.
+// setReplicas scales a ReplicaSet, and annotates it with the sizes that the Deployment has. It
+// reports whether its size changed.
 func (r *rollout) setReplicas(rs *unstructured.Unstructured, n int64) (bool, error) {
 	desired, most := strconv.FormatInt(r.spec.replicas, 10), strconv.FormatInt(r.spec.replicas+r.spec.surge, 10)
 	changed := specReplicas(rs) != n

@@ -42,7 +42,8 @@ func randomStrategy(r *rand.Rand) strategy {
 	return s
 }
 
-// TestRollingKeepsItsPromises rolls Deployments over at random, a second time before the first is through, and looks at the Pods whenever something has happened.
+// TestRollingKeepsItsPromises rolls Deployments over at random, a second time before the first is
+// through, and looks at the Pods whenever something has happened.
 func TestRollingKeepsItsPromises(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 0))

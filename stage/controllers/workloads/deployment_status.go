@@ -27,8 +27,8 @@ func (r *rollout) condition(kind, status, reason, message string) conditions.Con
 	return c
 }
 
-// setPauseCondition sets the condition Progressing when a Deployment is paused or resumed, so that the progress deadline does not
-// count the time in between.
+// setPauseCondition sets the condition Progressing when a Deployment is paused or resumed, so that
+// the progress deadline does not count the time in between.
 func (r *rollout) setPauseCondition() {
 	reason := r.conditions.Find("Progressing").Field("reason")
 	paused := reason == "DeploymentPaused"
@@ -68,7 +68,8 @@ func (r *rollout) status() control.Status {
 	return status
 }
 
-// terminatingOf returns how many Pods of the ReplicaSets are terminating. It is unknown if the status of one does not say.
+// terminatingOf returns how many Pods of the ReplicaSets are terminating. It is unknown if the
+// status of one does not say.
 func terminatingOf(sets []*unstructured.Unstructured) (n int64, known bool) {
 	for _, rs := range sets {
 		terminating, ok := object.Int64(rs.Object, "status", "terminatingReplicas")
@@ -132,8 +133,8 @@ func (r *rollout) progressMessage(what string) string {
 	return fmt.Sprintf("ReplicaSet %q %s", r.newRS.GetName(), what)
 }
 
-// hasProgressed reports whether there are more new replicas, fewer old ones, or more that are ready or available, than in the
-// status before.
+// hasProgressed reports whether there are more new replicas, fewer old ones, or more that are ready
+// or available, than in the status before.
 func (r *rollout) hasProgressed(status control.Status) bool {
 	before := fields.Map(r.deployment.Object, "status")
 	more := func(field string) bool { return fields.Int64(status, 0, field) > fields.Int64(before, 0, field) }
@@ -148,7 +149,8 @@ func (r *rollout) timedOut(progressing conditions.Condition) bool {
 	return progressing.Field("reason") == "ProgressDeadlineExceeded" || ok && since.Add(r.spec.deadline).Before(r.Now)
 }
 
-// replicaFailure returns the condition ReplicaFailure of a ReplicaSet: of the new one, else of an old one.
+// replicaFailure returns the condition ReplicaFailure of a ReplicaSet: of the new one, else of an
+// old one.
 func (r *rollout) replicaFailure() conditions.Condition {
 	for _, rs := range append([]*unstructured.Unstructured{r.newRS}, r.oldRSs...) {
 		if rs == nil {

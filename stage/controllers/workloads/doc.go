@@ -1,5 +1,5 @@
-// Package workloads has the controllers of Deployments, ReplicaSets, ReplicationControllers, StatefulSets and DaemonSets, as those
-// of kube-controller-manager.
+// Package workloads has the controllers of Deployments, ReplicaSets, ReplicationControllers,
+// StatefulSets and DaemonSets, as those of kube-controller-manager.
 //
 // # Usage
 //
@@ -7,11 +7,13 @@
 //
 //	loop, err := reconcile.NewLoop(cluster, reconcile.Options{}, workloads.Deployments(), workloads.ReplicaSets())
 //
-// A Deployment needs the controller of ReplicaSets beside its own. A DaemonSet needs a scheduler, which binds its Pods.
+// A Deployment needs the controller of ReplicaSets beside its own. A DaemonSet needs a scheduler,
+// which binds its Pods.
 //
 // # Determinism
 //
-// The controllers draw nothing at random; the names and uids of what they create come from the cluster.
+// The controllers draw nothing at random; the names and uids of what they create come from the
+// cluster.
 //
 // # Concurrency
 //

@@ -21,7 +21,8 @@ import (
 // The controller has a state. Give each loop one of its own.
 func ReplicaSets() reconcile.Controller { return replicas("replicaset", kinds.ReplicaSet) }
 
-// ReplicationControllers returns the controller that keeps as many Pods as a ReplicationController asks for.
+// ReplicationControllers returns the controller that keeps as many Pods as a ReplicationController
+// asks for.
 //
 // The controller has a state. Give each loop one of its own.
 func ReplicationControllers() reconcile.Controller {
@@ -39,8 +40,8 @@ func replicas(name string, kind schema.GroupVersionKind) reconcile.Controller {
 	}
 }
 
-// reconcileReplicas writes into the status what was there before it creates or deletes Pods, as kube-controller-manager does. The
-// changes of the Pods bring the key back.
+// reconcileReplicas writes into the status what was there before it creates or deletes Pods, as
+// kube-controller-manager does. The changes of the Pods bring the key back.
 func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTracker) (reconcile.Result, error) {
 	n, err := t.count(c, rs)
 	if err != nil {
@@ -90,7 +91,8 @@ func siblings(c control.Call, rs *unstructured.Unstructured) []*unstructured.Uns
 	return []*unstructured.Unstructured{rs}
 }
 
-// availableReplicas returns how many Pods have been ready for minReadySeconds, and after which time there will be more.
+// availableReplicas returns how many Pods have been ready for minReadySeconds, and after which time
+// there will be more.
 func availableReplicas(c control.Call, rs *unstructured.Unstructured, n podCounts) (available int64, next time.Duration) {
 	minReadySeconds := fields.Int64(rs.Object, 0, "spec", "minReadySeconds")
 	if minReadySeconds == 0 || n.ready == 0 {
@@ -104,7 +106,8 @@ func availableReplicas(c control.Call, rs *unstructured.Unstructured, n podCount
 	return available, next
 }
 
-// replicasStatus returns the status of a ReplicaSet or ReplicationController, without its conditions.
+// replicasStatus returns the status of a ReplicaSet or ReplicationController, without its
+// conditions.
 func replicasStatus(rs *unstructured.Unstructured, n podCounts, available int64) control.Status {
 	status := control.Status{"replicas": n.active}
 	status.SetNonZero("fullyLabeledReplicas", n.labelled)

@@ -75,9 +75,9 @@ func (t *trackedPods) remove(p pods.Pod) {
 	}
 }
 
-// A podTracker has the Pods of owners, by the uid of the owner, so that a reconcile costs as much as what has changed, and not as
-// much as the owner has Pods. An owner that is not tracked, because it is new or because Pods are to be adopted or released, has
-// its Pods claimed and counted anew.
+// A podTracker has the Pods of owners, by the uid of the owner, so that a reconcile costs as much
+// as what has changed, and not as much as the owner has Pods. An owner that is not tracked, because
+// it is new or because Pods are to be adopted or released, has its Pods claimed and counted anew.
 type podTracker map[types.UID]*trackedPods
 
 // count returns how many Pods an owner has.
@@ -108,7 +108,8 @@ func (t podTracker) candidates(owner *unstructured.Unstructured) []*pods.Candida
 	return slices.SortedFunc(maps.Values(tracked.active), func(a, b *pods.Candidate) int { return cmp.Compare(a.UID(), b.UID()) })
 }
 
-// onNodes returns how many active Pods of several owners each Node has. An owner that is not tracked is new and has none.
+// onNodes returns how many active Pods of several owners each Node has. An owner that is not
+// tracked is new and has none.
 func (t podTracker) onNodes(owners []*unstructured.Unstructured) map[string]int {
 	sum := map[string]int{}
 	for _, owner := range owners {
@@ -155,7 +156,8 @@ func (t podTracker) onPod(c *reconcile.Cache, owner schema.GroupVersionKind, ch 
 	}
 }
 
-// update adds a Pod to those of its owner, or removes it. If the owner does not select the Pod, the Pod is to be released.
+// update adds a Pod to those of its owner, or removes it. If the owner does not select the Pod, the
+// Pod is to be released.
 func (t podTracker) update(pod *unstructured.Unstructured, do func(*trackedPods, pods.Pod)) {
 	uid := control.ControllerUID(pod)
 	tracked := t[uid]

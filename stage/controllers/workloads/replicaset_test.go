@@ -31,7 +31,8 @@ func play(what string) func(*clustertest.Cluster, string) {
 	}
 }
 
-// TestOwnersCountTheirPods compares the statuses of owners, whose Pods are tracked by their changes, with the Pods that there are.
+// TestOwnersCountTheirPods compares the statuses of owners, whose Pods are tracked by their
+// changes, with the Pods that there are.
 func TestOwnersCountTheirPods(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	c := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: recording.Kubelet})

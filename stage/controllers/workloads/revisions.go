@@ -32,8 +32,9 @@ func revisionNumber(rev *unstructured.Unstructured) int64 {
 	return fields.Int64(rev.Object, 0, "revision")
 }
 
-// syncRevisions brings the revisions of an owner up to date: a new template gets a revision, and going back to an old template
-// makes its revision the latest. hashLabel is the label of the revisions that has the hash.
+// syncRevisions brings the revisions of an owner up to date: a new template gets a revision, and
+// going back to an old template makes its revision the latest. hashLabel is the label of the
+// revisions that has the hash.
 func syncRevisions(c control.Call, owner *unstructured.Unstructured, hashLabel string) (history, error) {
 	revisions, err := c.Claim(kinds.ControllerRevision, owner, selectors.Of(owner))
 	if err != nil {
@@ -86,7 +87,8 @@ func renumber(c control.Call, h history, rev *unstructured.Unstructured, n int64
 	return h, nil
 }
 
-// newRevision returns a function that makes the revision of the present template, whose name depends on the number of collisions.
+// newRevision returns a function that makes the revision of the present template, whose name
+// depends on the number of collisions.
 func newRevision(owner *unstructured.Unstructured, hashLabel string, n int64) func(collisions int64) (*unstructured.Unstructured, error) {
 	data := revisionData(owner)
 	return func(collisions int64) (*unstructured.Unstructured, error) {
@@ -140,7 +142,8 @@ func (h history) named(name string) *unstructured.Unstructured {
 	return nil
 }
 
-// truncateHistory deletes the oldest revisions that are not in use, except for as many as spec.revisionHistoryLimit says.
+// truncateHistory deletes the oldest revisions that are not in use, except for as many as
+// spec.revisionHistoryLimit says.
 func truncateHistory(c control.Call, h history, owner *unstructured.Unstructured, inUse func(*unstructured.Unstructured) bool) error {
 	unused := lists.Filter(h.all, func(rev *unstructured.Unstructured) bool { return rev != h.update && !inUse(rev) })
 	return c.DeleteAll(lists.AllButLast(unused, fields.Int64(owner.Object, 10, "spec", "revisionHistoryLimit")))

@@ -19,8 +19,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// StatefulSets returns the controller that keeps Pods with ordinals, each with claims of its own, by default one after another. It
-// deletes no claims, whatever the retention policy says.
+// StatefulSets returns the controller that keeps Pods with ordinals, each with claims of its own,
+// by default one after another. It deletes no claims, whatever the retention policy says.
 func StatefulSets() reconcile.Controller {
 	// Claims are watched so that they are in the cache.
 	none := func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }
@@ -100,8 +100,9 @@ func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, a
 	return r
 }
 
-// act creates the Pods that are missing, deletes those that are too many, and replaces those of another revision. In an ordered set
-// it does one thing at a time, and waits for each Pod to be available, or gone.
+// act creates the Pods that are missing, deletes those that are too many, and replaces those of
+// another revision. In an ordered set it does one thing at a time, and waits for each Pod to be
+// available, or gone.
 func (r *statefulRun) act() error {
 	for i := range r.replicas {
 		if wait, err := r.processReplica(i); err != nil || wait && r.ordered {
@@ -146,7 +147,8 @@ func (r *statefulRun) isUnavailable(p pods.Pod) bool {
 	return !is
 }
 
-// firstUnavailable returns the Pod with the lowest ordinal that is not available: others wait for it.
+// firstUnavailable returns the Pod with the lowest ordinal that is not available: others wait for
+// it.
 func (r *statefulRun) firstUnavailable() pods.Pod {
 	for _, p := range append(slices.Clip(r.replicas), reversed(r.condemned)...) {
 		if r.isUnavailable(p) {
@@ -162,7 +164,8 @@ func reversed[T any](s []T) []T {
 	return s
 }
 
-// processCondemned deletes a Pod that is one too many. It reports whether an ordered set has to wait.
+// processCondemned deletes a Pod that is one too many. It reports whether an ordered set has to
+// wait.
 func (r *statefulRun) processCondemned(p, first pods.Pod) (wait bool, err error) {
 	switch {
 	case p.IsTerminating():
@@ -173,7 +176,8 @@ func (r *statefulRun) processCondemned(p, first pods.Pod) (wait bool, err error)
 	return true, r.Delete(p.Unstructured)
 }
 
-// rollingUpdate deletes the Pod with the highest ordinal that has another revision, once those above it are available.
+// rollingUpdate deletes the Pod with the highest ordinal that has another revision, once those
+// above it are available.
 func (r *statefulRun) rollingUpdate() error {
 	for i := len(r.replicas) - 1; int64(i) >= r.partition; i-- {
 		p := r.replicas[i]

@@ -8,7 +8,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 )
 
-// status counts the Pods as they were before act, and returns after which time one that is ready is available.
+// status counts the Pods as they were before act, and returns after which time one that is ready is
+// available.
 func (r *statefulRun) status() (status control.Status, next time.Duration) {
 	var ready, available, current, updated int64
 	for _, p := range r.all {

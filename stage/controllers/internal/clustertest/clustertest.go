@@ -20,7 +20,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// A Cluster fails its test when a request fails. Objects are in the namespace default unless they say otherwise.
+// A Cluster fails its test when a request fails. Objects are in the namespace default unless they
+// say otherwise.
 type Cluster struct {
 	*simulation.Simulation
 	// Errors are what controllers failed with.
@@ -183,7 +184,8 @@ func Image(obj map[string]any, path ...string) string {
 	return image
 }
 
-// CountPods counts the Pods of the namespace default that are not being deleted, and those of them that are ready.
+// CountPods counts the Pods of the namespace default that are not being deleted, and those of them
+// that are ready.
 func (c *Cluster) CountPods() (all, ready int) {
 	found, err := c.Cluster().Shared().List(context.Background(), Kind("Pod"), "default", metav1.ListOptions{})
 	require.NoError(c.t, err)

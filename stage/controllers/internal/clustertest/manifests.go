@@ -11,7 +11,8 @@ import (
 //go:embed manifests
 var manifests embed.FS
 
-// Manifest returns the objects of a file of the directory manifests, as YAML. Several files are put together.
+// Manifest returns the objects of a file of the directory manifests, as YAML. Several files are put
+// together.
 func Manifest(names ...string) string {
 	var texts []string
 	for _, name := range names {

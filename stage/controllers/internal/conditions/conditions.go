@@ -14,7 +14,8 @@ import (
 // A Condition is one entry of status.conditions. The methods that read it may be called on nil.
 type Condition map[string]any
 
-// A List is the conditions of an object, in their order. Its methods return a new list and never change one.
+// A List is the conditions of an object, in their order. Its methods return a new list and never
+// change one.
 type List []any
 
 // Of returns the conditions of an object.
@@ -59,8 +60,8 @@ func (l List) Without(kind string) List {
 	})
 }
 
-// Set sets a condition as the workload controllers do. Nothing changes if status and reason are the same; the time of transition
-// stays if the status does; a condition that changes goes to the end.
+// Set sets a condition as the workload controllers do. Nothing changes if status and reason are the
+// same; the time of transition stays if the status does; a condition that changes goes to the end.
 func (l List) Set(c Condition) List {
 	old := l.Find(c.Field("type"))
 	if old != nil && old.Field("status") == c.Field("status") {

@@ -1,5 +1,5 @@
-// Package control has what all controllers do while they reconcile a key: create, patch and delete objects, write a status, and
-// adopt or release the objects that belong to an owner.
+// Package control has what all controllers do while they reconcile a key: create, patch and delete
+// objects, write a status, and adopt or release the objects that belong to an owner.
 package control
 
 import (
@@ -21,7 +21,8 @@ import (
 // fieldManager is the field manager of what controllers write.
 const fieldManager = "kube-controller-manager"
 
-// A Call is a request with its context: where a controller reads and writes while it reconciles one key, and the time.
+// A Call is a request with its context: where a controller reads and writes while it reconciles one
+// key, and the time.
 type Call struct {
 	reconcile.Request
 	Context context.Context
@@ -30,8 +31,8 @@ type Call struct {
 // NewCall returns the call of a request.
 func NewCall(ctx context.Context, r reconcile.Request) Call { return Call{Request: r, Context: ctx} }
 
-// OnExisting returns a Controller.Reconcile that calls a function if the object is there. An object that is gone needs nothing:
-// what it owned is garbage-collected.
+// OnExisting returns a Controller.Reconcile that calls a function if the object is there. An object
+// that is gone needs nothing: what it owned is garbage-collected.
 func OnExisting(kind schema.GroupVersionKind, do func(Call, *unstructured.Unstructured) (reconcile.Result, error)) func(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		obj := r.Cache.Get(kind, r.Name)
@@ -71,7 +72,8 @@ func (c Call) DeleteAll(objs []*unstructured.Unstructured) error {
 	return nil
 }
 
-// MergePatch sends a merge patch for the version of an object that was read, and returns the object as stored.
+// MergePatch sends a merge patch for the version of an object that was read, and returns the object
+// as stored.
 func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) (*unstructured.Unstructured, error) {
 	change = maps.Clone(change)
 	metadata := fields.CloneMap(change, "metadata")
@@ -85,7 +87,8 @@ func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) 
 	return c.Client.Patch(c.Context, obj.GroupVersionKind(), NameOf(obj), types.MergePatchType, data, o)
 }
 
-// WriteStatus replaces the status of an object if it differs, and does other operations of a JSON patch in the same request.
+// WriteStatus replaces the status of an object if it differs, and does other operations of a JSON
+// patch in the same request.
 func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others ...any) error {
 	if len(others) == 0 && patch.Equal(obj.Object["status"], map[string]any(status)) {
 		return nil
@@ -102,7 +105,8 @@ func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others 
 	return err
 }
 
-// IgnoreOwnStatus returns a Controller.When that leaves out the changes of a status that the controller of this name made itself.
+// IgnoreOwnStatus returns a Controller.When that leaves out the changes of a status that the
+// controller of this name made itself.
 func IgnoreOwnStatus(name string) func(reconcile.Change) bool {
 	return func(ch reconcile.Change) bool { return ch.By != name || changesMoreThanStatus(ch) }
 }

@@ -20,7 +20,8 @@ func NewObject(kind schema.GroupVersionKind, namespace, name string) *unstructur
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": k, "metadata": metadata}}
 }
 
-// NewGenerated returns an object of a kind, whose name the cluster generates from that of its owner.
+// NewGenerated returns an object of a kind, whose name the cluster generates from that of its
+// owner.
 func NewGenerated(kind schema.GroupVersionKind, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := NewObject(kind, owner.GetNamespace(), "")
 	metadata := Metadata(obj)
@@ -68,7 +69,8 @@ func (s Status) SetNonZero(name string, n int64) {
 	}
 }
 
-// Sooner returns the shorter of two durations after which a key is to be looked at again, of which 0 means never.
+// Sooner returns the shorter of two durations after which a key is to be looked at again, of which
+// 0 means never.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

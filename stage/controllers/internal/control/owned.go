@@ -15,8 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Claim returns the objects of a kind that belong to an owner. Those that it selects and that have no controller are adopted; those
-// that it controls and no longer selects are released.
+// Claim returns the objects of a kind that belong to an owner. Those that it selects and that have
+// no controller are adopted; those that it controls and no longer selects are released.
 func (c Call) Claim(kind schema.GroupVersionKind, owner *unstructured.Unstructured, s selectors.Selector) ([]*unstructured.Unstructured, error) {
 	var claimed []*unstructured.Unstructured
 	var errs []error
@@ -61,8 +61,9 @@ func (c Call) release(obj, owner *unstructured.Unstructured) error {
 	return err
 }
 
-// WatchOwned returns the watches of a controller whose owners own objects of a kind: a change matters to the owner of the object
-// and, if the object has no controller, to the owners that select it and have to adopt it.
+// WatchOwned returns the watches of a controller whose owners own objects of a kind: a change
+// matters to the owner of the object and, if the object has no controller, to the owners that
+// select it and have to adopt it.
 func WatchOwned(kind, owner schema.GroupVersionKind) []reconcile.Watch {
 	orphans := func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 		if ch.New == nil || HasController(ch.New) {

@@ -1,5 +1,6 @@
-// Package fields reads fields of objects where a field that is missing, or that has another type than it should, stands for its
-// zero value or for a default. Where the difference matters, package internal/object tells it.
+// Package fields reads fields of objects where a field that is missing, or that has another type
+// than it should, stands for its zero value or for a default. Where the difference matters, package
+// internal/object tells it.
 package fields
 
 import (
@@ -40,7 +41,8 @@ func Map(m map[string]any, path ...string) map[string]any {
 	return v
 }
 
-// CloneMap returns a copy of the map at a path, which may be changed: an empty one if there is none.
+// CloneMap returns a copy of the map at a path, which may be changed: an empty one if there is
+// none.
 func CloneMap(m map[string]any, path ...string) map[string]any {
 	if v := maps.Clone(Map(m, path...)); v != nil {
 		return v
@@ -92,7 +94,8 @@ func Annotation(obj *unstructured.Unstructured, key string) string {
 	return String(obj.Object, "metadata", "annotations", key)
 }
 
-// IntOrPercent returns a number, or a percentage of a total, rounded up or down. It is false if v is neither.
+// IntOrPercent returns a number, or a percentage of a total, rounded up or down. It is false if v
+// is neither.
 func IntOrPercent(v any, total int64, roundUp bool) (int64, bool) {
 	if n, ok := object.ToInt64(v); ok {
 		return n, true

@@ -11,7 +11,8 @@ func Filter[T any](all []T, which func(T) bool) (kept []T) {
 	return kept
 }
 
-// AllButLast returns a list without its last n elements, and an empty one if there are no more than n.
+// AllButLast returns a list without its last n elements, and an empty one if there are no more than
+// n.
 func AllButLast[T any](all []T, n int64) []T { return all[:max(0, int64(len(all))-max(0, n))] }
 
 // Count returns for how many elements a function is true.

@@ -9,7 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 )
 
-// A Candidate is a Pod that may be deleted because there are too many, with what is compared, so that it is read once.
+// A Candidate is a Pod that may be deleted because there are too many, with what is compared, so
+// that it is read once.
 type Candidate struct {
 	Pod          Pod
 	uid, node    string
@@ -62,10 +63,11 @@ func (p Pod) restarts() (most int64) {
 	return most
 }
 
-// ToDelete returns the n Pods that are to be deleted first, as kube-controller-manager orders them (ActivePodsWithRanks): those
-// that have no Node, are pending, not ready, of lower deletion cost, on a Node with more of the related Pods, ready for a shorter
-// time, restarted more often, younger. Times are compared by their order of magnitude. onNode is how many of the related Pods each
-// Node has.
+// ToDelete returns the n Pods that are to be deleted first, as kube-controller-manager orders them
+// (ActivePodsWithRanks): those that have no Node, are pending, not ready, of lower deletion cost,
+// on a Node with more of the related Pods, ready for a shorter time, restarted more often, younger.
+// Times are compared by their order of magnitude. onNode is how many of the related Pods each Node
+// has.
 func ToDelete(candidates []*Candidate, onNode map[string]int, n int, now time.Time) []*Candidate {
 	if n >= len(candidates) {
 		return candidates
@@ -85,7 +87,8 @@ func ToDelete(candidates []*Candidate, onNode map[string]int, n int, now time.Ti
 	})
 }
 
-// smallest returns the n smallest elements in their order. It is made for a small n and many elements.
+// smallest returns the n smallest elements in their order. It is made for a small n and many
+// elements.
 func smallest[T any](all []T, n int, compare func(a, b T) int) []T {
 	found := make([]T, 0, n+1)
 	for _, v := range all {
@@ -99,8 +102,8 @@ func smallest[T any](all []T, n int, compare func(a, b T) int) []T {
 	return found
 }
 
-// byMagnitude puts the Pod whose time is more recent, in powers of two, first. Pods of the same magnitude are ordered by uid, which
-// is random.
+// byMagnitude puts the Pod whose time is more recent, in powers of two, first. Pods of the same
+// magnitude are ordered by uid, which is random.
 func byMagnitude(a, b *Candidate, now, ta, tb time.Time) int {
 	if ta.IsZero() || tb.IsZero() || ta.Equal(tb) {
 		return 0

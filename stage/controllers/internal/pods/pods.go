@@ -31,8 +31,8 @@ func OfAll(objs []*unstructured.Unstructured) []Pod {
 	return found
 }
 
-// Claim returns the Pods of an owner that makes them from a template, see [control.Call.Claim]. A selector that does not match the
-// template is a final error.
+// Claim returns the Pods of an owner that makes them from a template, see [control.Call.Claim]. A
+// selector that does not match the template is a final error.
 func Claim(c control.Call, owner *unstructured.Unstructured) ([]Pod, error) {
 	s := selectors.Of(owner)
 	if err := selectors.Validate(owner, s); err != nil {
@@ -84,7 +84,8 @@ func (p Pod) Condition(kind string) conditions.Condition {
 // IsReady reports whether the condition Ready is True.
 func (p Pod) IsReady() bool { return p.Condition("Ready").IsTrue() }
 
-// readySince returns when the Pod became ready. It is false if it is not ready, or does not say since when.
+// readySince returns when the Pod became ready. It is false if it is not ready, or does not say
+// since when.
 func (p Pod) readySince() (time.Time, bool) {
 	c := p.Condition("Ready")
 	if !c.IsTrue() {
@@ -93,8 +94,8 @@ func (p Pod) readySince() (time.Time, bool) {
 	return fields.Time(c, "lastTransitionTime")
 }
 
-// Available reports whether the Pod has been ready for minReadySeconds, and if it is ready but not yet available, after which time
-// it will be.
+// Available reports whether the Pod has been ready for minReadySeconds, and if it is ready but not
+// yet available, after which time it will be.
 func (p Pod) Available(minReadySeconds int64, now time.Time) (is bool, left time.Duration) {
 	if !p.IsReady() {
 		return false, 0
@@ -115,8 +116,8 @@ func (p Pod) unavailableFor(minReadySeconds int64, now time.Time) time.Duration 
 	return max(0, since.Add(fields.Seconds(minReadySeconds)).Sub(now))
 }
 
-// FinishedAt returns when the last container of the Pod ended; if no container says so, when the Pod ceased to be ready, or else
-// when it was deleted, or else now.
+// FinishedAt returns when the last container of the Pod ended; if no container says so, when the
+// Pod ceased to be ready, or else when it was deleted, or else now.
 func (p Pod) FinishedAt(now time.Time) (at time.Time) {
 	for _, c := range fields.Maps(p.Object, "status", "containerStatuses") {
 		if t, ok := fields.Time(c, "state", "terminated", "finishedAt"); ok && t.After(at) {

@@ -1,4 +1,5 @@
-// Package selectors matches labels with the selectors of workloads and with the requirements of node affinity.
+// Package selectors matches labels with the selectors of workloads and with the requirements of
+// node affinity.
 package selectors
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// A Selector is a metav1.LabelSelector. An empty one matches nothing here, because no workload may select all Pods.
+// A Selector is a metav1.LabelSelector. An empty one matches nothing here, because no workload may
+// select all Pods.
 type Selector struct {
 	MatchLabels      map[string]any
 	MatchExpressions []map[string]any
@@ -54,8 +56,8 @@ func (s Selector) MatchesLabels(labels map[string]any) bool {
 	return true
 }
 
-// Validate refuses a selector that does not match the template of its owner, as an API server does: the owner would make Pods for
-// ever. The error is final.
+// Validate refuses a selector that does not match the template of its owner, as an API server does:
+// the owner would make Pods for ever. The error is final.
 func Validate(owner *unstructured.Unstructured, s Selector) error {
 	return ValidateLabels(s, fields.Map(owner.Object, "spec", "template", "metadata", "labels"))
 }
@@ -82,8 +84,8 @@ func HasLabels(labels, wanted map[string]any) bool {
 	return true
 }
 
-// MatchesRequirement reports whether labels match one requirement {key, operator, values}. The operators are those of label
-// selectors and of node selectors.
+// MatchesRequirement reports whether labels match one requirement {key, operator, values}. The
+// operators are those of label selectors and of node selectors.
 func MatchesRequirement(labels, requirement map[string]any) bool {
 	value, has := object.String(labels, fields.String(requirement, "key"))
 	values, _ := object.Strings(requirement, "values")

@@ -1,4 +1,5 @@
-// Package storageclass finds the StorageClass of a PersistentVolumeClaim. The scheduler and the volume controller share it.
+// Package storageclass finds the StorageClass of a PersistentVolumeClaim. The scheduler and the
+// volume controller share it.
 package storageclass
 
 import (
@@ -12,14 +13,15 @@ import (
 )
 
 const (
-	// SelectedNode is the annotation by which the scheduler tells a claim on which Node its first Pod will run.
+	// SelectedNode is the annotation by which the scheduler tells a claim on which Node its first
+	// Pod will run.
 	SelectedNode = "volume.kubernetes.io/selected-node"
 
 	isDefault = "storageclass.kubernetes.io/is-default-class"
 )
 
-// Of returns the StorageClass of a claim: the one that it names or, if it names none, the newest of those that are the default. It
-// is nil if there is none.
+// Of returns the StorageClass of a claim: the one that it names or, if it names none, the newest of
+// those that are the default. It is nil if there is none.
 func Of(cache *reconcile.Cache, claim *unstructured.Unstructured) *unstructured.Unstructured {
 	if name, named := object.String(claim.Object, "spec", "storageClassName"); named {
 		return cache.Get(kinds.StorageClass, types.NamespacedName{Name: name})
@@ -33,7 +35,8 @@ func Of(cache *reconcile.Cache, claim *unstructured.Unstructured) *unstructured.
 	return newest
 }
 
-// WaitsForConsumer reports whether claims of a class, which may be nil, are bound only when a Pod that uses them has a Node.
+// WaitsForConsumer reports whether claims of a class, which may be nil, are bound only when a Pod
+// that uses them has a Node.
 func WaitsForConsumer(class *unstructured.Unstructured) bool {
 	return class != nil && fields.String(class.Object, "volumeBindingMode") == "WaitForFirstConsumer"
 }
