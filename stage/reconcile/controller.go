@@ -21,7 +21,7 @@ type Controller struct {
 	Name string
 	// For is the kind whose names are the keys.
 	For schema.GroupVersionKind
-	// When tells which changes of the objects themselves matter. Default: all.
+	// When reports which changes of the objects themselves matter. Default: all.
 	When func(Change) bool
 	// Watches are the other kinds that the controller reads. A kind may be watched in several ways.
 	Watches []Watch
@@ -71,7 +71,7 @@ type Result struct {
 	After time.Duration
 }
 
-// Final marks an error that no further try will mend, such as an object that makes no sense. It
+// Final marks an error that no further attempt will repair, such as an object that makes no sense. It
 // goes to Trace, but the key is not looked at again until something changes. Final(nil) is nil.
 func Final(err error) error {
 	if err == nil {

@@ -37,9 +37,9 @@
 //		loop.Step(ctx, now)
 //	}
 //
-// What a controller wrote is in the cache before it is called again, although the watch may tell of
-// it much later. So it never takes its own creations for missing, and needs no book of
-// expectations.
+// What a controller wrote is in the cache before it is called again, although the watch may report
+// it much later. So it never takes its own creations for missing, and does not have to remember
+// what it expects to see, as the expectations of kube-controller-manager do.
 //
 // # Determinism
 //
