@@ -24,24 +24,28 @@ var mayImport = map[string][]string{
 	"internal/position":                       {},
 	"internal/layout":                         {},
 	"internal/listwatch":                      {},
+	"internal/txtar":                          {},
 	"internal/expr":                           {"internal/object", "internal/position"},
 	"internal/valuefrom":                      {"internal/expr", "internal/position", "stage/v1alpha1"},
 	"selector":                                {"internal/expr", "internal/object", "internal/position", "stage/v1alpha1"},
 	"delay":                                   {"internal/expr", "internal/valuefrom", "internal/position", "stage/v1alpha1"},
 	"render":                                  {"internal/object", "internal/position", "stage/v1alpha1"},
-	"stage":                                   {"selector", "delay", "render", "internal/expr", "internal/listwatch", "internal/valuefrom", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},
+	"stage":                                   {"selector", "delay", "render", "internal/expr", "internal/random", "internal/timequeue", "internal/valuefrom", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},
+	"internal/random":                         {},
+	"internal/timequeue":                      {},
+	"stage/player":                            {"stage", "internal/listwatch", "internal/patch", "internal/random", "internal/timequeue"},
 	"internal/dev/contract":                   {},
 	"internal/ownership":                      {"internal/object"},
-	"internal/dev/recording":                  {"stage"},
+	"internal/dev/recording":                  {"stage/player", "stage"},
 	"kstatus":                                 {"internal/ownership", "internal/object"},
 	"kstatus/wait":                            {"kstatus", "internal/listwatch", "internal/ownership"},
 	"kstatus/kstatustest":                     {"kstatus", "internal/object"},
 	"kstatus/celrule":                         {"kstatus", "internal/expr", "internal/position"},
-	"stage/memory":                            {"stage", "internal/object", "internal/patch"},
+	"stage/memory":                            {"stage/player", "stage", "internal/object", "internal/patch"},
 	"stage/lint":                              {"delay", "internal/position", "stage", "stage/v1alpha1"},
 	"stage/presets":                           {"stage"},
 	"stage/diagram":                           {"delay", "internal/layout", "stage/explore", "stage/v1alpha1"},
-	"stage/explore":                           {"delay", "internal/object", "stage", "stage/memory"},
+	"stage/explore":                           {"stage/player", "delay", "internal/object", "stage", "stage/memory"},
 	"stage/reconcile":                         {"internal/listwatch", "internal/object"},
 	"stage/controllers":                       {"stage/controllers/batch", "stage/controllers/internal/pods", "stage/controllers/scheduling", "stage/controllers/services", "stage/controllers/volumes", "stage/controllers/workloads", "stage/reconcile"},
 	"stage/controllers/batch":                 {"internal/cron", "internal/object", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/reconcile"},
@@ -59,29 +63,27 @@ var mayImport = map[string][]string{
 	"stage/controllers/services":              {"internal/object", "internal/patch", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/reconcile"},
 	"stage/controllers/volumes":               {"internal/patch", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/selectors", "stage/controllers/internal/storageclass", "stage/controllers/resources", "stage/reconcile"},
 	"stage/controllers/workloads":             {"internal/object", "internal/patch", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/controllers/scheduling", "stage/reconcile"},
-	"stage/simulation":                        {"stage", "stage/memory", "stage/reconcile"},
+	"stage/simulation":                        {"stage/player", "stage", "stage/memory", "stage/reconcile"},
 	"stage/simulation/fault":                  {"internal/object", "stage/memory", "stage/simulation/load"},
 	"stage/simulation/load":                   {},
 	"stage/simulation/record":                 {"internal/object", "stage", "stage/controllers/resources"},
 	"stage/simulation/measure":                {"stage/simulation/record"},
 	"stage/simulation/expect":                 {"internal/position", "stage/simulation/measure", "stage/simulation/record"},
-	"stage/stagetest":                         {"stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/object"},
+	"stage/stagetest":                         {"stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/object", "internal/txtar"},
 	"internal/dev/conformance/record":         {"stage"},
 	"internal/dev/instructions":               {"kstatus", "stage", "stage/presets", "stage/simulation"},
 	"internal/dev/conformance":                {"stage", "kstatus", "internal/dev/conformance/record", "staged", "staged/control", "staged/kubestellar"},
 	"staged/control":                          {},
 	"staged/v1alpha1":                         {"staged/control"},
-	"staged":                                  {"internal/cron", "internal/listwatch", "internal/position", "staged/control", "staged/internal/eval", "staged/v1alpha1"},
+	"staged":                                  {"internal/cron", "internal/position", "staged/control", "staged/internal/eval", "staged/v1alpha1"},
+	"staged/player":                           {"internal/listwatch", "staged", "staged/control", "staged/v1alpha1"},
 	"staged/internal/eval":                    {"internal/object", "internal/position"},
-	"staged/kubestellar":                      {"staged/control", "staged/internal/eval"},
+	"staged/kubestellar":                      {"internal/position", "staged/control", "staged/internal/eval"},
 	"examples/readiness":                      {"kstatus"},
 	"staged/rehearse":                         {"internal/object", "internal/position", "stage", "stage/memory", "stage/simulation", "staged", "staged/control", "staged/kubestellar", "staged/v1alpha1"},
 	"examples/rollout":                        {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},
 	"examples/lifecycle":                      {"kstatus", "stage", "stage/diagram", "stage/explore", "stage/lint", "stage/memory", "stage/presets", "stage/v1alpha1"},
 	"examples/quickstart":                     {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
-	"examples/simulator":                      {"examples/simulator/mcad", "examples/simulator/report", "stage", "stage/controllers", "stage/controllers/batch", "stage/controllers/scheduling", "stage/presets", "stage/reconcile", "stage/simulation", "stage/simulation/load", "stage/simulation/measure", "stage/simulation/record"},
-	"examples/simulator/mcad":                 {"stage/controllers/resources", "stage/controllers/scheduling", "stage/memory", "stage/reconcile"},
-	"examples/simulator/report":               {},
 }
 
 // budgets are how many packages outside the standard library a package may link, our own counted.
@@ -135,14 +137,7 @@ func TestPackageBudgets(t *testing.T) {
 
 func TestHeavyPackagesStayOut(t *testing.T) {
 	deps := golist(t, "-deps", "./...")
-	for _, heavy := range []string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes", "k8s.io/apimachinery/pkg/util/strategicpatch", "k8s.io/apimachinery/pkg/util/managedfields"} {
+	for _, heavy := range []string{"k8s.io/api/core/v1", "k8s.io/client-go/kubernetes", "k8s.io/apimachinery/pkg/util/strategicpatch", "k8s.io/apimachinery/pkg/util/managedfields", "gonum.org/v1/plot"} {
 		require.NotContains(t, deps, heavy)
 	}
-}
-
-// TestChartsStayInTheSimulator holds that what draws is linked by that example alone.
-func TestChartsStayInTheSimulator(t *testing.T) {
-	others := slices.DeleteFunc(golist(t, "./..."), func(pkg string) bool { return strings.HasPrefix(pkg, module+"examples/simulator") })
-	require.NotContains(t, golist(t, append([]string{"-deps"}, others...)...), "gonum.org/v1/plot")
-	require.Contains(t, golist(t, "-deps", "./examples/simulator"), "gonum.org/v1/plot")
 }

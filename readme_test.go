@@ -57,7 +57,7 @@ func run(t *testing.T, name string, args ...string) {
 	require.NoError(t, err, string(out))
 }
 
-// readiness are the cases of the README's table.
+// readiness are the cases of the table of examples/readiness.
 var readiness = []struct{ name, object string }{
 	{"Service LoadBalancer without an address", `{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}, status: {loadBalancer: {}}}`},
 	{"Pod that cannot pull its image", `{apiVersion: v1, kind: Pod, status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: ImagePullBackOff, message: Back-off pulling image}}}]}}`},
@@ -71,8 +71,8 @@ var readiness = []struct{ name, object string }{
 	{"RayCluster without its workers", `{apiVersion: ray.io/v1, kind: RayCluster, status: {state: "", desiredWorkerReplicas: 2, readyWorkerReplicas: 1}}`},
 }
 
-func TestReadmeTableIsTrue(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+func TestReadinessTableIsTrue(t *testing.T) {
+	readme, err := os.ReadFile("examples/readiness/README.md")
 	require.NoError(t, err)
 	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	for _, c := range readiness {

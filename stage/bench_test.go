@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
@@ -29,7 +30,7 @@ status:
 }
 
 func BenchmarkMatch(b *testing.B) {
-	set, obj := general(b), pending(b)
+	set, obj := stage.MustCompile(presets.PodGeneral()), pending(b)
 	e := stage.NewEngine(set, stage.EngineOptions{})
 	require.NoError(b, e.Observe(obj, start))
 	b.ReportAllocs()
@@ -39,7 +40,7 @@ func BenchmarkMatch(b *testing.B) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	set, obj := general(b), pending(b)
+	set, obj := stage.MustCompile(presets.PodGeneral()), pending(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		set.Next(obj, start, 1, 0)
@@ -47,7 +48,7 @@ func BenchmarkNext(b *testing.B) {
 }
 
 func TestNextAllocatesNothing(t *testing.T) {
-	set := general(t)
+	set := stage.MustCompile(presets.PodGeneral())
 	running := pending(t)
 	running.Object["status"].(map[string]any)["phase"] = "Running"
 	for _, obj := range []*unstructured.Unstructured{newPod("new", ""), pending(t), running} {
@@ -56,7 +57,7 @@ func TestNextAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkEffects(b *testing.B) {
-	set, obj := general(b), pending(b)
+	set, obj := stage.MustCompile(presets.PodGeneral()), pending(b)
 	t, ok := set.Next(obj, start, 1, 0)
 	require.True(b, ok)
 	b.ReportAllocs()
@@ -67,7 +68,7 @@ func BenchmarkEffects(b *testing.B) {
 
 // BenchmarkEngine plays the first transition of n pods and reports the engine's memory for each.
 func BenchmarkEngine(b *testing.B) {
-	set := general(b)
+	set := stage.MustCompile(presets.PodGeneral())
 	for _, n := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			pods := make([]*unstructured.Unstructured, n)
@@ -102,13 +103,13 @@ func heap() uint64 {
 
 // BenchmarkSimulation plays the whole life of n pods (create, ready) on the in-memory cluster.
 func BenchmarkSimulation(b *testing.B) {
-	set := general(b)
+	set := stage.MustCompile(presets.PodGeneral())
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			transitions := 0
 			for b.Loop() {
 				sim, err := simulation.New(set, simulation.Options{Trace: func(e stage.TraceEvent) {
-					if e.Kind == stage.Played {
+					if e.Kind == stage.TracePlayed {
 						transitions++
 					}
 				}})

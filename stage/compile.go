@@ -14,6 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/internal/expr"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/internal/valuefrom"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/selector"
@@ -165,7 +166,7 @@ func (c *compiler) add(e *position.Error) *Error {
 // stage compiles one Stage and puts it into the set.
 func (c *compiler) stage(s *v1alpha1.Stage) {
 	before := len(c.faults)
-	st := &compiled{name: s.Name, doc: c.definition.doc, spec: &s.Spec, kind: c.resource(s.Spec.ResourceRef), salt: newHash(0).text(s.Name).sum()}
+	st := &compiled{name: s.Name, doc: c.definition.doc, spec: &s.Spec, kind: c.resource(s.Spec.ResourceRef), salt: random.New(0).Text(s.Name).Sum()}
 	st.immediate = s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage
 	c.name(s, st.kind)
 	st.selector = c.selector(s.Spec.Selector)

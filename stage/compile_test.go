@@ -143,8 +143,8 @@ func TestMisuseDoesNotPanic(t *testing.T) {
 		require.Empty(t, s.Candidates(nil, start))
 		_, ok := s.Next(nil, start, 0, 0)
 		require.False(t, ok)
-		s.Learn(nil)
-		s.Unlearn(nil)
+		s.ObserveEnv(nil)
+		s.ForgetEnv(nil)
 		require.NoError(t, stage.NewEngine(s, stage.EngineOptions{}).Observe(nil, start))
 	}
 	require.Empty(t, new(stage.Set).Candidates(pod(t, "{}", "{}"), start))
@@ -181,7 +181,7 @@ func TestLoadReadsFilesDirectoriesAndFileSystems(t *testing.T) {
 	all, err := stage.Load(dir)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b", "c"}, order(all))
-	require.Len(t, all.Others(), 1)
+	require.Len(t, all.OtherObjects(), 1)
 	require.Equal(t, filepath.Join(dir, "c.yml")+`:10:5: stage "c": spec.wrong: unknown field`, all.Errors().Error())
 
 	one, err := stage.Load(filepath.Join(dir, "b.yaml"), filepath.Join(dir, "a"))
@@ -204,11 +204,11 @@ func TestOtherKindsNamedStageAreNotOurs(t *testing.T) {
 	src := stage.Parse("k.yaml", []byte("apiVersion: kargo.akuity.io/v1alpha1\nkind: Stage\nmetadata: {name: x}\n"))
 	require.Empty(t, src.Errors())
 	require.Empty(t, src.Stages())
-	require.Len(t, src.Others(), 1)
+	require.Len(t, src.OtherObjects(), 1)
 }
 
 func TestObjectsHavePathsButNoPositions(t *testing.T) {
-	_, err := stage.Compile(stage.Options{}, stage.Objects(v1alpha1.Stage{Spec: v1alpha1.StageSpec{Weight: -1}}))
+	_, err := stage.Compile(stage.Options{}, stage.FromStages(v1alpha1.Stage{Spec: v1alpha1.StageSpec{Weight: -1}}))
 	var fault *stage.Error
 	require.True(t, errors.As(err, &fault))
 	require.NotEmpty(t, fault.Path)

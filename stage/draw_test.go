@@ -1,32 +1,14 @@
 package stage
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// numberByBytes is FNV-1a as it is defined.
-func numberByBytes(h hash, n uint64) hash {
-	for range 8 {
-		h = (h ^ hash(n&0xff)) * fnvPrime
-		n >>= 8
-	}
-	return h
-}
-
-func TestHashOfNumbersIsThatOfTheirBytes(t *testing.T) {
-	for _, n := range []uint64{0, 1, 7, 254, 255, 256, 257, 1 << 8, 1 << 32, 1<<56 + 3, math.MaxUint64} {
-		for _, h := range []hash{0, 1, fnvOffset, math.MaxUint64} {
-			require.Equal(t, numberByBytes(h, n), h.number(n), "%d", n)
-		}
-	}
-}
-
 func TestDrawsAreWhatTracesRecorded(t *testing.T) {
-	d := Key{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "web"}.identity(42).entry(300)
+	d := entry(Key{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "web"}.identity(42), 300)
 	require.Equal(t, []uint64{0x3736cbbb58da5ee2, 0xc203c0e671744e85, 0xa8239f3590ed7206}, []uint64{d.choice(), d.delay("ready"), d.effects("ready")})
 }
 
@@ -50,6 +32,6 @@ func TestKeyOfReadsWhatUnstructuredReads(t *testing.T) {
 func BenchmarkDraw(b *testing.B) {
 	k := Key{Version: "v1", Kind: "PersistentVolumeClaim", Namespace: "default", Name: "data-web-0"}
 	for b.Loop() {
-		k.identity(1).entry(0).delay("pvc-provision")
+		entry(k.identity(1), 0).delay("pvc-provision")
 	}
 }

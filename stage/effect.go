@@ -68,7 +68,7 @@ func (a Apply) String() string {
 	if a.Object == nil {
 		return "apply nothing"
 	}
-	return join("apply", short(a.Type), slash(a.Subresource), as(a.Impersonate), a.Object.GetAPIVersion(), KeyOf(a.Object).String(), string(encode(a.Object.Object)))
+	return join("apply", short(a.Type), slash(a.Subresource), as(a.Impersonate), a.Object.GetAPIVersion(), KeyOf(a.Object).String(), string(a.JSON()))
 }
 
 // String prints "delete".
@@ -76,6 +76,14 @@ func (Delete) String() string { return "delete" }
 
 // JSON returns the patch as it is sent, with sorted keys.
 func (p Patch) JSON() []byte { return encode(p.Data) }
+
+// JSON returns the object as it is sent, with sorted keys.
+func (a Apply) JSON() []byte {
+	if a.Object == nil {
+		return encode(nil)
+	}
+	return encode(a.Object.Object)
+}
 
 // NoOp reports whether the patch would change nothing on obj. It neither changes nor keeps obj. The error says why the patch cannot be
 // applied, for example because a JSON patch removes a field that is not there.
@@ -88,7 +96,7 @@ func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
 			return !differs, nil
 		}
 	}
-	after, err := p.on(obj)
+	after, err := p.Result(obj)
 	if err != nil {
 		return false, err
 	}
@@ -102,7 +110,11 @@ func schemaOf(obj *unstructured.Unstructured) patch.Schema {
 	return schema
 }
 
-func (p Patch) on(obj *unstructured.Unstructured) (any, error) {
+// Result returns what the patch makes of obj, as JSON values. It neither changes nor keeps obj, but
+// the result shares with it what the patch does not change. The error says why the patch cannot be
+// applied. Lists of the kinds that a strategic merge patch knows are merged by their keys, as an API
+// server does; those of other kinds are replaced.
+func (p Patch) Result(obj *unstructured.Unstructured) (any, error) {
 	switch p.Type {
 	case types.JSONPatchType:
 		ops, _ := p.Data.([]any)

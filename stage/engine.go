@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/random"
+	"github.com/stagecraft-go/stagecraft/internal/timequeue"
 )
 
 // EngineOptions of [NewEngine]. The zero value is usable.
@@ -18,10 +20,12 @@ type EngineOptions struct {
 	Seed uint64
 	// Trace is called for everything that happens, by the goroutine that uses the Engine.
 	Trace func(TraceEvent)
-	// MaxTransitions is how many transitions one object may make within Instant before it is parked as a livelock. Default 100.
-	MaxTransitions int
-	// Instant is how long "without time passing" is. Default 0, which suits virtual time.
-	Instant time.Duration
+	// LivelockLimit is how many transitions one object may make within LivelockWindow before it is
+	// parked as a livelock: left alone until it changes. Default 100.
+	LivelockLimit int
+	// LivelockWindow is the time within which transitions count as following one another without
+	// delay. Default 0, which suits virtual time.
+	LivelockWindow time.Duration
 }
 
 // An Engine schedules transitions: it is told what objects look like and says which Stage is due when. It has no clock, no goroutine and
@@ -43,17 +47,17 @@ type Engine struct {
 	set     *Set
 	options EngineOptions
 	records map[Key]*record
-	queue   queue[*record]
+	queue   timequeue.Queue[*record]
 	shares  []share // buffer of Observe
 }
 
 // A record is what the engine remembers of one object.
 type record struct {
-	timer // in the queue while a Stage is pending
-	key   Key
-	uid   types.UID
-	hash  hash
-	next  uint64 // number of the next entry
+	timequeue.Timer // in the queue while a Stage is pending
+	key             Key
+	uid             types.UID
+	hash            random.Hash
+	next            uint64 // number of the next entry
 
 	// The pending Stage, nil if there is none.
 	stage   *compiled
@@ -62,15 +66,15 @@ type record struct {
 	entered time.Time
 
 	// The guard against livelocks.
-	instant time.Time // of the first of the transitions that are counted
-	count   int
-	parked  bool
-	version string // resourceVersion at which the object was parked
+	windowStart time.Time // time of the first of the transitions that are counted
+	count       int
+	parked      bool
+	version     string // resourceVersion at which the object was parked
 }
 
 // NewEngine returns an engine without objects.
 func NewEngine(s *Set, o EngineOptions) *Engine {
-	o.MaxTransitions = cmp.Or(o.MaxTransitions, 100)
+	o.LivelockLimit = cmp.Or(o.LivelockLimit, 100)
 	return &Engine{set: s, options: o, records: map[Key]*record{}}
 }
 
@@ -91,8 +95,8 @@ func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 	}
 	r := e.record(k, obj, now)
 	version := resourceVersion(obj)
-	e.trace(TraceEvent{Time: now, Kind: Observed, Key: r.key, ResourceVersion: version})
-	if r.parked && r.version == version && (version != "" || e.withinInstant(r, now)) {
+	e.trace(TraceEvent{Time: now, Kind: TraceObserved, Key: r.key, ResourceVersion: version})
+	if r.parked && r.version == version && (version != "" || e.withinWindow(r, now)) {
 		return nil
 	}
 	if r.parked {
@@ -121,16 +125,16 @@ func (e *Engine) Forget(k Key, now time.Time) bool {
 	}
 	e.cancel(r, now)
 	delete(e.records, k)
-	e.trace(TraceEvent{Time: now, Kind: Forgotten, Key: k})
+	e.trace(TraceEvent{Time: now, Kind: TraceForgotten, Key: k})
 	return true
 }
 
 // Len returns the number of objects that the engine knows, Pending how many of them have a transition ahead.
 func (e *Engine) Len() int     { return len(e.records) }
-func (e *Engine) Pending() int { return e.queue.len() }
+func (e *Engine) Pending() int { return e.queue.Len() }
 
 // NextDue returns the earliest time at which a transition is due. It is false if none is pending.
-func (e *Engine) NextDue() (time.Time, bool) { return e.queue.next() }
+func (e *Engine) NextDue() (time.Time, bool) { return e.queue.Next() }
 
 // Due takes the transitions that are due at the time now out of the engine, in the order of their due times, and of equal times in that of
 // their scheduling. What becomes due while the caller goes through them is included.
@@ -146,17 +150,17 @@ func (e *Engine) Due(now time.Time) iter.Seq[Transition] {
 }
 
 func (e *Engine) pop(now time.Time) (Transition, bool) {
-	r, ok := e.queue.pop(now)
+	r, ok := e.queue.Pop(now)
 	if !ok {
 		return Transition{}, false
 	}
 	t := r.transition(e.set)
 	r.stage = nil
-	if !e.withinInstant(r, now) {
-		r.instant, r.count = now, 0
+	if !e.withinWindow(r, now) {
+		r.windowStart, r.count = now, 0
 	}
 	r.count++
-	e.trace(TraceEvent{Time: now, Kind: Played, Key: t.Key, Stage: t.Stage, N: t.N, Due: t.Due})
+	e.trace(TraceEvent{Time: now, Kind: TracePlayed, Key: t.Key, Stage: t.Stage, N: t.N, Due: t.Due})
 	return t, true
 }
 
@@ -179,7 +183,7 @@ func (e *Engine) record(k *kind, obj *unstructured.Unstructured, now time.Time) 
 func (e *Engine) evaluate(r *record, k *kind, obj *unstructured.Unstructured, now time.Time) {
 	d := r.draws // of the entry at hand
 	if r.stage == nil {
-		d = r.hash.entry(r.next)
+		d = entry(r.hash, r.next)
 	}
 	scope := e.set.scope(obj, now)
 	defer e.set.release(scope)
@@ -201,14 +205,14 @@ func (e *Engine) evaluate(r *record, k *kind, obj *unstructured.Unstructured, no
 
 // enter draws a Stage and a random number for its delay.
 func (e *Engine) enter(r *record, l *lottery, scope *expr.Scope) {
-	r.draws = r.hash.entry(r.next)
+	r.draws = entry(r.hash, r.next)
 	r.next++
 	r.stage = l.choose(r.draws.choice())
 	r.random = r.draws.delay(r.stage.name)
 	r.entered = scope.Now
 	e.schedule(r, scope)
 	if e.options.Trace != nil {
-		e.trace(TraceEvent{Time: scope.Now, Kind: Scheduled, Key: r.key, Stage: r.stage.name, N: r.next - 1, Due: r.at, Weight: r.weight(scope), Random: r.random})
+		e.trace(TraceEvent{Time: scope.Now, Kind: TraceScheduled, Key: r.key, Stage: r.stage.name, N: r.next - 1, Due: r.At(), Weight: r.weight(scope), Random: r.random})
 	}
 }
 
@@ -216,8 +220,8 @@ func (e *Engine) enter(r *record, l *lottery, scope *expr.Scope) {
 func (e *Engine) schedule(r *record, scope *expr.Scope) {
 	scope.Now = r.entered
 	due := dueTime(r.entered, r.stage.delays(scope, r.draws).Pick(r.random))
-	if r.seq == 0 || !r.at.Equal(due) {
-		e.queue.set(r, due)
+	if !r.Queued() || !r.At().Equal(due) {
+		e.queue.Set(r, due)
 	}
 }
 
@@ -225,24 +229,24 @@ func (e *Engine) cancel(r *record, now time.Time) {
 	if r.stage == nil {
 		return
 	}
-	e.queue.remove(r)
-	e.trace(TraceEvent{Time: now, Kind: Cancelled, Key: r.key, Stage: r.stage.name})
+	e.queue.Remove(r)
+	e.trace(TraceEvent{Time: now, Kind: TraceCancelled, Key: r.key, Stage: r.stage.name})
 	r.stage = nil
 }
 
 // livelocked reports whether the object has made its transitions of this instant and another one is due within it.
 func (e *Engine) livelocked(r *record, now time.Time) bool {
-	return r.stage != nil && !r.at.After(now) && r.count >= e.options.MaxTransitions && e.withinInstant(r, now)
+	return r.stage != nil && !r.At().After(now) && r.count >= e.options.LivelockLimit && e.withinWindow(r, now)
 }
 
-func (e *Engine) withinInstant(r *record, now time.Time) bool {
-	return now.Sub(r.instant) <= e.options.Instant
+func (e *Engine) withinWindow(r *record, now time.Time) bool {
+	return now.Sub(r.windowStart) <= e.options.LivelockWindow
 }
 
 func (e *Engine) park(r *record, version string, now time.Time) error {
 	err := fmt.Errorf("%s: stage %q: %w", r.key, r.stage.name, ErrLivelock)
-	e.trace(TraceEvent{Time: now, Kind: Failed, Key: r.key, Stage: r.stage.name, Err: err})
-	e.queue.remove(r)
+	e.trace(TraceEvent{Time: now, Kind: TraceFailed, Key: r.key, Stage: r.stage.name, Err: err})
+	e.queue.Remove(r)
 	r.stage = nil
 	r.parked, r.version = true, version
 	return err
@@ -256,7 +260,7 @@ func (e *Engine) trace(t TraceEvent) {
 
 func (r *record) transition(s *Set) Transition {
 	return Transition{
-		Key: r.key, UID: r.uid, Stage: r.stage.name, N: r.next - 1, Entered: r.entered, Due: r.at, Random: r.random,
+		Key: r.key, UID: r.uid, Stage: r.stage.name, N: r.next - 1, Entered: r.entered, Due: r.At(), Random: r.random,
 		set: s, stage: r.stage, draws: r.draws,
 	}
 }

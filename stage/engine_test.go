@@ -29,7 +29,7 @@ func inPhase(obj *unstructured.Unstructured, phase string, version int) *unstruc
 type recorder []string
 
 func (r *recorder) add(e stage.TraceEvent) {
-	if e.Kind != stage.Observed {
+	if e.Kind != stage.TraceObserved {
 		*r = append(*r, fmt.Sprintf("+%s %s %s", e.Time.Sub(start), e.Kind, e.Stage))
 	}
 }
@@ -143,7 +143,7 @@ func TestANewUIDIsANewObject(t *testing.T) {
 
 func TestLivelock(t *testing.T) {
 	set := compile(t, phased("tick", "A", ""), phased("tock", "B", ""))
-	e := stage.NewEngine(set, stage.EngineOptions{MaxTransitions: 10})
+	e := stage.NewEngine(set, stage.EngineOptions{LivelockLimit: 10})
 	calm := object(t, "{apiVersion: v1, kind: Pod, metadata: {name: calm, resourceVersion: '1'}, status: {phase: A}}")
 	obj, version, played := inPhase(pod(t, "{}", "{}"), "A", 1), 1, 0
 	flip := map[string]string{"tick": "B", "tock": "A"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -151,7 +152,7 @@ func ExampleEngine() {
 	for at, ok := engine.NextDue(); ok; at, ok = engine.NextDue() {
 		now = at
 		for t := range engine.Due(now) {
-			obj, err := t.Do(ctx, cluster, objects[t.Key], stage.DoOptions{Now: now})
+			obj, err := player.Do(ctx, cluster, t, objects[t.Key], player.DoOptions{Now: now})
 			fmt.Println(now.Format("05.000"), t.Key, t.Stage, err)
 			observe(obj)
 		}

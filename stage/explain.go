@@ -20,13 +20,13 @@ type Explanation struct {
 	Key  Key
 	Time time.Time // at which the object was looked at
 	// Verdicts are those on all Stages for the kind of the object, in the order of the sources. There are none if the Set has no Stage for it.
-	Verdicts []Verdict
+	Stages []StageExplanation
 	// Kinds are those that the Set has Stages for.
 	Kinds []schema.GroupVersionKind
 }
 
 // A Verdict says how one Stage fares with an object. All paths in it are those of fields of the Stage.
-type Verdict struct {
+type StageExplanation struct {
 	Stage        string
 	Requirements []selector.Requirement // all of the selector, each with what was seen and the error that was passed over
 	Matches      bool                   // whether all of them hold
@@ -34,14 +34,14 @@ type Verdict struct {
 	Candidate Candidate
 	Weight    WeightReading
 	Delay     delay.Explanation
-	// Outcome is what the effects would do to the object now.
-	Outcome Outcome
+	// DryRun is what the effects would do to the object now.
+	DryRun DryRun
 
 	doc *position.Document
 }
 
-// An Outcome is what the effects of a Stage would do to an object.
-type Outcome struct {
+// An DryRun is what the effects of a Stage would do to an object.
+type DryRun struct {
 	// Effects are those of [Transition.Effects], except that the addresses of nodes and pods are placeholders.
 	Effects []Effect
 	// Err says why there are none, or why one of them cannot be carried out.
@@ -56,7 +56,7 @@ type Outcome struct {
 }
 
 // Locate returns the place of a field of the Stage; zero if the Stage did not come from text.
-func (v Verdict) Locate(path string) Position {
+func (v StageExplanation) Locate(path string) Position {
 	return locate(v.doc, v.Stage, &position.Error{Path: path, Offset: -1}).Position
 }
 
@@ -73,16 +73,16 @@ func (s *Set) Explain(obj *unstructured.Unstructured, now time.Time) Explanation
 	scope := s.scope(obj, now)
 	defer s.release(scope)
 	for _, st := range stages {
-		v := Verdict{Stage: st.name, doc: st.doc}
-		scope.Seed = e.Key.identity(0).entry(0).eval(st.salt)
+		v := StageExplanation{Stage: st.name, doc: st.doc}
+		scope.Seed = entry(e.Key.identity(0), 0).eval(st.salt)
 		v.Requirements = st.requirements(scope)
 		if i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.transition.stage == st }); i >= 0 {
 			v.Matches, v.Candidate = true, candidates[i]
 			v.Weight = st.weight.read(scope)
 			v.Delay = st.explainDelay(scope)
-			v.Outcome = v.Candidate.outcome(obj, now)
+			v.DryRun = v.Candidate.dryRun(obj, now)
 		}
-		e.Verdicts = append(e.Verdicts, v)
+		e.Stages = append(e.Stages, v)
 	}
 	return e
 }
@@ -109,7 +109,7 @@ func (st *compiled) explainDelay(scope *expr.Scope) delay.Explanation {
 const moment = time.Millisecond
 
 // outcome plays the candidate on obj and, if it is a candidate again at once, on what is left of it.
-func (c Candidate) outcome(obj *unstructured.Unstructured, now time.Time) Outcome {
+func (c Candidate) dryRun(obj *unstructured.Unstructured, now time.Time) DryRun {
 	o := c.try(obj, now)
 	if o.After == nil || o.Idle {
 		return o
@@ -124,17 +124,17 @@ func (c Candidate) outcome(obj *unstructured.Unstructured, now time.Time) Outcom
 }
 
 // try carries the effects out on a copy.
-func (c Candidate) try(obj *unstructured.Unstructured, now time.Time) (o Outcome) {
+func (c Candidate) try(obj *unstructured.Unstructured, now time.Time) (o DryRun) {
 	t := c.transition
 	slots, err := t.plan(render.Input{Object: obj.Object, Now: now, Seed: t.draws.effects(t.Stage)})
 	if err != nil {
-		return Outcome{Err: err}
+		return DryRun{Err: err}
 	}
 	o.Effects, o.After, o.Idle = filled(slots), obj, true
 	for _, e := range o.Effects {
-		after, err := outcomeOf(e, o.After, now)
+		after, err := effectOn(e, o.After, now)
 		if err != nil {
-			return Outcome{Effects: o.Effects, Err: err}
+			return DryRun{Effects: o.Effects, Err: err}
 		}
 		o.Idle = o.Idle && after == o.After
 		if o.After = after; after == nil {

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -51,9 +51,9 @@ func TestExplain(t *testing.T) {
 
 func TestExplainWithoutText(t *testing.T) {
 	stages := stage.Parse("stages.yaml", []byte(stageYAML("a", "  selector: {matchLabels: {app: db}}"))).Stages()
-	set := stage.MustCompile(stage.Objects(stages...))
+	set := stage.MustCompile(stage.FromStages(stages...))
 	e := set.Explain(pod(t, "{}", "{}"), start)
-	require.Equal(t, stage.Position{}, e.Verdicts[0].Locate("metadata.name"))
+	require.Equal(t, stage.Position{}, e.Stages[0].Locate("metadata.name"))
 	require.Equal(t, "Pod default/web: nothing happens: no stage matches; closest, 1 requirement short: \"a\"\n\n✗ \"a\"\n"+
 		"  ✗ labels[app] = db: saw nothing (spec.selector.matchLabels.app)\n", e.String())
 }
@@ -110,7 +110,7 @@ const nodeStages = `
 // requireAgreement holds every part of an explanation against Candidates and Next.
 func requireAgreement(t *testing.T, set *stage.Set, obj *unstructured.Unstructured, seed uint64, e stage.Explanation) {
 	candidates := []stage.Candidate{}
-	for _, v := range e.Verdicts {
+	for _, v := range e.Stages {
 		missed := slices.ContainsFunc(v.Requirements, func(r selector.Requirement) bool { return !r.OK })
 		require.Equal(t, v.Matches, !missed, v.Stage)
 		if v.Matches {
@@ -160,7 +160,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := compile(t, stageYAML("a", tc.body))
-			o := set.Explain(pod(t, "{}", "{phase: Pending}"), start.Add(time.Hour)).Verdicts[0].Outcome
+			o := set.Explain(pod(t, "{}", "{phase: Pending}"), start.Add(time.Hour)).Stages[0].DryRun
 			require.NoError(t, o.Err)
 			require.Equal(t, tc.idle, o.Idle, "idle")
 			require.Equal(t, tc.livelock, o.Livelock, "livelock")
@@ -172,10 +172,10 @@ func TestDeletedObjectStaysWhileFinalizersHoldIt(t *testing.T) {
 	set := compile(t, stageYAML("free", "  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}\n  next: {finalizers: {empty: true}}"),
 		stageYAML("go", "  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: DoesNotExist}]}\n  next: {delete: true}"))
 	obj := object(t, "{apiVersion: v1, kind: Pod, metadata: {name: a, finalizers: [x]}}")
-	held := set.Explain(obj, start).Verdicts[1].Outcome
+	held := set.Explain(obj, start).Stages[1].DryRun
 	require.Equal(t, start, held.After.GetDeletionTimestamp().UTC())
 	require.Nil(t, obj.GetDeletionTimestamp())
-	gone := set.Explain(held.After, start).Verdicts[0].Outcome
+	gone := set.Explain(held.After, start).Stages[0].DryRun
 	require.Nil(t, gone.After)
 	require.False(t, gone.Idle)
 }

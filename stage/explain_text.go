@@ -20,7 +20,7 @@ func (e Explanation) String() string {
 		b.WriteString(e.Key.String() + ": ")
 	}
 	b.WriteString(e.answer() + "\n")
-	for _, v := range e.Verdicts {
+	for _, v := range e.Stages {
 		b.WriteString("\n")
 		v.write(&b)
 	}
@@ -33,7 +33,7 @@ func (e Explanation) answer() string {
 	switch {
 	case e.Key.Kind == "":
 		return "nothing happens: the object has no kind"
-	case len(e.Verdicts) == 0:
+	case len(e.Stages) == 0:
 		return "nothing happens: no stage is for " + kindName(e.Key) + "; " + e.known()
 	case len(possible) == 0:
 		return "nothing happens: " + e.closest()
@@ -48,8 +48,8 @@ func (e Explanation) answer() string {
 }
 
 // possible are the Stages that can be played.
-func (e Explanation) possible() []Verdict {
-	return slices.DeleteFunc(slices.Clone(e.Verdicts), func(v Verdict) bool { return v.Candidate.Probability == 0 })
+func (e Explanation) possible() []StageExplanation {
+	return slices.DeleteFunc(slices.Clone(e.Stages), func(v StageExplanation) bool { return v.Candidate.Probability == 0 })
 }
 
 func kindName(k Key) string { return k.GroupVersionKind().GroupVersion().String() + " " + k.Kind }
@@ -69,7 +69,7 @@ func (e Explanation) known() string {
 func (e Explanation) closest() string {
 	var names []string
 	least := math.MaxInt
-	for _, v := range e.Verdicts {
+	for _, v := range e.Stages {
 		n := v.lacks()
 		if n < least {
 			least, names = n, nil
@@ -85,7 +85,7 @@ func (e Explanation) closest() string {
 	return fmt.Sprintf("no stage matches; closest, %s short: %s", short, strings.Join(names, ", "))
 }
 
-func (v Verdict) lacks() (n int) {
+func (v StageExplanation) lacks() (n int) {
 	for _, r := range v.Requirements {
 		if !r.OK {
 			n++
@@ -107,7 +107,7 @@ func when(r delay.Range) string {
 
 func percent(p float64) string { return strconv.FormatFloat(100*p, 'g', 3, 64) + "%" }
 
-func (v Verdict) write(b *strings.Builder) {
+func (v StageExplanation) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%s %q%s", mark(v.Matches), v.Stage, place(v.Locate("metadata.name")))
 	if v.Matches {
 		b.WriteString(", chance " + percent(v.Candidate.Probability))
@@ -120,7 +120,7 @@ func (v Verdict) write(b *strings.Builder) {
 		return
 	}
 	b.WriteString("  " + v.weight() + "\n  " + v.delay() + "\n")
-	for _, line := range v.Outcome.lines() {
+	for _, line := range v.DryRun.lines() {
 		b.WriteString("  " + line + "\n")
 	}
 }
@@ -133,7 +133,7 @@ func mark(ok bool) string {
 }
 
 // requirement prints one that holds without its place, which nobody needs then.
-func (v Verdict) requirement(r selector.Requirement) string {
+func (v StageExplanation) requirement(r selector.Requirement) string {
 	s := r.Text + ": saw " + list(r.Seen)
 	if r.Err != nil {
 		s += "; failed: " + r.Err.Error()
@@ -179,7 +179,7 @@ func clipped(s string) string {
 	return s
 }
 
-func (v Verdict) weight() string {
+func (v StageExplanation) weight() string {
 	w := v.Weight
 	if w.Value == 0 && w.Path == "spec.weight" {
 		w.Path = "" // of a weight that is not written: whoever writes 0 asks for the default
@@ -190,7 +190,7 @@ func (v Verdict) weight() string {
 	return fmt.Sprintf("weight %d", w.Value) + origin(w.Path, w.Text, w.Seen, w.Err)
 }
 
-func (v Verdict) delay() string {
+func (v StageExplanation) delay() string {
 	s := "delay " + v.Delay.Range.String()
 	if d := v.Delay.Duration; d.Path != "" || d.Text != "" {
 		s += ": duration" + reading(d)
@@ -225,7 +225,7 @@ func origin(path, text string, seen any, err error) string {
 }
 
 // lines prints the effects and what comes of them.
-func (o Outcome) lines() []string {
+func (o DryRun) lines() []string {
 	var lines []string
 	for _, e := range o.Effects {
 		lines = append(lines, clipped(e.String()))

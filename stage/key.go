@@ -1,6 +1,8 @@
 package stage
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,6 +51,12 @@ func (k Key) GroupVersionKind() schema.GroupVersionKind {
 // NamespacedName returns the namespace and name of the object.
 func (k Key) NamespacedName() types.NamespacedName {
 	return types.NamespacedName{Namespace: k.Namespace, Name: k.Name}
+}
+
+// Compare orders keys by group, version, kind, namespace and name. It returns -1, 0 or 1.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Group, other.Group), cmp.Compare(k.Version, other.Version), cmp.Compare(k.Kind, other.Kind),
+		cmp.Compare(k.Namespace, other.Namespace), cmp.Compare(k.Name, other.Name))
 }
 
 // String prints Kind.group namespace/name, such as "Pod default/web" or "Train.demo.example.com rail/t1".

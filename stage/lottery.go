@@ -1,6 +1,9 @@
 package stage
 
-import "github.com/stagecraft-go/stagecraft/internal/expr"
+import (
+	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/random"
+)
 
 // A lottery draws among the Stages that match one object.
 //
@@ -73,8 +76,8 @@ func (l *lottery) probability(i int) float64 {
 }
 
 // choose returns the Stage that a random number falls on.
-func (l *lottery) choose(random uint64) *compiled {
-	at := below(random, l.total())
+func (l *lottery) choose(drawn uint64) *compiled {
+	at := random.Below(drawn, l.total())
 	for i := range l.shares {
 		n := l.tickets(i)
 		if at < n {

@@ -118,23 +118,36 @@ func (s *Set) Stages(kind schema.GroupVersionKind) []string {
 // Warnings returns what Compile found but did not refuse.
 func (s *Set) Warnings() Errors { return slices.Clone(s.warnings) }
 
-// Learn shows the Env of the Set an object, so that it knows the addresses of nodes and those that pods have. An Env that does not learn ignores
-// it. [Player] calls it for every object it sees; whoever drives an [Engine] calls it before Observe.
-func (s *Set) Learn(obj *unstructured.Unstructured) {
-	if env, ok := s.env.(learner); ok && obj != nil {
+// ObserveEnv shows the Env of the Set an object, so that it knows the addresses of nodes and those
+// that pods have. An Env that does not observe objects ignores it. A player calls it for every
+// object it sees; whoever drives an [Engine] calls it before Observe.
+func (s *Set) ObserveEnv(obj *unstructured.Unstructured) {
+	if env, ok := s.env.(observer); ok && obj != nil {
 		env.Observe(obj.Object)
 	}
 }
 
-// Unlearn tells the Env of the Set that an object is gone.
-func (s *Set) Unlearn(obj *unstructured.Unstructured) {
-	if env, ok := s.env.(learner); ok && obj != nil {
+// ForgetEnv tells the Env of the Set that an object is gone.
+func (s *Set) ForgetEnv(obj *unstructured.Unstructured) {
+	if env, ok := s.env.(observer); ok && obj != nil {
 		env.Forget(obj.Object)
 	}
 }
 
-// learner is what a [render.Env] can also be.
-type learner interface {
+var (
+	nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	podKind  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+)
+
+// NeedsNodes reports whether the Env of the Set must have observed the Nodes before the Stages of
+// Pods and Nodes are played: it observes objects, and there are such Stages.
+func (s *Set) NeedsNodes() bool {
+	_, observes := s.env.(observer)
+	return observes && len(s.stagesOf(podKind))+len(s.stagesOf(nodeKind)) > 0
+}
+
+// observer is what a [render.Env] can also be.
+type observer interface {
 	Observe(obj map[string]any)
 	Forget(obj map[string]any)
 }
@@ -148,7 +161,7 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 	}
 	key, uid := k.identify(obj)
 	t := Transition{Key: key, UID: uid, Entered: now, set: s}
-	t.draws = t.Key.identity(0).entry(0)
+	t.draws = entry(t.Key.identity(0), 0)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
 	l := k.match(scope, t.draws, nil)
@@ -176,7 +189,7 @@ func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64
 		return Transition{}, false
 	}
 	key, uid := k.identify(obj)
-	d := key.identity(seed).entry(n)
+	d := entry(key.identity(seed), n)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
 	var few [4]share

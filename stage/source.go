@@ -126,7 +126,7 @@ func isManifest(name string) bool {
 
 // Objects makes a Source of Stages that did not come from text. Its faults carry paths but no positions. The
 // Stages must not be changed afterwards.
-func Objects(stages ...v1alpha1.Stage) Source {
+func FromStages(stages ...v1alpha1.Stage) Source {
 	var s Source
 	for _, st := range stages {
 		s.definitions = append(s.definitions, definition{stage: st})
@@ -150,7 +150,7 @@ func (s Source) Locate(i int, path string, offset int) Position {
 }
 
 // Others returns the objects that are not Stages, in the order of the files.
-func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
+func (s Source) OtherObjects() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
 // Errors returns what was wrong with the text: syntax, unknown fields, values of the wrong type. [Compile] finds more.
 func (s Source) Errors() Errors { return slices.Clone(s.faults) }

@@ -1,15 +1,18 @@
 package stage_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // start is the time at which all tests begin.
@@ -64,4 +67,20 @@ func effects(t testing.TB, set *stage.Set, obj *unstructured.Unstructured) []str
 		got = append(got, e.String())
 	}
 	return got
+}
+
+// newPod is a Pod on a node, without a status.
+func newPod(name, annotation string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{"name": name, "namespace": "default", "annotations": map[string]any{"a": annotation}},
+		"spec":     map[string]any{"nodeName": "node", "containers": []any{map[string]any{"name": "c", "image": "i"}}},
+	}}
+}
+
+func create(t testing.TB, c *memory.Cluster, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	obj, err := c.Create(context.Background(), obj, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return obj
 }

@@ -12,16 +12,16 @@ type TraceEvent struct {
 	Kind TraceKind
 	Key  Key
 
-	ResourceVersion string    // Observed: of the object
-	Stage           string    // all but Observed and Forgotten
-	N               uint64    // Scheduled, Played: the how-many-th entry of the object
-	Due             time.Time // Scheduled, Played; Effected: when the transition was due
-	Weight          int64     // Scheduled: of the Stage, -1 if it has none
-	Random          uint64    // Scheduled: the number that chose the delay
-	Index           int       // Effected, Failed: place of the effect in the transition, counted over all its steps
-	Effect          Effect    // Effected, Failed
-	NoOp            bool      // Effected: it is a patch that would change nothing, and was not sent
-	Err             error     // Failed; Effected: a failure that is retried
+	ResourceVersion string    // TraceObserved: of the object
+	Stage           string    // all but Observed and TraceForgotten
+	N               uint64    // TraceScheduled, TracePlayed: the how-many-th entry of the object
+	Due             time.Time // TraceScheduled, Played; TraceEffected: when the transition was due
+	Weight          int64     // TraceScheduled: of the Stage, -1 if it has none
+	Random          uint64    // TraceScheduled: the number that chose the delay
+	Index           int       // TraceEffected, TraceFailed: place of the effect in the transition, counted over all its steps
+	Effect          Effect    // TraceEffected, TraceFailed
+	NoOp            bool      // TraceEffected: it is a patch that would change nothing, and was not sent
+	Err             error     // Failed; TraceEffected: a failure that is retried
 }
 
 // TraceKind says what happened.
@@ -29,13 +29,13 @@ type TraceKind int
 
 // The kinds of TraceEvent.
 const (
-	Observed  TraceKind = iota // an object was looked at
-	Scheduled                  // a Stage was entered
-	Cancelled                  // the Stage no longer matches; nothing will be played
-	Played                     // the delay is over; the effects follow
-	Effected                   // an effect was carried out
-	Failed                     // the transition or the object cannot go on
-	Forgotten                  // the object is gone
+	TraceObserved  TraceKind = iota // an object was looked at
+	TraceScheduled                  // a Stage was entered
+	TraceCancelled                  // the Stage no longer matches; nothing will be played
+	TracePlayed                     // the delay is over; the effects follow
+	TraceEffected                   // an effect was carried out
+	TraceFailed                     // the transition or the object cannot go on
+	TraceForgotten                  // the object is gone
 )
 
 var traceKinds = [...]string{"observed", "scheduled", "cancelled", "played", "effect", "failed", "forgotten"}
@@ -55,10 +55,10 @@ func (e TraceEvent) String() string {
 		words = append(words, e.Stage)
 	}
 	switch e.Kind {
-	case Scheduled:
+	case TraceScheduled:
 		words = append(words, "n="+strconv.FormatUint(e.N, 10), "weight="+strconv.FormatInt(e.Weight, 10),
 			"random="+strconv.FormatUint(e.Random, 16), "in="+e.Due.Sub(e.Time).String())
-	case Effected:
+	case TraceEffected:
 		words = append(words, e.Effect.String())
 	}
 	if e.NoOp {

@@ -42,8 +42,8 @@ func (t Transition) Immediate() bool { return t.stage != nil && t.stage.immediat
 // the time now and the random numbers of the transition; only the addresses of pods come from the [render.Env]. It neither changes nor keeps obj. On an error
 // (an [*EvalError]) there are no effects.
 func (t Transition) Effects(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
-	slots, err := t.slots(obj, now)
-	return filled(slots), err
+	plan, err := t.Plan(obj, now)
+	return filled(plan), err
 }
 
 // filled takes the empty slots out; nil if all are.
@@ -58,14 +58,30 @@ func filled(slots []Effect) []Effect {
 // slotsOfStep are those for an event, finalizers, delete or patch, and apply.
 const slotsOfStep = 4
 
-// slots returns the effects at fixed places: slotsOfStep for each step, nil where there is nothing to do. A place means the
-// same thing for every version of the object, so that a transition can go on where it stopped.
-func (t Transition) slots(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
+// Plan returns the effects that [Transition.Effects] returns, each at a fixed place: four places for
+// each step of the Stage, for its event, finalizers, delete or patch, and apply; nil where there is
+// nothing to do. A place means the same thing for every version of the object, so that a transition
+// that was interrupted can go on at the place where it stopped.
+func (t Transition) Plan(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
 	if t.stage == nil || obj == nil {
 		return nil, errors.New("stage: effects of a zero Transition, or without an object")
 	}
 	return t.plan(render.Input{Object: obj.Object, Now: now, Seed: t.draws.effects(t.Stage), Env: t.set.env})
 }
+
+// Matches reports whether the Stage of the transition still matches the object.
+func (t Transition) Matches(obj *unstructured.Unstructured, now time.Time) bool {
+	if t.stage == nil || obj == nil {
+		return false
+	}
+	scope := t.set.scope(obj, now)
+	defer t.set.release(scope)
+	return t.stage.matches(scope, t.draws)
+}
+
+// Seed is a number that follows from the seed of the draws, the object and the entry. It is for
+// further random numbers that repeat with the transition, such as pauses before retries.
+func (t Transition) Seed() uint64 { return uint64(t.draws) }
 
 func (t Transition) plan(input render.Input) ([]Effect, error) {
 	obj := unstructured.Unstructured{Object: input.Object}

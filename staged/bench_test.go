@@ -97,7 +97,7 @@ func large(tb testing.TB, objects, clusters int) (r *staged.Rollout, status v1al
 	r = staged.NewRollout(p)
 	r.Update(p, metav1.ObjectMeta{Name: "s", UID: "sbp"})
 	owner := metav1.OwnerReference{Kind: v1alpha1.Kind, Name: "s", UID: "sbp"}
-	r.ObservePolicy(&control.BindingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", UID: "p", OwnerReferences: []metav1.OwnerReference{owner}}})
+	r.ObserveBindingPolicy(&control.BindingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", UID: "p", OwnerReferences: []metav1.OwnerReference{owner}}})
 	binding := &control.Binding{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", OwnerReferences: []metav1.OwnerReference{{UID: "p"}}}}
 	var reports []staged.ClusterReport
 	for i := range clusters {
@@ -108,7 +108,7 @@ func large(tb testing.TB, objects, clusters int) (r *staged.Rollout, status v1al
 	for i := range objects {
 		name := fmt.Sprintf("o%04d", i)
 		binding.Spec.Workload.NamespaceScope = append(binding.Spec.Workload.NamespaceScope, control.DownsyncClause{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: name})
-		r.ObserveReport(staged.Report{Policy: "s.stage.dev", Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, Clusters: reports})
+		r.ObserveReport(staged.Report{BindingPolicy: "s.stage.dev", Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, Clusters: reports})
 		if i > 0 {
 			r.ObserveStatus(cells(name, "1"))
 		}
@@ -145,7 +145,7 @@ func BenchmarkDecide(b *testing.B) {
 				r, status, change := large(b, objects, 100)
 				for i := 0; silent && i < objects; i++ {
 					object := staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprintf("o%04d", i)}
-					r.ObserveReport(staged.Report{Policy: "s.stage.dev", Object: object})
+					r.ObserveReport(staged.Report{BindingPolicy: "s.stage.dev", Object: object})
 				}
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {

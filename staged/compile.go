@@ -22,7 +22,8 @@ import (
 type Options struct {
 	// Cost limits an evaluation of an expression, in CEL's units. Default 100,000.
 	Cost uint64
-	// ClusterLabel is the label of a cluster that holds its name, by which the batches of a stage with maxConcurrency select. Default "name".
+	// ClusterLabel is the label that holds the name of a cluster. The batches of a stage with
+	// maxConcurrency select clusters by it. Default "name".
 	ClusterLabel string
 }
 
@@ -35,14 +36,15 @@ type Policy struct {
 	warnings     Errors
 }
 
-// Name is metadata.name.
+// Name returns metadata.name.
 func (p *Policy) Name() string { return p.object.Name }
 
-// Warnings are what Compile found but did not refuse.
+// Warnings returns what Compile found doubtful but did not refuse.
 func (p *Policy) Warnings() Errors { return slices.Clone(p.warnings) }
 
-// Compile checks the policies of all sources and prepares them, in order. It returns [Errors] with every fault, and then no policies. Each
-// fault names its policy, so that a caller can leave that out and compile the rest. Sources that hold no policy at all are a fault.
+// Compile checks and compiles the policies of all sources, in order. If there are faults, it returns
+// [Errors] with every fault, and no policies. Each fault names its policy, so that a caller can leave
+// that policy out and compile the others. Sources that hold no policy at all are a fault.
 func Compile(o Options, sources ...Source) ([]*Policy, error) {
 	env, err := newEnvironments(o.Cost)
 	if err != nil {
@@ -141,19 +143,16 @@ func (c *compiler) oneOf(path, value string, allowed ...string) {
 	}
 }
 
-// separator stands between the name of a policy and that of a stage in the name of a BindingPolicy.
-const separator = ".stage."
-
-// batchDigits is the room that the names of batches need: a dot and a number.
+// batchDigits is how many characters the name of a batch adds to that of its stage: a dot and a number.
 const batchDigits = len(".9999")
 
-// part checks a name that becomes a part of others.
+// part checks a name that becomes a part of the names of BindingPolicies.
 func (c *compiler) part(path, name string) (sound bool) {
 	switch {
 	case name == "":
 		c.faultf(path, "missing")
-	case strings.Contains(name, separator):
-		c.faultf(path, "must not contain %q", separator)
+	case strings.Contains(name, v1alpha1.StageSeparator):
+		c.faultf(path, "must not contain %q", v1alpha1.StageSeparator)
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
 		c.faultf(path, "%q is no object name: want lower-case letters, digits, - and ., with a letter or digit first, last and beside each dot", name)
 	default:
@@ -162,12 +161,13 @@ func (c *compiler) part(path, name string) (sound bool) {
 	return false
 }
 
-// name checks that the names of BindingPolicies will be unique, object names, and label values: KubeStellar makes labels of them.
+// name checks that the names of the BindingPolicies of a stage are unique, object names, and label
+// values: KubeStellar makes labels of them.
 func (c *compiler) name(i int) {
 	path := position.Index("spec.stages", i) + ".name"
 	policy, spec := c.definition.policy, c.definition.policy.Spec
 	name := spec.Stages[i].Name
-	full := policy.Name + separator + name
+	full := policy.Name + v1alpha1.StageSeparator + name
 	length := len(full)
 	if spec.Stages[i].MaxConcurrency != nil {
 		length += batchDigits
@@ -195,7 +195,7 @@ func (c *compiler) name(i int) {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// revision is a hash of what OnChange watches.
+// revision returns a hash of the part of the spec that OnChange watches.
 func revision(spec *v1alpha1.Spec) string {
 	type part struct{ Name, Clusters any }
 	parts := []any{spec.Downsync}
@@ -203,7 +203,7 @@ func revision(spec *v1alpha1.Spec) string {
 		parts = append(parts, part{s.Name, s.ClusterSelectors})
 	}
 	raw, err := json.Marshal(parts)
-	if err != nil { // plain data has no such error
+	if err != nil { // cannot happen with plain data
 		return ""
 	}
 	sum := sha256.Sum256(raw)

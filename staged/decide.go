@@ -12,33 +12,36 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A Decision is what is to be done. Do it in this order: store Status; see that the policies of Ensure exist with these specs; remove those
-// of Remove. Whoever is interrupted on the way begins with a new decision from the stored status.
+// A Decision says what to do. Do it in this order: write Status; create or update the BindingPolicies
+// of Ensure; delete those of Remove. After an interruption, make a new decision from the stored status.
 type Decision struct {
 	// Status is the new status of the StagedBindingPolicy.
 	Status v1alpha1.Status
-	// Ensure are the BindingPolicies that must exist, complete but for what the API server adds.
+	// Ensure are the BindingPolicies that must exist, complete except for what the API server adds.
 	Ensure []*control.BindingPolicy
-	// Remove are the names of BindingPolicies that must go. They are here only once those of the active stage were seen to exist and to have
-	// their Bindings, so that the workload is never without a place.
+	// Remove are the names of BindingPolicies to delete. A name is here only after the BindingPolicies
+	// of the active stage were observed with their Bindings, so that the workload is always bound.
 	Remove []string
-	// Events are worth telling people.
+	// Events are what happened and people may want to know.
 	Events []Event
-	// RecheckAfter is when to decide again if nothing is observed before; 0 is never.
+	// RecheckAfter is when to decide again if nothing changes before; 0: never.
 	RecheckAfter time.Duration
-	// Message says what the rollout waits for, or that it is done.
+	// Message says what the rollout waits for, or that it has succeeded.
 	Message string
 }
 
-// Decide says what must be so now, given the stored status and what was observed. It is pure and total; deciding again from the new
-// status, with nothing else changed, changes nothing.
+// An Event is something that happened to the rollout, with the fields of a Kubernetes Event.
+type Event struct{ Type, Reason, Message string }
+
+// Decide decides what to do, given the stored status and what was observed. It is pure and never fails.
+// Deciding again from the new status, with nothing else changed, changes nothing.
 func (p *Policy) Decide(status v1alpha1.Status, seen Observation, now time.Time) Decision {
 	r := NewRollout(p)
-	r.observe(seen)
+	r.observeAll(seen)
 	return r.Decide(status, now)
 }
 
-// Decide is [Policy.Decide] for what the Rollout has seen.
+// Decide is [Policy.Decide] for what the Rollout was shown.
 func (r *Rollout) Decide(status v1alpha1.Status, now time.Time) Decision {
 	d := newDecider(r, status, now)
 	d.run()
@@ -50,11 +53,11 @@ type decider struct {
 	*Rollout
 	Decision
 	now     time.Time
-	recheck time.Time // zero is never
-	tell    func(Line)
+	recheck time.Time  // when to decide again; zero: never
+	addLine func(Line) // receives the explanation; nil: nobody wants it
 
 	done, paused bool
-	stalled      string // the reason; "" if it is not
+	stalled      string // the reason why the rollout is stalled; "" if it is not
 }
 
 func newDecider(r *Rollout, status v1alpha1.Status, now time.Time) *decider {
@@ -67,20 +70,20 @@ func newDecider(r *Rollout, status v1alpha1.Status, now time.Time) *decider {
 
 func (d *decider) run() {
 	if d.meta.DeletionTimestamp != nil {
-		return // its BindingPolicies go with it, by their owner references
+		return // the garbage collector deletes its BindingPolicies, which it owns
 	}
-	d.adopt()
+	d.alignStages()
 	for range 2*len(d.policy.stages) + 2 {
 		if !d.step() {
 			break
 		}
 	}
-	d.place()
-	d.conclude()
+	d.listBindingPolicies()
+	d.setConditions()
 }
 
-// adopt brings the stored status into the shape of the spec.
-func (d *decider) adopt() {
+// alignStages makes a record for each stage of the spec from the stored status.
+func (d *decider) alignStages() {
 	s, p := &d.Status, d.policy
 	changed := s.Revision != "" && s.Revision != p.revision
 	if changed && p.object.Spec.OnChange == v1alpha1.Restart {
@@ -105,21 +108,18 @@ func (d *decider) adopt() {
 	s.Stages, s.Revision, s.ObservedGeneration = stages, p.revision, d.meta.Generation
 }
 
-// ApprovalPrefix is what the annotations begin with that approve: before.<stage> and after.<stage> follow.
-const ApprovalPrefix = "approval.community.kubestellar.io/"
-
-// approvals records those that have been given. They stay when the annotation goes.
+// approvals records the approvals that annotations give. They stay when the annotation is removed.
 func (d *decider) approvals(rec *v1alpha1.StageStatus) {
-	rec.ApprovedBefore = cmp.Or(rec.ApprovedBefore, d.meta.Annotations[ApprovalPrefix+"before."+rec.Name])
-	rec.ApprovedAfter = cmp.Or(rec.ApprovedAfter, d.meta.Annotations[ApprovalPrefix+"after."+rec.Name])
+	rec.ApprovedBefore = cmp.Or(rec.ApprovedBefore, d.meta.Annotations[v1alpha1.ApprovalPrefix+"before."+rec.Name])
+	rec.ApprovedAfter = cmp.Or(rec.ApprovedAfter, d.meta.Annotations[v1alpha1.ApprovalPrefix+"after."+rec.Name])
 }
 
-// active is the index of the active stage; -1 if there is none of that name.
+// active returns the index of the active stage; -1 if the spec has no stage of that name.
 func (d *decider) active() int {
 	return slices.IndexFunc(d.policy.stages, func(s *stage) bool { return s.Name == d.Status.ActiveStage })
 }
 
-// step does one thing, and reports whether that moved the rollout.
+// step makes one step, and reports whether another one may follow.
 func (d *decider) step() bool {
 	d.Message, d.stalled, d.paused, d.done, d.recheck = "", "", false, false, time.Time{}
 	if d.Status.ActiveStage == "" {
@@ -133,11 +133,11 @@ func (d *decider) step() bool {
 	return d.progress(i)
 }
 
-// progress looks at the active stage.
+// progress works on the active stage. It reports whether the active stage, or its batch, has changed.
 func (d *decider) progress(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	if rec.StartedAt == nil { // activeStage was set by someone else
-		rec.Phase, rec.StartedAt = v1alpha1.Progressing, d.second()
+	if rec.StartedAt == nil { // another program has set activeStage
+		rec.Phase, rec.StartedAt = v1alpha1.Progressing, wholeSecond(d.now)
 	}
 	if !d.divide(i) {
 		return false
@@ -148,74 +148,75 @@ func (d *decider) progress(i int) bool {
 	case d.isDone(i):
 		d.finish(i)
 		return false
-	case s.SkipIfEmpty && a.placed && a.empty:
+	case s.SkipIfEmpty && a.bound && a.noDestinations:
 		return d.leave(i, v1alpha1.Skipped)
 	case s.condition == nil:
-		d.rest(i, a)
+		d.stay(i, a)
 		return false
 	}
-	ok := a.Verdict == Satisfied && !a.failing
-	d.satisfied(rec, ok)
-	if s.timed {
-		d.again(d.now.Add(timeStep))
+	ok := a.Satisfaction == Satisfied && !a.failing
+	d.recordSatisfied(rec, ok)
+	if s.readsTime {
+		d.recheckAt(d.now.Add(timeStep))
 	}
 	if why := d.failure(s, rec, a); why != "" {
 		return d.fail(i, why)
 	}
 	if !ok {
-		d.wait(rec, v1alpha1.Progressing, a.why)
-		if a.hopeless {
-			d.stall("Unreportable", "stage %q: %s", s.Name, a.why)
+		d.wait(rec, v1alpha1.Progressing, a.reason)
+		if a.unreportable {
+			d.stall("Unreportable", "stage %q: %s", s.Name, a.reason)
 		}
 		return false
 	}
-	return d.soaked(i)
+	return d.pass(i)
 }
 
-// timeStep is how often a condition is evaluated that reads the time, and how often a Player asks what nobody tells it.
+// timeStep is how often a condition that reads the time is evaluated.
 const timeStep = 10 * time.Second
 
-// rest is what a stage without condition does: the last one is the end, any other stops the rollout.
-func (d *decider) rest(i int, a assessment) {
+// stay works on a stage without condition: the rollout ends in the last stage, and stalls in any other.
+func (d *decider) stay(i int, a assessment) {
 	rec := &d.Status.Stages[i]
 	switch {
 	case i < len(d.policy.stages)-1:
 		rec.Message = "the stage has no condition"
 		d.stall("NoCondition", "stage %q has no condition: the rollout stops here", rec.Name)
-	case a.placed && a.reaches:
+	case a.bound && a.hasDestinations:
 		d.event("Normal", "Succeeded", "stage %q is the last", rec.Name)
 		d.finish(i)
 	default:
-		d.wait(rec, v1alpha1.Progressing, cmp.Or(a.why, "waits for destinations"))
+		d.wait(rec, v1alpha1.Progressing, cmp.Or(a.reason, "waits for destinations"))
 	}
 }
 
-// satisfied keeps since when all holds.
-func (d *decider) satisfied(rec *v1alpha1.StageStatus, ok bool) {
+// recordSatisfied records since when condition and guards hold.
+func (d *decider) recordSatisfied(rec *v1alpha1.StageStatus, ok bool) {
 	switch {
 	case !ok:
 		rec.SatisfiedSince = nil
 	case rec.SatisfiedSince == nil:
-		rec.SatisfiedSince = d.second()
+		rec.SatisfiedSince = wholeSecond(d.now)
 	}
 }
 
-// failure says why the stage has failed; "" if it has not.
+// failure returns why the stage has failed; "" if it has not.
 func (d *decider) failure(s *stage, rec *v1alpha1.StageStatus, a assessment) string {
 	if a.failing {
-		return a.failures
+		return a.failure
 	}
-	if s.deadline == 0 || a.Verdict == Satisfied {
+	if s.deadline == 0 || a.Satisfaction == Satisfied {
 		return ""
 	}
 	end := rec.StartedAt.Add(s.deadline)
 	if d.now.Before(end) {
-		d.again(end)
+		d.recheckAt(end)
 		return ""
 	}
-	return fmt.Sprintf("the condition did not hold within %s: %s", s.deadline, a.why)
+	return fmt.Sprintf("the condition did not hold within %s: %s", s.deadline, a.reason)
 }
 
+// fail does what onFailure says. It reports whether the active stage, or its batch, has changed.
 func (d *decider) fail(i int, why string) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	before := d.before(i)
@@ -244,18 +245,18 @@ func (d *decider) fail(i int, why string) bool {
 	return false
 }
 
-// before is the stage that the workload came from; -1 if there is none.
+// before returns the stage before i, skipped stages left out; -1 if there is none.
 func (d *decider) before(i int) int {
 	for i--; i >= 0 && d.Status.Stages[i].Phase == v1alpha1.Skipped; i-- {
 	}
 	return i
 }
 
-// soaked asks for what must be so beside the condition before a stage is left.
-func (d *decider) soaked(i int) bool {
+// pass leaves a satisfied stage, or starts its next batch, if soak, pause and approval allow it.
+func (d *decider) pass(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	if end := rec.SatisfiedSince.Add(s.soak); s.soak > 0 && d.now.Before(end) {
-		d.again(end)
+		d.recheckAt(end)
 		d.hold(rec, fmt.Sprintf("the condition must hold until %s", end.Format(time.RFC3339)))
 		return false
 	}
@@ -267,7 +268,7 @@ func (d *decider) soaked(i int) bool {
 	case d.nextBatch(i):
 		return true
 	case s.Approval != nil && s.Approval.After && rec.ApprovedAfter == "":
-		d.hold(rec, "waits for the annotation "+ApprovalPrefix+"after."+rec.Name)
+		d.hold(rec, "waits for the annotation "+v1alpha1.ApprovalPrefix+"after."+rec.Name)
 		return false
 	case i == len(d.policy.stages)-1:
 		d.event("Normal", "Succeeded", "stage %q, the last, is satisfied", rec.Name)
@@ -277,7 +278,7 @@ func (d *decider) soaked(i int) bool {
 	return d.leave(i, v1alpha1.Succeeded)
 }
 
-// leave goes on to the next stage, if that may be started.
+// leave goes on to the next stage, if that stage may start.
 func (d *decider) leave(i int, phase v1alpha1.Phase) bool {
 	rec := &d.Status.Stages[i]
 	if !d.enter(i + 1) {
@@ -286,21 +287,21 @@ func (d *decider) leave(i int, phase v1alpha1.Phase) bool {
 		}
 		return false
 	}
-	rec.Phase, rec.CompletedAt, rec.Message = phase, d.second(), ""
+	rec.Phase, rec.CompletedAt, rec.Message = phase, wholeSecond(d.now), ""
 	return true
 }
 
-// finish marks the end of the rollout.
+// finish records that the rollout has succeeded in a stage.
 func (d *decider) finish(i int) {
 	rec := &d.Status.Stages[i]
 	if rec.CompletedAt == nil {
-		rec.CompletedAt = d.second()
+		rec.CompletedAt = wholeSecond(d.now)
 	}
 	rec.Phase, rec.Message = v1alpha1.Succeeded, ""
 	d.done, d.Message = true, fmt.Sprintf("succeeded in stage %q", rec.Name)
 }
 
-// isDone recognises the end: the stage was the end once, and still no stage follows.
+// isDone reports whether the rollout has succeeded in a stage before, and still no stage follows.
 func (d *decider) isDone(i int) bool {
 	if d.Status.Stages[i].CompletedAt == nil || d.Status.Stages[i].Phase != v1alpha1.Succeeded {
 		return false
@@ -313,40 +314,39 @@ func (d *decider) isDone(i int) bool {
 	return true
 }
 
+// wait records why a stage is not left.
 func (d *decider) wait(rec *v1alpha1.StageStatus, phase v1alpha1.Phase, why string) {
 	rec.Phase, rec.Message, rec.CompletedAt = phase, why, nil
 	d.Message = fmt.Sprintf("stage %q: %s", rec.Name, why)
 }
 
-// hold is wait for a stage whose condition is true.
+// hold records why a stage whose condition is true is not left.
 func (d *decider) hold(rec *v1alpha1.StageStatus, why string) {
 	d.wait(rec, v1alpha1.Soaking, why)
 	d.explain(rec.Name, why)
 }
 
+// stall records that only a person can make the rollout go on.
 func (d *decider) stall(reason, format string, args ...any) {
 	d.stalled, d.Message = reason, fmt.Sprintf(format, args...)
 	d.explain(d.Status.ActiveStage, d.Message)
 }
 
 func (d *decider) explain(stage, why string) {
-	if d.tell != nil {
-		d.tell(Line{Stage: stage, Verdict: Unsatisfied, Text: why})
+	if d.addLine != nil {
+		d.addLine(Line{Stage: stage, Satisfaction: Unsatisfied, Text: why})
 	}
 }
 
-// again asks for another decision at a time.
-func (d *decider) again(at time.Time) { d.recheck = earlier(d.recheck, at) }
+// recheckAt asks for another decision at a time.
+func (d *decider) recheckAt(at time.Time) { d.recheck = earlier(d.recheck, at) }
 
 func (d *decider) event(kind, reason, format string, args ...any) {
 	d.Events = append(d.Events, Event{kind, reason, fmt.Sprintf(format, args...)})
 }
 
-// second is now, as a status keeps it.
-func (d *decider) second() *metav1.Time { return second(d.now) }
-
-// second is a time as a status keeps it: in whole seconds, rounded up, so that no soak, deadline or time since the start that is counted from it
-// is too short. All are rounded alike, so that they stay in order.
-func second(t time.Time) *metav1.Time {
+// wholeSecond returns a time as a status stores it: in whole seconds, rounded up. So no soak, deadline
+// or since that is counted from it is too short. All times are rounded up, so that they stay in order.
+func wholeSecond(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Add(time.Second - 1).Truncate(time.Second).UTC()}
 }

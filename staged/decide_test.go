@@ -166,7 +166,7 @@ func TestFaultsOfTheWorkloadStager(t *testing.T) {
 		w.settle()
 		w.available["dev1"] = 1
 		seen := w.observe()
-		seen.Policies[0].UID = "new"
+		seen.BindingPolicies[0].UID = "new"
 		d := w.policy.Decide(w.status, seen, w.now)
 		require.Equal(t, "dev", d.Status.ActiveStage)
 		require.Contains(t, d.Message, "earlier")

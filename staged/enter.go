@@ -10,19 +10,20 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// enter starts the first stage from i on that is not to be skipped, if it may be started. If all are to be skipped, the rollout ends where it is.
+// enter starts the first stage from i on that is not skipped, if that stage may start. If all are
+// skipped, the rollout ends in the stage before i.
 func (d *decider) enter(i int) bool {
 	first := i
 	for i < len(d.policy.stages) && d.skips(i) {
 		i++
 	}
 	ended := i == len(d.policy.stages)
-	if !ended && !d.open(i) {
+	if !ended && !d.mayStart(i) {
 		return false
 	}
 	for j := first; j < i; j++ {
 		rec := &d.Status.Stages[j]
-		rec.Phase, rec.CompletedAt, rec.Message = v1alpha1.Skipped, d.second(), "its selectors match no cluster"
+		rec.Phase, rec.CompletedAt, rec.Message = v1alpha1.Skipped, wholeSecond(d.now), "its selectors match no cluster"
 	}
 	if !ended {
 		d.event("Normal", "StageStarted", "stage %q", d.policy.stages[i].Name)
@@ -37,13 +38,14 @@ func (d *decider) enter(i int) bool {
 	return false
 }
 
-// skips reports whether a stage is to be skipped because it would have no cluster. Where clusters are not known, its Binding will tell.
+// skips reports whether to skip a stage because it has no cluster. If the clusters are not known, the
+// Binding of the stage shows that later.
 func (d *decider) skips(i int) bool {
 	s := d.policy.stages[i]
 	return s.SkipIfEmpty && d.clusters != nil && len(d.selected(s)) == 0
 }
 
-// selected are the names of the clusters of a stage, sorted.
+// selected returns the names of the clusters of a stage, sorted.
 func (d *decider) selected(s *stage) []string {
 	var names []string
 	for name, have := range d.clusters {
@@ -55,8 +57,8 @@ func (d *decider) selected(s *stage) []string {
 	return names
 }
 
-// open asks for what must be so before a stage is started.
-func (d *decider) open(i int) bool {
+// mayStart reports whether a stage may start. If not, it records why.
+func (d *decider) mayStart(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	opens, found := opening(s.windows, d.now)
 	switch {
@@ -70,14 +72,14 @@ func (d *decider) open(i int) bool {
 		d.stall("ClustersUnknown", "maxConcurrency of stage %q needs the clusters, which are not known", s.Name)
 		return false
 	case s.Approval != nil && s.Approval.Before && rec.ApprovedBefore == "":
-		d.Message = "waits for the annotation " + ApprovalPrefix + "before." + s.Name
+		d.Message = "waits for the annotation " + v1alpha1.ApprovalPrefix + "before." + s.Name
 	case opens.IsZero():
 		d.Message = "waits for a window, and none will ever open"
 	case !found:
-		d.again(opens)
+		d.recheckAt(opens)
 		d.Message = "waits for a window: none opens before " + opens.UTC().Format(time.DateOnly)
 	case opens.After(d.now):
-		d.again(opens)
+		d.recheckAt(opens)
 		d.Message = "waits for a window: the next opens at " + opens.UTC().Format(time.RFC3339)
 	default:
 		return true
@@ -91,12 +93,12 @@ func (d *decider) open(i int) bool {
 func (d *decider) start(i int) {
 	rec := &d.Status.Stages[i]
 	rec.Phase, rec.Message, rec.Counts = v1alpha1.Progressing, "", v1alpha1.Counts{}
-	rec.StartedAt, rec.SatisfiedSince, rec.CompletedAt = d.second(), nil, nil
+	rec.StartedAt, rec.SatisfiedSince, rec.CompletedAt = wholeSecond(d.now), nil, nil
 	d.Status.ActiveStage = rec.Name
 }
 
-// divide divides the clusters of a stage with maxConcurrency into batches. Those that are divided stay so; new ones go into batches that have not
-// begun. It is false if that cannot be done.
+// divide divides the clusters of a stage with maxConcurrency into batches. A cluster stays in its
+// batch; a new cluster goes into a batch that has not begun. It is false if that is not possible.
 func (d *decider) divide(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	switch {
@@ -114,7 +116,8 @@ func (d *decider) divide(i int) bool {
 	return true
 }
 
-// assign puts the clusters of a stage that are in no batch into one. It is false if a batch could not select one of them.
+// assign puts the clusters of a stage that are in no batch into one. It is false if a cluster lacks
+// the label by which a batch selects it.
 func (d *decider) assign(s *stage, rec *v1alpha1.StageStatus) bool {
 	all := d.selected(s)
 	size := max(1, s.maxConcurrency.of(len(all)), (len(all)+maxBatches-1)/maxBatches)
@@ -137,10 +140,11 @@ func (d *decider) assign(s *stage, rec *v1alpha1.StageStatus) bool {
 	return true
 }
 
-// maxBatches is how many numbers fit into the names of BindingPolicies.
+// maxBatches is how many batches a stage may have: their numbers must fit into batchDigits.
 const maxBatches = 9999
 
-// withCluster puts a cluster into the last batch, if that has not begun and is not full, else into a new one.
+// withCluster adds a cluster to the last batch, if that has not begun and is not full, else to a new
+// batch. The first begun batches have begun.
 func withCluster(batches []v1alpha1.Batch, cluster string, begun, size int) []v1alpha1.Batch {
 	last := len(batches) - 1
 	if last >= begun && len(batches[last].Clusters) < size {
@@ -150,14 +154,14 @@ func withCluster(batches []v1alpha1.Batch, cluster string, begun, size int) []v1
 	return append(batches, v1alpha1.Batch{Clusters: []string{cluster}})
 }
 
-// nextBatch starts the next batch of a stage, if there is one.
+// nextBatch starts the next batch of a stage. It is false if there is none.
 func (d *decider) nextBatch(i int) bool {
 	rec := &d.Status.Stages[i]
 	if int(rec.Batch) >= len(rec.Batches) {
 		return false
 	}
 	rec.Batch++
-	rec.Phase, rec.StartedAt, rec.SatisfiedSince = v1alpha1.Progressing, d.second(), nil
+	rec.Phase, rec.StartedAt, rec.SatisfiedSince = v1alpha1.Progressing, wholeSecond(d.now), nil
 	d.event("Normal", "BatchStarted", "batch %d of %d of stage %q", rec.Batch, len(rec.Batches), rec.Name)
 	return true
 }

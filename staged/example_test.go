@@ -74,9 +74,9 @@ func halfReady() staged.Observation {
 	b.Spec.Destinations = []control.Destination{{ClusterID: "dev1"}}
 	b.Spec.Workload.NamespaceScope = []control.DownsyncClause{{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "nginx"}}
 	return staged.Observation{
-		Meta:     metav1.ObjectMeta{Name: "nginx", UID: "1"},
-		Policies: []*control.BindingPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "nginx.stage.dev", UID: "2", OwnerReferences: []metav1.OwnerReference{owner}}}},
-		Bindings: []*control.Binding{b},
+		Meta:            metav1.ObjectMeta{Name: "nginx", UID: "1"},
+		BindingPolicies: []*control.BindingPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "nginx.stage.dev", UID: "2", OwnerReferences: []metav1.OwnerReference{owner}}}},
+		Bindings:        []*control.Binding{b},
 		Statuses: []*control.CombinedStatus{{ObjectMeta: metav1.ObjectMeta{Name: "3.2", Labels: labels}, Results: []control.NamedStatusCombination{{
 			Name: "ready", ColumnNames: []string{"sum"}, Rows: []control.StatusCombinationRow{{Columns: []control.Value{{Type: "Number", Number: &number}}}},
 		}}}},

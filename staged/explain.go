@@ -13,17 +13,18 @@ import (
 
 // A Line is one finding of an explanation.
 type Line struct {
-	Stage   string
-	Object  ObjectRef // zero if the finding is about the stage
-	Verdict Verdict
-	Text    string // what was seen and what is wanted
+	Stage        string
+	Object       ObjectRef // zero if the finding is about the stage
+	Satisfaction Satisfaction
+	Text         string // what was observed and what is wanted
 }
 
-// String prints `waiting: stage "dev": deployments.apps nginx/web: num("sum") is 1, want 2`; instead of waiting, unknown or ok.
+// String prints `waiting: stage "dev": deployments.apps nginx/web: num("sum") is 1, want 2`. The first
+// word is waiting, unknown or ok.
 func (l Line) String() string {
 	words := [...]string{"unknown", "waiting", "ok"}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: stage %q: ", words[l.Verdict], l.Stage)
+	fmt.Fprintf(&b, "%s: stage %q: ", words[l.Satisfaction], l.Stage)
 	if l.Object != (ObjectRef{}) {
 		b.WriteString(l.Object.String() + ": ")
 	}
@@ -31,64 +32,64 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// Explain says for each object and each part of the condition of the active stage what was seen and what is wanted, then what else the
-// stage waits for. It is [Policy.Explain] for what the Rollout has seen.
+// Explain is [Policy.Explain] for what the Rollout was shown.
 func (r *Rollout) Explain(status v1alpha1.Status, now time.Time) []Line {
 	var lines []Line
 	d := newDecider(r, status, now)
-	d.tell = func(l Line) { lines = append(lines, l) }
+	d.addLine = func(l Line) { lines = append(lines, l) }
 	d.run()
 	return lines
 }
 
-// Explain says for each object and each part of the condition of the active stage what was seen and what is wanted, then what else the
-// stage waits for.
+// Explain says for each object and each part of the condition of the active stage what was observed and
+// what is wanted, and then what else the stage waits for.
 func (p *Policy) Explain(status v1alpha1.Status, seen Observation, now time.Time) []Line {
 	r := NewRollout(p)
-	r.observe(seen)
+	r.observeAll(seen)
 	return r.Explain(status, now)
 }
 
-// explain tells of one object: a line for each part of the condition.
-func (j *judge) explain(o *sight, v *verdict, a *assessor) {
-	status := o.status(string(j.policy.UID))
+// explain adds the lines of one object: one for each part of the condition.
+func (e *evaluator) explain(o *objectState, r *objectResult, a *assessor) {
+	status := o.status(string(e.policy.UID))
 	variables, err := map[string]any(nil), error(nil)
 	if status != nil {
-		variables, err = j.variables(o, status)
+		variables, err = e.variables(o, status)
 	}
-	if status == nil || err != nil || len(j.stage.terms) == 0 || j.stage.condition == nil {
-		a.find(o.ref, worded(v.condition, j.stage))
+	if status == nil || err != nil || len(e.stage.conjuncts) == 0 || e.stage.condition == nil {
+		a.add(o.ref, withReason(r.condition, e.stage))
 		return
 	}
-	if v.condition.Verdict < a.Verdict {
-		a.answer = worded(v.condition, j.stage)
+	if r.condition.Satisfaction < a.Satisfaction {
+		a.finding = withReason(r.condition, e.stage)
 	}
-	for _, t := range j.stage.terms {
-		found := ask(t.whole, variables)
-		a.tell(Line{Stage: j.stage.Name, Object: o.ref, Verdict: found.Verdict, Text: t.explain(found, variables, status)})
+	for _, c := range e.stage.conjuncts {
+		found := evaluate(c.whole, variables)
+		text := c.explain(found, variables, status)
+		a.addLine(Line{Stage: e.stage.Name, Object: o.ref, Satisfaction: found.Satisfaction, Text: text})
 	}
-	if text := errorIn(status, j.stage.condition); text != "" && !j.stage.guards.AllowErrors {
-		a.tell(Line{Stage: j.stage.Name, Object: o.ref, Verdict: Unknown, Text: text})
+	if text := errorIn(status, e.stage.condition); text != "" && !e.stage.guards.AllowErrors {
+		a.addLine(Line{Stage: e.stage.Name, Object: o.ref, Satisfaction: Unknown, Text: text})
 	}
 }
 
-// explain says what a part saw and what it wants.
-func (t term) explain(found answer, variables map[string]any, status *control.CombinedStatus) string {
+// explain says what a conjunct found and what it wants.
+func (t conjunct) explain(found finding, variables map[string]any, status *control.CombinedStatus) string {
 	switch {
-	case found.Verdict == Unknown:
-		return fmt.Sprintf("%s: %s", t.Text, found.why)
+	case found.Satisfaction == Unknown:
+		return fmt.Sprintf("%s: %s", t.Text, found.reason)
 	case t.left != nil && t.right != nil && len(t.right.Variables()) > 0:
-		return fmt.Sprintf("%s is %s, want %s, that is %s", t.Left, shown(t.left, variables), t.wants(), shown(t.right, variables))
+		return fmt.Sprintf("%s is %s, want %s, that is %s", t.Left, valueText(t.left, variables), t.wants(), valueText(t.right, variables))
 	case t.left != nil && t.right != nil:
-		return fmt.Sprintf("%s is %s, want %s", t.Left, shown(t.left, variables), t.wants())
-	case found.Verdict == Satisfied:
+		return fmt.Sprintf("%s is %s, want %s", t.Left, valueText(t.left, variables), t.wants())
+	case found.Satisfaction == Satisfied:
 		return t.Text
 	}
-	return fmt.Sprintf("saw %s; wants %s", tables(status), t.wants())
+	return fmt.Sprintf("saw %s; wants %s", tablesText(status), t.wants())
 }
 
-// tables prints the cells of a CombinedStatus: collector: column = value, ….
-func tables(status *control.CombinedStatus) string {
+// tablesText prints the cells of a CombinedStatus: collector: column = value, ….
+func tablesText(status *control.CombinedStatus) string {
 	var all []string
 	for _, r := range status.Results {
 		text := r.Name + ": no row"
@@ -132,8 +133,8 @@ func cellText(v control.Value) string {
 	return "null"
 }
 
-// shown prints the value of a part.
-func shown(p *eval.Program, variables map[string]any) string {
+// valueText prints the value of an expression.
+func valueText(p *eval.Program, variables map[string]any) string {
 	v, err := p.Eval(variables)
 	if err != nil {
 		return "unknown (" + err.Error() + ")"

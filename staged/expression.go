@@ -1,15 +1,20 @@
 package staged
 
 import (
+	"strings"
+
 	"github.com/google/cel-go/cel"
 
+	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 )
 
-// An Expression is a filter or a condition by itself, for tests and tools. It is immutable and safe for concurrent use.
+// An Expression is a filter or a condition by itself, for tests and tools. It is immutable and safe for
+// concurrent use.
 type Expression struct{ program *eval.Program }
 
-// The variables of the two kinds of expression. Objects stay dynamic maps, so that reading an absent key is an error and never false.
+// The variables of filters and of conditions. Objects are dynamic maps, so that reading an absent key is
+// an error, and never false.
 var (
 	filterVariables    = map[string]*cel.Type{"downsyncClause": cel.DynType}
 	conditionVariables = map[string]*cel.Type{
@@ -19,7 +24,7 @@ var (
 	}
 )
 
-// environments compile the two kinds of expression.
+// environments compile filters and conditions.
 type environments struct{ filter, condition *eval.Compiler }
 
 func newEnvironments(cost uint64) (e environments, err error) {
@@ -30,12 +35,15 @@ func newEnvironments(cost uint64) (e environments, err error) {
 	return e, err
 }
 
-// CompileFilter compiles the filter of a stage: its variable is downsyncClause.
+// CompileFilter compiles the filter of a stage. Its variable is downsyncClause. The error is [Errors],
+// with the line and column of each fault in the source.
 func CompileFilter(source string) (*Expression, error) {
 	return compileExpression(source, func(e environments) *eval.Compiler { return e.filter })
 }
 
-// CompileCondition compiles the condition of a stage: its variables are obj and, the same, combinedStatus; destinations, reported, now and since.
+// CompileCondition compiles the condition of a stage. Its variables are obj and, the same,
+// combinedStatus; destinations, reported, now and since. The error is [Errors], with the line and column
+// of each fault in the source.
 func CompileCondition(source string) (*Expression, error) {
 	return compileExpression(source, func(e environments) *eval.Compiler { return e.condition })
 }
@@ -47,13 +55,27 @@ func compileExpression(source string, choose func(environments) *eval.Compiler) 
 	}
 	p, err := choose(e).Bool(source)
 	if err != nil {
-		return nil, err
+		return nil, expressionErrors(source, err)
 	}
 	return &Expression{p}, nil
 }
 
-// Eval evaluates the expression on values of its variables. Whatever keeps it from being true or false is an error: a missing key, a variable that is not
-// given, a result that is no bool, the cost. obj and combinedStatus stand for each other.
+// expressionErrors returns the faults that err joins, with their positions in the source.
+func expressionErrors(source string, err error) (faults Errors) {
+	for _, e := range position.All(err) {
+		fault := &Error{Err: e.Err}
+		if e.Offset >= 0 && e.Offset <= len(source) {
+			before := source[:e.Offset]
+			fault.Position = Position{Line: 1 + strings.Count(before, "\n"), Column: len(before) - strings.LastIndex(before, "\n")}
+		}
+		faults = append(faults, fault)
+	}
+	return faults
+}
+
+// Eval evaluates the expression with values for its variables. If the expression is neither true nor
+// false, that is an error: a missing key, a variable without a value, a result that is no bool, the cost
+// limit. obj and combinedStatus stand for each other.
 func (e *Expression) Eval(variables map[string]any) (bool, error) {
 	return e.program.Bool(variables)
 }

@@ -39,7 +39,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add(`{"activeStage": "dev"}`, `{}`, int64(0))
 	f.Add(`{"activeStage": "prod", "stages": [{"name": "prod", "phase": "RolledBack", "batch": 7, "batches": [{"clusters": ["a"]}]}]}`, `{"Clusters": {"a": {"env": "dev"}}}`, int64(100))
 	f.Add(`{"activeStage": "dev", "stages": [{"name": "dev", "batch": -3, "startedAt": "2026-01-01T00:00:00Z"}]}`,
-		`{"Policies": [{"metadata": {"name": "s.stage.dev", "uid": "u", "ownerReferences": [{"kind": "StagedBindingPolicy", "name": "s"}]}}], "Bindings": [{"metadata": {"name": "s.stage.dev", "ownerReferences": [{"uid": "u"}]}}]}`, int64(1e18))
+		`{"BindingPolicies": [{"metadata": {"name": "s.stage.dev", "uid": "u", "ownerReferences": [{"kind": "StagedBindingPolicy", "name": "s"}]}}], "Bindings": [{"metadata": {"name": "s.stage.dev", "ownerReferences": [{"uid": "u"}]}}]}`, int64(1e18))
 	f.Add(`{"activeStage": "prod", "stages": [{"name": "dev", "phase": "Succeeded", "batch": 7, "batches": [{"clusters": ["a"]}]}]}`, `{}`, int64(100))
 	f.Add(`{"activeStage": "dev", "stages": [{"name": "dev", "batch": 7, "batches": [{"clusters": ["a"]}, {}]}]}`, `{}`, int64(100))
 	var policies []*staged.Policy

@@ -7,106 +7,140 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A Rollout is a Policy and what was observed of its surroundings. It decides what [Policy.Decide] decides, at a cost that
-// grows with what has changed: verdicts on objects are kept.
+// A Rollout is a Policy and what was observed around it. It decides what [Policy.Decide] decides, at a
+// cost that grows with what has changed: results for objects that have not changed are reused.
 //
-// A Rollout must not be used from several goroutines at once. It keeps what it is shown, and changes none of it.
+// A Rollout must not be used from several goroutines at once. It keeps the objects that it is shown,
+// and does not change them.
 type Rollout struct {
 	policy   *Policy
 	meta     metav1.ObjectMeta
-	placed   map[string]*placed // by the name of the BindingPolicy
+	observed map[string]*bindingPolicyState // by the name of the BindingPolicy
 	clusters map[string]map[string]string
 }
 
-// NewRollout returns a Rollout that has seen nothing.
+// NewRollout returns a Rollout that was shown nothing yet.
 func NewRollout(p *Policy) *Rollout {
-	return &Rollout{policy: p, placed: map[string]*placed{}, meta: p.object.ObjectMeta}
+	return &Rollout{policy: p, observed: map[string]*bindingPolicyState{}, meta: p.object.ObjectMeta}
 }
 
-// Update goes on with another version of the policy, and its metadata.
+// Update sets the version of the policy, and the metadata of the StagedBindingPolicy.
 func (r *Rollout) Update(p *Policy, meta metav1.ObjectMeta) {
 	if p != r.policy {
-		for _, pl := range r.placed {
-			pl.forgetVerdicts()
+		for _, state := range r.observed {
+			state.forgetResults()
 		}
 	}
 	r.policy, r.meta = p, meta
 }
 
-// ObservePolicy shows a BindingPolicy. One that the StagedBindingPolicy does not own is ignored.
-func (r *Rollout) ObservePolicy(p *control.BindingPolicy) {
+// ObserveBindingPolicy shows the Rollout a BindingPolicy. One that the StagedBindingPolicy does not own
+// is ignored.
+func (r *Rollout) ObserveBindingPolicy(p *control.BindingPolicy) {
 	if p == nil || !r.owns(p) {
 		return
 	}
-	pl := r.at(p.Name)
-	if pl.policy == nil || pl.policy.UID != p.UID {
-		pl.forgetVerdicts()
+	state := r.state(p.Name)
+	if state.policy == nil || state.policy.UID != p.UID {
+		state.forgetResults()
 	}
-	pl.policy = p
+	state.policy = p
 }
 
-// ForgetPolicy says that a BindingPolicy is gone.
-func (r *Rollout) ForgetPolicy(name string) {
-	if pl := r.placed[name]; pl != nil {
-		pl.policy = nil
+// ForgetBindingPolicy says that a BindingPolicy no longer exists.
+func (r *Rollout) ForgetBindingPolicy(name string) {
+	if state := r.observed[name]; state != nil {
+		state.policy = nil
 	}
 }
 
-// ObserveBinding shows a Binding.
+// ObserveBinding shows the Rollout a Binding. One of another StagedBindingPolicy is ignored.
 func (r *Rollout) ObserveBinding(b *control.Binding) {
 	if b != nil && r.concerns(b.Name) {
-		r.at(b.Name).bind(b)
+		r.state(b.Name).bind(b)
 	}
 }
 
-// ForgetBinding says that a Binding is gone.
+// ForgetBinding says that a Binding no longer exists.
 func (r *Rollout) ForgetBinding(name string) {
-	if pl := r.placed[name]; pl != nil {
-		pl.bind(nil)
+	if state := r.observed[name]; state != nil {
+		state.bind(nil)
 	}
 }
 
-// ObserveStatus shows a CombinedStatus. Its labels name its object and its policy.
+// ObserveStatus shows the Rollout a CombinedStatus. Its labels name its object and its BindingPolicy.
 func (r *Rollout) ObserveStatus(s *control.CombinedStatus) {
 	if s == nil {
 		return
 	}
-	if name := s.Labels[labelPrefix+"binding-policy"]; r.concerns(name) {
-		r.at(name).report(objectOf(s), func(o *sight) { o.see(s) })
+	if name := s.Labels[control.StatusLabelPrefix+"binding-policy"]; r.concerns(name) {
+		r.state(name).change(objectOf(s), func(o *objectState) { o.addStatus(s) })
 	}
 }
 
-// ForgetStatus says that a CombinedStatus is gone. It is the last one that was seen.
+// ForgetStatus says that a CombinedStatus no longer exists. Of s only name and labels are read.
 func (r *Rollout) ForgetStatus(s *control.CombinedStatus) {
 	if s == nil {
 		return
 	}
-	if pl := r.placed[s.Labels[labelPrefix+"binding-policy"]]; pl != nil {
-		pl.report(objectOf(s), func(o *sight) { o.unsee(s.Name) })
+	if state := r.observed[s.Labels[control.StatusLabelPrefix+"binding-policy"]]; state != nil {
+		state.change(objectOf(s), func(o *objectState) { o.removeStatus(s.Name) })
 	}
 }
 
-// ObserveReport shows when clusters reported an object, in place of what was known of it.
+// ObserveReport shows the Rollout when clusters reported an object. It replaces the report before.
 func (r *Rollout) ObserveReport(report Report) {
-	if !r.concerns(report.Policy) {
+	if !r.concerns(report.BindingPolicy) {
 		return
 	}
-	if o := r.at(report.Policy).sight(report.Object); !o.reported || !slices.Equal(o.clusters, report.Clusters) {
-		o.clusters, o.reported, o.verdict = report.Clusters, true, nil
+	o := r.state(report.BindingPolicy).object(report.Object)
+	if !o.reported || !slices.Equal(o.clusters, report.Clusters) {
+		o.clusters, o.reported, o.result = report.Clusters, true, nil
 	}
 }
 
-// ObserveClusters shows which clusters exist, with their labels.
+// ObserveClusters shows the Rollout which clusters exist, with their labels.
 func (r *Rollout) ObserveClusters(clusters map[string]map[string]string) { r.clusters = clusters }
 
-// observe takes in all of an Observation.
-func (r *Rollout) observe(seen Observation) {
+// BindingPolicy returns the BindingPolicy of this name that the Rollout was shown last; nil if there is
+// none.
+func (r *Rollout) BindingPolicy(name string) *control.BindingPolicy {
+	if state := r.observed[name]; state != nil {
+		return state.policy
+	}
+	return nil
+}
+
+// BindingPoliciesOf returns the names of the BindingPolicies under which an object was observed.
+func (r *Rollout) BindingPoliciesOf(ref ObjectRef) (names []string) {
+	for name, state := range r.observed {
+		if state.objects[ref] != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ObjectsOf returns the objects of a Binding, in its order; none if the Rollout was not shown it.
+func (r *Rollout) ObjectsOf(binding string) (refs []ObjectRef) {
+	if state := r.observed[binding]; state != nil {
+		for _, o := range state.bound {
+			refs = append(refs, o.ref)
+		}
+	}
+	return refs
+}
+
+// observeAll shows the Rollout all of an Observation.
+func (r *Rollout) observeAll(seen Observation) {
 	r.meta = seen.Meta
 	r.clusters = seen.Clusters
-	for _, p := range seen.Policies {
-		r.ObservePolicy(p)
+	for _, p := range seen.BindingPolicies {
+		r.ObserveBindingPolicy(p)
 	}
 	for _, b := range seen.Bindings {
 		r.ObserveBinding(b)
@@ -121,76 +155,81 @@ func (r *Rollout) observe(seen Observation) {
 
 func (r *Rollout) owns(p *control.BindingPolicy) bool {
 	return slices.ContainsFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
-		return o.Kind == "StagedBindingPolicy" && o.Name == r.policy.Name() && o.UID == r.meta.UID
+		return o.Kind == v1alpha1.Kind && o.Name == r.policy.Name() && o.UID == r.meta.UID
 	})
 }
 
-// concerns recognises the names that the policy gives.
-func (r *Rollout) concerns(name string) bool {
-	return strings.HasPrefix(name, r.policy.Name()+separator)
+// concerns reports whether a name is one that the policy gives to BindingPolicies.
+func (r *Rollout) concerns(bindingPolicy string) bool {
+	return strings.HasPrefix(bindingPolicy, r.policy.Name()+v1alpha1.StageSeparator)
 }
 
-func (r *Rollout) at(name string) *placed {
-	pl := r.placed[name]
-	if pl == nil {
-		pl = &placed{name: name, sights: map[ObjectRef]*sight{}}
-		r.placed[name] = pl
+// state returns what was observed of a BindingPolicy, empty at first.
+func (r *Rollout) state(bindingPolicy string) *bindingPolicyState {
+	state := r.observed[bindingPolicy]
+	if state == nil {
+		state = &bindingPolicyState{objects: map[ObjectRef]*objectState{}}
+		r.observed[bindingPolicy] = state
 	}
-	return pl
+	return state
 }
 
-// placed is all that was seen of one BindingPolicy.
-type placed struct {
-	name    string
+// bindingPolicyState is what was observed of one BindingPolicy, its Binding and its objects.
+type bindingPolicyState struct {
 	policy  *control.BindingPolicy // nil: it does not exist
-	binding *control.Binding       // nil: none yet
-	sights  map[ObjectRef]*sight
-	order   []*sight // those of the Binding, in its order
+	binding *control.Binding       // nil: there is none yet
+	objects map[ObjectRef]*objectState
+	bound   []*objectState // the objects of the Binding, in its order
 }
 
-// bound reports whether the Binding is there, and is that of this policy, not of one that had its name before.
-func (pl *placed) bound() bool {
-	return pl.policy != nil && pl.binding != nil && slices.ContainsFunc(pl.binding.OwnerReferences, func(o metav1.OwnerReference) bool {
-		return o.UID == pl.policy.UID
-	})
+// isBound reports whether the Binding exists and belongs to this BindingPolicy, not to a deleted one of
+// the same name.
+func (s *bindingPolicyState) isBound() bool {
+	if s.policy == nil || s.binding == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.binding.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == s.policy.UID })
 }
 
-func (pl *placed) bind(b *control.Binding) {
-	old := pl.binding
-	pl.binding, pl.order = b, nil
+// bind sets the Binding; nil: there is none.
+func (s *bindingPolicyState) bind(b *control.Binding) {
+	old := s.binding
+	s.binding, s.bound = b, nil
 	if b == nil {
 		return
 	}
 	if old == nil || !slices.Equal(old.Spec.Destinations, b.Spec.Destinations) {
-		pl.forgetVerdicts()
+		s.forgetResults()
 	}
 	for _, clauses := range [][]control.DownsyncClause{b.Spec.Workload.ClusterScope, b.Spec.Workload.NamespaceScope} {
 		for i := range clauses {
 			c := &clauses[i]
-			o := pl.sight(ObjectRef{c.Group, c.Resource, c.Namespace, c.Name})
+			o := s.object(ObjectRef{c.Group, c.Resource, c.Namespace, c.Name})
 			o.bind(c)
-			pl.order = append(pl.order, o)
+			s.bound = append(s.bound, o)
 		}
 	}
 }
 
-func (pl *placed) forgetVerdicts() {
-	for _, o := range pl.sights {
-		o.verdict, o.kept = nil, nil
+func (s *bindingPolicyState) forgetResults() {
+	for _, o := range s.objects {
+		o.result, o.filtered = nil, nil
 	}
 }
 
-func (pl *placed) sight(ref ObjectRef) *sight {
-	o := pl.sights[ref]
+// object returns what was observed of an object, empty at first.
+func (s *bindingPolicyState) object(ref ObjectRef) *objectState {
+	o := s.objects[ref]
 	if o == nil {
-		o = &sight{ref: ref}
-		pl.sights[ref] = o
+		o = &objectState{ref: ref}
+		s.objects[ref] = o
 	}
 	return o
 }
 
-func (pl *placed) report(ref ObjectRef, change func(*sight)) {
-	o := pl.sight(ref)
+// change changes what was observed of an object.
+func (s *bindingPolicyState) change(ref ObjectRef, change func(*objectState)) {
+	o := s.object(ref)
 	change(o)
-	o.verdict = nil
+	o.result = nil
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A Source is StagedBindingPolicies together with where they came from, and the faults found while reading them; [Compile] reports these with its own.
+// A Source is StagedBindingPolicies, the text they came from, and the faults that were found while
+// reading it. [Compile] reports these faults with its own.
 //
 // A Source is immutable and safe for concurrent use.
 type Source struct {
@@ -31,8 +32,8 @@ type definition struct {
 	doc    *position.Document // nil if it did not come from text
 }
 
-// Parse reads StagedBindingPolicies from YAML or JSON text: any number of documents. Name is what errors call the text. Parse itself
-// cannot fail: faults go to [Compile].
+// Parse reads StagedBindingPolicies from YAML or JSON text with any number of documents. Errors call
+// the text by name. Parse itself cannot fail: [Compile] reports the faults.
 func Parse(name string, data []byte) Source {
 	s := Source{name: name}
 	docs, faults := position.Parse(name, data)
@@ -45,12 +46,13 @@ func Parse(name string, data []byte) Source {
 	return s
 }
 
-// Object makes a Source of a StagedBindingPolicy that did not come from text. Its faults carry paths but no positions. The policy must not be changed afterwards.
+// Object returns a Source of a StagedBindingPolicy that did not come from text. Its faults have paths
+// but no positions. The policy must not be changed afterwards.
 func Object(policy v1alpha1.StagedBindingPolicy) Source {
 	return Source{definitions: []definition{{policy: policy}}}
 }
 
-// Policies returns the StagedBindingPolicies, those with faults included.
+// Policies returns the StagedBindingPolicies, including those with faults.
 func (s Source) Policies() []v1alpha1.StagedBindingPolicy {
 	policies := make([]v1alpha1.StagedBindingPolicy, len(s.definitions))
 	for i, d := range s.definitions {
@@ -59,12 +61,13 @@ func (s Source) Policies() []v1alpha1.StagedBindingPolicy {
 	return policies
 }
 
-// Others returns the objects of the text that are not StagedBindingPolicies, in its order. One whose kind or version is nearly that of a
-// StagedBindingPolicy, or of a kind of KubeStellar's that a rollout uses, is not among them, but a fault. So is what is wrong with the fields of a
+// Others returns the objects of the text that are not StagedBindingPolicies, in the order of the text.
+// An object whose kind or version is nearly that of a StagedBindingPolicy, or of a KubeStellar kind
+// that a rollout uses, is not among them: it is a fault. So are the faults in the fields of a
 // StatusCollector.
 func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
-// document reads one object. An item of a list is of the type that the list says when it says none itself.
+// document reads one object. An item of a list that has no type itself has the type that the list says.
 func (s *Source) document(doc *position.Document, of metav1.TypeMeta) {
 	m, ok := doc.Value.(map[string]any)
 	if !ok {
@@ -83,27 +86,32 @@ func (s *Source) document(doc *position.Document, of metav1.TypeMeta) {
 		s.policy(doc, of.APIVersion)
 	case isList && strings.HasSuffix(of.Kind, "List"):
 		for i, item := range items {
-			s.document(doc.Sub(position.Index("items", i), item), metav1.TypeMeta{APIVersion: of.APIVersion, Kind: strings.TrimSuffix(of.Kind, "List")})
+			ofItem := metav1.TypeMeta{APIVersion: of.APIVersion, Kind: strings.TrimSuffix(of.Kind, "List")}
+			s.document(doc.Sub(position.Index("items", i), item), ofItem)
 		}
 	default:
 		s.other(doc, obj, of)
 	}
 }
 
-// knownKinds are those of a rollout.
-var knownKinds = []schema.GroupVersionKind{
-	stagedKind, policyKind, bindingKind, statusKind, {Group: control.Group, Version: control.Version, Kind: collectorType.Kind},
-}
+// The kinds that a rollout uses.
+var (
+	stagedPolicyKind = v1alpha1.GroupVersion.WithKind(v1alpha1.Kind)
+	collectorKind    = control.GroupVersion.WithKind("StatusCollector")
+	knownKinds       = []schema.GroupVersionKind{
+		stagedPolicyKind, control.GroupVersion.WithKind("BindingPolicy"), control.GroupVersion.WithKind("Binding"),
+		control.GroupVersion.WithKind("CombinedStatus"), collectorKind,
+	}
+)
 
-var collectorType = metav1.TypeMeta{APIVersion: control.Group + "/" + control.Version, Kind: "StatusCollector"}
-
-// other keeps an object that is no StagedBindingPolicy, unless it seems to be meant for one of a rollout.
+// other stores an object that is no StagedBindingPolicy. If its type seems to be a misspelt one of a
+// rollout, that is a fault.
 func (s *Source) other(doc *position.Document, obj *unstructured.Unstructured, of metav1.TypeMeta) {
 	if fault := misspelt(of.APIVersion, of.Kind); fault != nil {
 		s.fault(doc, obj.GetName(), fault)
 		return
 	}
-	if of == collectorType {
+	if of.APIVersion == control.GroupVersion.String() && of.Kind == collectorKind.Kind {
 		for _, e := range doc.Decode(new(control.StatusCollector)) {
 			s.fault(doc, "", e)
 		}
@@ -111,7 +119,8 @@ func (s *Source) other(doc *position.Document, obj *unstructured.Unstructured, o
 	s.others = append(s.others, obj)
 }
 
-// misspelt is what is wrong with a version or kind that is nearly one of a rollout; nil if that is neither, or right.
+// misspelt returns the fault of a version or kind that is nearly that of a known kind; nil if it is
+// right, or not near any.
 func misspelt(apiVersion, kind string) (fault *position.Error) {
 	for _, k := range knownKinds {
 		version := k.GroupVersion().String()
@@ -123,7 +132,7 @@ func misspelt(apiVersion, kind string) (fault *position.Error) {
 			return nil
 		case sameKind && nearVersion:
 			fault = misspelling("apiVersion", apiVersion, version)
-		case fault == nil && nearKind && !sameKind && (nearVersion || k == stagedKind):
+		case fault == nil && nearKind && !sameKind && (nearVersion || k == stagedPolicyKind):
 			fault = misspelling("kind", kind, k.Kind)
 		}
 	}
@@ -137,7 +146,7 @@ func misspelling(path, got, want string) *position.Error {
 func (s *Source) policy(doc *position.Document, apiVersion string) {
 	d := definition{doc: doc}
 	faults := doc.Decode(&d.policy)
-	if want := v1alpha1.Group + "/" + v1alpha1.Version; apiVersion != want {
+	if want := v1alpha1.GroupVersion.String(); apiVersion != want {
 		faults = append(faults, &position.Error{Path: "apiVersion", Offset: -1, Err: errors.New("want " + want)})
 	}
 	for _, e := range faults {
@@ -150,7 +159,7 @@ func (s *Source) fault(doc *position.Document, name string, e *position.Error) {
 	s.faults = append(s.faults, locate(doc, name, e))
 }
 
-// locate gives a fault its place in the file.
+// locate returns a fault with its position in the text.
 func locate(doc *position.Document, name string, e *position.Error) *Error {
 	fault := &Error{Policy: name, Path: e.Path, Err: e.Err}
 	if doc != nil {

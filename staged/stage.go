@@ -21,12 +21,12 @@ import (
 type stage struct {
 	v1alpha1.Stage
 	selectors      []labels.Selector // of clusters, any of them
-	filter         *eval.Program     // nil: all
-	condition      *eval.Program     // nil: never
-	failure        *eval.Program     // nil: never
-	terms          []term            // of condition
+	filter         *eval.Program     // nil: it keeps all objects
+	condition      *eval.Program     // nil: never true
+	failure        *eval.Program     // nil: never true
+	conjuncts      []conjunct        // of condition
 	windows        []window
-	timed          bool // verdicts on objects change by themselves
+	readsTime      bool // condition or failure changes with time alone
 	soak           time.Duration
 	deadline       time.Duration // 0: none
 	maxFailures    threshold
@@ -41,8 +41,8 @@ func (s *stage) minDestinations() int {
 	return int(*s.guards.MinDestinations)
 }
 
-// readsTime reports whether the verdict on an object changes by itself.
-func (s *stage) readsTime() bool {
+// conditionsReadTime reports whether the condition or the failure condition reads the time.
+func (s *stage) conditionsReadTime() bool {
 	return slices.ContainsFunc([]*eval.Program{s.condition, s.failure}, func(p *eval.Program) bool {
 		return p != nil && (p.Reads("now") || p.Reads("since"))
 	})
@@ -62,9 +62,9 @@ func (c *compiler) stage(i int) *stage {
 	s.filter = c.expression(path+".filter", s.Filter, c.env.filter)
 	s.condition = c.expression(path+".condition", s.Condition, c.env.condition)
 	s.failure = c.expression(path+".failureCondition", s.FailureCondition, c.env.condition)
-	s.timed = s.readsTime()
+	s.readsTime = s.conditionsReadTime()
 	if s.condition != nil {
-		s.terms = c.terms(s.condition)
+		s.conjuncts = c.conjuncts(s.condition)
 		c.constant(path+".condition", s.condition)
 	} else if s.Condition == "" && (s.FailureCondition != "" || s.ProgressDeadlineSeconds != nil) {
 		c.warn(path+".condition", "missing: neither failureCondition nor progressDeadlineSeconds is looked at")
@@ -72,7 +72,7 @@ func (c *compiler) stage(i int) *stage {
 	if s.Condition == "" && i < len(spec.Stages)-1 {
 		c.warn(path+".condition", "missing before the last stage: the rollout stops here")
 	}
-	if asked := c.asked(); s.condition != nil && len(asked) == 0 && (s.Guards == nil || !s.Guards.AllowEmpty) {
+	if asked := c.statusCollectors(); s.condition != nil && len(asked) == 0 && (s.Guards == nil || !s.Guards.AllowEmpty) {
 		c.warn(path+".condition", "it is never asked: no clause of spec.downsync has statusCollectors, so that there is no CombinedStatus")
 	}
 	c.collectors(path+".condition", s.condition)
@@ -92,7 +92,7 @@ func (c *compiler) expression(path, source string, env *eval.Compiler) *eval.Pro
 	return p
 }
 
-// constant warns of a condition that looks at nothing and is not true.
+// constant warns of a condition without variables that is not true.
 func (c *compiler) constant(path string, p *eval.Program) {
 	if len(p.Variables()) > 0 {
 		return
@@ -105,12 +105,12 @@ func (c *compiler) constant(path string, p *eval.Program) {
 	}
 }
 
-// collectors checks that the collectors which an expression names are asked for by a clause.
+// collectors checks that every collector that an expression names is in a clause of spec.downsync.
 func (c *compiler) collectors(path string, p *eval.Program) {
 	if p == nil {
 		return
 	}
-	asked := c.asked()
+	asked := c.statusCollectors()
 	for _, named := range p.Collectors() {
 		if slices.Contains(asked, named.Text) {
 			continue
@@ -123,8 +123,8 @@ func (c *compiler) collectors(path string, p *eval.Program) {
 	}
 }
 
-// asked are the collectors of all clauses.
-func (c *compiler) asked() (names []string) {
+// statusCollectors returns the names of the collectors of all clauses.
+func (c *compiler) statusCollectors() (names []string) {
 	for _, clause := range c.definition.policy.Spec.Downsync {
 		names = append(names, clause.StatusCollectors...)
 	}
@@ -139,7 +139,7 @@ func (c *compiler) selector(path string, s *metav1.LabelSelector) labels.Selecto
 	return compiled
 }
 
-// downsync checks what chooses the workload.
+// downsync checks the clauses that choose the workload.
 func (c *compiler) downsync() {
 	for i, clause := range c.definition.policy.Spec.Downsync {
 		path := position.Index("spec.downsync", i)
@@ -155,7 +155,7 @@ func (c *compiler) downsync() {
 	}
 }
 
-// gates compiles what is asked for beside the condition.
+// gates compiles what a stage asks for beside its condition.
 func (c *compiler) gates(path string, s *stage) {
 	if s.Soak != nil {
 		if s.soak = s.Soak.Duration; s.soak < 0 {
@@ -182,10 +182,12 @@ func (c *compiler) gates(path string, s *stage) {
 	}
 }
 
-// someTime is when the compiler, which knows no time, begins to look for times at which windows are open.
+// someTime is where the compiler, which does not know the present time, begins to search for times at
+// which windows are open.
 var someTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// windows compiles those of a stage. It warns of one that never opens, and if all together never let the stage start.
+// windows compiles the windows of a stage. It warns of a window that never opens, and of windows that
+// together never let the stage start.
 func (c *compiler) windows(path string, s *stage) {
 	sound := true
 	for i, w := range s.Windows {

@@ -17,10 +17,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
+
+// The kinds on the hub.
+var (
+	stagedPolicyKind  = v1alpha1.GroupVersion.WithKind(v1alpha1.Kind)
+	bindingPolicyKind = control.GroupVersion.WithKind("BindingPolicy")
+)
+
+func newHubCluster() *memory.Cluster {
+	return memory.New(memory.Options{Kinds: []memory.Kind{
+		{GroupVersionKind: bindingPolicyKind, Resource: "bindingpolicies", ClusterScoped: true},
+		{GroupVersionKind: control.GroupVersion.WithKind("Binding"), ClusterScoped: true},
+		{GroupVersionKind: control.GroupVersion.WithKind("CombinedStatus"), Resource: "combinedstatuses"},
+	}})
+}
 
 // The same traces, with the objects on a hub and a Player at work, come to the same end.
 func TestTracesWithPlayer(t *testing.T) {
@@ -72,7 +86,7 @@ func playedTrace(t *testing.T, tr trace, s scenario) []string {
 	require.NoError(t, p.cluster.Load(t.Context(), []byte(v1alpha1.CRD())))
 	tr.StagedBindingPolicy.Spec.Downsync[0].APIGroup = nil
 	tr.StagedBindingPolicy.UID, tr.StagedBindingPolicy.ResourceVersion = "", ""
-	p.create(&tr.StagedBindingPolicy, stagedGVK.GroupVersion().String(), stagedGVK.Kind)
+	p.create(&tr.StagedBindingPolicy, stagedPolicyKind.GroupVersion().String(), stagedPolicyKind.Kind)
 	sbp := p.get()
 	if active := tr.StagedBindingPolicy.Status.ActiveStage; active != "" {
 		p.patch(`{"status": {"activeStage": "`+active+`"}}`, "status")
@@ -84,7 +98,7 @@ func playedTrace(t *testing.T, tr trace, s scenario) []string {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- staged.Play(ctx, p.cluster, staged.PlayerOptions{}) }()
+	go func() { done <- player.Play(ctx, p.cluster, player.Options{}) }()
 	for _, line := range tr.UpstreamTrace {
 		if event, ok := strings.CutPrefix(line, "> "); ok {
 			p.rest()
@@ -122,13 +136,13 @@ func (p *played) create(obj any, apiVersion, kind string) {
 }
 
 func (p *played) get() *unstructured.Unstructured {
-	obj, err := p.cluster.Get(p.t.Context(), stagedGVK, types.NamespacedName{Name: "s"})
+	obj, err := p.cluster.Get(p.t.Context(), stagedPolicyKind, types.NamespacedName{Name: "s"})
 	require.NoError(p.t, err)
 	return obj
 }
 
 func (p *played) patch(patch string, subresources ...string) {
-	_, err := p.cluster.Patch(p.t.Context(), stagedGVK, types.NamespacedName{Name: "s"}, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	_, err := p.cluster.Patch(p.t.Context(), stagedPolicyKind, types.NamespacedName{Name: "s"}, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
 	require.NoError(p.t, err)
 }
 
@@ -142,9 +156,9 @@ func (p *played) happen(words []string) {
 		require.NoError(p.t, err)
 		p.patch(string(raw))
 	case "delete":
-		require.NoError(p.t, p.cluster.Delete(p.t.Context(), stagedGVK, types.NamespacedName{Name: "s"}, metav1.DeleteOptions{}))
+		require.NoError(p.t, p.cluster.Delete(p.t.Context(), stagedPolicyKind, types.NamespacedName{Name: "s"}, metav1.DeleteOptions{}))
 	case "Binding", "CombinedStatus":
-		policy, err := p.cluster.Get(p.t.Context(), controlKind("BindingPolicy"), types.NamespacedName{Name: words[2]})
+		policy, err := p.cluster.Get(p.t.Context(), bindingPolicyKind, types.NamespacedName{Name: words[2]})
 		if apierrors.IsNotFound(err) {
 			return
 		}
@@ -176,12 +190,12 @@ func (p *played) show(policy *unstructured.Unstructured, object string) {
 }
 
 func (p *played) end() (end []string) {
-	list, err := p.cluster.List(p.t.Context(), controlKind("BindingPolicy"), "", metav1.ListOptions{})
+	list, err := p.cluster.List(p.t.Context(), bindingPolicyKind, "", metav1.ListOptions{})
 	require.NoError(p.t, err)
 	for _, item := range list.Items {
 		end = append(end, item.GetName())
 	}
-	obj, err := p.cluster.Get(p.t.Context(), stagedGVK, types.NamespacedName{Name: "s"})
+	obj, err := p.cluster.Get(p.t.Context(), stagedPolicyKind, types.NamespacedName{Name: "s"})
 	if apierrors.IsNotFound(err) {
 		return end
 	}

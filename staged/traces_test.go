@@ -154,7 +154,7 @@ func (r *replay) restart() {
 	r.rollout = staged.NewRollout(policies[0])
 	r.rollout.Update(policies[0], r.definition.ObjectMeta)
 	for _, p := range r.policies {
-		r.rollout.ObservePolicy(p)
+		r.rollout.ObserveBindingPolicy(p)
 	}
 	for _, b := range r.bindings {
 		r.rollout.ObserveBinding(b)
@@ -250,7 +250,7 @@ func (r *replay) writes() []func() {
 	for _, name := range d.Remove {
 		writes = append(writes, func() {
 			delete(r.policies, name)
-			r.rollout.ForgetPolicy(name)
+			r.rollout.ForgetBindingPolicy(name)
 			r.log = append(r.log, "delete "+name)
 		})
 	}
@@ -264,7 +264,7 @@ func (r *replay) ensure(p *control.BindingPolicy) {
 	stored := *p
 	stored.UID = types.UID("uid-" + p.Name)
 	r.policies[p.Name] = &stored
-	r.rollout.ObservePolicy(&stored)
+	r.rollout.ObserveBindingPolicy(&stored)
 }
 
 // A scenario is what the events of a trace stand for, and what we do.

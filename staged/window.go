@@ -7,7 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/cron"
 )
 
-// maxWindow is how long a window may be open.
+// maxWindow is the longest time that a window may be open.
 const maxWindow = 366 * 24 * time.Hour
 
 // A window is a compiled v1alpha1.Window.
@@ -18,7 +18,7 @@ type window struct {
 	deny     bool
 }
 
-// next is the first time from t on at which the window is open; false if there is none.
+// next returns the first time from t on at which the window is open. It is false if there is none.
 func (w window) next(t time.Time) (time.Time, bool) {
 	for start := range w.schedule.After(t.Add(-w.duration), w.zone) {
 		if start.Before(t) {
@@ -29,7 +29,8 @@ func (w window) next(t time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// end is the first time from t on at which the window is not open, or one before that, when left starts have been looked at.
+// end returns the first time from t on at which the window is not open. It examines at most left
+// starts, and subtracts those from left; if they are used up, it returns an earlier time.
 func (w window) end(t time.Time, left *int) time.Time {
 	for start := range w.schedule.After(t.Add(-w.duration), w.zone) {
 		if *left--; start.After(t) || *left < 0 {
@@ -40,11 +41,13 @@ func (w window) end(t time.Time, left *int) time.Time {
 	return t
 }
 
-// maxStarts is how many starts of windows are looked at for one at which a stage may be started: of daily ones, those of 27 years or more.
+// maxStarts is how many starts of windows the search for the next opening examines: for daily windows
+// those of 27 years or more.
 const maxStarts = 20_000
 
-// opening is the first time from now on at which a stage with these windows may be started: in one without deny, if there are any, and in none with
-// deny. If none was found, it is where the search gave up; zero, if that is years away, is never.
+// opening returns the first time from now on at which a stage with these windows may start: within a
+// window without deny, if there is any, and outside all windows with deny. If found is false, the search
+// gave up at that time; the zero time means never, or years away.
 func opening(windows []window, now time.Time) (at time.Time, found bool) {
 	t := now
 	for left := maxStarts; left > 0; left-- {
@@ -61,7 +64,8 @@ func opening(windows []window, now time.Time) (at time.Time, found bool) {
 	return t, false
 }
 
-// allowed is the first time from t on within a window without deny, or t if there is no such window; zero is never.
+// allowed returns the first time from t on within a window without deny, or t if there is no such
+// window; the zero time means never.
 func allowed(windows []window, t time.Time) (first time.Time) {
 	limited := false
 	for _, w := range windows {
@@ -79,7 +83,7 @@ func allowed(windows []window, t time.Time) (first time.Time) {
 	return first
 }
 
-// denied is when the windows with deny end that are open at t, or t if there are none.
+// denied returns when the windows with deny that are open at t end, or t if there are none.
 func denied(windows []window, t time.Time, left *int) time.Time {
 	for _, w := range windows {
 		if w.deny {
@@ -89,7 +93,7 @@ func denied(windows []window, t time.Time, left *int) time.Time {
 	return t
 }
 
-// earlier is the earlier of two times, of which zero is never.
+// earlier returns the earlier of two times. The zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -104,13 +108,15 @@ func loadZone(name string) (*time.Location, error) {
 	return time.LoadLocation(name)
 }
 
-// merged is the same window with one start a day, if it does not close between those of a day, as one with a start every minute. It asks for UTC, where
-// all days are alike.
+// merged returns the same window with one start a day, if it does not close between the starts of a
+// day: a window that starts every minute for a minute is one long window. It needs UTC, where all days
+// have the same length.
 func (w window) merged() window {
 	if w.zone != time.UTC || w.duration <= 0 {
 		return w
 	}
-	day := cron.Schedule{Minutes: w.schedule.Minutes, Hours: w.schedule.Hours, Days: ^uint64(0), Months: ^uint64(0), Weekdays: ^uint64(0)}
+	const all = ^uint64(0)
+	day := cron.Schedule{Minutes: w.schedule.Minutes, Hours: w.schedule.Hours, Days: all, Months: all, Weekdays: all}
 	var first, end time.Time
 	for start := range day.On(2000, 1, 1, time.UTC) {
 		if first.IsZero() {

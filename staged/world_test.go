@@ -100,7 +100,7 @@ func (w *world) observe() staged.Observation {
 	seen := staged.Observation{Meta: w.meta, Clusters: w.clusters}
 	for _, name := range slices.Sorted(maps.Keys(w.policies)) {
 		p := w.policies[name]
-		seen.Policies = append(seen.Policies, p)
+		seen.BindingPolicies = append(seen.BindingPolicies, p)
 		b, err := kubestellar.Resolve(p, kubestellar.Inventory{Objects: w.objects, Clusters: w.clusters})
 		require.NoError(w.t, err)
 		seen.Bindings = append(seen.Bindings, b)
@@ -121,7 +121,7 @@ func (w *world) observe() staged.Observation {
 }
 
 func (w *world) report(policy string, obj kubestellar.Object) staged.Report {
-	r := staged.Report{Policy: policy, Object: staged.ObjectRef{Group: obj.Group, Resource: obj.Resource, Namespace: obj.Namespace, Name: obj.Name}}
+	r := staged.Report{BindingPolicy: policy, Object: staged.ObjectRef{Group: obj.Group, Resource: obj.Resource, Namespace: obj.Namespace, Name: obj.Name}}
 	for cluster := range w.available {
 		r.Clusters = append(r.Clusters, staged.ClusterReport{Cluster: cluster, Reported: true, LastReturned: w.returned[cluster], BoundAt: w.boundAt})
 	}
@@ -236,6 +236,6 @@ func (w *world) approve(key string) {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[staged.ApprovalPrefix+key] = "alice"
+	annotations[v1alpha1.ApprovalPrefix+key] = "alice"
 	w.meta.Annotations = annotations
 }

@@ -9,7 +9,7 @@ replace (
 )
 
 require (
-	github.com/go-logr/logr v1.4.3
+	github.com/go-logr/logr v1.4.4
 	github.com/stagecraft-go/stagecraft v0.0.0
 	github.com/stagecraft-go/stagecraft/internal/dev/e2e v0.0.0
 	github.com/stagecraft-go/stagecraft/stage/kube v0.0.0

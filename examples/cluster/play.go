@@ -13,6 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // kinds are what the demo plays: a cluster may have Stages for other kinds, which are not its business.
@@ -36,13 +37,13 @@ func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 	if err != nil {
 		return err
 	}
-	player := stage.NewPlayer(stage.MustCompile(), cluster, stage.PlayerOptions{
-		Plays:  func(obj *unstructured.Unstructured) bool { return kinds[obj.GroupVersionKind()] && roster.Plays(obj) },
+	player := player.New(stage.MustCompile(), cluster, player.Options{
+		Filter: func(obj *unstructured.Unstructured) bool { return kinds[obj.GroupVersionKind()] && roster.Plays(obj) },
 		Select: roster.Rules().Select(),
 		Trace:  failures(tell),
 	})
 	return together(ctx,
-		func(ctx context.Context) error { return roster.Run(ctx, player.Reconsider) },
+		func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) },
 		func(ctx context.Context) error {
 			return stages.Follow(ctx, cluster, player, stages.Options{Failed: tell})
 		},

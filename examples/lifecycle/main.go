@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errFound):
+	case errors.Is(err, errFindings):
 		return 1
 	case errors.As(err, &faults):
 		fmt.Fprintln(stderr, faults)
@@ -67,13 +67,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // errFound is returned if lint found something.
-var errFound = errors.New("found")
+var errFindings = errors.New("found")
 
 // show does what the flags ask for: all of it.
 func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 	set, err := stage.Compile(stage.Options{}, in.sources...)
 	if o.lint {
-		if found := tell(stdout, lint.Check(in.sources...)); err == nil && (found != nil || o.only("lint")) {
+		if found := printFindings(stdout, lint.Check(in.sources...)); err == nil && (found != nil || o.only("lint")) {
 			return found
 		}
 	}
@@ -89,27 +89,27 @@ func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 	}
 	if len(in.objects) == 0 {
 		if o.timeTo != "" || o.output == "" {
-			return in.nothing()
+			return in.errNoObject()
 		}
-		return draw(o.output, diagram.Static(in.stages()))
+		return draw(o.output, diagram.FromStages(in.stages()))
 	}
 	graph, err := explore.Explore(ctx, set, o.exploration(in), in.objects...)
 	if err != nil {
 		return err
 	}
-	return present(o, in, graph, stdout)
+	return showGraph(o, in, graph, stdout)
 }
 
 // explain tells what may happen now. Objects that come from no cluster are shown as one would store them. If there are Stages for none,
 // that is told of each.
 func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (text string, err error) {
 	if len(in.objects)+len(in.others) == 0 {
-		return "", in.nothing()
+		return "", in.errNoObject()
 	}
 	if len(in.objects) == 0 {
 		in.objects, in.others = in.others, nil
 	}
-	e.MaxStates, e.Actions, e.Others = 1, nil, in.others
+	e.MaxStates, e.Actions, e.OtherObjects = 1, nil, in.others
 	graph, err := explore.Explore(ctx, set, e, in.objects...)
 	if err != nil {
 		return "", err
@@ -124,14 +124,14 @@ func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (
 }
 
 // present shows a graph as text, as a picture, or as times.
-func present(o options, in input, graph *explore.Graph, stdout io.Writer) error {
+func showGraph(o options, in input, graph *explore.Graph, stdout io.Writer) error {
 	if o.output != "" {
-		if err := draw(o.output, diagram.Explored(graph, diagram.Options{Stages: in.stages(), Selectors: o.selectors})); err != nil {
+		if err := draw(o.output, diagram.FromGraph(graph, diagram.Options{Stages: in.stages(), Selectors: o.selectors})); err != nil {
 			return err
 		}
 	}
 	if o.timeTo != "" {
-		return clock(stdout, graph, o, o.start(in))
+		return printTimes(stdout, graph, o, o.start(in))
 	}
 	if o.output == "" {
 		fmt.Fprint(stdout, graph)
@@ -141,7 +141,7 @@ func present(o options, in input, graph *explore.Graph, stdout io.Writer) error 
 
 // exploration is what the flags say of it. Kinds that nobody defines are taken for namespaced ones with a status.
 func (o options) exploration(in input) explore.Options {
-	e := explore.Options{MaxStates: o.states, Others: in.others, Start: o.start(in)}
+	e := explore.Options{MaxStates: o.states, OtherObjects: in.others, Start: o.start(in)}
 	if o.delete {
 		e.Actions = []explore.Action{explore.Delete()}
 	}
@@ -154,7 +154,7 @@ func (o options) exploration(in input) explore.Options {
 // start is the time at which the objects are looked at.
 func (o options) start(in input) time.Time {
 	if o.now.IsZero() {
-		return in.latest()
+		return in.latestTime()
 	}
 	return o.now
 }
@@ -167,29 +167,29 @@ var formats = map[string]func(*diagram.Diagram) []byte{
 }
 
 // largest is how many boxes a picture may have before Graphviz is the better tool.
-const largest = 500
+const maxBoxes = 500
 
 func draw(file string, d *diagram.Diagram) error {
-	if filepath.Ext(file) == ".svg" && len(d.Boxes) > largest {
+	if filepath.Ext(file) == ".svg" && len(d.Boxes) > maxBoxes {
 		return fmt.Errorf("%d states are too many for a picture; try a .dot file, or -states", len(d.Boxes))
 	}
 	return os.WriteFile(file, formats[filepath.Ext(file)](d), 0o644)
 }
 
 // tell prints what lint found.
-func tell(w io.Writer, findings []lint.Finding) error {
+func printFindings(w io.Writer, findings []lint.Finding) error {
 	var err error
 	for _, f := range findings {
 		fmt.Fprintln(w, f)
-		if !f.Rule.Information() {
-			err = errFound
+		if !f.Rule.Informational() {
+			err = errFindings
 		}
 	}
 	return err
 }
 
 // clock prints how long each object takes to the target, from a start on.
-func clock(w io.Writer, graph *explore.Graph, o options, start time.Time) error {
+func printTimes(w io.Writer, graph *explore.Graph, o options, start time.Time) error {
 	target, err := targetOf(o.timeTo, start)
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func clock(w io.Writer, graph *explore.Graph, o options, start time.Time) error 
 		}
 		var out bytes.Buffer
 		fmt.Fprintf(&out, "%s to %s\n", graph.States[first].Key, o.timeTo)
-		report(&out, times)
+		printTimesOf(&out, times)
 		if _, err := out.WriteTo(w); err != nil {
 			return err
 		}
@@ -233,11 +233,11 @@ func current(obj *unstructured.Unstructured, now time.Time) bool {
 }
 
 // report prints times, a line each.
-func report(w io.Writer, t *explore.Times) {
+func printTimesOf(w io.Writer, t *explore.Times) {
 	line := func(name string, value any) { fmt.Fprintf(w, "  %-8s %v\n", name, value) }
-	line("reached", explore.Percent(t.Reach))
+	line("reached", explore.FormatPercent(t.Reach))
 	if t.Unknown > 0 {
-		line("unknown", explore.Percent(t.Unknown)+" leave what was explored")
+		line("unknown", explore.FormatPercent(t.Unknown)+" leave what was explored")
 	}
 	if t.Reach == 0 {
 		return

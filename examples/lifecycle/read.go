@@ -55,7 +55,7 @@ func read(o options) (in input, err error) {
 		if faults := source.Errors(); len(faults) > 0 && len(o.objects) > 0 {
 			return in, faults
 		}
-		in.sort(source.Others())
+		in.split(source.OtherObjects())
 	}
 	return in, nil
 }
@@ -72,7 +72,7 @@ func load(files []string) (sources []stage.Source, err error) {
 }
 
 // sort tells the objects that Stages are played on from others, which are only there.
-func (in *input) sort(objects []*unstructured.Unstructured) {
+func (in *input) split(objects []*unstructured.Unstructured) {
 	played := map[schema.GroupVersionKind]bool{}
 	for _, kind := range in.stageKinds() {
 		played[kind] = true
@@ -87,7 +87,7 @@ func (in *input) sort(objects []*unstructured.Unstructured) {
 }
 
 // nothing says that there is nothing to play Stages on.
-func (in input) nothing() error {
+func (in input) errNoObject() error {
 	return fmt.Errorf("there is no object of a kind that has Stages, which are for %s: name a file that has one by -object", names(in.stageKinds()))
 }
 

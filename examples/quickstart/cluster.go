@@ -68,7 +68,7 @@ func (c *cluster) submit(jobs int) reaction {
 
 // run is the main loop: the controllers answer what happened, then time goes on to the next thing that happens, until nothing does.
 func (c *cluster) run(ctx context.Context, o options) error {
-	clock := pace{speed: o.speed, real: time.Now(), virtual: c.sim.Now()}
+	clock := clock{speed: o.speed, real: time.Now(), virtual: c.sim.Now()}
 	end := c.sim.Now().Add(o.length)
 	for {
 		if err := c.settle(ctx); err != nil {
@@ -76,7 +76,7 @@ func (c *cluster) run(ctx context.Context, o options) error {
 		}
 		at, ok := c.sim.Next()
 		if !ok || at.After(end) {
-			return c.verdict()
+			return c.requireSubmitted()
 		}
 		if err := clock.wait(ctx, at); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (c *cluster) next() (watch.Event, bool) {
 }
 
 // verdict is an error if the Jobs were never submitted.
-func (c *cluster) verdict() error {
+func (c *cluster) requireSubmitted() error {
 	if !c.submitted {
 		return errors.New("no Node has become Ready by the Stages for Nodes")
 	}
@@ -124,13 +124,13 @@ func (c *cluster) verdict() error {
 }
 
 // A pace maps virtual to real time.
-type pace struct {
+type clock struct {
 	speed         float64
 	real, virtual time.Time // at the beginning
 }
 
 // wait waits until it is time in real time, or ctx ends.
-func (p pace) wait(ctx context.Context, at time.Time) error {
+func (p clock) wait(ctx context.Context, at time.Time) error {
 	if p.speed == 0 {
 		return ctx.Err()
 	}

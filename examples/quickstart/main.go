@@ -133,7 +133,7 @@ func kinds(set *stage.Set) (kinds []memory.Kind) {
 // failures prints what goes wrong while Stages are played. One bad object stops neither the others nor the program.
 func failures(w io.Writer) func(stage.TraceEvent) {
 	return func(e stage.TraceEvent) {
-		if e.Kind == stage.Failed {
+		if e.Kind == stage.TraceFailed {
 			fmt.Fprintln(w, e)
 		}
 	}

@@ -1,8 +1,9 @@
-// Rollout rehearses StagedBindingPolicies in memory and prints what happens when, and where: the nginx policy of KubeStellar's workload stager, from dev
-// to prod, on three clusters, one dev, two prod; or policies, workload and clusters of a file.
+// Rollout rehearses StagedBindingPolicies in memory and prints what happens, when, and in which cluster.
+// Without flags it plays the nginx policy of KubeStellar's workload stager, from dev to prod, on one dev
+// and two prod clusters. With -policy it plays the policies, workload and clusters of a file.
 //
 //	go run ./examples/rollout
-//	go run ./examples/rollout -explain            # why it waits, at each step
+//	go run ./examples/rollout -explain            # what the rollout waits for
 //	go run ./examples/rollout -clusters           # two dev clusters, and a policy that fits them
 //	go run ./examples/rollout -policy my.yaml -seed 2 -html > my.html
 //	go run ./examples/rollout -help               # what may be in a file
@@ -31,19 +32,22 @@ A file of -policy is Kubernetes YAML, with any of
 
   StagedBindingPolicy   at least one; each is rehearsed by itself
   StatusCollector       those that the policies name
-  ManagedCluster        a cluster: its name and its labels. Annotations say how it fares:
-                          rehearsal.script   what its objects show as their status, and when after they came, as YAML:
+  ManagedCluster        a cluster: its name and its labels. Annotations say what happens there:
+                          rehearsal.script   the statuses of its objects, and how long after they
+                                             came they have them, as YAML:
                                              [{after: 10s, kind: Deployment, status: {availableReplicas: 1}}]
-                                             without kind: all objects. It stands in place of Stages.
+                                             without kind: all objects. It replaces Stages.
                           rehearsal.latency  how long its statuses take to the hub, such as 5s
                           rehearsal.silent   "true": it never reports
   Stage                 of kwok: what objects of a kind do in a cluster
   any other object      the workload, with its Namespaces and CustomResourceDefinitions
 
-Without ManagedClusters there are dev1 (env=dev), prod1 and prod2 (env=prod). Without StatusCollectors and other objects there is the nginx
-Deployment with its collector. For Deployments, StatefulSets, DaemonSets and Jobs without a Stage of their own there are Stages that make them ready.
+Without ManagedClusters there are dev1 (env=dev), prod1 and prod2 (env=prod). Without
+StatusCollectors and other objects there is the nginx Deployment with its collector. Deployments,
+StatefulSets, DaemonSets and Jobs without a Stage of their own have Stages that make them ready.
 
-The exit code is 0 if all was rehearsed, whatever came of it; 1 if a file has faults; 2 if the command has, or no file has a policy.
+The exit code is 0 if all policies were rehearsed, even if a rollout did not succeed; 1 if a file has
+faults; 2 if the command has faults, or no file has a policy.
 
 `
 
@@ -69,9 +73,15 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		fmt.Fprint(stderr, usage, "Flags:\n")
 		flags.PrintDefaults()
 	}
-	flags.Func("policy", "rehearse the policies of this `file`; may be repeated", func(s string) error { o.policies = append(o.policies, s); return nil })
+	flags.Func("policy", "rehearse the policies of this `file`; may be repeated", func(s string) error {
+		o.policies = append(o.policies, s)
+		return nil
+	})
 	flags.Func("approve", "approve before.<stage> or after.<stage>, after a time: `after.dev=10m`; may be repeated", o.approval)
-	flags.Func("start", "when it begins, for windows (default 2006-01-02T15:04:05Z)", func(s string) error { o.start, err = time.Parse(time.RFC3339, s); return err })
+	flags.Func("start", "when it begins, for windows (default 2006-01-02T15:04:05Z)", func(s string) (err error) {
+		o.start, err = time.Parse(time.RFC3339, s)
+		return err
+	})
 	flags.DurationVar(&o.longest, "longest", 24*time.Hour, "how long it may take")
 	flags.Uint64Var(&o.seed, "seed", 1, "draw the delays from this number")
 	flags.DurationVar(&o.latency, "latency", 500*time.Millisecond, "how long a status takes to the hub")
@@ -86,6 +96,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, o.check(flags.Args())
 }
 
+// approval reads a value of -approve.
 func (o *options) approval(s string) error {
 	key, after, ok := strings.Cut(s, "=")
 	d, err := time.ParseDuration(after)
@@ -118,7 +129,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with all that it depends on. It returns the exit code.
+// run is main with its dependencies as arguments. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -126,7 +137,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var wrong usageError
 	if err != nil && !errors.As(err, &wrong) {
-		return 2 // the flags have said so
+		return 2 // package flag has printed the error
 	}
 	if err == nil {
 		err = play(ctx, o, stdout)
@@ -144,7 +155,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // play rehearses each policy on clusters of its own.
 func play(ctx context.Context, o options, stdout io.Writer) error {
-	s, err := o.scene()
+	s, err := o.scenario()
 	if err != nil {
 		return err
 	}
@@ -164,7 +175,7 @@ func play(ctx context.Context, o options, stdout io.Writer) error {
 	return o.print(stdout, timelines)
 }
 
-// approvals are those that concern a policy.
+// approvals returns the approvals that concern a policy.
 func (o options) approvals(policy v1alpha1.StagedBindingPolicy) map[string]time.Duration {
 	concerned := map[string]time.Duration{}
 	for _, stage := range policy.Spec.Stages {

@@ -30,13 +30,13 @@ type options struct {
 }
 
 // A design is a study that can be run, with the flags that only it, or it and some others, have.
-type design struct {
+type studyDesign struct {
 	flags    []string
 	defaults map[string]string
-	run      func(context.Context, options, *clock) (*report.Report, error)
+	run      func(context.Context, options, *studyClock) (*report.Report, error)
 }
 
-var studies = map[string]design{
+var studies = map[string]studyDesign{
 	"small-jobs": {[]string{"jobs", "log"}, map[string]string{"nodes": "4", "jobs": "1,10,20,50,75,100"}, smallJobs},
 	"gpu":        {[]string{"jobs", "pods", "gap", "size", "log"}, map[string]string{"nodes": "2", "jobs": "100", "pods": "1"}, gpu},
 	"scale":      {[]string{"pods"}, map[string]string{"nodes": "1000", "pods": "100000"}, scale},
@@ -118,7 +118,7 @@ func counts(list string) (all []int, err error) {
 }
 
 // most is more than any machine can simulate.
-const most = 10_000_000
+const maxCount = 10_000_000
 
 func (o options) check(rest []string) error {
 	var errs []error
@@ -129,8 +129,8 @@ func (o options) check(rest []string) error {
 	}
 	_, pods := studies[o.study].defaults["pods"]
 	refuse(len(rest) > 0, "unknown argument %q", strings.Join(rest, " "))
-	refuse(o.nodes < 1 || o.nodes > most, "-nodes %d: want at least 1", o.nodes)
-	refuse(pods && (o.pods < 1 || o.pods > most), "-pods %d: want at least 1", o.pods)
+	refuse(o.nodes < 1 || o.nodes > maxCount, "-nodes %d: want at least 1", o.nodes)
+	refuse(pods && (o.pods < 1 || o.pods > maxCount), "-pods %d: want at least 1", o.pods)
 	refuse(o.gap <= 0, "-gap %s: want more than 0", o.gap)
 	refuse(o.size <= 0, "-size %s: want more than 0", o.size)
 	refuse(o.study == "gpu" && o.pods > o.nodes, "-pods %d: a Job may ask for %d GPUs, and %d nodes have %d", o.pods, o.pods*gpusPerNode, o.nodes, o.nodes*gpusPerNode)

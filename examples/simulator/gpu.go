@@ -21,18 +21,18 @@ const (
 	gpuName     = "nvidia.com/gpu"
 )
 
-var gpuWays = []way{
-	{"default scheduler", straight, func() []reconcile.Controller { return nil }},
-	{"MCAD", queued, func() []reconcile.Controller { return mcad.Queue(mcad.QueueOptions{Rest: dispatch}) }},
-	{"MCAD + gangs", queuedGang, func() []reconcile.Controller {
-		return append(mcad.Queue(mcad.QueueOptions{Rest: dispatch}), mcad.Coscheduler())
+var gpuScenarios = []scenario{
+	{"default scheduler", submitJob, func() []reconcile.Controller { return nil }},
+	{"MCAD", submitQueued, func() []reconcile.Controller { return mcad.Queue(mcad.QueueOptions{Rest: dispatchTime}) }},
+	{"MCAD + gangs", submitQueuedGang, func() []reconcile.Controller {
+		return append(mcad.Queue(mcad.QueueOptions{Rest: dispatchTime}), mcad.Coscheduler())
 	}},
 }
 
 // gpu is the performance test of the study: the same Jobs in three ways.
-func gpu(ctx context.Context, o options, c *clock) (*report.Report, error) {
+func gpu(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
 	var runs []*lab
-	for _, w := range gpuWays {
+	for _, w := range gpuScenarios {
 		l, err := runGPU(ctx, o, w, c)
 		if err != nil {
 			return nil, err
@@ -44,10 +44,10 @@ func gpu(ctx context.Context, o options, c *clock) (*report.Report, error) {
 }
 
 // runGPU submits the Jobs at their times and waits until all are complete. The draws do not depend on the way.
-func runGPU(ctx context.Context, o options, w way, c *clock) (*lab, error) {
+func runGPU(ctx context.Context, o options, w scenario, c *studyClock) (*lab, error) {
 	n := o.jobs[0]
-	l, err := newLab(ctx, setting{
-		name: w.name, seed: o.seed, nodes: o.nodes, stages: studyStages(), more: w.more(),
+	l, err := newLab(ctx, labOptions{
+		name: w.name, seed: o.seed, nodes: o.nodes, stages: studyStages(), controllers: w.controllers(),
 		goal: goal{"Job.batch", record.Complete, n},
 	})
 	if err != nil {
@@ -56,8 +56,8 @@ func runGPU(ctx context.Context, o options, w way, c *clock) (*lab, error) {
 	gaps := load.MustNew(o.seed, "gaps", load.Exponential{Mean: o.gap.Seconds()})
 	sizes := load.MustNew(o.seed, "sizes", load.Exponential{Mean: o.size.Seconds()})
 	gpus := load.MustNew(o.seed, "gpus", gpuOptions)
-	load.Play(l, gaps.Arrivals(n), func(ctx context.Context, i int) error {
-		return w.door(ctx, l, job{Name: jobName(i), Pods: o.pods, GPUs: int(gpus.Next()), Sleep: sizes.Duration()})
+	load.Schedule(l, gaps.Arrivals(n), func(ctx context.Context, i int) error {
+		return w.submit(ctx, l, job{Name: jobName(i), Pods: o.pods, GPUs: int(gpus.Next()), Sleep: sizes.Duration()})
 	})
 	if err := l.play(ctx, c, never); err != nil {
 		return nil, err
@@ -66,30 +66,30 @@ func runGPU(ctx context.Context, o options, w way, c *clock) (*lab, error) {
 }
 
 // A figure is a metric of the study, which may be another one with and without a queue.
-type figure struct {
-	name, title, caption string
-	straight, queued     *measure.Metric // nil if there is none
+type studyMetric struct {
+	name, title, caption    string
+	withoutQueue, withQueue *measure.Metric // nil if there is none
 }
 
-func (f figure) of(l *lab) *measure.Metric {
-	if l.name == gpuWays[0].name {
-		return f.straight
+func (f studyMetric) of(l *lab) *measure.Metric {
+	if l.name == gpuScenarios[0].name {
+		return f.withoutQueue
 	}
-	return f.queued
+	return f.withQueue
 }
 
 // gpuFigures are the six metrics of the study, those that are spans first.
-func gpuFigures() (spans, series []figure) {
+func gpuMetrics() (spans, series []studyMetric) {
 	scheduling, completion, pending, use := measure.SchedulingLatency(), measure.ResponseTime(), measure.PendingPods(), measure.Use(gpuName)
 	dispatched := measure.Between("dispatch time", "AppWrapper.mcad.ibm.com", nil, measure.In("Dispatched"))
 	response := measure.Between("response time", "AppWrapper.mcad.ibm.com", nil, measure.In("Completed"))
-	spans = []figure{
+	spans = []studyMetric{
 		{"scheduling-latency", "Scheduling latency (s)", "From the creation of a Pod until it has a node.", &scheduling, &scheduling},
 		{"job-completion-time", "Job completion time (s)", "From the creation of a Job until it is complete.", &completion, &completion},
 		{"dispatch-time", "Dispatch time (s)", "From the creation of an AppWrapper until its Job is created.", nil, &dispatched},
 		{"response-time", "Response time (s)", "From the submission, of a Job or of its AppWrapper, until it is complete.", &completion, &response},
 	}
-	series = []figure{
+	series = []studyMetric{
 		{"pending-pods", "Pending Pods", "Pods without a node.", &pending, &pending},
 		{"gpu-use", "GPUs in use", "What Pods request that have a node and have not ended.", &use, &use},
 	}
@@ -103,7 +103,7 @@ func gpuReport(o options, runs []*lab) *report.Report {
 			"before it, and with such a queue and gang scheduling.",
 		Parameters: gpuParameters(o),
 	}
-	spans, series := gpuFigures()
+	spans, series := gpuMetrics()
 	waits := report.Section{Title: "How long things take"}
 	if o.pods == 1 {
 		waits.Text = "With one Pod a Job, a gang is that Pod alone, and the last two are the same: -pods 2 sets them apart."
@@ -120,7 +120,7 @@ func gpuReport(o options, runs []*lab) *report.Report {
 	}
 	counts.Charts[1].Ceiling = float64(o.nodes * gpusPerNode)
 	counts.Charts[1].Caption += " Dashed: all that there are."
-	r.Sections = []report.Section{waits, counts, {Tables: []report.Table{comparison(runs)}}, {Title: "What Jobs went through when most were waiting", Charts: ganttOf(runs, crowded(runs))}}
+	r.Sections = []report.Section{waits, counts, {Tables: []report.Table{comparison(runs)}}, {Title: "What Jobs went through when most were waiting", Charts: ganttOf(runs, mostWaiting(runs))}}
 	return r
 }
 
@@ -141,7 +141,7 @@ func comparison(runs []*lab) report.Table {
 }
 
 // table has a row for each run that has the metric.
-func (f figure) table(runs []*lab) report.Table {
+func (f studyMetric) table(runs []*lab) report.Table {
 	t := report.Table{Title: f.title, Head: summaryHead(), Note: f.caption}
 	for _, l := range runs {
 		if m := f.of(l); m != nil {
@@ -152,7 +152,7 @@ func (f figure) table(runs []*lab) report.Table {
 }
 
 // levels is the table of a series: the numbers are weighted by time, and how often they changed says nothing.
-func (f figure) levels(runs []*lab) report.Table {
+func (f studyMetric) levels(runs []*lab) report.Table {
 	t := f.table(runs)
 	t.Head = slices.Delete(t.Head, 1, 2)
 	for i, row := range t.Rows {
@@ -163,7 +163,7 @@ func (f figure) levels(runs []*lab) report.Table {
 }
 
 // values are those of each run. One without the metric has none, so that the colours of the runs are the same in all charts.
-func (f figure) values(runs []*lab) (all []report.Series) {
+func (f studyMetric) values(runs []*lab) (all []report.Series) {
 	for _, l := range runs {
 		s := report.Series{Name: l.name}
 		if m := f.of(l); m != nil {
@@ -174,20 +174,20 @@ func (f figure) values(runs []*lab) (all []report.Series) {
 	return all
 }
 
-func (f figure) distribution(runs []*lab) report.Chart {
+func (f studyMetric) distribution(runs []*lab) report.Chart {
 	c := report.CDF(f.name, f.title, f.values(runs)...)
 	c.X, c.Y, c.Caption = "seconds", "share", f.caption
 	return c
 }
 
-func (f figure) histogram(runs []*lab) report.Chart {
+func (f studyMetric) histogram(runs []*lab) report.Chart {
 	c := report.Histogram(f.name+"-histogram", f.title, f.values(runs)...)
 	c.X, c.Y, c.Caption = "seconds", "Jobs", f.caption
 	return c
 }
 
-func (f figure) line(runs []*lab) report.Chart {
-	c := overTime(f.name, f.title, *f.straight, runs)
+func (f studyMetric) line(runs []*lab) report.Chart {
+	c := overTime(f.name, f.title, *f.withoutQueue, runs)
 	c.Caption, c.Wide = f.caption, true
 	return c
 }
@@ -204,7 +204,7 @@ func gpuParameters(o options) []report.Parameter {
 		{Name: "GPUs a node", Value: strconv.Itoa(gpusPerNode)},
 		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
 		{Name: "Pod ready after", Value: "U[10, 11] s"},
-		{Name: "Job controller gathers changes for", Value: jobBatchPeriod.String()},
-		{Name: "the dispatcher rests for", Value: dispatch.String()},
+		{Name: "Job controller gathers changes for", Value: batchTime.String()},
+		{Name: "the dispatcher rests for", Value: dispatchTime.String()},
 	}
 }

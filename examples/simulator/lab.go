@@ -33,18 +33,18 @@ var stagesYAML []byte
 // studyStages are the life of a Pod in the study.
 func studyStages() stage.Source { return stage.Parse("stages.yaml", stagesYAML) }
 
-// jobBatchPeriod is how long the Job controller of Kubernetes gathers changes of Pods before it looks at their
-// Job. That of the lab looks at once.
-const jobBatchPeriod = time.Second
+// batchTime is how long the Job controller of Kubernetes gathers changes of Pods before it looks at
+// their Job. That of the lab looks at once.
+const batchTime = time.Second
 
 // A setting is what a lab is made of.
-type setting struct {
-	name   string // of the run
-	seed   uint64
-	nodes  int
-	stages stage.Source
-	more   []reconcile.Controller
-	goal   goal
+type labOptions struct {
+	name        string // of the run
+	seed        uint64
+	nodes       int
+	stages      stage.Source
+	controllers []reconcile.Controller
+	goal        goal
 }
 
 // A goal is what a run is to reach: so many objects of a kind, as records call it, in a state.
@@ -56,29 +56,27 @@ type goal struct {
 // A lab is a cluster of fake nodes in virtual time, with what it needs to run Jobs, and a log of all that happens.
 type lab struct {
 	*simulation.Simulation
-	setting
-	start   time.Time
-	log     record.Log
-	reached int   // of the goal
-	fault   error // the first that a controller met
+	labOptions
+	start      time.Time
+	log        record.Log
+	reached    int   // of the goal
+	firstError error // the first that a controller met
 }
 
 // newLab returns a lab whose nodes are ready.
-func newLab(ctx context.Context, s setting) (*lab, error) {
+func newLab(ctx context.Context, s labOptions) (*lab, error) {
 	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), s.stages)
 	if err != nil {
 		return nil, err
 	}
-	l := &lab{setting: s}
+	l := &lab{labOptions: s}
 	recorder := record.New(record.Options{Seed: s.seed, Sink: l.sink, States: map[schema.GroupKind]func(*unstructured.Unstructured) string{
 		wrapperKind.GroupKind(): mcad.StateOf,
 	}})
 	l.Simulation, err = simulation.New(set, simulation.Options{
-		Seed: s.seed, Kinds: mcad.Kinds(), Plays: controllers.Bound, Trace: recorder.Trace,
-		Controllers: append([]reconcile.Controller{
-			gathering(batch.Jobs(), jobBatchPeriod), scheduling.Scheduler(scheduling.Options{}),
-		}, s.more...),
-		Reconcile: reconcile.Options{Trace: l.note},
+		Seed: s.seed, Kinds: mcad.Kinds(), Filter: controllers.Bound, Trace: recorder.Trace,
+		Controllers: append([]reconcile.Controller{batched(batch.Jobs(), batchTime), scheduling.Scheduler(scheduling.Options{})}, s.controllers...),
+		Reconcile:   reconcile.Options{Trace: l.keepError},
 	})
 	if err != nil {
 		return nil, err
@@ -104,20 +102,20 @@ func (l *lab) sink(r record.Record) error {
 }
 
 // note keeps the first error of a controller: in a study nothing should fail.
-func (l *lab) note(e reconcile.TraceEvent) {
-	if e.Err != nil && l.fault == nil {
-		l.fault = fmt.Errorf("%s", e)
+func (l *lab) keepError(e reconcile.TraceEvent) {
+	if e.Err != nil && l.firstError == nil {
+		l.firstError = fmt.Errorf("%s", e)
 	}
 }
 
 // play does what happens until nothing is left to happen, or until is true.
-func (l *lab) play(ctx context.Context, c *clock, until func() bool) error {
+func (l *lab) play(ctx context.Context, c *studyClock, until func() bool) error {
 	for !until() {
 		before := l.Now()
 		went, err := l.Step(ctx)
-		c.saw(l, l.Now().Sub(before))
+		c.countStep(l, l.Now().Sub(before))
 		if err == nil {
-			err = l.fault
+			err = l.firstError
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
@@ -136,7 +134,7 @@ func (l *lab) play(ctx context.Context, c *clock, until func() bool) error {
 func never() bool { return false }
 
 // gathering has a controller look at an object only some time after its Pods have changed, and at a new object at once.
-func gathering(c reconcile.Controller, d time.Duration) reconcile.Controller {
+func batched(c reconcile.Controller, d time.Duration) reconcile.Controller {
 	due, look := map[string]time.Time{}, c.Reconcile
 	c.Reconcile = func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		obj, name := r.Cache.Get(c.For, r.Name), r.Name.String()

@@ -1,8 +1,8 @@
 // Simulator repeats the experiments of the KWOK/MCAD study in virtual time, in seconds instead of hours, and draws what came out.
 //
-//	go run ./examples/simulator -study small-jobs
-//	go run ./examples/simulator -study gpu -report gpu.html -plots plots -log gpu.jsonl
-//	go run ./examples/simulator -study scale -pods 100000 -nodes 1000
+//	go run . -study small-jobs
+//	go run . -study gpu -report gpu.html -plots plots -log gpu.jsonl
+//	go run . -study scale -pods 100000 -nodes 1000
 //
 // lab.go puts a cluster together, smalljobs.go, gpu.go and scale.go are the experiments; package mcad is the queue and the gang scheduler of the
 // study, package report the page.
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // study runs one and writes what is asked for. How long it took depends on the machine and so is no part of the report.
 func study(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	c := &clock{began: time.Now(), progress: newProgress(stderr)}
+	c := &studyClock{began: time.Now(), progress: newProgress(stderr)}
 	r, err := studies[o.study].run(ctx, o, c)
 	if err != nil {
 		return err

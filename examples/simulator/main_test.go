@@ -67,8 +67,8 @@ func TestSimulatedNotTabulated(t *testing.T) {
 	code, out, errs := simulate(t, "-jobs 7,60 -nodes 3")
 	require.Zero(t, code, errs)
 	kwok := cells(t, out, "kwok, simulated")
-	require.InDelta(t, 7*submission.Seconds()+22, kwok[0], 1.5)
-	require.InDelta(t, 60*submission.Seconds()+22, kwok[1], 1.5)
+	require.InDelta(t, 7*submissionTime.Seconds()+22, kwok[0], 1.5)
+	require.InDelta(t, 60*submissionTime.Seconds()+22, kwok[1], 1.5)
 }
 
 func TestSameSeedSameBytes(t *testing.T) {
@@ -134,10 +134,10 @@ func readLog(t *testing.T, file string) record.Log {
 func TestArrivalsAndSizes(t *testing.T) {
 	o, err := parse(strings.Fields("-study gpu -jobs 600 -nodes 50 -gap 10s -size 20s"), &bytes.Buffer{})
 	require.NoError(t, err)
-	l, err := runGPU(t.Context(), o, gpuWays[0], &clock{began: time.Now()})
+	l, err := runGPU(t.Context(), o, gpuScenarios[0], &studyClock{began: time.Now()})
 	require.NoError(t, err)
 	first, last, slept := time.Time{}, time.Time{}, 0.0
-	for _, p := range passages(l.log) {
+	for _, p := range jobTimesOf(l.log) {
 		if first.IsZero() || p[0].Before(first) {
 			first = p[0]
 		}
@@ -202,10 +202,10 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestJobsThatNeverComplete(t *testing.T) {
-	l, err := newLab(t.Context(), setting{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 1}})
+	l, err := newLab(t.Context(), labOptions{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 1}})
 	require.NoError(t, err)
-	require.NoError(t, straight(t.Context(), l, job{Name: "job-1", Pods: 1, GPUs: 9, Sleep: time.Second}))
-	require.EqualError(t, l.play(t.Context(), &clock{began: time.Now()}, never), "run: nothing is left to happen, and 1 of 1 are not Complete")
+	require.NoError(t, submitJob(t.Context(), l, job{Name: "job-1", Pods: 1, GPUs: 9, Sleep: time.Second}))
+	require.EqualError(t, l.play(t.Context(), &studyClock{began: time.Now()}, never), "run: nothing is left to happen, and 1 of 1 are not Complete")
 }
 
 func TestScale(t *testing.T) {
@@ -223,8 +223,8 @@ func TestScale(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var out bytes.Buffer
 	began := time.Now()
-	c := &clock{began: began, since: began}
-	l, err := newLab(t.Context(), setting{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 4}})
+	c := &studyClock{began: began, since: began}
+	l, err := newLab(t.Context(), labOptions{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 4}})
 	require.NoError(t, err)
 	require.NoError(t, l.Advance(t.Context(), time.Minute))
 	l.reached = 1

@@ -10,7 +10,7 @@ import (
 )
 
 // A clock sees how long a study takes.
-type clock struct {
+type studyClock struct {
 	began    time.Time
 	virtual  time.Duration // of all runs
 	steps    int
@@ -20,7 +20,7 @@ type clock struct {
 }
 
 // saw takes note of a step of a run, and shows now and then how far that is.
-func (c *clock) saw(l *lab, d time.Duration) {
+func (c *studyClock) countStep(l *lab, d time.Duration) {
 	c.virtual += d
 	c.steps++
 	if c.run != l {
@@ -35,7 +35,7 @@ func (c *clock) saw(l *lab, d time.Duration) {
 }
 
 // line says how far a run is, how fast, and how long it will take.
-func (c *clock) line(l *lab, now time.Time) string {
+func (c *studyClock) line(l *lab, now time.Time) string {
 	const width = 24
 	all, real := max(l.goal.count, 1), now.Sub(c.since)
 	filled := width * l.reached / all
@@ -47,7 +47,7 @@ func (c *clock) line(l *lab, now time.Time) string {
 }
 
 // String says how long it took, of real and of virtual time.
-func (c *clock) String() string {
+func (c *studyClock) String() string {
 	real := time.Since(c.began)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -21,8 +21,8 @@ import (
 const podGap = 10 * time.Millisecond
 
 // scale takes very many Pods through the scheduler and the general lifecycle until they are ready.
-func scale(ctx context.Context, o options, c *clock) (*report.Report, error) {
-	l, err := newLab(ctx, setting{
+func scale(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
+	l, err := newLab(ctx, labOptions{
 		name: fmt.Sprintf("%d Pods on %d nodes", o.pods, o.nodes), seed: o.seed, nodes: o.nodes, stages: presets.PodGeneral(),
 		goal: goal{"Pod", record.Ready, o.pods},
 	})
@@ -33,7 +33,7 @@ func scale(ctx context.Context, o options, c *clock) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	load.Play(l, load.MustNew(o.seed, "gaps", load.Fixed(podGap.Seconds())).Arrivals(o.pods), func(ctx context.Context, i int) error {
+	load.Schedule(l, load.MustNew(o.seed, "gaps", load.Fixed(podGap.Seconds())).Arrivals(o.pods), func(ctx context.Context, i int) error {
 		_, err := l.Cluster().Create(ctx, named(pod, "pod-"+strconv.Itoa(i+1)), metav1.CreateOptions{})
 		return err
 	})

@@ -15,11 +15,11 @@ import (
 
 const (
 	// submission is how long one kubectl apply took in the study: the slope of its kwok row.
-	submission = 183 * time.Millisecond
+	submissionTime = 183 * time.Millisecond
 	// dispatch is how long its dispatcher was busy with an AppWrapper: the slope of its MCAD row. The study says of itself: about a second.
-	dispatch = 1193 * time.Millisecond
+	dispatchTime = 1193 * time.Millisecond
 	// poll is how often its script asked how many Jobs are complete.
-	poll = time.Second
+	pollInterval = time.Second
 	// shortSleep is what each Job does.
 	shortSleep = 10 * time.Second
 )
@@ -32,23 +32,23 @@ var measured = map[string]map[int]int{
 }
 
 // A way is one of the set-ups that are compared.
-type way struct {
-	name string
-	door door
-	more func() []reconcile.Controller // beside those of each lab
+type scenario struct {
+	name        string
+	submit      submitFunc
+	controllers func() []reconcile.Controller // beside those of each lab
 }
 
-var smallWays = []way{
-	{"kwok", straight, func() []reconcile.Controller { return nil }},
-	{"kwok+MCAD", queued, func() []reconcile.Controller { return mcad.Queue(mcad.QueueOptions{Rest: dispatch}) }},
+var smallScenarios = []scenario{
+	{"kwok", submitJob, func() []reconcile.Controller { return nil }},
+	{"kwok+MCAD", submitQueued, func() []reconcile.Controller { return mcad.Queue(mcad.QueueOptions{Rest: dispatchTime}) }},
 }
 
 // smallJobs is the stress test of the study: how long it takes until N small Jobs are complete.
-func smallJobs(ctx context.Context, o options, c *clock) (*report.Report, error) {
-	races := map[string][]*race{}
-	for _, w := range smallWays {
+func smallJobs(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
+	races := map[string][]*smallJobsRun{}
+	for _, w := range smallScenarios {
 		for _, n := range o.jobs {
-			r, err := runRace(ctx, o, w, n, c)
+			r, err := runSmallJobs(ctx, o, w, n, c)
 			if err != nil {
 				return nil, err
 			}
@@ -60,49 +60,49 @@ func smallJobs(ctx context.Context, o options, c *clock) (*report.Report, error)
 }
 
 // A race is one run: N Jobs, submitted one after another, until all are complete.
-type race struct {
+type smallJobsRun struct {
 	*lab
 	seconds int // as the script of the study counts
-	over    bool
+	done    bool
 }
 
-func runRace(ctx context.Context, o options, w way, n int, c *clock) (*race, error) {
-	l, err := newLab(ctx, setting{
-		name: fmt.Sprintf("%s %d", w.name, n), seed: o.seed, nodes: o.nodes, stages: studyStages(), more: w.more(),
+func runSmallJobs(ctx context.Context, o options, w scenario, n int, c *studyClock) (*smallJobsRun, error) {
+	l, err := newLab(ctx, labOptions{
+		name: fmt.Sprintf("%s %d", w.name, n), seed: o.seed, nodes: o.nodes, stages: studyStages(), controllers: w.controllers(),
 		goal: goal{"Job.batch", record.Complete, n},
 	})
 	if err != nil {
 		return nil, err
 	}
 	for i := range n {
-		l.At(l.start.Add(time.Duration(i+1)*submission), func(ctx context.Context) error {
-			return w.door(ctx, l, job{Name: jobName(i), Pods: 1, Sleep: shortSleep})
+		l.At(l.start.Add(time.Duration(i+1)*submissionTime), func(ctx context.Context) error {
+			return w.submit(ctx, l, job{Name: jobName(i), Pods: 1, Sleep: shortSleep})
 		})
 	}
-	r := &race{lab: l}
-	r.poll(l.start.Add(time.Duration(n) * submission))
-	if err := l.play(ctx, c, func() bool { return r.over }); err != nil {
+	r := &smallJobsRun{lab: l}
+	r.poll(l.start.Add(time.Duration(n) * submissionTime))
+	if err := l.play(ctx, c, func() bool { return r.done }); err != nil {
 		return nil, err
 	}
 	return r, l.writeLog(o.log)
 }
 
 // poll asks at a time, and then again and again, whether all Jobs are complete. The script's clock shows whole seconds.
-func (r *race) poll(at time.Time) {
+func (r *smallJobsRun) poll(at time.Time) {
 	r.At(at, func(context.Context) error {
 		if r.reached < r.goal.count {
-			r.poll(at.Add(poll))
+			r.poll(at.Add(pollInterval))
 			return nil
 		}
-		r.seconds, r.over = int(at.Sub(r.start)/time.Second), true
+		r.seconds, r.done = int(at.Sub(r.start)/time.Second), true
 		return nil
 	})
 }
 
-func smallReport(o options, races map[string][]*race) *report.Report {
+func smallReport(o options, races map[string][]*smallJobsRun) *report.Report {
 	rows := []report.Series{times("kind, measured", o.jobs, measured["kind"])}
 	var last []*lab
-	for _, w := range smallWays {
+	for _, w := range smallScenarios {
 		simulated := map[int]int{}
 		for _, r := range races[w.name] {
 			simulated[r.goal.count] = r.seconds
@@ -122,7 +122,7 @@ func smallReport(o options, races map[string][]*race) *report.Report {
 		Parameters: smallParameters(o),
 		Sections: []report.Section{
 			{Tables: []report.Table{totalsTable(o.jobs, rows)}, Charts: []report.Chart{totals}},
-			{Title: fmt.Sprintf("The run with %d Jobs", n), Charts: append([]report.Chart{completions(last)}, ganttOf(last, evenly(n))...)},
+			{Title: fmt.Sprintf("The run with %d Jobs", n), Charts: append([]report.Chart{completions(last)}, ganttOf(last, evenSample(n))...)},
 		},
 	}
 }
@@ -173,9 +173,9 @@ func smallParameters(o options) []report.Parameter {
 		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
 		{Name: "Pod ready after", Value: "U[10, 11] s"},
 		{Name: "complete after", Value: shortSleep.String()},
-		{Name: "Job controller gathers changes for", Value: jobBatchPeriod.String()},
-		{Name: "a submission takes", Value: submission.String()},
-		{Name: "the dispatcher rests for", Value: dispatch.String()},
-		{Name: "completion is polled each", Value: poll.String()},
+		{Name: "Job controller gathers changes for", Value: batchTime.String()},
+		{Name: "a submission takes", Value: submissionTime.String()},
+		{Name: "the dispatcher rests for", Value: dispatchTime.String()},
+		{Name: "completion is polled each", Value: pollInterval.String()},
 	}
 }

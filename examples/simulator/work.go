@@ -50,16 +50,16 @@ type job struct {
 }
 
 // A door is how a job enters the cluster.
-type door func(ctx context.Context, l *lab, j job) error
+type submitFunc func(ctx context.Context, l *lab, j job) error
 
 // straight creates the Job.
-func straight(ctx context.Context, l *lab, j job) error { return l.create(ctx, "job", j) }
+func submitJob(ctx context.Context, l *lab, j job) error { return l.create(ctx, "job", j) }
 
 // queued creates an AppWrapper, from which the queue creates the Job.
-func queued(ctx context.Context, l *lab, j job) error { return l.wrap(ctx, j, "job") }
+func submitQueued(ctx context.Context, l *lab, j job) error { return l.wrap(ctx, j, "job") }
 
 // queuedGang creates an AppWrapper of the Job and the PodGroup of its Pods.
-func queuedGang(ctx context.Context, l *lab, j job) error {
+func submitQueuedGang(ctx context.Context, l *lab, j job) error {
 	j.Gang = true
 	return l.wrap(ctx, j, "gang", "job")
 }

@@ -19,7 +19,7 @@ func newLab(t *testing.T, failures ...stagetest.Failure) (*stagetest.Lab, client
 	require.NoError(t, err)
 	r := &website.Reconciler{}
 	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, website.Kind, website.Deployments))
-	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds.Others(), Failures: failures, Controllers: all})
+	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds.OtherObjects(), Failures: failures, Controllers: all})
 	answers := ctrlruntime.Funcs(lab.Cluster(), ctrlruntime.Options{Scheme: website.Scheme()})
 	r.Client = fake.NewClientBuilder().WithScheme(website.Scheme()).WithInterceptorFuncs(answers).Build()
 	return lab, r.Client

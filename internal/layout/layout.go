@@ -1,18 +1,20 @@
-// Package layout places the nodes of a directed graph in layers, from top to bottom, and routes its edges between them: the method of
-// Sugiyama, Tagawa and Toda (1981).
+// Package layout computes a layered drawing of a directed graph: it places the nodes in layers,
+// from top to bottom, and routes the edges between them, by the method of Sugiyama, Tagawa and Toda
+// (1981).
 //
 // # Terminology
 //
-// A vertex is a node, or a place that an edge passes in a layer. The label of an edge stands at the right of the first place that it
-// passes.
+// A vertex is a node, or a dummy where an edge crosses a layer. The label of an edge is at the
+// right of its first dummy.
 //
 // # Determinism
 //
-// The drawing depends on the arguments alone.
+// The drawing depends only on the arguments.
 //
 // # Limits
 //
-// Meant for some hundred nodes: time grows with the square of edges between two layers.
+// The package is meant for some hundred nodes: time grows with the square of the number of edges
+// between two layers.
 package layout
 
 import "cmp"
@@ -20,30 +22,32 @@ import "cmp"
 // A Node is a box to be placed.
 type Node struct{ Width, Height float64 }
 
-// An Edge leads from a node to a node, which may be the same, with a label of a size; 0 if it has none.
+// An Edge leads from one node to another or to the same, and may have a label of a given size.
 type Edge struct {
-	From, To      int // places among the nodes
+	From, To      int // indexes of nodes
 	Width, Height float64
-	// Weight is how much the edge wants to be straight, beside others; 0 counts as 1.
+	// Weight says how important it is that the edge is straight, compared with other edges; 0
+	// counts as 1.
 	Weight float64
 }
 
-// A Point is a place in the drawing: x to the right, y down.
+// A Point is a position in the drawing: x grows to the right, y down.
 type Point struct{ X, Y float64 }
 
-// A Path is where an edge goes.
+// A Path is the route of an edge.
 type Path struct {
-	// Points are where it begins, what it passes, and where it ends. It leaves and enters nodes vertically. That of an edge from a node
-	// to itself goes to the right, round its second point.
+	// Points are the start of the edge, the points that it passes, and its end. It leaves and
+	// enters nodes vertically. An edge from a node to itself goes to the right, round its second
+	// point.
 	Points []Point
-	Label  Point // the middle of its left side
+	Label  Point // the middle of the label's left side
 }
 
-// A Drawing is a graph with places.
+// A Drawing is a graph with positions.
 type Drawing struct {
 	Width, Height float64
-	Nodes         []Point // their centres
-	Paths         []Path  // of the edges
+	Nodes         []Point // the centres
+	Paths         []Path  // one for each edge
 }
 
 // Distances in the drawing.
@@ -56,39 +60,40 @@ const (
 	loopSize = 26.0 // how far an edge from a node to itself goes to the right
 )
 
-// Draw places a graph. Edges point down as far as there are no loops; where there are, the nodes given first are above the others.
+// Draw computes positions and routes. Edges point down, unless they are part of a loop; in a loop
+// the nodes that come first in the arguments are above the others.
 func Draw(nodes []Node, edges []Edge) Drawing {
 	g := newGraph(nodes, edges)
-	g.direct()
-	g.rank()
-	g.cut()
-	g.order()
-	g.place()
+	g.removeCycles()
+	g.assignLayers()
+	g.insertDummies()
+	g.orderLayers()
+	g.assignX()
 	return g.drawing()
 }
 
-// A vertex is a node, or a place that an edge passes.
+// A vertex is a node, or a dummy where an edge crosses a layer.
 type vertex struct {
 	layer       int
-	left, right float64 // how far it reaches from x
+	left, right float64 // how far it extends from x
 	height      float64
 	x           float64
 	up, down    []neighbour // in the layers above and below
-	passage     bool        // not a node
+	dummy       bool        // not a node
 }
 
-// A neighbour is the other end of a piece of an edge.
+// A neighbour is the other end of a segment of an edge.
 type neighbour struct {
 	vertex int
 	weight float64
 }
 
-// A link is an edge on its way through the layers.
+// A link is an edge, with the dummy vertices on its way through the layers.
 type link struct {
 	Edge
 	top, bottom int // nodes
 	reversed    bool
-	passes      []int // vertices between top and bottom
+	dummies     []int // the vertices between top and bottom
 }
 
 type graph struct {
@@ -97,7 +102,7 @@ type graph struct {
 	links    []link // of the edges between different nodes; others have top == bottom
 	vertices []vertex
 	layers   [][]int
-	loops    map[int]int // edges from a node to itself
+	loops    map[int]int // number of edges from each node to itself
 }
 
 func newGraph(nodes []Node, edges []Edge) *graph {
@@ -117,8 +122,8 @@ func newGraph(nodes []Node, edges []Edge) *graph {
 	return g
 }
 
-// direct turns edges around that would close a loop.
-func (g *graph) direct() {
+// removeCycles reverses edges that would close a cycle.
+func (g *graph) removeCycles() {
 	state := make([]int, len(g.nodes)) // 1: on the way, 2: done
 	out := make([][]int, len(g.nodes))
 	for i, l := range g.links {
@@ -146,8 +151,8 @@ func (g *graph) direct() {
 	}
 }
 
-// between calls f for each link between different nodes.
-func (g *graph) between(f func(*link)) {
+// eachLink calls f for each link between different nodes.
+func (g *graph) eachLink(f func(*link)) {
 	for i := range g.links {
 		if l := &g.links[i]; l.top != l.bottom {
 			f(l)
@@ -155,32 +160,32 @@ func (g *graph) between(f func(*link)) {
 	}
 }
 
-// rank gives each node a layer: as high as its edges allow, then down as far as that shortens edges. Nodes are in even layers, labels in
-// odd ones.
-func (g *graph) rank() {
+// assignLayers gives each node a layer: as high as its edges allow, and then lower where that
+// shortens edges. Nodes are in even layers, labels in odd ones.
+func (g *graph) assignLayers() {
 	for changed := true; changed; {
 		changed = false
-		g.between(func(l *link) {
+		g.eachLink(func(l *link) {
 			if least := g.vertices[l.top].layer + 2; g.vertices[l.bottom].layer < least {
 				g.vertices[l.bottom].layer, changed = least, true
 			}
 		})
 	}
 	for range len(g.nodes) {
-		if !g.sink() {
+		if !g.lowerNodes() {
 			return
 		}
 	}
 }
 
-// sink moves nodes with more edges below than above down, once.
-func (g *graph) sink() (moved bool) {
+// lowerNodes moves nodes with more edges below than above down, once.
+func (g *graph) lowerNodes() (moved bool) {
 	const bottomless = 1 << 30
 	above, below, room := make([]int, len(g.nodes)), make([]int, len(g.nodes)), make([]int, len(g.nodes))
 	for v := range room {
 		room[v] = bottomless
 	}
-	g.between(func(l *link) {
+	g.eachLink(func(l *link) {
 		above[l.bottom]++
 		below[l.top]++
 		room[l.top] = min(room[l.top], g.vertices[l.bottom].layer-2)
@@ -193,18 +198,18 @@ func (g *graph) sink() (moved bool) {
 	return moved
 }
 
-// cut makes a vertex of each place where an edge passes a layer.
-func (g *graph) cut() {
-	g.between(func(l *link) {
+// insertDummies adds a vertex where an edge crosses a layer.
+func (g *graph) insertDummies() {
+	g.eachLink(func(l *link) {
 		last := l.top
 		for layer := g.vertices[l.top].layer + 1; layer < g.vertices[l.bottom].layer; layer++ {
-			v := vertex{layer: layer, passage: true, left: 1, right: 1}
-			if len(l.passes) == 0 && !l.reversed || l.reversed && layer == g.vertices[l.bottom].layer-1 {
+			v := vertex{layer: layer, dummy: true, left: 1, right: 1}
+			if len(l.dummies) == 0 && !l.reversed || l.reversed && layer == g.vertices[l.bottom].layer-1 {
 				v.right, v.height = labelGap+l.Width, l.Height
 			}
 			g.vertices = append(g.vertices, v)
 			id := len(g.vertices) - 1
-			l.passes = append(l.passes, id)
+			l.dummies = append(l.dummies, id)
 			g.join(last, id, l.Weight)
 			last = id
 		}

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// sweeps is how often the layers are ordered, down and up in turn.
+// sweeps is how often the layers are sorted, from the top and from the bottom in turn.
 const sweeps = 24
 
-// order sorts each layer so that edges cross little: by the mean place of the neighbours in the layer before, again and again, with the
-// best order kept.
-func (g *graph) order() {
+// orderLayers sorts each layer so that few edges cross: by the mean position of the neighbours in
+// the layer before, repeatedly, and keeps the best order (barycenter heuristic).
+func (g *graph) orderLayers() {
 	at := make([]int, len(g.vertices)) // places in their layers
-	g.number(at)
+	g.numberPlaces(at)
 	best, least := g.snapshot(), g.crossings(at)
 	for i := range sweeps {
 		for n := 1; n < len(g.layers); n++ {
@@ -22,7 +22,7 @@ func (g *graph) order() {
 			}
 			g.sortLayer(layer, above, at)
 		}
-		g.exchange(at)
+		g.swapNeighbours(at)
 		if c := g.crossings(at); c < least {
 			best, least = g.snapshot(), c
 		}
@@ -30,7 +30,7 @@ func (g *graph) order() {
 	g.layers = best
 }
 
-func (g *graph) number(at []int) {
+func (g *graph) numberPlaces(at []int) {
 	for _, layer := range g.layers {
 		for i, v := range layer {
 			at[v] = i
@@ -68,8 +68,8 @@ func (g *graph) sortLayer(layer int, above bool, at []int) {
 	}
 }
 
-// exchange swaps neighbours as long as that takes crossings away.
-func (g *graph) exchange(at []int) {
+// swapNeighbours swaps adjacent vertices as long as that reduces the crossings.
+func (g *graph) swapNeighbours(at []int) {
 	for better := true; better; {
 		better = false
 		for _, layer := range g.layers {
@@ -85,7 +85,8 @@ func (g *graph) exchange(at []int) {
 	}
 }
 
-// crossed counts the crossings between the edges of two vertices of a layer, if left stands left of right.
+// crossed counts the crossings between the edges of two vertices of a layer if left is left of
+// right.
 func (g *graph) crossed(left, right int, at []int) int {
 	l, r := g.vertices[left], g.vertices[right]
 	return inversions(l.up, r.up, at) + inversions(l.down, r.down, at)

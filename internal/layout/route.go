@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// drawing routes the edges between the vertices, which have their places.
+// drawing routes the edges between the vertices, whose positions are known.
 func (g *graph) drawing() Drawing {
 	rows := g.rows()
 	left := math.Inf(1)
@@ -36,7 +36,7 @@ func (g *graph) drawing() Drawing {
 	return d
 }
 
-// A row is where a layer lies.
+// A row is the vertical position of a layer.
 type row struct{ middle, half float64 }
 
 func (g *graph) rows() []row {
@@ -53,8 +53,8 @@ func (g *graph) rows() []row {
 	return rows
 }
 
-// slack is how far each vertex is from the nodes and labels on both sides of it. Edges do not count: those beside each other go the same
-// way.
+// slack is the distance of each vertex to the nodes and labels on both sides. Edges do not count,
+// because adjacent edges have the same direction.
 func (g *graph) slack() []float64 {
 	slack := make([]float64, len(g.vertices))
 	for _, layer := range g.layers {
@@ -78,10 +78,10 @@ func (g *graph) slack() []float64 {
 	return slack
 }
 
-// port is where an edge leaves its upper node and enters its lower one.
+// A port is where an edge leaves its upper node and enters its lower one.
 type port struct{ leave, enter float64 }
 
-// ports spreads the edges of each node over its side, in the order in which they go on.
+// ports spreads the edges of each node over its side, in the order of their next vertices.
 func (g *graph) ports() []port {
 	ports := make([]port, len(g.links))
 	below, above := make([][]int, len(g.nodes)), make([][]int, len(g.nodes))
@@ -91,8 +91,8 @@ func (g *graph) ports() []port {
 		}
 	}
 	for v := range g.nodes {
-		g.spread(v, below[v], func(l link) int { return l.passes[0] }, func(i int, x float64) { ports[i].leave = x })
-		g.spread(v, above[v], func(l link) int { return l.passes[len(l.passes)-1] }, func(i int, x float64) { ports[i].enter = x })
+		g.spread(v, below[v], func(l link) int { return l.dummies[0] }, func(i int, x float64) { ports[i].leave = x })
+		g.spread(v, above[v], func(l link) int { return l.dummies[len(l.dummies)-1] }, func(i int, x float64) { ports[i].enter = x })
 	}
 	return ports
 }
@@ -110,7 +110,7 @@ func (g *graph) spread(v int, links []int, next func(link) int, set func(i int, 
 	}
 }
 
-// router finds the ways of the edges from node to node.
+// A router finds the routes of the edges between different nodes.
 type router struct {
 	*graph
 	rows  []row
@@ -122,45 +122,46 @@ func (r *router) path(i int) Path {
 	l := r.links[i]
 	var path Path
 	top, bottom := r.rows[r.vertices[l.top].layer], r.rows[r.vertices[l.bottom].layer]
-	path.down(r.ports[i].leave, top.middle+r.nodes[l.top].Height/2, top.middle+top.half)
-	for n, id := range l.passes {
+	path.extendDown(r.ports[i].leave, top.middle+r.nodes[l.top].Height/2, top.middle+top.half)
+	for n, id := range l.dummies {
 		v, row := r.vertices[id], r.rows[r.vertices[id].layer]
 		if v.height > 0 {
 			path.Label = Point{v.x + labelGap, row.middle}
 		}
 		next := Point{r.ports[i].enter, bottom.middle - bottom.half}
-		if n+1 < len(l.passes) {
-			next = Point{r.vertices[l.passes[n+1]].x, r.rows[r.vertices[l.passes[n+1]].layer].middle}
+		if n+1 < len(l.dummies) {
+			next = Point{r.vertices[l.dummies[n+1]].x, r.rows[r.vertices[l.dummies[n+1]].layer].middle}
 		}
-		if v.height == 0 && r.passable(id, path.Points[len(path.Points)-1], next) {
-			path.down(v.x, row.middle, row.middle)
+		if v.height == 0 && r.mayCrossAslant(id, path.Points[len(path.Points)-1], next) {
+			path.extendDown(v.x, row.middle, row.middle)
 		} else {
-			path.down(v.x, row.middle-row.half, row.middle+row.half)
+			path.extendDown(v.x, row.middle-row.half, row.middle+row.half)
 		}
 	}
-	path.down(r.ports[i].enter, bottom.middle-bottom.half, bottom.middle-r.nodes[l.bottom].Height/2)
+	path.extendDown(r.ports[i].enter, bottom.middle-bottom.half, bottom.middle-r.nodes[l.bottom].Height/2)
 	if l.reversed {
 		slices.Reverse(path.Points)
 	}
 	return path
 }
 
-// down goes to a place and, if there is anything to go, straight down from it.
-func (p *Path) down(x, from, to float64) {
+// extendDown adds a point and, if to is below from, a vertical line down from it.
+func (p *Path) extendDown(x, from, to float64) {
 	p.Points = append(p.Points, Point{x, from})
 	if to > from {
 		p.Points = append(p.Points, Point{x, to})
 	}
 }
 
-// passable reports whether an edge may pass a layer aslant, without coming near what stands beside.
-func (r *router) passable(id int, before, after Point) bool {
+// mayCrossAslant reports whether an edge can cross a layer at an angle without coming near what is
+// beside it.
+func (r *router) mayCrossAslant(id int, before, after Point) bool {
 	v, row := r.vertices[id], r.rows[r.vertices[id].layer]
 	slope := max(math.Abs((v.x-before.X)/(row.middle-before.Y)), math.Abs((after.X-v.x)/(after.Y-row.middle)))
 	return 1.5*slope*row.half < r.slack[id]-labelGap
 }
 
-// loop is the way of the n-th edge from a node to itself.
+// loop is the route of the n-th edge from a node to itself.
 func (g *graph) loop(at Point, l link, n int) Path {
 	side := at.X + g.nodes[l.top].Width/2
 	slot := l.Height + labelGap

@@ -25,7 +25,7 @@
 //
 // Results are those of the API server before it decodes them into Go types:
 // evanphx/json-patch v4 for JSON and merge patches, apimachinery's strategicpatch.
-// The nested module difftest compares them on random documents. On purpose:
+// internal/dev/bench/patch compares them on random documents. On purpose:
 //
 //	reference                                  here
 //	strategic: null and directives inside a    left out, as the decoding into Go

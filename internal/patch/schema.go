@@ -1,6 +1,6 @@
 package patch
 
-//go:generate go run -C difftest ./gentable ../table.go
+//go:generate go run -C ../dev/bench ./patch/gentable ../../patch/table.go
 
 // Schema knows which lists of one type merge, and by which key. The zero Schema has
 // no rules: maps merge, lists are replaced.

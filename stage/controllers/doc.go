@@ -16,7 +16,7 @@
 //	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.PodGeneral())
 //	sim, err := simulation.New(set, simulation.Options{
 //		Controllers: controllers.All(controllers.Options{}),
-//		Plays:       controllers.Bound, // Pods run only when they have a Node
+//		Filter:      controllers.Bound, // Pods run only when they have a Node
 //	})
 //	err = sim.Cluster().Load(ctx, manifests)
 //	err = sim.Advance(ctx, 5*time.Minute)

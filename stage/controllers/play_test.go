@@ -19,12 +19,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // boundOnly shows a Player no Pods that have no node.
-type boundOnly struct{ stage.Transport }
+type boundOnly struct{ player.Transport }
 
 func bound(kind schema.GroupVersionKind, o metav1.ListOptions) metav1.ListOptions {
 	if kind.Kind == "Pod" {
@@ -47,7 +48,7 @@ func TestInRealTimeToo(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = stage.Play(ctx, stage.MustCompile(presets.PodGeneral(), presets.NodeFast()), boundOnly{cluster}, stage.PlayerOptions{})
+			_ = player.Play(ctx, stage.MustCompile(presets.PodGeneral(), presets.NodeFast()), boundOnly{cluster}, player.Options{})
 		})
 		var fails []string
 		all.Go(func() {

@@ -23,12 +23,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // onePod refuses a second Pod as the quota of the recording does.
-type onePod struct{ stage.Transport }
+type onePod struct{ player.Transport }
 
 func (o onePod) Create(ctx context.Context, obj *unstructured.Unstructured, opts metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	if obj.GetKind() != "Pod" {
@@ -57,7 +58,7 @@ func TestTheRecordingWithAQuota(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {
-			_ = stage.Play(ctx, stage.MustCompile(recording.Kubelet(), presets.NodeFast()), cluster, stage.PlayerOptions{})
+			_ = player.Play(ctx, stage.MustCompile(recording.Kubelet(), presets.NodeFast()), cluster, player.Options{})
 		})
 		all.Go(func() { _ = reconcile.Play(ctx, cluster, reconcile.PlayOptions{}, workloads.Deployments()) })
 		all.Go(func() {
@@ -80,11 +81,11 @@ func TestTheRecordingWithAQuota(t *testing.T) {
 }
 
 // settleInBubble is a recording.Settle in the time of synctest.
-func settleInBubble(ctx context.Context, look func(context.Context) (recording.State, error)) error {
+func settleInBubble(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
 	for range 100 {
-		time.Sleep(recording.Quiet)
+		time.Sleep(recording.QuietPeriod)
 		state, err := look(ctx)
-		if err != nil || state.Holds {
+		if err != nil || state.Done {
 			return err
 		}
 	}

@@ -148,7 +148,7 @@ func (c *recordedCluster) record(s recording.Script) (recording.Script, error) {
 const longest = 80 * time.Second
 
 // wait is a recording.Settle in virtual time.
-func (c *recordedCluster) wait(ctx context.Context, look func(context.Context) (recording.State, error)) error {
+func (c *recordedCluster) wait(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
 	end := c.Now().Add(longest)
 	for {
 		state, err := look(ctx)
@@ -157,8 +157,8 @@ func (c *recordedCluster) wait(ctx context.Context, look func(context.Context) (
 		}
 		next, more := c.Next()
 		switch {
-		case state.Holds && (!more || next.Sub(c.Now()) > recording.Quiet):
-			return c.Simulation.Advance(ctx, recording.Quiet)
+		case state.Done && (!more || next.Sub(c.Now()) > recording.QuietPeriod):
+			return c.Simulation.Advance(ctx, recording.QuietPeriod)
 		case !more || next.After(end):
 			return fmt.Errorf("nothing more happens; the objects are %s", state.Objects)
 		}

@@ -11,55 +11,56 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A Diagram is boxes and arrows.
+// A Diagram is boxes and arrows. It is plain data.
 type Diagram struct {
 	Boxes  []Box
 	Arrows []Arrow
 }
 
-// A Box is a State or a Stage.
+// A Box is a State of a graph, or a Stage.
 type Box struct {
-	Title string
-	Lines []string // below the title
-	Note  string   // a tooltip
-	Looks Looks
+	Title   string
+	Lines   []string // below the title
+	Tooltip string   // shown by SVG and DOT
+	Style   Style
 }
 
 // An Arrow leads from a box to a box.
 type Arrow struct {
-	From, To int // places in Diagram.Boxes
+	From, To int // indexes into Diagram.Boxes
 	Title    string
 	Lines    []string
-	Note     string
-	Looks    Looks
+	Tooltip  string
+	Style    Style
 }
 
-// Looks are what a box or an arrow is drawn like.
-type Looks int
+// A Style says how a box or an arrow is drawn.
+type Style int
 
-// The Looks of boxes and arrows. Boxes are Plain, Start, End or Alarming; arrows are Plain, Dashed or Alarming.
+// The Styles. A box is Plain, Start, End or Problem; an arrow is Plain, Dashed or Problem.
 const (
-	Plain Looks = iota
+	Plain Style = iota
 	Start
 	End
 	Dashed
-	Alarming
+	Problem
 )
 
-// Options of [Explored]. The zero value leaves selectors out.
+// Options of [FromGraph]. The zero value leaves the selectors out of the labels.
 type Options struct {
-	// Stages are those of the graph. Their selectors are tooltips of the transitions.
+	// Stages are those of the graph. Their selectors become tooltips of the transitions.
 	Stages []v1alpha1.Stage
-	// Selectors says to write them beside the arrows.
+	// Selectors says to write the selectors beside the arrows, too.
 	Selectors bool
 }
 
-// Explored draws a graph.
-func Explored(g *explore.Graph, o Options) *Diagram {
+// FromGraph makes a diagram of an explored graph: a box for each State and an arrow for each
+// Transition.
+func FromGraph(g *explore.Graph, o Options) *Diagram {
 	d := &Diagram{}
-	looks := looksOf(g)
+	looks := stylesOf(g)
 	for _, s := range g.States {
-		b := Box{Title: s.Label, Looks: looks[s.ID]}
+		b := Box{Title: s.Label, Style: looks[s.ID]}
 		if s.Unexplored {
 			b.Lines = append(b.Lines, "not explored")
 		}
@@ -74,14 +75,14 @@ func Explored(g *explore.Graph, o Options) *Diagram {
 		if o.Selectors {
 			a.Lines = append(a.Lines, selector...)
 		}
-		a.Note = strings.Join(slices.Concat(selector, notes(t)), "\n")
+		a.Tooltip = strings.Join(slices.Concat(selector, tooltipLines(t)), "\n")
 		d.Arrows = append(d.Arrows, a)
 	}
 	return d
 }
 
-func looksOf(g *explore.Graph) []Looks {
-	looks := make([]Looks, len(g.States))
+func stylesOf(g *explore.Graph) []Style {
+	looks := make([]Style, len(g.States))
 	for _, id := range g.Terminal() {
 		looks[id] = End
 	}
@@ -91,7 +92,7 @@ func looksOf(g *explore.Graph) []Looks {
 	for _, c := range g.Cycles() {
 		for _, id := range c.States {
 			if c.Livelock {
-				looks[id] = Alarming
+				looks[id] = Problem
 			}
 		}
 	}
@@ -99,22 +100,22 @@ func looksOf(g *explore.Graph) []Looks {
 }
 
 func arrow(t explore.Transition) Arrow {
-	a := Arrow{From: t.From, To: t.To, Title: t.Stage, Lines: []string{explore.Span(t.Delay)}}
+	a := Arrow{From: t.From, To: t.To, Title: t.Stage, Lines: []string{explore.FormatDelay(t.Delay)}}
 	switch {
 	case t.Action != "":
-		a.Title, a.Lines, a.Looks = t.Action, nil, Dashed
+		a.Title, a.Lines, a.Style = t.Action, nil, Dashed
 	case t.Chance < 1:
-		a.Lines[0] += " · " + explore.Percent(t.Chance)
+		a.Lines[0] += " · " + explore.FormatPercent(t.Chance)
 	}
 	if t.Err != nil {
-		a.Looks = Alarming
+		a.Style = Problem
 		a.Lines = append(a.Lines, "fails")
 	}
 	return a
 }
 
-// notes are what is known of a transition beside its labels.
-func notes(t explore.Transition) (lines []string) {
+// tooltipLines describe a transition beyond its label: weight, effects, error and changes.
+func tooltipLines(t explore.Transition) (lines []string) {
 	if t.Weight >= 0 {
 		lines = append(lines, fmt.Sprintf("weight %d", t.Weight))
 	}
@@ -128,26 +129,26 @@ func notes(t explore.Transition) (lines []string) {
 		lines = append(lines, c.String())
 	}
 	for i, line := range lines {
-		lines[i] = cut(line, 120)
+		lines[i] = shorten(line, 120)
 	}
 	return lines
 }
 
-// cut shortens a line.
-func cut(s string, n int) string {
+// shorten cuts a line after n characters.
+func shorten(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
 	}
 	return s
 }
 
-// Mermaid prints a flowchart, as GitHub shows it.
+// Mermaid returns a Mermaid flowchart, which GitHub can render.
 func (d *Diagram) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
-	shapes := map[Looks][2]string{Start: {"([", "])"}, End: {"[[", "]]"}}
+	shapes := map[Style][2]string{Start: {"([", "])"}, End: {"[[", "]]"}}
 	for i, box := range d.Boxes {
-		shape, ok := shapes[box.Looks]
+		shape, ok := shapes[box.Style]
 		if !ok {
 			shape = [2]string{"(", ")"}
 		}
@@ -155,7 +156,7 @@ func (d *Diagram) Mermaid() string {
 	}
 	for _, a := range d.Arrows {
 		line := "-->"
-		if a.Looks == Dashed {
+		if a.Style == Dashed {
 			line = "-.->"
 		}
 		label := ""
@@ -164,19 +165,19 @@ func (d *Diagram) Mermaid() string {
 		}
 		fmt.Fprintf(&b, "  n%d %s%s n%d\n", a.From, line, label, a.To)
 	}
-	return b.String() + d.alarms()
+	return b.String() + d.mermaidStyles()
 }
 
-// alarms paints boxes and arrows red.
-func (d *Diagram) alarms() string {
+// mermaidStyles draws boxes and arrows with the style Problem in red.
+func (d *Diagram) mermaidStyles() string {
 	var b strings.Builder
 	for i, box := range d.Boxes {
-		if box.Looks == Alarming {
+		if box.Style == Problem {
 			fmt.Fprintf(&b, "  style n%d stroke:#d1242f\n", i)
 		}
 	}
 	for i, a := range d.Arrows {
-		if a.Looks == Alarming {
+		if a.Style == Problem {
 			fmt.Fprintf(&b, "  linkStyle %d stroke:#d1242f\n", i)
 		}
 	}
@@ -185,7 +186,7 @@ func (d *Diagram) alarms() string {
 
 var mermaidEscapes = strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "`", "#96;", "\n", " ")
 
-// mermaidText is not empty, which Mermaid would not read.
+// mermaidText returns a label. It is never empty, because Mermaid refuses empty labels.
 func mermaidText(title string, lines []string) string {
 	text := []string{mermaidEscapes.Replace(printable(cmp.Or(title, " ")))}
 	for _, line := range lines {
@@ -194,7 +195,7 @@ func mermaidText(title string, lines []string) string {
 	return strings.Join(text, "<br/>")
 }
 
-// printable replaces what is no character, and control characters but line breaks.
+// printable replaces invalid UTF-8, and control characters other than line breaks.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {
@@ -204,19 +205,19 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\ufffd"))
 }
 
-// DOT prints the graph for Graphviz.
+// DOT returns the diagram in the language of Graphviz.
 func (d *Diagram) DOT() string {
 	var b strings.Builder
 	b.WriteString("digraph lifecycle {\n")
 	b.WriteString("  graph [rankdir=TB, nodesep=0.4, ranksep=0.5];\n")
 	b.WriteString("  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=12];\n")
 	b.WriteString("  edge [fontname=\"Helvetica\", fontsize=10];\n")
-	styles := map[Looks]string{Start: ", penwidth=2", End: ", peripheries=2", Dashed: ", style=dashed", Alarming: ", color=\"#d1242f\""}
+	styles := map[Style]string{Start: ", penwidth=2", End: ", peripheries=2", Dashed: ", style=dashed", Problem: ", color=\"#d1242f\""}
 	for i, box := range d.Boxes {
-		fmt.Fprintf(&b, "  n%d [label=%s%s%s];\n", i, dotText(box.Title, box.Lines), styles[box.Looks], tooltip(box.Note))
+		fmt.Fprintf(&b, "  n%d [label=%s%s%s];\n", i, dotText(box.Title, box.Lines), styles[box.Style], tooltipAttribute(box.Tooltip))
 	}
 	for _, a := range d.Arrows {
-		fmt.Fprintf(&b, "  n%d -> n%d [label=%s%s%s];\n", a.From, a.To, dotText(a.Title, a.Lines), styles[a.Looks], tooltip(a.Note))
+		fmt.Fprintf(&b, "  n%d -> n%d [label=%s%s%s];\n", a.From, a.To, dotText(a.Title, a.Lines), styles[a.Style], tooltipAttribute(a.Tooltip))
 	}
 	b.WriteString("}\n")
 	return b.String()
@@ -229,7 +230,7 @@ func dotText(title string, lines []string) string {
 	return `"` + dotEscapes.Replace(printable(strings.Join(all, "\n"))) + `"`
 }
 
-func tooltip(note string) string {
+func tooltipAttribute(note string) string {
 	if note == "" {
 		return ""
 	}

@@ -29,10 +29,10 @@ var update = flag.Bool("update", false, "rewrite the wanted pictures")
 func TestGolden(t *testing.T) {
 	trains := load(t, "testdata/trains.yaml")
 	for name, d := range map[string]*diagram.Diagram{
-		"trains":        explored(t, trains, trains.Others()[0]),
-		"trains-static": diagram.Static(trains.Stages()),
+		"trains":        explored(t, trains, trains.OtherObjects()[0]),
+		"trains-static": diagram.FromStages(trains.Stages()),
 		"pod-fast":      explored(t, presets.PodFast(), pod(t)),
-		"pod-general":   diagram.Static(presets.PodGeneral().Stages()),
+		"pod-general":   diagram.FromStages(presets.PodGeneral().Stages()),
 	} {
 		for kind, got := range map[string][]byte{"mmd": []byte(d.Mermaid()), "dot": []byte(d.DOT()), "svg": d.SVG()} {
 			t.Run(name+"."+kind, func(t *testing.T) {
@@ -70,7 +70,7 @@ func explored(t *testing.T, source stage.Source, obj *unstructured.Unstructured)
 	o := explore.Options{Actions: []explore.Action{explore.Delete()}, Kinds: []memory.Kind{{GroupVersionKind: obj.GroupVersionKind(), Status: true}}}
 	g, err := explore.Explore(t.Context(), set, o, obj)
 	require.NoError(t, err)
-	return diagram.Explored(g, diagram.Options{Stages: source.Stages(), Selectors: obj.GetKind() == "Train"})
+	return diagram.FromGraph(g, diagram.Options{Stages: source.Stages(), Selectors: obj.GetKind() == "Train"})
 }
 
 // hostile has text that each format must escape.
@@ -78,8 +78,8 @@ const hostile = "a \"b\" <c> & `d` \\ | # ; %% \n{e} \x01 \xff ünïcode 中文"
 
 func TestAnyTextIsText(t *testing.T) {
 	d := &diagram.Diagram{
-		Boxes:  []diagram.Box{{Title: hostile, Lines: []string{hostile}, Note: hostile}, {Title: ""}},
-		Arrows: []diagram.Arrow{{From: 0, To: 1, Title: hostile, Lines: []string{hostile}, Note: hostile}, {From: 1, To: 1, Title: "x", Looks: diagram.Alarming}},
+		Boxes:  []diagram.Box{{Title: hostile, Lines: []string{hostile}, Tooltip: hostile}, {Title: ""}},
+		Arrows: []diagram.Arrow{{From: 0, To: 1, Title: hostile, Lines: []string{hostile}, Tooltip: hostile}, {From: 1, To: 1, Title: "x", Style: diagram.Problem}},
 	}
 	wellFormed(t, d.SVG())
 	require.Contains(t, d.Mermaid(), `n1(" ")`, "Mermaid reads no empty text")
@@ -100,7 +100,7 @@ func TestSetsFromTheWild(t *testing.T) {
 	}
 	for _, suite := range suites {
 		source := load(t, suite)
-		d := diagram.Static(source.Stages())
+		d := diagram.FromStages(source.Stages())
 		require.Len(t, d.Boxes, len(source.Stages()))
 		wellFormed(t, d.SVG())
 		require.Equal(t, len(d.Arrows), strings.Count(d.DOT(), " -> "), suite)
@@ -120,7 +120,7 @@ func wellFormed(t *testing.T, svg []byte) {
 }
 
 func TestAnEmptyDiagram(t *testing.T) {
-	d := diagram.Static(nil)
+	d := diagram.FromStages(nil)
 	require.Equal(t, "flowchart TD\n", d.Mermaid())
 	require.NotEmpty(t, d.SVG())
 }

@@ -20,7 +20,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Print(diagram.Explored(graph, diagram.Options{}).Mermaid())
+	fmt.Print(diagram.FromGraph(graph, diagram.Options{}).Mermaid())
 	// Output:
 	// flowchart TD
 	//   n0(["no status"])

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/layout"
 )
 
-// Sizes in the picture.
+// Sizes in pixels.
 const (
 	margin     = 20.0
 	titleSize  = 13.0
@@ -20,8 +20,8 @@ const (
 	padding    = 10.0
 )
 
-// style paints for light and dark readers.
-const style = `
+// css has colours for light and dark pages.
+const css = `
     text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; font-size: 11px; fill: #57606a; }
     .title { font-size: 13px; font-weight: 600; fill: #1f2328; }
     .arrow .title { font-size: 11px; }
@@ -55,13 +55,13 @@ const style = `
 func (d *Diagram) SVG() []byte {
 	nodes, edges := make([]layout.Node, len(d.Boxes)), make([]layout.Edge, len(d.Arrows))
 	for i, b := range d.Boxes {
-		w, h := extent(b.Title, titleSize, b.Lines)
+		w, h := textSize(b.Title, titleSize, b.Lines)
 		nodes[i] = layout.Node{Width: math.Round(w + 2*padding + 4), Height: h + 2*padding}
 	}
 	for i, a := range d.Arrows {
-		edges[i] = layout.Edge{From: a.From, To: a.To, Weight: straightness[a.Looks]}
+		edges[i] = layout.Edge{From: a.From, To: a.To, Weight: straightness[a.Style]}
 		if a.Title != "" {
-			edges[i].Width, edges[i].Height = extent(a.Title, lineSize, a.Lines)
+			edges[i].Width, edges[i].Height = textSize(a.Title, lineSize, a.Lines)
 		}
 	}
 	p := picture{drawing: layout.Draw(nodes, edges)}
@@ -76,10 +76,10 @@ func (d *Diagram) SVG() []byte {
 	return p.out.Bytes()
 }
 
-// straightness is how much arrows want to be straight.
-var straightness = map[Looks]float64{Plain: 8, Dashed: 1, Alarming: 4}
+// straightness is the weight with which layout keeps an arrow straight.
+var straightness = map[Style]float64{Plain: 8, Dashed: 1, Problem: 4}
 
-// picture is an SVG that is being written.
+// A picture is an SVG file while it is written.
 type picture struct {
 	drawing layout.Drawing
 	out     bytes.Buffer
@@ -90,7 +90,7 @@ func (p *picture) printf(format string, args ...any) { fmt.Fprintf(&p.out, forma
 func (p *picture) begin() {
 	w, h := number(p.drawing.Width+2*margin), number(p.drawing.Height+2*margin)
 	p.printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=%q height=%q viewBox=\"0 0 %s %s\">\n", w, h, w, h)
-	p.printf("  <style>%s  </style>\n  <defs>\n", style)
+	p.printf("  <style>%s  </style>\n  <defs>\n", css)
 	for _, tip := range []string{"tip", "tip-dashed", "tip-alarming"} {
 		p.printf("    <marker id=%q viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" "+
 			"markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=%q d=\"M0 1 L10 5 L0 9 z\"/></marker>\n", tip, tip)
@@ -100,17 +100,17 @@ func (p *picture) begin() {
 	p.printf("  <g transform=\"translate(%s %s)\">\n", number(margin), number(margin))
 }
 
-var arrowClasses = map[Looks][2]string{Plain: {"plain", "tip"}, Dashed: {"dashed", "tip-dashed"}, Alarming: {"alarming", "tip-alarming"}}
+var arrowClasses = map[Style][2]string{Plain: {"plain", "tip"}, Dashed: {"dashed", "tip-dashed"}, Problem: {"alarming", "tip-alarming"}}
 
 func (p *picture) arrow(a Arrow, path layout.Path) {
-	class := arrowClasses[a.Looks]
+	class := arrowClasses[a.Style]
 	if class[0] == "" {
 		class = arrowClasses[Plain]
 	}
 	way := curve(path.Points, a.From == a.To)
-	p.printf("    <g class=\"arrow\">%s<path class=%q d=%q marker-end=\"url(#%s)\"/>", note(a.Note), class[0], way, class[1])
+	p.printf("    <g class=\"arrow\">%s<path class=%q d=%q marker-end=\"url(#%s)\"/>", tooltipElement(a.Tooltip), class[0], way, class[1])
 	if a.Title != "" {
-		_, h := extent(a.Title, lineSize, a.Lines)
+		_, h := textSize(a.Title, lineSize, a.Lines)
 		p.text(a.Title, a.Lines, layout.Point{X: path.Label.X, Y: path.Label.Y - h/2}, "start")
 	}
 	p.printf("</g>\n")
@@ -118,10 +118,10 @@ func (p *picture) arrow(a Arrow, path layout.Path) {
 
 func (p *picture) box(b Box, size layout.Node, at layout.Point) {
 	class := "box"
-	switch b.Looks {
+	switch b.Style {
 	case Start:
 		class += " start"
-	case Alarming:
+	case Problem:
 		class += " alarming"
 	}
 	x, y := at.X-size.Width/2, at.Y-size.Height/2
@@ -129,16 +129,16 @@ func (p *picture) box(b Box, size layout.Node, at layout.Point) {
 		p.printf("<rect class=%q x=%q y=%q width=%q height=%q rx=%q/>", class,
 			number(x+inset), number(y+inset), number(size.Width-2*inset), number(size.Height-2*inset), number(radius))
 	}
-	p.printf("    <g>%s", note(b.Note))
+	p.printf("    <g>%s", tooltipElement(b.Tooltip))
 	rect(class, 0, 8)
-	if b.Looks == End {
+	if b.Style == End {
 		rect("inner", 3, 5)
 	}
 	p.text(b.Title, b.Lines, layout.Point{X: at.X, Y: y + padding}, "middle")
 	p.printf("</g>\n")
 }
 
-// text writes lines below a point.
+// text writes lines of text below a point.
 func (p *picture) text(title string, lines []string, at layout.Point, anchor string) {
 	for i, line := range slices.Concat([]string{title}, lines) {
 		class := ""
@@ -149,46 +149,47 @@ func (p *picture) text(title string, lines []string, at layout.Point, anchor str
 	}
 }
 
-func note(text string) string {
+func tooltipElement(text string) string {
 	if text == "" {
 		return ""
 	}
 	return "<title>" + escape(text) + "</title>"
 }
 
-// escape writes text so that it is text in XML. What XML cannot say becomes U+FFFD.
+// escape returns text for XML. Characters that XML does not allow become U+FFFD.
 func escape(s string) string {
 	var b strings.Builder
 	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
 	return b.String()
 }
 
-// number writes a coordinate with one digit after the point at most.
+// number formats a coordinate with at most one decimal.
 func number(x float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0")
 }
 
-// curve goes through the points smoothly, and vertically at its ends; a loop goes round its middle one.
+// curve returns an SVG path that goes smoothly through the points and is vertical at its ends. A
+// loop goes round its middle point.
 func curve(points []layout.Point, loop bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "M%s", at(points[0]))
+	fmt.Fprintf(&b, "M%s", coordinates(points[0]))
 	if loop {
 		a, m, c := points[0], points[1], points[2]
 		upper, lower := layout.Point{X: m.X, Y: a.Y}, layout.Point{X: m.X, Y: c.Y}
-		fmt.Fprintf(&b, " C%s %s %s C%s %s %s", at(upper), at(upper), at(m), at(lower), at(lower), at(c))
+		fmt.Fprintf(&b, " C%s %s %s C%s %s %s", coordinates(upper), coordinates(upper), coordinates(m), coordinates(lower), coordinates(lower), coordinates(c))
 		return b.String()
 	}
 	for i, to := range points[1:] {
 		from, third := points[i], (to.Y-points[i].Y)/3
 		leave := layout.Point{X: from.X + slope(points, i)*third, Y: from.Y + third}
 		enter := layout.Point{X: to.X - slope(points, i+1)*third, Y: to.Y - third}
-		fmt.Fprintf(&b, " C%s %s %s", at(leave), at(enter), at(to))
+		fmt.Fprintf(&b, " C%s %s %s", coordinates(leave), coordinates(enter), coordinates(to))
 	}
 	return b.String()
 }
 
-// slope is how fast x changes with y at a point, so that the curve never turns back between points: the harmonic mean of the slopes on
-// both sides.
+// slope is the change of x with y at a point: the harmonic mean of the slopes on both sides, so
+// that the curve never turns back between two points.
 func slope(points []layout.Point, i int) float64 {
 	if i == 0 || i == len(points)-1 {
 		return 0
@@ -204,27 +205,27 @@ func slope(points []layout.Point, i int) float64 {
 	return 2 * a * b / (a + b)
 }
 
-func at(p layout.Point) string { return number(p.X) + " " + number(p.Y) }
+func coordinates(p layout.Point) string { return number(p.X) + " " + number(p.Y) }
 
-// extent estimates how large text is, with some room to spare.
-func extent(title string, size float64, lines []string) (width, height float64) {
-	width = 1.22 * breadth(title) * size // it is bold
+// textSize estimates the size of some text, rounded up.
+func textSize(title string, size float64, lines []string) (width, height float64) {
+	width = 1.22 * textWidth(title) * size // it is bold
 	for _, line := range lines {
-		width = max(width, 1.12*breadth(line)*lineSize)
+		width = max(width, 1.12*textWidth(line)*lineSize)
 	}
 	return width, lineHeight * float64(1+len(lines))
 }
 
-// Letters by their breadth in usual sans-serif fonts, in units of the size of the font.
-var breadths = []struct {
+// letterWidths are the widths of letters in usual sans-serif fonts, as a share of the font size.
+var letterWidths = []struct {
 	letters string
 	breadth float64
 }{{"ijl|.,:;'!", 0.29}, {"frt()[]{}/-\" ", 0.37}, {"mwMW@%", 0.9}, {"ABCDEFGHJKLNOPQRSTUVXYZ&–→≠", 0.7}}
 
-func breadth(s string) (sum float64) {
+func textWidth(s string) (sum float64) {
 	for _, r := range s {
 		b := 0.58
-		for _, class := range breadths {
+		for _, class := range letterWidths {
 			if strings.ContainsRune(class.letters, r) {
 				b = class.breadth
 			}

@@ -11,17 +11,20 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A Change is a field that two States differ in.
+// A Change is a field in which two States differ.
 type Change struct {
 	Key stage.Key // of the object
-	// Path is that of the field, such as .status.conditions[Ready].status; "" if the object itself came or went. Elements of lists are
-	// named by their type or name, else by their place.
+	// Path is that of the field, such as .status.conditions[Ready].status; "" if the object itself
+	// was created or removed. Elements of lists are named by their type or name, or else by their
+	// index.
 	Path string
-	// Before and After are values of JSON; nil if there is none. Times and addresses are shown as <time> and <address>.
+	// Before and After are JSON values; nil if there is none. Times and IP addresses are replaced
+	// by <time> and <address>.
 	Before, After any
 }
 
-// String prints `.status.phase: Pending → Running`, with the kind in front if the object came or went.
+// String prints `.status.phase: Pending → Running`, or the kind and whether the object was created
+// or is gone.
 func (c Change) String() string {
 	switch {
 	case c.Path == "" && c.Before == nil:
@@ -29,22 +32,22 @@ func (c Change) String() string {
 	case c.Path == "":
 		return c.Key.Kind + " gone"
 	case c.Before == nil:
-		return c.Path + ": " + brief(c.After)
+		return c.Path + ": " + shortValue(c.After)
 	case c.After == nil:
-		return c.Path + ": " + brief(c.Before) + " → nothing"
+		return c.Path + ": " + shortValue(c.Before) + " → nothing"
 	}
-	return fmt.Sprintf("%s: %s → %s", c.Path, brief(c.Before), brief(c.After))
+	return fmt.Sprintf("%s: %s → %s", c.Path, shortValue(c.Before), shortValue(c.After))
 }
 
-// brief prints a value in one short line.
-func brief(v any) string {
+// shortValue prints a value on one line of at most 60 characters.
+func shortValue(v any) string {
 	s, isText := v.(string)
 	if !isText || s == "" {
 		b, err := object.AppendJSON(nil, v)
 		if err != nil {
 			return fmt.Sprint(v)
 		}
-		s = unescape.Replace(string(b))
+		s = unescapeHTML.Replace(string(b))
 	}
 	if runes := []rune(s); len(runes) > 60 {
 		s = string(runes[:59]) + "…"
@@ -52,12 +55,12 @@ func brief(v any) string {
 	return s
 }
 
-// unescape undoes what JSON does for the sake of HTML.
-var unescape = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
+// unescapeHTML undoes the escaping that encoding/json does for HTML.
+var unescapeHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
-// changes tells two lists of members apart.
-func changes(before, after []member) (all []Change) {
-	find := func(members []member, key stage.Key) any {
+// changes lists the differences between the objects of two States.
+func changes(before, after []memberObject) (all []Change) {
+	find := func(members []memberObject, key stage.Key) any {
 		for _, m := range members {
 			if m.key == key && m.obj != nil {
 				return normal(m.obj.Object)
@@ -71,10 +74,10 @@ func changes(before, after []member) (all []Change) {
 			continue
 		}
 		keys[m.key] = true
-		d := differ{key: m.key}
+		d := comparison{key: m.key}
 		was, is := find(before, m.key), find(after, m.key)
 		if was == nil || is == nil {
-			d.note("", was, is)
+			d.add("", was, is)
 		} else {
 			d.compare("", was, is)
 		}
@@ -83,19 +86,20 @@ func changes(before, after []member) (all []Change) {
 	return all
 }
 
-type differ struct {
+// A comparison collects the differences of one object.
+type comparison struct {
 	key     stage.Key
 	changes []Change
 }
 
-func (d *differ) note(path string, before, after any) {
+func (d *comparison) add(path string, before, after any) {
 	if before != nil || after != nil {
 		d.changes = append(d.changes, Change{d.key, path, before, after})
 	}
 }
 
-// compare goes down as long as there is something on both sides.
-func (d *differ) compare(path string, before, after any) {
+// compare descends as long as both values are maps or both are lists.
+func (d *comparison) compare(path string, before, after any) {
 	b, wasMap := before.(map[string]any)
 	a, isMap := after.(map[string]any)
 	bl, wasList := before.([]any)
@@ -104,13 +108,13 @@ func (d *differ) compare(path string, before, after any) {
 	case wasMap && isMap:
 		d.fields(path, b, a)
 	case wasList && isList:
-		d.fields(path, named(bl), named(al))
+		d.fields(path, byName(bl), byName(al))
 	case !object.DeepEqual(before, after):
-		d.note(path, before, after)
+		d.add(path, before, after)
 	}
 }
 
-func (d *differ) fields(path string, before, after map[string]any) {
+func (d *comparison) fields(path string, before, after map[string]any) {
 	names := map[string]bool{}
 	for k := range before {
 		names[k] = true
@@ -127,8 +131,9 @@ func (d *differ) fields(path string, before, after map[string]any) {
 	}
 }
 
-// named makes a map of a list: by the type or name of its elements if all have one, and no two the same.
-func named(list []any) map[string]any {
+// byName makes a map of a list: by the type or name of its elements if all have one and no two have
+// the same, or else by index.
+func byName(list []any) map[string]any {
 	result := make(map[string]any, len(list))
 	for _, item := range list {
 		m, _ := item.(map[string]any)
@@ -138,14 +143,14 @@ func named(list []any) map[string]any {
 		}
 		name = "[" + name + "]"
 		if _, twice := result[name]; !ok || twice {
-			return numbered(list)
+			return byIndex(list)
 		}
 		result[name] = item
 	}
 	return result
 }
 
-func numbered(list []any) map[string]any {
+func byIndex(list []any) map[string]any {
 	result := make(map[string]any, len(list))
 	for i, item := range list {
 		result["["+strconv.Itoa(i)+"]"] = item

@@ -15,8 +15,9 @@ import (
 
 const corpus = "../../../shared/conformance/stage"
 
-// TestSetsFromTheWild explores the objects of the recorded cases by the Stages that they were recorded with.
-func TestSetsFromTheWild(t *testing.T) {
+// TestRecordedStageSets explores the objects of the recorded cases with the Stages that they were
+// recorded with.
+func TestRecordedStageSets(t *testing.T) {
 	suites, err := filepath.Glob(filepath.Join(corpus, "*"))
 	require.NoError(t, err)
 	if len(suites) == 0 {
@@ -30,12 +31,12 @@ func TestSetsFromTheWild(t *testing.T) {
 		inputs, err := filepath.Glob(filepath.Join(suite, "*.input.yaml"))
 		require.NoError(t, err)
 		for _, input := range inputs {
-			t.Run(filepath.Base(suite)+"/"+filepath.Base(input), func(t *testing.T) { wild(t, set, input) })
+			t.Run(filepath.Base(suite)+"/"+filepath.Base(input), func(t *testing.T) { exploreRecorded(t, set, input) })
 		}
 	}
 }
 
-func wild(t *testing.T, set *stage.Set, input string) {
+func exploreRecorded(t *testing.T, set *stage.Set, input string) {
 	text, err := os.ReadFile(input)
 	require.NoError(t, err)
 	obj := object(t, string(text))
@@ -48,7 +49,7 @@ func wild(t *testing.T, set *stage.Set, input string) {
 	}
 	g, err := explore.Explore(t.Context(), set, o, obj)
 	require.NoError(t, err)
-	require.False(t, g.Bounded(), "%d states:\n%.3000s", len(g.States), g)
+	require.False(t, g.Truncated(), "%d states:\n%.3000s", len(g.States), g)
 	for _, target := range []explore.Target{explore.Gone, explore.Ready} {
 		times, err := g.TimeTo(target, explore.TimeOptions{})
 		require.NoError(t, err)

@@ -2,18 +2,20 @@ package explore
 
 import "slices"
 
-// A Cycle is States that can be reached from each other by Stages; States that belong to several loops belong to one Cycle.
+// A Cycle is a set of States that can reach one another by Stages. States that belong to several
+// loops belong to one Cycle.
 type Cycle struct {
 	States      []int // in the order of Graph.States
-	Transitions []int // between them: places in Graph.Transitions
-	// Endless reports that no Stage leads out of it.
+	Transitions []int // between them, as indexes into Graph.Transitions
+	// Endless reports that no Stage leads out of the Cycle.
 	Endless bool
-	// Livelock reports a loop in it that takes no time. An Engine parks an object in such a loop. Only delays tell: that a loop writes
-	// the same time twice, and so may end within the same second, is not seen.
+	// Livelock reports that the Cycle contains a loop without delays. An Engine stops playing an
+	// object in such a loop. The delays alone decide: a loop that could end because it writes the
+	// same time twice within a second counts too.
 	Livelock bool
 }
 
-// Cycles returns all, in the order of their first States.
+// Cycles returns all Cycles, in the order of their first States.
 func (g *Graph) Cycles() []Cycle {
 	stages := func(t Transition) bool { return t.Action == "" }
 	components := g.components(stages)
@@ -39,9 +41,10 @@ func (g *Graph) Cycles() []Cycle {
 	return cycles
 }
 
-// components returns the strongly connected components that have a loop, by Tarjan's algorithm, each sorted.
+// components returns the strongly connected components that contain a loop, each sorted, by
+// Tarjan's algorithm.
 func (g *Graph) components(use func(Transition) bool) [][]int {
-	s := search{next: make([][]int, len(g.States)), index: make([]int, len(g.States)), low: make([]int, len(g.States)), on: make([]bool, len(g.States))}
+	s := componentSearch{next: make([][]int, len(g.States)), index: make([]int, len(g.States)), low: make([]int, len(g.States)), on: make([]bool, len(g.States))}
 	for _, t := range g.Transitions {
 		if use(t) {
 			s.next[t.From] = append(s.next[t.From], t.To)
@@ -56,8 +59,8 @@ func (g *Graph) components(use func(Transition) bool) [][]int {
 	return s.found
 }
 
-// search is a run of Tarjan's algorithm.
-type search struct {
+// A componentSearch is one run of Tarjan's algorithm.
+type componentSearch struct {
 	next       [][]int
 	index, low []int // 0: not visited
 	on         []bool
@@ -66,7 +69,7 @@ type search struct {
 	found      [][]int
 }
 
-func (s *search) visit(v int) {
+func (s *componentSearch) visit(v int) {
 	s.count++
 	s.index[v], s.low[v] = s.count, s.count
 	s.stack, s.on[v] = append(s.stack, v), true
@@ -83,8 +86,8 @@ func (s *search) visit(v int) {
 	}
 }
 
-// pop takes the component of v from the stack, and keeps it if it has a loop.
-func (s *search) pop(v int) {
+// pop removes the component of v from the stack, and keeps it if it contains a loop.
+func (s *componentSearch) pop(v int) {
 	at := len(s.stack) - 1
 	for s.stack[at] != v {
 		at--

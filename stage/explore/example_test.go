@@ -36,7 +36,7 @@ metadata: {name: rocket}
 
 func Example() {
 	source := stage.Parse("rocket.yaml", []byte(rocket))
-	graph, err := explore.Explore(context.Background(), stage.MustCompile(source), explore.Options{}, source.Others()...)
+	graph, err := explore.Explore(context.Background(), stage.MustCompile(source), explore.Options{}, source.OtherObjects()...)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -16,26 +16,32 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// Options of [Explore]. The zero value follows Stages only, from 2006-01-02T15:04:05Z on.
+// Options of [Explore]. The zero value follows only Stages and starts at 2006-01-02T15:04:05Z.
 type Options struct {
-	// MaxStates is how many States are followed; those that were found beyond are marked as Unexplored. Default 10,000.
+	// MaxStates is how many States are followed; States found after that are marked as Unexplored.
+	// Default 10,000.
 	MaxStates int
-	// Actions are what a user may do to a start object, in any State. Each is followed beside the Stages.
+	// Actions are what a user may do to a start object in any State. Each is followed in addition
+	// to the Stages.
 	Actions []Action
-	// Others are objects that are there too, and stand still.
-	Others []*unstructured.Unstructured
-	// Kinds are kinds beside those that memory knows. CustomResourceDefinitions among the objects also add theirs.
+	// OtherObjects are objects that exist as well, and that nothing but the Stages of the start
+	// objects changes.
+	OtherObjects []*unstructured.Unstructured
+	// Kinds are kinds in addition to those that package memory knows. CustomResourceDefinitions
+	// among the objects also add their kinds.
 	Kinds []memory.Kind
 	// Start is the time at which the exploration begins. Default 2006-01-02T15:04:05Z.
 	Start time.Time
 }
 
-// An Action is something that a user may do. It takes no time, and happens when a State is entered.
+// An Action is something that a user may do. It takes no time and happens as soon as a State is
+// entered.
 type Action struct {
 	Name string
-	// Do changes the object through the cluster. Its error is shown by the transition.
+	// Do changes the object in the cluster. Its error becomes Transition.Err.
 	Do func(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) error
 }
 
@@ -47,9 +53,10 @@ func remove(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructur
 	return c.Delete(ctx, key.GroupVersionKind(), key.NamespacedName(), metav1.DeleteOptions{})
 }
 
-// Explore follows every Stage of a Set from the given objects on, which may be manifests or come from a cluster. They keep the status
-// that they have, and begin with generation 1; one with a deletionTimestamp is deleted at the start. The error is that of ctx, of an
-// object that cannot be stored, or of a kind that nobody knows; effects that fail are errors of their transitions.
+// Explore follows every Stage of a Set from the given objects, which may be manifests or objects
+// from a cluster. They keep their status and begin with generation 1; an object with a
+// deletionTimestamp is deleted at the start. The error is that of ctx, of an object that cannot be
+// stored, or of an unknown kind. Effects that fail are errors of their transitions.
 func Explore(ctx context.Context, set *stage.Set, o Options, objects ...*unstructured.Unstructured) (*Graph, error) {
 	o.MaxStates = cmp.Or(o.MaxStates, 10_000)
 	if o.Start.IsZero() {
@@ -63,7 +70,7 @@ func Explore(ctx context.Context, set *stage.Set, o Options, objects ...*unstruc
 		return nil, fmt.Errorf("explore: %w", err)
 	}
 	for _, start := range starts {
-		if err := x.from(ctx, start); err != nil {
+		if err := x.exploreFrom(ctx, start); err != nil {
 			return nil, fmt.Errorf("explore: %w", err)
 		}
 	}
@@ -71,36 +78,36 @@ func Explore(ctx context.Context, set *stage.Set, o Options, objects ...*unstruc
 	return x.graph, nil
 }
 
-// explorer walks in the order of breadth, so that a State is found by one of the shortest paths.
+// An explorer searches breadth-first, so that it finds each State by one of the shortest paths.
 type explorer struct {
 	set      *stage.Set
 	options  Options
-	now      time.Time // of all clusters
+	now      time.Time // the clock of all clusters
 	cluster  *memory.Cluster
-	kinds    []schema.GroupVersionKind // that are looked at
+	kinds    []schema.GroupVersionKind // whose objects belong to States
 	versions map[stage.Key]string      // resourceVersions of the objects before anything is played
 
-	graph *Graph
-	found map[string]int // States by identity
-	exits [][]exit       // of each State
-	start stage.Key      // of the object that is explored
-	queue []place
+	graph    *Graph
+	found    map[string]int // States by identity
+	outgoing [][]outgoing   // by State
+	start    stage.Key      // the start object that is explored now
+	queue    []openState
 }
 
-// A place is a State that is still to be followed, with the cluster as it is there.
-type place struct {
+// An openState is a State that is still to be followed, with the cluster as it is in that State.
+type openState struct {
 	id      int
 	at      time.Time
 	cluster *memory.Cluster
-	members []member
+	members []memberObject
 }
 
-// load puts all objects into the cluster and returns the keys of those to start from.
+// load puts all objects into the cluster and returns the keys of the start objects.
 func (x *explorer) load(ctx context.Context, objects []*unstructured.Unstructured) ([]stage.Key, error) {
 	list := map[string]any{"apiVersion": "v1", "kind": "List"}
 	var items []any
-	for _, obj := range append(objects[:len(objects):len(objects)], x.options.Others...) {
-		items = append(items, newborn(obj))
+	for _, obj := range append(objects[:len(objects):len(objects)], x.options.OtherObjects...) {
+		items = append(items, withoutVersion(obj))
 	}
 	list["items"] = items
 	data, err := json.Marshal(list)
@@ -112,42 +119,43 @@ func (x *explorer) load(ctx context.Context, objects []*unstructured.Unstructure
 	}
 	starts := make([]stage.Key, len(objects))
 	for i, obj := range objects {
-		if starts[i], err = x.place(ctx, obj); err != nil {
+		if starts[i], err = x.startKey(ctx, obj); err != nil {
 			return nil, err
 		}
 	}
-	return starts, x.survey(ctx, starts)
+	return starts, x.recordInitial(ctx, starts)
 }
 
-// newborn is an object as it can be created: one that comes from a cluster has a version, and a generation which a status refers to.
-func newborn(obj *unstructured.Unstructured) map[string]any {
+// withoutVersion returns an object that can be created: without resourceVersion, and with observed
+// generations that fit the new generation 1.
+func withoutVersion(obj *unstructured.Unstructured) map[string]any {
 	obj = obj.DeepCopy()
 	obj.SetResourceVersion("")
 	if generation, _ := object.Int64(obj.Object, "metadata", "generation"); generation > 1 {
-		observe(obj.Object, generation-1)
+		lowerObserved(obj.Object, generation-1)
 	}
 	return obj.Object
 }
 
-// observe takes something off all observed generations below v.
-func observe(v any, generations int64) {
+// lowerObserved subtracts a number of generations from all fields named observedGeneration below v.
+func lowerObserved(v any, generations int64) {
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
-			observe(item, generations)
+			lowerObserved(item, generations)
 		}
 	case map[string]any:
 		for name, item := range v {
 			if n, ok := object.ToInt64(item); ok && name == "observedGeneration" {
 				v[name] = n - generations
 			}
-			observe(item, generations)
+			lowerObserved(item, generations)
 		}
 	}
 }
 
-// place finds a start object in the cluster, and deletes it if that is what it came with.
-func (x *explorer) place(ctx context.Context, obj *unstructured.Unstructured) (stage.Key, error) {
+// startKey finds a start object in the cluster, and deletes it if it came with a deletionTimestamp.
+func (x *explorer) startKey(ctx context.Context, obj *unstructured.Unstructured) (stage.Key, error) {
 	if obj.GetName() == "" {
 		return stage.Key{}, fmt.Errorf("%s has no name", obj.GetKind())
 	}
@@ -162,11 +170,11 @@ func (x *explorer) place(ctx context.Context, obj *unstructured.Unstructured) (s
 	return stage.KeyOf(stored), err
 }
 
-// survey notes which kinds there are, and what stands where before anything is played.
-func (x *explorer) survey(ctx context.Context, starts []stage.Key) error {
+// recordInitial records the kinds, and the versions of all objects before anything is played.
+func (x *explorer) recordInitial(ctx context.Context, starts []stage.Key) error {
 	x.kinds = x.set.Kinds()
 	for _, key := range starts {
-		x.look(key.GroupVersionKind())
+		x.addKind(key.GroupVersionKind())
 	}
 	for _, kind := range x.kinds {
 		list, err := x.cluster.List(ctx, kind, "", metav1.ListOptions{})
@@ -175,15 +183,15 @@ func (x *explorer) survey(ctx context.Context, starts []stage.Key) error {
 		}
 		for i := range list.Items {
 			obj := &list.Items[i]
-			x.set.Learn(obj)
+			x.set.ObserveEnv(obj)
 			x.versions[stage.KeyOf(obj)] = obj.GetResourceVersion()
 		}
 	}
 	return nil
 }
 
-// look adds a kind to those that are looked at.
-func (x *explorer) look(kind schema.GroupVersionKind) {
+// addKind adds a kind to those whose objects belong to States.
+func (x *explorer) addKind(kind schema.GroupVersionKind) {
 	for _, k := range x.kinds {
 		if k == kind {
 			return
@@ -192,17 +200,17 @@ func (x *explorer) look(kind schema.GroupVersionKind) {
 	x.kinds = append(x.kinds, kind)
 }
 
-// from explores one object.
-func (x *explorer) from(ctx context.Context, start stage.Key) error {
+// exploreFrom explores one start object.
+func (x *explorer) exploreFrom(ctx context.Context, start stage.Key) error {
 	x.start = start
 	x.now = x.options.Start
-	first := place{at: x.now, cluster: x.cluster.Fork()}
+	first := openState{at: x.now, cluster: x.cluster.Fork()}
 	first.members = x.members(ctx, first.cluster, nil)
-	id := x.arrive(first)
+	id := x.stateOf(first)
 	x.graph.Starts = append(x.graph.Starts, id)
 	for len(x.queue) > 0 {
 		p := x.queue[0]
-		x.queue[0] = place{}
+		x.queue[0] = openState{}
 		x.queue = x.queue[1:]
 		if err := ctx.Err(); err != nil {
 			return err
@@ -211,32 +219,32 @@ func (x *explorer) from(ctx context.Context, start stage.Key) error {
 			x.graph.States[p.id].Unexplored = true
 			continue
 		}
-		x.follow(ctx, p)
+		x.expand(ctx, p)
 	}
 	return nil
 }
 
-// arrive returns the State of a place, which is new or was found before.
-func (x *explorer) arrive(p place) int {
+// stateOf returns the id of a State, which is new or was found before.
+func (x *explorer) stateOf(p openState) int {
 	identity := x.identity(p.members)
-	exits := x.exitsOf(p)
+	matching := x.outgoingOf(p)
 	if id, known := x.found[identity]; known {
-		if !alike(exits, x.exits[id]) {
+		if !sameOutgoing(matching, x.outgoing[id]) {
 			x.graph.States[id].TimeDependent = true
 		}
 		return id
 	}
 	p.id = len(x.graph.States)
 	x.found[identity] = p.id
-	x.exits = append(x.exits, exits)
+	x.outgoing = append(x.outgoing, matching)
 	x.queue = append(x.queue, p)
 	x.graph.States = append(x.graph.States, State{ID: p.id, Key: x.start, Entered: p.at.Sub(x.options.Start), Objects: objectsOf(p.members)})
 	return p.id
 }
 
-// follow plays everything that can happen in a State.
-func (x *explorer) follow(ctx context.Context, p place) {
-	for _, e := range x.exits[p.id] {
+// expand plays everything that can happen in a State.
+func (x *explorer) expand(ctx context.Context, p openState) {
+	for _, e := range x.outgoing[p.id] {
 		x.graph.States[p.id].matched = append(x.graph.States[p.id].matched, Stage{Kind: e.key.GroupVersionKind(), Name: e.candidate.Stage})
 		if e.candidate.Probability > 0 {
 			x.play(ctx, p, e)
@@ -244,46 +252,46 @@ func (x *explorer) follow(ctx context.Context, p place) {
 	}
 	if obj := x.graph.States[p.id].Object(); obj != nil {
 		for _, a := range x.options.Actions {
-			x.act(ctx, p, a, obj)
+			x.applyAction(ctx, p, a, obj)
 		}
 	}
 }
 
-// play carries out a Stage at its earliest, and compares that with its latest.
-func (x *explorer) play(ctx context.Context, p place, e exit) {
+// play executes a Stage at its earliest time, and compares the result with that at its latest.
+func (x *explorer) play(ctx context.Context, p openState, e outgoing) {
 	t := Transition{From: p.id, Key: e.key, Stage: e.candidate.Stage, Chance: e.candidate.Probability, Delay: e.candidate.Delay, Weight: -1}
 	if e.candidate.Weighted {
 		t.Weight = e.candidate.Weight
 	}
-	next := x.carryOut(ctx, p, e, &t)
+	next := x.execute(ctx, p, e, &t)
 	t.Changes = changes(p.members, next.members)
-	t.To = x.arrive(next)
+	t.To = x.stateOf(next)
 	if latest, ok := e.latest(); ok {
 		other := Transition{}
-		late := x.carryOut(ctx, p, latest, &other)
-		if !x.sameAt(late, t.To) || (other.Err == nil) != (t.Err == nil) {
+		late := x.execute(ctx, p, latest, &other)
+		if !x.isState(late, t.To) || (other.Err == nil) != (t.Err == nil) {
 			x.graph.States[t.To].TimeDependent = true
 		}
 	}
 	x.graph.Transitions = append(x.graph.Transitions, t)
 }
 
-// sameAt reports whether a place is a State, and what happens there the same.
-func (x *explorer) sameAt(p place, id int) bool {
+// isState reports whether p is the State id, with the same outgoing Stages.
+func (x *explorer) isState(p openState, id int) bool {
 	known, ok := x.found[x.identity(p.members)]
-	return ok && known == id && alike(x.exitsOf(p), x.exits[id])
+	return ok && known == id && sameOutgoing(x.outgoingOf(p), x.outgoing[id])
 }
 
-// carryOut does what a Stage does, on a cluster of its own. The transition gets its effects and its error.
-func (x *explorer) carryOut(ctx context.Context, p place, e exit, t *Transition) place {
+// execute plays a Stage on a copy of the cluster. The transition gets its effects and its error.
+func (x *explorer) execute(ctx context.Context, p openState, e outgoing, t *Transition) openState {
 	x.now = e.due
-	next := place{at: e.due, cluster: p.cluster.Fork()}
-	_, t.Err = e.transition.Do(ctx, next.cluster, e.obj, stage.DoOptions{Now: e.due, Trace: func(ev stage.TraceEvent) {
-		if ev.Kind == stage.Effected {
+	next := openState{at: e.due, cluster: p.cluster.Fork()}
+	_, t.Err = player.Do(ctx, next.cluster, e.transition, e.obj, player.DoOptions{Now: e.due, Trace: func(ev stage.TraceEvent) {
+		if ev.Kind == stage.TraceEffected {
 			t.Effects = append(t.Effects, ev.Effect)
 		}
 		if apply, ok := ev.Effect.(stage.Apply); ok {
-			x.look(apply.Object.GroupVersionKind())
+			x.addKind(apply.Object.GroupVersionKind())
 		}
 	}})
 	next.members = x.members(ctx, next.cluster, p.members)
@@ -295,11 +303,11 @@ func (x *explorer) carryOut(ctx context.Context, p place, e exit, t *Transition)
 	return next
 }
 
-// act follows an action of the user, unless it changes nothing.
-func (x *explorer) act(ctx context.Context, p place, a Action, obj *unstructured.Unstructured) {
+// applyAction follows an action of the user, unless the action changes nothing.
+func (x *explorer) applyAction(ctx context.Context, p openState, a Action, obj *unstructured.Unstructured) {
 	x.now = p.at
 	t := Transition{From: p.id, Key: x.start, Action: a.Name, Weight: -1}
-	next := place{at: p.at, cluster: p.cluster.Fork()}
+	next := openState{at: p.at, cluster: p.cluster.Fork()}
 	if t.Err = a.Do(ctx, next.cluster, obj.DeepCopy()); apierrors.IsNotFound(t.Err) {
 		return
 	}
@@ -307,11 +315,11 @@ func (x *explorer) act(ctx context.Context, p place, a Action, obj *unstructured
 	if t.Changes = changes(p.members, next.members); len(t.Changes) == 0 && t.Err == nil {
 		return
 	}
-	t.To = x.arrive(next)
+	t.To = x.stateOf(next)
 	x.graph.Transitions = append(x.graph.Transitions, t)
 }
 
-// finish fills in what only the whole graph tells.
+// finish fills in what depends on the whole graph.
 func (x *explorer) finish() {
 	x.graph.label()
 	for _, kind := range x.set.Kinds() {

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -26,7 +26,8 @@ var sources = map[string]func() stage.Source{
 	"node-heartbeat": presets.NodeHeartbeat, "node-heartbeat-with-lease": presets.NodeHeartbeatWithLease, "node-chaos": presets.NodeChaos, "volumes": presets.Volumes,
 }
 
-// TestGolden explores what is in testdata. The words of the comment that look like options are: a preset by its name, delete, max=N, others.
+// TestGolden explores what is in testdata. The words of the comment that look like options are: a
+// preset by its name, delete, max=N, others.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -82,7 +83,7 @@ func parts(t *testing.T, a *txtar.Archive) (*stage.Set, []*unstructured.Unstruct
 	objects := stage.Parse("objects.yaml", text)
 	set, err := stage.Compile(stage.Options{}, append(from, objects)...)
 	require.NoError(t, err)
-	return set, objects.Others(), o
+	return set, objects.OtherObjects(), o
 }
 
 var (

@@ -12,52 +12,58 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A Graph is the States that objects can be in, and how they get from one to another.
+// A Graph is the States that objects can reach, and the Transitions between them.
 type Graph struct {
-	// States are in the order in which they were found, the first of a start object before those that follow from it.
+	// States are in the order in which they were found; all States of one start object come before
+	// those of the next.
 	States []State
-	// Transitions are in the order of the States they leave, and there in the order of objects and Stages, actions last.
+	// Transitions are in the order of the States that they leave; for one State in the order of
+	// objects and Stages, with actions last.
 	Transitions []Transition
 	// Starts are the States of the start objects, in their order.
 	Starts []int
-	// Stages are all of the Set.
+	// Stages are all Stages of the Set.
 	Stages []Stage
 }
 
-// A Stage is one of a Set.
+// A Stage names a Stage of a Set.
 type Stage struct {
 	Kind schema.GroupVersionKind
 	Name string
 }
 
-// A State is what an object, and what its Stages made of others, look like between two transitions.
+// A State is what an object, and the other objects that its Stages created or changed, look like
+// between two transitions.
 type State struct {
-	ID  int       // its place in Graph.States
+	ID  int       // index into Graph.States
 	Key stage.Key // of the start object
-	// Label tells it from the others of the start object in few words, such as "Running · Ready".
+	// Label distinguishes the State from the others of the start object in a few words, such as
+	// "Running · Ready".
 	Label string
-	// Objects are the start object, unless it is gone, and those that its Stages created or changed, by their keys. They must not be
-	// changed.
+	// Objects are the start object, unless it is gone, and the objects that its Stages created or
+	// changed, by key. They must not be changed.
 	Objects []Object
-	// Entered is the time since the start at which it was looked at.
+	// Entered is the time, since the start, at which the State was explored.
 	Entered time.Duration
-	// TimeDependent reports that what happens in it depends on when it is entered; see the package comment.
+	// TimeDependent reports that what happens in the State depends on when it is entered; see the
+	// package comment.
 	TimeDependent bool
-	// Unexplored reports that it was not followed because there were more than Options.MaxStates.
+	// Unexplored reports that the State was not followed because there were more than
+	// Options.MaxStates.
 	Unexplored bool
 
 	matched []Stage
 }
 
-// An Object is one that belongs to a State.
+// An Object belongs to a State.
 type Object struct {
 	Key    stage.Key
 	Object *unstructured.Unstructured
-	// Resting reports that Stages are not played until somebody else changes the object.
+	// Resting reports that no Stage is played on the object until something else changes it.
 	Resting bool
 }
 
-// Object returns the start object, nil if it is gone.
+// Object returns the start object; nil if it is gone.
 func (s State) Object() *unstructured.Unstructured {
 	if len(s.Objects) == 0 || s.Objects[0].Key != s.Key {
 		return nil
@@ -65,24 +71,26 @@ func (s State) Object() *unstructured.Unstructured {
 	return s.Objects[0].Object
 }
 
-// A Transition leads from a State to a State, which may be the same.
+// A Transition leads from one State to another, or back to the same.
 type Transition struct {
-	From, To int       // places in Graph.States
-	Key      stage.Key // of the object
+	From, To int       // indexes into Graph.States
+	Key      stage.Key // of the object that the Stage is played on
 	Stage    string    // "" if it is an action
-	Action   string    // of the user; it counts neither for time nor for chances
-	// Weight is that of the Stage, -1 if it has none.
+	Action   string    // of the user; actions count neither for times nor for chances
+	// Weight is that of the Stage; -1 if it has none.
 	Weight int64
-	// Chance is that of the Stage among those that match the object, in (0, 1]; 0 for an action.
+	// Chance is the probability of the Stage among those that match the object, in (0, 1]; 0 for an
+	// action.
 	Chance float64
-	// Delay is the time from entering the Stage: when the State is entered, or before that if the object was in the Stage already while
-	// others changed. Less than nothing means at once.
+	// Delay is the time since the object entered the Stage. That was when the State was entered, or
+	// earlier if another object changed since. A negative delay means at once.
 	Delay delay.Range
-	// Effects are those that were carried out, with patches that change nothing.
+	// Effects are the ones that were sent, and patches that were not sent because they change
+	// nothing.
 	Effects []stage.Effect
-	// Changes tell From and To apart, in the order of objects and paths.
+	// Changes are the differences between From and To, in the order of objects and paths.
 	Changes []Change
-	// Err is why the rest of the effects was not carried out.
+	// Err is why the remaining effects were not sent.
 	Err error
 }
 
@@ -98,8 +106,8 @@ func (g *Graph) From(id int) iter.Seq[Transition] {
 	}
 }
 
-// Unplayed returns the Stages that no transition plays, in the order of the Set. If the graph is Bounded it is not known whether they are
-// dead.
+// Unplayed returns the Stages that no transition plays, in the order of the Set. If the graph is
+// Truncated, they may still be played in States that were not explored.
 func (g *Graph) Unplayed() []Stage {
 	played := map[Stage]bool{}
 	for _, t := range g.Transitions {
@@ -108,7 +116,7 @@ func (g *Graph) Unplayed() []Stage {
 	return slices.DeleteFunc(slices.Clone(g.Stages), func(s Stage) bool { return played[s] })
 }
 
-// Outweighed returns the Stages that match in some State but have no chance in any.
+// Outweighed returns the Stages that match in some State but have probability 0 in all of them.
 func (g *Graph) Outweighed() []Stage {
 	matched := map[Stage]bool{}
 	for _, s := range g.States {
@@ -130,7 +138,7 @@ func (g *Graph) Terminal() []int {
 	return g.where(func(s State) bool { return !left[s.ID] && !s.Unexplored })
 }
 
-// Ambiguous returns the States in which it is left to chance which Stage is played on an object.
+// Ambiguous returns the States in which chance decides which Stage is played on an object.
 func (g *Graph) Ambiguous() []int {
 	return g.where(func(s State) bool {
 		for t := range g.From(s.ID) {
@@ -142,12 +150,12 @@ func (g *Graph) Ambiguous() []int {
 	})
 }
 
-// Bounded reports whether States were not followed because of Options.MaxStates.
-func (g *Graph) Bounded() bool {
+// Truncated reports whether some States were not followed because of Options.MaxStates.
+func (g *Graph) Truncated() bool {
 	return slices.ContainsFunc(g.States, func(s State) bool { return s.Unexplored })
 }
 
-// where returns the places of the States with a property.
+// where returns the ids of the States with a property.
 func (g *Graph) where(has func(State) bool) (ids []int) {
 	for _, s := range g.States {
 		if has(s) {

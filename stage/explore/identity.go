@@ -8,20 +8,20 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// What stands in place of values that do not count.
+// Placeholders for values that do not distinguish States.
 const (
 	someTime    = "<time>"
 	someAddress = "<address>"
 	someUID     = "<uid>"
 )
 
-// unseen are the fields of metadata that do not count.
-var unseen = map[string]bool{
+// ignoredMetadata are the fields of metadata that do not distinguish States.
+var ignoredMetadata = map[string]bool{
 	"uid": true, "resourceVersion": true, "creationTimestamp": true, "managedFields": true, "generation": true,
 }
 
 // identity is the same text for States that are the same.
-func (x *explorer) identity(members []member) string {
+func (x *explorer) identity(members []memberObject) string {
 	b := []byte(x.start.String())
 	for _, m := range members {
 		b = append(b, '\n')
@@ -41,7 +41,7 @@ func (x *explorer) identity(members []member) string {
 // uids matches uids wherever they are, such as in the names of volumes.
 var uids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// normal is an object without what does not count.
+// normal returns an object without the values that do not distinguish States.
 func normal(obj map[string]any) map[string]any {
 	generation, _ := object.Int64(obj, "metadata", "generation")
 	n := normalizer{generation}
@@ -63,7 +63,7 @@ func (n normalizer) metadata(v any) any {
 	fields, _ := object.ToMap(v)
 	result := make(map[string]any, len(fields))
 	for k, v := range fields {
-		if !unseen[k] {
+		if !ignoredMetadata[k] {
 			result[k] = n.field(k, v)
 		}
 	}
@@ -102,7 +102,8 @@ func (n normalizer) value(v any) any {
 	return v
 }
 
-// text replaces times and addresses. Most text is neither, which its length and first byte tell.
+// text replaces times and IP addresses. Most texts are neither; their length or first byte shows
+// it.
 func text(s string) string {
 	if len(s) < 2 || len(s) > 64 {
 		return s

@@ -12,10 +12,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// label names all States: by what their objects say of themselves and, where that is the same for several, by how they are reached.
+// label names all States by the status of their objects and, where that is the same for several
+// States, by the Stage that led to them.
 func (g *Graph) label() {
 	for i := range g.States {
-		g.States[i].Label = g.States[i].words()
+		g.States[i].Label = g.States[i].describe()
 	}
 	g.distinguish(g.lastStages())
 	numbers := make([]string, len(g.States))
@@ -25,7 +26,8 @@ func (g *Graph) label() {
 	g.distinguish(numbers)
 }
 
-// distinguish adds something to the labels that are not the only ones of their object, if it tells any of them apart.
+// distinguish adds the suffixes to labels that several States of an object share, if the suffixes
+// differ.
 func (g *Graph) distinguish(suffixes []string) {
 	type name struct {
 		key   stage.Key
@@ -44,7 +46,8 @@ func (g *Graph) distinguish(suffixes []string) {
 	}
 }
 
-// lastStages tells the Stage that was played last when a State was found, if any was.
+// lastStages returns for each State the Stage that was played last on the path by which the State
+// was found, if any.
 func (g *Graph) lastStages() []string {
 	last, found := make([]string, len(g.States)), make([]bool, len(g.States))
 	for _, id := range g.Starts {
@@ -64,17 +67,17 @@ func (g *Graph) lastStages() []string {
 	return last
 }
 
-// words are what the objects of a State say.
-func (s State) words() string {
+// describe names a State by the status of its objects.
+func (s State) describe() string {
 	words := []string{"gone"}
 	if obj := s.Object(); obj != nil {
-		if words = says(obj); len(words) == 0 {
-			words = append(words, unsaid(obj))
+		if words = statusWords(obj); len(words) == 0 {
+			words = append(words, withoutWords(obj))
 		}
 	}
 	for _, other := range s.Objects {
 		if other.Key != s.Key {
-			words = append(words, strings.Join(append([]string{other.Key.Kind}, says(other.Object)...), " "))
+			words = append(words, strings.Join(append([]string{other.Key.Kind}, statusWords(other.Object)...), " "))
 		}
 	}
 	if s.Object() != nil && s.Objects[0].Resting {
@@ -83,8 +86,8 @@ func (s State) words() string {
 	return strings.Join(words, " · ")
 }
 
-// says is the phase of an object, the conditions that are true, and whether it is being deleted; nothing, if it has none of these.
-func says(obj *unstructured.Unstructured) (words []string) {
+// statusWords are the phase of an object, its true conditions, and whether it is being deleted.
+func statusWords(obj *unstructured.Unstructured) (words []string) {
 	for _, field := range []string{"phase", "state"} {
 		if s, ok := object.String(obj.Object, "status", field); ok && s != "" {
 			words = append(words, s)
@@ -98,15 +101,16 @@ func says(obj *unstructured.Unstructured) (words []string) {
 	return words
 }
 
-// unsaid is for an object that says nothing.
-func unsaid(obj *unstructured.Unstructured) string {
+// withoutWords describes an object without a phase and conditions.
+func withoutWords(obj *unstructured.Unstructured) string {
 	if status, ok := object.Map(obj.Object, "status"); ok && len(status) > 0 {
 		return "status set"
 	}
 	return "no status"
 }
 
-// conditions are the types of those that are true, at most two by name: Ready and Available say more than others.
+// conditions are the types of the true conditions: only Ready or Available if there is one, else at
+// most two.
 func conditions(obj *unstructured.Unstructured) (names []string) {
 	list, _ := object.Slice(obj.Object, "status", "conditions")
 	for _, item := range list {

@@ -9,11 +9,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/delay"
 )
 
-// String prints the graph for a reader: each State with its transitions and what they change, then what is remarkable about the whole.
+// String prints each State with its transitions and their changes, and then the Findings.
 func (g *Graph) String() string {
 	var b strings.Builder
 	for _, s := range g.States {
-		fmt.Fprintf(&b, "%d %s%s\n", s.ID, s.Label, s.marks(slices.Contains(g.Starts, s.ID)))
+		fmt.Fprintf(&b, "%d %s%s\n", s.ID, s.Label, s.notes(slices.Contains(g.Starts, s.ID)))
 		for t := range g.From(s.ID) {
 			t.print(&b)
 		}
@@ -24,23 +24,23 @@ func (g *Graph) String() string {
 	return b.String()
 }
 
-func (s State) marks(start bool) (marks string) {
+func (s State) notes(start bool) (notes string) {
 	for _, m := range []struct {
 		is   bool
 		text string
 	}{{start, "start"}, {s.TimeDependent, "depends on the time"}, {s.Unexplored, "not explored"}} {
 		if m.is {
-			marks += " (" + m.text + ")"
+			notes += " (" + m.text + ")"
 		}
 	}
-	return marks
+	return notes
 }
 
 func (t Transition) print(b *strings.Builder) {
 	if t.Action != "" {
 		fmt.Fprintf(b, "  user: %s → %d\n", t.Action, t.To)
 	} else {
-		fmt.Fprintf(b, "  %s %s%s → %d\n", t.Stage, t.odds(), Span(t.Delay), t.To)
+		fmt.Fprintf(b, "  %s %s%s → %d\n", t.Stage, t.chanceText(), FormatDelay(t.Delay), t.To)
 	}
 	for _, c := range t.Changes {
 		fmt.Fprintf(b, "    %s\n", c)
@@ -50,16 +50,17 @@ func (t Transition) print(b *strings.Builder) {
 	}
 }
 
-// odds is the chance of a Stage that is not certain.
-func (t Transition) odds() string {
+// chanceText is the chance of a Stage that is not certain.
+func (t Transition) chanceText() string {
 	if t.Chance == 1 {
 		return ""
 	}
-	return Percent(t.Chance) + " "
+	return FormatPercent(t.Chance) + " "
 }
 
-// Percent prints a chance with two digits that count, such as 50%, 0.01% or 99.99%. Only what is certain is 100%, or 0%.
-func Percent(chance float64) string {
+// FormatPercent prints a probability with two significant digits, such as 50%, 0.01% or 99.99%.
+// Only a certain event is 100%, and only an impossible one 0%.
+func FormatPercent(chance float64) string {
 	switch {
 	case chance > 0.99 && chance < 1:
 		return fmt.Sprintf("%.6g%%", 100-100*(1-chance))
@@ -69,22 +70,22 @@ func Percent(chance float64) string {
 	return fmt.Sprintf("%.2g%%", 100*chance)
 }
 
-// Span prints a delay in short: 1s–5s, 5s, or "at once".
-func Span(d delay.Range) string {
+// FormatDelay prints a delay: 1s–5s, 5s, or "at once".
+func FormatDelay(d delay.Range) string {
 	low, high := max(d.Min, 0), max(d.Max, 0)
 	switch {
 	case high == 0:
 		return "at once"
 	case low == high:
-		return short(low)
+		return formatDuration(low)
 	case low == 0:
-		return "0–" + short(high)
+		return "0–" + formatDuration(high)
 	}
-	return short(low) + "–" + short(high)
+	return formatDuration(low) + "–" + formatDuration(high)
 }
 
-// short prints a duration without units that are zero.
-func short(d time.Duration) string {
+// formatDuration prints a duration without units that are zero.
+func formatDuration(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Round(time.Millisecond)
 	}
@@ -98,9 +99,10 @@ func short(d time.Duration) string {
 	return s
 }
 
-// Findings are what is remarkable, in sentences: Stages that are never played, where it ends, loops, and what is left to chance.
+// Findings describes, in sentences, the Stages that are never played, the States in which nothing
+// follows, the loops, and the States in which chance decides.
 func (g *Graph) Findings() (found []string) {
-	outweighed, bounded := g.Outweighed(), g.Bounded()
+	outweighed, bounded := g.Outweighed(), g.Truncated()
 	for _, st := range g.Unplayed() {
 		why := "does not match any state"
 		if slices.Contains(outweighed, st) {
@@ -114,7 +116,7 @@ func (g *Graph) Findings() (found []string) {
 		found = append(found, "ends in: "+g.list(ends))
 	}
 	for _, c := range g.Cycles() {
-		found = append(found, g.describe(c))
+		found = append(found, g.describeCycle(c))
 	}
 	if chances := g.Ambiguous(); len(chances) > 0 {
 		found = append(found, "left to chance in: "+g.list(chances))
@@ -122,17 +124,19 @@ func (g *Graph) Findings() (found []string) {
 	if bounded {
 		found = append(found, "not all was explored: there are more states than the limit")
 	}
-	if last, n := g.rush(); bounded && n >= parked {
+	if last, n := g.longestInstantPath(); bounded && n >= livelockLimit {
 		found = append(found, fmt.Sprintf("livelock, as far as it was explored: %d changes without time passing, up to: %s", n, g.list([]int{last})))
 	}
 	return found
 }
 
-// parked is how many transitions an object may make without time passing before an Engine parks it, unless its options say otherwise.
-const parked = 100
+// livelockLimit is the default of stage.EngineOptions: how many transitions an object may make
+// without time passing.
+const livelockLimit = 100
 
-// rush returns the longest way that was found on which no time passes: the State at its end, and how many transitions it has.
-func (g *Graph) rush() (last, n int) {
+// longestInstantPath returns the longest path on which no time passes: the State at its end, and
+// its number of transitions.
+func (g *Graph) longestInstantPath() (last, n int) {
 	length := make([]int, len(g.States))
 	for _, t := range g.Transitions {
 		if t.To <= t.From || length[t.To] > 0 || t.Action != "" || t.Delay.Max > 0 {
@@ -145,7 +149,7 @@ func (g *Graph) rush() (last, n int) {
 	return last, n
 }
 
-func (g *Graph) describe(c Cycle) string {
+func (g *Graph) describeCycle(c Cycle) string {
 	kind := "loop"
 	switch {
 	case c.Livelock && c.Endless:
@@ -158,7 +162,7 @@ func (g *Graph) describe(c Cycle) string {
 	return kind + ": " + g.list(c.States)
 }
 
-// list names States, the first ten of them.
+// list names the first ten of the States.
 func (g *Graph) list(ids []int) string {
 	var names []string
 	for _, id := range ids[:min(10, len(ids))] {

@@ -11,15 +11,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 )
 
-func TestPercent(t *testing.T) {
+func TestFormatPercent(t *testing.T) {
 	for want, chance := range map[string]float64{
 		"0%": 0, "100%": 1, "50%": 0.5, "33.3%": 1.0 / 3, "2.5%": 0.025, "0.01%": 0.0001, "99.99%": 0.9999, "1e-07%": 1e-9, "10%": 0.1, "9.1%": 1.0 / 11, "99%": 0.99,
 	} {
-		require.Equal(t, want, explore.Percent(chance))
+		require.Equal(t, want, explore.FormatPercent(chance))
 	}
 }
 
-func TestSpan(t *testing.T) {
+func TestFormatDelay(t *testing.T) {
 	for want, d := range map[string]delay.Range{
 		"at once":    {},
 		"5s":         {Given: true, Min: 5 * time.Second, Max: 5 * time.Second},
@@ -29,7 +29,7 @@ func TestSpan(t *testing.T) {
 		"1h–1h0m10s": {Given: true, Min: time.Hour, Max: time.Hour + 10*time.Second},
 		"29.5s":      {Given: true, Min: 29500 * time.Millisecond, Max: 29500 * time.Millisecond},
 	} {
-		require.Equal(t, want, explore.Span(d))
+		require.Equal(t, want, explore.FormatDelay(d))
 	}
 }
 

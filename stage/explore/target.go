@@ -7,26 +7,28 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A Target says which States are to be reached. Any function will do; [ParseTarget] makes those that can be written in a few words.
+// A Target says which States are to be reached. Any function can be one; [ParseTarget] makes
+// Targets from text.
 type Target func(State) bool
 
-// Ready is met by a start object whose condition Ready is True.
+// Ready matches a State whose start object has the condition Ready with status True.
 func Ready(s State) bool { return condition(s, "Ready") == "True" }
 
-// Gone is met when the start object is no more.
+// Gone matches a State without the start object.
 func Gone(s State) bool { return s.Object() == nil }
 
 // ParseTarget reads a Target:
 //
 //	Ready              the condition Ready of the start object is True
 //	Ready=False        ... is False
-//	phase=Succeeded    .status.phase is written like Succeeded
-//	.spec.volumeName   the field is there
-//	.spec.replicas=3   it is written like 3
+//	phase=Succeeded    .status.phase is Succeeded
+//	.spec.volumeName   the field exists
+//	.spec.replicas=3   the field has this value
 //	deleting           the object has a deletionTimestamp
-//	gone               it is no more
+//	gone               the object does not exist any more
 //
-// What begins with a capital is the type of a condition, with a point the path of a field, else a field of the status.
+// Text that begins with a capital letter is the type of a condition, text that begins with a dot
+// the path of a field, and other text a field of the status.
 func ParseTarget(text string) (Target, error) {
 	name, want, compared := strings.Cut(text, "=")
 	switch {
@@ -47,7 +49,7 @@ func ParseTarget(text string) (Target, error) {
 	return field(name, want, compared), nil
 }
 
-// field is met by a start object that has it, with the value that is wanted if it is compared.
+// field matches a start object that has the field, with the value want if compared is true.
 func field(path, want string, compared bool) Target {
 	steps := strings.Split(strings.TrimPrefix(path, "."), ".")
 	return func(s State) bool {
@@ -60,7 +62,7 @@ func field(path, want string, compared bool) Target {
 	}
 }
 
-// condition is the status of a condition of the start object.
+// condition is the status of a condition of the start object; "" if there is none.
 func condition(s State, name string) string {
 	obj := s.Object()
 	if obj == nil {

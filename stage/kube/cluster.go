@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // Cluster is a Kubernetes cluster. It is safe for concurrent use.
@@ -26,9 +26,9 @@ type Cluster struct {
 }
 
 var (
-	_ stage.Transport    = (*Cluster)(nil)
-	_ stage.Impersonator = (*Cluster)(nil)
-	_ stage.Sharer       = (*Cluster)(nil)
+	_ player.Transport    = (*Cluster)(nil)
+	_ player.Impersonator = (*Cluster)(nil)
+	_ player.Sharer       = (*Cluster)(nil)
 )
 
 // New returns the cluster that a client talks to, such as client-go's fake one. A mapper that can be reset ([meta.ResettableRESTMapper]) is reset
@@ -39,7 +39,7 @@ func New(of dynamic.Interface, mapper meta.RESTMapper) *Cluster {
 
 // Share returns the same cluster as a player sees it: objects share their equal parts, so that they must not be changed, and are without metadata that it
 // does not need, unless [Options] keep that. What [New] made is its own.
-func (c *Cluster) Share() stage.Transport {
+func (c *Cluster) Share() player.Transport {
 	if c.dialer == nil {
 		return c
 	}

@@ -2,8 +2,6 @@ module github.com/stagecraft-go/stagecraft/stage/kube
 
 go 1.26.0
 
-replace github.com/stagecraft-go/stagecraft => ../..
-
 require (
 	github.com/prometheus/client_golang v1.24.0
 	github.com/stagecraft-go/stagecraft v0.0.0
@@ -89,3 +87,5 @@ require (
 	sigs.k8s.io/randfill v1.0.0
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
+
+replace github.com/stagecraft-go/stagecraft => ../..

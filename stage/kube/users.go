@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // users are the clients of those who are impersonated. They are as many as Stages name.
 type users struct {
 	mu      sync.Mutex
-	writers map[string]stage.Writer
+	writers map[string]player.Writer
 }
 
-func newUsers() *users { return &users{writers: map[string]stage.Writer{}} }
+func newUsers() *users { return &users{writers: map[string]player.Writer{}} }
 
 // As returns the cluster as another user sees it. It is made once for each user, and uses the connections and the limit of this one. What is made by [New]
 // cannot impersonate: every request of what it returns fails.
-func (c *Cluster) As(user string) stage.Writer {
+func (c *Cluster) As(user string) player.Writer {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	w, known := c.users.writers[user]
@@ -28,7 +28,7 @@ func (c *Cluster) As(user string) stage.Writer {
 	return w
 }
 
-func (c *Cluster) impersonate(user string) stage.Writer {
+func (c *Cluster) impersonate(user string) player.Writer {
 	if c.dialer == nil {
 		return refusing{fmt.Errorf("cannot impersonate %q: the cluster was made without a configuration", user)}
 	}

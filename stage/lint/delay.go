@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/delay"
 )
 
-func jitterBelow(s *subject) []fault {
+func jitterBelow(s *checkedStage) []fault {
 	d := s.spec.Delay
 	if d == nil || d.DurationMilliseconds == nil || d.JitterDurationMilliseconds == nil {
 		return nil
@@ -18,37 +18,38 @@ func jitterBelow(s *subject) []fault {
 	if *d.JitterDurationMilliseconds >= *d.DurationMilliseconds {
 		return nil
 	}
-	return []fault{whole("spec.delay.jitterDurationMilliseconds", "write the sum of both, or leave it out",
+	return []fault{fieldFault("spec.delay.jitterDurationMilliseconds", "write the sum of both, or leave it out",
 		"the jitter is the upper bound of the delay, not added to it: where both fields count, the delay is %d ms, not %d or more",
 		*d.JitterDurationMilliseconds, *d.DurationMilliseconds)}
 }
 
-// shortest is the least number of nanoseconds that anybody means.
-const shortest = time.Millisecond
+// shortestDelay is the shortest delay that anybody means. A smaller number of nanoseconds is a
+// mistake.
+const shortestDelay = time.Millisecond
 
-func numericDuration(s *subject) []fault {
+func numericDuration(s *checkedStage) []fault {
 	var faults []fault
 	for _, e := range s.expressions {
 		if !strings.HasPrefix(e.path, "spec.delay.") || hyphenated.MatchString(e.text) {
 			continue
 		}
-		if message, advice := s.numeric(e); message != "" {
-			faults = append(faults, whole(e.path, advice, "%s", message))
+		if message, advice := s.numericFault(e); message != "" {
+			faults = append(faults, fieldFault(e.path, advice, "%s", message))
 		}
 	}
 	return faults
 }
 
-// numeric says what is wrong with a delay that is a number: by what it reads from probes, by its form, or by its name, which tells the unit
-// of API fields.
-func (s *subject) numeric(e expression) (message, advice string) {
-	seen := s.seen(e)
+// numericFault says what is wrong with a delay that is a number. It goes by the value on probes, by
+// the form of the expression, or by a field name that ends in the unit, as in the Kubernetes API.
+func (s *checkedStage) numericFault(e expression) (message, advice string) {
+	seen := s.observedValue(e)
 	if e.cel {
 		n, isInt := seen.(int64)
 		if lit, err := strconv.ParseInt(strings.TrimSpace(e.text), 10, 64); err == nil {
 			n, isInt = lit, true
 		}
-		if isInt && n != 0 && time.Duration(n).Abs() < shortest || namesUnit(e.text) {
+		if isInt && n != 0 && time.Duration(n).Abs() < shortestDelay || namesUnit(e.text) {
 			return "a number in CEL is nanoseconds", `write duration("5s"), or duration(string(…) + "s")`
 		}
 		return "", ""
@@ -62,9 +63,9 @@ func (s *subject) numeric(e expression) (message, advice string) {
 	return "", ""
 }
 
-// seen is what the expression of a delay gave on a probe; nil if nothing.
-func (s *subject) seen(e expression) any {
-	for _, v := range s.matched() {
+// observedValue is what the expression of a delay returned on a probe; nil if nothing.
+func (s *checkedStage) observedValue(e expression) any {
+	for _, v := range s.playable() {
 		for _, r := range []delay.Reading{v.Delay.Duration, v.Delay.Jitter} {
 			if r.Text == e.text && r.Seen != nil {
 				return r.Seen
@@ -74,7 +75,8 @@ func (s *subject) seen(e expression) any {
 	return nil
 }
 
-// namesUnit reports whether the expression is a path to a field that has a number by the conventions of the Kubernetes API.
+// namesUnit reports whether the expression is a path to a field that holds a number by the
+// conventions of the Kubernetes API.
 func namesUnit(text string) bool {
 	text = strings.TrimSpace(text)
 	plain := strings.HasPrefix(text, "self.") || strings.HasPrefix(text, ".")

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lint"
 )
 
-// FuzzCheck reads arbitrary text as Stages: never a panic, and the same findings twice.
+// FuzzCheck checks arbitrary text as Stages: Check never panics and returns the same findings
+// twice.
 func FuzzCheck(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(f, err)

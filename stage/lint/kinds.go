@@ -9,13 +9,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
-// metadataFields are all that metadata of any kind can have.
+// metadataFields are all fields that metadata can have.
 var metadataFields = strings.Fields(`name generateName namespace selfLink uid resourceVersion generation creationTimestamp deletionTimestamp
 	deletionGracePeriodSeconds labels annotations ownerReferences finalizers managedFields`)
 
-// known are the fields of kinds that are built into Kubernetes. Fields of spec and status become more with time, so what is missing here
-// is only reported if it looks like one that is not.
-var known = map[schema.GroupKind]fieldTable{
+// knownFields are the fields of built-in kinds. New Kubernetes versions add fields to spec and
+// status, so an unknown field there is reported only if a known one has a similar name.
+var knownFields = map[schema.GroupKind]fieldTable{
 	{Kind: "Pod"}: {
 		spec: `activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks ephemeralContainers hostAliases
 			hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy
@@ -64,16 +64,17 @@ var known = map[schema.GroupKind]fieldTable{
 	},
 }
 
-// A fieldTable is the fields of spec and status, separated by space; "" where they are not known.
+// A fieldTable lists the fields of spec and status, separated by spaces; "" if they are not known.
 type fieldTable struct{ spec, status string }
 
-// lookUp judges the fields that a path begins with on objects of a kind: it returns the length of the path up to one that does not exist, and the one that
-// may be meant. It is false if nothing is wrong, or not certain.
-func lookUp(kind schema.GroupVersionKind, fields []string) (n int, meant string, wrong bool) {
+// checkFields looks for an unknown field at the beginning of a path. It returns the length of the
+// path up to and including that field, and the field that is probably meant. It is false if no
+// field is wrong, or if that is not certain.
+func checkFields(kind schema.GroupVersionKind, fields []string) (n int, meant string, wrong bool) {
 	if len(fields) == 0 {
 		return 0, "", false
 	}
-	table, builtin := known[kind.GroupKind()]
+	table, builtin := knownFields[kind.GroupKind()]
 	if top := []string{"apiVersion", "kind", "metadata", "spec", "status"}; builtin && !slices.Contains(top, fields[0]) {
 		return 1, position.Nearest(fields[0], top), true
 	}
@@ -92,7 +93,7 @@ func lookUp(kind schema.GroupVersionKind, fields []string) (n int, meant string,
 	return 2, meant, meant != "" || fields[0] == "metadata"
 }
 
-// enumerations are the values that fields of built-in kinds can have, by the fields that lead to them.
+// enumerations are the possible values of fields of built-in kinds, by path.
 var enumerations = map[schema.GroupKind]map[string]string{
 	{Kind: "Pod"}: {
 		`."status"."phase"`:       "Pending Running Succeeded Failed Unknown",
@@ -105,8 +106,8 @@ var enumerations = map[schema.GroupKind]map[string]string{
 	{Kind: "PersistentVolume"}:      {`."status"."phase"`: "Pending Available Bound Released Failed"},
 }
 
-// valuesOf returns the values that a path can lead to on objects of a kind. It is false if they are not known. A condition of any kind is
-// True, False or Unknown.
+// valuesOf returns the values that a path can lead to on objects of a kind. It is false if they are
+// not known. The status of a condition, of any kind, is True, False or Unknown.
 func valuesOf(kind schema.GroupVersionKind, p path) ([]string, bool) {
 	if list, ok := enumerations[kind.GroupKind()][p.String()]; ok {
 		return strings.Fields(list), true

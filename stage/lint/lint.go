@@ -1,10 +1,11 @@
-// Package lint finds what compiles in a set of Stages but cannot be meant: selectors that never hold, Stages that can never win or
-// go on for ever, templates that YAML reads as something else.
+// Package lint finds mistakes in Stages that compile: selectors that never match, Stages that can
+// never be chosen or that repeat for ever, and templates whose output YAML reads as another type.
 //
 // # Terminology
 //
-// A [Rule] is one kind of fault, a [Finding] one place where it is. A probe is an object made up for the Stages at hand: one of their
-// kind as users create it, changed until it meets a selector, and what the Stages make of it.
+// A [Rule] is one kind of mistake. A [Finding] is one place where a rule applies. A probe is an
+// object that lint builds in order to test Stages: an object as users create it, changed until it
+// matches a selector.
 //
 // # Usage
 //
@@ -16,12 +17,14 @@
 //
 // # Semantics
 //
-// The sources are taken for one set, as by [stage.Compile]. Faults that keep a Stage from compiling are those of Compile, and not
-// repeated: rules that need a compiled Stage leave such a Stage out, the others look at what can be read of it.
+// Check treats all sources as one set, as [stage.Compile] does. It does not report what Compile
+// reports. Rules that need a compiled Stage skip a Stage that does not compile; the other rules
+// check as much of it as can be read.
 //
-// Wherever it can be, a fact is found by playing the compiled Stages on probes, not guessed from their text, and a rule that doubts keeps
-// silent: a fault may be missed, but what is reported is so. Only [Overlap] is information rather than a fault. Rules on fields and values
-// know the kinds that are built into Kubernetes; of others they know the metadata.
+// Where possible, a rule runs the compiled Stages on probes instead of guessing from their text. A
+// rule that is not certain reports nothing: lint may miss a mistake, but what it reports is true.
+// Only [Overlap] is informational, because it may be intended. Rules about fields and values know
+// the kinds that are built into Kubernetes; of other kinds they know the metadata.
 //
 // # Determinism
 //
@@ -29,7 +32,7 @@
 //
 // # Concurrency
 //
-// Check is safe for concurrent use, a Finding is plain data.
+// Check is safe for concurrent use. A Finding is plain data.
 package lint
 
 import (
@@ -41,61 +44,78 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A Rule names a kind of fault.
+// A Rule names a kind of mistake.
 type Rule string
 
 // The rules.
 const (
-	// Subtraction is a key such as .metadata.labels.job-type, which jq reads as .metadata.labels.job minus the function type.
+	// Subtraction is a key such as .metadata.labels.job-type, which jq reads as
+	// .metadata.labels.job minus the result of the function type.
 	Subtraction Rule = "subtraction"
-	// UnknownKind is a kind that its group does not have, such as Deployment in v1, which it is without an apiGroup.
+	// UnknownKind is a kind that its API group does not have, such as Deployment in v1, the group
+	// of a Stage without an apiGroup.
 	UnknownKind Rule = "unknown-kind"
-	// NeverSet is a requirement on a field that objects of the kind do not have and that no Stage writes.
+	// NeverSet is a requirement on a field that objects of the kind do not have and that no Stage
+	// writes.
 	NeverSet Rule = "never-set"
-	// UnknownValue is a requirement on a value that the field never has: no API server, controller or Stage writes it.
+	// UnknownValue is a requirement on a value that the field never has, because no API server,
+	// controller or Stage writes it.
 	UnknownValue Rule = "unknown-value"
-	// Contradiction is a selector whose requirements exclude one another.
+	// Contradiction is a selector with two requirements that no object meets together.
 	Contradiction Rule = "contradiction"
-	// ReadsTime is a selector that reads the time, although it is evaluated only when the object changes.
+	// ReadsTime is a selector that reads the current time, although selectors are evaluated only
+	// when the object changes.
 	ReadsTime Rule = "reads-time"
-	// NeverWins is a Stage of weight 0 that another one of positive weight matches beside, always.
+	// NeverWins is a Stage of weight 0 for which another Stage of positive weight always matches as
+	// well.
 	NeverWins Rule = "never-wins"
-	// Overlap is two Stages that can match at once, of which none has a weight: one of them is drawn. It is information.
+	// Overlap is two Stages without weights that can match the same object, so that one of them is
+	// chosen at random. It is informational.
 	Overlap Rule = "overlap"
-	// Livelock is one or more Stages that follow one another for ever without delay.
+	// Livelock is one Stage, or several that follow one another, that repeat for ever without any
+	// delay.
 	Livelock Rule = "livelock"
-	// TimeLoop is a Livelock that only comes of the time in a template: without it the patch would change nothing.
+	// TimeLoop is a Livelock that the current time in a template causes: without the time, the
+	// second patch would change nothing.
 	TimeLoop Rule = "time-loop"
-	// NoEffect is a Stage that does nothing, or whose patches say what its selector requires already.
+	// NoEffect is a Stage that does nothing, or whose patches write only what its selector already
+	// requires.
 	NoEffect Rule = "no-effect"
-	// JitterBelow is a jitter, the upper bound of the delay, below the duration.
+	// JitterBelow is a jitter that is less than the duration, although the jitter is the upper
+	// bound of the delay.
 	JitterBelow Rule = "jitter-below"
-	// NumericDuration is a delay read from a number: jq numbers are not read, those of CEL are nanoseconds.
+	// NumericDuration is a delay given as a number: numbers from jq are ignored, numbers from CEL
+	// are nanoseconds.
 	NumericDuration Rule = "numeric-duration"
-	// IgnoredNext is spec.next with something in it that is not in spec.steps too, and so is never done.
+	// IgnoredNext is a part of spec.next that is not in spec.steps too. If there are steps, next is
+	// ignored.
 	IgnoredNext Rule = "ignored-next"
-	// RootlessStatus is a patch of the status subresource that does not touch the status.
+	// RootlessStatus is a patch of the status subresource that does not change the status, usually
+	// because root: status is missing.
 	RootlessStatus Rule = "rootless-status"
-	// StrategicPatch is a strategic merge patch of a custom resource, which the API server refuses: it does not know how its lists merge.
+	// StrategicPatch is a strategic merge patch of a custom resource. The API server refuses it,
+	// because it does not know how to merge the lists.
 	StrategicPatch Rule = "strategic-patch"
-	// Unquoted is a value or a key in a template that is meant as text and that YAML reads as a number, a boolean or null.
+	// Unquoted is a value or key in a template that is meant as text but that YAML reads as a
+	// number, a boolean or null.
 	Unquoted Rule = "unquoted"
 )
 
-// Information reports whether a finding of the rule may be meant.
-func (r Rule) Information() bool { return r == Overlap }
+// Informational reports whether a finding of the rule may be intended.
+func (r Rule) Informational() bool { return r == Overlap }
 
-// A Finding is one place where a Stage says what cannot be meant.
+// A Finding is one place in a Stage where a rule applies. It is plain data.
 type Finding struct {
 	Position stage.Position // zero if the Stage did not come from text
 	Stage    string         // metadata.name
 	Path     string         // the field, such as spec.delay.jitterDurationMilliseconds
 	Rule     Rule
-	Message  string // what is so
+	Message  string // what is wrong
 	Advice   string // what to write instead
 }
 
-// String prints `file:line:col: stage "name": field.path: message (advice) [rule]`, leaving out what is unknown.
+// String prints `file:line:col: stage "name": field.path: message (advice) [rule]`, leaving out
+// what is unknown.
 func (f Finding) String() string {
 	var b strings.Builder
 	if p := f.Position.String(); p != "" {
@@ -105,10 +125,10 @@ func (f Finding) String() string {
 	return b.String()
 }
 
-// Check returns what it finds in the Stages of the sources, which make one set.
+// Check returns the findings in the Stages of the sources, which together make one set.
 func Check(sources ...stage.Source) []Finding {
 	var findings []Finding
-	for _, s := range subjects(sources) {
+	for _, s := range newCheckedStages(sources) {
 		first := len(findings)
 		for _, r := range rules {
 			for _, fault := range r.check(s) {
@@ -125,22 +145,22 @@ func Check(sources ...stage.Source) []Finding {
 	return findings
 }
 
-// A fault is a finding of a rule in a known Stage.
+// A fault is a finding of one rule in a known Stage.
 type fault struct {
 	path            string
-	offset          int // in the text of the field; -1 for the whole
+	offset          int // in the text of the field; -1: the whole field
 	message, advice string
 }
 
-// whole is a fault of a whole field.
-func whole(path, advice, format string, args ...any) fault {
+// fieldFault is a fault of a whole field. The message is format with args.
+func fieldFault(path, advice, format string, args ...any) fault {
 	return fault{path: path, offset: -1, message: fmt.Sprintf(format, args...), advice: advice}
 }
 
-// rules are in the order in which a reader of a Stage would see them.
+// rules are in the order in which a reader of a Stage meets the fields.
 var rules = []struct {
 	rule  Rule
-	check func(*subject) []fault
+	check func(*checkedStage) []fault
 }{
 	{UnknownKind, unknownKind},
 	{Subtraction, subtractions},

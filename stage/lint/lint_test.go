@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lint"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the wanted findings")
 
-// TestRules checks testdata/*.txtar, a file for each rule: Stages that it finds, and Stages that come close. The flag -update rewrites what is wanted.
+// TestRules checks testdata/*.txtar, one file for each rule: Stages in which the rule finds
+// something, and similar ones in which it must not. The flag -update rewrites what is wanted.
 func TestRules(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)

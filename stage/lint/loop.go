@@ -9,22 +9,23 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// livelock finds a Stage that follows itself on every probe, or is part of a ring of Stages that must follow one another.
-func livelock(s *subject) []fault {
-	if n := s.loops(); n > 0 && n == len(s.changing()) && !s.timed() {
-		return []fault{whole("spec", "give it a delay, or let the selector end it",
+// livelock finds a Stage that repeats itself on every probe, or that is in a cycle of Stages that
+// must follow one another at once.
+func livelock(s *checkedStage) []fault {
+	if n := s.selfLoops(); n > 0 && n == len(s.changing()) && !s.dependsOnTime() {
+		return []fault{fieldFault("spec", "give it a delay, or let the selector end it",
 			"it still matches after its effects, without delay, and changes the object every time: a livelock")}
 	}
-	if ring := s.ring(); len(ring) > 1 {
-		return []fault{whole("spec", "give one of them a delay, or let a selector end it",
+	if ring := s.immediateCycle(); len(ring) > 1 {
+		return []fault{fieldFault("spec", "give one of them a delay, or let a selector end it",
 			"%s follow one another without delay for ever: a livelock", strings.Join(ring, ", "))}
 	}
 	return nil
 }
 
-func timeLoop(s *subject) []fault {
-	if n := s.loops(); n > 0 && n == len(s.changing()) && s.timed() {
-		at := s.printsTime()
+func timeLoop(s *checkedStage) []fault {
+	if n := s.selfLoops(); n > 0 && n == len(s.changing()) && s.dependsOnTime() {
+		at := s.timeUse()
 		at.message = "the time makes every patch differ, so it is never left out as a change of nothing, while the stage still matches without delay"
 		at.advice = "give the stage a delay, or let the selector end it"
 		return []fault{at}
@@ -32,36 +33,37 @@ func timeLoop(s *subject) []fault {
 	return nil
 }
 
-// changing are the looks at probes that the Stage changes, as far as they tell: a field that a template reads and the probe does not have
-// might have ended it.
-func (s *subject) changing() []stage.Verdict {
-	return slices.DeleteFunc(s.matched(), func(v stage.Verdict) bool {
-		return v.Outcome.Idle || v.Outcome.After == nil || !s.readsOnly(v.Outcome.After.Object)
+// changing are the explanations for probes that the Stage changes. It leaves out probes without a
+// field that a template reads: with that field the Stage might have ended.
+func (s *checkedStage) changing() []stage.StageExplanation {
+	return slices.DeleteFunc(s.playable(), func(v stage.StageExplanation) bool {
+		return v.DryRun.Idle || v.DryRun.After == nil || !s.hasFieldsRead(v.DryRun.After.Object)
 	})
 }
 
-// loops is on how many probes the Stage goes on by itself.
-func (s *subject) loops() (n int) {
+// selfLoops counts the probes on which the Stage repeats itself.
+func (s *checkedStage) selfLoops() (n int) {
 	for _, v := range s.changing() {
-		if v.Outcome.Livelock {
+		if v.DryRun.Livelock {
 			n++
 		}
 	}
 	return n
 }
 
-// timed reports whether the Stage goes on only because time does: at one instant the second play changes nothing.
-func (s *subject) timed() bool {
-	return !slices.ContainsFunc(s.changing(), func(v stage.Verdict) bool {
-		return v.Outcome.Livelock && !s.peers.after(v).verdicts[s].Outcome.Idle
+// dependsOnTime reports whether the Stage repeats only because time passes: at the same instant,
+// playing it again changes nothing.
+func (s *checkedStage) dependsOnTime() bool {
+	return !slices.ContainsFunc(s.changing(), func(v stage.StageExplanation) bool {
+		return v.DryRun.Livelock && !s.group.resultAfter(v).matching[s].DryRun.Idle
 	})
 }
 
-// timeFunction is one of a template that gives the time.
+// timeFunction is a template function that returns the current time.
 var timeFunction = regexp.MustCompile(`\b(Now|now)\b`)
 
-// printsTime is the first place where a template prints the time.
-func (s *subject) printsTime() fault {
+// timeUse is the first place where a template prints the current time.
+func (s *checkedStage) timeUse() fault {
 	for _, t := range s.templates {
 		if at := timeFunction.FindStringIndex(t.text); at != nil {
 			return fault{path: t.path, offset: at[0]}
@@ -70,49 +72,51 @@ func (s *subject) printsTime() fault {
 	return fault{path: "spec", offset: -1}
 }
 
-// ring follows the Stages that must be played at once from the probes of this one. It returns the names of those that lead back to it, if
-// it is the first of them in the sources.
-func (s *subject) ring() []string {
-	for _, l := range s.probes() {
-		if names := s.follow(l); names != nil {
+// immediateCycle follows the Stages that must be played at once, starting from the probes of this
+// Stage. It returns the names of those that lead back to it, if this Stage is the first of them in
+// the sources.
+func (s *checkedStage) immediateCycle() []string {
+	for _, l := range s.probeResults() {
+		if names := s.cycleFrom(l); names != nil {
 			return names
 		}
 	}
 	return nil
 }
 
-// longest is how many Stages of a ring are followed.
-const longest = 16
+// maxCycle is the largest number of Stages in a cycle that is found.
+const maxCycle = 16
 
-func (s *subject) follow(l *look) []string {
+func (s *checkedStage) cycleFrom(l *probeResult) []string {
 	var names []string
-	met := map[*look]bool{}
-	for range longest {
-		next, v := l.certain()
+	met := map[*probeResult]bool{}
+	for range maxCycle {
+		next, v := l.certainNext()
 		switch {
 		case next == nil || len(names) == 0 && next != s:
 			return nil
 		case met[l] && next == s:
 			return names
-		case met[l] || slices.Index(s.peers.subjects, next) < slices.Index(s.peers.subjects, s):
+		case met[l] || slices.Index(s.group.stages, next) < slices.Index(s.group.stages, s):
 			return nil
 		}
 		met[l] = true
 		if name := strconv.Quote(next.name); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-		l = s.peers.after(v)
+		l = s.group.resultAfter(v)
 	}
 	return nil
 }
 
-// certain is the Stage that is sure to be played at once on the probe and to change it; nil if there is none.
-func (l *look) certain() (*subject, stage.Verdict) {
-	for s, v := range l.verdicts {
-		after := v.Outcome.After
-		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && after != nil && !v.Outcome.Idle && s.readsOnly(after.Object) {
+// certainNext is the Stage that will certainly be played at once on the probe and change it; nil if
+// there is none.
+func (l *probeResult) certainNext() (*checkedStage, stage.StageExplanation) {
+	for s, v := range l.matching {
+		after := v.DryRun.After
+		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && after != nil && !v.DryRun.Idle && s.hasFieldsRead(after.Object) {
 			return s, v
 		}
 	}
-	return nil, stage.Verdict{}
+	return nil, stage.StageExplanation{}
 }

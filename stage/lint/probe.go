@@ -13,136 +13,142 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// now is the time at which probes are looked at.
+// now is the time at which Stages are evaluated on probes.
 var now = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// options compile Stages to be played on probes, which are small: what needs more fails, and then nothing is concluded from it.
-var options = stage.Options{Lenient: true, Limits: stage.Limits{JQSteps: 20_000, TemplateSteps: 100_000}}
+// compileOptions limit evaluation, because probes are small. A rule concludes nothing from an
+// evaluation that exceeds the limits.
+var compileOptions = stage.Options{Lenient: true, Limits: stage.Limits{JQSteps: 20_000, TemplateSteps: 100_000}}
 
-// peers are the Stages for one kind, with what they make of probes.
-type peers struct {
-	kind     schema.GroupVersionKind
-	subjects []*subject
-	text     string // of all templates of all Stages
+// A kindGroup is the Stages for one kind, with what they do to probes.
+type kindGroup struct {
+	kind         schema.GroupVersionKind
+	stages       []*checkedStage
+	templateText string // all templates of all Stages of all kinds
 
-	walked bool
-	set    *stage.Set // of those that compile
-	looks  map[string]*look
+	probed bool
+	set    *stage.Set // the Stages that compile
+	// by the JSON of the object
+	results map[string]*probeResult
 }
 
-// A look is what the Stages make of one object. It is natural if the status is what Stages made of a fresh one, not made up.
-type look struct {
-	obj      *unstructured.Unstructured
+// A probeResult is what the Stages do to one object.
+type probeResult struct {
+	obj *unstructured.Unstructured
+	// the status was written by Stages, starting from a new object; it was not invented
 	natural  bool
-	verdicts map[*subject]stage.Verdict // those of Stages that match
+	matching map[*checkedStage]stage.StageExplanation // only the Stages that match
 }
 
-// probe looks at objects that meet the selector of some Stage, and at what its effects make of them, once.
-func (p *peers) probe() {
-	if p.walked {
+// probe evaluates the Stages, once, on objects that match the selectors and on what the effects
+// make of those objects.
+func (p *kindGroup) probe() {
+	if p.probed {
 		return
 	}
-	p.walked, p.looks = true, map[string]*look{}
+	p.probed, p.results = true, map[string]*probeResult{}
 	var sound []v1alpha1.Stage
 	for _, s := range p.compiled() {
 		sound = append(sound, *s.stage)
 	}
-	p.set, _ = stage.Compile(options, stage.Objects(sound...)) // each compiles by itself, so all do
-	p.walk(true)
-	p.walk(false)
+	p.set, _ = stage.Compile(compileOptions, stage.FromStages(sound...)) // each compiles by itself, so all do
+	p.probeAll(true)
+	p.probeAll(false)
 }
 
-// walk looks at the candidates of all Stages, and at what effects make of them. The number of looks is bounded, for Stages can go on for ever.
-func (p *peers) walk(natural bool) {
+// probeAll evaluates all Stages on their probes, and then on what effects make of them. The number
+// of evaluations is limited, because Stages can repeat for ever.
+func (p *kindGroup) probeAll(natural bool) {
 	compiled := p.compiled()
 	var queue []*unstructured.Unstructured
 	for _, s := range compiled {
-		queue = append(queue, s.candidates(natural)...)
+		queue = append(queue, s.probeObjects(natural)...)
 	}
-	for limit := len(p.looks) + 2*len(queue) + 50; len(queue) > 0 && len(p.looks) < limit; queue = queue[1:] {
-		l, known := p.look(queue[0])
+	for limit := len(p.results) + 2*len(queue) + 50; len(queue) > 0 && len(p.results) < limit; queue = queue[1:] {
+		l, known := p.resultFor(queue[0])
 		if known {
 			continue
 		}
 		l.natural = natural
 		for _, s := range compiled {
-			v, matches := l.verdicts[s]
+			v, matches := l.matching[s]
 			if !matches {
 				continue
 			}
-			s.looks = append(s.looks, l)
-			if v.Outcome.After != nil {
-				queue = append(queue, v.Outcome.After)
+			s.matches = append(s.matches, l)
+			if v.DryRun.After != nil {
+				queue = append(queue, v.DryRun.After)
 			}
 		}
 	}
 }
 
-func (p *peers) compiled() []*subject {
-	return slices.DeleteFunc(slices.Clone(p.subjects), func(s *subject) bool { return !s.compiles })
+func (p *kindGroup) compiled() []*checkedStage {
+	return slices.DeleteFunc(slices.Clone(p.stages), func(s *checkedStage) bool { return !s.compiles })
 }
 
-// look looks at an object, and tells whether it did so before.
-func (p *peers) look(obj *unstructured.Unstructured) (l *look, known bool) {
+// resultFor evaluates the Stages on an object, and reports whether that was done before.
+func (p *kindGroup) resultFor(obj *unstructured.Unstructured) (l *probeResult, known bool) {
 	raw, _ := json.Marshal(obj.Object) // it is made of JSON values
-	l, known = p.looks[string(raw)]
+	l, known = p.results[string(raw)]
 	if known {
 		return l, true
 	}
-	l = &look{obj: obj, verdicts: map[*subject]stage.Verdict{}}
-	p.looks[string(raw)] = l
-	verdicts := p.set.Explain(obj, now).Verdicts
+	l = &probeResult{obj: obj, matching: map[*checkedStage]stage.StageExplanation{}}
+	p.results[string(raw)] = l
+	verdicts := p.set.Explain(obj, now).Stages
 	for i, s := range p.compiled() {
 		if verdicts[i].Matches {
-			l.verdicts[s] = verdicts[i]
+			l.matching[s] = verdicts[i]
 		}
 	}
 	return l, false
 }
 
-// after is the look at what a Stage makes of an object.
-func (p *peers) after(v stage.Verdict) *look {
-	l, _ := p.look(v.Outcome.After)
+// resultAfter is the result for the object as a Stage leaves it.
+func (p *kindGroup) resultAfter(v stage.StageExplanation) *probeResult {
+	l, _ := p.resultFor(v.DryRun.After)
 	return l
 }
 
-// probes are the looks at objects that the Stage matches.
-func (s *subject) probes() []*look {
+// probeResults are the results for the objects that the Stage matches.
+func (s *checkedStage) probeResults() []*probeResult {
 	if s.compiles {
-		s.peers.probe()
+		s.group.probe()
 	}
-	return s.looks
+	return s.matches
 }
 
-// matched are the verdicts on objects that the Stage can be played on.
-func (s *subject) matched() []stage.Verdict {
-	var verdicts []stage.Verdict
-	for _, l := range s.probes() {
-		if v := l.verdicts[s]; v.Candidate.Probability > 0 {
+// playable returns the explanations of the Stage for the objects on which it can be chosen.
+func (s *checkedStage) playable() []stage.StageExplanation {
+	var verdicts []stage.StageExplanation
+	for _, l := range s.probeResults() {
+		if v := l.matching[s]; v.Candidate.Probability > 0 {
 			verdicts = append(verdicts, v)
 		}
 	}
 	return verdicts
 }
 
-// candidates makes probes for the Stage: fresh objects, changed to meet its selector, one for each of the first values that it allows.
-// Whether they do meet it the look will tell. Of natural ones the status stays as it is.
-func (s *subject) candidates(natural bool) []*unstructured.Unstructured {
+// probeObjects makes probes for the Stage: new objects, changed to meet its selector, one for each
+// of the first three values that it allows. They may still not match; evaluating the Stage tells. A
+// natural probe keeps its status.
+func (s *checkedStage) probeObjects(natural bool) []*unstructured.Unstructured {
 	wishes := slices.Clone(s.requirements)
 	for _, e := range s.expressions {
 		if e.selects && e.cel {
-			wishes = append(wishes, wishesOf(e.text)...)
+			wishes = append(wishes, celRequirements(e.text)...)
 		}
 	}
 	if natural {
 		wishes = slices.DeleteFunc(wishes, func(r requirement) bool { return len(r.path) > 0 && r.path[0].field == "status" })
 	}
 	var objects []*unstructured.Unstructured
-	for _, base := range fresh(s.kind) {
+	for _, base := range newObjects(s.kind) {
 		for n := range 3 {
 			obj := base.DeepCopy()
 			for _, w := range wishes {
-				w.fulfil(s.kind, obj.Object, n)
+				w.satisfy(s.kind, obj.Object, n)
 			}
 			objects = append(objects, obj)
 		}
@@ -150,15 +156,15 @@ func (s *subject) candidates(natural bool) []*unstructured.Unstructured {
 	return objects
 }
 
-// fulfil changes obj so that it meets the requirement, by the n-th of its values.
-func (r requirement) fulfil(kind schema.GroupVersionKind, obj map[string]any, n int) {
+// satisfy changes obj so that it meets the requirement, with the n-th of its values.
+func (r requirement) satisfy(kind schema.GroupVersionKind, obj map[string]any, n int) {
 	switch r.operator {
 	case v1alpha1.SelectorOpIn:
 		if len(r.values) > 0 {
 			r.path.set(obj, r.values[min(n, len(r.values)-1)])
 		}
 	case v1alpha1.SelectorOpNotIn:
-		r.avoid(kind, obj)
+		r.avoidValues(kind, obj)
 	case v1alpha1.SelectorOpExists:
 		if _, ok := r.path.get(obj); !ok {
 			r.path.set(obj, r.path.example())
@@ -168,8 +174,9 @@ func (r requirement) fulfil(kind schema.GroupVersionKind, obj map[string]any, n 
 	}
 }
 
-// avoid replaces a value that is excluded by another one that the field can have.
-func (r requirement) avoid(kind schema.GroupVersionKind, obj map[string]any) {
+// avoidValues replaces an excluded value by another one that the field can have, or removes the
+// field.
+func (r requirement) avoidValues(kind schema.GroupVersionKind, obj map[string]any) {
 	got, ok := r.path.get(obj)
 	text, isText := got.(string)
 	if !ok || isText && !slices.Contains(r.values, text) {
@@ -197,7 +204,7 @@ func (p path) example() any {
 	case last == "finalizers":
 		return []any{"example.com/probe"}
 	case last == "ownerReferences":
-		return owners("apps/v1", "ReplicaSet")
+		return ownerReferences("apps/v1", "ReplicaSet")
 	default:
 		return "probe"
 	}

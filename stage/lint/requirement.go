@@ -8,23 +8,25 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A requirement is one of a selector that compares a path with values. One on a label or an annotation is a path like any other.
+// A requirement is a part of a selector that compares a path with values. Requirements on labels
+// and annotations are paths as well.
 type requirement struct {
 	at       string // the field of the Stage
 	text     string // the path as it is written
 	path     path
 	operator v1alpha1.SelectorOperator
 	values   []string
-	key      string // path, in one way of writing
+	key      string // the path in its canonical form
 }
 
-// requirementsOf reads the requirements that can be: those in CEL and in other jq are left out.
+// requirementsOf reads the requirements of a selector. It leaves out CEL, and jq that is not a
+// path.
 func requirementsOf(s *v1alpha1.StageSelector) []requirement {
 	if s == nil {
 		return nil
 	}
-	list := entries("spec.selector.matchLabels", "labels", s.MatchLabels)
-	list = append(list, entries("spec.selector.matchAnnotations", "annotations", s.MatchAnnotations)...)
+	list := mapRequirements("spec.selector.matchLabels", "labels", s.MatchLabels)
+	list = append(list, mapRequirements("spec.selector.matchAnnotations", "annotations", s.MatchAnnotations)...)
 	for i, e := range s.MatchExpressions {
 		at := position.Index("spec.selector.matchExpressions", i)
 		jq := &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}
@@ -39,10 +41,10 @@ func requirementsOf(s *v1alpha1.StageSelector) []requirement {
 	return list
 }
 
-// operators are those that compile.
+// operators are the ones that compile.
 var operators = []v1alpha1.SelectorOperator{v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn, v1alpha1.SelectorOpExists, v1alpha1.SelectorOpDoesNotExist}
 
-func entries(at, field string, want map[string]string) []requirement {
+func mapRequirements(at, field string, want map[string]string) []requirement {
 	var list []requirement
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		p := path{{field: "metadata", index: -1}, {field: field, index: -1}, {field: name, index: -1}}
@@ -61,7 +63,7 @@ func (r requirement) implies(other requirement) bool {
 		return r.operator == v1alpha1.SelectorOpIn && subset(r.values, other.values)
 	case v1alpha1.SelectorOpNotIn:
 		none := r.operator == v1alpha1.SelectorOpDoesNotExist || r.operator == v1alpha1.SelectorOpNotIn && subset(other.values, r.values)
-		return none || r.operator == v1alpha1.SelectorOpIn && !r.path.many() && disjoint(r.values, other.values)
+		return none || r.operator == v1alpha1.SelectorOpIn && !r.path.hasMany() && disjoint(r.values, other.values)
 	case v1alpha1.SelectorOpExists:
 		return r.operator == v1alpha1.SelectorOpExists || r.operator == v1alpha1.SelectorOpIn
 	default:
@@ -69,7 +71,7 @@ func (r requirement) implies(other requirement) bool {
 	}
 }
 
-// excludes reports whether no object meets both.
+// excludes reports whether no object meets both requirements.
 func (r requirement) excludes(other requirement) bool {
 	if r.key != other.key {
 		return false
@@ -78,7 +80,7 @@ func (r requirement) excludes(other requirement) bool {
 	case v1alpha1.SelectorOpIn:
 		return other.operator == v1alpha1.SelectorOpDoesNotExist ||
 			other.operator == v1alpha1.SelectorOpNotIn && subset(r.values, other.values) ||
-			other.operator == v1alpha1.SelectorOpIn && !r.path.many() && disjoint(r.values, other.values)
+			other.operator == v1alpha1.SelectorOpIn && !r.path.hasMany() && disjoint(r.values, other.values)
 	case v1alpha1.SelectorOpExists:
 		return other.operator == v1alpha1.SelectorOpDoesNotExist
 	case v1alpha1.SelectorOpNotIn:
@@ -96,8 +98,8 @@ func disjoint(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(v string) bool { return slices.Contains(b, v) })
 }
 
-// implied reports whether every object that the Stage matches is matched by other too.
-func (s *subject) implied(other *subject) bool {
+// matchesWithin reports whether other matches every object that the Stage matches.
+func (s *checkedStage) matchesWithin(other *checkedStage) bool {
 	sel := other.spec.Selector
 	if sel == nil || len(other.requirements) != len(sel.MatchLabels)+len(sel.MatchAnnotations)+len(sel.MatchExpressions) {
 		return false // some of its requirements cannot be read

@@ -10,13 +10,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// keys are written in every way that is read as a path; some lead to the same values.
+// keys are paths in every way of writing; some lead to the same values.
 var keys = []string{
 	".a", `."a"`, `.["a"]`, ". | .a", "(.a)", ".a?", ".b", ".list[].x", ".list.[].x", ".list[]?.x", ".list[0].x", ".list[1].x",
 	`.list[] | select(.y == "p") | .x`, `.list[] | select(.y == "q") | .x`,
 }
 
-// objects are small, and enough to tell requirements on the keys apart.
+// objects are small, and enough to distinguish the requirements on the keys.
 func objects() []map[string]any {
 	var all []map[string]any
 	values := []any{nil, "p", "q", "r"}
@@ -38,7 +38,8 @@ func every(operator v1alpha1.SelectorOperator, values ...string) (list []v1alpha
 	return list
 }
 
-// TestImpliesAndExcludesAreSound compares what is concluded from two requirements with what the compiled selectors say of all objects.
+// TestImpliesAndExcludesAreSound compares what implies and excludes conclude from two requirements
+// with what the compiled selectors return for all objects.
 func TestImpliesAndExcludesAreSound(t *testing.T) {
 	expressions := append(every(v1alpha1.SelectorOpExists), every(v1alpha1.SelectorOpDoesNotExist)...)
 	for _, values := range [][]string{{"p"}, {"q"}, {"p", "q"}, {"q", "r"}} {
@@ -88,7 +89,7 @@ func TestImpliesAndExcludesAreSound(t *testing.T) {
 	require.Greater(t, excluded, len(rows))
 }
 
-// TestPathsAgreeWithJQ sets a value by each path and reads it by the compiled program.
+// TestPathsAgreeWithJQ sets a value by each path and reads it with the compiled program.
 func TestPathsAgreeWithJQ(t *testing.T) {
 	for _, key := range append(keys, ".status.conditions.[] | select(.type == \"Ready\") | .status", `.metadata.labels["a/b"]`, `.spec.containers[2].args[1]`) {
 		p, ok := parsePath(key)

@@ -16,49 +16,51 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// rendered returns what one template sends for an object, by a Stage that has it alone; nil if it fails or sends nothing.
-func (s *subject) rendered(t template, obj *unstructured.Unstructured) stage.Effect {
+// rendered returns the effect of one template on an object; nil if the template fails or sends
+// nothing.
+func (s *checkedStage) rendered(t template, obj *unstructured.Unstructured) stage.Effect {
 	alone := *s.stage
 	alone.Spec = v1alpha1.StageSpec{ResourceRef: s.spec.ResourceRef, Selector: &v1alpha1.StageSelector{}, Steps: []v1alpha1.StageStep{t.step}}
-	set, err := stage.Compile(options, stage.Objects(alone))
+	set, err := stage.Compile(compileOptions, stage.FromStages(alone))
 	if err != nil {
 		return nil
 	}
-	for _, v := range set.Explain(obj, now).Verdicts {
-		if len(v.Outcome.Effects) == 1 {
-			return v.Outcome.Effects[0]
+	for _, v := range set.Explain(obj, now).Stages {
+		if len(v.DryRun.Effects) == 1 {
+			return v.DryRun.Effects[0]
 		}
 	}
 	return nil
 }
 
-// objects are those that a template is tried on: those that the Stage matches, else fresh ones.
-func (s *subject) objects() []*unstructured.Unstructured {
+// templateObjects are the objects that a template is rendered with: those that the Stage matches,
+// or else new ones.
+func (s *checkedStage) templateObjects() []*unstructured.Unstructured {
 	var list []*unstructured.Unstructured
-	for _, l := range s.probes() {
+	for _, l := range s.probeResults() {
 		list = append(list, l.obj)
 	}
 	if len(list) == 0 {
-		list = fresh(s.kind)
+		list = newObjects(s.kind)
 	}
 	return list[:min(len(list), 4)]
 }
 
-func rootlessStatus(s *subject) []fault {
+func rootlessStatus(s *checkedStage) []fault {
 	var faults []fault
 	for _, t := range s.templates {
 		if t.step.Patch != nil && t.step.Patch.Subresource == "status" && s.missesStatus(t) {
-			faults = append(faults, whole(strings.TrimSuffix(t.path, ".template"), "add root: status",
+			faults = append(faults, fieldFault(strings.TrimSuffix(t.path, ".template"), "add root: status",
 				"the patch goes to the status subresource, but changes no field of status, and nothing else gets through"))
 		}
 	}
 	return faults
 }
 
-// missesStatus reports whether a template sends patches, and none that changes the status.
-func (s *subject) missesStatus(t template) bool {
+// missesStatus reports whether a template sends patches of which none changes the status.
+func (s *checkedStage) missesStatus(t template) bool {
 	sent := false
-	for _, obj := range s.objects() {
+	for _, obj := range s.templateObjects() {
 		p, ok := s.rendered(t, obj).(stage.Patch)
 		if ok && touchesStatus(p) {
 			return false
@@ -82,8 +84,9 @@ func touchesStatus(p stage.Patch) bool {
 	})
 }
 
-// strategicPatch goes by the kind of the Stage, for apply by that of the object that is applied.
-func strategicPatch(s *subject) []fault {
+// strategicPatch checks the kind of the Stage, and for apply the kind of the object that is
+// applied.
+func strategicPatch(s *checkedStage) []fault {
 	var faults []fault
 	for _, t := range s.templates {
 		if !t.isStrategic() {
@@ -91,10 +94,10 @@ func strategicPatch(s *subject) []fault {
 		}
 		kind, advice := s.kind, "write type: merge, which replaces lists, or type: json"
 		if t.step.Apply != nil {
-			kind, advice = s.applied(t), "leave it out, for server-side apply, or write type: merge, which replaces lists"
+			kind, advice = s.appliedKind(t), "leave it out, for server-side apply, or write type: merge, which replaces lists"
 		}
 		if isCustom(kind.Group) {
-			faults = append(faults, whole(strings.TrimSuffix(t.path, "template")+"type", advice,
+			faults = append(faults, fieldFault(strings.TrimSuffix(t.path, "template")+"type", advice,
 				"%s is a custom resource, of which the API server takes no strategic merge patch: it answers 415", kind.Kind))
 		}
 	}
@@ -108,9 +111,9 @@ func (t template) isStrategic() bool {
 	return t.step.Patch != nil && of(t.step.Patch.Type) || t.step.Apply != nil && of(t.step.Apply.Type)
 }
 
-// applied is the kind of what a template applies, on the first object on which it applies something.
-func (s *subject) applied(t template) schema.GroupVersionKind {
-	for _, obj := range s.objects() {
+// appliedKind is the kind of the first object that a template applies.
+func (s *checkedStage) appliedKind(t template) schema.GroupVersionKind {
+	for _, obj := range s.templateObjects() {
 		if a, ok := s.rendered(t, obj).(stage.Apply); ok {
 			return a.Object.GroupVersionKind()
 		}
@@ -118,79 +121,83 @@ func (s *subject) applied(t template) schema.GroupVersionKind {
 	return schema.GroupVersionKind{}
 }
 
-// isCustom reports whether only custom resources are in a group. Those are below a domain, and some of what is below k8s.io is built in.
+// isCustom reports whether a group has only custom resources. Their groups are domain names; some
+// groups below k8s.io are built in.
 func isCustom(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
-// unquoted renders templates on probes, as they are and with texts in the fields that only the template reads.
-func unquoted(s *subject) []fault {
+// unquoted renders templates with probes as they are, and with text in the fields that only the
+// template reads.
+func unquoted(s *checkedStage) []fault {
 	var faults []fault
 	for _, t := range s.templates {
 		reported := map[string]bool{}
 		for _, l := range s.unquotedIn(t) {
 			if !reported[l.key] {
 				reported[l.key] = true
-				faults = append(faults, fault{t.path, t.place(l.key), l.name + " is text, but " + l.message, `quote it: {{ … | Quote }}, or "…"`})
+				faults = append(faults, fault{t.path, t.offsetOf(l.key), l.name + " is text, but " + l.message, `quote it: {{ … | Quote }}, or "…"`})
 			}
 		}
 	}
 	return faults
 }
 
-// A leaf is a value of a rendered template at fault.
-type leaf struct{ name, key, message string }
+// A typeFault is a value of a rendered template that has the wrong type.
+type typeFault struct{ name, key, message string }
 
-// The texts that are put into fields: a version may look like the first, which is a number to YAML; the second is none.
+// Texts that are put into fields. A version may look like the first one, which YAML reads as a
+// number; the second is always text.
 const (
-	likeNumber = "1.10"
-	likeText   = "v1.10"
+	sampleNumber = "1.10"
+	sampleText   = "v1.10"
 )
 
-func (s *subject) unquotedIn(t template) []leaf {
-	var list []leaf
-	for _, obj := range s.objects() {
-		text := scalars(s.rendered(t, t.filled(obj, likeText)))
-		list = append(list, s.mistyped(scalars(s.rendered(t, obj)))...)
-		list = append(list, s.mistyped(text)...)
-		list = append(list, t.misread(text)...)
-		list = append(list, treacherous(text, scalars(s.rendered(t, t.filled(obj, likeNumber))))...)
+func (s *checkedStage) unquotedIn(t template) []typeFault {
+	var list []typeFault
+	for _, obj := range s.templateObjects() {
+		text := scalars(s.rendered(t, t.withText(obj, sampleText)))
+		list = append(list, s.wrongTypes(scalars(s.rendered(t, obj)))...)
+		list = append(list, s.wrongTypes(text)...)
+		list = append(list, t.booleanKeys(text)...)
+		list = append(list, numberLike(text, scalars(s.rendered(t, t.withText(obj, sampleNumber))))...)
 	}
 	return list
 }
 
-// mistyped finds what is not text although the API has text there.
-func (s *subject) mistyped(values []scalar) []leaf {
-	var list []leaf
+// wrongTypes finds values that are not text although the API has text there.
+func (s *checkedStage) wrongTypes(values []scalar) []typeFault {
+	var list []typeFault
 	for _, v := range values {
 		if _, isText := v.value.(string); !isText && v.value != nil && s.isTextField(v.name) {
-			list = append(list, leaf{v.name, v.key, "YAML reads it as " + fmt.Sprint(v.value)})
+			list = append(list, typeFault{v.name, v.key, "YAML reads it as " + fmt.Sprint(v.value)})
 		}
 	}
 	return list
 }
 
-// misread finds keys that YAML reads as a boolean, such as n, yes and on.
-func (t template) misread(values []scalar) []leaf {
-	var list []leaf
+// booleanKeys finds keys that YAML reads as a boolean, such as n, yes and on.
+func (t template) booleanKeys(values []scalar) []typeFault {
+	var list []typeFault
 	for _, v := range values {
 		if (v.key == "true" || v.key == "false") && !strings.Contains(t.text, v.key) {
-			list = append(list, leaf{v.name, v.key, "YAML reads the key, which is one such as n, no, y, yes, on or off, as " + v.key})
+			list = append(list, typeFault{v.name, v.key, "YAML reads the key, which is one such as n, no, y, yes, on or off, as " + v.key})
 		}
 	}
 	return list
 }
 
-// treacherous finds prose that becomes a number if the field it is read from looks like one.
-func treacherous(text, number []scalar) []leaf {
+// numberLike finds text fields that become a number if the field they are copied from looks like
+// one.
+func numberLike(text, number []scalar) []typeFault {
 	before := map[string]any{}
 	for _, v := range text {
 		before[v.name] = v.value
 	}
-	var list []leaf
+	var list []typeFault
 	for _, v := range number {
-		if _, isNumber := v.value.(float64); isNumber && before[v.name] == likeText && isProse(v.key) {
-			list = append(list, leaf{v.name, v.key, fmt.Sprintf("YAML reads a value such as %s as the number %v", likeNumber, v.value)})
+		if _, isNumber := v.value.(float64); isNumber && before[v.name] == sampleText && isProse(v.key) {
+			list = append(list, typeFault{v.name, v.key, fmt.Sprintf("YAML reads a value such as %s as the number %v", sampleNumber, v.value)})
 		}
 	}
 	return list
@@ -200,29 +207,29 @@ func treacherous(text, number []scalar) []leaf {
 func scalars(e stage.Effect) []scalar {
 	switch e := e.(type) {
 	case stage.Patch:
-		return leaves("", "", e.Data)
+		return scalarsIn("", "", e.Data)
 	case stage.Apply:
-		return leaves("", "", e.Object.Object)
+		return scalarsIn("", "", e.Object.Object)
 	}
 	return nil
 }
 
-// A scalar is one value of a rendered template, with the field that holds it.
+// A scalar is one value of a rendered template and the field that holds it.
 type scalar struct {
 	name, key string // status.phase and phase
 	value     any
 }
 
-func leaves(name, key string, v any) []scalar {
+func scalarsIn(name, key string, v any) []scalar {
 	var list []scalar
 	switch v := v.(type) {
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			list = append(list, leaves(position.Field(name, k), k, v[k])...)
+			list = append(list, scalarsIn(position.Field(name, k), k, v[k])...)
 		}
 	case []any:
 		for i, item := range v {
-			list = append(list, leaves(position.Index(name, i), key, item)...)
+			list = append(list, scalarsIn(position.Index(name, i), key, item)...)
 		}
 	default:
 		list = append(list, scalar{name, key, v})
@@ -230,22 +237,23 @@ func leaves(name, key string, v any) []scalar {
 	return list
 }
 
-// textFields are places where objects of every kind have text.
+// textFields are the places where objects of every kind hold text.
 var textFields = regexp.MustCompile(`^metadata\.(name|namespace|(labels|annotations)(\.[^.]+|\[".*"\]))$` +
 	`|^status\.(message|reason|conditions\[\d+\]\.(type|status|reason|message|lastTransitionTime))$`)
 
-func (s *subject) isTextField(name string) bool {
+func (s *checkedStage) isTextField(name string) bool {
 	return textFields.MatchString(name) || name == "status.phase" && enumerations[s.kind.GroupKind()] != nil
 }
 
-// isProse reports whether a field of this name holds text by convention: a version, or what people read.
+// isProse reports whether a field of this name holds text by convention: a version, or a message
+// for people.
 func isProse(key string) bool {
 	key = strings.ToLower(key)
 	return slices.ContainsFunc([]string{"message", "reason", "version", "phase", "name", "image"}, func(word string) bool { return strings.HasSuffix(key, word) })
 }
 
-// place finds the value of a key in the template; -1 if the key is not written there.
-func (t template) place(key string) int {
+// offsetOf is the offset of the value of a key in the template; -1 if the key is not written there.
+func (t template) offsetOf(key string) int {
 	at := regexp.MustCompile(`(?m)(?:^|[\s{,-])["']?` + regexp.QuoteMeta(key) + `["']?:[ \t]*`).FindStringIndex(t.text)
 	if at == nil {
 		return -1
@@ -253,10 +261,11 @@ func (t template) place(key string) int {
 	return at[1]
 }
 
-// filled puts a text into the fields of obj that the template reads and obj does not have: of spec, labels and annotations, whose texts users choose.
-func (t template) filled(obj *unstructured.Unstructured, value string) *unstructured.Unstructured {
+// withText returns a copy of obj with a text in the fields that the template reads and obj lacks,
+// for fields whose text users choose: spec, labels and annotations.
+func (t template) withText(obj *unstructured.Unstructured, value string) *unstructured.Unstructured {
 	obj = obj.DeepCopy()
-	for _, r := range t.reads() {
+	for _, r := range t.fieldsRead() {
 		names := r.fields()
 		chosen := names[0] == "spec" || len(names) == 3 && names[0] == "metadata" && (names[1] == "labels" || names[1] == "annotations")
 		if _, there := r.get(obj.Object); chosen && len(names) > 1 && !there && !r.list {

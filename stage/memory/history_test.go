@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// player plays random calls, so that the same seed plays the same.
-type player struct {
+// caller makes random calls, so that the same seed plays the same.
+type caller struct {
 	*rand.Rand
 	t testing.TB
 	*memory.Cluster
@@ -29,7 +29,7 @@ var playable = []schema.GroupVersionKind{pods, configMaps, jobs, namespaces}
 func play(t testing.TB, seed uint64, calls int) *memory.Cluster {
 	now := time.Unix(0, 0)
 	c := memory.New(memory.Options{Seed: seed, Now: func() time.Time { return now }})
-	p := player{rand.New(rand.NewPCG(seed, 0)), t, c}
+	p := caller{rand.New(rand.NewPCG(seed, 0)), t, c}
 	for range calls {
 		now = now.Add(time.Second)
 		p.call()
@@ -37,7 +37,7 @@ func play(t testing.TB, seed uint64, calls int) *memory.Cluster {
 	return c
 }
 
-func (p player) place() (schema.GroupVersionKind, types.NamespacedName) {
+func (p caller) place() (schema.GroupVersionKind, types.NamespacedName) {
 	kind := playable[p.IntN(len(playable))]
 	if kind == namespaces {
 		return kind, at("default")
@@ -46,7 +46,7 @@ func (p player) place() (schema.GroupVersionKind, types.NamespacedName) {
 }
 
 // call makes one call; most errors are part of the play.
-func (p player) call() {
+func (p caller) call() {
 	kind, name := p.place()
 	switch p.IntN(5) {
 	case 0, 1:
@@ -68,7 +68,7 @@ func (p player) call() {
 	}
 }
 
-func (p player) object(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
+func (p caller) object(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
 	u := object(kind, name)
 	if p.IntN(2) == 0 {
 		u.Object["spec"] = map[string]any{"nodeName": "n"}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
-	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -58,7 +58,7 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 }
 
 // patchValue is patch of an object in a state that is known. What the patch makes of it was computed already, unless another one is stored.
-func (r *request) patchValue(p stage.Patched) (*unstructured.Unstructured, error) {
+func (r *request) patchValue(p player.PatchResult) (*unstructured.Unstructured, error) {
 	old, err := r.stored()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (r *request) patchValue(p stage.Patched) (*unstructured.Unstructured, error
 }
 
 // made returns what the patch was found to make of the stored object. It is false for another object, and for a patch that the kind does not take.
-func (r *request) made(p stage.Patched, stored map[string]any) (map[string]any, bool) {
+func (r *request) made(p player.PatchResult, stored map[string]any) (map[string]any, bool) {
 	after, ok := p.After.(map[string]any)
 	switch {
 	case !ok || !same(stored, p.Before.Object):

@@ -18,6 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 func TestObjectsShareWhatTheyHaveInCommon(t *testing.T) {
@@ -158,13 +159,13 @@ func TestPatchValueOfAStatusIsPatch(t *testing.T) {
 
 func address(m any) uintptr { return reflect.ValueOf(m).Pointer() }
 
-func merging(obj *unstructured.Unstructured, body any) stage.Patched {
+func merging(obj *unstructured.Unstructured, body any) player.PatchResult {
 	p := stage.Patch{Type: types.MergePatchType, Data: body}
-	return stage.Patched{Patch: p, Key: stage.KeyOf(obj), Before: obj, After: patch.Merge(obj.Object, body)}
+	return player.PatchResult{Patch: p, Key: stage.KeyOf(obj), Before: obj, After: patch.Merge(obj.Object, body)}
 }
 
-func patchValue(t *testing.T, c *memory.Cluster, p stage.Patched) (*unstructured.Unstructured, error) {
-	return c.Share().(stage.ValueWriter).PatchValue(t.Context(), p, metav1.PatchOptions{})
+func patchValue(t *testing.T, c *memory.Cluster, p player.PatchResult) (*unstructured.Unstructured, error) {
+	return c.Share().(player.ValueWriter).PatchValue(t.Context(), p, metav1.PatchOptions{})
 }
 
 // TestPatchValueTakesOnlyWhatWasMadeOfTheStoredObject pins when the patch is applied to what is stored instead.

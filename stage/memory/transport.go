@@ -3,29 +3,29 @@ package memory
 import (
 	"context"
 
-	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 var (
-	_ stage.Transport    = (*Cluster)(nil)
-	_ stage.Impersonator = (*Cluster)(nil)
-	_ stage.Sharer       = (*Cluster)(nil)
-	_ stage.Impersonator = sharing{}
-	_ stage.ValueWriter  = sharing{}
+	_ player.Transport    = (*Cluster)(nil)
+	_ player.Impersonator = (*Cluster)(nil)
+	_ player.Sharer       = (*Cluster)(nil)
+	_ player.Impersonator = sharing{}
+	_ player.ValueWriter  = sharing{}
 )
 
 // As is [Cluster.Impersonate] as package stage asks for it.
-func (c *Cluster) As(user string) stage.Writer { return c.Impersonate(user) }
+func (c *Cluster) As(user string) player.Writer { return c.Impersonate(user) }
 
-// Share is [Cluster.Shared] as package stage asks for it. What it returns also takes values: see [stage.ValueWriter].
-func (c *Cluster) Share() stage.Transport { return sharing{c.Shared()} }
+// Share is [Cluster.Shared] as package stage asks for it. What it returns also takes values: see [player.ValueWriter].
+func (c *Cluster) Share() player.Transport { return sharing{c.Shared()} }
 
 // sharing is a type of its own so that a Patch of a type that embeds a Cluster is not passed over.
 type sharing struct{ *Cluster }
 
-func (s sharing) As(user string) stage.Writer { return sharing{s.Impersonate(user)} }
+func (s sharing) As(user string) player.Writer { return sharing{s.Impersonate(user)} }
 
 // CreateValue stores the object itself.
 func (s sharing) CreateValue(_ context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
@@ -39,7 +39,7 @@ func (s sharing) CreateValue(_ context.Context, obj *unstructured.Unstructured, 
 }
 
 // PatchValue takes the patch as it is, and what it makes of the object if that is the one that is stored.
-func (s sharing) PatchValue(_ context.Context, p stage.Patched, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+func (s sharing) PatchValue(_ context.Context, p player.PatchResult, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	r := patchRequest(p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, o, p.Subresource)
 	return s.write(r, func(r *request) (*unstructured.Unstructured, error) { return r.patchValue(p) })
 }

@@ -17,7 +17,8 @@ import (
 
 const corpus = "../../../shared/conformance/stage"
 
-// TestPresetsAgreeWithTheReference plays the presets on the inputs that were recorded with the Stages of kwok.
+// TestPresetsAgreeWithTheReference plays the presets on the inputs that were recorded with the
+// Stages of kwok.
 func TestPresetsAgreeWithTheReference(t *testing.T) {
 	suites := map[string]stage.Source{
 		"kwok-node-fast":                 presets.NodeFast(),

@@ -188,7 +188,8 @@ func running(status string) string {
 		labels: {node-not-ready.stage.kwok.x-k8s.io: "true"}}, status: {phase: Running, ` + status + `}}`
 }
 
-// play returns the names of the Stages that match the object, and the status that the first patch of any sets.
+// play returns the names of the Stages that match the object, and the status that the first patch
+// of any sets.
 func play(t *testing.T, preset stage.Source, text string) (stages string, status any) {
 	set, err := stage.Compile(stage.Options{}, preset)
 	require.NoError(t, err)

@@ -1,12 +1,13 @@
-// Package presets has Stage sets for the stock lifecycles of nodes, pods and volumes, to be compiled as they are or beside Stages of
-// one's own.
+// Package presets has ready-made Stages for the lifecycles of nodes, pods and volumes. They can be
+// compiled as they are, or together with other Stages.
 //
 // # Usage
 //
 //	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeat(), presets.PodGeneral())
 //
-// To have one Stage of a preset differently, take the others by name from Source.Stages and give them to [stage.Objects]. Templates
-// read fields that an object may lack: they need Options.MissingKey to be false, the default.
+// To replace one Stage of a preset, take the other Stages by name from Source.Stages and give them
+// to [stage.Objects]. Templates read fields that an object may lack: they need Options.MissingKey
+// to be false, the default.
 //
 // # Presets
 //
@@ -22,29 +23,33 @@
 //	PodChaos                  pod-container-running-failed, pod-init-container-running-failed
 //	Volumes                   pvc-provision, pvc-delete, pv-bind, pv-delete
 //
-// PodFast and PodGeneral exclude each other, and so in effect do the two heartbeats; all others combine. Pods are played whether they have a
-// node or not. Where a scheduler assigns nodes, give the Player a transport that shows only Pods with spec.nodeName.
+// A Set can have only one of PodFast and PodGeneral, and should have only one of the two
+// heartbeats; all other presets can be combined. The Stages play Pods with and without a node. If a
+// scheduler assigns the nodes, give the Player a transport that shows only Pods with spec.nodeName.
 //
 // # Annotations
 //
-// The Stages of PodGeneral, PodChaos and NodeChaos read annotations of the object, named <stage>.stage.kwok.x-k8s.io/<key>:
+// The Stages of PodGeneral, PodChaos and NodeChaos read annotations of the object, named
+// <stage>.stage.kwok.x-k8s.io/<key>:
 //
 //	key               value                                                     read by
 //	----------------------------------------------------------------------------------------------------------
 //	delay             duration (5s) or time (RFC 3339): when the Stage is due   all
 //	jitter-delay      the same: the latest time it is due                       all but pod-delete
-//	weight            integer: the share among Stages that match                all
+//	weight            integer: the weight among the Stages that match           all
 //	container-name    the container that fails; absent: all                     PodChaos
 //	exit-code         of the container that fails; absent: 1                    PodChaos
 //	reason, message   of the failure                                            PodChaos, NodeChaos
 //	type              a condition of the Node that becomes True                 NodeChaos
 //
-// In PodGeneral a Stage has weight 1 and is due after 1 to 5 seconds by default, pod-delete after 1 second to the end of the grace period. In
-// the chaos presets a Stage has weight 10000, so that it prevails, and is due after 1 second.
+// In PodGeneral a Stage has weight 1 and is due after 1 to 5 seconds by default; pod-delete is due
+// between 1 second and the end of the grace period. In the chaos presets a Stage has weight 10000,
+// so that it is nearly always chosen, and is due after 1 second.
 //
 // # Determinism
 //
-// A preset is the same at every call. Templates read the object, the time and the addresses that the Env of the Set gives.
+// A preset is the same at every call. Templates read the object, the time and the addresses that
+// the Env of the Set gives.
 //
 // # Concurrency
 //
@@ -52,9 +57,10 @@
 //
 // # Compatibility
 //
-// Names, annotations, delays, weights and effects are those of the Stages that come with kwok v0.8, so that either can take the place of the
-// other. The tests compare them on the recorded cases. On objects that those cases do not have, kwok's Stages are wrong for a user in
-// some ways, and ours differ. The cases of TestDifferences pin that.
+// Names, annotations, delays, weights and effects are those of the Stages that come with kwok v0.8,
+// so that one can replace the other. The tests compare them on the recorded cases. For objects that
+// are not among those cases, kwok's Stages do some things wrong for a user, and ours differ. The
+// cases of TestDifferences test that.
 //
 //	kwok's Stages do                                           | ours do                                         | case
 //	-----------------------------------------------------------+-------------------------------------------------+------------------------
@@ -73,7 +79,9 @@
 //	cannot evaluate a claim or volume that names no class      | do not match it                                 | no class
 //	cannot evaluate a claim or volume that has no phase yet    | take it for pending                             | no phase
 //
-// Kept, because recorded cases have it, although a kubelet does otherwise: pod-complete leaves the Ready condition True; in PodGeneral it
-// leaves the containers ready, and dates their start to their end; PodGeneral and PodChaos set no podIPs and hostIPs; a container that does not
-// fail runs on in a failed Pod; all init containers run at once; pvc-provision sets status.volumeName, which claims do not have.
+// Some behaviour is kept because recorded cases have it, although a kubelet does otherwise:
+// pod-complete leaves the Ready condition True; in PodGeneral it also leaves the containers ready
+// and sets their start time to their end time; PodGeneral and PodChaos set no podIPs and hostIPs;
+// in a failed Pod, a container that does not fail keeps running; all init containers run at the
+// same time; pvc-provision sets status.volumeName, a field that claims do not have.
 package presets

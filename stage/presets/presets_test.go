@@ -34,7 +34,7 @@ func Example() {
 }
 
 func ExampleVolumes() {
-	for _, obj := range presets.Volumes().Others() {
+	for _, obj := range presets.Volumes().OtherObjects() {
 		fmt.Println(obj.GetKind(), obj.GetName())
 	}
 	// Output: StorageClass kwok-volume
@@ -74,7 +74,7 @@ func TestPodFastAndPodGeneralExcludeEachOther(t *testing.T) {
 }
 
 func TestPresetsCanBeTakenApart(t *testing.T) {
-	set, err := stage.Compile(stage.Options{}, stage.Objects(presets.PodGeneral().Stages()[:1]...), presets.PodChaos())
+	set, err := stage.Compile(stage.Options{}, stage.FromStages(presets.PodGeneral().Stages()[:1]...), presets.PodChaos())
 	require.NoError(t, err)
 	require.Equal(t, []string{"pod-create", "pod-container-running-failed", "pod-init-container-running-failed"},
 		set.Stages(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// call is a function of the user that waits for its time.
+// A call is a function of the user that is to be called at a time.
 type call struct {
 	at  time.Time
 	seq uint64

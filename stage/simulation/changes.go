@@ -6,29 +6,30 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// changes are the objects that the engine is to look at, in the order in which they changed. Mostly they are one or two, so that an index is made only
-// of many.
+// A changes is the objects that the Engine has to observe, in the order in which they changed.
+// Usually there are one or two, so the index is built only if there are many.
 type changes struct {
 	list  []change
-	index map[stage.Key]int // in the list; nil while that is short
+	index map[stage.Key]int // into list; nil while the list is short
 }
 
 // A change is the newest state of an object that the engine has not observed yet.
 type change struct {
 	key  stage.Key
 	obj  *unstructured.Unstructured
-	gone bool // the engine is not to observe it
+	gone bool // it was removed from the list
 }
 
 const (
-	// fewChanges are searched one by one.
+	// fewChanges is up to which length the list is searched without an index.
 	fewChanges = 8
 
-	// keptChanges is how large a list may be to be used again: the first look sees all objects at once.
+	// keptChanges is the largest capacity of a list that is used again: the first list holds all
+	// objects.
 	keptChanges = 1 << 12
 )
 
-// put notes the newest state of an object.
+// put records the newest state of an object.
 func (c *changes) put(key stage.Key, obj *unstructured.Unstructured) {
 	if known := c.find(key); known != nil {
 		known.obj = obj
@@ -43,8 +44,8 @@ func (c *changes) put(key stage.Key, obj *unstructured.Unstructured) {
 	}
 }
 
-// dismiss forgets an object. It may come again.
-func (c *changes) dismiss(key stage.Key) {
+// remove removes an object. It may be put again.
+func (c *changes) remove(key stage.Key) {
 	if known := c.find(key); known != nil {
 		known.gone = true
 		delete(c.index, key)
@@ -76,8 +77,8 @@ func (c *changes) makeIndex() {
 	}
 }
 
-// forget empties the list.
-func (c *changes) forget() {
+// clear empties the list.
+func (c *changes) clear() {
 	clear(c.list)
 	c.list, c.index = c.list[:0], nil
 	if cap(c.list) > keptChanges {

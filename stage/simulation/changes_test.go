@@ -22,7 +22,7 @@ func TestChangesKeepTheNewestStateInOrder(t *testing.T) {
 		for range r.IntN(4 * fewChanges) {
 			key := stage.Key{Kind: "Pod", Name: fmt.Sprint(r.IntN(3 * fewChanges))}
 			if at := slices.Index(order, key); r.IntN(4) == 0 {
-				c.dismiss(key)
+				c.remove(key)
 				if delete(newest, key); at >= 0 {
 					order[at] = stage.Key{}
 				}
@@ -43,7 +43,7 @@ func TestChangesKeepTheNewestStateInOrder(t *testing.T) {
 			require.Equal(t, order[i], known.key)
 			require.Same(t, newest[known.key], known.obj)
 		}
-		c.forget()
+		c.clear()
 		require.Empty(t, c.list)
 	}
 }

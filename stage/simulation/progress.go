@@ -6,21 +6,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Progress is how far a run is.
+// Progress describes how far a run is.
 type Progress struct {
 	// Now is the virtual time.
 	Now time.Time
-	// End is when the Advance or Settle that runs will end at the latest; Now if none runs.
+	// End is the latest time at which the current Advance or Settle ends; Now if there is none.
 	End time.Time
-	// Objects is how many there are of the kinds that the simulation looks at: those of its Stages, controllers and functions.
+	// Objects is the number of objects of the kinds that the simulation observes: those of its
+	// Stages, its controllers and the functions of On.
 	Objects int
-	// Events is how many watch events there were of them since the start.
+	// Events is the number of their watch events since the start.
 	Events uint64
-	// Done is how many things were done since the start: functions called, Stages played, keys reconciled.
+	// Done is the number of functions called, transitions played and keys reconciled since the
+	// start.
 	Done uint64
 }
 
-// Progress tells how far the run is. What was written since the last Step is not counted yet.
+// Progress returns how far the run is. Writes after the last Step are not counted yet.
 func (s *Simulation) Progress() Progress {
 	p := s.progress
 	p.Now = s.now
@@ -30,7 +32,7 @@ func (s *Simulation) Progress() Progress {
 	return p
 }
 
-func (p *Progress) saw(e watch.EventType) {
+func (p *Progress) countEvent(e watch.EventType) {
 	p.Events++
 	switch e {
 	case watch.Added:
@@ -40,16 +42,17 @@ func (p *Progress) saw(e watch.EventType) {
 	}
 }
 
-// did counts a thing that was done, and tells of it.
-func (s *Simulation) did() {
+// countDone counts one more thing that was done, and calls Options.Progress.
+func (s *Simulation) countDone() {
 	s.progress.Done++
 	if s.options.Progress != nil {
 		s.options.Progress(s.Progress())
 	}
 }
 
-// running notes the end of a run for as long as it runs. The end may be past what Times can tell.
-func (s *Simulation) running(end time.Time) (done func()) {
+// startRun records the end of a run until done is called. The end may be later than what a
+// time.Time can hold.
+func (s *Simulation) startRun(end time.Time) (done func()) {
 	s.progress.End = end
 	return func() { s.progress.End = time.Time{} }
 }

@@ -21,13 +21,13 @@ const workload = `{apiVersion: v1, kind: Node, metadata: {name: node-1}, status:
 {apiVersion: batch/v1, kind: Job, metadata: {name: work}, spec: {completions: 6, parallelism: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}
 `
 
-// TestARunThatWasStoppedGoesOn stops a run again and again, after each single thing that it did, looks at the cluster, and goes on: what
-// happens is what happens in a run that nobody stops.
+// TestARunThatWasStoppedGoesOn stops a run again and again, after each single thing that it did,
+// looks at the cluster, and goes on: what happens is what happens in a run that nobody stops.
 func TestARunThatWasStoppedGoesOn(t *testing.T) {
 	run := func(stop bool) (lines []string) {
 		var cancel context.CancelFunc
 		sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), presets.PodGeneral()), simulation.Options{
-			Seed: 1, Controllers: controllers.All(controllers.Options{}), Plays: controllers.Bound,
+			Seed: 1, Controllers: controllers.All(controllers.Options{}), Filter: controllers.Bound,
 			Trace: func(e stage.TraceEvent) { lines = append(lines, fmt.Sprint(e.Time, e)) },
 			Progress: func(simulation.Progress) {
 				if stop {

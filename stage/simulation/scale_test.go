@@ -17,14 +17,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
 )
 
-// BenchmarkCluster takes 100,000 Pods through the scheduler and the general lifecycle on 1,000 nodes: 100 arrive each second.
+// BenchmarkCluster takes 100,000 Pods through the scheduler and the general lifecycle on 1,000
+// nodes: 100 arrive each second.
 func BenchmarkCluster(b *testing.B) {
 	const nodes, count = 1000, 100_000
 	b.ReportAllocs()
 	var virtual time.Duration
 	for b.Loop() {
 		sim := newCluster(b, nodes)
-		load.Play(sim, load.MustNew(1, "gaps", load.Fixed(0.01)).Arrivals(count), func(ctx context.Context, n int) error {
+		load.Schedule(sim, load.MustNew(1, "gaps", load.Fixed(0.01)).Arrivals(count), func(ctx context.Context, n int) error {
 			_, err := sim.Cluster().Create(ctx, newPod(n), metav1.CreateOptions{})
 			return err
 		})
@@ -44,7 +45,7 @@ func BenchmarkCluster(b *testing.B) {
 // newCluster has nodes, the scheduler and the other controllers, and the general lifecycle of Pods.
 func newCluster(t testing.TB, nodes int) *simulation.Simulation {
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), presets.PodGeneral()), simulation.Options{
-		Seed: 1, Controllers: controllers.All(controllers.Options{}), Plays: controllers.Bound,
+		Seed: 1, Controllers: controllers.All(controllers.Options{}), Filter: controllers.Bound,
 	})
 	require.NoError(t, err)
 	for i := range nodes {

@@ -24,7 +24,7 @@ const web = `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {container
 
 func played(lines *[]string) func(stage.TraceEvent) {
 	return func(e stage.TraceEvent) {
-		if e.Kind == stage.Played || e.Kind == stage.Failed {
+		if e.Kind == stage.TracePlayed || e.Kind == stage.TraceFailed {
 			*lines = append(*lines, e.String())
 		}
 	}
@@ -134,7 +134,7 @@ func TestUnknownKindsAreRefused(t *testing.T) {
 func Example() {
 	set := stage.MustCompile(presets.PodGeneral())
 	sim, err := simulation.New(set, simulation.Options{Seed: 1, Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Played {
+		if e.Kind == stage.TracePlayed {
 			fmt.Println(e.Time.Format("05.000"), e.Key, e.Stage)
 		}
 	}})
@@ -160,7 +160,7 @@ func TestPlaysLeavesObjectsAlone(t *testing.T) {
 		node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 		return node != "" || obj.GetKind() != "Pod"
 	}
-	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{Trace: played(&lines), Plays: bound})
+	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{Trace: played(&lines), Filter: bound})
 	require.NoError(t, err)
 	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(web)))
 	require.NoError(t, sim.Advance(t.Context(), time.Minute))

@@ -20,9 +20,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Apply creates objects or makes them what is given, by server-side apply; a status that is given is written too. It takes YAML or JSON as a
-// string with any number of documents and Lists, and objects and lists, unstructured or of Go types; a status of a Go type that says nothing is
-// none. Where a namespace is missing it is default. Nothing happens to them until time goes on.
+// Apply creates objects, or changes them to what is given, by server-side apply. It also writes a
+// status that is given. It takes YAML or JSON as a string, with any number of documents and Lists,
+// and objects and lists, unstructured or of Go types. A zero status of a Go type is ignored. The
+// default namespace is default. Nothing else happens until time passes.
 func (l *Lab) Apply(manifests ...any) {
 	l.t.Helper()
 	for _, m := range manifests {
@@ -37,12 +38,12 @@ func (l *Lab) Apply(manifests ...any) {
 func objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
 	switch m := manifest.(type) {
 	case string:
-		return parsed(m)
+		return parseManifest(m)
 	case runtime.Object:
 		if v := reflect.ValueOf(m); v.Kind() == reflect.Pointer && !v.IsNil() && meta.IsListType(m) {
 			return itemsOf(m)
 		}
-		obj, err := opened(m)
+		obj, err := toUnstructured(m)
 		return []*unstructured.Unstructured{obj}, err
 	}
 	return nil, fmt.Errorf("a manifest is YAML as a string, or an object, not a %T", manifest)
@@ -50,15 +51,15 @@ func objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
 
 func itemsOf(list runtime.Object) (objs []*unstructured.Unstructured, err error) {
 	err = meta.EachListItem(list, func(item runtime.Object) error {
-		obj, err := opened(item)
+		obj, err := toUnstructured(item)
 		objs = append(objs, obj)
 		return err
 	})
 	return objs, err
 }
 
-// opened is an object as fields. Go types always have a status.
-func opened(obj runtime.Object) (*unstructured.Unstructured, error) {
+// toUnstructured returns an object as fields. It removes a zero status, which Go types always have.
+func toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	u, err := kstatustest.Open(obj)
 	if _, untyped := obj.(*unstructured.Unstructured); err == nil && !untyped && isBlank(u.Object["status"]) {
 		delete(u.Object, "status")
@@ -66,7 +67,7 @@ func opened(obj runtime.Object) (*unstructured.Unstructured, error) {
 	return u, err
 }
 
-// isBlank reports whether a value says nothing: all that is in it is zero.
+// isBlank reports whether a value contains only zero values.
 func isBlank(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -84,7 +85,7 @@ func isBlank(v any) bool {
 	return reflect.ValueOf(v).IsZero()
 }
 
-func parsed(text string) ([]*unstructured.Unstructured, error) {
+func parseManifest(text string) ([]*unstructured.Unstructured, error) {
 	source := stage.Parse("manifest", []byte(text))
 	if faults := source.Errors(); len(faults) > 0 {
 		return nil, faults
@@ -92,14 +93,14 @@ func parsed(text string) ([]*unstructured.Unstructured, error) {
 	if len(source.Stages()) > 0 {
 		return nil, errors.New("Stages belong into LabOptions.Stages")
 	}
-	return source.Others(), nil
+	return source.OtherObjects(), nil
 }
 
-// apply applies one object. Its uid, version and the like are those of somewhere else.
+// apply applies one object, without the metadata that the server sets.
 func (l *Lab) apply(given *unstructured.Unstructured) error {
 	obj := &unstructured.Unstructured{Object: object.CopyMap(given.Object)}
 	status, hasStatus := obj.Object["status"]
-	apart := l.statusIsApart(obj.GroupVersionKind())
+	apart := l.hasStatusSubresource(obj.GroupVersionKind())
 	if apart {
 		delete(obj.Object, "status")
 	}
@@ -120,8 +121,8 @@ func (l *Lab) apply(given *unstructured.Unstructured) error {
 	return err
 }
 
-// statusIsApart reports whether the status of objects of a kind is a subresource.
-func (l *Lab) statusIsApart(kind schema.GroupVersionKind) bool {
+// hasStatusSubresource reports whether a kind has the subresource status.
+func (l *Lab) hasStatusSubresource(kind schema.GroupVersionKind) bool {
 	return slices.ContainsFunc(l.Cluster().Kinds(), func(k memory.Kind) bool { return k.GroupVersionKind == kind && k.Status })
 }
 

@@ -23,12 +23,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A command is one word of the language of stories.
+// A command is one command of the story language.
 type command struct {
-	usage    string
-	min, max int  // arguments; the last one is the rest of the line
-	setting  bool // belongs before those that do something
-	run      func(s *story, args []string) error
+	usage     string
+	min, max  int  // number of arguments; the last one is the rest of the line
+	isSetting bool // it must come before the commands that change or print something
+	run       func(s *story, args []string) error
 }
 
 var commands = map[string]command{
@@ -49,12 +49,12 @@ var commands = map[string]command{
 }
 
 func (s *story) seed(args []string) (err error) {
-	s.setting.Seed, err = strconv.ParseUint(args[0], 0, 64)
+	s.simulation.Seed, err = strconv.ParseUint(args[0], 0, 64)
 	return err
 }
 
 func (s *story) start(args []string) (err error) {
-	s.setting.Start, err = time.Parse(time.RFC3339, args[0])
+	s.simulation.Start, err = time.Parse(time.RFC3339, args[0])
 	return err
 }
 
@@ -83,11 +83,12 @@ func (s *story) addKind(args []string) error {
 	if k.ClusterScoped && args[2] != "cluster" {
 		return fmt.Errorf("%q is not cluster", args[2])
 	}
-	s.setting.Kinds = append(s.setting.Kinds, k)
+	s.simulation.Kinds = append(s.simulation.Kinds, k)
 	return nil
 }
 
-// apply creates the objects of a file, or makes them what the file says. A status that it does not mention stays.
+// apply creates the objects of a file, or changes them to what the file says. A status that the
+// file does not mention stays.
 func (s *story) apply(args []string) error {
 	data, err := s.read(args[0])
 	if err != nil {
@@ -97,16 +98,16 @@ func (s *story) apply(args []string) error {
 	if faults := source.Errors(); len(faults) > 0 {
 		return faults
 	}
-	if len(source.Others()) == 0 {
+	if len(source.OtherObjects()) == 0 {
 		return fmt.Errorf("%s holds no object", args[0])
 	}
-	for _, obj := range source.Others() {
+	for _, obj := range source.OtherObjects() {
 		err := s.put(obj)
 		if apierrors.IsNotFound(err) {
 			return unknownKind(err)
 		}
-		s.know(obj.GroupVersionKind())
-		s.answer(err)
+		s.addKindName(obj.GroupVersionKind())
+		s.reportAnswer(err)
 	}
 	return nil
 }
@@ -143,7 +144,7 @@ func (s *story) patchStatus(args []string) error {
 	return s.merge(args, func(body any) any { return map[string]any{"status": body} }, "status")
 }
 
-// merge sends a merge patch of what wrap makes of the YAML.
+// merge sends a merge patch, which wrap makes of the YAML.
 func (s *story) merge(args []string, wrap func(any) any, subresources ...string) error {
 	kind, name, err := s.ref(args[0], args[1])
 	if err != nil {
@@ -154,7 +155,7 @@ func (s *story) merge(args []string, wrap func(any) any, subresources ...string)
 		return err
 	}
 	_, err = s.sim.Cluster().Patch(context.Background(), kind, name, types.MergePatchType, toJSON(wrap(body)), metav1.PatchOptions{}, subresources...)
-	s.answer(err)
+	s.reportAnswer(err)
 	return nil
 }
 
@@ -163,7 +164,7 @@ func (s *story) delete(args []string) error {
 	if err != nil {
 		return err
 	}
-	s.answer(s.sim.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{}))
+	s.reportAnswer(s.sim.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{}))
 	return nil
 }
 
@@ -210,7 +211,7 @@ func (s *story) show(args []string) error {
 	return nil
 }
 
-// query prints the outputs of a jq expression on the whole object.
+// query prints the results of a jq expression on the whole object.
 func (s *story) query(obj *unstructured.Unstructured, text string) error {
 	q, err := gojq.Parse(text)
 	if err != nil {
@@ -232,7 +233,7 @@ func (s *story) query(obj *unstructured.Unstructured, text string) error {
 	}
 }
 
-// get returns an object, or prints that there is none.
+// get returns an object, or prints that it does not exist.
 func (s *story) get(args []string) (*unstructured.Unstructured, error) {
 	kind, name, err := s.ref(args[0], args[1])
 	if err != nil {
@@ -264,7 +265,7 @@ func (s *story) candidates(args []string) error {
 	return w.Flush()
 }
 
-// value reads YAML that stands in the line or, if it is not in braces, in a file.
+// value reads YAML in braces, or the YAML of a file.
 func (s *story) value(text string) (v any, err error) {
 	data := []byte(text)
 	if text[0] != '{' {

@@ -15,7 +15,8 @@ const podFiles = `
 {apiVersion: v1, kind: Pod, metadata: {name: web}}
 `
 
-// TestDifferencesAreShownWithTheirPlace is within the package, because Run reports to a testing.T that the test does not own.
+// TestDifferencesAreShownWithTheirPlace is within the package, because Run reports to a testing.T
+// that the test does not own.
 func TestDifferencesAreShownWithTheirPlace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.txtar")
 	write := func(text string) { require.NoError(t, os.WriteFile(name, []byte(text), 0o600)) }

@@ -20,33 +20,36 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A Failure happens to some objects of a kind. Each is hit or spared once, by chance; one that comes in its place is another one. So a Pod of a
-// ReplicaSet that fails for good may be replaced by one that fails too: if that does not end, the test fails.
+// A Failure happens to some objects of a kind, chosen at random. Each object is decided about once;
+// an object that replaces another one is decided about anew. A Pod of a ReplicaSet that fails
+// permanently may be replaced by one that fails too: if that does not end, the test fails.
 type Failure struct {
 	State kstatustest.State // such as kstatustest.CrashLoopBackOff
-	Rate  float64           // the share of the objects that it happens to, from 0 to 1, which is all
-	// Kind of the objects. Default: Pods. They fail when they are on a node, or, if the State is Unschedulable, before.
+	Rate  float64           // the share of the objects that fail, from 0 to 1
+	// Kind is the kind of the objects. Default: Pods. A Pod fails when it has a node or, if the
+	// State is Unschedulable, before.
 	Kind schema.GroupVersionKind
 	// Selector selects them by their labels. Default: all.
 	Selector labels.Selector
 }
 
-// A place is where objects come one after another that a failure may happen to, such as the Pods web-0 of a StatefulSet.
-type place struct {
+// An objectSlot is a kind and name under which one object may follow another, such as the Pods
+// web-0 of a StatefulSet, for one Failure.
+type objectSlot struct {
 	failure int // in LabOptions.Failures
 	reference
 }
 
-// A streak is how many objects of one owner failed at a time.
-type streak struct {
+// A failureStreak is how many objects of one owner failed at the same time.
+type failureStreak struct {
 	at     time.Time
 	length int
 }
 
-// mostAtOnce is how many objects may fail for each replica that is wanted without time passing.
-const mostAtOnce = 100
+// maxFailuresAtOnce is how many objects may fail, for each wanted replica, without time passing.
+const maxFailuresAtOnce = 100
 
-// expectFailures watches for the objects that failures may happen to.
+// expectFailures watches the objects that may fail.
 func (l *Lab) expectFailures() error {
 	for i, f := range l.options.Failures {
 		if !(f.Rate >= 0 && f.Rate <= 1) {
@@ -58,7 +61,7 @@ func (l *Lab) expectFailures() error {
 		if f.Selector == nil {
 			f.Selector = labels.Everything()
 		}
-		err := l.sim.On(f.Kind, func(_ context.Context, e watch.Event) error { return l.mayFail(i, f, e) })
+		err := l.sim.On(f.Kind, func(_ context.Context, e watch.Event) error { return l.decideFailure(i, f, e) })
 		if err != nil {
 			return err
 		}
@@ -66,33 +69,34 @@ func (l *Lab) expectFailures() error {
 	return nil
 }
 
-func (l *Lab) mayFail(i int, f Failure, e watch.Event) error {
+// decideFailure decides, once, whether a failure happens to an object.
+func (l *Lab) decideFailure(i int, f Failure, e watch.Event) error {
 	obj, ok := e.Object.(*unstructured.Unstructured)
-	if !ok || e.Type == watch.Deleted || !f.hits(obj) || l.decided[decision(obj, i)] {
+	if !ok || e.Type == watch.Deleted || !f.applies(obj) || l.decided[failureKey(obj, i)] {
 		return nil
 	}
-	l.decided[decision(obj, i)] = true
-	place := place{i, referenceOf(obj)}
-	before := l.fates[place]
-	l.fates[place]++
+	l.decided[failureKey(obj, i)] = true
+	place := objectSlot{i, referenceOf(obj)}
+	before := l.occupants[place]
+	l.occupants[place]++
 	if l.holds(obj) || chance(l.options.Seed, place, before) >= f.Rate {
 		return nil
 	}
 	if err := l.drive(place.reference, f.State); err != nil {
 		return err
 	}
-	return l.endless(i, obj)
+	return l.endlessFailure(i, obj)
 }
 
-// endless is an error if the objects of a ReplicaSet or StatefulSet fail again and again without time passing: each that fails for good makes room
-// for one that fails too.
-func (l *Lab) endless(failure int, obj *unstructured.Unstructured) error {
+// endlessFailure returns an error if the objects of a ReplicaSet or StatefulSet fail again and
+// again without time passing, because each is replaced by one that fails too.
+func (l *Lab) endlessFailure(failure int, obj *unstructured.Unstructured) error {
 	owner := metav1.GetControllerOf(obj)
 	if owner == nil {
 		return nil
 	}
 	n := l.streak(owner.UID)
-	if n < mostAtOnce {
+	if n < maxFailuresAtOnce {
 		return nil
 	}
 	gv, _ := schema.ParseGroupVersion(owner.APIVersion)
@@ -101,38 +105,39 @@ func (l *Lab) endless(failure int, obj *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	if replicas, ok := object.Int64(parent.Object, "spec", "replicas"); !ok || n < mostAtOnce*int(max(1, replicas)) {
+	if replicas, ok := object.Int64(parent.Object, "spec", "replicas"); !ok || n < maxFailuresAtOnce*int(max(1, replicas)) {
 		return nil
 	}
 	return fmt.Errorf("%w: %d objects of %s failed by Failures[%d] without time passing, each in place of one before; let fewer fail, or in a way in which they stay, "+
 		"such as CrashLoopBackOff", stage.ErrLivelock, n, ref, failure)
 }
 
-// streak counts the failures of one owner at this time, with one more.
+// streak counts one more failure of an owner at this time, and returns how many there are.
 func (l *Lab) streak(owner types.UID) int {
 	s := l.streaks[owner]
 	if !s.at.Equal(l.Now()) {
-		s = streak{at: l.Now()}
+		s = failureStreak{at: l.Now()}
 	}
 	s.length++
 	l.streaks[owner] = s
 	return s.length
 }
 
-// hits tells whether it is time for an object to fail.
-func (f Failure) hits(obj *unstructured.Unstructured) bool {
+// applies reports whether it can be decided now if the object fails.
+func (f Failure) applies(obj *unstructured.Unstructured) bool {
 	if !f.Selector.Matches(labels.Set(obj.GetLabels())) || obj.GetDeletionTimestamp() != nil {
 		return false
 	}
 	return f.Kind != pods || isBound(obj) != (f.State == kstatustest.Unschedulable)
 }
 
-func decision(obj *unstructured.Unstructured, failure int) types.UID {
+func failureKey(obj *unstructured.Unstructured, failure int) types.UID {
 	return types.UID(string(rune(failure))) + obj.GetUID()
 }
 
-// chance is a number in [0, 1) that depends on nothing but the seed, the failure, the place of the object, and how many had it before.
-func chance(seed uint64, p place, before int) float64 {
+// chance is a number in [0, 1) that depends only on the seed, the failure, the name of the object,
+// and how many objects had the name before.
+func chance(seed uint64, p objectSlot, before int) float64 {
 	h := fnv.New64a()
 	var n [8]byte
 	binary.LittleEndian.PutUint64(n[:], uint64(p.failure))

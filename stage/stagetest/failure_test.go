@@ -17,7 +17,8 @@ func TestAFailureIsForAShareOfTheObjects(t *testing.T) {
 	}
 }
 
-// TestFailuresWithoutEndAreTold: a ReplicaSet puts a new Pod in place of each that failed for good, for ever.
+// TestFailuresWithoutEndAreTold: a ReplicaSet puts a new Pod in place of each that failed for good,
+// for ever.
 func TestFailuresWithoutEndAreTold(t *testing.T) {
 	for _, state := range []kstatustest.State{kstatustest.Failed, kstatustest.Evicted} {
 		all := stagetest.LabOptions{Failures: []stagetest.Failure{{State: state, Rate: 1}}}
@@ -34,7 +35,8 @@ func TestFailuresWithoutEndAreTold(t *testing.T) {
 const database = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: 20, serviceName: db, selector: {matchLabels: {app: db}},
   template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i}]}}}}`
 
-// TestAPodThatComesBackMayBeLucky: Pods of StatefulSets have the names of those that failed, but not their fate.
+// TestAPodThatComesBackMayBeLucky: Pods of StatefulSets have the names of those that failed, but
+// not their fate.
 func TestAPodThatComesBackMayBeLucky(t *testing.T) {
 	for seed := range uint64(5) {
 		lab := stagetest.New(t, stagetest.LabOptions{Seed: seed, Failures: []stagetest.Failure{{State: kstatustest.Failed, Rate: 0.5}}})

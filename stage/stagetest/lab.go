@@ -17,58 +17,64 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// T is what a [Lab] needs of a *testing.T; Ginkgo's GinkgoT() is one too.
+// T is what a [Lab] needs of a *testing.T. Ginkgo's GinkgoT() implements it too.
 type T = kstatustest.T
 
 // LabOptions of [New]. The zero value is the default.
 type LabOptions struct {
 	// Seed decides all draws, uids and generated names.
 	Seed uint64
-	// Start is the time at which the lab begins. Default 2006-01-02T15:04:05Z.
+	// Start is the virtual time at which the lab begins. Default 2006-01-02T15:04:05Z.
 	Start time.Time
-	// Nodes is how many nodes there are, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3; -1: none.
+	// Nodes is the number of nodes, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3;
+	// -1: no nodes.
 	Nodes int
-	// Stages play nodes, Pods and whatever they are for. Default: presets NodeFast and PodFast.
+	// Stages are played on Nodes, Pods and the other kinds that they are for. Default: presets
+	// NodeFast and PodFast.
 	Stages []stage.Source
-	// Compile is how the Stages are compiled.
+	// Compile are the options with which the Stages are compiled.
 	Compile stage.Options
-	// Controllers run beside the Stages. Default: Controllers().
+	// Controllers run together with the Stages. Default: Controllers().
 	Controllers []reconcile.Controller
-	// Kinds are kinds beside those that memory knows. CustomResourceDefinitions can be applied instead, unless there are Stages or controllers
-	// for their kinds: then they belong into Definitions.
+	// Kinds are kinds in addition to those that package memory knows. CustomResourceDefinitions can
+	// be applied instead, unless Stages or controllers are for their kinds: then put them into
+	// Definitions.
 	Kinds       []memory.Kind
 	Definitions []*unstructured.Unstructured
-	// Failures happen by chance.
+	// Failures make random objects fail.
 	Failures []Failure
-	// Patience is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
-	Patience time.Duration
-	// Follow lets time pass for what uses the cluster from other goroutines, such as informers: it is called before the lab looks what is next,
-	// and when its time goes on, by how much. Default: nobody follows. In a testing/synctest bubble, with Start: time.Now(), it is
+	// Timeout is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
+	Timeout time.Duration
+	// Sync lets other goroutines that use the cluster, such as informers, react. It is called
+	// before the lab looks for what is due next, with 0, and when virtual time passes, with the
+	// duration. Default: nothing. In a testing/synctest bubble, with Start: time.Now(), it is
 	//
 	//	func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-	Follow func(time.Duration)
+	Sync func(time.Duration)
 }
 
-// A Lab is a cluster in memory with nodes on which, in virtual time, workload controllers, a scheduler and Stages do what they do on a real one. What
-// goes wrong with it fails its test. It must not be used from several goroutines at once; its cluster may be, see LabOptions.Follow.
+// A Lab is a cluster in memory with nodes. Workload controllers, a scheduler and Stages run on it
+// in virtual time, and behave as on a real cluster. Errors fail the test. A Lab must not be used
+// from several goroutines at once; its cluster may be, see LabOptions.Sync.
 type Lab struct {
-	t       T
-	options LabOptions
-	sim     *simulation.Simulation
-	applied []reference
-	held    map[reference]types.UID // objects that were driven somewhere, which nobody else may change
-	decided map[types.UID]bool      // whether a failure happens to them
-	fates   map[place]int           // how often that was decided for a place
-	streaks map[types.UID]streak    // of failures, by the uid of the owner
-	wrong   []error
+	t         T
+	options   LabOptions
+	sim       *simulation.Simulation
+	applied   []reference
+	held      map[reference]types.UID     // objects that Drive holds in a state
+	decided   map[types.UID]bool          // whether it was decided if a failure happens to them
+	occupants map[objectSlot]int          // how many objects have been in a slot
+	streaks   map[types.UID]failureStreak // by the uid of the owner
+	// of Stages and controllers
+	errors []error
 }
 
-// New returns a lab with its nodes, which are ready, the namespace default, and a default StorageClass by which claims are bound at once.
-// Stages with faults fail the test.
+// New returns a lab with ready nodes, the namespace default, and a default StorageClass that binds
+// claims at once. Stages with faults fail the test.
 func New(t T, o LabOptions) *Lab {
 	t.Helper()
-	if o.Patience == 0 {
-		o.Patience = time.Hour
+	if o.Timeout == 0 {
+		o.Timeout = time.Hour
 	}
 	if o.Nodes == 0 {
 		o.Nodes = 3
@@ -79,19 +85,19 @@ func New(t T, o LabOptions) *Lab {
 	if o.Controllers == nil {
 		o.Controllers = Controllers()
 	}
-	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, fates: map[place]int{}, streaks: map[types.UID]streak{}}
-	l.must(l.begin())
+	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, streaks: map[types.UID]failureStreak{}}
+	l.must(l.start())
 	return l
 }
 
-func (l *Lab) begin() error {
+func (l *Lab) start() error {
 	set, err := stage.Compile(l.options.Compile, l.options.Stages...)
 	if err != nil {
 		return err
 	}
 	l.sim, err = simulation.New(set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Plays: l.plays, Trace: l.traced, Controllers: l.restrained(), Reconcile: reconcile.Options{Trace: l.reconciled},
+		Filter: l.isPlayed, Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
 	})
 	if err != nil {
 		return err
@@ -99,14 +105,14 @@ func (l *Lab) begin() error {
 	if err := l.expectFailures(); err != nil {
 		return err
 	}
-	if err := l.furnish(); err != nil {
+	if err := l.createInitialObjects(); err != nil {
 		return err
 	}
 	return l.sim.Advance(context.Background(), 0)
 }
 
-// furnish makes what is in a cluster before its users come.
-func (l *Lab) furnish() error {
+// createInitialObjects creates the namespace, the StorageClass and the nodes.
+func (l *Lab) createInitialObjects() error {
 	objs := []string{namespace, storageClass}
 	for i := range l.options.Nodes {
 		objs = append(objs, fmt.Sprintf(node, i+1))
@@ -127,10 +133,11 @@ const (
   allocatable: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}, capacity: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}}}`
 )
 
-// Cluster returns the API server of the lab: give it to what is tested.
+// Cluster returns the API server of the lab, for the code under test.
 func (l *Lab) Cluster() *memory.Cluster { return l.sim.Cluster() }
 
-// Simulation returns what drives the lab, for functions that are called at a time or on an event.
+// Simulation returns the simulation of the lab, for example to call functions at a time or on an
+// event.
 func (l *Lab) Simulation() *simulation.Simulation { return l.sim }
 
 // Now returns the virtual time.
@@ -143,25 +150,25 @@ func (l *Lab) must(err error) {
 	}
 }
 
-// A fault is an error of a Stage or a controller, told with what it was about.
-type fault struct {
+// A tracedError is an error of a Stage or a controller, with a text that names the object.
+type tracedError struct {
 	text string
 	err  error
 }
 
-func (f fault) Error() string { return f.text }
+func (f tracedError) Error() string { return f.text }
 
-func (f fault) Unwrap() error { return f.err }
+func (f tracedError) Unwrap() error { return f.err }
 
-func (l *Lab) traced(e stage.TraceEvent) {
+func (l *Lab) traceStage(e stage.TraceEvent) {
 	if e.Err != nil {
-		l.wrong = append(l.wrong, fault{e.String(), e.Err})
+		l.errors = append(l.errors, tracedError{e.String(), e.Err})
 	}
 }
 
-// reconciled keeps the errors of controllers that will not be gone with the next try.
-func (l *Lab) reconciled(e reconcile.TraceEvent) {
+// traceReconcile keeps the errors of controllers, except conflicts, which the next try resolves.
+func (l *Lab) traceReconcile(e reconcile.TraceEvent) {
 	if e.Err != nil && !apierrors.IsConflict(e.Err) {
-		l.wrong = append(l.wrong, fault{e.String(), e.Err})
+		l.errors = append(l.errors, tracedError{e.String(), e.Err})
 	}
 }

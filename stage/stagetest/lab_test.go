@@ -252,7 +252,7 @@ func TestLabFails(t *testing.T) {
 			l.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: top}}")
 			l.Settle()
 		}, []string{"spinner default/top", reconcile.ErrLivelock.Error()}},
-		"heartbeats": {stagetest.LabOptions{Patience: 10 * time.Minute, Stages: []stage.Source{presets.NodeFast(), presets.NodeHeartbeat()}}, func(l *stagetest.Lab) { l.Settle() }, []string{"not settled after 10m0s; the next thing is due in "}},
+		"heartbeats": {stagetest.LabOptions{Timeout: 10 * time.Minute, Stages: []stage.Source{presets.NodeFast(), presets.NodeHeartbeat()}}, func(l *stagetest.Lab) { l.Settle() }, []string{"not settled after 10m0s; the next thing is due in "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			do := c.do
@@ -290,11 +290,12 @@ func TestALabInABubble(t *testing.T) {
 	})
 }
 
-// TestOthersFollowInABubble has a controller in another goroutine that, on its own clock, answers each ConfigMap with a Pod ten seconds later.
+// TestOthersFollowInABubble has a controller in another goroutine that, on its own clock, answers
+// each ConfigMap with a Pod ten seconds later.
 func TestOthersFollowInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		follow := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Follow: follow, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
+		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: follow, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
 		changes, err := lab.Cluster().Watch(t.Context(), configMaps, "", metav1.ListOptions{})
 		require.NoError(t, err)
 		defer changes.Stop()

@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 )
 
-// A reference is the place of an object.
+// A reference identifies an object by kind, namespace and name.
 type reference struct {
 	schema.GroupVersionKind
 	types.NamespacedName
@@ -22,7 +22,8 @@ type reference struct {
 
 func (r reference) String() string { return r.Kind + " " + r.NamespacedName.String() }
 
-// referenceOf is the place of an object, which is the namespace default if it names none. Of kinds without namespaces that is ignored.
+// referenceOf returns the reference of an object. Its namespace is default if the object has none,
+// which kinds without namespaces ignore.
 func referenceOf(obj *unstructured.Unstructured) reference {
 	name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	if name.Namespace == "" {
@@ -31,7 +32,8 @@ func referenceOf(obj *unstructured.Unstructured) reference {
 	return reference{obj.GroupVersionKind(), name}
 }
 
-// Get returns an object as it is now. The name is name, in the namespace default, or namespace/name. It fails the test if there is none.
+// Get returns an object as it is now. The name is NAME, in the namespace default, or
+// NAMESPACE/NAME. It fails the test if the object does not exist.
 func (l *Lab) Get(apiVersion, kind, name string) *unstructured.Unstructured {
 	l.t.Helper()
 	namespace, rest, found := strings.Cut(name, "/")
@@ -48,7 +50,8 @@ func (l *Lab) get(ref reference) (*unstructured.Unstructured, error) {
 	return l.Cluster().Get(context.Background(), ref.GroupVersionKind, ref.NamespacedName)
 }
 
-// List returns the objects of a kind in all namespaces whose labels match a selector, such as "app=web" or "" for all, by namespace and name.
+// List returns the objects of a kind in all namespaces whose labels match a selector, such as
+// "app=web" or "" for all, ordered by namespace and name.
 func (l *Lab) List(apiVersion, kind, labels string) []*unstructured.Unstructured {
 	l.t.Helper()
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
@@ -61,8 +64,9 @@ func (l *Lab) List(apiVersion, kind, labels string) []*unstructured.Unstructured
 	return objs
 }
 
-// Delete asks for the deletion of objects, of which only kind, namespace and name count, as a user would: it takes the time that it takes. It
-// fails the test if one is not there. WaitCurrent no longer waits for them.
+// Delete requests the deletion of objects, as a user would; it may take virtual time until they are
+// gone. Only kind, namespace and name of the objects are used. It fails the test if one does not
+// exist. WaitCurrent no longer waits for them.
 func (l *Lab) Delete(objs ...runtime.Object) {
 	l.t.Helper()
 	for _, obj := range objs {

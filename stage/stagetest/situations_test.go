@@ -15,7 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
-// The manifests have the defaults of an API server, as objects have that a test reads back before it makes them ready by hand.
+// The manifests have the defaults of an API server, as objects have that a test reads back before
+// it makes them ready by hand.
 var manifests = map[string]string{
 	"Deployment": `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, progressDeadlineSeconds: 600, revisionHistoryLimit: 10,
 		strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%, maxUnavailable: 25%}}, selector: {matchLabels: {app: web}}, template: ` + template("Always") + `}}`,
@@ -30,7 +31,8 @@ func template(restart string) string {
 		schedulerName: default-scheduler, containers: [{name: web, image: nginx, imagePullPolicy: Always, resources: {}}]}}`
 }
 
-// situations are what functions in tests of controllers write to make a workload ready by hand: 11 for Deployments, 3 for StatefulSets, 4 for Jobs.
+// situations are what functions in tests of controllers write to make a workload ready by hand: 11
+// for Deployments, 3 for StatefulSets, 4 for Jobs.
 var situations = []struct {
 	name, kind string
 	status     string

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/txtar"
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -16,21 +16,22 @@ import (
 
 // Options of [Run] and [Play]. The zero value is the default.
 type Options struct {
-	// Update has Run write what it got into the files, where it would otherwise compare.
+	// Update makes Run write its results into the files instead of comparing.
 	Update bool
-	// Stages are played in every story, before those of the story itself.
+	// Stages are played in every story, before the Stages of the story itself.
 	Stages []stage.Source
-	// Compile is how the Stages are compiled. A story can make it lenient. An Env given here is shared by all stories, and so are the
-	// addresses it has allocated.
+	// Compile are the options with which the Stages are compiled. A story can add Lenient. An Env
+	// given here is shared by all stories, with the addresses that it has allocated.
 	Compile stage.Options
-	// Kinds are kinds of object beside the stable ones of Kubernetes and those that a story defines.
+	// Kinds are kinds in addition to the stable ones of Kubernetes and those that a story defines.
 	Kinds []memory.Kind
-	// MaxTransitions is how many transitions one object may make without time passing before it is parked as a livelock. Default 100.
-	MaxTransitions int
+	// LivelockLimit is how many transitions one object may make without time passing before the
+	// Engine stops playing it and reports a livelock. Default 100.
+	LivelockLimit int
 }
 
-// Run plays every story that a glob pattern matches, each as a subtest named after its file, and compares the trace with the file want of
-// the archive. It fails if the pattern matches nothing.
+// Run plays every story that matches a glob pattern, each as a subtest named after its file, and
+// compares the trace with the file want of the archive. It fails if no file matches the pattern.
 func Run(t *testing.T, glob string, o Options) {
 	t.Helper()
 	names, err := filepath.Glob(glob)
@@ -46,8 +47,8 @@ func Run(t *testing.T, glob string, o Options) {
 	}
 }
 
-// Play plays one story and returns its trace, which is what its file want should be. The name is what errors call the archive; they are
-// those of a story that cannot be understood, as name:line: reason.
+// Play plays one story and returns its trace, which should be the content of its file want. The
+// name is used in errors. Errors are mistakes in the story itself, as name:line: reason.
 func Play(name string, archive []byte, o Options) ([]byte, error) {
 	s := newStory(name, txtar.Parse(archive), o)
 	if err := s.play(); err != nil {
@@ -56,10 +57,10 @@ func Play(name string, archive []byte, o Options) ([]byte, error) {
 	return s.trace.text.Bytes(), nil
 }
 
-// wantFile is the name of the golden file.
+// wantFile is the name of the file with the wanted trace.
 const wantFile = "want"
 
-// check plays the story of a file and compares, or rewrites the file.
+// check plays the story of a file and compares its trace, or rewrites the file.
 func check(name string, o Options) error {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -75,7 +76,7 @@ func check(name string, o Options) error {
 	case want != nil && bytes.Equal(want.Data, got):
 		return nil
 	case !o.Update:
-		return differ(name, data, want, got)
+		return diffError(name, data, want, got)
 	case want == nil:
 		archive.Files = append(archive.Files, txtar.File{Name: wantFile, Data: got})
 	default:
@@ -94,8 +95,8 @@ func file(a *txtar.Archive, name string) *txtar.File {
 	return nil
 }
 
-// differ says where a trace begins and ends to differ from the one that is wanted.
-func differ(name string, archive []byte, wantFile *txtar.File, gotText []byte) error {
+// diffError is an error that shows the lines in which a trace differs from the wanted one.
+func diffError(name string, archive []byte, wantFile *txtar.File, gotText []byte) error {
 	if wantFile == nil {
 		return fmt.Errorf("%s: the story has no file want; it would be:\n%s", name, gotText)
 	}
@@ -127,7 +128,7 @@ func lines(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// firstLine is the number of the line in the archive with which a file begins.
+// firstLine is the line number, in the archive, of the first line of a file.
 func firstLine(archive []byte, name string) int {
 	before, _, _ := bytes.Cut(archive, []byte("\n-- "+name+" --"))
 	return bytes.Count(before, []byte("\n")) + 3

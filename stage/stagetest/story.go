@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/tools/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
@@ -22,39 +22,41 @@ type story struct {
 	name    string
 	archive *txtar.Archive
 	options Options
-	setting simulation.Options
-	sources []stage.Source // the files that the command stages names
-	set     *stage.Set
-	sim     *simulation.Simulation // nil until the setting is complete
-	kinds   map[string]schema.GroupVersionKind
-	trace   trace
+	// options of the simulation
+	simulation simulation.Options
+	sources    []stage.Source // the files that the command stages names
+	set        *stage.Set
+	sim        *simulation.Simulation // nil until the first command that is not a setting
+	kinds      map[string]schema.GroupVersionKind
+	trace      trace
 }
 
 func newStory(name string, a *txtar.Archive, o Options) *story {
 	s := &story{
 		name: name, archive: a, options: o,
 		kinds: map[string]schema.GroupVersionKind{},
-		setting: simulation.Options{
+		simulation: simulation.Options{
 			Start: time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC),
-			Kinds: slices.Clone(o.Kinds), MaxTransitions: o.MaxTransitions,
+			Kinds: slices.Clone(o.Kinds), LivelockLimit: o.LivelockLimit,
 		},
 	}
-	s.setting.Trace = s.happened
+	s.simulation.Trace = s.traceEvent
 	return s
 }
 
-// happened takes in what the engine did.
-func (s *story) happened(e stage.TraceEvent) {
+// traceEvent prints what the Engine did.
+func (s *story) traceEvent(e stage.TraceEvent) {
 	if a, ok := e.Effect.(stage.Apply); ok {
-		s.know(a.Object.GroupVersionKind())
+		s.addKindName(a.Object.GroupVersionKind())
 	}
 	s.trace.event(e)
 }
 
-// errRefused ends a story whose Stages have faults, which are its trace.
+// errRefused ends a story whose Stages have faults. The faults are its trace.
 var errRefused = errors.New("the stages have faults")
 
-// play carries out the commands. Errors are those of the story, not of what it tells.
+// play executes the commands. It returns errors in the story itself; errors that the cluster
+// returns are part of the trace.
 func (s *story) play() error {
 	for i, line := range lines(s.archive.Comment) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
@@ -66,13 +68,13 @@ func (s *story) play() error {
 			return fmt.Errorf("%s:%d: %w", s.name, i+1, err)
 		}
 	}
-	if err := s.begin(); err != nil && !errors.Is(err, errRefused) {
+	if err := s.setUp(); err != nil && !errors.Is(err, errRefused) {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	return nil
 }
 
-// command carries out one line. The last argument of a command is the rest of the line.
+// command executes one line. The last argument of a command is the rest of the line.
 func (s *story) command(line string) error {
 	word, rest, _ := strings.Cut(line, " ")
 	c, known := commands[word]
@@ -83,11 +85,11 @@ func (s *story) command(line string) error {
 	if len(args) < c.min || c.max == 0 && rest != "" {
 		return fmt.Errorf("usage: %s", c.usage)
 	}
-	if c.setting && s.sim != nil {
+	if c.isSetting && s.sim != nil {
 		return fmt.Errorf("%s must stand before all commands that do something", word)
 	}
-	if !c.setting {
-		if err := s.begin(); err != nil {
+	if !c.isSetting {
+		if err := s.setUp(); err != nil {
 			return err
 		}
 		fmt.Fprintf(&s.trace.text, "> %s\n", line)
@@ -110,13 +112,13 @@ func words(text string, n int) (found []string) {
 	return found
 }
 
-// begin compiles the Stages and sets up the simulation, once.
-func (s *story) begin() (err error) {
+// setUp compiles the Stages and creates the simulation, once.
+func (s *story) setUp() (err error) {
 	if s.sim != nil {
 		return nil
 	}
-	s.setting.Definitions = s.definitions()
-	s.trace.start = s.setting.Start
+	s.simulation.Definitions = s.definitions()
+	s.trace.start = s.simulation.Start
 	if s.set, err = stage.Compile(s.options.Compile, s.stages()...); err != nil {
 		s.trace.block("", err.Error())
 		return errRefused
@@ -127,16 +129,16 @@ func (s *story) begin() (err error) {
 	for _, warning := range s.set.Warnings() {
 		s.trace.block("", warning.Error())
 	}
-	if s.sim, err = simulation.New(s.set, s.setting); err != nil {
+	if s.sim, err = simulation.New(s.set, s.simulation); err != nil {
 		return unknownKind(err)
 	}
 	for _, kind := range s.set.Kinds() {
-		s.know(kind)
+		s.addKindName(kind)
 	}
 	return nil
 }
 
-// unknownKind adds what to do to the error that a kind is not found.
+// unknownKind adds advice to the error that a kind is not found.
 func unknownKind(err error) error {
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w; put its CustomResourceDefinition into the archive, or declare it: kind GROUP/VERSION KIND", err)
@@ -144,7 +146,7 @@ func unknownKind(err error) error {
 	return err
 }
 
-// stages are those of the options and of the files that are named, by default of stages.yaml.
+// stages are the Stages of the options and of the files of the story, by default of stages.yaml.
 func (s *story) stages() []stage.Source {
 	if f := file(s.archive, "stages.yaml"); f != nil && len(s.sources) == 0 {
 		s.sources = append(s.sources, stage.Parse(f.Name, f.Data))
@@ -152,15 +154,16 @@ func (s *story) stages() []stage.Source {
 	return slices.Concat(s.options.Stages, s.sources)
 }
 
-// definitions are the CustomResourceDefinitions that stand anywhere in the story or beside the Stages of the options.
+// definitions are the CustomResourceDefinitions in all files of the story and beside the Stages of
+// the options.
 func (s *story) definitions() (crds []*unstructured.Unstructured) {
 	var objs []*unstructured.Unstructured
 	for _, source := range s.options.Stages {
-		objs = append(objs, source.Others()...)
+		objs = append(objs, source.OtherObjects()...)
 	}
 	for _, f := range s.archive.Files {
 		if f.Name != wantFile {
-			objs = append(objs, stage.Parse(f.Name, f.Data).Others()...)
+			objs = append(objs, stage.Parse(f.Name, f.Data).OtherObjects()...)
 		}
 	}
 	for _, obj := range objs {
@@ -171,8 +174,9 @@ func (s *story) definitions() (crds []*unstructured.Unstructured) {
 	return crds
 }
 
-// know lets commands name a kind: by its name, which the first kind of that name has, and by name and group, as the trace prints it.
-func (s *story) know(kind schema.GroupVersionKind) {
+// addKindName lets commands name a kind: by its name, if no earlier kind has the same name, and by
+// name and group, in the format of the trace.
+func (s *story) addKindName(kind schema.GroupVersionKind) {
 	for _, name := range []string{kind.Kind, kind.GroupKind().String()} {
 		if _, taken := s.kinds[name]; !taken {
 			s.kinds[name] = kind
@@ -180,7 +184,8 @@ func (s *story) know(kind schema.GroupVersionKind) {
 	}
 }
 
-// ref reads the two words that name an object. Without a namespace it is in default; kinds that have none ignore that.
+// ref reads the two words that name an object. Without a namespace it is in the namespace default;
+// kinds without namespaces ignore it.
 func (s *story) ref(kind, name string) (schema.GroupVersionKind, types.NamespacedName, error) {
 	gvk, known := s.kinds[kind]
 	if !known {
@@ -196,8 +201,9 @@ func (s *story) ref(kind, name string) (schema.GroupVersionKind, types.Namespace
 	return gvk, types.NamespacedName{Namespace: namespace, Name: rest}, nil
 }
 
-// answer prints what the cluster refuses, which is part of the story, and lets the Stages look at what changed.
-func (s *story) answer(err error) {
+// reportAnswer prints an error of the cluster, which is part of the story, and lets the Stages
+// observe the change.
+func (s *story) reportAnswer(err error) {
 	if err != nil {
 		s.trace.line(s.sim.Now(), "error: %s", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Advance lets virtual time pass: everything that is due within a duration has happened then.
+// Advance lets virtual time pass by d. Afterwards everything that is due by then has happened.
 func (l *Lab) Advance(d time.Duration) {
 	l.t.Helper()
 	if d < 0 {
@@ -19,22 +19,24 @@ func (l *Lab) Advance(d time.Duration) {
 	}
 	end := l.Now().Add(d)
 	l.playUntil(end, never)
-	l.passTo(end)
+	l.advanceTo(end)
 }
 
-// Settle lets virtual time pass until nothing is left to happen. It fails the test if that is not so within LabOptions.Patience, as with
-// CronJobs and with Stages that repeat for ever, and if something happens again and again without time passing.
+// Settle lets virtual time pass until nothing more will happen. It fails the test if that takes
+// longer than LabOptions.Timeout, as with CronJobs and with Stages that repeat for ever, and if
+// something happens again and again without time passing.
 func (l *Lab) Settle() {
 	l.t.Helper()
-	l.playUntil(l.Now().Add(l.options.Patience), never)
+	l.playUntil(l.Now().Add(l.options.Timeout), never)
 	if next, more := l.next(); more {
-		l.t.Fatalf("stagetest: not settled after %s; the next thing is due in %s", l.options.Patience, next.Sub(l.Now()))
+		l.t.Fatalf("stagetest: not settled after %s; the next thing is due in %s", l.options.Timeout, next.Sub(l.Now()))
 	}
 }
 
 func never() bool { return false }
 
-// playUntil does what is due, one instant after another, until it is done or what is next is due after the end, and reports which.
+// playUntil does what is due, one instant after another, until done returns true or nothing more is
+// due until end. It reports whether done returned true.
 func (l *Lab) playUntil(end time.Time, done func() bool) bool {
 	l.t.Helper()
 	for {
@@ -45,38 +47,39 @@ func (l *Lab) playUntil(end time.Time, done func() bool) bool {
 		case !more || next.After(end):
 			return false
 		}
-		l.follow(next.Sub(l.Now()))
+		l.sync(next.Sub(l.Now()))
 		_, err := l.sim.Step(context.Background())
 		l.must(err)
-		l.mustBeSound()
+		l.failOnLivelock()
 	}
 }
 
-// next is the time of the next thing, when those who follow have seen the last.
+// next returns the time at which something happens next, after other goroutines have reacted to the
+// last change.
 func (l *Lab) next() (time.Time, bool) {
-	l.follow(0)
+	l.sync(0)
 	return l.sim.Next()
 }
 
-// passTo lets time go on to when nothing is due before.
-func (l *Lab) passTo(end time.Time) {
+// advanceTo moves the time to end. Nothing may be due before.
+func (l *Lab) advanceTo(end time.Time) {
 	l.t.Helper()
 	d := end.Sub(l.Now())
-	l.follow(d)
+	l.sync(d)
 	l.must(l.sim.Advance(context.Background(), d))
-	l.mustBeSound()
+	l.failOnLivelock()
 }
 
-func (l *Lab) follow(d time.Duration) {
-	if l.options.Follow != nil {
-		l.options.Follow(d)
+func (l *Lab) sync(d time.Duration) {
+	if l.options.Sync != nil {
+		l.options.Sync(d)
 	}
 }
 
-// mustBeSound fails the test if there was a livelock.
-func (l *Lab) mustBeSound() {
+// failOnLivelock fails the test if there was a livelock.
+func (l *Lab) failOnLivelock() {
 	l.t.Helper()
-	for _, err := range l.wrong {
+	for _, err := range l.errors {
 		if errors.Is(err, stage.ErrLivelock) || errors.Is(err, reconcile.ErrLivelock) {
 			l.t.Fatalf("stagetest: %v", err)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A trace prints what happens in a story.
+// A trace is the text that a story prints.
 type trace struct {
 	text  bytes.Buffer
 	start time.Time
@@ -23,7 +23,7 @@ func (t *trace) line(now time.Time, format string, args ...any) {
 	fmt.Fprintf(&t.text, "%-10s %s\n", "+"+short(now.Sub(t.start)), fmt.Sprintf(format, args...))
 }
 
-// short prints a duration without what is below a millisecond, unless that is all there is.
+// short prints a duration, truncated to milliseconds unless it is shorter than one.
 func short(d time.Duration) string {
 	if d >= time.Millisecond {
 		d = d.Truncate(time.Millisecond)
@@ -38,18 +38,18 @@ func (t *trace) block(indent, text string) {
 	}
 }
 
-// event prints what the engine did.
+// event prints what the Engine did.
 func (t *trace) event(e stage.TraceEvent) {
 	switch e.Kind {
-	case stage.Scheduled:
+	case stage.TraceScheduled:
 		t.line(e.Time, "%s scheduled %s in %s%s", e.Key, e.Stage, short(e.Due.Sub(e.Time)), weight(e.Weight))
-	case stage.Cancelled, stage.Played:
+	case stage.TraceCancelled, stage.TracePlayed:
 		t.line(e.Time, "%s %s %s", e.Key, e.Kind, e.Stage)
-	case stage.Effected:
+	case stage.TraceEffected:
 		t.effect(e)
-	case stage.Failed:
+	case stage.TraceFailed:
 		t.line(e.Time, "failed: %s", e.Err)
-	case stage.Forgotten:
+	case stage.TraceForgotten:
 		t.line(e.Time, "%s gone", e.Key)
 	}
 }
@@ -61,13 +61,13 @@ func weight(n int64) string {
 	return fmt.Sprintf(" (weight %d)", n)
 }
 
-// Effects stand below the line of the transition, their contents below them.
+// Effects are indented below the line of the transition, and their contents below them.
 const (
 	effectIndent  = "           "
 	contentIndent = effectIndent + "  "
 )
 
-// effect prints an effect, and says of a patch that it was not sent because it changes nothing.
+// effect prints an effect. It says if a patch was not sent because it changes nothing.
 func (t *trace) effect(e stage.TraceEvent) {
 	head, content := describe(e.Effect)
 	if e.NoOp {
@@ -79,7 +79,8 @@ func (t *trace) effect(e stage.TraceEvent) {
 	}
 }
 
-// describe parts an effect into the line that names it and what it holds: an object as YAML, a JSON patch as one operation a line.
+// describe splits an effect into one line that names it and its content: an object as YAML, a JSON
+// patch as one operation a line.
 func describe(e stage.Effect) (head, content string) {
 	switch e := e.(type) {
 	case stage.Patch:
@@ -104,7 +105,7 @@ func perLine(operations []any) string {
 	return b.String()
 }
 
-// toYAML and toJSON cannot fail: what they are given are JSON values.
+// toYAML and toJSON cannot fail, because they are given JSON values.
 func toYAML(v any) string {
 	text, err := yaml.Marshal(v)
 	if err != nil {

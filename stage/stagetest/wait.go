@@ -15,16 +15,18 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 )
 
-// RequireCurrent fails a test unless an object is Current in both profiles of package kstatus, and says what its status lacks:
-// kstatustest.RequireCurrent.
+// RequireCurrent fails a test unless an object is Current in both profiles of package kstatus, and
+// reports what its status lacks. It is kstatustest.RequireCurrent.
 func RequireCurrent(t T, obj runtime.Object) {
 	t.Helper()
 	kstatustest.RequireCurrent(t, obj)
 }
 
-// WaitCurrent lets virtual time pass until objects are Current in both profiles of package kstatus, all at the same time. Of the objects only
-// kind, namespace and name count; without any it is all that were applied. It fails the test if LabOptions.Patience is over, or if nothing is left
-// to happen and nobody follows, and says of each object what it lacks and which of its children is to blame.
+// WaitCurrent lets virtual time pass until objects are Current in both profiles of package kstatus,
+// all at the same time. Only kind, namespace and name of the given objects are used; without
+// arguments it waits for all objects that were applied. It fails the test after LabOptions.Timeout,
+// or if nothing more will happen and there is no LabOptions.Sync. The failure says what each object
+// lacks and which of its children are not current.
 func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 	l.t.Helper()
 	refs := l.applied
@@ -36,17 +38,18 @@ func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 		l.must(err)
 		refs = append(refs, referenceOf(u))
 	}
-	end, done := l.Now().Add(l.options.Patience), func() bool { return l.allCurrent(refs) }
+	end, done := l.Now().Add(l.options.Timeout), func() bool { return l.allCurrent(refs) }
 	for !l.playUntil(end, done) {
-		if l.options.Follow == nil || !l.Now().Before(end) {
+		if l.options.Sync == nil || !l.Now().Before(end) {
 			l.t.Fatalf("stagetest: %v", l.report(refs))
 			return
 		}
-		l.passTo(l.Now().Add(min(time.Second, end.Sub(l.Now())))) // those who follow may have something to do
+		l.advanceTo(l.Now().Add(min(time.Second, end.Sub(l.Now())))) // those who follow may have something to do
 	}
 }
 
-// allCurrent puts an object that is not current first, to ask it first the next time.
+// allCurrent moves an object that is not current to the front, so that it is checked first the next
+// time.
 func (l *Lab) allCurrent(refs []reference) bool {
 	for i, ref := range refs {
 		if obj, err := l.get(ref); err != nil || !current(obj) {
@@ -73,14 +76,14 @@ func (l *Lab) report(refs []reference) error {
 		case err != nil:
 			errs = append(errs, err)
 		case !current(obj):
-			errs = append(errs, fmt.Errorf("%w%s", kstatustest.Check(obj), l.blame(obj)))
+			errs = append(errs, fmt.Errorf("%w%s", kstatustest.Check(obj), l.childrenNotCurrent(obj)))
 		}
 	}
-	return errors.Join(append(errs, l.wrong...)...)
+	return errors.Join(append(errs, l.errors...)...)
 }
 
-// blame names the children of an object that are not current.
-func (l *Lab) blame(obj *unstructured.Unstructured) string {
+// childrenNotCurrent lists the children of an object that are not current.
+func (l *Lab) childrenNotCurrent(obj *unstructured.Unstructured) string {
 	_, children, err := kstatus.Extended().Inspect(context.Background(), l.Cluster(), obj, l.Now())
 	var b strings.Builder
 	for _, c := range children {

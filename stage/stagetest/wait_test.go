@@ -44,7 +44,7 @@ func TestWaitCurrentNamesWhatIsGone(t *testing.T) {
 
 func TestWaitCurrentWaitsForAPatience(t *testing.T) {
 	var lab *stagetest.Lab
-	said := failure(t, stagetest.LabOptions{Patience: time.Minute}, func(l *stagetest.Lab) {
+	said := failure(t, stagetest.LabOptions{Timeout: time.Minute}, func(l *stagetest.Lab) {
 		lab = l
 		l.Apply("{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, spec: {schedule: '@hourly', jobTemplate: {spec: {template: {spec: {containers: []}}}}}}", object("v1", "Service", "web"))
 		l.WaitCurrent(object("v1", "Pod", "web"))
@@ -57,14 +57,14 @@ func TestWaitCurrentTellsWhatControllersFailedWith(t *testing.T) {
 	broken := reconcile.Controller{Name: "broken", For: pods, Reconcile: func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		return reconcile.Result{}, errors.New("no luck")
 	}}
-	said := failure(t, stagetest.LabOptions{Controllers: []reconcile.Controller{broken}, Patience: time.Second}, func(lab *stagetest.Lab) {
+	said := failure(t, stagetest.LabOptions{Controllers: []reconcile.Controller{broken}, Timeout: time.Second}, func(lab *stagetest.Lab) {
 		lab.Apply(podIn("default", "web"))
 		lab.Drive(object("v1", "Pod", "web"), kstatustest.Pending)
 		lab.WaitCurrent()
 	})
 	require.Contains(t, said, "Pod default/web is not Current")
 	require.NotContains(t, said, "no luck", "it does not touch what is held")
-	said = failure(t, stagetest.LabOptions{Controllers: []reconcile.Controller{broken}, Patience: time.Second}, func(lab *stagetest.Lab) {
+	said = failure(t, stagetest.LabOptions{Controllers: []reconcile.Controller{broken}, Timeout: time.Second}, func(lab *stagetest.Lab) {
 		lab.Apply(podIn("default", "web"))
 		lab.WaitCurrent(object("v1", "Pod", "other"))
 	})
@@ -73,7 +73,7 @@ func TestWaitCurrentTellsWhatControllersFailedWith(t *testing.T) {
 
 func TestWaitCurrentGivesThoseWhoFollowTheirTime(t *testing.T) {
 	var passed time.Duration
-	said := failure(t, stagetest.LabOptions{Patience: 90 * time.Second, Follow: func(d time.Duration) { passed += d }}, func(lab *stagetest.Lab) {
+	said := failure(t, stagetest.LabOptions{Timeout: 90 * time.Second, Sync: func(d time.Duration) { passed += d }}, func(lab *stagetest.Lab) {
 		lab.WaitCurrent(object("v1", "Pod", "web"))
 	})
 	require.Equal(t, "stagetest: Pod default/web is not there", said)

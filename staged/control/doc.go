@@ -1,9 +1,11 @@
-// Package control holds the KubeStellar API of control.kubestellar.io/v1alpha1 as far as staged placement needs it: field names and JSON
-// tags as KubeStellar v0.30 publishes them, and nothing else. Package staged/kubestellar computes with them.
+// Package control holds the API types of KubeStellar's group control.kubestellar.io/v1alpha1 that
+// staged rollouts need: the fields and JSON tags of KubeStellar v0.30, and nothing else. Package
+// staged/kubestellar computes with them.
 //
 // # Compatibility
 //
-// The clauses of a Binding for objects with and without namespace are one type, [DownsyncClause]; the JSON is the same.
+// KubeStellar has two types for the clauses of a Binding, for objects with and without a namespace.
+// Here both are [DownsyncClause]; the JSON is the same.
 //
 // # Concurrency
 //

@@ -22,14 +22,14 @@ type group struct {
 	subjects [][]subject // by combined field
 }
 
-// A subject is what a combined field reads of one row.
+// A subject is the value of a combined field's expression for one row.
 type subject struct {
 	cluster string
 	value   eval.Value
 }
 
-// aggregate makes one row a group. Rows with an error leave all groups. Without groupBy and without any row there is still one group,
-// with none in it; if all rows are in error there is none.
+// aggregate makes one row of each group. Rows with an error are in no group. Without groupBy and without
+// any row there is still one, empty, group; if all rows have errors there is none.
 func (t *table) aggregate(input []row) {
 	var groups []*group
 	byKey := map[string]*group{}
@@ -49,7 +49,7 @@ func (t *table) aggregate(input []row) {
 			g.subjects[i] = append(g.subjects[i], member.subjects[i]...)
 		}
 	}
-	if t.seen == 0 && len(t.keys) == 0 {
+	if t.passed == 0 && len(t.keys) == 0 {
 		groups = append(groups, &group{subjects: make([][]subject, len(t.fields))})
 	}
 	for _, g := range groups {
@@ -57,7 +57,8 @@ func (t *table) aggregate(input []row) {
 	}
 }
 
-// member evaluates a row: the key of its group, and a group with that row alone. It is false if the row is dropped or in error.
+// member evaluates a row: it returns the key of its group, and a group with this row alone. It is false
+// if the row is dropped or has an error.
 func (t *table) member(r row) (key string, g group, ok bool) {
 	keep, err := t.pass(r)
 	if err != nil {
@@ -66,7 +67,7 @@ func (t *table) member(r row) (key string, g group, ok bool) {
 	if !keep {
 		return "", g, false
 	}
-	t.seen++
+	t.passed++
 	ok = err == nil
 	check := func(column string, err error) {
 		if err != nil {
@@ -98,7 +99,8 @@ func (t *table) member(r row) (key string, g group, ok bool) {
 	return keys.String(), g, ok
 }
 
-// key is a text that values of one group share. Upstream keys are Go values, so that 1 and 1.0 differ.
+// key returns a text that is equal for values of one group. KubeStellar's keys are Go values, so in
+// Upstream mode 1 and 1.0 differ.
 func (m Mode) key(v eval.Value) (string, error) {
 	_, isList := v.Val.(traits.Lister)
 	_, isMap := v.Val.(traits.Mapper)
@@ -130,11 +132,11 @@ func (t *table) combined(g *group) []control.Value {
 	return cells
 }
 
-// An aggregator folds numbers into one.
+// An aggregator combines numbers to one.
 type aggregator struct {
 	start float64
 	fold  func(a, b float64) float64
-	// skips leaves out what is no number; otherwise that counts as 0.
+	// skips leaves out a value that is no number. Otherwise it counts as 0.
 	skips bool
 	mean  bool
 }
@@ -169,7 +171,7 @@ func (t *table) fold(column string, a aggregator, subjects []subject) float64 {
 	return total / float64(len(subjects))
 }
 
-// number reads a subject. Digits in a string are a number.
+// number returns the number of a subject. A string of digits is a number.
 func (s subject) number() (float64, error) {
 	switch x := s.value.Val.(type) {
 	case types.Int:
@@ -197,7 +199,7 @@ func (t *table) aggregationError(column string, err error) {
 	t.result.AggregationErrors = append(t.result.AggregationErrors, control.AggregationError{ColumnName: column, Error: err.Error()})
 }
 
-// number is a cell: integers in digits, others in the shortest form that keeps them.
+// number returns a Number cell: the shortest decimal text that keeps the value.
 func number(v any) control.Value {
 	text := fmt.Sprint(v)
 	if f, ok := v.(float64); ok {

@@ -1,13 +1,13 @@
 package kubestellar
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/google/cel-go/cel"
 
+	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 )
@@ -15,10 +15,10 @@ import (
 // A Collector is a compiled StatusCollector. It is immutable and safe for concurrent use.
 type Collector struct {
 	spec    control.StatusCollectorSpec
-	filter  *eval.Program // nil: none
-	selects []*eval.Program
-	keys    []*eval.Program
-	fields  []*eval.Program // nil where there is no subject
+	filter  *eval.Program   // nil: it keeps all rows
+	selects []*eval.Program // of spec.select
+	keys    []*eval.Program // of spec.groupBy
+	fields  []*eval.Program // of spec.combinedFields; nil where there is no subject
 }
 
 var variables = map[string]*cel.Type{
@@ -28,7 +28,8 @@ var variables = map[string]*cel.Type{
 	"propagation": cel.MapType(cel.StringType, cel.DynType),
 }
 
-// Compile checks a StatusCollector as KubeStellar does. The error joins one for each fault, as they would stand in status.errors.
+// Compile checks a StatusCollector as KubeStellar does, and compiles it. The error is [Errors]: the
+// faults that KubeStellar writes into status.errors.
 func Compile(spec control.StatusCollectorSpec) (*Collector, error) {
 	env, err := eval.NewCompiler(eval.Options{Variables: variables})
 	if err != nil {
@@ -36,70 +37,68 @@ func Compile(spec control.StatusCollectorSpec) (*Collector, error) {
 	}
 	c := collectorCompiler{env: env, Collector: Collector{spec: spec}}
 	if spec.Filter != nil {
-		c.filter = c.program("filter expression", *spec.Filter)
+		c.filter = c.program("spec.filter", "filter expression", *spec.Filter)
 	}
-	c.shape()
+	c.checkShape()
 	c.selects = c.columns("select", spec.Select)
 	c.keys = c.columns("groupBy", spec.GroupBy)
-	for _, f := range spec.CombinedFields {
-		c.fields = append(c.fields, c.field(f))
+	for i, f := range spec.CombinedFields {
+		c.fields = append(c.fields, c.field(position.Index("spec.combinedFields", i), f))
 	}
-	if len(c.errs) > 0 {
-		return nil, errors.Join(c.errs...)
+	if len(c.faults) > 0 {
+		return nil, c.faults
 	}
 	return &c.Collector, nil
 }
 
 type collectorCompiler struct {
 	Collector
-	env  *eval.Compiler
-	errs []error
+	env    *eval.Compiler
+	faults Errors
 }
 
-func (c *collectorCompiler) fault(format string, args ...any) {
-	c.errs = append(c.errs, fmt.Errorf(format, args...))
-}
-
-// shape checks which parts stand beside one another.
-func (c *collectorCompiler) shape() {
+// checkShape checks which fields may stand beside one another.
+func (c *collectorCompiler) checkShape() {
 	s := c.spec
 	if len(s.Select) > 0 && len(s.GroupBy)+len(s.CombinedFields) > 0 {
-		c.fault("groupBy and combinedFields must be empty if select is not")
+		c.faults.add("spec.select", "groupBy and combinedFields must be empty if select is not")
 	}
 	if len(s.GroupBy) > 0 && len(s.CombinedFields) == 0 {
-		c.fault("groupBy must be empty if combinedFields is")
+		c.faults.add("spec.groupBy", "groupBy must be empty if combinedFields is")
 	}
 }
 
-func (c *collectorCompiler) program(what, source string) *eval.Program {
+func (c *collectorCompiler) program(path, what, source string) *eval.Program {
 	p, err := c.env.Compile(source)
 	if err != nil {
-		c.fault("%s invalid: %w", what, err)
+		c.faults.addExpression(path, what, source, err)
 	}
 	return p
 }
 
-func (c *collectorCompiler) columns(what string, columns []control.NamedExpression) (programs []*eval.Program) {
-	for _, column := range columns {
-		programs = append(programs, c.program(fmt.Sprintf("%s expression (%s)", what, column.Name), column.Def))
+func (c *collectorCompiler) columns(field string, columns []control.NamedExpression) (programs []*eval.Program) {
+	for i, column := range columns {
+		path := position.Index("spec."+field, i) + ".def"
+		programs = append(programs, c.program(path, fmt.Sprintf("%s expression (%s)", field, column.Name), column.Def))
 	}
 	return programs
 }
 
-func (c *collectorCompiler) field(f control.NamedAggregator) *eval.Program {
+func (c *collectorCompiler) field(path string, f control.NamedAggregator) *eval.Program {
 	what := fmt.Sprintf("combinedField expression (%s)", f.Name)
-	switch {
+	switch path += ".subject"; {
 	case f.Type == "COUNT" && f.Subject != nil:
-		c.fault("%s invalid: subject must be nil for COUNT type", what)
+		c.faults.add(path, "%s invalid: subject must be nil for COUNT type", what)
 	case f.Type != "COUNT" && f.Subject == nil:
-		c.fault("%s invalid: subject must not be nil for %s type", what, f.Type)
+		c.faults.add(path, "%s invalid: subject must not be nil for %s type", what, f.Type)
 	case f.Subject != nil:
-		return c.program(what, *f.Subject)
+		return c.program(path, what, *f.Subject)
 	}
 	return nil
 }
 
-// Variables are the names of the variables that the expressions read, sorted: of inventory, obj, propagation and returned.
+// Variables returns the names of the variables that the expressions read, sorted: of inventory, obj,
+// propagation and returned.
 func (c *Collector) Variables() []string {
 	names := map[string]bool{}
 	for _, p := range slices.Concat([]*eval.Program{c.filter}, c.selects, c.keys, c.fields) {
@@ -112,7 +111,7 @@ func (c *Collector) Variables() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// columnNames are those of the table.
+// columnNames returns the names of the columns of the table.
 func (c *Collector) columnNames() []string {
 	names := []string{}
 	for _, column := range slices.Concat(c.spec.Select, c.spec.GroupBy) {

@@ -12,10 +12,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/control"
 )
 
-// Mode says whose rules a CombinedStatus is computed by.
+// Mode says by which rules a CombinedStatus is computed.
 type Mode int
 
-// The modes. Upstream agrees with KubeStellar; Strict does not repeat its faults.
+// The modes. Upstream agrees with KubeStellar. Strict does not repeat KubeStellar's faults.
 const (
 	Upstream Mode = iota
 	Strict
@@ -24,27 +24,23 @@ const (
 // A Report is what one cluster returned about an object.
 type Report struct {
 	Status     map[string]any
-	LastUpdate time.Time // when it was received
+	LastUpdate time.Time // when the status was received
 }
 
-// Input is what a CombinedStatus is computed from.
+// Input is all that a CombinedStatus is computed from.
 type Input struct {
 	Binding  *control.Binding
 	Object   *unstructured.Unstructured // the workload object as the hub has it
-	Resource string                     // its plural name
-	// Collectors are those that exist and are valid, by name.
+	Resource string                     // the plural name of its kind
+	// Collectors are the valid StatusCollectors, by name.
 	Collectors map[string]*Collector
-	// Reports are by cluster. A destination without one has not reported yet; a report from elsewhere is ignored.
+	// Reports are the reports by cluster. A destination without one has not reported yet. A report of a
+	// cluster that is no destination is ignored.
 	Reports map[string]Report
 }
 
-// The labels of a CombinedStatus, and the namespace of those whose objects have none.
-const (
-	LabelPrefix     = "status.kubestellar.io/"
-	ReportNamespace = "kubestellar-report"
-)
-
-// Combine returns the CombinedStatus of an object. It is false if there is none: the Binding does not hold the object, or names no collector for it.
+// Combine returns the CombinedStatus of an object. It is false if there is none: the Binding does not
+// hold the object, or names no collector for it.
 func Combine(mode Mode, in Input) (*control.CombinedStatus, bool) {
 	if in.Binding == nil || in.Object == nil {
 		return nil, false
@@ -54,7 +50,7 @@ func Combine(mode Mode, in Input) (*control.CombinedStatus, bool) {
 		return nil, false
 	}
 	status := &control.CombinedStatus{
-		TypeMeta:   metav1.TypeMeta{APIVersion: control.Group + "/" + control.Version, Kind: "CombinedStatus"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: control.GroupVersion.String(), Kind: "CombinedStatus"},
 		ObjectMeta: combinedMeta(in, clause),
 	}
 	table := rows(in)
@@ -90,13 +86,13 @@ func combinedMeta(in Input, c control.DownsyncClause) metav1.ObjectMeta {
 	}
 	return metav1.ObjectMeta{
 		Name:      string(in.Object.GetUID()) + "." + string(policy),
-		Namespace: cmp.Or(c.Namespace, ReportNamespace),
+		Namespace: cmp.Or(c.Namespace, control.ReportNamespace),
 		Labels: map[string]string{
-			LabelPrefix + "api-group":      c.Group,
-			LabelPrefix + "resource":       c.Resource,
-			LabelPrefix + "namespace":      c.Namespace,
-			LabelPrefix + "name":           c.Name,
-			LabelPrefix + "binding-policy": in.Binding.Name,
+			control.StatusLabelPrefix + "api-group":      c.Group,
+			control.StatusLabelPrefix + "resource":       c.Resource,
+			control.StatusLabelPrefix + "namespace":      c.Namespace,
+			control.StatusLabelPrefix + "name":           c.Name,
+			control.StatusLabelPrefix + "binding-policy": in.Binding.Name,
 		},
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: in.Object.GetAPIVersion(), Kind: in.Object.GetKind(), Name: c.Name, UID: in.Object.GetUID(),
@@ -104,7 +100,7 @@ func combinedMeta(in Input, c control.DownsyncClause) metav1.ObjectMeta {
 	}
 }
 
-// A row of the input table is a destination and what expressions see of it.
+// A row of the input table is a destination and the values of the variables for it.
 type row struct {
 	cluster string
 	values  map[string]any

@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/control"
 )
 
-// An Object is what matching looks at.
+// An Object is the part of a workload object that matching reads.
 type Object struct {
 	Group     string // "" for core
 	Version   string
@@ -21,10 +21,11 @@ type Object struct {
 	ResourceVersion string
 }
 
-// Namespaces are those that exist, with their labels.
+// Namespaces are the labels of the namespaces that exist, by name.
 type Namespaces map[string]map[string]string
 
-// Match tells whether any of the clauses matches an object, and how those that do want it treated. An invalid label selector matches nothing.
+// Match returns whether any of the clauses matches an object, and how the matching clauses together want
+// the object to be treated. An invalid label selector matches nothing.
 func Match(clauses []control.DownsyncPolicyClause, obj Object, namespaces Namespaces) (control.DownsyncModulation, bool) {
 	var all control.DownsyncModulation
 	matched := false
@@ -50,7 +51,8 @@ func listed(names []string, name string) bool {
 	return len(names) == 0 || slices.Contains(names, "*") || slices.Contains(names, name)
 }
 
-// inNamespace holds for every object, even one in no namespace, if one of the selectors is empty.
+// inNamespace reports whether one of the selectors matches the labels of a namespace. An empty selector
+// matches every object, even one without a namespace.
 func inNamespace(selectors []metav1.LabelSelector, name string, namespaces Namespaces) bool {
 	if len(selectors) == 0 || slices.ContainsFunc(selectors, isEmpty) {
 		return true

@@ -11,32 +11,33 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/control"
 )
 
-// Inventory is what a BindingPolicy chooses from.
+// Inventory is everything that a BindingPolicy can select.
 type Inventory struct {
 	Objects    []Object
 	Namespaces Namespaces
-	// Clusters are labels by name.
+	// Clusters are the labels of the clusters, by name.
 	Clusters map[string]map[string]string
 }
 
-// Resolve returns the Binding of a policy: its objects and its clusters, sorted as KubeStellar sorts them, owned by the policy. The error is that
-// of an invalid cluster selector, which leaves KubeStellar without a Binding.
+// Resolve returns the Binding of a BindingPolicy: its objects and clusters, sorted as KubeStellar sorts
+// them. The BindingPolicy owns it. An invalid cluster selector is an error; KubeStellar makes no Binding
+// then.
 func Resolve(policy *control.BindingPolicy, in Inventory) (*control.Binding, error) {
 	destinations, err := Destinations(policy.Spec.ClusterSelectors, in.Clusters)
 	if err != nil {
 		return nil, err
 	}
 	b := &control.Binding{
-		TypeMeta: metav1.TypeMeta{APIVersion: control.Group + "/" + control.Version, Kind: "Binding"},
+		TypeMeta: metav1.TypeMeta{APIVersion: control.GroupVersion.String(), Kind: "Binding"},
 		ObjectMeta: metav1.ObjectMeta{Name: policy.Name, OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: control.Group + "/" + control.Version, Kind: "BindingPolicy", Name: policy.Name, UID: policy.UID,
+			APIVersion: control.GroupVersion.String(), Kind: "BindingPolicy", Name: policy.Name, UID: policy.UID,
 			Controller: new(true), BlockOwnerDeletion: new(false),
 		}}},
 	}
 	b.Spec.Destinations = destinations
 	for _, obj := range in.Objects {
-		if how, ok := Match(policy.Spec.Downsync, obj, in.Namespaces); ok && !excluded(obj) {
-			b.Spec.Workload = bound(b.Spec.Workload, obj, how)
+		if modulation, ok := Match(policy.Spec.Downsync, obj, in.Namespaces); ok && !isExcluded(obj) {
+			b.Spec.Workload = withObject(b.Spec.Workload, obj, modulation)
 		}
 	}
 	slices.SortFunc(b.Spec.Workload.ClusterScope, compareClauses)
@@ -44,19 +45,20 @@ func Resolve(policy *control.BindingPolicy, in Inventory) (*control.Binding, err
 	return b, nil
 }
 
-// Destinations returns the clusters that any of the selectors matches, sorted by name. The error is that of an invalid selector.
+// Destinations returns the clusters that any of the selectors matches, sorted by name. An invalid
+// selector is an error.
 func Destinations(selectors []metav1.LabelSelector, clusters map[string]map[string]string) ([]control.Destination, error) {
 	var found []control.Destination
-	var any []labels.Selector
+	var compiled []labels.Selector
 	for i := range selectors {
 		s, err := metav1.LabelSelectorAsSelector(&selectors[i])
 		if err != nil {
 			return nil, fmt.Errorf("clusterSelectors[%d]: %w", i, err)
 		}
-		any = append(any, s)
+		compiled = append(compiled, s)
 	}
 	for name, have := range clusters {
-		if slices.ContainsFunc(any, func(s labels.Selector) bool { return s.Matches(labels.Set(have)) }) {
+		if slices.ContainsFunc(compiled, func(s labels.Selector) bool { return s.Matches(labels.Set(have)) }) {
 			found = append(found, control.Destination{ClusterID: name})
 		}
 	}
@@ -64,10 +66,11 @@ func Destinations(selectors []metav1.LabelSelector, clusters map[string]map[stri
 	return found, nil
 }
 
-func bound(w control.Workload, obj Object, how control.DownsyncModulation) control.Workload {
+// withObject adds the clause of an object to a workload.
+func withObject(w control.Workload, obj Object, modulation control.DownsyncModulation) control.Workload {
 	c := control.DownsyncClause{
 		Group: obj.Group, Version: obj.Version, Resource: obj.Resource, Namespace: obj.Namespace, Name: obj.Name,
-		ResourceVersion: obj.ResourceVersion, DownsyncModulation: how,
+		ResourceVersion: obj.ResourceVersion, DownsyncModulation: modulation,
 	}
 	if obj.Namespace == "" {
 		w.ClusterScope = append(w.ClusterScope, c)
@@ -78,22 +81,26 @@ func bound(w control.Workload, obj Object, how control.DownsyncModulation) contr
 }
 
 func compareClauses(a, b control.DownsyncClause) int {
-	return cmp.Or(cmp.Compare(resourceText(a), resourceText(b)), cmp.Compare(path(a), path(b)), cmp.Compare(a.ResourceVersion, b.ResourceVersion))
+	return cmp.Or(
+		cmp.Compare(resourceText(a), resourceText(b)),
+		cmp.Compare(objectName(a), objectName(b)),
+		cmp.Compare(a.ResourceVersion, b.ResourceVersion),
+	)
 }
 
-// resourceText is a group, version and resource as KubeStellar prints them to sort by.
+// resourceText prints group, version and resource as KubeStellar does, which sorts by this text.
 func resourceText(c control.DownsyncClause) string {
 	return c.Group + "/" + c.Version + ", Resource=" + c.Resource
 }
 
-func path(c control.DownsyncClause) string {
+func objectName(c control.DownsyncClause) string {
 	if c.Namespace == "" {
 		return c.Name
 	}
 	return c.Namespace + "/" + c.Name
 }
 
-// Some groups and resources are never part of a workload.
+// KubeStellar never binds objects of these groups and resources.
 var (
 	excludedGroups = []string{
 		"flowcontrol.apiserver.k8s.io", "discovery.k8s.io", "apiregistration.k8s.io", "coordination.k8s.io", control.Group,
@@ -101,6 +108,6 @@ var (
 	excludedResources = []string{"events", "nodes", "endpoints", "csinodes", "csistoragecapacities", "workstatuses"}
 )
 
-func excluded(obj Object) bool {
+func isExcluded(obj Object) bool {
 	return slices.Contains(excludedGroups, obj.Group) || slices.Contains(excludedResources, obj.Resource)
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 )
 
-// A table is being made of the rows of destinations.
+// A table computes the table of a collector from the rows of the destinations.
 type table struct {
 	*Collector
 	mode   Mode
 	result control.NamedStatusCombination
-	seen   int // rows that the filter let pass, those in error included
+	passed int // rows that passed the filter, including those with errors
 }
 
 func (c *Collector) table(mode Mode, input []row) control.NamedStatusCombination {
@@ -32,7 +32,7 @@ func (c *Collector) table(mode Mode, input []row) control.NamedStatusCombination
 	return t.result
 }
 
-// pass applies the filter. A row whose filter fails is kept in Upstream mode, with the error.
+// pass evaluates the filter for a row. In Upstream mode a row whose filter fails is kept, with the error.
 func (t *table) pass(r row) (keep bool, err error) {
 	if t.filter == nil {
 		return true, nil
@@ -91,11 +91,13 @@ func (t *table) selected(r row, column string, p *eval.Program) control.Value {
 func (t *table) rowError(r row, column string, err error) {
 	known := slices.ContainsFunc(t.result.RowErrors, func(e control.RowError) bool { return e.ColumnName == column })
 	if !known {
-		t.result.RowErrors = append(t.result.RowErrors, control.RowError{WEC: control.Destination{ClusterID: r.cluster}, ColumnName: column, Error: err.Error()})
+		wec := control.Destination{ClusterID: r.cluster}
+		t.result.RowErrors = append(t.result.RowErrors, control.RowError{WEC: wec, ColumnName: column, Error: err.Error()})
 	}
 }
 
-// value is a cell. Upstream calls everything Object that is no string, number or bool, and gives up on what JSON does not take.
+// value returns a cell. In Upstream mode everything that is no string, number or bool is an Object, and
+// what JSON cannot express is Null.
 func (m Mode) value(v eval.Value) control.Value {
 	switch x := v.Val.(type) {
 	case types.String:
@@ -118,7 +120,7 @@ func (m Mode) value(v eval.Value) control.Value {
 func strictValue(v eval.Value) control.Value {
 	plain := v.Plain()
 	raw, err := json.Marshal(plain)
-	if err != nil { // a number that JSON does not have
+	if err != nil { // a number that JSON cannot express, such as NaN
 		return control.Value{Type: "Null"}
 	}
 	switch x := plain.(type) {

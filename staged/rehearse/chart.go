@@ -15,14 +15,16 @@ import (
 // A bar is a span of time within a row of a chart.
 type bar struct{ from, to time.Duration }
 
-// A row of a chart says when a stage was satisfied, when a BindingPolicy was there, or when a cluster had some of the workload.
+// A row of a chart shows when a stage was satisfied, when a BindingPolicy existed, or when a cluster had
+// some of the workload.
 type row struct {
 	kind, name string
 	bars       []bar
-	open       int // how much of it is there now
+	open       int // how many things that began have not ended
 }
 
-// rows are the stages, policies and clusters of a timeline, in the order in which they come first.
+// rows returns the stages, BindingPolicies and clusters of a timeline, each in the order in which they
+// first appear.
 func (t *Timeline) rows() []*row {
 	var rows []*row
 	for _, e := range t.Entries {
@@ -48,7 +50,7 @@ func (t *Timeline) rows() []*row {
 	return rows
 }
 
-// end is when the last thing happened.
+// end returns when the last thing happened.
 func (t *Timeline) end() time.Duration {
 	if len(t.Entries) == 0 {
 		return 0
@@ -56,7 +58,7 @@ func (t *Timeline) end() time.Duration {
 	return t.Entries[len(t.Entries)-1].At
 }
 
-// step says whether an entry begins something (1), ends it (-1), or neither.
+// step returns 1 if an entry begins something, -1 if it ends something, else 0.
 func (e Entry) step() int {
 	switch {
 	case e.Waiting:
@@ -69,7 +71,7 @@ func (e Entry) step() int {
 	return 0
 }
 
-// count begins or ends the bar.
+// count counts something that begins or ends, and begins or ends a bar with the first or last.
 func (r *row) count(at time.Duration, step int) {
 	before := r.open
 	r.open = max(0, r.open+step)
@@ -81,7 +83,8 @@ func (r *row) count(at time.Duration, step int) {
 	}
 }
 
-// Mermaid prints when each BindingPolicy was there, as a Gantt chart for mermaid. Its axis counts seconds from the start.
+// Mermaid prints when each BindingPolicy existed, as a Gantt chart for mermaid. Its axis counts seconds
+// from the start.
 func (t *Timeline) Mermaid() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "gantt\n  title %s\n  dateFormat X\n  axisFormat %%s\n", t.Policy)
@@ -100,8 +103,8 @@ func (t *Timeline) Mermaid() string {
 //go:embed chart.html
 var chartHTML string
 
-// WriteHTML writes timelines as one page that needs nothing else: for each a chart of its stages, BindingPolicies and clusters, its lints, and
-// its entries. The error is that of w.
+// WriteHTML writes timelines as one page that loads nothing else. For each timeline it has a chart of the
+// stages, BindingPolicies and clusters, the lints, and the entries. The error is that of w.
 func WriteHTML(w io.Writer, timelines ...*Timeline) error {
 	page, err := template.New("chart").Parse(chartHTML)
 	if err != nil {
@@ -114,7 +117,7 @@ func WriteHTML(w io.Writer, timelines ...*Timeline) error {
 	return page.Execute(w, charts)
 }
 
-// A chart is what the page shows of a timeline. Places are in percent of its width.
+// A chart is the data of the page about a timeline. X and Width are in percent of the width of the chart.
 type chart struct {
 	*Timeline
 	Ticks []tick
@@ -142,13 +145,13 @@ type chartBar struct {
 	From, To time.Duration
 }
 
-// ticks is how many parts the axis has.
+// ticks is the number of parts of the axis.
 const ticks = 4
 
-// thinnest is how wide a bar is at least, in percent.
+// thinnest is the least width of a bar, in percent.
 const thinnest = 0.5
 
-// precision is that of an axis that is so long.
+// precision returns to what the times on an axis of this length are rounded.
 func precision(end time.Duration) time.Duration {
 	if end >= time.Minute {
 		return time.Second

@@ -15,13 +15,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged"
 )
 
-// A cluster is one of the Input, with its simulation.
+// A cluster is a cluster of the Input, with its simulation.
 type cluster struct {
 	*member
 	script []Status
 	sim    *simulation.Simulation
-	begun  map[staged.ObjectRef]time.Time // for which placement the script was begun
-	due    time.Time                      // when something happens here; zero: nothing will
+	begun  map[staged.ObjectRef]time.Time // when the version of the object came for which the script began
+	due    time.Time                      // when something happens here; zero: never
 }
 
 func newCluster(c Cluster, in *Input, w workload) (*cluster, error) {
@@ -44,13 +44,14 @@ func newCluster(c Cluster, in *Input, w workload) (*cluster, error) {
 	return &cluster{member: m, script: c.Script, sim: sim, begun: map[staged.ObjectRef]time.Time{}, due: in.Start}, nil
 }
 
-// catchUp lets time pass in which nothing happens here, before something is done to the cluster.
+// catchUp sets the clock of the cluster to now. Nothing is due there before.
 func (c *cluster) catchUp(ctx context.Context, now time.Time) error {
 	return c.sim.Advance(ctx, now.Sub(c.sim.Now()))
 }
 
-// advance lets happen what is due, sends what has changed on its way to the hub, and adds the objects to heard of which a report arrives there.
-func (c *cluster) advance(ctx context.Context, now time.Time, heard map[staged.ObjectRef]bool) error {
+// advance simulates what is due, sends changed statuses to the hub, and adds to updated the objects whose
+// statuses arrive there.
+func (c *cluster) advance(ctx context.Context, now time.Time, updated map[staged.ObjectRef]bool) error {
 	if c.due.IsZero() || c.due.After(now) {
 		return nil
 	}
@@ -58,29 +59,29 @@ func (c *cluster) advance(ctx context.Context, now time.Time, heard map[staged.O
 	if err := c.sim.Advance(ctx, now.Sub(c.sim.Now())); err != nil {
 		return err
 	}
-	if err := c.post(ctx, now); err != nil {
+	if err := c.sendStatuses(ctx, now); err != nil {
 		return err
 	}
-	for _, ref := range c.deliver(now) {
-		heard[ref] = true
+	for _, ref := range c.receiveStatuses(now) {
+		updated[ref] = true
 	}
 	c.due = time.Time{}
 	if at, ok := c.sim.Next(); ok {
 		c.due = at
 	}
-	if len(c.mail) > 0 && (c.due.IsZero() || c.mail[0].due.Before(c.due)) {
-		c.due = c.mail[0].due
+	if len(c.inTransit) > 0 && (c.due.IsZero() || c.inTransit[0].due.Before(c.due)) {
+		c.due = c.inTransit[0].due
 	}
 	return nil
 }
 
-// begin begins the script for objects that have come.
+// begin begins the script for objects that have come to the cluster, or have changed.
 func (c *cluster) begin() {
 	if c.script == nil {
 		return
 	}
 	for _, ref := range c.refs() {
-		p := c.placed[ref]
+		p := c.created[ref]
 		if c.begun[ref].Equal(p.at) {
 			continue
 		}
@@ -93,9 +94,10 @@ func (c *cluster) begin() {
 	}
 }
 
-// show sets the status of an object, if it is still the one that the script was begun for and has a status.
+// show sets the status of an object, unless the object has changed since its script began, or has no
+// status.
 func (c *cluster) show(ctx context.Context, ref staged.ObjectRef, status map[string]any, placed time.Time) error {
-	p := c.placed[ref]
+	p := c.created[ref]
 	if !p.at.Equal(placed) {
 		return nil
 	}

@@ -1,12 +1,16 @@
-// Package rehearse plays a StagedBindingPolicy without a cluster, in virtual time: stages of kwok make the workload available in named clusters,
-// a stand-in for KubeStellar reports it to the hub, and package staged decides. What happened is a [Timeline], what is doubtful are its lints.
+// Package rehearse plays a StagedBindingPolicy without a cluster, in virtual time. Stages of kwok make
+// the workload available in simulated clusters, a stand-in for KubeStellar reports it to the hub, and
+// package staged decides. The result is a [Timeline] with everything that happened, and lints.
 //
 // # Terminology
 //
-//   - The hub has the workload and the BindingPolicies; a [Cluster] receives workload. What goes on in it says a Set of Stages, or its script.
-//   - A [Timeline] has an [Entry] for each thing that happened; it prints itself as text, as a Gantt chart for mermaid, and, by [WriteHTML], as a page.
+//   - The hub has the workload and the BindingPolicies. A [Cluster] receives the workload; a Set of
+//     Stages, or the script of the Cluster, says what its objects do.
+//   - A [Timeline] has an [Entry] for each thing that happened. It prints itself as text, as a Gantt
+//     chart for mermaid, and, by [WriteHTML], as a page.
 //   - A [Lint] is something doubtful: see below.
-//   - A [KubeStellar] is the stand-in by itself, for tests of a [staged.Player] or of a controller of one's own on a hub in package stage/memory.
+//   - A [KubeStellar] is the stand-in by itself, for tests of package staged/player, or of any other
+//     controller, on a hub in package stage/memory.
 //
 // # Usage
 //
@@ -20,29 +24,33 @@
 //	})
 //	fmt.Print(timeline)
 //
-// The command examples/rollout does that with the policies, objects and clusters of a YAML file.
+// The command examples/rollout does this with the policies, objects and clusters of a YAML file.
 //
 // # Lints
 //
-// They are found by compiling the policy, by comparing its selectors with the clusters, and by playing each stage alone, with and without its guards:
+// Lints come from compiling the policy, from comparing its selectors with the clusters, and from playing
+// each stage alone, with and without its guards. They report:
 //
-//   - a stage whose selectors match no cluster, and what comes of that;
-//   - a condition that is true only in passing, and no longer in the end;
-//   - a gate that is satisfied vacuously: without an object to look at, or before any cluster has reported;
-//   - a gate that is satisfied by stale status: its guards allow that clusters are silent, out of date, or report errors, or nothing but its guards refuses it;
-//   - a rollout that is stuck for good, or not over when the rehearsal ends;
-//   - warnings of staged.Compile.
+//   - a stage whose selectors match no cluster, and what follows from that;
+//   - a condition that is true for some time, and no longer in the end;
+//   - a stage that is satisfied without any object to evaluate, or before any cluster has reported;
+//   - a stage that is satisfied by stale status: its guards allow clusters that have not reported, are
+//     out of date, or report errors, or only its guards refuse it;
+//   - a rollout that nothing can move on, or that has not ended when the rehearsal ends;
+//   - the warnings of staged.Compile.
 //
 // # Determinism
 //
-// The same Input gives the same Timeline. Each cluster draws from the seed and its name.
+// The same Input gives the same Timeline. The random draws of each cluster depend on the seed and its
+// name.
 //
 // # Concurrency
 //
-// Run uses one goroutine. Arguments are only read.
+// Run uses one goroutine. Arguments are not changed.
 //
 // # Compatibility
 //
-// CombinedStatuses are those of mode Upstream of package staged/kubestellar. Where KubeStellar takes its time, the stand-in has one: Latency. The objects
-// of a cluster come and go with the Binding; finalizers and owners stay on the hub.
+// CombinedStatuses are those of mode Upstream of package staged/kubestellar. KubeStellar takes some time
+// for each of its steps; the stand-in has only Latency. The objects of a cluster are created and deleted
+// with the Binding; their finalizers and owner references stay on the hub.
 package rehearse

@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
 
-// A hub holds the workload and the BindingPolicies, and does what KubeStellar does with them.
+// A hub holds the workload and the BindingPolicies, and computes what KubeStellar makes of them.
 type hub struct {
 	objects    map[staged.ObjectRef]*unstructured.Unstructured
 	policies   map[string]*control.BindingPolicy
@@ -25,7 +25,7 @@ type hub struct {
 	created    int                          // counts uids
 }
 
-// ensure stores a BindingPolicy. It reports whether that is new, and whether it differs from what was there.
+// ensure stores a BindingPolicy. It reports whether it is new, and whether anything changed.
 func (h *hub) ensure(p *control.BindingPolicy) (isNew, changed bool) {
 	stored := *p
 	old := h.policies[p.Name]
@@ -42,7 +42,7 @@ func (h *hub) ensure(p *control.BindingPolicy) (isNew, changed bool) {
 	return old == nil, true
 }
 
-// inventory is what BindingPolicies choose from.
+// inventory returns what BindingPolicies choose from.
 func (h *hub) inventory() kubestellar.Inventory {
 	in := kubestellar.Inventory{Clusters: h.labels, Namespaces: kubestellar.Namespaces{}}
 	for ref, obj := range h.objects {
@@ -57,7 +57,8 @@ func (h *hub) inventory() kubestellar.Inventory {
 	return in
 }
 
-// bindings are those of the policies, by name. The error joins one for each policy that has none, because its selectors are invalid.
+// bindings returns the Bindings of the BindingPolicies, sorted by name. The error joins one for each
+// BindingPolicy that has no Binding because its selectors are invalid.
 func (h *hub) bindings() (all []*control.Binding, err error) {
 	inventory := h.inventory()
 	for _, name := range slices.Sorted(maps.Keys(h.policies)) {
@@ -71,9 +72,9 @@ func (h *hub) bindings() (all []*control.Binding, err error) {
 	return all, err
 }
 
-// wanted is what Bindings send to a cluster.
-func (h *hub) wanted(bindings []*control.Binding, cluster string) map[staged.ObjectRef]bound {
-	wanted := map[staged.ObjectRef]bound{}
+// wanted returns the objects that Bindings send to a cluster.
+func (h *hub) wanted(bindings []*control.Binding, cluster string) map[staged.ObjectRef]wantedObject {
+	wanted := map[staged.ObjectRef]wantedObject{}
 	for _, b := range bindings {
 		if !slices.Contains(b.Spec.Destinations, control.Destination{ClusterID: cluster}) {
 			continue
@@ -81,7 +82,7 @@ func (h *hub) wanted(bindings []*control.Binding, cluster string) map[staged.Obj
 		for _, c := range clauses(b) {
 			ref := refOf(c)
 			before, known := wanted[ref]
-			wanted[ref] = bound{h.objects[ref], c.CreateOnly && (!known || before.createOnly)}
+			wanted[ref] = wantedObject{h.objects[ref], c.CreateOnly && (!known || before.createOnly)}
 		}
 	}
 	return wanted
@@ -97,7 +98,10 @@ func refOf(c control.DownsyncClause) staged.ObjectRef {
 
 // combine computes the CombinedStatus of an object of a Binding. It is false if there is none.
 func (h *hub) combine(b *control.Binding, ref staged.ObjectRef) (*control.CombinedStatus, bool) {
-	in := kubestellar.Input{Binding: b, Object: h.objects[ref], Resource: ref.Resource, Collectors: h.collectors, Reports: map[string]kubestellar.Report{}}
+	in := kubestellar.Input{
+		Binding: b, Object: h.objects[ref], Resource: ref.Resource, Collectors: h.collectors,
+		Reports: map[string]kubestellar.Report{},
+	}
 	for _, m := range h.members {
 		if seen, ok := m.reported[ref]; ok {
 			in.Reports[m.name] = seen
@@ -106,13 +110,13 @@ func (h *hub) combine(b *control.Binding, ref staged.ObjectRef) (*control.Combin
 	return kubestellar.Combine(kubestellar.Upstream, in)
 }
 
-// report says which clusters reported an object of a Binding, and when.
+// report returns which clusters reported an object of a Binding, and when.
 func (h *hub) report(b *control.Binding, ref staged.ObjectRef) staged.Report {
-	report := staged.Report{Policy: b.Name, Object: ref}
+	report := staged.Report{BindingPolicy: b.Name, Object: ref}
 	for _, m := range h.members {
 		if seen, ok := m.reported[ref]; ok {
 			report.Clusters = append(report.Clusters, staged.ClusterReport{
-				Cluster: m.name, Reported: true, LastReturned: seen.LastUpdate, BoundAt: m.placed[ref].at,
+				Cluster: m.name, Reported: true, LastReturned: seen.LastUpdate, BoundAt: m.created[ref].at,
 			})
 		}
 	}

@@ -19,30 +19,32 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// KubeStellarOptions say between which clusters a [KubeStellar] stands.
+// KubeStellarOptions of [NewKubeStellar].
 type KubeStellarOptions struct {
 	// Hub has the BindingPolicies, the StatusCollectors and the workload. It must know [Kinds].
 	Hub     *memory.Cluster
 	Members []Member
-	// Workload is the kinds of the objects on the hub that may be bound. Members must know them, too. It takes Namespace among them to select by the labels of
-	// namespaces.
+	// Workload is the kinds of the objects on the hub that Bindings may hold. Members must know them
+	// too. Selecting by the labels of namespaces needs Namespace among them.
 	Workload []schema.GroupVersionKind
-	// Latency is how long it takes until the hub sees a status of a member. Default 0.
+	// Latency is how long a status of a member takes to reach the hub. Default 0.
 	Latency time.Duration
 }
 
-// A Member is a cluster in memory that receives workload, and reports its status.
+// A Member is a cluster in memory that receives workload and reports its status.
 type Member struct {
 	Name    string
 	Labels  map[string]string
 	Cluster *memory.Cluster
 }
 
-// A KubeStellar stands in for KubeStellar between a hub and other clusters, all of them in memory, so that a [staged.Player], or a controller of one's own, can
-// be tested against it. It does no more than [KubeStellar.Step] says, at times that its user chooses, and in no goroutine of its own. It removes from members
-// only what it has placed there.
+// A KubeStellar stands in for KubeStellar between a hub and other clusters, all of them in memory, so
+// that a player of package staged/player, or any other controller, can be tested against it. It works
+// only in [KubeStellar.Step], which its user calls; it starts no goroutine. It removes from members only
+// what it has created there.
 //
 // It is safe for concurrent use.
 type KubeStellar struct {
@@ -51,22 +53,19 @@ type KubeStellar struct {
 	hub     hub
 }
 
-// Kinds are those that a hub needs to know: BindingPolicy, Binding, StatusCollector and CombinedStatus. That of StagedBindingPolicies is defined
-// by v1alpha1.CRD.
+// Kinds returns the kinds that a hub needs to know: BindingPolicy, Binding, StatusCollector and
+// CombinedStatus. v1alpha1.CRD defines the kind StagedBindingPolicy.
 func Kinds() []memory.Kind {
 	return []memory.Kind{
-		{GroupVersionKind: controlKind("BindingPolicy"), Resource: "bindingpolicies", ClusterScoped: true, Status: true},
-		{GroupVersionKind: controlKind("Binding"), ClusterScoped: true, Status: true},
-		{GroupVersionKind: controlKind("StatusCollector"), ClusterScoped: true, Status: true},
-		{GroupVersionKind: controlKind("CombinedStatus"), Resource: "combinedstatuses"},
+		{GroupVersionKind: control.GroupVersion.WithKind("BindingPolicy"), Resource: "bindingpolicies", ClusterScoped: true, Status: true},
+		{GroupVersionKind: control.GroupVersion.WithKind("Binding"), ClusterScoped: true, Status: true},
+		{GroupVersionKind: control.GroupVersion.WithKind("StatusCollector"), ClusterScoped: true, Status: true},
+		{GroupVersionKind: control.GroupVersion.WithKind("CombinedStatus"), Resource: "combinedstatuses"},
 	}
 }
 
-func controlKind(kind string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: control.Group, Version: control.Version, Kind: kind}
-}
-
-// NewKubeStellar returns a KubeStellar that has not done anything yet. The error is [Errors], with all faults of the options.
+// NewKubeStellar returns a KubeStellar that has done nothing yet. The error is [Errors], with all faults
+// of the options.
 func NewKubeStellar(o KubeStellarOptions) (*KubeStellar, error) {
 	if err := o.check().err(); err != nil {
 		return nil, err
@@ -97,11 +96,12 @@ func (o *KubeStellarOptions) check() (faults Errors) {
 	return faults
 }
 
-// Step does all that KubeStellar would do now: each BindingPolicy on the hub gets its Binding; each member the objects that Bindings send there, and no
-// longer those that they do not; changes of status that are old enough arrive; and what StatusCollectors make of them stands in CombinedStatuses. Times
-// must not decrease from call to call.
+// Step does all that KubeStellar would do now: it writes the Binding of each BindingPolicy on the hub;
+// creates, updates and deletes objects in the members, as the Bindings say; receives the statuses that
+// are old enough; and writes the CombinedStatuses. Times must not decrease from call to call.
 //
-// The error joins what is wrong with single objects, such as an invalid StatusCollector, which is left out; all others have their due.
+// The error joins the faults of single objects, such as an invalid StatusCollector. Step leaves these
+// objects out and works on all others.
 func (k *KubeStellar) Step(ctx context.Context, now time.Time) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -110,22 +110,23 @@ func (k *KubeStellar) Step(ctx context.Context, now time.Time) error {
 	faults = errors.Join(faults, err)
 	for _, m := range k.hub.members {
 		_, err := m.place(ctx, k.hub.wanted(bindings, m.name), now, func(string) {})
-		faults = errors.Join(faults, err, m.post(ctx, now))
-		m.deliver(now)
+		faults = errors.Join(faults, err, m.sendStatuses(ctx, now))
+		m.receiveStatuses(now)
 	}
 	return errors.Join(faults, k.write(ctx, bindings))
 }
 
-// Clusters are the labels of the members, by name, for staged.PlayerOptions.
+// Clusters returns the labels of the members, by name, for Options.Clusters of package staged/player.
 func (k *KubeStellar) Clusters() map[string]map[string]string { return k.hub.labels }
 
-// Reports say when the members reported the objects of a StagedBindingPolicy, as of the last step, for staged.PlayerOptions.
+// Reports returns when the members reported the objects of a StagedBindingPolicy, as of the last step,
+// for Options.Reports of package staged/player.
 func (k *KubeStellar) Reports(policy string) (reports []staged.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	bindings, _ := k.hub.bindings() // Step has told of the faults
+	bindings, _ := k.hub.bindings() // Step has returned the error
 	for _, b := range bindings {
-		if !strings.HasPrefix(b.Name, policy+".stage.") {
+		if !strings.HasPrefix(b.Name, policy+v1alpha1.StageSeparator) {
 			continue
 		}
 		for _, c := range clauses(b) {
@@ -135,7 +136,7 @@ func (k *KubeStellar) Reports(policy string) (reports []staged.Report) {
 	return reports
 }
 
-// read reads what is on the hub.
+// read reads the objects on the hub.
 func (k *KubeStellar) read(ctx context.Context) (faults error) {
 	k.hub.objects = map[staged.ObjectRef]*unstructured.Unstructured{}
 	k.hub.policies = map[string]*control.BindingPolicy{}
@@ -157,8 +158,8 @@ func (k *KubeStellar) read(ctx context.Context) (faults error) {
 	for _, kind := range k.options.Workload {
 		each(kind, func(obj *unstructured.Unstructured) error { k.hub.objects[known.refOf(obj)] = obj; return nil })
 	}
-	each(controlKind("BindingPolicy"), k.takePolicy)
-	each(controlKind("StatusCollector"), k.takeCollector)
+	each(control.GroupVersion.WithKind("BindingPolicy"), k.takePolicy)
+	each(control.GroupVersion.WithKind("StatusCollector"), k.takeCollector)
 	return faults
 }
 

@@ -15,7 +15,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/staged"
+	stageplayer "github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -57,12 +58,12 @@ func TestPlayerOverKubeStellar(t *testing.T) {
 		done := make(chan error, 3)
 		defer stop()
 		go func() {
-			done <- staged.Play(ctx, hub, staged.PlayerOptions{Clusters: ks.Clusters, Reports: ks.Reports})
+			done <- player.Play(ctx, hub, player.Options{Clusters: ks.Clusters, Reports: ks.Reports})
 		}()
 		set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(stages)))
 		require.NoError(t, err)
 		for _, cluster := range members {
-			go func() { done <- stage.Play(ctx, set, cluster.Share(), stage.PlayerOptions{}) }()
+			go func() { done <- stageplayer.Play(ctx, set, cluster.Share(), stageplayer.Options{}) }()
 		}
 		synctest.Wait()
 		seconds := 0

@@ -12,10 +12,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// lint looks for what is doubtful: by compiling, by the selectors, by playing each stage alone, and by how the rehearsal ended.
+// lint finds what is doubtful: from compiling, from the selectors, from playing each stage alone, and
+// from how the rehearsal ended.
 func (r *run) lint(ctx context.Context) error {
 	for _, w := range r.policy.Warnings() {
-		r.doubt("", "%s: %w", w.Path, w.Err)
+		r.addLint("", "%s: %w", w.Path, w.Err)
 	}
 	for i, s := range r.in.Policy.Spec.Stages {
 		found, err := kubestellar.Destinations(s.ClusterSelectors, r.hub.labels)
@@ -23,7 +24,7 @@ func (r *run) lint(ctx context.Context) error {
 			return err
 		}
 		if len(found) == 0 {
-			r.doubt(s.Name, "its selectors match no cluster%s", consequence(s))
+			r.addLint(s.Name, "its selectors match no cluster%s", consequence(s))
 			continue
 		}
 		if s.Condition == "" {
@@ -37,7 +38,7 @@ func (r *run) lint(ctx context.Context) error {
 	return nil
 }
 
-// consequence is what comes of a stage without clusters, unless the rollout waits there.
+// consequence says what happens to a stage without clusters, unless the rollout waits there.
 func consequence(s v1alpha1.Stage) string {
 	switch {
 	case s.SkipIfEmpty:
@@ -48,27 +49,28 @@ func consequence(s v1alpha1.Stage) string {
 	return ""
 }
 
-// ending says why a rollout has not come to its end.
+// ending says why a rollout has not succeeded.
 func (r *run) ending() {
 	switch {
 	case r.timeline.Succeeded:
-	case r.more.IsZero():
-		r.doubt("", "stuck: nothing that happens in this rehearsal lets it go on: %s", r.timeline.Message)
+	case r.cutOff.IsZero():
+		r.addLint("", "stuck: nothing that happens in this rehearsal lets it go on: %s", r.timeline.Message)
 	default:
-		r.doubt("", "not over after %s; the next thing would happen at +%s: %s", r.in.Longest, round(r.more.Sub(r.in.Start)), r.timeline.Message)
+		r.addLint("", "not over after %s; the next thing would happen at +%s: %s", r.in.Longest, round(r.cutOff.Sub(r.in.Start)), r.timeline.Message)
 	}
 }
 
 func round(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-func (r *run) doubt(stage, format string, args ...any) {
+func (r *run) addLint(stage, format string, args ...any) {
 	r.timeline.Lints = append(r.timeline.Lints, Lint{stage, fmt.Errorf(format, args...).Error()})
 }
 
-// patience is longer than anything that is rehearsed: a stage with such a soak is never left.
-const patience = 1 << 62
+// endless is longer than any rehearsal: a stage with such a soak is never left.
+const endless = 1 << 62
 
-// alone plays one stage without leaving it: under its own guards, with all of them, and without those that would hide what its condition says.
+// alone plays one stage without leaving it: with its own guards, with all guards, and without the guards
+// that concern reports, so that the result of the condition alone is seen.
 func (r *run) alone(ctx context.Context, i int) error {
 	s := r.in.Policy.Spec.Stages[i]
 	guards := v1alpha1.Guards{}
@@ -92,19 +94,19 @@ func (r *run) alone(ctx context.Context, i int) error {
 		return err
 	}
 	if from, to, passing := passing(own.timeline); passing {
-		r.doubt(s.Name, "the condition is true only in passing, from +%s to +%s after the stage is started: %s", round(from), round(to), s.Condition)
+		r.addLint(s.Name, "the condition is true only in passing, from +%s to +%s after the stage is started: %s", round(from), round(to), s.Condition)
 	}
 	r.early(s, trials{own, guarded, open})
 	return nil
 }
 
-// trial plays a stage under guards, with nothing else to wait for.
+// trial plays a stage with these guards, and nothing else to wait for.
 func (r *run) trial(ctx context.Context, s v1alpha1.Stage, guards v1alpha1.Guards) (*run, error) {
 	in := r.in
 	in.Explain = false
 	in.Policy.Spec.Stages = []v1alpha1.Stage{{
 		Name: s.Name, ClusterSelectors: s.ClusterSelectors, Filter: s.Filter, Condition: s.Condition, Guards: &guards,
-		Soak: &metav1.Duration{Duration: patience},
+		Soak: &metav1.Duration{Duration: endless},
 	}}
 	part, err := newRun(in, r.workload)
 	if err != nil {
@@ -113,22 +115,23 @@ func (r *run) trial(ctx context.Context, s v1alpha1.Stage, guards v1alpha1.Guard
 	return part, part.play(ctx)
 }
 
-// trials are those of one stage: under its own guards, under all, and under none that concern reports.
+// trials are the trials of one stage: with its own guards, with all guards, and without those that
+// concern reports.
 type trials struct{ own, guarded, open *run }
 
-// early compares when the condition is true with when it counts.
+// early compares when the condition is first true with when the guards let it count.
 func (r *run) early(s v1alpha1.Stage, t trials) {
 	counts, all, first := firstSatisfied(t.own.timeline), firstSatisfied(t.guarded.timeline), firstSatisfied(t.open.timeline)
 	switch {
 	case first == never:
 	case t.open.object.Status.Stages[0].Counts.Objects == 0:
-		r.doubt(s.Name, "it is satisfied without any object to look at, as its guards allow")
+		r.addLint(s.Name, "it is satisfied without any object to look at, as its guards allow")
 	case first < t.open.reported():
-		r.doubt(s.Name, "the condition is true before any cluster has reported, so it says nothing: %s", s.Condition)
+		r.addLint(s.Name, "the condition is true before any cluster has reported, so it says nothing: %s", s.Condition)
 	case counts < all:
-		r.doubt(s.Name, "it is satisfied at +%s although not every cluster has reported without errors, as its guards allow", round(counts))
+		r.addLint(s.Name, "it is satisfied at +%s although not every cluster has reported without errors, as its guards allow", round(counts))
 	case first < counts:
-		r.doubt(s.Name, "the condition is true at +%s, before every cluster has reported without errors; only the guards wait", round(first))
+		r.addLint(s.Name, "the condition is true at +%s, before every cluster has reported without errors; only the guards wait", round(first))
 	}
 }
 
@@ -143,18 +146,18 @@ func firstSatisfied(t *Timeline) time.Duration {
 	return t.Entries[i].At
 }
 
-// reported is when the hub first hears of the workload.
+// reported returns when the first status of the workload reaches the hub.
 func (r *run) reported() time.Duration {
 	first := never
 	for _, m := range r.hub.members {
-		if !m.first.IsZero() {
-			first = min(first, m.first.Sub(r.in.Start))
+		if !m.firstReport.IsZero() {
+			first = min(first, m.firstReport.Sub(r.in.Start))
 		}
 	}
 	return first
 }
 
-// passing finds that a stage was satisfied once, and not in the end.
+// passing reports whether a stage was satisfied at some time, but not in the end.
 func passing(t *Timeline) (from, to time.Duration, found bool) {
 	satisfied := false
 	for _, e := range t.Entries {

@@ -22,36 +22,36 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
 
-// A member is a cluster as the hub knows it: what was placed there, and what it reported.
+// A member is a cluster as the hub knows it: the objects that were sent there, and what it reported.
 type member struct {
-	name     string
-	cluster  *memory.Cluster // shares its objects
-	latency  time.Duration
-	silent   bool
-	placed   map[staged.ObjectRef]placement
-	order    []staged.ObjectRef                  // of placed; nil: that has changed
-	sent     map[staged.ObjectRef]map[string]any // the last status on its way to the hub, or there
-	mail     []letter                            // on its way, in order of time
-	reported map[staged.ObjectRef]kubestellar.Report
-	first    time.Time // when it reported first; zero: not yet
-	waits    bool      // something could not be placed yet
+	name        string
+	cluster     *memory.Cluster // shares its objects
+	latency     time.Duration
+	silent      bool
+	created     map[staged.ObjectRef]createdObject
+	order       []staged.ObjectRef                  // the keys of placed, sorted; nil: placed has changed
+	sent        map[staged.ObjectRef]map[string]any // the last status that was sent to the hub
+	inTransit   []sentStatus                        // the statuses that have not arrived yet, by time
+	reported    map[staged.ObjectRef]kubestellar.Report
+	firstReport time.Time // when the first status arrived; zero: none has
+	incomplete  bool      // an object could not be written yet
 }
 
-// A placement is an object that was placed.
-type placement struct {
+// A createdObject is an object that was created in a member.
+type createdObject struct {
 	kind schema.GroupVersionKind
 	from *unstructured.Unstructured // on the hub
-	at   time.Time                  // when this version of it was placed
+	at   time.Time                  // when this version was written
 }
 
-// A bound is an object that Bindings send to a cluster.
-type bound struct {
+// A wantedObject is an object that Bindings send to a cluster.
+type wantedObject struct {
 	object     *unstructured.Unstructured
 	createOnly bool
 }
 
-// A letter is a status on its way to the hub.
-type letter struct {
+// A sentStatus is a status that was sent to the hub and has not arrived.
+type sentStatus struct {
 	due    time.Time
 	ref    staged.ObjectRef
 	status map[string]any
@@ -59,12 +59,12 @@ type letter struct {
 
 func newMember(name string, cluster *memory.Cluster, latency time.Duration) *member {
 	return &member{
-		name: name, cluster: cluster.Shared(), latency: latency, placed: map[staged.ObjectRef]placement{},
+		name: name, cluster: cluster.Shared(), latency: latency, created: map[staged.ObjectRef]createdObject{},
 		sent: map[staged.ObjectRef]map[string]any{}, reported: map[staged.ObjectRef]kubestellar.Report{},
 	}
 }
 
-// sorted puts first what others need: definitions and namespaces.
+// sorted returns the keys of m. Definitions and namespaces, which other objects need, come first.
 func sorted[V any](m map[staged.ObjectRef]V) []staged.ObjectRef {
 	rank := map[string]int{"customresourcedefinitions": -2, "namespaces": -1}
 	return slices.SortedFunc(maps.Keys(m), func(a, b staged.ObjectRef) int {
@@ -73,18 +73,18 @@ func sorted[V any](m map[staged.ObjectRef]V) []staged.ObjectRef {
 	})
 }
 
-// refs are the objects that were placed, sorted. It is asked at each thing that happens.
+// refs returns the objects that were created here, sorted. They are cached: refs is called often.
 func (m *member) refs() []staged.ObjectRef {
 	if m.order == nil {
-		m.order = sorted(m.placed)
+		m.order = sorted(m.created)
 	}
 	return m.order
 }
 
-// place creates or updates the objects that are wanted here and deletes the others. It says what it did with each, and reports whether it did anything. The
-// error joins those of single objects.
-func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]bound, now time.Time, say func(string)) (changed bool, faults error) {
-	m.waits = false
+// place creates or updates the objects that are wanted here and deletes the others. It calls say with
+// what it did to each, and reports whether it did anything. The error joins those of single objects.
+func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]wantedObject, now time.Time, say func(string)) (changed bool, faults error) {
+	m.incomplete = false
 	did := func(ref staged.ObjectRef, what string, err error) {
 		if err != nil {
 			faults = errors.Join(faults, fmt.Errorf("cluster %s: %w", m.name, err))
@@ -105,18 +105,19 @@ func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]bound, n
 	return changed, faults
 }
 
-// apply brings one object up to date, if that is possible now. It returns what it did.
-func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w bound, now time.Time) (what string, err error) {
-	was, here := m.placed[ref]
+// apply brings one object up to date, if that is possible now. It returns the text of what it did; "" if
+// it did nothing.
+func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w wantedObject, now time.Time) (what string, err error) {
+	was, here := m.created[ref]
 	if here && (w.createOnly || was.from == w.object || reflect.DeepEqual(downsynced(was.from), downsynced(w.object))) {
 		return "", nil
 	}
 	done, err := m.write(ctx, w)
 	if err != nil || !done {
-		m.waits = true
+		m.incomplete = true
 		return "", err
 	}
-	m.placed[ref] = placement{kind: w.object.GroupVersionKind(), from: w.object, at: now}
+	m.created[ref] = createdObject{kind: w.object.GroupVersionKind(), from: w.object, at: now}
 	m.order = nil
 	if here {
 		return textChanged, nil
@@ -124,8 +125,9 @@ func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w bound, now t
 	return textArrives, nil
 }
 
-// write creates or updates an object. It is false if one of the same name is still being deleted, or its namespace.
-func (m *member) write(ctx context.Context, w bound) (done bool, err error) {
+// write creates or updates an object. It is false if an object of the same name, or the namespace, is
+// still being deleted.
+func (m *member) write(ctx context.Context, w wantedObject) (done bool, err error) {
 	obj := downsynced(w.object)
 	old, err := m.cluster.Get(ctx, obj.GroupVersionKind(), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
 	switch {
@@ -143,7 +145,8 @@ func (m *member) write(ctx context.Context, w bound) (done bool, err error) {
 	return err == nil, err
 }
 
-// over is an object as it comes over the one that is there: with its status, and with what the API server knows of it.
+// over returns an object as an update of the old one: with the status of the old one, and the metadata
+// that the API server added to it.
 func over(old, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	next := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
 	metadata := map[string]any{}
@@ -158,7 +161,8 @@ func over(old, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return next
 }
 
-// downsynced is what of an object goes to another cluster: all but its status and what an API server adds.
+// downsynced returns the part of an object that is sent to another cluster: without its status and what
+// an API server adds.
 func downsynced(from *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: maps.Clone(from.Object)}
 	delete(obj.Object, "status")
@@ -173,15 +177,15 @@ func downsynced(from *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 func (m *member) remove(ctx context.Context, ref staged.ObjectRef) error {
-	err := m.cluster.Delete(ctx, m.placed[ref].kind, nameOf(ref), metav1.DeleteOptions{})
+	err := m.cluster.Delete(ctx, m.created[ref].kind, nameOf(ref), metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	delete(m.placed, ref)
+	delete(m.created, ref)
 	m.order = nil
 	delete(m.sent, ref)
 	delete(m.reported, ref)
-	m.mail = slices.DeleteFunc(m.mail, func(l letter) bool { return l.ref == ref })
+	m.inTransit = slices.DeleteFunc(m.inTransit, func(l sentStatus) bool { return l.ref == ref })
 	return nil
 }
 
@@ -189,10 +193,10 @@ func nameOf(ref staged.ObjectRef) types.NamespacedName {
 	return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 }
 
-// post sends the statuses that have changed on their way.
-func (m *member) post(ctx context.Context, now time.Time) error {
+// sendStatuses sends the statuses that have changed to the hub.
+func (m *member) sendStatuses(ctx context.Context, now time.Time) error {
 	for _, ref := range m.refs() {
-		obj, err := m.cluster.Get(ctx, m.placed[ref].kind, nameOf(ref))
+		obj, err := m.cluster.Get(ctx, m.created[ref].kind, nameOf(ref))
 		if apierrors.IsNotFound(err) {
 			continue
 		}
@@ -202,22 +206,22 @@ func (m *member) post(ctx context.Context, now time.Time) error {
 		status, has := object.Map(obj.Object, "status")
 		if has && !m.silent && !reflect.DeepEqual(status, m.sent[ref]) {
 			m.sent[ref] = status
-			m.mail = append(m.mail, letter{now.Add(m.latency), ref, status})
+			m.inTransit = append(m.inTransit, sentStatus{now.Add(m.latency), ref, status})
 		}
 	}
 	return nil
 }
 
-// deliver brings to the hub what is due, and returns of which objects that is.
-func (m *member) deliver(now time.Time) (heard []staged.ObjectRef) {
-	for len(m.mail) > 0 && !m.mail[0].due.After(now) {
-		l := m.mail[0]
-		m.mail = m.mail[1:]
-		if m.first.IsZero() {
-			m.first = now
+// receiveStatuses receives at the hub the statuses that are due, and returns their objects.
+func (m *member) receiveStatuses(now time.Time) (updated []staged.ObjectRef) {
+	for len(m.inTransit) > 0 && !m.inTransit[0].due.After(now) {
+		l := m.inTransit[0]
+		m.inTransit = m.inTransit[1:]
+		if m.firstReport.IsZero() {
+			m.firstReport = now
 		}
 		m.reported[l.ref] = kubestellar.Report{Status: l.status, LastUpdate: now}
-		heard = append(heard, l.ref)
+		updated = append(updated, l.ref)
 	}
-	return heard
+	return updated
 }

@@ -20,51 +20,55 @@ type Input struct {
 	Policy v1alpha1.StagedBindingPolicy
 	// Compile are the options that the policy is compiled with.
 	Compile staged.Options
-	// Collectors are those that exist, with those that the policy names among them.
+	// Collectors are the StatusCollectors that exist. All that the policy names must be among them.
 	Collectors []control.StatusCollector
-	// Objects are on the hub, the workload among them, and the definitions of custom resources, which all clusters have too. A kind without a definition
-	// that no API server has of its own is taken for one with a status, namespaced if the object has a namespace. Other objects
-	// that need a namespace and have none are in "default".
+	// Objects are the objects on the hub: the workload, and CustomResourceDefinitions, which all
+	// clusters have too. A kind that has no definition and is not built into API servers is taken to
+	// have a status, and to be namespaced if the object has a namespace. Other objects that need a
+	// namespace and have none are put into "default".
 	Objects  []*unstructured.Unstructured
 	Clusters []Cluster
-	// Stages are what objects do in a cluster without a script; nil: nothing.
+	// Stages say what objects do in a cluster without a script; nil: nothing.
 	Stages *stage.Set
-	// Latency is how long it takes until the hub sees a change in a cluster.
+	// Latency is how long a change of status in a cluster takes to reach the hub.
 	Latency time.Duration
-	// Approvals are given at a time after the start: before.<stage> and after.<stage>.
+	// Approvals say how long after the start somebody approves; the keys are before.<stage> and
+	// after.<stage>.
 	Approvals map[string]time.Duration
 	Seed      uint64
-	// Start is when it begins. Default 2006-01-02T15:04:05Z.
+	// Start is the time at which the rehearsal begins. Default 2006-01-02T15:04:05Z.
 	Start time.Time
-	// Longest is how long it may take. Default a day.
+	// Longest is how long the rehearsal may take, in virtual time. Default a day.
 	Longest time.Duration
-	// Explain adds what the rollout waits for to the timeline, when it begins to.
+	// Explain adds entries to the timeline that say what the rollout waits for, when that changes.
 	Explain bool
 }
 
-// A Cluster receives the workload of stages whose selectors match its labels. For a stage with maxConcurrency it needs its name as a label, too: see
-// staged.Options.ClusterLabel.
+// A Cluster receives the workload of stages whose selectors match its labels. For a stage with
+// maxConcurrency it also needs its name as a label: see staged.Options.ClusterLabel.
 type Cluster struct {
 	Name   string
 	Labels map[string]string
-	// Script is what the objects of the workload show as their status, in place of what Input.Stages do with them. Nil: none.
+	// Script says which statuses the objects of the workload have and when. It replaces Input.Stages in
+	// this cluster. Nil: there is no script.
 	Script []Status
-	// Latency is that of this cluster. Default Input.Latency.
+	// Latency is how long a status of this cluster takes to reach the hub. Default Input.Latency.
 	Latency time.Duration
-	// Silent says that it never reports.
+	// Silent says that the cluster never reports.
 	Silent bool
 }
 
-// A Status is shown by an object some time after it came to a cluster.
+// A Status is what objects have as their status from some time after they came to a cluster.
 type Status struct {
 	After time.Duration
-	// Kind is that of the objects that show it; "": all that have a status.
+	// Kind is the kind of the objects that get the status; "": all objects that have a status.
 	Kind   string
 	Status map[string]any
 }
 
-// Run rehearses until the rollout has succeeded, nothing is left to happen, or Input.Longest has passed. Faults of the Input are returned all at
-// once: those of the policy as [staged.Errors], others as [Errors]. Any other error is that of a Stage or an object which a cluster refuses, or of ctx.
+// Run rehearses until the rollout has succeeded, nothing more can happen, or Input.Longest has passed. It
+// returns all faults of the Input at once: those of the policy as [staged.Errors], others as [Errors].
+// Other errors come from a cluster that refuses a Stage or an object, or from ctx.
 func Run(ctx context.Context, in Input) (*Timeline, error) {
 	in.Longest = cmp.Or(in.Longest, 24*time.Hour)
 	if in.Start.IsZero() {
@@ -87,34 +91,34 @@ func Run(ctx context.Context, in Input) (*Timeline, error) {
 	return r.timeline, nil
 }
 
-// A run is a rehearsal under way.
+// A run is the state of a rehearsal.
 type run struct {
-	in       Input
-	workload workload
-	now      time.Time
-	policy   *staged.Policy
-	rollout  *staged.Rollout
-	object   v1alpha1.StagedBindingPolicy
-	hub      hub
-	clusters []*cluster
-	bindings []*control.Binding        // of the policies on the hub
-	fresh    map[string]bool           // of these, those that the rollout has not seen
-	heard    map[staged.ObjectRef]bool // objects of which a report came that the rollout has not seen
-	timeline *Timeline
-	recheck  time.Time
-	said     map[string]bool // what the rollout was said to wait for the last time
-	done     bool
-	more     time.Time // when something would have happened that was too late for the rehearsal; zero: never
+	in          Input
+	workload    workload
+	now         time.Time
+	policy      *staged.Policy
+	rollout     *staged.Rollout
+	object      v1alpha1.StagedBindingPolicy
+	hub         hub
+	clusters    []*cluster
+	bindings    []*control.Binding        // of the BindingPolicies on the hub
+	newBindings map[string]bool           // names of Bindings that the rollout was not shown yet
+	updated     map[staged.ObjectRef]bool // objects with a report that the rollout was not shown yet
+	timeline    *Timeline
+	recheck     time.Time
+	lastLines   map[string]bool // the lines of the last explanation
+	done        bool
+	cutOff      time.Time // when the first thing after Input.Longest would have happened; zero: nothing
 }
 
-// newRun begins a rehearsal of an Input without faults.
+// newRun returns the run of an Input without faults.
 func newRun(in Input, w workload) (*run, error) {
 	policies, err := staged.Compile(in.Compile, staged.Object(in.Policy))
 	if err != nil {
 		return nil, err
 	}
 	r := &run{in: in, workload: w, now: in.Start, policy: policies[0], rollout: staged.NewRollout(policies[0]), object: in.Policy,
-		fresh: map[string]bool{}, heard: map[staged.ObjectRef]bool{}, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
+		newBindings: map[string]bool{}, updated: map[staged.ObjectRef]bool{}, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
 	r.object.Status = v1alpha1.Status{}
 	r.hub = hub{objects: w.objects, policies: map[string]*control.BindingPolicy{}, collectors: map[string]*kubestellar.Collector{},
 		labels: map[string]map[string]string{}}
@@ -139,7 +143,7 @@ func (r *run) addClusters() error {
 	return nil
 }
 
-// labelsOf are labels that are known, even if there are none.
+// labelsOf returns labels that are not nil: they are known, even if there are none.
 func labelsOf(labels map[string]string) map[string]string {
 	if labels == nil {
 		return map[string]string{}

@@ -11,35 +11,36 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A Timeline is what happened, in order.
+// A Timeline is everything that happened, in order.
 type Timeline struct {
 	Policy  string // the name of the StagedBindingPolicy
 	Start   time.Time
 	Entries []Entry
-	// Lints are what is doubtful about the policy, seen from this rehearsal.
+	// Lints are what this rehearsal found doubtful about the policy.
 	Lints []Lint
-	// Succeeded says whether the rollout came to its end; Message what it waits for otherwise.
+	// Succeeded says whether the rollout succeeded. If not, Message says what it waits for.
 	Succeeded bool
 	Message   string
 }
 
-// An Entry is one thing that happened. Of Stage, Policy and Cluster one says what it is about.
+// An Entry is one thing that happened. At most one of Stage, BindingPolicy and Cluster is set: it says
+// what the Entry is about.
 type Entry struct {
-	At      time.Duration // after the start
-	Stage   string
-	Policy  string // the name of a BindingPolicy
-	Cluster string
-	Text    string
-	Waiting bool // it is an explanation
+	At            time.Duration // after the start
+	Stage         string
+	BindingPolicy string
+	Cluster       string
+	Text          string
+	Waiting       bool // the Entry says what the rollout waits for
 }
 
 // String prints `+3.2s  stage dev: started`.
 func (e Entry) String() string { return e.line(timeWidth) }
 
-// timeWidth is how wide the times of entries are at least.
+// timeWidth is the least width of the times of entries.
 const timeWidth = len("+1h30m0.5s")
 
-// line prints the entry with a column for the time.
+// line prints the entry with the time in a column of this width.
 func (e Entry) line(width int) string {
 	indent := ""
 	if e.Waiting {
@@ -59,9 +60,9 @@ func (e Entry) about() string {
 	return kind + " " + name + ": "
 }
 
-// subject is what the entry is about: a stage, policy or cluster, and its name; "" if it is about none of these.
+// subject returns what the entry is about: a stage, policy or cluster, and its name; "" if none.
 func (e Entry) subject() (kind, name string) {
-	for _, s := range [][2]string{{"stage", e.Stage}, {"policy", e.Policy}, {"cluster", e.Cluster}} {
+	for _, s := range [][2]string{{"stage", e.Stage}, {"policy", e.BindingPolicy}, {"cluster", e.Cluster}} {
 		if s[1] != "" {
 			return s[0], s[1]
 		}
@@ -69,7 +70,7 @@ func (e Entry) subject() (kind, name string) {
 	return "", ""
 }
 
-// A Lint is something doubtful about a stage.
+// A Lint is something doubtful about a stage, or, with Stage "", about the policy.
 type Lint struct {
 	Stage string
 	Text  string
@@ -102,7 +103,7 @@ func (t *Timeline) String() string {
 	return b.String()
 }
 
-// The texts of entries that are looked for.
+// The texts of entries that lints and charts look for.
 const (
 	textCreated   = "BindingPolicy created"
 	textRemoved   = "BindingPolicy removed"
@@ -113,32 +114,33 @@ const (
 	textGone      = " is gone"
 )
 
-// phaseTexts tell of the phases that a stage ends in, or stays in.
+// phaseTexts are the texts of the phases in which a stage ends or stays.
 var phaseTexts = map[v1alpha1.Phase]string{
 	v1alpha1.Succeeded: "succeeded", v1alpha1.Skipped: "skipped", v1alpha1.Failed: "failed", v1alpha1.RolledBack: "rolled back",
 }
 
-func (r *run) say(e Entry) {
+// record records an entry with the present time.
+func (r *run) record(e Entry) {
 	e.At = r.now.Sub(r.in.Start)
 	r.timeline.Entries = append(r.timeline.Entries, e)
 }
 
-// explain says what the rollout waits for, as far as that has not been said the last time.
+// explain records what the rollout waits for, without the lines of the last explanation.
 func (r *run) explain() {
-	said := map[string]bool{}
+	lines := map[string]bool{}
 	for _, l := range r.rollout.Explain(r.object.Status, r.now) {
-		if l.Verdict == staged.Satisfied {
+		if l.Satisfaction == staged.Satisfied {
 			continue
 		}
 		line := l.String()
-		if said[line] = true; !r.said[line] {
-			r.say(Entry{Text: line, Waiting: true})
+		if lines[line] = true; !r.lastLines[line] {
+			r.record(Entry{Text: line, Waiting: true})
 		}
 	}
-	r.said = said
+	r.lastLines = lines
 }
 
-// compare writes down what a decision changes.
+// compare records what a decision changes.
 func (r *run) compare(d staged.Decision) {
 	for i, s := range d.Status.Stages {
 		var old v1alpha1.StageStatus
@@ -148,16 +150,16 @@ func (r *run) compare(d staged.Decision) {
 		stays := s.Name == d.Status.ActiveStage && s.Name == r.object.Status.ActiveStage && s.Batch == old.Batch
 		switch {
 		case s.SatisfiedSince != nil && old.SatisfiedSince == nil:
-			r.say(Entry{Stage: s.Name, Text: textSatisfied})
+			r.record(Entry{Stage: s.Name, Text: textSatisfied})
 		case s.SatisfiedSince == nil && old.SatisfiedSince != nil && stays:
-			r.say(Entry{Stage: s.Name, Text: textNoLonger})
+			r.record(Entry{Stage: s.Name, Text: textNoLonger})
 		}
 		if text := phaseTexts[s.Phase]; text != "" && s.Phase != old.Phase {
-			r.say(Entry{Stage: s.Name, Text: text})
+			r.record(Entry{Stage: s.Name, Text: text})
 		}
 	}
 	for _, e := range d.Events {
-		r.say(Entry{Text: e.Reason + ": " + e.Message})
+		r.record(Entry{Text: e.Reason + ": " + e.Message})
 	}
 	r.timeline.Message = d.Message
 	for _, c := range d.Status.Conditions {

@@ -23,7 +23,8 @@ import (
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// A catalog holds the plural names of kinds that are defined. Those of others are guessed from the name of the kind.
+// A catalog holds the plural names of the kinds that a CustomResourceDefinition defines. The plural names
+// of other kinds are guessed from the kind.
 type catalog map[schema.GroupKind]string
 
 var vowelY = regexp.MustCompile("[aeiou]y$")
@@ -50,21 +51,22 @@ func (c catalog) refOf(obj *unstructured.Unstructured) staged.ObjectRef {
 	return staged.ObjectRef{Group: kind.Group, Resource: c.resource(kind), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// A workload is the objects of an Input, as an API server stores them, and what a cluster must know to take them.
+// A workload is the objects of an Input, as an API server stores them, and the definitions and kinds that
+// a cluster must know to accept them.
 type workload struct {
 	objects     map[staged.ObjectRef]*unstructured.Unstructured
 	definitions []*unstructured.Unstructured
-	kinds       []memory.Kind // those that nothing defines
+	kinds       []memory.Kind // the kinds without a definition
 }
 
-// newWorkload stores the objects: definitions first, because others may be of their kinds.
+// newWorkload stores the objects: definitions first, because other objects may be of their kinds.
 func newWorkload(in *Input) (workload, Errors) {
 	w := workload{objects: map[staged.ObjectRef]*unstructured.Unstructured{}}
 	copies, errs := make([]*unstructured.Unstructured, len(in.Objects)), make([]error, len(in.Objects))
 	for i, obj := range in.Objects {
 		copies[i], errs[i] = copyOf(obj)
 	}
-	w.survey(copies)
+	w.findKinds(copies)
 	store := memory.New(memory.Options{Seed: in.Seed, Now: func() time.Time { return in.Start }, Kinds: w.kinds})
 	known := catalog{}
 	for _, definitions := range []bool{true, false} {
@@ -95,7 +97,7 @@ func isDefinition(obj *unstructured.Unstructured) bool {
 	return obj.GroupVersionKind() == definitionKind
 }
 
-// copyOf copies an object of a caller, which may be anything.
+// copyOf checks and copies an object of a caller.
 func copyOf(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if obj == nil {
 		return nil, errors.New("nil")
@@ -114,7 +116,7 @@ func copyOf(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 	return copied, nil
 }
 
-// clone copies the fields of a caller, whose numbers may be of any Go type.
+// clone copies fields. Numbers of any Go type become those that apimachinery uses.
 func clone(fields map[string]any) (out map[string]any, err error) {
 	raw, err := json.Marshal(fields)
 	if err == nil {
@@ -123,9 +125,9 @@ func clone(fields map[string]any) (out map[string]any, err error) {
 	return out, err
 }
 
-// survey finds the definitions, and the kinds that have none: those are known by their objects, and have a status. Kinds that every API server
-// knows it cannot tell from these, but package memory can.
-func (w *workload) survey(objects []*unstructured.Unstructured) {
+// findKinds finds the definitions, and the kinds without one, which are taken to have a status. Kinds that
+// every API server knows are among these; package memory recognises them.
+func (w *workload) findKinds(objects []*unstructured.Unstructured) {
 	defined := catalog{}
 	for _, obj := range objects {
 		if obj != nil && isDefinition(obj) {
@@ -139,12 +141,15 @@ func (w *workload) survey(objects []*unstructured.Unstructured) {
 		}
 		kind := obj.GroupVersionKind()
 		if _, ok := defined[kind.GroupKind()]; !ok {
-			w.kinds = append(w.kinds, memory.Kind{GroupVersionKind: kind, Resource: defined.resource(kind), ClusterScoped: obj.GetNamespace() == "", Status: true})
+			w.kinds = append(w.kinds, memory.Kind{
+				GroupVersionKind: kind, Resource: defined.resource(kind), ClusterScoped: obj.GetNamespace() == "", Status: true,
+			})
 		}
 	}
 }
 
-// create stores an object as kubectl apply does: one that needs a namespace and has none goes to "default".
+// create stores an object as kubectl apply does: an object that needs a namespace and has none goes into
+// "default".
 func create(store *memory.Cluster, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	obj = downsynced(obj)
 	stored, err := store.Create(context.Background(), obj, metav1.CreateOptions{})

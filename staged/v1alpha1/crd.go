@@ -5,5 +5,5 @@ import _ "embed"
 //go:embed crd.yaml
 var crd string
 
-// CRD is the manifest of the CustomResourceDefinition, in YAML, for kubectl apply.
+// CRD returns the manifest of the CustomResourceDefinition, in YAML, for kubectl apply.
 func CRD() string { return crd }

@@ -82,8 +82,8 @@ func TestFaultsAreFound(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "simulator")
-	cmd := exec.Command("go", "build", "-o", file, "./examples/simulator")
-	cmd.Dir = "../../.."
+	cmd := exec.Command("go", "build", "-o", file, ".")
+	cmd.Dir = ".."
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	return file

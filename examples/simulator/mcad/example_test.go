@@ -26,7 +26,7 @@ func ExampleQueue() {
 	}
 	queue := mcad.Queue(mcad.QueueOptions{Before: func(a, b *unstructured.Unstructured) bool { return length(a) < length(b) }})
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), stage.Parse("minute.yaml", []byte(minute))), simulation.Options{
-		Kinds: mcad.Kinds(), Plays: controllers.Bound, Controllers: append(queue, batch.Jobs(), scheduling.Scheduler(scheduling.Options{})),
+		Kinds: mcad.Kinds(), Filter: controllers.Bound, Controllers: append(queue, batch.Jobs(), scheduling.Scheduler(scheduling.Options{})),
 	})
 	if err != nil {
 		fmt.Println(err)

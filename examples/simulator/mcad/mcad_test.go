@@ -39,7 +39,7 @@ func newLab(t *testing.T, nodes int, o mcad.QueueOptions) *lab {
 	l := &lab{t: t}
 	var err error
 	l.Simulation, err = simulation.New(stage.MustCompile(presets.NodeFast(), stage.Parse("minute.yaml", []byte(minute))), simulation.Options{
-		Kinds: mcad.Kinds(), Plays: controllers.Bound,
+		Kinds: mcad.Kinds(), Filter: controllers.Bound,
 		Controllers: append(mcad.Queue(o), mcad.Coscheduler(), batch.Jobs(), scheduling.Scheduler(scheduling.Options{})),
 		Reconcile: reconcile.Options{Trace: func(e reconcile.TraceEvent) {
 			if e.Err != nil {

@@ -142,7 +142,7 @@ func Gantt(name, title string, states []string, rows ...Row) Chart {
 }
 
 // key is what the colours of a chart mean. Series without points have no name there.
-func (c Chart) key() []string {
+func (c Chart) legend() []string {
 	if c.kind == gantt {
 		return c.states
 	}

@@ -32,10 +32,10 @@ var palette = []color.NRGBA{
 
 var (
 	// ink is black, and in a page the colour of its text.
-	ink = color.NRGBA{A: 0xff}
+	textColour = color.NRGBA{A: 0xff}
 	// faint is for lines that are not the matter.
-	faint = color.NRGBA{0x80, 0x80, 0x80, 0xff}
-	paper = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+	gridColour = color.NRGBA{0x80, 0x80, 0x80, 0xff}
+	pageColour = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 )
 
 func colour(i int) color.NRGBA { return palette[i%len(palette)] }
@@ -67,7 +67,7 @@ func (c Chart) draw(to draw.Canvas, alone bool) error {
 		to.FillText(style, vg.Point{X: to.Min.X, Y: to.Max.Y + 0.95*line}, c.Title)
 	}
 	p.Draw(draw.Crop(to, 0, -3*vg.Millimeter, 0, -line*1.3))
-	c.drawKey(p, to)
+	c.drawLegend(p, to)
 	return nil
 }
 
@@ -76,11 +76,11 @@ func (c Chart) style(p *plot.Plot) {
 	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		s.Font.Variant = "Sans"
 		s.Font.Size = 9
-		s.Color = ink
+		s.Color = textColour
 	}
 	p.Title.TextStyle.Font.Size = 11
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.LineStyle.Color, a.Tick.LineStyle.Color = faint, faint
+		a.LineStyle.Color, a.Tick.LineStyle.Color = gridColour, gridColour
 		a.LineStyle.Width, a.Tick.LineStyle.Width = 0.5, 0.5
 		a.Tick.Length = 3
 		a.Tick.Marker = plot.TickerFunc(ticks)
@@ -111,7 +111,7 @@ func (c Chart) fill(p *plot.Plot) error {
 	}
 	if c.Ceiling > 0 {
 		line := plotter.NewFunction(func(float64) float64 { return c.Ceiling })
-		line.Color, line.Width, line.Dashes = faint, 0.8, []vg.Length{4, 3}
+		line.Color, line.Width, line.Dashes = gridColour, 0.8, []vg.Length{4, 3}
 		p.Add(line)
 	}
 	return nil
@@ -180,8 +180,8 @@ func (c Chart) fillRows(p *plot.Plot) error {
 }
 
 // drawKey says above the chart what its colours mean.
-func (c Chart) drawKey(p *plot.Plot, to draw.Canvas) {
-	names := c.key()
+func (c Chart) drawLegend(p *plot.Plot, to draw.Canvas) {
+	names := c.legend()
 	if len(names) < 2 {
 		return
 	}
@@ -203,7 +203,7 @@ func (c Chart) rawSVG(alone bool) (string, error) {
 	canvas := vgsvg.NewWith(vgsvg.UseWH(w, h))
 	to := draw.New(canvas)
 	if alone {
-		fillRect(to, paper, to.Rectangle)
+		fillRect(to, pageColour, to.Rectangle)
 	}
 	if err := c.draw(to, alone); err != nil {
 		return "", err
@@ -241,7 +241,7 @@ func (c Chart) svg() (string, error) {
 
 func (c Chart) png() ([]byte, error) {
 	w, h := c.size()
-	canvas := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(144), vgimg.UseBackgroundColor(paper))
+	canvas := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(144), vgimg.UseBackgroundColor(pageColour))
 	if err := c.draw(draw.New(canvas), true); err != nil {
 		return nil, err
 	}

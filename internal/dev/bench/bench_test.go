@@ -23,9 +23,9 @@ func scenarios(t testing.TB) []Scenario {
 func TestPlayersDoTheSame(t *testing.T) {
 	for _, s := range scenarios(t) {
 		t.Run(s.Name, func(t *testing.T) {
-			first, err := s.Players[0].Match()
+			first, err := s.Sides[0].Match()
 			require.NoError(t, err)
-			for _, p := range s.Players {
+			for _, p := range s.Sides {
 				n, err := p.Match()
 				require.NoError(t, err, p.Name)
 				require.Equal(t, first, n, p.Name)
@@ -38,16 +38,16 @@ func TestPlayersDoTheSame(t *testing.T) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	each(b, func(p Player) func() (int, error) { return p.Match })
+	each(b, func(p Side) func() (int, error) { return p.Match })
 }
 
 func BenchmarkWhole(b *testing.B) {
-	each(b, func(p Player) func() (int, error) { return p.Whole })
+	each(b, func(p Side) func() (int, error) { return p.Whole })
 }
 
-func each(b *testing.B, of func(Player) func() (int, error)) {
+func each(b *testing.B, of func(Side) func() (int, error)) {
 	for _, s := range scenarios(b) {
-		for _, p := range s.Players {
+		for _, p := range s.Sides {
 			play := of(p)
 			b.Run(s.Name+"/"+p.Name, func(b *testing.B) {
 				b.ReportAllocs()

@@ -33,7 +33,7 @@ func (m mismatch) String() string {
 // A pair is the Stages of a case, prepared on both sides.
 type pair struct {
 	kwok     *Kwok
-	ours     *Ours
+	ours     *Stagecraft
 	refusals Outcome // on our side
 	tally    tally
 }
@@ -44,7 +44,7 @@ func newPair(c Case) (p pair) {
 		panic(err) // kwok reads everything that is JSON of the right types, and so are cases
 	}
 	p.kwok = k
-	if p.ours, err = NewOurs(c, Placeholders()); err != nil {
+	if p.ours, err = NewStagecraft(c, Placeholders()); err != nil {
 		p.refusals.Refused = err.Error()
 	}
 	return p
@@ -96,7 +96,7 @@ func compare(kwok, ours Outcome) []mismatch {
 }
 
 // printed is the effects of a Stage. How far kwok came before an error does not count: we plan before we send.
-func printed(v Verdict) string {
+func printed(v StageOutcome) string {
 	if v.Failed != "" {
 		return "fails"
 	}

@@ -13,6 +13,9 @@
 //	go test -run '^$' -bench . -benchmem               # times
 //	go run ./ratio                                     # times beside each other
 //
+// The directories below compare other packages with their peers: kstatus with cli-utils (go run ./kstatus/ratio), patch with the API server's
+// libraries.
+//
 // # Determinism
 //
 // A case follows from its seed. Both sides read the clock at [Now] and print placeholders for addresses.

@@ -12,18 +12,18 @@ import (
 )
 
 // both prepares a Stage with this spec for a Pod on both sides.
-func both(t *testing.T, spec string) (*Kwok, *Ours, *unstructured.Unstructured) {
+func both(t *testing.T, spec string) (*Kwok, *Stagecraft, *unstructured.Unstructured) {
 	c := caseFrom(t, difference{object: pod, spec: spec})
 	k, err := NewKwok(c.Stages, Placeholders())
 	require.NoError(t, err)
-	o, err := NewOurs(c, Placeholders())
+	o, err := NewStagecraft(c, Placeholders())
 	require.NoError(t, err)
 	return k, o, c.object()
 }
 
 func TestKwokSeesPodsAsGoTypes(t *testing.T) {
 	k, o, obj := both(t, `selector: {matchExpressions: [{cel: {expression: "self.kind == 'Pod'"}}]}`)
-	typed, ok := asType(obj)
+	typed, ok := typedInput(obj)
 	require.True(t, ok)
 	_, err := k.Of(obj).Match(context.Background(), typed.event())
 	require.ErrorContains(t, err, "undefined field 'kind'")

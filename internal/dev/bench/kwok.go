@@ -19,7 +19,7 @@ type Kwok struct {
 	Lifecycles map[Ref]lifecycle.Lifecycle
 	Renderer   gotpl.Renderer
 
-	refused *error // what broken found, once asked; only the first object tells
+	compileError *error // what broken found, once asked; only the first object tells
 }
 
 // Ref is the resourceRef of a Stage, by which kwok's controllers group Stages.
@@ -56,13 +56,13 @@ func internalStage(s map[string]any) (*internalversion.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	typePatches(st)
+	defaultPatchTypes(st)
 	return st, nil
 }
 
 // typePatches makes patches of Pods and Nodes strategic where the Stage does not say: kwok's controllers have these objects as Go types, from which
 // the lifecycle concludes the same.
-func typePatches(st *internalversion.Stage) {
+func defaultPatchTypes(st *internalversion.Stage) {
 	ref := Ref{st.Spec.ResourceRef.APIGroup, st.Spec.ResourceRef.Kind}
 	if ref != (Ref{"v1", "Pod"}) && ref != (Ref{"v1", "Node"}) {
 		return
@@ -93,22 +93,22 @@ func (k *Kwok) Outcome(obj *unstructured.Unstructured) Outcome {
 func (k *Kwok) decide(obj *unstructured.Unstructured, event *lifecycle.Event) Outcome {
 	var o Outcome
 	lc := k.Of(obj)
-	if k.refused == nil {
-		err := broken(lc, event)
-		k.refused = &err
+	if k.compileError == nil {
+		err := findCompileError(lc, event)
+		k.compileError = &err
 	}
-	if *k.refused != nil {
-		return Outcome{Refused: (*k.refused).Error()}
+	if *k.compileError != nil {
+		return Outcome{Refused: (*k.compileError).Error()}
 	}
 	for _, st := range lc {
-		o.Stages = append(o.Stages, k.verdict(st, event, obj))
+		o.Stages = append(o.Stages, k.stageOutcome(st, event, obj))
 	}
 	possible, err := lc.ListAllPossible(context.Background(), event)
 	for _, st := range possible {
 		o.Possible = append(o.Possible, st.Name())
 	}
 	if err == nil {
-		err = draws(lc, event)
+		err = tryMatch(lc, event)
 	}
 	if err != nil {
 		o.Err = err.Error()
@@ -118,7 +118,7 @@ func (k *Kwok) decide(obj *unstructured.Unstructured, event *lifecycle.Event) Ou
 
 // broken finds a Stage that does not compile. Kwok finds out at the first object, errs once, and goes on with half a Stage, so that an
 // error that does not come again is one.
-func broken(lc lifecycle.Lifecycle, event *lifecycle.Event) error {
+func findCompileError(lc lifecycle.Lifecycle, event *lifecycle.Event) error {
 	for _, st := range lc {
 		alone := lifecycle.Lifecycle{st}
 		_, first := alone.ListAllPossible(context.Background(), event)
@@ -131,7 +131,7 @@ func broken(lc lifecycle.Lifecycle, event *lifecycle.Event) error {
 }
 
 // draws has kwok throw its dice once, to see whether it can.
-func draws(lc lifecycle.Lifecycle, event *lifecycle.Event) (err error) {
+func tryMatch(lc lifecycle.Lifecycle, event *lifecycle.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -141,8 +141,8 @@ func draws(lc lifecycle.Lifecycle, event *lifecycle.Event) (err error) {
 	return err
 }
 
-func (k *Kwok) verdict(st *lifecycle.Stage, event *lifecycle.Event, obj *unstructured.Unstructured) Verdict {
-	v := Verdict{Stage: st.Name(), Match: "false"}
+func (k *Kwok) stageOutcome(st *lifecycle.Stage, event *lifecycle.Event, obj *unstructured.Unstructured) StageOutcome {
+	v := StageOutcome{Stage: st.Name(), Match: "false"}
 	ctx := context.Background()
 	matched, err := lifecycle.Lifecycle{st}.ListAllPossible(ctx, event)
 	if err != nil {
@@ -182,10 +182,10 @@ func (k *Kwok) Effects(st *lifecycle.Stage, obj *unstructured.Unstructured) ([]E
 		},
 		func() error { return add(Effect{Kind: "delete"}) },
 		func(p *lifecycle.Patch) error {
-			return add(Effect{"patch", string(p.Type), p.Subresource, user(p.Impersonation), plain(p.Data)})
+			return add(Effect{"patch", string(p.Type), p.Subresource, user(p.Impersonation), decodePlain(p.Data)})
 		},
 		func(a *lifecycle.Apply) error {
-			return errors.Join(applicable(a.Data), add(Effect{"apply", string(a.Type), a.Subresource, user(a.Impersonation), plain(a.Data)}))
+			return errors.Join(requireKind(a.Data), add(Effect{"apply", string(a.Type), a.Subresource, user(a.Impersonation), decodePlain(a.Data)}))
 		},
 	)
 	return effects, err
@@ -199,7 +199,7 @@ func user(i *internalversion.ImpersonationConfig) string {
 }
 
 // applicable makes the check that kwok makes when it sends: without apiVersion and kind no resource is found.
-func applicable(data []byte) error {
+func requireKind(data []byte) error {
 	var obj struct{ APIVersion, Kind string }
 	if err := json.Unmarshal(data, &obj); err != nil {
 		return err

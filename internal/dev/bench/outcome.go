@@ -14,14 +14,14 @@ var Now = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 
 // Outcome is what a side decides on a case.
 type Outcome struct {
-	Refused  string    // why the Stages do not compile; then nothing else is set
-	Err      string    // why no Stage is played although some match
-	Possible []string  // the Stages that can be drawn, in their order
-	Stages   []Verdict // all Stages of the case that are for the kind of the object
+	Refused  string         // why the Stages do not compile; then nothing else is set
+	Err      string         // why no Stage is played although some match
+	Possible []string       // the Stages that can be drawn, in their order
+	Stages   []StageOutcome // all Stages of the case that are for the kind of the object
 }
 
 // Verdict is what a side says about one Stage alone.
-type Verdict struct {
+type StageOutcome struct {
 	Stage   string
 	Match   string // "true", "false", or an error
 	Weight  string // a number, "none", or an error
@@ -49,25 +49,25 @@ func (e Effect) String() string {
 }
 
 // plain decodes JSON so that equal data are equal values: 1, 1.0 and 1e0 are the same.
-func plain(data []byte) any {
+func decodePlain(data []byte) any {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	var v any
 	if err := decoder.Decode(&v); err != nil {
 		return "not JSON: " + string(data)
 	}
-	return spelled(v)
+	return normalizeNumbers(v)
 }
 
-func spelled(v any) any {
+func normalizeNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, item := range v {
-			v[k] = spelled(item)
+			v[k] = normalizeNumbers(item)
 		}
 	case []any:
 		for i, item := range v {
-			v[i] = spelled(item)
+			v[i] = normalizeNumbers(item)
 		}
 	case json.Number:
 		return number(v)

@@ -16,12 +16,12 @@ import (
 
 // A Scenario is Stages in use and an object, prepared for all players.
 type Scenario struct {
-	Name    string
-	Players []Player
+	Name  string
+	Sides []Side
 }
 
 // A Player does what one side does when it sees an object. It must not be used from several goroutines at once.
-type Player struct {
+type Side struct {
 	Name string
 	// Match finds the Stage and its delay, Whole also makes the effects and encodes them. Both count what they found: Stages, bytes.
 	Match, Whole func() (int, error)
@@ -48,7 +48,7 @@ func Scenarios(corpus string) ([]Scenario, error) {
 	}
 	for _, in := range inputs {
 		dir := filepath.Join(corpus, "stage", in.suite)
-		players, err := playersOf(dir, in.object)
+		players, err := sidesOfSuite(dir, in.object)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", in.name, err)
 		}
@@ -79,7 +79,7 @@ func presetScenarios() ([]Scenario, error) {
 		{"sandbox-general-cel", sandboxSelectors.stages(sandboxRef), sandbox(job)},
 		{"sandbox-general-cel-no-match", sandboxSelectors.stages(sandboxRef), sandbox(running)},
 	} {
-		players, err := players(in.source, in.object)
+		players, err := sidesFor(in.source, in.object)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", in.name, err)
 		}
@@ -89,7 +89,7 @@ func presetScenarios() ([]Scenario, error) {
 }
 
 // playersOf prepares the Stages of a suite and an object.
-func playersOf(dir, object string) ([]Player, error) {
+func sidesOfSuite(dir, object string) ([]Side, error) {
 	obj, err := readObject(dir, object)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func playersOf(dir, object string) ([]Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	return players(source, obj)
+	return sidesFor(source, obj)
 }
 
 // readObject takes the text of an object, or a file with it, as an API client does: whole numbers are int64.
@@ -120,27 +120,27 @@ func readObject(dir, text string) (*unstructured.Unstructured, error) {
 
 // players prepares the sides. Kwok sees Pods and Nodes as Go types, as in its controllers; beside that, as maps, because then
 // both sides have the same input.
-func players(source stage.Source, obj *unstructured.Unstructured) ([]Player, error) {
+func sidesFor(source stage.Source, obj *unstructured.Unstructured) ([]Side, error) {
 	set, err := stage.Compile(stage.Options{Lenient: true}, source)
 	if err != nil {
 		return nil, err
 	}
-	all := []Player{ours(&Ours{set}, obj)}
-	for _, see := range []func(*unstructured.Unstructured) (view, bool){asType, asMap} {
+	all := []Side{stagecraftSide(&Stagecraft{set}, obj)}
+	for _, see := range []func(*unstructured.Unstructured) (kwokInput, bool){typedInput, untypedInput} {
 		v, ok := see(obj)
 		k, err := kwokFrom(source)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			all = append(all, v.player(k, k.Of(obj)))
+			all = append(all, v.side(k, k.Of(obj)))
 		}
 	}
 	return all, nil
 }
 
-func ours(o *Ours, obj *unstructured.Unstructured) Player {
-	return Player{
+func stagecraftSide(o *Stagecraft, obj *unstructured.Unstructured) Side {
+	return Side{
 		Name:  "stagecraft",
 		Match: func() (int, error) { return o.Match(obj) },
 		Whole: func() (int, error) { return o.Whole(obj) },

@@ -74,7 +74,7 @@ func (s selectors) stages(ref v1alpha1.StageResourceRef) stage.Source {
 			spec.Delay = &v1alpha1.StageDelay{DurationMilliseconds: d.DurationMilliseconds, JitterDurationMilliseconds: d.JitterDurationMilliseconds}
 		}
 	}
-	return stage.Objects(stages...)
+	return stage.FromStages(stages...)
 }
 
 func celSelector(expressions []string) *v1alpha1.StageSelector {

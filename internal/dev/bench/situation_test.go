@@ -50,13 +50,13 @@ func (s situation) of() *v1alpha1.Stage {
 	return &v1alpha1.Stage{}
 }
 
-func (o Outcome) of(stage string) Verdict {
+func (o Outcome) of(stage string) StageOutcome {
 	for _, v := range o.Stages {
 		if v.Stage == stage {
 			return v
 		}
 	}
-	return Verdict{}
+	return StageOutcome{}
 }
 
 func (s situation) anyStage(is func(*v1alpha1.Stage) bool) bool {
@@ -236,7 +236,7 @@ func negativeWeight(s situation) bool {
 		return strings.HasPrefix(s.mismatch.kwok, "-") && isNumber(s.mismatch.kwok) && s.ours == "0"
 	}
 	overflows := strings.HasPrefix(s.kwokSays.Err, "panic: invalid argument to Int63n")
-	return overflows || slices.ContainsFunc(s.kwokSays.Stages, func(v Verdict) bool { return strings.HasPrefix(v.Weight, "-") })
+	return overflows || slices.ContainsFunc(s.kwokSays.Stages, func(v StageOutcome) bool { return strings.HasPrefix(v.Weight, "-") })
 }
 
 func integerWeight(s situation) bool {

@@ -87,7 +87,7 @@ spec:
 func Run(t *testing.T, open func(t *testing.T) Server) {
 	for i, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
-			newStory(t, open(t), fmt.Sprintf("contract-%d", i+1), s).run()
+			newScenarioRun(t, open(t), fmt.Sprintf("contract-%d", i+1), s).run()
 		})
 	}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // A story is a scenario as it runs on a server.
-type story struct {
+type scenarioRun struct {
 	scenario
 	t         *testing.T
 	server    Server
@@ -31,14 +31,14 @@ type story struct {
 	created   []types.NamespacedName
 }
 
-func newStory(t *testing.T, server Server, namespace string, s scenario) *story {
-	story := &story{scenario: s, t: t, server: server, namespace: namespace}
+func newScenarioRun(t *testing.T, server Server, namespace string, s scenario) *scenarioRun {
+	story := &scenarioRun{scenario: s, t: t, server: server, namespace: namespace}
 	story.given = story.parse(s.object)
 	story.gvk = story.given.GroupVersionKind()
 	return story
 }
 
-func (s *story) run() {
+func (s *scenarioRun) run() {
 	ns := s.parse("{apiVersion: v1, kind: Namespace, metadata: {name: $namespace}}")
 	_, err := s.server.Create(s.t.Context(), ns, metav1.CreateOptions{})
 	require.NoError(s.t, err)
@@ -51,7 +51,7 @@ func (s *story) run() {
 }
 
 // watch begins to watch if the scenario wants events, and returns what compares them.
-func (s *story) watch() (check func()) {
+func (s *scenarioRun) watch() (check func()) {
 	if s.events == nil {
 		return func() {}
 	}
@@ -59,45 +59,45 @@ func (s *story) watch() (check func()) {
 	require.NoError(s.t, err)
 	return func() {
 		defer changes.Stop()
-		require.Equal(s.t, s.events, s.seen(changes))
+		require.Equal(s.t, s.events, s.receivedEvents(changes))
 	}
 }
 
 // seen reads as many events as are wanted, or what comes within the time of a watch.
-func (s *story) seen(changes watch.Interface) (seen []string) {
-	late := time.NewTimer(patience)
+func (s *scenarioRun) receivedEvents(changes watch.Interface) (receivedEvents []string) {
+	late := time.NewTimer(watchTimeout)
 	defer late.Stop()
 	for range s.events {
 		select {
 		case <-late.C:
-			return seen
+			return receivedEvents
 		case e := <-changes.ResultChan():
 			obj, ok := e.Object.(*unstructured.Unstructured)
 			require.True(s.t, ok, "%s %v", e.Type, e.Object)
-			seen = append(seen, fmt.Sprintf("%s %s", e.Type, obj.GetName()))
+			receivedEvents = append(receivedEvents, fmt.Sprintf("%s %s", e.Type, obj.GetName()))
 		}
 	}
-	return seen
+	return receivedEvents
 }
 
 // patience is how long a watch may take to tell of what has happened.
-const patience = 5 * time.Second
+const watchTimeout = 5 * time.Second
 
-func (s *story) step(at string, step step) {
+func (s *scenarioRun) step(at string, step step) {
 	name := s.nameOf(step)
 	before, _ := s.server.Get(s.t.Context(), s.gvk, name)
 	result, err := s.do(step, name, before)
 	if step.reason != "" {
 		require.Error(s.t, err, at)
-		require.Equal(s.t, step.reason, cmp.Or(apierrors.ReasonForError(err), unknown), "%s: %v", at, err)
+		require.Equal(s.t, step.reason, cmp.Or(apierrors.ReasonForError(err), noReason), "%s: %v", at, err)
 		return
 	}
 	require.NoError(s.t, err, at)
 	after, _ := s.server.Get(s.t.Context(), s.gvk, name)
-	if step.moved != perhaps {
+	if step.versionChanged != eitherWay {
 		require.NotNil(s.t, before, at)
 		require.NotNil(s.t, after, at)
-		require.Equal(s.t, step.moved == yes, before.GetResourceVersion() != after.GetResourceVersion(), "%s: whether the version moved", at)
+		require.Equal(s.t, step.versionChanged == yes, before.GetResourceVersion() != after.GetResourceVersion(), "%s: whether the version moved", at)
 	}
 	if result == nil {
 		result = after
@@ -105,16 +105,16 @@ func (s *story) step(at string, step step) {
 	s.check(at, step.want, result)
 }
 
-func (s *story) nameOf(step step) types.NamespacedName {
+func (s *scenarioRun) nameOf(step step) types.NamespacedName {
 	name := types.NamespacedName{Namespace: s.given.GetNamespace(), Name: s.given.GetName()}
-	if step.on != "" {
-		name.Name = step.on
+	if step.target != "" {
+		name.Name = step.target
 	}
 	return name
 }
 
 // do sends the call of a step. The result is what to check, if that is not the object as stored.
-func (s *story) do(step step, name types.NamespacedName, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (s *scenarioRun) do(step step, name types.NamespacedName, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	body, ctx := s.fill(step.body, before), s.t.Context()
 	switch step.verb {
 	case get:
@@ -133,12 +133,12 @@ func (s *story) do(step step, name types.NamespacedName, before *unstructured.Un
 	}
 	data, err := yaml.YAMLToJSON([]byte(body))
 	require.NoError(s.t, err)
-	o := metav1.PatchOptions{FieldManager: step.as, DryRun: dryRun(step.dry)}
+	o := metav1.PatchOptions{FieldManager: step.manager, DryRun: dryRun(step.dry)}
 	if step.force {
 		o.Force = &step.force
 	}
 	obj, err := s.server.Patch(ctx, s.gvk, name, patchTypes[step.verb], data, o, subresources(step.sub)...)
-	s.note(obj)
+	s.recordCreated(obj)
 	return nil, err
 }
 
@@ -147,20 +147,20 @@ var patchTypes = map[verb]types.PatchType{
 }
 
 // create returns what was created if it is not the object of the scenario.
-func (s *story) create(step step, body string) (*unstructured.Unstructured, error) {
+func (s *scenarioRun) create(step step, body string) (*unstructured.Unstructured, error) {
 	obj := s.given
 	if body != "" {
 		obj = s.parse(body)
 	}
-	obj, err := s.server.Create(s.t.Context(), obj, metav1.CreateOptions{FieldManager: step.as, DryRun: dryRun(step.dry)})
+	obj, err := s.server.Create(s.t.Context(), obj, metav1.CreateOptions{FieldManager: step.manager, DryRun: dryRun(step.dry)})
 	if step.dry || err != nil {
 		return obj, err
 	}
-	s.note(obj)
+	s.recordCreated(obj)
 	return obj, nil
 }
 
-func (s *story) update(step step, body string, before *unstructured.Unstructured) error {
+func (s *scenarioRun) update(step step, body string, before *unstructured.Unstructured) error {
 	obj := s.given
 	switch {
 	case body != "":
@@ -168,12 +168,12 @@ func (s *story) update(step step, body string, before *unstructured.Unstructured
 	case before != nil:
 		obj = before
 	}
-	_, err := s.server.Update(s.t.Context(), obj, metav1.UpdateOptions{FieldManager: step.as, DryRun: dryRun(step.dry)}, subresources(step.sub)...)
+	_, err := s.server.Update(s.t.Context(), obj, metav1.UpdateOptions{FieldManager: step.manager, DryRun: dryRun(step.dry)}, subresources(step.sub)...)
 	return err
 }
 
 // list reads all pages, and returns the names in the order of the server and how many pages there were.
-func (s *story) list(body string) (*unstructured.Unstructured, error) {
+func (s *scenarioRun) list(body string) (*unstructured.Unstructured, error) {
 	var o metav1.ListOptions
 	require.NoError(s.t, yaml.Unmarshal([]byte(body), &o))
 	names, pages := []any{}, int64(0)
@@ -193,7 +193,7 @@ func (s *story) list(body string) (*unstructured.Unstructured, error) {
 }
 
 // check compares what is wanted with what is there.
-func (s *story) check(at, want string, got *unstructured.Unstructured) {
+func (s *scenarioRun) check(at, want string, got *unstructured.Unstructured) {
 	if want == "" {
 		return
 	}
@@ -233,13 +233,13 @@ func contains(there, want any) bool {
 }
 
 // note keeps in mind what clean must remove.
-func (s *story) note(obj *unstructured.Unstructured) {
+func (s *scenarioRun) recordCreated(obj *unstructured.Unstructured) {
 	if obj != nil {
 		s.created = append(s.created, types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
 	}
 }
 
-func (s *story) clean() {
+func (s *scenarioRun) clean() {
 	for _, name := range s.created {
 		_, _ = s.server.Patch(s.t.Context(), s.gvk, name, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
 		_ = s.server.Delete(s.t.Context(), s.gvk, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
@@ -247,7 +247,7 @@ func (s *story) clean() {
 }
 
 // fill puts into a text what the scenario cannot know.
-func (s *story) fill(text string, before *unstructured.Unstructured) string {
+func (s *scenarioRun) fill(text string, before *unstructured.Unstructured) string {
 	pairs := []string{"$namespace", s.namespace}
 	if before != nil {
 		pairs = append(pairs, "$version", "'"+before.GetResourceVersion()+"'", "$uid", string(before.GetUID()))
@@ -256,7 +256,7 @@ func (s *story) fill(text string, before *unstructured.Unstructured) string {
 }
 
 // parse reads an object, integers as int64.
-func (s *story) parse(text string) *unstructured.Unstructured {
+func (s *scenarioRun) parse(text string) *unstructured.Unstructured {
 	data, err := yaml.YAMLToJSON([]byte(s.fill(text, nil)))
 	require.NoError(s.t, err, text)
 	u := &unstructured.Unstructured{}

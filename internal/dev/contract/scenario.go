@@ -15,20 +15,20 @@ type scenario struct {
 
 // step is one call and what is true after it. In its body "$version" and "$uid" stand for those of the object before the step.
 type step struct {
-	verb   verb
-	on     string              // name of the object; "" is the scenario's. What create creates is its body, if it has one
-	sub    string              // subresource
-	body   string              // YAML: the object, the patch, the DeleteOptions or the ListOptions
-	force  bool                // of apply
-	dry    bool                // a dry run
-	as     string              // field manager
-	reason metav1.StatusReason // of the error that is wanted; "" is success, [unknown] none
-	want   string              // YAML of path: value in what is stored after the step; null: absent. Of list: names, and more
-	moved  change              // whether resourceVersion changed
+	verb           verb
+	target         string              // name of the object; "" is the scenario's. What create creates is its body, if it has one
+	sub            string              // subresource
+	body           string              // YAML: the object, the patch, the DeleteOptions or the ListOptions
+	force          bool                // of apply
+	dry            bool                // a dry run
+	manager        string              // field manager
+	reason         metav1.StatusReason // of the error that is wanted; "" is success, [unknown] none
+	want           string              // YAML of path: value in what is stored after the step; null: absent. Of list: names, and more
+	versionChanged change              // whether resourceVersion changed
 }
 
 // unknown is the reason of an error that has none.
-const unknown metav1.StatusReason = "Unknown"
+const noReason metav1.StatusReason = "Unknown"
 
 type verb string
 
@@ -48,7 +48,7 @@ const (
 type change int
 
 const (
-	perhaps change = iota
+	eitherWay change = iota
 	yes
 	no
 )

@@ -19,14 +19,14 @@ var patching = []scenario{
 	{name: "a JSON patch that does not apply changes nothing", object: configMap, steps: []step{
 		{verb: create},
 		{verb: json, body: "[{op: replace, path: /data/a, value: '2'}, {op: test, path: /data/a, value: x}]", reason: metav1.StatusReasonInvalid},
-		{verb: get, want: "{data.a: '1'}", moved: no},
+		{verb: get, want: "{data.a: '1'}", versionChanged: no},
 	}},
 	{name: "a body of the wrong shape is refused", object: configMap, steps: []step{
 		{verb: create},
 		{verb: merge, body: "[1]", reason: metav1.StatusReasonBadRequest},
 		{verb: strategic, body: "[1]", reason: metav1.StatusReasonBadRequest},
 		{verb: json, body: "{a: 1}", reason: metav1.StatusReasonBadRequest},
-		{verb: get, moved: no},
+		{verb: get, versionChanged: no},
 	}},
 	{name: "JSON patches", object: configMap, steps: []step{
 		{verb: create},
@@ -35,7 +35,7 @@ var patching = []scenario{
 		{verb: json, body: "[{op: remove, path: /data/none}]", reason: metav1.StatusReasonInvalid},
 		{verb: json, body: "[{op: replace, path: /data/none, value: x}]", want: "{data.none: x}"},
 		{verb: json, body: "[{op: replace, path: '', value: 1}]", reason: metav1.StatusReasonInvalid},
-		{verb: json, body: "[]", moved: no},
+		{verb: json, body: "[]", versionChanged: no},
 	}},
 	{name: "strategic merge removes and replaces by directives", object: deployment, steps: []step{
 		{verb: create},

@@ -32,7 +32,7 @@ var reading = []scenario{
 	}},
 	{name: "field selectors", object: pod, steps: []step{
 		{verb: create}, {verb: create, body: running},
-		{verb: merge, on: "q", sub: "status", body: "{status: {phase: Running, podIP: 10.1.2.3, podIPs: [{ip: 10.1.2.3}]}}"},
+		{verb: merge, target: "q", sub: "status", body: "{status: {phase: Running, podIP: 10.1.2.3, podIPs: [{ip: 10.1.2.3}]}}"},
 		{verb: list, body: "{fieldSelector: spec.nodeName=n1}", want: "{names: [p]}"},
 		{verb: list, body: "{fieldSelector: spec.nodeName=}", want: "{names: [q]}"},
 		{verb: list, body: "{fieldSelector: status.phase!=Pending}", want: "{names: [q]}"},
@@ -50,8 +50,8 @@ var reading = []scenario{
 	{name: "a watch tells of every change", object: configMap, events: []string{"ADDED c", "MODIFIED c", "ADDED d", "DELETED c"}, steps: []step{
 		{verb: create},
 		{verb: merge, body: "{data: {a: '2'}}"},
-		{verb: merge, body: "{data: {a: '2'}}", moved: no},
-		{verb: merge, body: "{data: {a: '3'}}", dry: true, moved: no},
+		{verb: merge, body: "{data: {a: '2'}}", versionChanged: no},
+		{verb: merge, body: "{data: {a: '3'}}", dry: true, versionChanged: no},
 		{verb: create, body: labelled},
 		{verb: remove},
 	}},
@@ -62,7 +62,7 @@ var reading = []scenario{
 			{verb: merge, body: "{metadata: {labels: {app: web}}}"},
 			{verb: merge, body: "{data: {a: '2'}}"},
 			{verb: merge, body: "{metadata: {labels: {app: other}}}"},
-			{verb: remove, on: "d"},
+			{verb: remove, target: "d"},
 		}},
 	{name: "the end of a graceful deletion is a change and an end", object: pod, events: []string{"ADDED p", "MODIFIED p", "MODIFIED p", "DELETED p"}, steps: []step{
 		{verb: create},

@@ -8,9 +8,9 @@ import (
 var status = []scenario{
 	{name: "status and spec are written apart", object: deployment, steps: []step{
 		{verb: create},
-		{verb: merge, body: "{status: {replicas: 1}}", want: "{status: null}", moved: no},
-		{verb: merge, sub: "status", body: "{spec: {replicas: 7}, status: {replicas: 1}}", want: "{status.replicas: 1, spec.replicas: 1}", moved: yes},
-		{verb: update, want: "{status.replicas: 1}", moved: no},
+		{verb: merge, body: "{status: {replicas: 1}}", want: "{status: null}", versionChanged: no},
+		{verb: merge, sub: "status", body: "{spec: {replicas: 7}, status: {replicas: 1}}", want: "{status.replicas: 1, spec.replicas: 1}", versionChanged: yes},
+		{verb: update, want: "{status.replicas: 1}", versionChanged: no},
 	}},
 	{name: "a status write to a built-in kind may annotate", object: node, steps: []step{
 		{verb: create},

@@ -32,6 +32,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/ctrlruntime"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -113,7 +114,7 @@ func (l *life) trace(e stage.TraceEvent) {
 	if l.played == nil {
 		l.played = map[string]int{}
 	}
-	if e.Kind == stage.Effected && !e.NoOp {
+	if e.Kind == stage.TraceEffected && !e.NoOp {
 		l.played[fmt.Sprint(e.Key.Name, " ", e.Stage, " ", e.Index)]++
 	}
 }
@@ -157,9 +158,9 @@ func TestManagerPlays(t *testing.T) {
 	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.PodGeneral(), marking(kind, ""))
 	require.NoError(t, err)
 	var done life
-	ours := stage.Selection{Labels: "manager=ours"}
-	_, err = ctrlruntime.Play(mgr, set, stage.PlayerOptions{
-		Select: map[schema.GroupVersionKind]stage.Selection{podKind: ours, nodeKind: ours}, MaxRetryAfter: time.Second, Trace: done.trace,
+	ours := player.Selection{Labels: "manager=ours"}
+	_, err = ctrlruntime.Play(mgr, set, player.Options{
+		Select: map[schema.GroupVersionKind]player.Selection{podKind: ours, nodeKind: ours}, MaxRetryAfter: time.Second, Trace: done.trace,
 	})
 	require.NoError(t, err)
 	seen, err := ctrlruntime.ForManager(mgr)
@@ -226,7 +227,7 @@ func TestManagersHandOver(t *testing.T) {
 			LeaseDuration: new(2 * time.Minute), RenewDeadline: new(time.Minute), RetryPeriod: new(time.Second / 2),
 			Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{"leaders": {}}},
 		})
-		_, err := ctrlruntime.Play(mgr, stage.MustCompile(presets.PodFast()), stage.PlayerOptions{Namespace: "leaders", Trace: lives[i].trace})
+		_, err := ctrlruntime.Play(mgr, stage.MustCompile(presets.PodFast()), player.Options{Namespace: "leaders", Trace: lives[i].trace})
 		require.NoError(t, err)
 		leads[i], stops[i] = mgr.Elected(), start(t, mgr)
 	}
@@ -235,7 +236,7 @@ func TestManagersHandOver(t *testing.T) {
 	case <-leads[0]:
 	case <-leads[1]:
 		first = 1
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.FailNow(t, "nobody leads")
 	}
 	refs := createPods(t, cluster, "leaders", 10, "")
@@ -246,7 +247,7 @@ func TestManagersHandOver(t *testing.T) {
 	lives[first].requireOnce(t)
 	select {
 	case <-leads[1-first]:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		require.FailNow(t, "the other does not lead")
 	}
 
@@ -278,7 +279,7 @@ func TestReconcilerInAController(t *testing.T) {
 			var done life
 			var failures atomic.Int64
 			trace := func(e stage.TraceEvent) {
-				if e.Kind == stage.Failed && !errors.Is(e.Err, context.Canceled) { // as the manager stops
+				if e.Kind == stage.TraceFailed && !errors.Is(e.Err, context.Canceled) { // as the manager stops
 					t.Log(e.Err)
 					failures.Add(1)
 				}

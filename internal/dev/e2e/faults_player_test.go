@@ -22,6 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/kube/shard"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -49,7 +50,7 @@ type report struct {
 	Patches    int64    // that were carried out
 	Twice      []string // effects that were carried out more than once
 	Failed     []string // transitions that were given up
-	Stats      stage.Stats
+	Stats      player.Stats
 }
 
 // A ledger notes what a player process does.
@@ -65,11 +66,11 @@ func (l *ledger) trace(e stage.TraceEvent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch _, patch := e.Effect.(stage.Patch); {
-	case e.Kind == stage.Failed && e.Key.Name != "":
+	case e.Kind == stage.TraceFailed && e.Key.Name != "":
 		l.Failed = append(l.Failed, e.String())
-	case e.Kind == stage.Forgotten:
+	case e.Kind == stage.TraceForgotten:
 		delete(l.done, e.Key.String())
-	case e.Kind != stage.Effected || e.NoOp:
+	case e.Kind != stage.TraceEffected || e.NoOp:
 	case e.Err != nil:
 		l.Retries++
 	case patch:
@@ -94,7 +95,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func (l *ledger) write(w io.Writer, stats stage.Stats) error {
+func (l *ledger) write(w io.Writer, stats player.Stats) error {
 	runtime.GC()
 	runtime.GC() // what finalizers let go
 	var m runtime.MemStats
@@ -134,21 +135,21 @@ func beAPlayer(as string) error {
 }
 
 // cast makes the player of a role, and all that must run for it.
-func (r role) cast(cluster *kube.Cluster, trace func(stage.TraceEvent)) (*stage.Player, []func(context.Context) error, error) {
-	o := stage.PlayerOptions{Seed: 1, Namespace: r.Namespace, Timeout: 10 * time.Second, MaxRetryAfter: 3 * time.Second, Trace: trace}
+func (r role) cast(cluster *kube.Cluster, trace func(stage.TraceEvent)) (*player.Player, []func(context.Context) error, error) {
+	o := player.Options{Seed: 1, Namespace: r.Namespace, Timeout: 10 * time.Second, MaxRetryAfter: 3 * time.Second, Trace: trace}
 	if r.Identity == "" {
 		set, err := stage.Compile(stage.Options{}, presets.PodGeneral())
 		if err != nil {
 			return nil, nil, err
 		}
-		player := stage.NewPlayer(set, cluster, o)
+		player := player.New(set, cluster, o)
 		return player, []func(context.Context) error{player.Run}, nil
 	}
 	return r.share(cluster, o)
 }
 
 // share makes a player that is one of several.
-func (r role) share(cluster *kube.Cluster, o stage.PlayerOptions) (*stage.Player, []func(context.Context) error, error) {
+func (r role) share(cluster *kube.Cluster, o player.Options) (*player.Player, []func(context.Context) error, error) {
 	member, err := shard.New(cluster, shard.Options{Group: r.Namespace, Identity: r.Identity, Duration: 6 * time.Second})
 	if err != nil {
 		return nil, nil, err
@@ -163,13 +164,13 @@ func (r role) share(cluster *kube.Cluster, o stage.PlayerOptions) (*stage.Player
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Plays, o.Select = roster.Plays, roster.Rules().Select()
-	player := stage.NewPlayer(set, cluster, o)
+	o.Filter, o.Select = roster.Plays, roster.Rules().Select()
+	player := player.New(set, cluster, o)
 	return player, []func(context.Context) error{
 		player.Run,
-		func(ctx context.Context) error { return roster.Run(ctx, player.Reconsider) },
+		func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) },
 		func(ctx context.Context) error {
-			return member.Run(ctx, func() { roster.Reconsider(); player.Reconsider() })
+			return member.Run(ctx, func() { roster.Reconsider(); player.Refilter() })
 		},
 	}, nil
 }

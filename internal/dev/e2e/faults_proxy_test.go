@@ -49,7 +49,7 @@ func refusals(w http.ResponseWriter, r *http.Request, next http.Handler, l *lots
 		w.Header().Set("Retry-After", "1")
 		refuse(w, apierrors.NewTooManyRequests("slow down", 1))
 	default:
-		refuse(w, apierrors.NewInternalError(errCut))
+		refuse(w, apierrors.NewInternalError(errBroken))
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
-	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // A trial is what the faults have in common: Pods are created, played by processes of their own while something goes wrong, and deleted. In the end every
@@ -120,7 +120,7 @@ func (tr *trial) node(pod int) string {
 }
 
 // idle reports whether a player has nothing to do but for heartbeats.
-func (tr *trial) idle(s stage.Stats) bool {
+func (tr *trial) idle(s player.Stats) bool {
 	return s.Objects <= tr.nodes && s.Pending <= tr.nodes && s.Retrying+s.Queued == 0
 }
 

@@ -101,7 +101,7 @@ func (g *galaxy) list(kind schema.GroupVersionKind) (mine []unstructured.Unstruc
 	for _, item := range list.Items {
 		name := item.GetName()
 		if kind == combinedKind {
-			name = item.GetLabels()[kubestellar.LabelPrefix+"binding-policy"]
+			name = item.GetLabels()[control.StatusLabelPrefix+"binding-policy"]
 		}
 		if owner, _, _ := strings.Cut(name, ".stage."); g.workload[owner] != nil {
 			mine = append(mine, item)

@@ -24,6 +24,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // kwokWrites are the kinds that kwok and stagecraft write here, and their namespaces.
@@ -84,10 +85,10 @@ func playAsKwok(t *testing.T, plane *controlplane.Plane, stages string) {
 	require.NoError(t, err)
 	roster, err := nodes.New(cluster, nodes.Options{Lease: nodes.Lease{Identity: "stagecraft"}})
 	require.NoError(t, err)
-	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Seed: 1, Plays: roster.Plays, Select: roster.Rules().Select()})
+	player := player.New(set, cluster, player.Options{Seed: 1, Filter: roster.Plays, Select: roster.Rules().Select()})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 2)
-	go func() { done <- roster.Run(ctx, player.Reconsider) }()
+	go func() { done <- roster.Run(ctx, player.Refilter) }()
 	go func() { done <- player.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()

@@ -21,6 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -44,8 +45,8 @@ func conditionOf(t *testing.T, cluster *kube.Cluster, node, typ string) map[stri
 }
 
 // onNodes limits a player to the Nodes of a test.
-func onNodes(label string) stage.PlayerOptions {
-	return stage.PlayerOptions{Select: map[schema.GroupVersionKind]stage.Selection{nodeKind: {Labels: "life=" + label}}}
+func onNodes(label string) player.Options {
+	return player.Options{Select: map[schema.GroupVersionKind]player.Selection{nodeKind: {Labels: "life=" + label}}}
 }
 
 // TestHeartbeats waits for two beats of each preset. That for Nodes with a Lease beats each ten minutes, and each second here.
@@ -112,7 +113,7 @@ func TestRestartsAreKept(t *testing.T) {
 	_, err := cluster.Patch(t.Context(), podKind, types.NamespacedName{Namespace: "restarts", Name: "a"}, types.MergePatchType,
 		[]byte(`{"status": {"containerStatuses": [{"name": "a", "image": "a", "imageID": "", "ready": false, "restartCount": 3}]}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
-	playing(t, cluster, stage.PlayerOptions{Namespace: "restarts"}, presets.PodFast())
+	playing(t, cluster, player.Options{Namespace: "restarts"}, presets.PodFast())
 	inTheEnd(t, "it runs", func() bool { return phase(t, cluster, "restarts", "a") == "Running" })
 	require.Equal(t, map[string]string{"a": "1/1 Running 3"}, table(kubectl(t, plane, "get", "pods", "-n", "restarts"), "READY", "STATUS", "RESTARTS"))
 }
@@ -149,10 +150,10 @@ func TestCustomResources(t *testing.T) {
 	kind, name := schema.GroupVersionKind{Group: "lifecycle.example.com", Version: "v1", Kind: "Rocket"}, types.NamespacedName{Namespace: "rockets", Name: "a"}
 	var mu sync.Mutex
 	var played []string
-	playing(t, cluster, stage.PlayerOptions{Namespace: "rockets", Trace: func(e stage.TraceEvent) {
+	playing(t, cluster, player.Options{Namespace: "rockets", Trace: func(e stage.TraceEvent) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Kind == stage.Effected && e.Err == nil {
+		if e.Kind == stage.TraceEffected && e.Err == nil {
 			played = append(played, e.Stage)
 		}
 	}}, stage.Parse("rockets.yaml", []byte(rocketStages)))
@@ -195,7 +196,7 @@ func TestPodsGoWithinTheirGrace(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: grace}}")
 	var mu sync.Mutex
 	due, went := map[string]time.Time{}, map[string]time.Time{}
-	playing(t, cluster, stage.PlayerOptions{Namespace: "grace", Trace: func(e stage.TraceEvent) {
+	playing(t, cluster, player.Options{Namespace: "grace", Trace: func(e stage.TraceEvent) {
 		mu.Lock()
 		defer mu.Unlock()
 		if _, del := e.Effect.(stage.Delete); del && e.Err == nil {
@@ -242,12 +243,12 @@ func TestWorkloads(t *testing.T) {
 	cluster, err := kube.NewForConfig(p.Config())
 	require.NoError(t, err)
 	volumes := presets.Volumes()
-	for _, obj := range volumes.Others() {
+	for _, obj := range volumes.OtherObjects() {
 		_, err := cluster.Create(t.Context(), obj, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
-	bound := map[schema.GroupVersionKind]stage.Selection{podKind: {Fields: "spec.nodeName!="}}
-	playing(t, cluster, stage.PlayerOptions{Seed: 1, Select: bound}, presets.NodeFast(), presets.PodFast(), volumes)
+	bound := map[schema.GroupVersionKind]player.Selection{podKind: {Fields: "spec.nodeName!="}}
+	playing(t, cluster, player.Options{Seed: 1, Select: bound}, presets.NodeFast(), presets.PodFast(), volumes)
 	for i := range 2 {
 		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: node-%d}}", i))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/expect"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
@@ -28,11 +29,11 @@ func TestLogOfARealCluster(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: log}}")
 
 	var log simlog.Log
-	recorder := simlog.New(simlog.Options{Seed: 1, Sink: log.Append, Within: time.Minute})
+	recorder := simlog.New(simlog.Options{Seed: 1, Sink: log.Append, WatchDelay: time.Minute})
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 3)
 	go func() {
-		stopped <- stage.Play(ctx, stage.MustCompile(presets.PodFast()), cluster, stage.PlayerOptions{Seed: 1, Namespace: "log", Trace: recorder.Trace})
+		stopped <- player.Play(ctx, stage.MustCompile(presets.PodFast()), cluster, player.Options{Seed: 1, Namespace: "log", Trace: recorder.Trace})
 	}()
 	for _, kind := range []schema.GroupVersionKind{jobKind, podKind} {
 		go func() { stopped <- observe(ctx, cluster, kind, recorder) }()

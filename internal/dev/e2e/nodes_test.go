@@ -18,6 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -49,8 +50,8 @@ func manage(t *testing.T, cluster *kube.Cluster, o nodes.Options) *nodes.Roster 
 	require.NoError(t, err)
 	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodFast())
 	require.NoError(t, err)
-	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Seed: 1, Plays: roster.Plays, Select: roster.Rules().Select()})
-	background(t, player.Run, func(ctx context.Context) error { return roster.Run(ctx, player.Reconsider) })
+	player := player.New(set, cluster, player.Options{Seed: 1, Filter: roster.Plays, Select: roster.Rules().Select()})
+	background(t, player.Run, func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) })
 	return roster
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -69,8 +70,8 @@ func play(t *testing.T, cluster *kube.Cluster, name, file string) recording.Scri
 // longest is how long a phase may take: a CronJob waits for the next minute.
 const longest = 80 * time.Second
 
-// settle is a [recording.Settle] in real time.
-func settle(ctx context.Context, look func(context.Context) (recording.State, error)) error {
+// settle is a [recording.WaitSettled] in real time.
+func settle(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -84,7 +85,7 @@ func settle(ctx context.Context, look func(context.Context) (recording.State, er
 		if state.Objects != last {
 			last, since = state.Objects, time.Now()
 		}
-		if state.Holds && time.Since(since) >= recording.Quiet {
+		if state.Done && time.Since(since) >= recording.QuietPeriod {
 			return nil
 		}
 		select {
@@ -117,7 +118,7 @@ func playNodes(t *testing.T, cluster *kube.Cluster, n int, more ...stage.Source)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- stage.Play(ctx, set, cluster, stage.PlayerOptions{Seed: 1}) }()
+	go func() { done <- player.Play(ctx, set, cluster, player.Options{Seed: 1}) }()
 	t.Cleanup(func() {
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)

@@ -21,22 +21,23 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/kube/shard"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
 // A cable is a connection to the server that can be cut: then every request fails, and no watch hears anything any more.
-type cable struct {
+type breakableConnection struct {
 	http.RoundTripper
-	cut  atomic.Bool
-	mu   sync.Mutex
-	open []context.CancelFunc
+	broken atomic.Bool
+	mu     sync.Mutex
+	open   []context.CancelFunc
 }
 
-var errCut = errors.New("the cable is cut")
+var errBroken = errors.New("the cable is cut")
 
-func (c *cable) RoundTrip(r *http.Request) (*http.Response, error) {
-	if c.cut.Load() {
-		return nil, errCut
+func (c *breakableConnection) RoundTrip(r *http.Request) (*http.Response, error) {
+	if c.broken.Load() {
+		return nil, errBroken
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	c.mu.Lock()
@@ -46,8 +47,8 @@ func (c *cable) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // pull cuts the cable, under what is on its way too.
-func (c *cable) pull() {
-	c.cut.Store(true)
+func (c *breakableConnection) breakAll() {
+	c.broken.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, cancel := range c.open {
@@ -57,14 +58,14 @@ func (c *cable) pull() {
 
 // A replica is one of several Players that share a cluster, with all that belongs to it.
 type replica struct {
-	member *shard.Member
-	cable  *cable
-	leave  func() // as its user would; twice is once
+	member     *shard.Member
+	connection *breakableConnection
+	leave      func() // as its user would; twice is once
 }
 
 // die ends a replica without a farewell.
-func (r *replica) die() {
-	r.cable.pull()
+func (r *replica) crash() {
+	r.connection.breakAll()
 	r.leave()
 }
 
@@ -84,18 +85,18 @@ func background(t testing.TB, run ...func(context.Context) error) (stop func()) 
 }
 
 // shared is how the replicas of a test share.
-type shared struct {
+type replicaGroup struct {
 	group, label string
 	duration     time.Duration
 }
 
-func (sh shared) start(t *testing.T, identity string) *replica {
+func (sh replicaGroup) start(t *testing.T, identity string) *replica {
 	t.Helper()
 	r := &replica{}
 	config := plane.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		r.cable = &cable{RoundTripper: next}
-		return r.cable
+		r.connection = &breakableConnection{RoundTripper: next}
+		return r.connection
 	})
 	cluster, err := kube.NewForConfig(config)
 	require.NoError(t, err)
@@ -107,11 +108,11 @@ func (sh shared) start(t *testing.T, identity string) *replica {
 	require.NoError(t, err)
 	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodFast())
 	require.NoError(t, err)
-	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Seed: 1, Plays: roster.Plays, Select: roster.Rules().Select()})
+	player := player.New(set, cluster, player.Options{Seed: 1, Filter: roster.Plays, Select: roster.Rules().Select()})
 	r.leave = background(t, player.Run,
-		func(ctx context.Context) error { return roster.Run(ctx, player.Reconsider) },
+		func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) },
 		func(ctx context.Context) error {
-			return r.member.Run(ctx, func() { roster.Reconsider(); player.Reconsider() })
+			return r.member.Run(ctx, func() { roster.Reconsider(); player.Refilter() })
 		})
 	return r
 }
@@ -171,7 +172,7 @@ func shareCluster(t *testing.T, n int) {
 	const nodeCount, podCount = 12, 240
 	cluster := newCluster(t)
 	namespace := fmt.Sprint("shard-", n)
-	sh := shared{group: namespace, label: "group=" + namespace, duration: 5 * time.Second}
+	sh := replicaGroup{group: namespace, label: "group=" + namespace, duration: 5 * time.Second}
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
 	counted := changes(t, cluster, namespace)
 	for i := range nodeCount {
@@ -186,7 +187,7 @@ func shareCluster(t *testing.T, n int) {
 	for i := range podCount {
 		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: %s}, spec: {nodeName: %s-%d, containers: [{name: a, image: a}]}}", i, namespace, namespace, i%nodeCount))
 		if i == podCount/3 {
-			replicas[n-1].die()
+			replicas[n-1].crash()
 		}
 	}
 	died := time.Now()

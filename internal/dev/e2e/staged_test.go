@@ -17,9 +17,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/ctrlruntime"
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -145,9 +145,9 @@ func TestStagedRollouts(t *testing.T) {
 	g := newGalaxy(t, hub, "smooth", "rough")
 	g.breaks("test1", "rough", true)
 	least := g.least("smooth")
-	play := func(hub staged.Transport) (stop func()) {
+	play := func(hub player.Transport) (stop func()) {
 		return background(t, func(ctx context.Context) error {
-			return staged.Play(ctx, hub, staged.PlayerOptions{
+			return player.Play(ctx, hub, player.Options{
 				Clusters: func() map[string]map[string]string { return g.clusters }, WorkStatuses: hub, Events: hub,
 			})
 		})

@@ -18,6 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -69,7 +70,7 @@ func TestStagesOfTheCluster(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: stages}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}")
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- stages.Play(ctx, cluster, stage.PlayerOptions{Namespace: "stages"}, stages.Options{}) }()
+	go func() { done <- stages.Play(ctx, cluster, player.Options{Namespace: "stages"}, stages.Options{}) }()
 	defer func() {
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)

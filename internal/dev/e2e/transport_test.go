@@ -18,17 +18,18 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
 // playing plays Stages for the time of a test.
-func playing(t *testing.T, transport stage.Transport, o stage.PlayerOptions, stages ...stage.Source) {
+func playing(t *testing.T, transport player.Transport, o player.Options, stages ...stage.Source) {
 	t.Helper()
 	set, err := stage.Compile(stage.Options{}, stages...)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- stage.Play(ctx, set, transport, o) }()
+	go func() { done <- player.Play(ctx, set, transport, o) }()
 	t.Cleanup(func() {
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
@@ -85,7 +86,7 @@ func marked(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, n
 
 // A witness is a transport that notes how it is used.
 type witness struct {
-	stage.Transport
+	player.Transport
 	lists   atomic.Int64
 	watches atomic.Int64
 	patches atomic.Int64
@@ -136,7 +137,7 @@ func TestBusyServersLoseNothing(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: busy}}")
 	w := &witness{Transport: cluster.Share()}
-	playing(t, w, stage.PlayerOptions{Namespace: "busy"}, presets.PodFast())
+	playing(t, w, player.Options{Namespace: "busy"}, presets.PodFast())
 	const n = 600
 	many(n, func(i int) {
 		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: busy}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}", i))
@@ -166,7 +167,7 @@ func TestListsComeInPages(t *testing.T) {
 		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: pages}}", i))
 	})
 	w := &witness{Transport: cluster.Share()}
-	playing(t, w, stage.PlayerOptions{Namespace: "pages"}, marking(configMapKind, ""))
+	playing(t, w, player.Options{Namespace: "pages"}, marking(configMapKind, ""))
 	eventually(t, "all are marked", func() bool { return marked(t, cluster, configMapKind, "pages") == n })
 	require.EqualValues(t, 3, w.lists.Load())
 	require.EqualValues(t, n, w.patches.Load())
@@ -179,7 +180,7 @@ func TestBookmarksMoveTheVersionOn(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: bookmarks}}")
 	list, err := cluster.List(t.Context(), configMapKind, "bookmarks", metav1.ListOptions{})
 	require.NoError(t, err)
-	for _, c := range []stage.Reader{cluster, cluster.Share()} {
+	for _, c := range []player.Reader{cluster, cluster.Share()} {
 		changes, err := c.Watch(t.Context(), configMapKind, "bookmarks", metav1.ListOptions{ResourceVersion: list.GetResourceVersion(), AllowWatchBookmarks: true, TimeoutSeconds: new(int64(4))})
 		require.NoError(t, err)
 		create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: c-, namespace: default}}")
@@ -211,7 +212,7 @@ func TestVersionsThatAreTooOldAskForAList(t *testing.T) {
 		}
 		return version
 	}
-	playing(t, w, stage.PlayerOptions{Namespace: "expired"}, marking(gadgetKind, ""))
+	playing(t, w, player.Options{Namespace: "expired"}, marking(gadgetKind, ""))
 	eventually(t, "the watch has begun", func() bool { return w.watches.Load() > 2 })
 	create(t, cluster, "{apiVersion: transport.example.com/v1, kind: Gadget, metadata: {name: a, namespace: expired}}")
 	eventually(t, "what came later is marked", func() bool { return marked(t, cluster, gadgetKind, "expired") == 1 })
@@ -242,8 +243,8 @@ func TestKindsComeAndGo(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: kinds}}")
 	var failures atomic.Int64
-	playing(t, newCluster(t), stage.PlayerOptions{Namespace: "kinds", MaxRetryAfter: time.Second, Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Failed {
+	playing(t, newCluster(t), player.Options{Namespace: "kinds", MaxRetryAfter: time.Second, Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.TraceFailed {
 			failures.Add(1)
 			if !apierrors.IsNotFound(e.Err) {
 				t.Errorf("%v", e.Err)
@@ -283,11 +284,11 @@ func TestImpersonation(t *testing.T) {
 		subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: jane}]}`)
 	refused := make(chan error, 10)
 	trace := func(e stage.TraceEvent) {
-		if e.Kind == stage.Failed {
+		if e.Kind == stage.TraceFailed {
 			refused <- e.Err
 		}
 	}
-	playing(t, cluster, stage.PlayerOptions{Namespace: "users", Trace: trace}, marking(configMapKind, ", impersonation: {username: jane}"), marking(secretKind, ", impersonation: {username: joe}"))
+	playing(t, cluster, player.Options{Namespace: "users", Trace: trace}, marking(configMapKind, ", impersonation: {username: jane}"), marking(secretKind, ", impersonation: {username: joe}"))
 	create(t, cluster, "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: users}}")
 	create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: users}}")
 	err := <-refused
@@ -302,7 +303,7 @@ func TestEventsAreCounted(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: events}}")
 	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: events}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}")
-	playing(t, cluster, stage.PlayerOptions{Namespace: "events"}, stage.Parse("events.yaml", []byte(`
+	playing(t, cluster, player.Options{Namespace: "events"}, stage.Parse("events.yaml", []byte(`
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
 metadata: {name: restart}
@@ -336,7 +337,7 @@ func TestLeanObjectsArePatchedAsWhole(t *testing.T) {
 	const applied = "kubectl.kubernetes.io/last-applied-configuration"
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: lean}}")
 	create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: lean, annotations: {"+applied+": '{}'}}}")
-	playing(t, cluster, stage.PlayerOptions{Namespace: "lean"}, stage.Parse("lean.yaml", []byte(`
+	playing(t, cluster, player.Options{Namespace: "lean"}, stage.Parse("lean.yaml", []byte(`
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
 metadata: {name: annotate}

@@ -35,7 +35,7 @@ func waitFor(t *testing.T, cluster wait.Lister, p wait.Policy, refs ...wait.Ref)
 	t.Helper()
 	w := &waiting{t: t, done: make(chan error, 1), states: make(chan wait.State, 1000), last: map[string]wait.State{}}
 	p.Observe = func(_ *wait.Collector, s wait.State) { w.states <- s }
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	go func() { w.done <- wait.For(ctx, cluster, refs, p) }()
 	t.Cleanup(cancel)
 	return w
@@ -53,7 +53,7 @@ func (w *waiting) sees(name string, status kstatus.Status, reason string) wait.S
 			w.last[s.Ref.Name] = s
 		case err := <-w.done:
 			require.FailNow(w.t, "the wait has ended", "%v; want %s %s of %s", err, status, reason, name)
-		case <-time.After(patience):
+		case <-time.After(timeout):
 			require.FailNow(w.t, "not seen", "%s %s of %s; last was %v", status, reason, name, w.last[name])
 		}
 	}
@@ -64,7 +64,7 @@ func (w *waiting) ends() error {
 	select {
 	case err := <-w.done:
 		return err
-	case <-time.After(2 * patience):
+	case <-time.After(2 * timeout):
 		require.FailNow(w.t, "the wait does not end")
 		return nil
 	}
@@ -217,9 +217,9 @@ func TestWaitOverRecreation(t *testing.T) {
 // TestWaitOverACutWatch cuts the connection while an object comes to be what is waited for: the wait goes on when it is back.
 func TestWaitOverACutWatch(t *testing.T) {
 	t.Parallel()
-	config, line := plane.Config(), (*cable)(nil)
+	config, line := plane.Config(), (*breakableConnection)(nil)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		line = &cable{RoundTripper: next}
+		line = &breakableConnection{RoundTripper: next}
 		return line
 	})
 	cut, err := kube.NewForConfig(config)
@@ -233,8 +233,8 @@ func TestWaitOverACutWatch(t *testing.T) {
 	}, refTo(podKind, "cut", "a"), refTo(configMapKind, "cut", "b"))
 	w.sees("a", kstatus.InProgress, "PodPending")
 	w.sees("b", kstatus.Current, "")
-	line.pull()
-	require.ErrorIs(t, w.sees("a", kstatus.Unknown, "LookUpFailed").Err, errCut)
+	line.breakAll()
+	require.ErrorIs(t, w.sees("a", kstatus.Unknown, "LookUpFailed").Err, errBroken)
 	_, err = cluster.Patch(t.Context(), podKind, types.NamespacedName{Namespace: "cut", Name: "a"}, types.MergePatchType,
 		[]byte(`{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
@@ -242,6 +242,6 @@ func TestWaitOverACutWatch(t *testing.T) {
 	require.NoError(t, cluster.Delete(t.Context(), configMapKind, b, metav1.DeleteOptions{}))
 	_, err = cluster.Patch(t.Context(), configMapKind, b, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
-	line.cut.Store(false)
+	line.broken.Store(false)
 	require.NoError(t, w.ends())
 }

@@ -19,12 +19,12 @@ import (
 )
 
 // patience is how long the control plane may take for anything: on a busy machine, with several more of them for the tests of failures, that is long.
-const patience = time.Minute
+const timeout = time.Minute
 
 // eventually waits for what other processes do.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	require.Eventually(t, f, patience, 20*time.Millisecond, what)
+	require.Eventually(t, f, timeout, 20*time.Millisecond, what)
 }
 
 // decode reads the objects of a manifest, integers as int64.

@@ -28,11 +28,11 @@ import (
 
 // options are those of the command line.
 type options struct {
-	file   string
-	run    string
-	update bool
-	play   string // in the child: the workload
-	times  int    // and how often
+	file     string
+	run      string
+	update   bool
+	workload string // in the child: the workload
+	times    int    // and how often
 }
 
 func main() {
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	if len(regressed) > 0 {
-		fmt.Fprintf(stderr, "instructions: over %.0f %% more than recorded: %s\n", 100*(most-1), strings.Join(regressed, ", "))
+		fmt.Fprintf(stderr, "instructions: over %.0f %% more than recorded: %s\n", 100*(regressionLimit-1), strings.Join(regressed, ", "))
 		return 1
 	}
 	return 0
@@ -69,15 +69,15 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.file, "file", "internal/dev/instructions/recorded.json", "what was recorded")
 	flags.StringVar(&o.run, "run", "", "count the workloads whose name contains this")
 	flags.BoolVar(&o.update, "update", false, "record what is counted")
-	flags.StringVar(&o.play, "play", "", "play a workload and count nothing: what runs under valgrind")
+	flags.StringVar(&o.workload, "play", "", "play a workload and count nothing: what runs under valgrind")
 	flags.IntVar(&o.times, "times", 1, "how often to play it")
 	return o, flags.Parse(args)
 }
 
 // do plays, records or compares. It returns the workloads that regressed.
 func (o options) do(ctx context.Context, stdout io.Writer) ([]string, error) {
-	if o.play != "" {
-		return nil, play(ctx, o.play, o.times)
+	if o.workload != "" {
+		return nil, runWorkload(ctx, o.workload, o.times)
 	}
 	recorded, err := readRecord(o.file)
 	if err != nil && !(o.update && errors.Is(err, os.ErrNotExist)) {

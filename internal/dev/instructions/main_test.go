@@ -10,9 +10,9 @@ import (
 
 func TestWorkloadsDoWhatTheySay(t *testing.T) {
 	for _, w := range workloads {
-		t.Run(w.name, func(t *testing.T) { require.NoError(t, play(t.Context(), w.name, 3)) })
+		t.Run(w.name, func(t *testing.T) { require.NoError(t, runWorkload(t.Context(), w.name, 3)) })
 	}
-	require.ErrorContains(t, play(t.Context(), "nope", 1), `no workload is called "nope"`)
+	require.ErrorContains(t, runWorkload(t.Context(), "nope", 1), `no workload is called "nope"`)
 }
 
 func TestAllWorkloadsAreRecorded(t *testing.T) {
@@ -64,10 +64,10 @@ func TestRecordsSurviveTheFile(t *testing.T) {
 }
 
 func TestWhatCallgrindPrintsIsRead(t *testing.T) {
-	n, err := collected("==14448== Events    : Ir\n==14448== Collected : 215112069\n==14448== \n")
+	n, err := parseCount("==14448== Events    : Ir\n==14448== Collected : 215112069\n==14448== \n")
 	require.NoError(t, err)
 	require.EqualValues(t, 215112069, n)
-	_, err = collected("==14448== \n")
+	_, err = parseCount("==14448== \n")
 	require.ErrorContains(t, err, "counted nothing")
 }
 

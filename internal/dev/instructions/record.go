@@ -11,7 +11,7 @@ import (
 )
 
 // most is how many times as many instructions as recorded are no regression.
-const most = 1.05
+const regressionLimit = 1.05
 
 // A record is what was counted, and where.
 type record struct {
@@ -73,7 +73,7 @@ func report(w io.Writer, recorded, now record) (regressed []string) {
 		}
 		ratio := float64(count) / float64(before)
 		fmt.Fprintf(out, "%s\t%d\t%d\t%.3f\t\n", name, before, count, ratio)
-		if ratio > most && recorded.comparable(now) {
+		if ratio > regressionLimit && recorded.comparable(now) {
 			regressed = append(regressed, name)
 		}
 	}

@@ -20,30 +20,30 @@ import (
 type workload struct {
 	name  string
 	times int // enough for the noise of a run to be small beside it
-	play  func(ctx context.Context, times int) error
+	run   func(ctx context.Context, times int) error
 }
 
 var workloads = []workload{
-	{"kstatus", 10_000, statuses},
-	{"life", 200, lives},
-	{"next", 5_000, next},
-	{"effects", 500, effects},
+	{"kstatus", 10_000, runKstatus},
+	{"life", 200, runLife},
+	{"next", 5_000, runNext},
+	{"effects", 500, runEffects},
 }
 
 // start is when everything happens.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func play(ctx context.Context, name string, times int) error {
+func runWorkload(ctx context.Context, name string, times int) error {
 	i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
 	if i < 0 {
 		return fmt.Errorf("no workload is called %q", name)
 	}
-	return workloads[i].play(ctx, times)
+	return workloads[i].run(ctx, times)
 }
 
 // statuses computes the status of a Pod, a Deployment and a ConfigMap that are Current. Each map has a seed that decides what its look-ups
 // cost; many copies even that out.
-func statuses(_ context.Context, times int) error {
+func runKstatus(_ context.Context, times int) error {
 	var copies [64][]*unstructured.Unstructured
 	for i := range copies {
 		objects, err := objects(runningPod, deployment, configMap)
@@ -63,8 +63,8 @@ func statuses(_ context.Context, times int) error {
 }
 
 // next decides which of the general Stages is next for a running Pod of a Job, which is the last of them to be found.
-func next(_ context.Context, times int) error {
-	set, obj, err := general(runningPod)
+func runNext(_ context.Context, times int) error {
+	set, obj, err := generalStages(runningPod)
 	if err != nil {
 		return err
 	}
@@ -77,20 +77,20 @@ func next(_ context.Context, times int) error {
 }
 
 // effects decides about a Pod that was created and makes what pod-ready would send.
-func effects(_ context.Context, times int) error {
-	set, obj, err := general(pendingPod)
+func runEffects(_ context.Context, times int) error {
+	set, obj, err := generalStages(pendingPod)
 	if err != nil {
 		return err
 	}
 	for range times {
-		if err := ready(set, obj); err != nil {
+		if err := renderReady(set, obj); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func ready(set *stage.Set, obj *unstructured.Unstructured) error {
+func renderReady(set *stage.Set, obj *unstructured.Unstructured) error {
 	t, _ := set.Next(obj, start, 1, 0)
 	made, err := t.Effects(obj, start)
 	if err != nil {
@@ -109,14 +109,14 @@ func ready(set *stage.Set, obj *unstructured.Unstructured) error {
 }
 
 // lives takes so many Pods of a Job through pod-create, pod-ready and pod-complete on an in-memory cluster.
-func lives(ctx context.Context, times int) error {
-	set, pod, err := general(newPod)
+func runLife(ctx context.Context, times int) error {
+	set, pod, err := generalStages(newPod)
 	if err != nil {
 		return err
 	}
 	played := 0
 	sim, err := simulation.New(set, simulation.Options{Trace: func(e stage.TraceEvent) {
-		if e.Kind == stage.Played {
+		if e.Kind == stage.TracePlayed {
 			played++
 		}
 	}})
@@ -137,7 +137,7 @@ func lives(ctx context.Context, times int) error {
 }
 
 // general compiles the general Stages and reads an object for them.
-func general(text string) (*stage.Set, *unstructured.Unstructured, error) {
+func generalStages(text string) (*stage.Set, *unstructured.Unstructured, error) {
 	set, err := stage.Compile(stage.Options{}, presets.PodGeneral())
 	if err != nil {
 		return nil, nil, err

@@ -58,7 +58,7 @@ var specFields = map[string][]string{
 
 // Objects normalises objects of the kinds, in the order of the kinds and of names.
 func (n *Normalizer) Objects(found []*unstructured.Unstructured, kinds []string) []map[string]any {
-	n.learn(found)
+	n.addNames(found)
 	var out []map[string]any
 	for _, obj := range found {
 		if slices.Contains(kinds, obj.GetKind()) {
@@ -86,7 +86,7 @@ func text(v any) string {
 }
 
 // learn notes new hashes, oldest first, and names.
-func (n *Normalizer) learn(found []*unstructured.Unstructured) {
+func (n *Normalizer) addNames(found []*unstructured.Unstructured) {
 	found = slices.Clone(found)
 	slices.SortStableFunc(found, func(a, b *unstructured.Unstructured) int {
 		return a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time)
@@ -98,12 +98,12 @@ func (n *Normalizer) learn(found []*unstructured.Unstructured) {
 			}
 		}
 		if name := obj.GetName(); n.names[name] == "" {
-			n.name(obj)
+			n.addName(obj)
 		}
 	}
 }
 
-func (n *Normalizer) name(obj *unstructured.Unstructured) {
+func (n *Normalizer) addName(obj *unstructured.Unstructured) {
 	name, prefix := obj.GetName(), obj.GetGenerateName()
 	switch refs := obj.GetOwnerReferences(); {
 	case prefix != "":
@@ -177,7 +177,7 @@ var patterns = []struct {
 }
 
 func (n *Normalizer) text(s string) string {
-	for _, name := range n.longest() {
+	for _, name := range n.namesByLength() {
 		s = strings.ReplaceAll(s, name, n.names[name])
 	}
 	for i, hash := range n.hashes {
@@ -190,6 +190,6 @@ func (n *Normalizer) text(s string) string {
 }
 
 // longest returns the names that are known, long ones first: the name of a Pod has that of its Job in it.
-func (n *Normalizer) longest() []string {
+func (n *Normalizer) namesByLength() []string {
 	return slices.SortedFunc(maps.Keys(n.names), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }

@@ -92,7 +92,7 @@ func Parse(data []byte) (Script, error) {
 }
 
 func kindOf(name string) (schema.GroupVersionKind, error) {
-	for _, gvk := range known {
+	for _, gvk := range knownKinds {
 		if gvk.Kind == name {
 			return gvk, nil
 		}
@@ -101,7 +101,7 @@ func kindOf(name string) (schema.GroupVersionKind, error) {
 }
 
 // known are the kinds that scripts can name.
-var known = []schema.GroupVersionKind{
+var knownKinds = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "Namespace"},
 	{Version: "v1", Kind: "ConfigMap"},
 	{Version: "v1", Kind: "Pod"},

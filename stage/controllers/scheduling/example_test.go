@@ -99,7 +99,7 @@ func Example() {
 	ctx := context.Background()
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), presets.PodFast()), simulation.Options{
 		Controllers: append(controllers.All(controllers.Options{}), binPacker()),
-		Plays:       controllers.Bound,
+		Filter:      controllers.Bound,
 	})
 	if err == nil {
 		err = sim.Cluster().Load(ctx, []byte(nodesAndPods))

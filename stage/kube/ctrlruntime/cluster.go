@@ -15,14 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // Cluster is a Kubernetes cluster as a client or a manager of controller-runtime sees it. It is safe for concurrent use.
 type Cluster struct {
 	// Users is how Stages that impersonate write. [ForManager] sets it; nil: their effects are refused.
-	Users stage.Impersonator
+	Users player.Impersonator
 
 	client client.Client // writes
 	reader client.Reader // reads single objects
@@ -36,8 +36,8 @@ type source interface {
 }
 
 var (
-	_ stage.Transport    = (*Cluster)(nil)
-	_ stage.Impersonator = (*Cluster)(nil)
+	_ player.Transport    = (*Cluster)(nil)
+	_ player.Impersonator = (*Cluster)(nil)
 )
 
 // New returns the cluster that a client reads and writes.
@@ -125,7 +125,7 @@ func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name 
 }
 
 // As returns the cluster as another user writes it.
-func (c *Cluster) As(user string) stage.Writer {
+func (c *Cluster) As(user string) player.Writer {
 	if c.Users == nil {
 		return kube.New(nil, nil).As(user) // refuses
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube/ctrlruntime"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -39,7 +40,7 @@ func TestPlayOnAFakeClient(t *testing.T) {
 		cluster := ctrlruntime.New(c)
 		done := make(chan error)
 		go func() {
-			done <- stage.Play(ctx, stage.MustCompile(presets.PodGeneral()), cluster, stage.PlayerOptions{})
+			done <- player.Play(ctx, stage.MustCompile(presets.PodGeneral()), cluster, player.Options{})
 		}()
 		time.Sleep(time.Second) // virtual
 		pod := job()

@@ -6,20 +6,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // Play adds a player to a manager, which runs it when its caches are there and it is the leader, and stops it when the manager ends.
-func Play(m manager.Manager, s *stage.Set, o stage.PlayerOptions) (*stage.Player, error) {
+func Play(m manager.Manager, s *stage.Set, o player.Options) (*player.Player, error) {
 	cluster, err := ForManager(m)
 	if err != nil {
 		return nil, err
 	}
-	player := stage.NewPlayer(s, cluster, o)
+	player := player.New(s, cluster, o)
 	return player, m.Add(runnable{player})
 }
 
 // runnable is a player in a manager. That it was told to stop is no error there.
-type runnable struct{ player *stage.Player }
+type runnable struct{ player *player.Player }
 
 var _ manager.LeaderElectionRunnable = runnable{}
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // ReconcilerOptions of [NewReconciler]. The zero value is usable.
@@ -94,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if obj = p.learn(obj); obj == nil {
 		return reconcile.Result{}, nil // the cache has yet to hear of it
 	}
-	r.set.Learn(obj)
+	r.set.ObserveEnv(obj)
 	return r.play(ctx, p, obj)
 }
 
@@ -149,7 +150,7 @@ func (r *Reconciler) again(ctx context.Context, p *part, obj *unstructured.Unstr
 
 // do carries out a transition, and returns the object as it is then; nil if it is gone, or will be seen again when it changes.
 func (r *Reconciler) do(ctx context.Context, p *part, t stage.Transition, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	obj, err := t.Do(ctx, r.cluster, obj, stage.DoOptions{Now: r.options.Now(), Trace: r.options.Trace})
+	obj, err := player.Do(ctx, r.cluster, t, obj, player.DoOptions{Now: r.options.Now(), Trace: r.options.Trace})
 	if obj == nil {
 		p.gone = true
 	} else {
@@ -180,7 +181,7 @@ func (r *Reconciler) forget(name types.NamespacedName) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if p := r.parts[name]; p != nil {
-		r.set.Unlearn(p.newest)
+		r.set.ForgetEnv(p.newest)
 		delete(r.parts, name)
 	}
 }

@@ -75,7 +75,7 @@ func TestReconcilerPlaysALife(t *testing.T) {
 	require.Equal(t, []corev1.PodPhase{"", corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded}, phases)
 	var played []string
 	for _, e := range trace {
-		if e.Kind == stage.Played {
+		if e.Kind == stage.TracePlayed {
 			played = append(played, e.Stage)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // Collector counts. It is a [prometheus.Collector].
@@ -16,7 +17,7 @@ type Collector struct {
 	lag *prometheus.HistogramVec
 
 	mutex sync.Mutex
-	stats []func() stage.Stats
+	stats []func() player.Stats
 }
 
 // buckets of the lag, in seconds: a player that keeps up needs some milliseconds, which is what a request takes.
@@ -41,21 +42,21 @@ func New() *Collector {
 	}
 }
 
-// Trace counts an event. It is for the Trace of [stage.PlayerOptions] or [stage.EngineOptions].
+// Trace counts an event. It is for the Trace of [player.Options] or [stage.EngineOptions].
 func (c *Collector) Trace(e stage.TraceEvent) {
 	group, kind := e.Key.Group, e.Key.Kind
 	switch e.Kind {
-	case stage.Observed:
+	case stage.TraceObserved:
 		c.observed.WithLabelValues(group, kind).Inc()
-	case stage.Scheduled:
+	case stage.TraceScheduled:
 		c.scheduled.WithLabelValues(group, kind, e.Stage).Inc()
-	case stage.Cancelled:
+	case stage.TraceCancelled:
 		c.cancelled.WithLabelValues(group, kind, e.Stage).Inc()
-	case stage.Played:
+	case stage.TracePlayed:
 		c.played.WithLabelValues(group, kind, e.Stage).Inc()
-	case stage.Effected:
+	case stage.TraceEffected:
 		c.effected(e)
-	case stage.Failed:
+	case stage.TraceFailed:
 		c.failed(e)
 	}
 }
@@ -112,14 +113,14 @@ func effect(e stage.Effect) string {
 }
 
 // Stats adds the numbers of a player to the gauges; those of several are summed up.
-func (c *Collector) Stats(of func() stage.Stats) {
+func (c *Collector) Stats(of func() player.Stats) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.stats = append(c.stats, of)
 }
 
 // sum is the numbers of all players. It is false if there are none.
-func (c *Collector) sum() (all stage.Stats, some bool) {
+func (c *Collector) sum() (all player.Stats, some bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for _, of := range c.stats {
@@ -135,12 +136,12 @@ func (c *Collector) sum() (all stage.Stats, some bool) {
 // gauges are the numbers of players.
 var gauges = []struct {
 	desc *prometheus.Desc
-	of   func(stage.Stats) int
+	of   func(player.Stats) int
 }{
-	{gauge("objects", "Objects that are played."), func(s stage.Stats) int { return s.Objects }},
-	{gauge("pending", "Objects that have a transition ahead."), func(s stage.Stats) int { return s.Pending }},
-	{gauge("retrying", "Objects that wait to send an effect again."), func(s stage.Stats) int { return s.Retrying }},
-	{gauge("queued", "Objects with news that nobody has looked at yet."), func(s stage.Stats) int { return s.Queued }},
+	{gauge("objects", "Objects that are played."), func(s player.Stats) int { return s.Objects }},
+	{gauge("pending", "Objects that have a transition ahead."), func(s player.Stats) int { return s.Pending }},
+	{gauge("retrying", "Objects that wait to send an effect again."), func(s player.Stats) int { return s.Retrying }},
+	{gauge("queued", "Objects with news that nobody has looked at yet."), func(s player.Stats) int { return s.Queued }},
 }
 
 func gauge(name, help string) *prometheus.Desc {

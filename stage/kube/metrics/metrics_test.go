@@ -14,6 +14,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube/metrics"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 var (
@@ -24,24 +25,24 @@ var (
 func TestEverythingIsCounted(t *testing.T) {
 	m := metrics.New()
 	for _, e := range []stage.TraceEvent{
-		{Kind: stage.Observed, Key: pod},
-		{Kind: stage.Observed, Key: pod},
-		{Kind: stage.Scheduled, Key: pod, Stage: "pod-ready"},
-		{Kind: stage.Cancelled, Key: pod, Stage: "pod-ready"},
-		{Kind: stage.Played, Key: pod, Stage: "pod-ready"},
-		{Kind: stage.Effected, Key: pod, Stage: "pod-ready", Time: at.Add(30 * time.Millisecond), Due: at, Effect: stage.Patch{}},
-		{Kind: stage.Effected, Key: pod, Stage: "pod-ready", Time: at.Add(2 * time.Second), Due: at, Effect: stage.Patch{}, NoOp: true},
-		{Kind: stage.Effected, Key: pod, Stage: "pod-ready", Time: at, Due: at, Effect: stage.Event{}, Err: errors.New("try again")},
-		{Kind: stage.Failed, Key: pod, Stage: "pod-ready", Effect: stage.Delete{}, Err: errors.New("forbidden")},
-		{Kind: stage.Failed, Key: pod, Stage: "pod-ready", Err: &stage.EvalError{Key: pod, Err: errors.New("no such field")}},
-		{Kind: stage.Failed, Key: pod, Stage: "pod-ready", Err: stage.ErrLivelock},
-		{Kind: stage.Failed, Key: stage.Key{Version: "v1", Kind: "Pod"}, Err: errors.New("no connection")},
-		{Kind: stage.Forgotten, Key: pod},
+		{Kind: stage.TraceObserved, Key: pod},
+		{Kind: stage.TraceObserved, Key: pod},
+		{Kind: stage.TraceScheduled, Key: pod, Stage: "pod-ready"},
+		{Kind: stage.TraceCancelled, Key: pod, Stage: "pod-ready"},
+		{Kind: stage.TracePlayed, Key: pod, Stage: "pod-ready"},
+		{Kind: stage.TraceEffected, Key: pod, Stage: "pod-ready", Time: at.Add(30 * time.Millisecond), Due: at, Effect: stage.Patch{}},
+		{Kind: stage.TraceEffected, Key: pod, Stage: "pod-ready", Time: at.Add(2 * time.Second), Due: at, Effect: stage.Patch{}, NoOp: true},
+		{Kind: stage.TraceEffected, Key: pod, Stage: "pod-ready", Time: at, Due: at, Effect: stage.Event{}, Err: errors.New("try again")},
+		{Kind: stage.TraceFailed, Key: pod, Stage: "pod-ready", Effect: stage.Delete{}, Err: errors.New("forbidden")},
+		{Kind: stage.TraceFailed, Key: pod, Stage: "pod-ready", Err: &stage.EvalError{Key: pod, Err: errors.New("no such field")}},
+		{Kind: stage.TraceFailed, Key: pod, Stage: "pod-ready", Err: stage.ErrLivelock},
+		{Kind: stage.TraceFailed, Key: stage.Key{Version: "v1", Kind: "Pod"}, Err: errors.New("no connection")},
+		{Kind: stage.TraceForgotten, Key: pod},
 	} {
 		m.Trace(e)
 	}
 	for range 2 { // two players
-		m.Stats(func() stage.Stats { return stage.Stats{Objects: 5, Pending: 3, Retrying: 2, Queued: 1} })
+		m.Stats(func() player.Stats { return player.Stats{Objects: 5, Pending: 3, Retrying: 2, Queued: 1} })
 	}
 	require.NoError(t, testutil.CollectAndCompare(m, strings.NewReader(`
 # HELP stagecraft_cancelled_total Stages that were left before they were played.
@@ -116,8 +117,8 @@ func TestSeriesDoNotGrowWithObjects(t *testing.T) {
 	count := func(name string) int {
 		key := pod
 		key.Name = name
-		m.Trace(stage.TraceEvent{Kind: stage.Observed, Key: key})
-		m.Trace(stage.TraceEvent{Kind: stage.Played, Key: key, Stage: "pod-ready"})
+		m.Trace(stage.TraceEvent{Kind: stage.TraceObserved, Key: key})
+		m.Trace(stage.TraceEvent{Kind: stage.TracePlayed, Key: key, Stage: "pod-ready"})
 		return testutil.CollectAndCount(m)
 	}
 	require.Equal(t, count("a"), count("b"))
@@ -125,7 +126,7 @@ func TestSeriesDoNotGrowWithObjects(t *testing.T) {
 
 func BenchmarkTrace(b *testing.B) {
 	m := metrics.New()
-	e := stage.TraceEvent{Kind: stage.Effected, Key: pod, Stage: "pod-ready", Time: at.Add(time.Second), Due: at, Effect: stage.Delete{}}
+	e := stage.TraceEvent{Kind: stage.TraceEffected, Key: pod, Stage: "pod-ready", Time: at.Add(time.Second), Due: at, Effect: stage.Delete{}}
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Trace(e)
@@ -135,7 +136,7 @@ func BenchmarkTrace(b *testing.B) {
 // Metrics of a player, served over HTTP.
 func Example() {
 	m := metrics.New()
-	player := stage.NewPlayer(stage.MustCompile(), nil, stage.PlayerOptions{Trace: m.Trace}) // nil: your transport
+	player := player.New(stage.MustCompile(), nil, player.Options{Trace: m.Trace}) // nil: your transport
 	m.Stats(player.Stats)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m)

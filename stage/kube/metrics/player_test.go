@@ -14,6 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube/metrics"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 const ripen = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: ripen}, spec: {resourceRef: {apiGroup: v1, kind: ConfigMap},
@@ -32,7 +33,7 @@ func TestAPlayerIsCounted(t *testing.T) {
 			require.NoError(t, err)
 		}
 		m := metrics.New()
-		player := stage.NewPlayer(stage.MustCompile(stage.Parse("ripen.yaml", []byte(ripen))), cluster, stage.PlayerOptions{Trace: m.Trace})
+		player := player.New(stage.MustCompile(stage.Parse("ripen.yaml", []byte(ripen))), cluster, player.Options{Trace: m.Trace})
 		m.Stats(player.Stats)
 		done := make(chan error)
 		go func() { done <- player.Run(ctx) }()

@@ -26,15 +26,15 @@
 //		Policy: nodes.Policy{Labels: "type=fake"},
 //		Lease:  nodes.Lease{Identity: hostname},
 //	})
-//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Plays: roster.Plays, Select: roster.Rules().Select()})
-//	go roster.Run(ctx, player.Reconsider)
+//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Filter: roster.Plays, Select: roster.Rules().Select()})
+//	go roster.Run(ctx, player.Refilter)
 //	err = player.Run(ctx)
 //
 // With replicas (package shard), which all have the same Lease.Identity:
 //
 //	roster, err := nodes.New(cluster, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: group}})
-//	go member.Run(ctx, func() { roster.Reconsider(); player.Reconsider() })
-//	go roster.Run(ctx, player.Reconsider)
+//	go member.Run(ctx, func() { roster.Reconsider(); player.Refilter() })
+//	go roster.Run(ctx, player.Refilter)
 //
 // # Leases
 //

@@ -19,6 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -293,8 +294,8 @@ func TestHeartbeatsWithLeases(t *testing.T) {
 		r, err := nodes.New(s.cluster, held)
 		require.NoError(t, err)
 		set := stage.MustCompile(presets.NodeFast(), presets.NodeHeartbeatWithLease())
-		player := stage.NewPlayer(set, s.cluster, stage.PlayerOptions{Seed: 1, Plays: r.Plays, Select: r.Rules().Select()})
-		s.also(r.Run, player.Reconsider)
+		player := player.New(set, s.cluster, player.Options{Seed: 1, Filter: r.Plays, Select: r.Rules().Select()})
+		s.also(r.Run, player.Refilter)
 		s.also(func(ctx context.Context, _ func()) error { return player.Run(ctx) }, nil)
 		time.Sleep(duration - time.Second)
 		require.Zero(t, status.Load(), "somebody else has the Lease")

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 var (
@@ -103,16 +103,16 @@ func (r *Rules) Disregards(obj *unstructured.Unstructured) bool {
 		d.annotations != nil && d.annotations.Matches(labels.Set(obj.GetAnnotations()))
 }
 
-// Select returns what of Nodes and Pods need be watched, for [stage.PlayerOptions]. Objects outside of it are not played, but some within it are not
+// Select returns what of Nodes and Pods need be watched, for [player.Options]. Objects outside of it are not played, but some within it are not
 // either: it is no substitute for [Roster.Plays].
-func (r *Rules) Select() map[schema.GroupVersionKind]stage.Selection {
-	nodes := stage.Selection{Labels: r.policy.Labels}
-	pods := stage.Selection{Fields: fields.OneTermNotEqualSelector("spec.nodeName", "").String()}
+func (r *Rules) Select() map[schema.GroupVersionKind]player.Selection {
+	nodes := player.Selection{Labels: r.policy.Labels}
+	pods := player.Selection{Fields: fields.OneTermNotEqualSelector("spec.nodeName", "").String()}
 	if names := r.policy.Names; len(names) == 1 {
 		nodes.Fields = fields.OneTermEqualSelector("metadata.name", names[0]).String()
 		pods.Fields = fields.OneTermEqualSelector("spec.nodeName", names[0]).String()
 	}
-	return map[schema.GroupVersionKind]stage.Selection{nodeKind: nodes, podKind: pods}
+	return map[schema.GroupVersionKind]player.Selection{nodeKind: nodes, podKind: pods}
 }
 
 // certain reports whether it is known of a Node that is not there whether it would be managed, and whether it would.

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 var (
@@ -94,18 +94,18 @@ func TestSelect(t *testing.T) {
 	cases := []struct {
 		name        string
 		policy      nodes.Policy
-		nodes, pods stage.Selection
+		nodes, pods player.Selection
 	}{
-		{"all", nodes.Policy{}, stage.Selection{}, stage.Selection{Fields: "spec.nodeName!="}},
-		{"by label", nodes.Policy{Labels: "type=fake"}, stage.Selection{Labels: "type=fake"}, stage.Selection{Fields: "spec.nodeName!="}},
-		{"one", nodes.Policy{Names: []string{"a"}}, stage.Selection{Fields: "metadata.name=a"}, stage.Selection{Fields: "spec.nodeName=a"}},
-		{"two", nodes.Policy{Names: []string{"a", "b"}}, stage.Selection{}, stage.Selection{Fields: "spec.nodeName!="}},
+		{"all", nodes.Policy{}, player.Selection{}, player.Selection{Fields: "spec.nodeName!="}},
+		{"by label", nodes.Policy{Labels: "type=fake"}, player.Selection{Labels: "type=fake"}, player.Selection{Fields: "spec.nodeName!="}},
+		{"one", nodes.Policy{Names: []string{"a"}}, player.Selection{Fields: "metadata.name=a"}, player.Selection{Fields: "spec.nodeName=a"}},
+		{"two", nodes.Policy{Names: []string{"a", "b"}}, player.Selection{}, player.Selection{Fields: "spec.nodeName!="}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			rules, err := c.policy.Compile()
 			require.NoError(t, err)
-			require.Equal(t, map[schema.GroupVersionKind]stage.Selection{nodeKind: c.nodes, podKind: c.pods}, rules.Select())
+			require.Equal(t, map[schema.GroupVersionKind]player.Selection{nodeKind: c.nodes, podKind: c.pods}, rules.Select())
 		})
 	}
 }

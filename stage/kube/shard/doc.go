@@ -11,8 +11,8 @@
 // # Usage
 //
 //	member, err := shard.New(cluster, shard.Options{Group: "players", Identity: hostname})
-//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Plays: member.Owns})
-//	go member.Run(ctx, player.Reconsider)
+//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Filter: member.Owns})
+//	go member.Run(ctx, player.Refilter)
 //	err = player.Run(ctx)
 //
 // Replicas need the verbs list, create, update and delete on Leases of one namespace. All of a group play the same Stages with the same seed. With

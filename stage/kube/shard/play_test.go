@@ -23,6 +23,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/kube/shard"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
@@ -115,10 +116,10 @@ func (tr *troupe) join(identity string) {
 	roster, err := nodes.New(w, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: "troupe"}})
 	require.NoError(tr.t, err)
 	set := stage.MustCompile(presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodGeneral())
-	player := stage.NewPlayer(set, w, stage.PlayerOptions{Seed: 1, Plays: roster.Plays, Select: roster.Rules().Select()})
+	player := player.New(set, w, player.Options{Seed: 1, Filter: roster.Plays, Select: roster.Rules().Select()})
 	tr.all.Go(func() { _ = player.Run(ctx) })
-	tr.all.Go(func() { _ = roster.Run(ctx, player.Reconsider) })
-	tr.all.Go(func() { _ = member.Run(ctx, func() { roster.Reconsider(); player.Reconsider() }) })
+	tr.all.Go(func() { _ = roster.Run(ctx, player.Refilter) })
+	tr.all.Go(func() { _ = member.Run(ctx, func() { roster.Reconsider(); player.Refilter() }) })
 }
 
 // kill ends a process without a farewell.
@@ -263,8 +264,8 @@ func TestEveryMemberPlaysItsShare(t *testing.T) {
 			own := cluster.Impersonate(identity(i))
 			member, err := shard.New(own, shard.Options{Identity: identity(i)})
 			require.NoError(t, err)
-			player := stage.NewPlayer(stage.MustCompile(presets.PodFast()), own, stage.PlayerOptions{Plays: member.Owns})
-			all.Go(func() { _ = member.Run(ctx, player.Reconsider) })
+			player := player.New(stage.MustCompile(presets.PodFast()), own, player.Options{Filter: member.Owns})
+			all.Go(func() { _ = member.Run(ctx, player.Refilter) })
 			all.Go(func() { _ = player.Run(ctx) })
 		}
 		time.Sleep(10 * time.Second)

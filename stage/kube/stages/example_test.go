@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 // A cluster plays the Stages that it has, those that come later too. With kube.NewForConfig in place of memory.New it is a real one.
@@ -22,7 +22,7 @@ func Example() {
 
 	done := make(chan error)
 	go func() {
-		done <- stages.Play(ctx, cluster, stage.PlayerOptions{}, stages.Options{
+		done <- stages.Play(ctx, cluster, player.Options{}, stages.Options{
 			Trace: func(v stages.Verdict) { fmt.Println(v.Stage, v.Accepted(), v.Faults) },
 		})
 	}()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -18,7 +19,7 @@ import (
 // stageKind is that of Stages in a cluster.
 var stageKind = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind}
 
-// A Player is what Stages are for. [stage.Player] is one.
+// A Player is what Stages are for. [player.Player] is one.
 type Player interface {
 	// Use puts a Set in the place of the present one. It is called by one goroutine at a time.
 	Use(*stage.Set)
@@ -69,8 +70,8 @@ func Follow(ctx context.Context, cluster reconcile.Transport, player Player, o O
 }
 
 // Play plays the Stages in a cluster on that cluster, until ctx is done, and returns its cause.
-func Play(ctx context.Context, cluster stage.Transport, p stage.PlayerOptions, o Options) error {
-	player := stage.NewPlayer(stage.MustCompile(), cluster, p)
+func Play(ctx context.Context, cluster player.Transport, p player.Options, o Options) error {
+	player := player.New(stage.MustCompile(), cluster, p)
 	var both sync.WaitGroup
 	both.Go(func() { _ = player.Run(ctx) }) // its error is that of ctx
 	err := Follow(ctx, cluster, player, o)

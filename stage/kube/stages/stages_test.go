@@ -22,6 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -56,7 +57,7 @@ func (l *lab) play() (stop func()) {
 	ctx, cancel := context.WithCancel(l.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- stages.Play(ctx, l.cluster, stage.PlayerOptions{}, stages.Options{
+		done <- stages.Play(ctx, l.cluster, player.Options{}, stages.Options{
 			Trace:  func(v stages.Verdict) { l.verdicts = append(l.verdicts, v) },
 			Failed: func(err error) { l.failures = append(l.failures, err) },
 		})

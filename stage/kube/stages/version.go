@@ -34,7 +34,7 @@ func check(o stage.Options, obj *unstructured.Unstructured) ([]Fault, *stage.Sou
 	if err != nil {
 		return faultsOf(obj, source, err), nil
 	}
-	good := stage.Objects(source.Stages()...)
+	good := stage.FromStages(source.Stages()...)
 	return faultsOf(obj, source, set.Warnings()), &good
 }
 

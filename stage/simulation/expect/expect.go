@@ -1,4 +1,5 @@
-// Package expect says in tests, in words or as Go values, what the metrics of a run should be.
+// Package expect checks in tests that the metrics of a run are as expected. An expectation is text
+// or a Go value.
 //
 // # Usage
 //
@@ -9,11 +10,11 @@
 //		"max(utilization of nvidia.com/gpu) <= 100%",
 //	)
 //
-// [Parse] says how they are written; package measure has the metrics and says what a quantile is.
+// [Parse] describes the syntax; package measure describes the metrics and quantiles.
 //
 // # Concurrency
 //
-// All functions are pure and all types immutable and safe for concurrent use.
+// All functions are pure, and all types are immutable and safe for concurrent use.
 package expect
 
 import (
@@ -26,20 +27,21 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// An Assertion is what is expected of a run. It is immutable, and made by [Parse] or written as a [Range].
+// An Assertion is an expectation about a run. It is immutable, and made by [Parse] or as a [Range].
 type Assertion interface {
-	// Check returns an error that says what is otherwise, nil if the run is as expected. A metric without values is never as expected, but
-	// its count is 0.
+	// Check returns an error that says how the run differs, nil if it does not. A metric without
+	// values never meets an expectation, except for its count, which is 0.
 	Check(log record.Log) error
 }
 
-// TestingT is a *testing.T.
+// TestingT is the part of *testing.T that Require uses.
 type TestingT interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// Require ends a test if a run is not as expected, or an assertion cannot be read. It tells all that is wrong.
+// Require ends a test if a run does not meet all assertions, or if one cannot be parsed. It reports
+// everything that is wrong.
 func Require(t TestingT, log record.Log, assertions ...string) {
 	t.Helper()
 	var errs []error
@@ -55,7 +57,8 @@ func Require(t TestingT, log record.Log, assertions ...string) {
 	}
 }
 
-// A Range expects a statistic of a metric to be between two values, both included. Durations are in seconds.
+// A Range expects a statistic of a metric to be between two values, both included. Durations are in
+// seconds.
 type Range struct {
 	Metric    measure.Metric
 	Statistic func(measure.Sample) float64 // such as measure.Sample.Mean, or expect.Quantile(0.99)
@@ -73,53 +76,53 @@ func (r Range) Check(log record.Log) error {
 	return nil
 }
 
-// Quantile returns a statistic.
+// Quantile returns a statistic for a [Range].
 func Quantile(share float64) func(measure.Sample) float64 {
 	return func(s measure.Sample) float64 { return s.Quantile(share) }
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// A chain is values of which each is compared with the next.
-type chain struct {
-	text  string
-	terms []term
-	signs []string // one less
+// A comparison is two or more operands, with an operator between each and the next.
+type comparison struct {
+	text      string
+	operands  []operand
+	operators []string // one fewer than operands
 }
 
 // Check implements Assertion.
-func (c chain) Check(log record.Log) error {
-	values := make([]float64, len(c.terms))
-	for i, t := range c.terms {
+func (c comparison) Check(log record.Log) error {
+	values := make([]float64, len(c.operands))
+	for i, t := range c.operands {
 		if values[i] = t.value(log); math.IsNaN(values[i]) {
 			return fmt.Errorf("%s: %s has no values", c.text, t.text)
 		}
 	}
-	for i, sign := range c.signs {
-		if !signs[sign](values[i], values[i+1]) {
-			return fmt.Errorf("%s: %s", c.text, c.found(i, values))
+	for i, sign := range c.operators {
+		if !operators[sign](values[i], values[i+1]) {
+			return fmt.Errorf("%s: %s", c.text, c.valuesAt(i, values))
 		}
 	}
 	return nil
 }
 
-// found tells the values on both sides of a sign.
-func (c chain) found(i int, values []float64) string {
+// valuesAt prints the values on both sides of an operator.
+func (c comparison) valuesAt(i int, values []float64) string {
 	s := ""
 	for n := i; n <= i+1; n++ {
-		if c.terms[n].metric == nil {
+		if c.operands[n].metric == nil {
 			continue
 		}
 		if s != "" {
 			s += ", "
 		}
-		s += c.terms[n].text + " is " + c.terms[n].unit.print(values[n])
+		s += c.operands[n].text + " is " + c.operands[n].unit.print(values[n])
 	}
 	return s
 }
 
-// signs are the comparisons.
-var signs = map[string]func(a, b float64) bool{
+// operators are the comparison operators.
+var operators = map[string]func(a, b float64) bool{
 	"<":  func(a, b float64) bool { return a < b },
 	"<=": func(a, b float64) bool { return a <= b },
 	">":  func(a, b float64) bool { return a > b },
@@ -128,8 +131,8 @@ var signs = map[string]func(a, b float64) bool{
 	"!=": func(a, b float64) bool { return a != b },
 }
 
-// A term is a number, or a statistic of a metric.
-type term struct {
+// An operand is a number, or a statistic of a metric.
+type operand struct {
 	text      string
 	column    int // in the assertion, from 1
 	unit      unit
@@ -138,20 +141,20 @@ type term struct {
 	statistic func(measure.Sample) float64
 }
 
-func (t term) value(log record.Log) float64 {
+func (t operand) value(log record.Log) float64 {
 	if t.metric == nil {
 		return t.number
 	}
 	return t.statistic(t.metric.Sample(log))
 }
 
-// A unit is what values are of.
+// A unit is the unit of a value.
 type unit int
 
 const (
 	plain    unit = iota // a number
 	duration             // seconds
-	zero                 // 0, which is both
+	zero                 // 0, as a number or a duration
 )
 
 func (u unit) print(v float64) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
 )
 
-// A ParseError is a fault in the text of an assertion.
+// A ParseError is a syntax error in an assertion.
 type ParseError struct {
 	Text   string // of the assertion
 	Column int    // in bytes, from 1
@@ -23,29 +23,30 @@ func (e *ParseError) Error() string { return fmt.Sprintf("%q:%d: %v", e.Text, e.
 // Unwrap returns Err.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// Parse reads an assertion: two or more values with <, <=, >, >=, == or != between, each of which must hold, as in
+// Parse reads an assertion: two or more values with <, <=, >, >=, == or != between them, such as
 //
 //	p99(scheduling latency) < 2s
 //	1 <= mean(pending pods) <= 12.5
 //	max(utilization of cpu) < 80%
 //
-// A value is a number, a percentage, a duration such as 1m30s, or a statistic of a metric: count, mean, stddev, min, max, median, or a
-// quantile as p99 or p99.9. The metrics are those of package measure and one's own. A statistic of spans is compared with durations, that
+// A value is a number, a percentage, a duration such as 1m30s, or a statistic of a metric: count,
+// mean, stddev, min, max, median, or a quantile such as p99 or p99.9. The metrics are those of
+// package measure and the given ones. A statistic of spans is compared with durations; a statistic
 // of a series, and every count, with numbers. The error is a [*ParseError].
 func Parse(text string, own ...measure.Metric) (Assertion, error) {
 	p := parser{text: text, own: own}
-	c, err := p.chain()
+	c, err := p.comparison()
 	if err != nil {
 		return nil, &ParseError{Text: text, Column: p.fault + 1, Err: err}
 	}
 	return c, nil
 }
 
-// A parser goes through a text.
+// A parser reads the text of an assertion.
 type parser struct {
 	text  string
 	at    int // the next byte
-	fault int // where the fault is, if there is one
+	fault int // the offset of the error, if there is one
 	own   []measure.Metric
 }
 
@@ -54,31 +55,31 @@ func (p *parser) fail(at int, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-func (p *parser) chain() (c chain, err error) {
+func (p *parser) comparison() (c comparison, err error) {
 	c.text = p.text
 	for {
-		t, err := p.term()
+		t, err := p.operand()
 		if err != nil {
 			return c, err
 		}
-		c.terms = append(c.terms, t)
+		c.operands = append(c.operands, t)
 		if p.skip(" "); p.at == len(p.text) {
 			break
 		}
 		sign := p.take("<>=!")
-		if signs[sign] == nil {
+		if operators[sign] == nil {
 			return c, p.fail(p.at-len(sign), "want <, <=, >, >=, == or !=")
 		}
-		c.signs = append(c.signs, sign)
+		c.operators = append(c.operators, sign)
 	}
-	if len(c.terms) < 2 {
-		return c, p.fail(p.at, "want a comparison, as in %s < 1", c.terms[0].text)
+	if len(c.operands) < 2 {
+		return c, p.fail(p.at, "want a comparison, as in %s < 1", c.operands[0].text)
 	}
-	return c, p.units(c.terms)
+	return c, p.units(c.operands)
 }
 
-// units refuses to compare numbers with durations.
-func (p *parser) units(terms []term) error {
+// units returns an error if numbers are compared with durations.
+func (p *parser) units(terms []operand) error {
 	before := zero
 	for _, t := range terms {
 		switch {
@@ -100,21 +101,21 @@ func (p *parser) skip(set string) {
 	}
 }
 
-// take returns what consists of some letters.
+// take returns the following characters that are in set.
 func (p *parser) take(set string) string {
 	begin := p.at
 	p.skip(set)
 	return p.text[begin:p.at]
 }
 
-func (p *parser) term() (term, error) {
+func (p *parser) operand() (operand, error) {
 	p.skip(" ")
 	begin := p.at
 	for p.at < len(p.text) && strings.IndexByte(" <>=!()", p.text[p.at]) < 0 {
 		p.at++
 	}
 	word := p.text[begin:p.at]
-	t := term{text: word, column: begin + 1}
+	t := operand{text: word, column: begin + 1}
 	if word == "" {
 		return t, p.fail(begin, "want a value, such as 2s or p99(scheduling latency)")
 	}
@@ -146,11 +147,11 @@ func literal(word string) (float64, unit, error) {
 }
 
 // call reads a statistic of a metric.
-func (p *parser) call(t term, name string) (term, error) {
+func (p *parser) call(t operand, name string) (operand, error) {
 	var ok bool
 	if t.statistic, ok = statistic(name); !ok {
 		const there = "count, mean, stddev, min, max, median, and quantiles such as p99"
-		return t, p.fail(p.at-len(name), "no statistic %q%s; there are %s", name, meant(name, statisticNames()), there)
+		return t, p.fail(p.at-len(name), "no statistic %q%s; there are %s", name, suggestion(name, statisticNames()), there)
 	}
 	open := p.at
 	length := strings.IndexByte(p.text[open:], ')')
@@ -161,7 +162,7 @@ func (p *parser) call(t term, name string) (term, error) {
 	words := strings.Join(strings.Fields(p.text[open+1:p.at-1]), " ")
 	m, ok := p.metric(words)
 	if !ok {
-		return t, p.fail(open+1, "no metric %q%s", words, meant(words, p.metrics()))
+		return t, p.fail(open+1, "no metric %q%s", words, suggestion(words, p.metrics()))
 	}
 	t.text, t.metric = p.text[t.column-1:p.at], &m
 	if m.Series == nil && name != "count" {
@@ -170,14 +171,14 @@ func (p *parser) call(t term, name string) (term, error) {
 	return t, nil
 }
 
-func meant(name string, names []string) string {
+func suggestion(name string, names []string) string {
 	if n := position.Nearest(name, names); n != "" {
 		return fmt.Sprintf(" (is %q meant?)", n)
 	}
 	return ""
 }
 
-// metric finds a metric, one's own first.
+// metric finds a metric by its name, the given ones first.
 func (p *parser) metric(name string) (measure.Metric, bool) {
 	for _, m := range p.own {
 		if m.Name == name {

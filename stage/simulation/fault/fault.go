@@ -1,38 +1,40 @@
-// Package fault lets things go wrong in a simulation, at random and yet the same way each time: Pods that fail, nodes that go away and
-// come back, Stages that take long or for ever, readiness that flaps.
+// Package fault makes things fail in a simulation, at random but reproducibly: Pods that fail,
+// nodes that disappear and come back, Stages that take long or are stuck, readiness that flaps.
 //
 // # Terminology
 //
-// A [Fault] is what happens to an object, and how it ends. A [Plan] says when faults begin, to which objects, and how long they last.
-// Arrivals that are draws from a distribution make a rate; a Size above 1 makes bursts; several plans may run at once.
+// A [Fault] changes an object and later undoes the change. A [Plan] says when faults begin, on
+// which objects, and how long they last. Random arrivals give a failure rate, and a Size above 1
+// gives bursts. Several plans may run at the same time.
 //
 // # Usage
 //
-// Every five minutes on average one of the ready nodes goes away, for a minute, but never more than two of them:
+// Every five minutes on average, delete one of the nodes for a minute, but never more than two at a
+// time:
 //
-//	err := fault.Play(sim, fault.Plan{
+//	err := fault.Schedule(sim, fault.Plan{
 //		Seed: 1, Name: "nodes", Kind: nodes,
-//		Arrivals: load.MustNew(1, "faults", load.Exponential{Mean: 300}).Arrivals(20),
-//		Lasts:    load.MustNew(1, "repairs", load.Fixed(60)),
-//		Most:     2,
-//	}, fault.Away())
+//		Arrivals:  load.MustNew(1, "faults", load.Exponential{Mean: 300}).Arrivals(20),
+//		Durations: load.MustNew(1, "repairs", load.Fixed(60)),
+//		MaxActive: 2,
+//	}, fault.Remove())
 //
-// What else there is, with the Stages of package stage/presets:
+// Other faults, for the Stages of package stage/presets:
 //
 //	fault.Label("pod-container-running-failed.stage.kwok.x-k8s.io", "true") // a Pod fails (PodChaos)
 //	fault.Label("node-not-ready.stage.kwok.x-k8s.io", "true")               // a node stops being ready (NodeChaos)
 //	fault.Slow("pod-ready", 10*time.Minute)                                 // a Stage takes long (PodGeneral)
-//	fault.Slow("pod-ready", 10_000*time.Hour)                               // or is stuck, until the fault ends
+//	fault.Slow("pod-ready", 10_000*time.Hour)                               // a Stage is stuck until the fault ends
 //	fault.Condition("Ready")                                                // a Pod is not ready for a while
 //
 // # Determinism
 //
-// The objects that are struck are drawn by the Seed and Name of the plan from those that are there, in the order of their names. Plans of
-// other names change nothing for each other.
+// The Seed and Name of a plan decide which of the existing objects are chosen, in the order of
+// their names. Plans with other names do not change that.
 //
 // # Concurrency
 //
-// Plans and Faults are plain data. What Play began runs with the simulation.
+// Plans and Faults are plain data. The schedule runs with the simulation.
 package fault
 
 import (
@@ -54,51 +56,52 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
 )
 
-// A Simulation is where faults happen. Package stage/simulation has one.
+// A Simulation is where faults happen. *simulation.Simulation implements it.
 type Simulation interface {
 	Now() time.Time
 	At(t time.Time, do func(context.Context) error)
 	Cluster() *memory.Cluster
 }
 
-// A Fault is what happens to an object, and how it ends.
+// A Fault changes an object when it begins, and undoes the change when it ends.
 type Fault struct {
-	// Begin lets it happen.
-	Begin func(context.Context, Strike) error
-	// End makes it good; nil if nothing can.
-	End func(context.Context, Strike) error
+	// Begin starts the fault.
+	Begin func(context.Context, Target) error
+	// End undoes it; nil if it cannot be undone.
+	End func(context.Context, Target) error
 }
 
-// A Strike is one object that a fault happens to.
-type Strike struct {
+// A Target is one object that a fault happens to.
+type Target struct {
 	Cluster *memory.Cluster
-	Object  *unstructured.Unstructured // as it was before, at the end too; it is shared and must not be changed
+	Object  *unstructured.Unstructured // as it was before the fault, in End as well; it is shared and must not be changed
 	Now     time.Time
 }
 
-// A Plan says when and to which objects a fault happens.
+// A Plan says when a fault happens, how long it lasts, and to which objects.
 type Plan struct {
-	// Seed and Name decide which objects are struck.
+	// Seed and Name decide which objects are chosen.
 	Seed uint64
 	Name string
-	// Kind is that of the objects.
+	// Kind is the kind of the objects.
 	Kind schema.GroupVersionKind
-	// Where tells which of them may be struck. Default: all. Those that are being deleted, and those that this plan has struck and are not
-	// good yet, never are.
-	Where func(*unstructured.Unstructured) bool
-	// Arrivals are when faults begin, counted from now.
+	// Filter reports whether an object may be chosen. Default: all objects. An object that is being
+	// deleted, or that still has a fault of this plan, is never chosen.
+	Filter func(*unstructured.Unstructured) bool
+	// Arrivals are the times at which faults begin, counted from now.
 	Arrivals []time.Duration
-	// Size is how many objects are struck at each arrival, as far as there are so many. Default 1.
+	// Size is how many objects get the fault at each arrival, if there are enough. Default 1.
 	Size int
-	// Lasts draws how long each object is struck. Default: for ever.
-	Lasts *load.Stream
-	// Most is how many objects may be struck at a time. Default: no limit.
-	Most int
+	// Durations draws how long the fault of each object lasts. Default: for ever.
+	Durations *load.Stream
+	// MaxActive is how many objects may have the fault at the same time. Default: no limit.
+	MaxActive int
 }
 
-// Play has faults happen by a plan from now on. An object that is gone meanwhile is no error; other errors of the Fault end the run. The
-// error of Play is that of a kind that the cluster does not know, or of a Fault without Begin.
-func Play(s Simulation, p Plan, f Fault) error {
+// Schedule makes faults happen by a plan from now on. It is not an error if an object no longer
+// exists; other errors of the Fault end the run. The error of Schedule is that of a kind that the
+// cluster does not know, or of a Fault without Begin.
+func Schedule(s Simulation, p Plan, f Fault) error {
 	if f.Begin == nil {
 		return errors.New("fault: a Fault without Begin")
 	}
@@ -107,29 +110,30 @@ func Play(s Simulation, p Plan, f Fault) error {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(p.Name))
-	r := &run{sim: s, plan: p, fault: f, random: rand.New(rand.NewPCG(p.Seed, h.Sum64())), struck: map[types.UID]bool{}}
-	load.Play(s, p.Arrivals, func(ctx context.Context, _ int) error { return r.strike(ctx) })
+	r := &schedule{sim: s, plan: p, fault: f, random: rand.New(rand.NewPCG(p.Seed, h.Sum64())), active: map[types.UID]bool{}}
+	load.Schedule(s, p.Arrivals, func(ctx context.Context, _ int) error { return r.beginFaults(ctx) })
 	return nil
 }
 
-// A run is a plan that is being played.
-type run struct {
+// A schedule is a plan that is being carried out.
+type schedule struct {
 	sim    Simulation
 	plan   Plan
 	fault  Fault
 	random *rand.Rand
-	struck map[types.UID]bool
+	// objects that have the fault now
+	active map[types.UID]bool
 }
 
-// strike lets a fault happen to as many objects as the plan says.
-func (r *run) strike(ctx context.Context) error {
+// beginFaults begins the fault on as many objects as the plan says.
+func (r *schedule) beginFaults(ctx context.Context) error {
 	candidates, err := r.candidates(ctx)
 	if err != nil {
 		return err
 	}
 	size := min(cmp.Or(r.plan.Size, 1), len(candidates))
-	if r.plan.Most > 0 {
-		size = min(size, r.plan.Most-len(r.struck))
+	if r.plan.MaxActive > 0 {
+		size = min(size, r.plan.MaxActive-len(r.active))
 	}
 	for i := range max(size, 0) {
 		j := i + r.random.IntN(len(candidates)-i)
@@ -141,8 +145,8 @@ func (r *run) strike(ctx context.Context) error {
 	return nil
 }
 
-// candidates are the objects that may be struck, in the order of their names.
-func (r *run) candidates(ctx context.Context) ([]*unstructured.Unstructured, error) {
+// candidates are the objects that may be chosen, ordered by name.
+func (r *schedule) candidates(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	all, err := r.sim.Cluster().Shared().List(ctx, r.plan.Kind, "", metav1.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -150,7 +154,7 @@ func (r *run) candidates(ctx context.Context) ([]*unstructured.Unstructured, err
 	var found []*unstructured.Unstructured
 	for i := range all.Items {
 		obj := &all.Items[i]
-		if obj.GetDeletionTimestamp() == nil && !r.struck[obj.GetUID()] && (r.plan.Where == nil || r.plan.Where(obj)) {
+		if obj.GetDeletionTimestamp() == nil && !r.active[obj.GetUID()] && (r.plan.Filter == nil || r.plan.Filter(obj)) {
 			found = append(found, obj)
 		}
 	}
@@ -160,28 +164,28 @@ func (r *run) candidates(ctx context.Context) ([]*unstructured.Unstructured, err
 	return found, nil
 }
 
-func (r *run) begin(ctx context.Context, obj *unstructured.Unstructured) error {
-	r.struck[obj.GetUID()] = true
-	strike := Strike{Cluster: r.sim.Cluster(), Object: obj, Now: r.sim.Now()}
+func (r *schedule) begin(ctx context.Context, obj *unstructured.Unstructured) error {
+	r.active[obj.GetUID()] = true
+	strike := Target{Cluster: r.sim.Cluster(), Object: obj, Now: r.sim.Now()}
 	if err := r.fault.Begin(ctx, strike); err != nil {
-		return present(err)
+		return ignoreNotFound(err)
 	}
-	if r.plan.Lasts == nil {
+	if r.plan.Durations == nil {
 		return nil
 	}
-	r.sim.At(r.sim.Now().Add(r.plan.Lasts.Duration()), func(ctx context.Context) error {
-		delete(r.struck, obj.GetUID())
+	r.sim.At(r.sim.Now().Add(r.plan.Durations.Duration()), func(ctx context.Context) error {
+		delete(r.active, obj.GetUID())
 		if r.fault.End == nil {
 			return nil
 		}
 		strike.Now = r.sim.Now()
-		return present(r.fault.End(ctx, strike))
+		return ignoreNotFound(r.fault.End(ctx, strike))
 	})
 	return nil
 }
 
-// present takes it for no error that an object is gone.
-func present(err error) error {
+// ignoreNotFound returns nil for the error that an object does not exist.
+func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

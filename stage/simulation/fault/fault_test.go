@@ -40,7 +40,7 @@ func newLab(t *testing.T) *lab {
 	recorder := record.New(record.Options{Sink: l.log.Append})
 	var err error
 	set := stage.MustCompile(presets.NodeFast(), presets.NodeChaos(), presets.PodGeneral(), presets.PodChaos())
-	l.sim, err = simulation.New(set, simulation.Options{Trace: recorder.Trace, Controllers: controllers.All(controllers.Options{}), Plays: controllers.Bound})
+	l.sim, err = simulation.New(set, simulation.Options{Trace: recorder.Trace, Controllers: controllers.All(controllers.Options{}), Filter: controllers.Bound})
 	require.NoError(t, err)
 	require.NoError(t, recorder.Follow(l.sim, nodes, pods))
 	for i := range 3 {
@@ -81,7 +81,7 @@ func lasts(d time.Duration) *load.Stream { return load.MustNew(0, "", load.Fixed
 func TestNodesGoAwayAndComeBack(t *testing.T) {
 	l := newLab(t)
 	from := len(l.log)
-	require.NoError(t, fault.Play(l.sim, fault.Plan{Kind: nodes, Arrivals: every(time.Minute, 1), Lasts: lasts(10 * time.Minute)}, fault.Away()))
+	require.NoError(t, fault.Schedule(l.sim, fault.Plan{Kind: nodes, Arrivals: every(time.Minute, 1), Durations: lasts(10 * time.Minute)}, fault.Remove()))
 	l.advance(time.Hour)
 	lines := l.since(from, "Node")
 	require.Len(t, lines, 3)
@@ -107,8 +107,8 @@ func TestBurstsStayWithinTheirBound(t *testing.T) {
 	l := newLab(t)
 	from := len(l.log)
 	label := "node-not-ready.stage.kwok.x-k8s.io"
-	plan := fault.Plan{Kind: nodes, Arrivals: every(time.Second, 100), Size: 3, Most: 2, Lasts: load.MustNew(1, "repairs", load.Exponential{Mean: 20})}
-	require.NoError(t, fault.Play(l.sim, plan, fault.Label(label, "true")))
+	plan := fault.Plan{Kind: nodes, Arrivals: every(time.Second, 100), Size: 3, MaxActive: 2, Durations: load.MustNew(1, "repairs", load.Exponential{Mean: 20})}
+	require.NoError(t, fault.Schedule(l.sim, plan, fault.Label(label, "true")))
 	l.advance(2 * time.Hour)
 	expect.Require(t, l.log[from:], "max(number of Node in NotReady) == 2", "count(time of Node in NotReady) > 5")
 	all, err := l.sim.Cluster().List(t.Context(), nodes, "", listAll)
@@ -124,8 +124,8 @@ func TestPodsFailAtARate(t *testing.T) {
 	from := len(l.log)
 	ready := func(obj *unstructured.Unstructured) bool { return record.StateOf(obj) == record.Ready }
 	gaps := load.MustNew(1, "faults", load.Exponential{Mean: 60})
-	plan := fault.Plan{Seed: 1, Kind: pods, Where: ready, Arrivals: gaps.Arrivals(10)}
-	require.NoError(t, fault.Play(l.sim, plan, fault.Label("pod-container-running-failed.stage.kwok.x-k8s.io", "true")))
+	plan := fault.Plan{Seed: 1, Kind: pods, Filter: ready, Arrivals: gaps.Arrivals(10)}
+	require.NoError(t, fault.Schedule(l.sim, plan, fault.Label("pod-container-running-failed.stage.kwok.x-k8s.io", "true")))
 	l.advance(time.Hour)
 	failed := 0
 	for _, r := range l.log[from:] {
@@ -153,8 +153,8 @@ func running(l *lab) float64 {
 func TestReadinessFlaps(t *testing.T) {
 	l := newLab(t)
 	from := len(l.log)
-	plan := fault.Plan{Kind: pods, Arrivals: every(time.Minute, 5), Size: 2, Lasts: lasts(10 * time.Second)}
-	require.NoError(t, fault.Play(l.sim, plan, fault.Condition("Ready")))
+	plan := fault.Plan{Kind: pods, Arrivals: every(time.Minute, 5), Size: 2, Durations: lasts(10 * time.Second)}
+	require.NoError(t, fault.Schedule(l.sim, plan, fault.Condition("Ready")))
 	l.advance(time.Hour)
 	expect.Require(t, l.log[from:], "count(time of Pod in Running) == 10", "min(time of Pod in Running) == 10s", "max(time of Pod in Running) == 10s")
 	require.Equal(t, 6.0, running(l))
@@ -166,8 +166,8 @@ func TestAStageIsStuckUntilTheFaultEnds(t *testing.T) {
 	from := len(l.log)
 	l.load(`{apiVersion: v1, kind: Pod, metadata: {name: late, labels: {is: late}}, spec: {nodeName: node-1, containers: [{name: c, image: i}]}}`)
 	late := func(obj *unstructured.Unstructured) bool { return obj.GetLabels()["is"] == "late" }
-	plan := fault.Plan{Kind: pods, Where: late, Arrivals: []time.Duration{0}, Lasts: lasts(time.Hour)}
-	require.NoError(t, fault.Play(l.sim, plan, fault.Slow("pod-create", 100_000*time.Hour)))
+	plan := fault.Plan{Kind: pods, Filter: late, Arrivals: []time.Duration{0}, Durations: lasts(time.Hour)}
+	require.NoError(t, fault.Schedule(l.sim, plan, fault.Slow("pod-create", 100_000*time.Hour)))
 	l.advance(50 * time.Minute)
 	require.Equal(t, []string{"Pod default/late → Scheduled"}, l.since(from, "Pod"))
 	l.advance(20 * time.Minute)
@@ -178,8 +178,8 @@ func TestTheSamePlanStrikesTheSame(t *testing.T) {
 	struck := func(seed uint64, name string) (lines []string) {
 		l := newLab(t)
 		from := len(l.log)
-		plan := fault.Plan{Seed: seed, Name: name, Kind: pods, Arrivals: every(time.Minute, 8), Lasts: lasts(time.Second)}
-		require.NoError(t, fault.Play(l.sim, plan, fault.Condition("Ready")))
+		plan := fault.Plan{Seed: seed, Name: name, Kind: pods, Arrivals: every(time.Minute, 8), Durations: lasts(time.Second)}
+		require.NoError(t, fault.Schedule(l.sim, plan, fault.Condition("Ready")))
 		l.advance(time.Hour)
 		return l.since(from, "Pod")
 	}
@@ -190,17 +190,17 @@ func TestTheSamePlanStrikesTheSame(t *testing.T) {
 
 func TestObjectsThatAreGoneAreNoError(t *testing.T) {
 	l := newLab(t)
-	plan := fault.Plan{Kind: pods, Arrivals: every(time.Minute, 3), Size: 100, Lasts: lasts(time.Hour)}
-	for _, f := range []fault.Fault{fault.Condition("Ready"), fault.Label("a", "b"), fault.Annotation("c", "d"), fault.Away()} {
-		require.NoError(t, fault.Play(l.sim, plan, f))
+	plan := fault.Plan{Kind: pods, Arrivals: every(time.Minute, 3), Size: 100, Durations: lasts(time.Hour)}
+	for _, f := range []fault.Fault{fault.Condition("Ready"), fault.Label("a", "b"), fault.Annotation("c", "d"), fault.Remove()} {
+		require.NoError(t, fault.Schedule(l.sim, plan, f))
 	}
 	l.advance(10 * time.Hour)
 	oops := errors.New("oops")
-	require.NoError(t, fault.Play(l.sim, plan, fault.Fault{Begin: func(context.Context, fault.Strike) error { return oops }}))
+	require.NoError(t, fault.Schedule(l.sim, plan, fault.Fault{Begin: func(context.Context, fault.Target) error { return oops }}))
 	require.ErrorIs(t, l.sim.Advance(t.Context(), time.Hour), oops)
-	require.Error(t, fault.Play(l.sim, plan, fault.Fault{}))
+	require.Error(t, fault.Schedule(l.sim, plan, fault.Fault{}))
 	plan.Kind.Kind = "Train"
-	require.Error(t, fault.Play(l.sim, plan, fault.Away()))
+	require.Error(t, fault.Schedule(l.sim, plan, fault.Remove()))
 }
 
 var listAll metav1.ListOptions

@@ -17,29 +17,31 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Label sets a label, and at the end gives it back its value, or takes it away. The Stages of presets.PodChaos and presets.NodeChaos act
-// on objects with their labels.
+// Label sets a label, and restores its old value at the end or removes it. The Stages of
+// presets.PodChaos and presets.NodeChaos select objects by labels.
 func Label(key, value string) Fault { return metadata("labels", map[string]any{key: value}) }
 
-// Annotation sets an annotation, and at the end gives it back its value, or takes it away. Stages may read what they do from annotations.
+// Annotation sets an annotation, and restores its old value at the end or removes it. Stages may
+// read their behaviour from annotations.
 func Annotation(key, value string) Fault { return metadata("annotations", map[string]any{key: value}) }
 
-// Slow makes a Stage take as long as d, jitter included, and at the end as long as before; with a d of years it is stuck. An object that
-// waits in the Stage already waits on. The Stage must read its delay from the annotations NAME.stage.kwok.x-k8s.io/delay and
-// …/jitter-delay, as all of package stage/presets do.
+// Slow makes a Stage take d, including jitter, and at the end as long as before; if d is years, the
+// Stage is stuck. It also applies to an object that is already waiting in the Stage. The Stage must
+// read its delay from the annotations NAME.stage.kwok.x-k8s.io/delay and …/jitter-delay, as those
+// of package stage/presets do.
 func Slow(stage string, d time.Duration) Fault {
 	prefix := stage + ".stage.kwok.x-k8s.io/"
 	return metadata("annotations", map[string]any{prefix + "delay": d.String(), prefix + "jitter-delay": d.String()})
 }
 
-// metadata sets values, and gives them back at the end.
+// metadata sets labels or annotations, and restores them at the end.
 func metadata(field string, values map[string]any) Fault {
-	set := func(ctx context.Context, s Strike, values map[string]any) error {
+	set := func(ctx context.Context, s Target, values map[string]any) error {
 		return s.merge(ctx, map[string]any{"metadata": map[string]any{field: values}})
 	}
 	return Fault{
-		Begin: func(ctx context.Context, s Strike) error { return set(ctx, s, values) },
-		End: func(ctx context.Context, s Strike) error {
+		Begin: func(ctx context.Context, s Target) error { return set(ctx, s, values) },
+		End: func(ctx context.Context, s Target) error {
 			before := make(map[string]any, len(values))
 			for key := range values {
 				before[key], _ = object.Get(s.Object.Object, "metadata", field, key)
@@ -49,8 +51,8 @@ func metadata(field string, values map[string]any) Fault {
 	}
 }
 
-// current returns the object as it is now, nil if it is another one by now.
-func (s Strike) current(ctx context.Context) (*unstructured.Unstructured, error) {
+// current returns the object as it is now; nil if another object has its name.
+func (s Target) current(ctx context.Context) (*unstructured.Unstructured, error) {
 	now, err := s.Cluster.Get(ctx, s.Object.GroupVersionKind(), nameOf(s.Object))
 	if err != nil || now.GetUID() != s.Object.GetUID() {
 		return nil, err
@@ -58,8 +60,8 @@ func (s Strike) current(ctx context.Context) (*unstructured.Unstructured, error)
 	return now, nil
 }
 
-// merge sends a merge patch for the object.
-func (s Strike) merge(ctx context.Context, change map[string]any, subresources ...string) error {
+// merge sends a merge patch for the object, unless another object has its name.
+func (s Target) merge(ctx context.Context, change map[string]any, subresources ...string) error {
 	if now, err := s.current(ctx); now == nil {
 		return err
 	}
@@ -76,17 +78,17 @@ func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// Condition makes a condition False that is True, and at the end True again if it is still there: readiness that flaps, if the plan strikes
-// again and again. A Stage that reacts to the condition may be faster: presets.NodeFast makes nodes ready at once, for which there is
-// presets.NodeChaos.
+// Condition sets a condition from True to False, and back to True at the end if it still exists. A
+// plan that does so repeatedly makes readiness flap. A Stage may undo the change at once:
+// presets.NodeFast makes nodes ready again, so use presets.NodeChaos for nodes.
 func Condition(name string) Fault {
-	turn := func(to string) func(context.Context, Strike) error {
-		return func(ctx context.Context, s Strike) error {
+	turn := func(to string) func(context.Context, Target) error {
+		return func(ctx context.Context, s Target) error {
 			now, err := s.current(ctx)
 			if now == nil {
 				return err
 			}
-			conditions, found := turned(now, name, to, s.Now)
+			conditions, found := withCondition(now, name, to, s.Now)
 			if !found {
 				return nil
 			}
@@ -96,8 +98,8 @@ func Condition(name string) Fault {
 	return Fault{Begin: turn("False"), End: turn("True")}
 }
 
-// turned are the conditions of an object with one of them turned.
-func turned(obj *unstructured.Unstructured, name, to string, now time.Time) ([]any, bool) {
+// withCondition returns the conditions of an object with the status of one changed.
+func withCondition(obj *unstructured.Unstructured, name, to string, now time.Time) ([]any, bool) {
 	conditions, _ := object.Slice(obj.Object, "status", "conditions")
 	conditions = slices.Clone(conditions)
 	for i, v := range conditions {
@@ -117,12 +119,14 @@ var (
 	nodes = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 )
 
-// Away deletes an object, and at the end creates it again, unless somebody else did. Of its status it keeps the capacity and what is
-// allocatable. The Pods of a Node go with it at once, as the garbage collector of Pods sees to after a while.
-func Away() Fault {
+// Remove deletes an object, and creates it again at the end unless something else has done so. The
+// new object has the capacity and allocatable resources of the old one and no other status. If the
+// object is a Node, its Pods are deleted with it at once, as the Pod garbage collector does after a
+// while.
+func Remove() Fault {
 	return Fault{
-		Begin: func(ctx context.Context, s Strike) error {
-			if err := s.Cluster.Delete(ctx, s.Object.GroupVersionKind(), nameOf(s.Object), atOnce(s.Object)); err != nil {
+		Begin: func(ctx context.Context, s Target) error {
+			if err := s.Cluster.Delete(ctx, s.Object.GroupVersionKind(), nameOf(s.Object), immediately(s.Object)); err != nil {
 				return err
 			}
 			if s.Object.GroupVersionKind() != nodes {
@@ -130,8 +134,8 @@ func Away() Fault {
 			}
 			return deletePods(ctx, s.Cluster, s.Object.GetName())
 		},
-		End: func(ctx context.Context, s Strike) error {
-			data, err := json.Marshal(anew(s.Object).Object)
+		End: func(ctx context.Context, s Target) error {
+			data, err := json.Marshal(recreated(s.Object).Object)
 			if err != nil {
 				return err
 			}
@@ -143,8 +147,8 @@ func Away() Fault {
 	}
 }
 
-// atOnce deletes without grace, and no other object of that name.
-func atOnce(obj *unstructured.Unstructured) metav1.DeleteOptions {
+// immediately deletes without a grace period, and only this object, not another one with its name.
+func immediately(obj *unstructured.Unstructured) metav1.DeleteOptions {
 	uid := obj.GetUID()
 	return metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid}}
 }
@@ -156,15 +160,15 @@ func deletePods(ctx context.Context, c *memory.Cluster, node string) error {
 	}
 	for i := range all.Items {
 		pod := &all.Items[i]
-		if err := present(c.Delete(ctx, pods, nameOf(pod), atOnce(pod))); err != nil {
+		if err := ignoreNotFound(c.Delete(ctx, pods, nameOf(pod), immediately(pod))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// anew is an object as somebody would create it again.
-func anew(obj *unstructured.Unstructured) *unstructured.Unstructured {
+// recreated is an object as it would be created again.
+func recreated(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	again := obj.DeepCopy()
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"} {
 		unstructured.RemoveNestedField(again.Object, "metadata", field)

@@ -1,33 +1,37 @@
-// Package load says when work arrives in a simulation and how large it is: distributions, seeded streams of draws from them, and recorded
-// traces.
+// Package load says when work arrives in a simulation and how large it is: by distributions, by
+// seeded streams of random numbers from them, and by recorded traces.
 //
 // # Terminology
 //
-// A [Distribution] is given by its quantiles, so that one uniform draw makes one value. A [Stream] draws from one distribution; its name
-// and a seed decide all its values. Arrivals are offsets from a start, in order. A trace is a table of arrivals that were recorded
-// somewhere else. Times and sizes are in seconds where they are floating-point numbers.
+// A [Distribution] is given by its quantiles, so that one uniform random number makes one value. A
+// [Stream] draws values from a distribution; its name and a seed decide all of them. Arrivals are
+// times since a start, in order. A trace is a table of arrivals that were recorded elsewhere.
+// Floating-point times and sizes are in seconds.
 //
 // # Usage
 //
-// A hundred Jobs, 50 s apart on average, whose size is a draw each:
+// A hundred Jobs, 50 s apart on average, with random sizes:
 //
 //	gaps, err := load.New(seed, "gaps", load.Exponential{Mean: 50})
 //	sizes, err := load.New(seed, "sizes", load.Exponential{Mean: 60})
 //	gpus, err := load.New(seed, "gpus", load.Values{2, 4, 6, 8})
-//	load.Play(sim, gaps.Arrivals(100), func(ctx context.Context, n int) error {
+//	load.Schedule(sim, gaps.Arrivals(100), func(ctx context.Context, n int) error {
 //		return submit(ctx, n, sizes.Duration(), int(gpus.Next()))
 //	})
 //
-// How long an object stays in a Stage is written where the Stage reads it: with
-// delay.durationFrom.jq.expression '.metadata.annotations["example.com/size"]', the annotation is sizes.Duration().String().
+// To decide how long an object stays in a Stage, write the duration where the Stage reads it: with
+// delay.durationFrom.jq.expression '.metadata.annotations["example.com/size"]', set that annotation
+// to sizes.Duration().String().
 //
 // # Determinism
 //
-// The values of a Stream depend on its seed, name and distribution, and on how many were drawn before, not on other streams: adding one
-// changes nothing else. Two streams of the same seed and name and of different distributions draw the same shares, so that the long
-// sizes of the one are the long sizes of the other: policies and systems are compared on the same work.
+// The values of a Stream depend on its seed, its name, its distribution and the number of earlier
+// draws, but not on other streams: adding a stream changes nothing else. Two streams with the same
+// seed and name but different distributions draw the same quantiles, so that an object with a large
+// size in one has a large size in the other: policies and systems are compared on the same work.
 //
 // # Concurrency
 //
-// Distributions are immutable and safe for concurrent use. A Stream must not be used from several goroutines at once.
+// Distributions are immutable and safe for concurrent use. A Stream must not be used from several
+// goroutines at once.
 package load

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
 )
 
-func ExamplePlay() {
+func ExampleSchedule() {
 	sim, err := simulation.New(stage.MustCompile(), simulation.Options{})
 	if err != nil {
 		fmt.Println(err)
@@ -19,7 +19,7 @@ func ExamplePlay() {
 	}
 	gaps, sizes := load.MustNew(1, "gaps", load.Exponential{Mean: 50}), load.MustNew(1, "sizes", load.Values{2, 4, 6, 8})
 	start := sim.Now()
-	load.Play(sim, gaps.Arrivals(3), func(_ context.Context, n int) error {
+	load.Schedule(sim, gaps.Arrivals(3), func(_ context.Context, n int) error {
 		fmt.Println("job", n, "of size", sizes.Duration(), "after", sim.Now().Sub(start).Round(time.Millisecond))
 		return nil
 	})

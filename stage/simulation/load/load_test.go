@@ -37,8 +37,9 @@ func moments(values []float64) (mean, variance float64) {
 	return mean, variance
 }
 
-// TestDrawsAgreeWithTheory compares mean and variance with their formulas, and the whole sample with the distribution function (Kolmogorov
-// and Smirnov: the largest distance exceeds 1.63/√n once in a hundred samples).
+// TestDrawsAgreeWithTheory compares mean and variance with their formulas, and the whole sample
+// with the distribution function (Kolmogorov and Smirnov: the largest distance exceeds 1.63/√n once
+// in a hundred samples).
 func TestDrawsAgreeWithTheory(t *testing.T) {
 	gamma := math.Gamma
 	for _, tc := range []struct {
@@ -149,7 +150,7 @@ func TestArrivalsComeInOrderAndAtTheirTimes(t *testing.T) {
 	require.NoError(t, sim.Advance(t.Context(), time.Hour))
 	start := sim.Now()
 	var lines []string
-	load.Play(sim, []time.Duration{2 * time.Second, time.Second, 2 * time.Second, 0}, func(_ context.Context, n int) error {
+	load.Schedule(sim, []time.Duration{2 * time.Second, time.Second, 2 * time.Second, 0}, func(_ context.Context, n int) error {
 		lines = append(lines, fmt.Sprint(n, " ", sim.Now().Sub(start)))
 		if n == 0 {
 			return fmt.Errorf("oops")
@@ -159,5 +160,5 @@ func TestArrivalsComeInOrderAndAtTheirTimes(t *testing.T) {
 	require.ErrorContains(t, sim.Advance(t.Context(), time.Minute), "oops")
 	require.NoError(t, sim.Advance(t.Context(), time.Minute), "goes on after a failure")
 	require.Equal(t, []string{"3 0s", "1 1s", "0 2s", "2 2s"}, lines)
-	load.Play(sim, nil, nil)
+	load.Schedule(sim, nil, nil)
 }

@@ -12,7 +12,8 @@ import (
 	"slices"
 )
 
-// ReadCSV reads a trace whose first line names the columns. The file is what errors call it; they are [*TraceError]s, all of them, joined.
+// ReadCSV reads a trace whose first line names the columns. Errors are [*TraceError]s with the name
+// file; all of them are joined.
 func ReadCSV(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
 	lines := csv.NewReader(r)
@@ -32,8 +33,8 @@ func ReadCSV(file string, r io.Reader, c Columns) ([]Row, error) {
 	return t.done()
 }
 
-// header reports whether the columns that are to be read are there, each once.
-func (t *table) header(names []string) bool {
+// header checks that the needed columns exist, each once.
+func (t *traceReader) header(names []string) bool {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			t.fault(1, name, errors.New("stands there twice"))
@@ -47,7 +48,7 @@ func (t *table) header(names []string) bool {
 	return len(t.errs) == 0
 }
 
-func (t *table) lines(r *csv.Reader, header []string) {
+func (t *traceReader) lines(r *csv.Reader, header []string) {
 	for {
 		values, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -68,8 +69,8 @@ func (t *table) lines(r *csv.Reader, header []string) {
 	}
 }
 
-// csvFault notes an error of the reader. It reports whether the next line can be read.
-func (t *table) csvFault(r *csv.Reader, err error) bool {
+// csvFault records an error of the CSV reader. It reports whether the next line can be read.
+func (t *traceReader) csvFault(r *csv.Reader, err error) bool {
 	line, fault := 1, new(csv.ParseError)
 	if errors.As(err, &fault) {
 		line, err = fault.Line, fault.Err
@@ -78,8 +79,9 @@ func (t *table) csvFault(r *csv.Reader, err error) bool {
 	return errors.Is(err, csv.ErrFieldCount)
 }
 
-// ReadJSONL reads a trace with a JSON object in each line, whose values are numbers, text and booleans; null is as if it were not there.
-// Empty lines are skipped. The file is what errors call it; they are [*TraceError]s, all of them, joined.
+// ReadJSONL reads a trace with one JSON object on each line, whose values are numbers, text and
+// booleans; null means that the field is missing. Empty lines are skipped. Errors are
+// [*TraceError]s with the name file; all of them are joined.
 func ReadJSONL(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
 	lines := bufio.NewReader(r)
@@ -98,7 +100,7 @@ func ReadJSONL(file string, r io.Reader, c Columns) ([]Row, error) {
 	}
 }
 
-func (t *table) addJSON(line int, text []byte) {
+func (t *traceReader) addJSON(line int, text []byte) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil || object == nil {
 		t.fault(line, "", cmp.Or(err, errNull))
@@ -120,7 +122,7 @@ func (t *table) addJSON(line int, text []byte) {
 
 var errNull = errors.New("want a JSON object, not null")
 
-// scalar is the text of a string, a number or boolean as it is written, and nothing for null.
+// scalar is the text of a string, number or boolean; "" for null.
 func scalar(raw json.RawMessage) (s string, err error) {
 	switch raw[0] {
 	case '{', '[':

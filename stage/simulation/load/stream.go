@@ -7,13 +7,15 @@ import (
 	"time"
 )
 
-// A Stream is a sequence of draws from a distribution. It must not be used from several goroutines at once.
+// A Stream is a sequence of draws from a distribution. It must not be used from several goroutines
+// at once.
 type Stream struct {
 	random *rand.Rand
 	from   Distribution
 }
 
-// New returns a stream that is decided by the seed and the name. The error is that of [Check].
+// New returns a stream whose values depend only on the seed, the name and the distribution. The
+// error is that of [Check].
 func New(seed uint64, name string, from Distribution) (*Stream, error) {
 	if err := Check(from); err != nil {
 		return nil, err
@@ -23,7 +25,7 @@ func New(seed uint64, name string, from Distribution) (*Stream, error) {
 	return &Stream{random: rand.New(rand.NewPCG(seed, h.Sum64())), from: from}, nil
 }
 
-// MustNew is [New] for distributions that stand in the program. It panics on an error.
+// MustNew is [New] for distributions that are constants of a program. It panics on an error.
 func MustNew(seed uint64, name string, from Distribution) *Stream {
 	s, err := New(seed, name, from)
 	if err != nil {
@@ -35,8 +37,8 @@ func MustNew(seed uint64, name string, from Distribution) *Stream {
 // Next returns the next value.
 func (s *Stream) Next() float64 { return s.from.Quantile(s.random.Float64()) }
 
-// Duration returns the next value as seconds, to the nanosecond. What is negative is 0, and what is too long for a Duration is the
-// longest one.
+// Duration returns the next value as seconds, rounded to the nanosecond. A negative value becomes
+// 0, and a value that is too large becomes the longest Duration.
 func (s *Stream) Duration() time.Duration { return seconds(s.Next()) }
 
 func seconds(v float64) time.Duration {
@@ -50,7 +52,8 @@ func seconds(v float64) time.Duration {
 	return time.Duration(ns)
 }
 
-// Arrivals returns the times of the next n arrivals, the first one after the first gap, whose gaps are draws of the stream.
+// Arrivals returns the times of the next n arrivals. The gaps between them, and the gap before the
+// first, are draws of the stream.
 func (s *Stream) Arrivals(n int) []time.Duration {
 	times := make([]time.Duration, 0, max(n, 0))
 	var at time.Duration

@@ -12,28 +12,30 @@ import (
 
 // A Row is one line of a recorded trace.
 type Row struct {
-	// At is when it arrives, from the start of the trace.
+	// At is the time of arrival, counted from the start of the trace.
 	At time.Duration
-	// Numbers are the columns that [Columns] lists as numbers. A duration such as 1m30s is its seconds.
+	// Numbers are the columns that [Columns] lists as numbers. A duration such as 1m30s is given in
+	// seconds.
 	Numbers map[string]float64
-	// Text are all other columns, as they stand there.
+	// Text are all other columns, unchanged.
 	Text map[string]string
-	// Line is where the row begins in its file, from 1.
+	// Line is the number of the row's first line in its file, from 1.
 	Line int
 }
 
-// Columns say how a trace is read. The zero value reads the times from a column "at".
+// Columns say how to read a trace. The zero value reads the times from a column named "at".
 type Columns struct {
-	// At is the column of the times: seconds as a number, a duration such as 1m30s, or a date as in RFC 3339, all of the same sort.
-	// Default "at".
+	// At is the column of the times: seconds as a number, a duration such as 1m30s, or a date as in
+	// RFC 3339. All rows must use the same form. Default "at".
 	At string
-	// Relative counts the times from the earliest one, as for seconds of Unix time. With dates it is always so.
+	// Relative counts the times from the earliest one, as needed for Unix time. Dates are always
+	// counted from the earliest one.
 	Relative bool
-	// Numbers are the columns that must be there in every row and be finite numbers.
+	// Numbers are the columns that must be present in every row and hold finite numbers.
 	Numbers []string
 }
 
-// Arrivals returns the times of rows, for [Play].
+// Arrivals returns the times of rows, for [Schedule].
 func Arrivals(rows []Row) []time.Duration {
 	times := make([]time.Duration, len(rows))
 	for i, r := range rows {
@@ -42,7 +44,8 @@ func Arrivals(rows []Row) []time.Duration {
 	return times
 }
 
-// Column returns the numbers of a column, as a distribution: sizes like those of the trace, in another order.
+// Column returns the numbers of a column as a distribution: draws have the same sizes as the trace,
+// in another order.
 func Column(rows []Row, name string) Values {
 	values := make(Values, len(rows))
 	for i, r := range rows {
@@ -51,11 +54,11 @@ func Column(rows []Row, name string) Values {
 	return values
 }
 
-// A TraceError is a fault in a trace file.
+// A TraceError is an error in a trace file.
 type TraceError struct {
 	File   string
 	Line   int    // from 1
-	Column string // by name, "" if it is the line as a whole
+	Column string // the name; "" if the error is about the whole line
 	Err    error
 }
 
@@ -71,28 +74,28 @@ func (e *TraceError) Error() string {
 // Unwrap returns Err.
 func (e *TraceError) Unwrap() error { return e.Err }
 
-// A table makes rows of the fields of lines, and collects all faults.
-type table struct {
+// A traceReader makes Rows of the lines of a file, and collects all errors.
+type traceReader struct {
 	file    string
 	columns Columns
 	rows    []Row
-	moments []moment // of the rows
+	times   []timestamp // of the rows
 	errs    []error
 }
 
-func newTable(file string, c Columns) *table {
+func newTable(file string, c Columns) *traceReader {
 	c.At = cmp.Or(c.At, "at")
-	return &table{file: file, columns: c}
+	return &traceReader{file: file, columns: c}
 }
 
-func (t *table) fault(line int, column string, err error) {
+func (t *traceReader) fault(line int, column string, err error) {
 	t.errs = append(t.errs, &TraceError{File: t.file, Line: line, Column: column, Err: err})
 }
 
 var errMissing = errors.New("is missing")
 
 // add reads one line.
-func (t *table) add(line int, fields map[string]string) {
+func (t *traceReader) add(line int, fields map[string]string) {
 	r := Row{Line: line, Numbers: make(map[string]float64, len(t.columns.Numbers)), Text: fields}
 	for _, name := range t.columns.Numbers {
 		var err error
@@ -100,7 +103,7 @@ func (t *table) add(line int, fields map[string]string) {
 			t.fault(line, name, err)
 		}
 	}
-	m, err := t.moment(fields[t.columns.At])
+	m, err := t.timestampOf(fields[t.columns.At])
 	if err != nil {
 		t.fault(line, t.columns.At, err)
 		return
@@ -109,28 +112,28 @@ func (t *table) add(line int, fields map[string]string) {
 	for _, name := range t.columns.Numbers {
 		delete(fields, name)
 	}
-	t.rows, t.moments = append(t.rows, r), append(t.moments, m)
+	t.rows, t.times = append(t.rows, r), append(t.times, m)
 }
 
-// moment reads a time, which must be of the sort of the first one.
-func (t *table) moment(text string) (moment, error) {
+// timestampOf reads a time, which must have the same form as the first one.
+func (t *traceReader) timestampOf(text string) (timestamp, error) {
 	m, err := readMoment(text)
-	if err == nil && len(t.moments) > 0 && m.date != t.moments[0].date {
-		err = fmt.Errorf("%q is a %s, but line %d has a %s", text, m.sort(), t.rows[0].Line, t.moments[0].sort())
+	if err == nil && len(t.times) > 0 && m.date != t.times[0].date {
+		err = fmt.Errorf("%q is a %s, but line %d has a %s", text, m.form(), t.rows[0].Line, t.times[0].form())
 	}
 	return m, err
 }
 
 // done returns the rows in the order of their times.
-func (t *table) done() ([]Row, error) {
+func (t *traceReader) done() ([]Row, error) {
 	if len(t.errs) > 0 || len(t.rows) == 0 {
 		return nil, errors.Join(t.errs...)
 	}
-	var zero moment
-	if t.columns.Relative || t.moments[0].date {
-		zero = slices.MinFunc(t.moments, moment.compare)
+	var zero timestamp
+	if t.columns.Relative || t.times[0].date {
+		zero = slices.MinFunc(t.times, timestamp.compare)
 	}
-	for i, m := range t.moments {
+	for i, m := range t.times {
 		if m.seconds-zero.seconds > longest || m.compare(zero) < 0 {
 			t.fault(t.rows[i].Line, t.columns.At, errors.New("want a time within 285 years from the start of the trace"))
 		}
@@ -143,47 +146,47 @@ func (t *table) done() ([]Row, error) {
 	return t.rows, nil
 }
 
-// longest is about how many seconds a Duration can tell.
+// longest is about the number of seconds that a Duration can hold.
 const longest = 9e9
 
-// A moment is a time in whole seconds and nanoseconds, so that dates far from 1970 lose nothing.
-type moment struct {
+// A timestamp is a time in seconds and nanoseconds, so that dates far from 1970 are exact.
+type timestamp struct {
 	seconds int64
 	ns      int64
 	date    bool
 }
 
-func (m moment) sort() string {
+func (m timestamp) form() string {
 	if m.date {
 		return "date"
 	}
 	return "number of seconds"
 }
 
-func (m moment) compare(other moment) int {
+func (m timestamp) compare(other timestamp) int {
 	return cmp.Or(cmp.Compare(m.seconds, other.seconds), cmp.Compare(m.ns, other.ns))
 }
 
-func (m moment) since(zero moment) time.Duration {
+func (m timestamp) since(zero timestamp) time.Duration {
 	return time.Duration(m.seconds-zero.seconds)*time.Second + time.Duration(m.ns-zero.ns)
 }
 
-func readMoment(text string) (moment, error) {
+func readMoment(text string) (timestamp, error) {
 	if text == "" {
-		return moment{}, errMissing
+		return timestamp{}, errMissing
 	}
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		return moment{seconds: t.Unix(), ns: int64(t.Nanosecond()), date: true}, nil
+		return timestamp{seconds: t.Unix(), ns: int64(t.Nanosecond()), date: true}, nil
 	}
 	v, err := parseNumber(text)
 	switch {
 	case err != nil:
-		return moment{}, fmt.Errorf("%q is no number of seconds, no duration and no date", text)
+		return timestamp{}, fmt.Errorf("%q is no number of seconds, no duration and no date", text)
 	case math.Abs(v) > longest:
-		return moment{}, fmt.Errorf("%q is too many seconds", text)
+		return timestamp{}, fmt.Errorf("%q is too many seconds", text)
 	}
 	whole := math.Floor(v)
-	return moment{seconds: int64(whole), ns: int64(math.Round((v - whole) * 1e9))}, nil
+	return timestamp{seconds: int64(whole), ns: int64(math.Round((v - whole) * 1e9))}, nil
 }
 
 func readNumber(fields map[string]string, name string) (float64, error) {
@@ -193,7 +196,7 @@ func readNumber(fields map[string]string, name string) (float64, error) {
 	return 0, errMissing
 }
 
-// parseNumber reads a number, or the seconds of a duration.
+// parseNumber reads a number, or a duration as seconds.
 func parseNumber(text string) (float64, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil && finite(v) {
 		return v, nil

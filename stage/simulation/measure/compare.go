@@ -7,26 +7,27 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// A Comparison is one metric in two runs.
+// A Comparison is one metric measured in two runs.
 type Comparison struct {
 	Metric     string
 	A, B       Summary
 	Difference float64 // of the means, B - A
 	Ratio      float64 // of the means, B / A
-	// P is how likely two samples of the same distribution are at least as far apart as these, by the test of Kolmogorov and Smirnov. It
-	// takes the values for independent, which those of objects that wait for each other are not: it is then too small. NaN for series, and
-	// if one of the runs has no values.
+	// P is the p-value of the Kolmogorov-Smirnov test: the probability that two samples of the same
+	// distribution differ at least as much as these. The test assumes that the values are
+	// independent. If objects wait for each other they are not, and P is too small. P is NaN for
+	// series, and if one of the runs has no values.
 	P float64
 }
 
-// Compare measures two runs by the same metrics.
+// Compare measures two runs with the same metrics.
 func Compare(a, b record.Log, metrics ...Metric) []Comparison {
 	compared := make([]Comparison, len(metrics))
 	for i, m := range metrics {
 		before, after := m.Sample(a), m.Sample(b)
 		p := math.NaN()
 		if m.Series == nil {
-			p = alike(before, after)
+			p = kolmogorovSmirnov(before, after)
 		}
 		compared[i] = Comparison{
 			Metric: m.Name, A: before.Summary(), B: after.Summary(), P: p,
@@ -36,15 +37,15 @@ func Compare(a, b record.Log, metrics ...Metric) []Comparison {
 	return compared
 }
 
-// String prints the means, p99s and what came of them in one line.
+// String prints the means, 99th percentiles, counts and P on one line.
 func (c Comparison) String() string {
 	return fmt.Sprintf("%s: mean %.4g → %.4g (%+.4g, x%.3g), p99 %.4g → %.4g, n %d → %d, p %.2g",
 		c.Metric, c.A.Mean, c.B.Mean, c.Difference, c.Ratio, c.A.P99, c.B.P99, c.A.Count, c.B.Count, c.P)
 }
 
-// alike is the p-value of the test of Kolmogorov and Smirnov for two samples without weights, by the limit for large samples, which Stephens
-// corrected for samples of ten or more.
-func alike(a, b Sample) float64 {
+// kolmogorovSmirnov is the p-value of the Kolmogorov-Smirnov test for two samples without weights,
+// by the limit for large samples with the correction of Stephens for samples of ten or more.
+func kolmogorovSmirnov(a, b Sample) float64 {
 	n, m := a.Count(), b.Count()
 	if n == 0 || m == 0 {
 		return math.NaN()
@@ -53,7 +54,7 @@ func alike(a, b Sample) float64 {
 	return kolmogorov((root + 0.12 + 0.11/root) * distance(a, b))
 }
 
-// distance is the largest one between the distribution functions.
+// distance is the largest distance between the two empirical distribution functions.
 func distance(a, b Sample) (largest float64) {
 	i, j := 0, 0
 	for i < len(a.sorted) && j < len(b.sorted) {
@@ -69,7 +70,8 @@ func distance(a, b Sample) (largest float64) {
 	return largest
 }
 
-// kolmogorov is the probability that Kolmogorov's distribution exceeds x: 2 Σ (-1)^(k-1) exp(-2 k² x²).
+// kolmogorov is the probability that Kolmogorov's distribution exceeds x: 2 Σ (-1)^(k-1) exp(-2 k²
+// x²).
 func kolmogorov(x float64) float64 {
 	if x < 0.2 {
 		return 1 // to twelve digits; the sum converges slowly there

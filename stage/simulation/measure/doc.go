@@ -1,24 +1,25 @@
-// Package measure computes metrics of the log of a run, and compares runs: how long objects waited and worked, how many there were, what
-// they used. Package expect says in tests what they should be.
+// Package measure computes metrics of the log of a run, such as how long objects waited, how many
+// there were and what they used, and compares runs. Package expect tests metrics.
 //
 // # Terminology
 //
-// A [Span] is the time of one object between two of its records. A [Series] is a number over time that holds until it changes. A [Metric] is
-// either a span of each object or a series, with a name. A [Sample] is the values of a metric: each span counts once, and each value of a
-// series as long as it lasted, so that its mean is the mean over time. Durations are in seconds.
+// A [Span] is the time between two records of one object. A [Series] is a number that changes over
+// time. A [Metric] is a span of each object, or a series, with a name. A [Sample] is the values of
+// a metric: each span counts once, and each value of a series counts as long as it lasted, so that
+// its mean is the mean over time. Durations are in seconds.
 //
 // # Usage
 //
 //	waits := measure.SchedulingLatency().Sample(log)
 //	fmt.Println(waits.Mean(), waits.Quantile(0.99))
 //
-// The values over time themselves, for a plot:
+// To plot the values over time:
 //
 //	for _, p := range measure.PendingPods().Series(log) { … }
 //
 // # Metrics
 //
-// These have a name, by which [Named] and assertions know them:
+// [Named] and assertions find these metrics by their names:
 //
 //	scheduling latency        of a Pod, from its creation until it has a node
 //	dispatch time             of a Job, from its creation until it runs: it has a start time, and is not suspended
@@ -31,15 +32,18 @@
 //	capacity of RESOURCE      over time, what all Nodes can allocate, whether they are ready or not
 //	utilization of RESOURCE   over time, its use as a share of that capacity
 //
-// KIND is as in the log: Pod, Job.batch. What has not come to its end when the log ends has no span: look at the count, too.
+// KIND is as in the log: Pod, Job.batch. An object whose span has not ended at the end of the log
+// has no span, so look at the count as well.
 //
 // # Quantiles
 //
-// The quantile of p is the smallest value that at least the share p of the sample does not exceed (the inverse of the empirical
-// distribution function, type 1 of Hyndman and Fan): always a value that occurred, for spans and series alike. The standard deviation is
-// that of the sample itself, divided by its size and not by one less.
+// The quantile of p is the smallest value that at least the share p of the sample does not exceed
+// (the inverse of the empirical distribution function, type 1 of Hyndman and Fan). It is always a
+// value that occurred, for spans and series alike. The standard deviation is that of the sample:
+// divided by its size, not by the size minus one.
 //
 // # Concurrency
 //
-// All functions are pure and all types immutable and safe for concurrent use, as long as nobody appends to the log.
+// All functions are pure, and all types are immutable and safe for concurrent use, as long as
+// nobody appends to the log.
 package measure

@@ -54,7 +54,7 @@ func submit(policy func(a, b *unstructured.Unstructured) int) (log record.Log) {
 	runtime.Must(err)
 	runtime.Must(recorder.Follow(sim, jobs))
 	sizes := load.MustNew(1, "sizes", load.Weibull{Shape: 0.7, Scale: 35})
-	load.Play(sim, load.MustNew(1, "gaps", load.Exponential{Mean: 50}).Arrivals(500), func(ctx context.Context, n int) error {
+	load.Schedule(sim, load.MustNew(1, "gaps", load.Exponential{Mean: 50}).Arrivals(500), func(ctx context.Context, n int) error {
 		job := `{apiVersion: batch/v1, kind: Job, metadata: {name: job-%03d, annotations: {size: %s}}, spec: {suspend: true}}`
 		return sim.Cluster().Load(ctx, fmt.Appendf(nil, job, n, sizes.Duration()))
 	})

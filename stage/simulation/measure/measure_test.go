@@ -159,8 +159,8 @@ func TestRunsAreCompared(t *testing.T) {
 	require.True(t, math.IsNaN(compared[2].P))
 }
 
-// TestPValuesAreLikeUniformOnes compares samples of one distribution: a share of 5 % of them may differ at the level of 5 %. Ones that
-// differ by a shift are told apart.
+// TestPValuesAreLikeUniformOnes compares samples of one distribution: a share of 5 % of them may
+// differ at the level of 5 %. Ones that differ by a shift are told apart.
 func TestPValuesAreLikeUniformOnes(t *testing.T) {
 	const runs, n = 200, 100
 	draws := load.MustNew(1, "draws", load.Exponential{Mean: 10})

@@ -6,15 +6,17 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// A Metric is something that is measured in a log: a span of each object, or a series. One of the two functions is nil.
+// A Metric measures something in a log: a span of each object, or a series. One of the two
+// functions is nil.
 type Metric struct {
-	// Name is what reports and assertions call it, in words with single spaces between.
+	// Name is the name in reports and assertions: words separated by single spaces.
 	Name   string
 	Spans  func(record.Log) []Span
 	Series func(record.Log) Series
 }
 
-// Sample returns the values: of spans their seconds, of a series each value with the time that it lasted.
+// Sample returns the values: of spans their seconds, of a series each value weighted by how long it
+// lasted.
 func (m Metric) Sample(log record.Log) Sample {
 	if m.Series != nil {
 		return m.Series(log).Sample()
@@ -27,13 +29,15 @@ func (m Metric) Sample(log record.Log) Sample {
 	return NewSample(values...)
 }
 
-// Between is a metric of one's own: for each object of a kind the time from the first record that matches from to the first one at or after
-// it that matches to. A nil from matches the first record of the object. Spans are in the order of their ends.
+// Between makes a metric: for each object of a kind the time from the first record that matches
+// from to the first record, at or after that, that matches to. A nil from matches the first record
+// of the object. Spans are in the order of their ends.
 func Between(name, kind string, from, to Where) Metric {
 	return Metric{Name: name, Spans: func(log record.Log) []Span { return spansOf(log, kind, from, to) }}
 }
 
-// OverTime is a metric of one's own: how many objects match, that is, their last records do. It begins and ends with the log.
+// OverTime makes a metric: how many objects have a last record that matches. It begins and ends
+// with the log.
 func OverTime(name string, of Where) Metric {
 	return Metric{Name: name, Series: func(log record.Log) Series { return numberOf(log, of) }}
 }
@@ -42,25 +46,25 @@ const job = "Job.batch"
 
 var finished = In(record.Complete, record.Failed)
 
-// SchedulingLatency is the time of a Pod from its creation until it has a node.
+// SchedulingLatency is the time from the creation of a Pod until it has a node.
 func SchedulingLatency() Metric {
 	return Between("scheduling latency", "Pod", nil, func(r record.Record) bool { return r.Node != "" })
 }
 
-// DispatchTime is the time of a Job from its creation until it runs.
+// DispatchTime is the time from the creation of a Job until it runs.
 func DispatchTime() Metric {
 	return Between("dispatch time", job, nil, In(record.Running, record.Complete, record.Failed))
 }
 
-// ResponseTime is the time of a Job from its creation until it is complete or failed.
+// ResponseTime is the time from the creation of a Job until it is complete or failed.
 func ResponseTime() Metric { return Between("response time", job, nil, finished) }
 
-// JobCompletionTime is the time of a Job from its first start until it is complete or failed.
+// JobCompletionTime is the time from the first start of a Job until it is complete or failed.
 func JobCompletionTime() Metric {
 	return Between("job completion time", job, In(record.Running), finished)
 }
 
-// TimeIn is the time of each stay of an object in a state.
+// TimeIn is how long an object was in a state, each time that it was.
 func TimeIn(kind, state string) Metric {
 	return Metric{
 		Name:  "time of " + kind + " in " + state,
@@ -78,7 +82,8 @@ func NumberIn(kind, state string) Metric {
 	return OverTime("number of "+kind+" in "+state, func(r record.Record) bool { return r.Kind == kind && r.To == state })
 }
 
-// Use is what Pods request of a resource that have a node and have not ended: CPU in cores, memory in bytes.
+// Use is what Pods request of a resource while they have a node and have not ended: CPU in cores,
+// memory in bytes.
 func Use(resource string) Metric {
 	return Metric{Name: "use of " + resource, Series: func(log record.Log) Series { return used(log, resource) }}
 }
@@ -96,7 +101,7 @@ func Utilization(resource string) Metric {
 	}
 }
 
-// Named returns a metric by its name, as the package comment lists them.
+// Named returns a metric by its name, as listed in the package comment.
 func Named(name string) (Metric, bool) {
 	for _, m := range Standard() {
 		if m.Name == name {
@@ -111,12 +116,12 @@ func Named(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// Standard returns the metrics that have no parameters.
+// Standard returns the metrics without parameters.
 func Standard() []Metric {
 	return []Metric{SchedulingLatency(), DispatchTime(), ResponseTime(), JobCompletionTime(), PendingPods()}
 }
 
-// A family is the metrics of which the name has parameters, after and between some words.
+// A family is metrics whose names contain one or two parameters.
 type family struct {
 	before, between string
 	metric          func(first, second string) Metric

@@ -23,17 +23,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// work is a Pod that runs as long as its annotation says, from the moment at which it has a node, and then is gone.
+// work is a Pod that runs as long as its annotation says, from the moment at which it has a node,
+// and then is gone.
 const work = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: work}, spec: {
   resourceRef: {apiGroup: v1, kind: Pod}, selector: {},
   delay: {durationFrom: {jq: {expression: '.metadata.annotations["example.com/size"]'}}}, next: {delete: true}}}`
 
-// queue lets n customers come to a node that has room for some of them: those that come when it is full wait for the scheduler.
+// queue lets n customers come to a node that has room for some of them: those that come when it is
+// full wait for the scheduler.
 func queue(t *testing.T, servers, n int, gap, size load.Distribution) record.Log {
 	var log record.Log
 	recorder := record.New(record.Options{Sink: log.Append})
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), stage.Parse("work.yaml", []byte(work))), simulation.Options{
-		Controllers: []reconcile.Controller{scheduling.Scheduler(scheduling.Options{})}, Plays: controllers.Bound, Trace: recorder.Trace,
+		Controllers: []reconcile.Controller{scheduling.Scheduler(scheduling.Options{})}, Filter: controllers.Bound, Trace: recorder.Trace,
 	})
 	require.NoError(t, err)
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
@@ -41,7 +43,7 @@ func queue(t *testing.T, servers, n int, gap, size load.Distribution) record.Log
 	node := fmt.Sprintf(`{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {allocatable: {pods: "%d"}}}`, servers)
 	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(node)))
 	sizes := load.MustNew(1, "sizes", size)
-	load.Play(sim, load.MustNew(1, "gaps", gap).Arrivals(n), func(ctx context.Context, i int) error {
+	load.Schedule(sim, load.MustNew(1, "gaps", gap).Arrivals(n), func(ctx context.Context, i int) error {
 		pod := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"terminationGracePeriodSeconds": int64(0)},
 			"metadata": map[string]any{"namespace": "default", "name": fmt.Sprint("p", i), "annotations": map[string]any{"example.com/size": sizes.Duration().String()}},
@@ -66,8 +68,8 @@ func erlangC(c int, a float64) float64 {
 	return term / (sum + term)
 }
 
-// interval is the mean of a sequence and the half width of its 99 % confidence interval, by the means of 20 batches: what follows each other
-// is not independent.
+// interval is the mean of a sequence and the half width of its 99 % confidence interval, by the
+// means of 20 batches: what follows each other is not independent.
 func interval(values []float64) (mean, half float64) {
 	const batches, t99 = 20, 2.861 // Student's t with 19 degrees of freedom
 	var means []float64
@@ -79,7 +81,8 @@ func interval(values []float64) (mean, half float64) {
 	return s.Mean(), t99 * s.StdDev() / math.Sqrt(batches-1)
 }
 
-// TestQueuesAgreeWithTheory compares waiting times at the scheduler with those of M/M/1 and M/M/c, and with Little's law.
+// TestQueuesAgreeWithTheory compares waiting times at the scheduler with those of M/M/1 and M/M/c,
+// and with Little's law.
 func TestQueuesAgreeWithTheory(t *testing.T) {
 	const n, gap = 4000, 10.0
 	for _, tc := range []struct {
@@ -104,8 +107,8 @@ func TestQueuesAgreeWithTheory(t *testing.T) {
 	}
 }
 
-// little checks that the number that waits is the rate of arrivals times the time of waiting, which holds exactly for a run that begins and
-// ends empty; the same of all that are there.
+// little checks that the number that waits is the rate of arrivals times the time of waiting, which
+// holds exactly for a run that begins and ends empty; the same of all that are there.
 func little(t *testing.T, log record.Log, n int) {
 	all := measure.Between("stay", "Pod", nil, measure.In(record.Deleted)).Sample(log)
 	length := log[len(log)-1].Time.Sub(log[0].Time).Seconds()

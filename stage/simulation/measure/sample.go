@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// A Sample is values, each with a weight. The zero value has none. It is immutable.
+// A Sample is a list of values with weights. The zero value is empty. It is immutable.
 type Sample struct {
-	sorted []weighted // weights are above 0
+	sorted []weighted // with weights above 0
 	total  float64    // of the weights
 }
 
 type weighted struct{ value, weight float64 }
 
-// NewSample returns a sample of values that count the same.
+// NewSample returns a sample of values with equal weights.
 func NewSample(values ...float64) Sample {
 	all := make([]weighted, len(values))
 	for i, v := range values {
@@ -35,7 +35,7 @@ func newSample(all []weighted) Sample {
 // Count returns the number of values.
 func (s Sample) Count() float64 { return float64(len(s.sorted)) }
 
-// Values returns the values in rising order.
+// Values returns the values in ascending order.
 func (s Sample) Values() []float64 {
 	values := make([]float64, len(s.sorted))
 	for i, w := range s.sorted {
@@ -44,10 +44,11 @@ func (s Sample) Values() []float64 {
 	return values
 }
 
-// Mean returns the weighted mean, NaN if there are no values, as the others do.
+// Mean returns the weighted mean. Like the other statistics, it is NaN if there are no values.
 func (s Sample) Mean() float64 { return s.mean(func(v float64) float64 { return v }) }
 
-// StdDev returns the standard deviation: the root of the mean square distance from the mean.
+// StdDev returns the standard deviation of the sample, the root of the mean squared distance from
+// the mean.
 func (s Sample) StdDev() float64 {
 	mean := s.Mean()
 	return math.Sqrt(s.mean(func(v float64) float64 { return (v - mean) * (v - mean) }))
@@ -67,7 +68,8 @@ func (s Sample) Min() float64 { return s.Quantile(0) }
 // Max returns the largest value.
 func (s Sample) Max() float64 { return s.Quantile(1) }
 
-// Quantile returns the smallest value that at least a share of the sample does not exceed; 0 is the smallest and 1 the largest value.
+// Quantile returns the smallest value that at least a share of the sample does not exceed; share 0
+// gives the smallest and share 1 the largest value.
 func (s Sample) Quantile(share float64) float64 {
 	if len(s.sorted) == 0 || math.IsNaN(share) {
 		return math.NaN()
@@ -81,14 +83,14 @@ func (s Sample) Quantile(share float64) float64 {
 	return s.sorted[len(s.sorted)-1].value
 }
 
-// A Summary is a sample in a few numbers. All but Count are NaN if there are no values.
+// A Summary is the statistics of a sample. All but Count are NaN if there are no values.
 type Summary struct {
 	Count                           int
 	Mean, StdDev                    float64
 	Min, Median, P90, P95, P99, Max float64
 }
 
-// Summary returns the sample in a few numbers.
+// Summary returns the statistics of the sample.
 func (s Sample) Summary() Summary {
 	return Summary{
 		Count: len(s.sorted), Mean: s.Mean(), StdDev: s.StdDev(),

@@ -7,10 +7,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// A Series is a number over time, in the order of time. The value of a point holds until the next point; the last point is the end.
+// A Series is a number over time, ordered by time. The value of a point holds until the next point;
+// the last point marks the end.
 type Series []Point
 
-// A Point is a value from a time on.
+// A Point is a time and the value from then on.
 type Point struct {
 	Time  time.Time
 	Value float64
@@ -28,7 +29,7 @@ func (s Series) At(t time.Time) float64 {
 	return value
 }
 
-// Sample returns the values, each with the time that it lasted.
+// Sample returns the values, each weighted by how long it lasted.
 func (s Series) Sample() Sample {
 	var all []weighted
 	for i := range len(s) - 1 {
@@ -39,7 +40,8 @@ func (s Series) Sample() Sample {
 	return newSample(all)
 }
 
-// numberOf returns how many objects match over time: those whose last record does. It begins and ends with the log.
+// numberOf returns over time how many objects have a last record that matches. It begins and ends
+// with the log.
 func numberOf(log record.Log, of Where) Series {
 	return sum(log, func(r record.Record) float64 {
 		if of(r) {
@@ -49,7 +51,7 @@ func numberOf(log record.Log, of Where) Series {
 	})
 }
 
-// used returns what Pods request of a resource over time, as long as they have a node and have not ended.
+// used returns over time what Pods request of a resource while they have a node and have not ended.
 func used(log record.Log, resource string) Series {
 	requests := amounts(resource)
 	return sum(log, func(r record.Record) float64 {
@@ -61,7 +63,7 @@ func used(log record.Log, resource string) Series {
 	})
 }
 
-// capacity returns what all Nodes can allocate of a resource over time, whether they are ready or not.
+// capacity returns over time what all Nodes can allocate of a resource, ready or not.
 func capacity(log record.Log, resource string) Series {
 	allocatable := amounts(resource)
 	return sum(log, func(r record.Record) float64 {
@@ -73,8 +75,8 @@ func capacity(log record.Log, resource string) Series {
 	})
 }
 
-// amounts returns a function that reads the amount of a resource from the records of a log, one after another: what a record does not say
-// is as it was.
+// amounts returns a function that reads the amount of a resource from the records of a log, one
+// after another. If a record has no amounts, those of the object's previous record hold.
 func amounts(resource string) func(record.Record) float64 {
 	known := map[object]float64{}
 	return func(r record.Record) float64 {
@@ -90,7 +92,7 @@ func amounts(resource string) func(record.Record) float64 {
 	}
 }
 
-// sum adds up what the objects of a log are worth over time. What an object is worth its last record says.
+// sum adds up a value of each object over time. The last record of an object decides its value.
 func sum(log record.Log, worth func(record.Record) float64) Series {
 	var s Series
 	total, known := 0.0, map[object]float64{}
@@ -111,10 +113,10 @@ func sum(log record.Log, worth func(record.Record) float64) Series {
 	return s
 }
 
-// exact takes the errors of adding fractions away.
+// exact removes the rounding errors of adding fractions.
 func exact(v float64) float64 { return math.Round(v*1e9) / 1e9 }
 
-// add adds a value that holds from a time on. Of several at one time the last one holds.
+// add adds a value that holds from t on. If there are several at the same time, the last one holds.
 func (s Series) add(t time.Time, value float64) Series {
 	if last := len(s) - 1; last >= 0 && !t.After(s[last].Time) {
 		s[last].Value = value
@@ -136,7 +138,7 @@ func (s Series) end(t time.Time) Series {
 	return s
 }
 
-// Over divides a series by another one: 0 where that is 0.
+// Over divides the series by another one. The quotient is 0 where the divisor is 0.
 func (s Series) Over(other Series) Series {
 	var quotient Series
 	i, j, above, below := 0, 0, 0.0, 0.0

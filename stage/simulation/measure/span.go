@@ -7,7 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// A Span is the time of one object between two of its records.
+// A Span is the time between two records of one object.
 type Span struct {
 	Begin, End record.Record
 }
@@ -15,24 +15,23 @@ type Span struct {
 // Duration returns how long it is.
 func (s Span) Duration() time.Duration { return s.End.Time.Sub(s.Begin.Time) }
 
-// Where selects records.
+// A Where selects records.
 type Where func(record.Record) bool
 
-// In selects the records of objects that are in one of some states.
+// In selects the records of objects in one of some states.
 func In(states ...string) Where {
 	return func(r record.Record) bool { return slices.Contains(states, r.To) }
 }
 
-// ended selects what neither waits nor uses anything any more.
+// ended selects the objects that neither wait nor use resources any more.
 var ended = In(record.Succeeded, record.Failed, record.Complete, record.Deleted)
 
-// object is what tells one object from another, also from one of the same name before it.
+// An object identifies an object, and distinguishes it from an earlier one with the same name.
 type object struct{ kind, namespace, name, uid string }
 
 func objectOf(r record.Record) object { return object{r.Kind, r.Namespace, r.Name, r.UID} }
 
-// spansOf returns for each object of a kind the time from the first record that matches from to the first one at or after it that matches
-// to. A nil from matches the first record of the object. They are in the order of their ends.
+// spansOf returns the spans of [Between].
 func spansOf(log record.Log, kind string, from, to Where) []Span {
 	var spans []Span
 	begun, done := map[object]record.Record{}, map[object]bool{}
@@ -54,7 +53,8 @@ func spansOf(log record.Log, kind string, from, to Where) []Span {
 	return spans
 }
 
-// staysOf returns the times that objects of a kind matched without a break, in the order of their ends.
+// staysOf returns the times during which objects of a kind matched without interruption, in the
+// order of their ends.
 func staysOf(log record.Log, kind string, in Where) []Span {
 	var spans []Span
 	begun := map[object]record.Record{}

@@ -8,7 +8,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
-// amountsOf are what a Pod requests and what a Node can allocate.
+// amountsOf returns what a Pod requests or a Node can allocate.
 func amountsOf(obj *unstructured.Unstructured) resources.Amounts {
 	if obj.GroupVersionKind().Group != "" {
 		return nil
@@ -22,7 +22,7 @@ func amountsOf(obj *unstructured.Unstructured) resources.Amounts {
 	return nil
 }
 
-// changed are amounts as a record has them: nil if they are those before.
+// changed returns the amounts for a record: nil if they are the same as before.
 func changed(before, now resources.Amounts) Amounts {
 	if maps.Equal(before, now) {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// A LineError is a fault in a log file.
+// A LineError is an error in a log file.
 type LineError struct {
 	File string
 	Line int // from 1
@@ -29,7 +29,7 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Collect reads a whole log. If there are faults it returns all of them, joined, and no log.
+// Collect reads a whole log. If there are errors it returns all of them, joined, and no log.
 func Collect(records iter.Seq2[Record, error]) (Log, error) {
 	var log Log
 	var errs []error
@@ -46,19 +46,19 @@ func Collect(records iter.Seq2[Record, error]) (Log, error) {
 	return log, nil
 }
 
-// ReadJSONL reads lines of JSON one after another. A line with a fault gives a [*LineError], and the next lines are read all the same.
-// Empty lines are skipped. The file is what errors call it.
+// ReadJSONL reads JSON lines, one record at a time. A line with an error gives a [*LineError], and
+// reading continues with the next line. Empty lines are skipped. Errors name the file.
 func ReadJSONL(file string, from io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := bufio.NewReader(from)
 		for n := 1; ; n++ {
 			text, err := in.ReadBytes('\n')
-			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(placed(file, n)(readJSON(text))) {
+			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(withLine(file, n)(readJSON(text))) {
 				return
 			}
 			if err != nil {
 				if !errors.Is(err, io.EOF) {
-					yield(placed(file, n)(Record{}, err))
+					yield(withLine(file, n)(Record{}, err))
 				}
 				return
 			}
@@ -66,8 +66,8 @@ func ReadJSONL(file string, from io.Reader) iter.Seq2[Record, error] {
 	}
 }
 
-// placed puts the place into an error.
-func placed(file string, n int) func(Record, error) (Record, error) {
+// withLine returns a function that adds the file and line to an error.
+func withLine(file string, n int) func(Record, error) (Record, error) {
 	return func(r Record, err error) (Record, error) {
 		if err != nil {
 			return Record{}, &LineError{File: file, Line: n, Err: err}
@@ -92,7 +92,7 @@ func readJSON(text []byte) (Record, error) {
 	return l.record(), l.check()
 }
 
-// check says what is missing.
+// check returns an error if a required field is missing.
 func (l line) check() error {
 	for i, v := range []string{l.Kind, l.Name, l.To} {
 		if v == "" {
@@ -102,8 +102,9 @@ func (l line) check() error {
 	return nil
 }
 
-// ReadCSV reads CSV, whose first line names the columns in any order, one record after another. A line with a fault gives a [*LineError],
-// and the next lines are read all the same if it can be seen where they begin. The file is what errors call it.
+// ReadCSV reads CSV, one record at a time. The first line names the columns, in any order. A line
+// with an error gives a [*LineError], and reading continues with the next line if its beginning can
+// be found. Errors name the file.
 func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		in := csv.NewReader(from)
@@ -115,7 +116,7 @@ func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
 			err = errors.New("want a first line with the names of the columns")
 		}
 		if err != nil {
-			yield(placed(file, 1)(Record{}, err))
+			yield(withLine(file, 1)(Record{}, err))
 			return
 		}
 		readRows(in, slices.Clone(header), file, yield)
@@ -130,13 +131,13 @@ func readRows(in *csv.Reader, header []string, file string, yield func(Record, e
 		}
 		if err != nil {
 			n, cause := csvFault(err)
-			if !yield(placed(file, n)(Record{}, cause)) || !errors.Is(err, csv.ErrFieldCount) {
+			if !yield(withLine(file, n)(Record{}, cause)) || !errors.Is(err, csv.ErrFieldCount) {
 				return
 			}
 			continue
 		}
 		n, _ := in.FieldPos(0)
-		if !yield(placed(file, n)(readFields(header, values))) {
+		if !yield(withLine(file, n)(readFields(header, values))) {
 			return
 		}
 	}
@@ -163,7 +164,7 @@ func checkHeader(names []string) error {
 	return nil
 }
 
-// readFields reads the values of a line, in the order of the header.
+// readFields makes a record of the values of a line, in the order of the header.
 func readFields(header, values []string) (Record, error) {
 	var l line
 	text := map[string]*string{

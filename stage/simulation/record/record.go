@@ -5,24 +5,25 @@ import (
 	"time"
 )
 
-// A Record is one line of a log. It is plain data.
+// A Record is one entry of a log. It is plain data.
 type Record struct {
 	Time      time.Time // to the nanosecond, in UTC
-	Kind      string    // Kind.group, as "Pod" or "Job.batch"
+	Kind      string    // Kind.group, such as "Pod" or "Job.batch"
 	Namespace string
 	Name      string
 	UID       string
 	From      string // the state before, "" if the object is new
-	Stage     string // that was played, "" if somebody else moved the object
+	Stage     string // that was played; "" if something else changed the object
 	To        string // the state after
-	Seed      string // the seed path, "" without a Stage: seed/kind/namespace/name/entry/stage
-	Owner     string // the object's controller, as "Job.batch/name"; "" if it has none
-	Node      string // that a Pod is on
+	Seed      string // the seed path, seed/kind/namespace/name/entry/stage; "" if there is no Stage
+	Owner     string // the controller of the object, such as "Job.batch/name"; "" if it has none
+	Node      string // of a Pod
 	Amounts   Amounts
 }
 
-// Amounts are resources by name: CPU in cores, memory in bytes, others in their unit. A Record has them where they are new or have changed,
-// and nil otherwise: what a Pod requests, and what a Node can allocate. They are shared and must not be changed.
+// Amounts are quantities of resources by name: CPU in cores, memory in bytes, others in their own
+// unit. They are what a Pod requests, or what a Node can allocate. A Record has them if they are
+// new or have changed, otherwise nil. They are shared and must not be changed.
 type Amounts map[string]float64
 
 // The states of [StateOf].
@@ -41,7 +42,7 @@ const (
 	Deleted     = "Deleted" // the object is gone
 )
 
-// Object is Kind.group namespace/name, as a stage.Key prints it.
+// Object is Kind.group namespace/name, in the format of a stage.Key.
 func (r Record) Object() string {
 	if r.Namespace == "" {
 		return r.Kind + " " + r.Name
@@ -63,7 +64,7 @@ func (r Record) String() string {
 	return b.String()
 }
 
-// A Log is a list of records in the order in which they were made, in memory.
+// A Log is a list of records in the order in which they were made.
 type Log []Record
 
 // Append adds a record. It is for Options.Sink and returns no error.

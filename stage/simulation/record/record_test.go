@@ -39,7 +39,7 @@ const manifests = `{apiVersion: v1, kind: Node, metadata: {name: node-1}, status
 func run(t testing.TB, seed uint64, sink func(record.Record) error) {
 	recorder := record.New(record.Options{Seed: seed, Sink: sink})
 	sim, err := simulation.New(stage.MustCompile(presets.PodGeneral(), presets.NodeFast()), simulation.Options{
-		Seed: seed, Trace: recorder.Trace, Controllers: controllers.All(controllers.Options{}), Plays: controllers.Bound,
+		Seed: seed, Trace: recorder.Trace, Controllers: controllers.All(controllers.Options{}), Filter: controllers.Bound,
 	})
 	require.NoError(t, err)
 	require.NoError(t, recorder.Follow(sim, nodes, jobs, pods))
@@ -214,15 +214,15 @@ func TestListsTellWhatTheWatchMissed(t *testing.T) {
 }
 
 func TestChangesAreAttributedToStages(t *testing.T) {
-	s := newStory(t, record.Options{Within: time.Second})
+	s := newStory(t, record.Options{WatchDelay: time.Second})
 	s.tell(watch.Added, pod(""))
 	key := stage.Key{Version: "v1", Kind: "Pod", Namespace: "d", Name: "p"}
 	play := func() {
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Played, Key: key, Stage: "go", N: 3, Time: s.now})
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Effected, Key: key, Stage: "go", Effect: stage.Event{}})
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Effected, Key: key, Stage: "go", Effect: stage.Patch{}, NoOp: true})
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Effected, Key: key, Stage: "go", Effect: stage.Patch{}})
-		s.recorder.Trace(stage.TraceEvent{Kind: stage.Effected, Key: key, Stage: "go", Effect: stage.Patch{}})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TracePlayed, Key: key, Stage: "go", N: 3, Time: s.now})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: key, Stage: "go", Effect: stage.Event{}})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: key, Stage: "go", Effect: stage.Patch{}, NoOp: true})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: key, Stage: "go", Effect: stage.Patch{}})
+		s.recorder.Trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: key, Stage: "go", Effect: stage.Patch{}})
 	}
 	play()
 	s.now = s.now.Add(time.Second)

@@ -19,59 +19,61 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
-// Options of [New]. The zero value makes records that go nowhere.
+// Options of [New]. The zero value discards all records.
 type Options struct {
-	// Seed is that of the simulation. It stands in the seed paths.
+	// Seed is that of the simulation. It becomes part of the seed paths.
 	Seed uint64
-	// Sink takes each record. Its error is that of Observe.
+	// Sink is called with each record. Observe returns its error.
 	Sink func(Record) error
-	// States name the states of objects of a kind, beside or instead of [StateOf]. They must depend on nothing but the object, and not
-	// change it.
+	// States return the state of objects of a kind, instead of [StateOf]. They must depend only on
+	// the object and must not change it.
 	States map[schema.GroupKind]func(*unstructured.Unstructured) string
-	// Within is how long after a Stage was played the watch may tell what it changed. Default 0: at the same time, as in virtual time.
-	Within time.Duration
+	// WatchDelay is how long after a Stage was played its watch events may arrive. Default 0, at
+	// the same time, as in virtual time.
+	WatchDelay time.Duration
 }
 
-// A Recorder makes records of what it is told. It is safe for concurrent use.
+// A Recorder makes records of watch events. It is safe for concurrent use.
 type Recorder struct {
 	options Options
 	mu      sync.Mutex
-	objects map[stage.Key]*known
-	played  map[stage.Key]*cause
-	sweep   int // the number of causes at which those that are too old are dropped
+	objects map[stage.Key]*lastSeen
+	played  map[stage.Key]*playedStage
+	sweep   int // number of played Stages at which old ones are dropped
 }
 
-// known is what was seen of an object last.
-type known struct {
+// A lastSeen is the last record of an object.
+type lastSeen struct {
 	last    Record
 	amounts resources.Amounts
 }
 
-// A cause is a Stage that was played.
-type cause struct {
+// A playedStage is a Stage that was played and whose watch events are expected.
+type playedStage struct {
 	stage  string
 	n      uint64
 	at     time.Time
-	writes int // that it made, as far as is known
-	seen   int // of what it wrote
+	writes int // writes that it made, as far as is known
+	seen   int // watch events of those writes
 }
 
-// New returns a recorder that has seen nothing.
+// New returns a recorder without observations.
 func New(o Options) *Recorder {
 	if o.Sink == nil {
 		o.Sink = func(Record) error { return nil }
 	}
-	return &Recorder{options: o, objects: map[stage.Key]*known{}, played: map[stage.Key]*cause{}, sweep: 1024}
+	return &Recorder{options: o, objects: map[stage.Key]*lastSeen{}, played: map[stage.Key]*playedStage{}, sweep: 1024}
 }
 
-// A Simulation is followed by a recorder. Package stage/simulation has one.
+// A Simulation is what a recorder can observe. *simulation.Simulation implements it.
 type Simulation interface {
 	Now() time.Time
 	On(kind schema.GroupVersionKind, do func(context.Context, watch.Event) error) error
 }
 
-// Follow has everything recorded that happens to the objects of some kinds from now on, those that are there included. The error is that of
-// a kind that the cluster does not know; a failing Sink ends the run.
+// Follow records everything that happens to the objects of some kinds from now on, and the objects
+// that exist now. The error is that of a kind that the cluster does not know. An error of the Sink
+// ends the run.
 func (r *Recorder) Follow(s Simulation, kinds ...schema.GroupVersionKind) error {
 	for _, kind := range kinds {
 		if err := s.On(kind, func(_ context.Context, e watch.Event) error { return r.Observe(e, s.Now()) }); err != nil {
@@ -81,16 +83,16 @@ func (r *Recorder) Follow(s Simulation, kinds ...schema.GroupVersionKind) error 
 	return nil
 }
 
-// Trace notes which Stages are played, so that records can say what moved an object. It is for the Options of a simulation or a Player.
-// Without it, records name no Stage.
+// Trace records which Stages are played, so that records can name the Stage that changed an object.
+// Use it as Options.Trace of a simulation or a Player. Without it, records name no Stage.
 func (r *Recorder) Trace(e stage.TraceEvent) {
 	switch e.Kind {
-	case stage.Played:
+	case stage.TracePlayed:
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.drop(e.Time)
-		r.played[e.Key] = &cause{stage: e.Stage, n: e.N, at: e.Time}
-	case stage.Effected:
+		r.dropOldCauses(e.Time)
+		r.played[e.Key] = &playedStage{stage: e.Stage, n: e.N, at: e.Time}
+	case stage.TraceEffected:
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if c := r.played[e.Key]; c != nil && c.stage == e.Stage && writes(e) {
@@ -105,21 +107,22 @@ func writes(e stage.TraceEvent) bool {
 	return !event && !e.NoOp && e.Err == nil
 }
 
-// drop forgets causes that are too old, now and then.
-func (r *Recorder) drop(now time.Time) {
+// dropOldCauses now and then forgets played Stages whose watch events are overdue.
+func (r *Recorder) dropOldCauses(now time.Time) {
 	if len(r.played) < r.sweep {
 		return
 	}
 	for key, c := range r.played {
-		if now.Sub(c.at) > r.options.Within {
+		if now.Sub(c.at) > r.options.WatchDelay {
 			delete(r.played, key)
 		}
 	}
 	r.sweep = 2*len(r.played) + 1024
 }
 
-// Observe takes in a watch event that happened, or was heard of, at the time now. An ERROR event is returned as an error, as is that of the
-// Sink; events that are about no object are ignored.
+// Observe records a watch event that happened, or that was received, at the time now. It returns an
+// ERROR event as an error, and the error of the Sink. It ignores events that are not about an
+// object.
 func (r *Recorder) Observe(e watch.Event, now time.Time) error {
 	if e.Type == watch.Error {
 		return fmt.Errorf("record: %w", apierrors.FromObject(e.Object))
@@ -131,19 +134,20 @@ func (r *Recorder) Observe(e watch.Event, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := stage.KeyOf(obj)
-	if err := r.replaced(key, obj, now); err != nil {
+	if err := r.endReplaced(key, obj, now); err != nil {
 		return err
 	}
 	if e.Type == watch.Deleted {
 		return r.deleted(key, obj, now)
 	}
-	return r.saw(key, obj, now)
+	return r.observeState(key, obj, now)
 }
 
-// Sync takes in a list of all objects of a kind, as there is one before a watch and after a watch that was too old: those that are not in
-// it any more are recorded as Deleted, in the order of their names, the others are observed.
+// Sync records a list of all objects of a kind, as before a watch, or after a watch that has
+// expired. Objects that are not in the list any more are recorded as Deleted, in the order of their
+// names; the others are observed.
 func (r *Recorder) Sync(kind schema.GroupVersionKind, all []unstructured.Unstructured, now time.Time) error {
-	if err := r.missing(kind, all, now); err != nil {
+	if err := r.recordMissing(kind, all, now); err != nil {
 		return err
 	}
 	for i := range all {
@@ -154,8 +158,8 @@ func (r *Recorder) Sync(kind schema.GroupVersionKind, all []unstructured.Unstruc
 	return nil
 }
 
-// missing ends the objects of a kind that are not there any more.
-func (r *Recorder) missing(kind schema.GroupVersionKind, all []unstructured.Unstructured, now time.Time) error {
+// recordMissing records the end of the objects of a kind that do not exist any more.
+func (r *Recorder) recordMissing(kind schema.GroupVersionKind, all []unstructured.Unstructured, now time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	there := make(map[stage.Key]bool, len(all))
@@ -179,8 +183,9 @@ func (r *Recorder) missing(kind schema.GroupVersionKind, all []unstructured.Unst
 	return nil
 }
 
-// replaced records the end of an object whose name another one has by now, if the watch did not tell of it.
-func (r *Recorder) replaced(key stage.Key, obj *unstructured.Unstructured, now time.Time) error {
+// endReplaced records the end of an object if another one has its name now and the watch did not
+// report the deletion.
+func (r *Recorder) endReplaced(key stage.Key, obj *unstructured.Unstructured, now time.Time) error {
 	k := r.objects[key]
 	if k == nil || k.last.UID == string(obj.GetUID()) {
 		return nil
@@ -205,12 +210,12 @@ func (r *Recorder) end(key stage.Key, last Record, now time.Time) error {
 	return r.options.Sink(last)
 }
 
-// saw records the state of an object if it is another one, or if a Stage was played.
-func (r *Recorder) saw(key stage.Key, obj *unstructured.Unstructured, now time.Time) error {
+// observeState records the state of an object if it has changed, or if a Stage was played.
+func (r *Recorder) observeState(key stage.Key, obj *unstructured.Unstructured, now time.Time) error {
 	next := r.record(key, obj)
 	k := r.objects[key]
 	if k == nil {
-		k = &known{}
+		k = &lastSeen{}
 		r.objects[key] = k
 	}
 	amounts := amountsOf(obj)
@@ -224,7 +229,7 @@ func (r *Recorder) saw(key stage.Key, obj *unstructured.Unstructured, now time.T
 	return r.options.Sink(next)
 }
 
-// record says what the object is, and its state.
+// record makes a record of an object and its state.
 func (r *Recorder) record(key stage.Key, obj *unstructured.Unstructured) Record {
 	kind := schema.GroupKind{Group: key.Group, Kind: key.Kind}
 	state := r.options.States[kind]
@@ -241,15 +246,15 @@ func (r *Recorder) record(key stage.Key, obj *unstructured.Unstructured) Record 
 	return next
 }
 
-// attribute writes the time and the Stage into a record: that which was played, for as many events as it made writes. It reports whether it
-// was the first event of a Stage.
+// attribute writes the time and the played Stage into a record, for as many events as the Stage
+// made writes. It reports whether this is the first event of the Stage.
 func (r *Recorder) attribute(next *Record, key stage.Key, now time.Time) (first bool) {
 	next.Time, next.Stage, next.Seed = now.UTC(), "", ""
 	c := r.played[key]
 	if c == nil {
 		return false
 	}
-	if now.Sub(c.at) > r.options.Within || c.seen >= max(c.writes, 1) {
+	if now.Sub(c.at) > r.options.WatchDelay || c.seen >= max(c.writes, 1) {
 		delete(r.played, key)
 		return false
 	}
@@ -259,7 +264,7 @@ func (r *Recorder) attribute(next *Record, key stage.Key, now time.Time) (first 
 }
 
 // path is the seed path.
-func (r *Recorder) path(key stage.Key, c *cause) string {
+func (r *Recorder) path(key stage.Key, c *playedStage) string {
 	kind := kindName(schema.GroupKind{Group: key.Group, Kind: key.Kind})
 	return strings.Join([]string{strconv.FormatUint(r.options.Seed, 10), kind, key.Namespace, key.Name, strconv.FormatUint(c.n, 10), c.stage}, "/")
 }

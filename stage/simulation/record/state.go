@@ -7,14 +7,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// states are the kinds whose states have a meaning of their own.
+// states are the kinds with states of their own.
 var states = map[schema.GroupKind]func(*unstructured.Unstructured) string{
 	{Kind: "Pod"}:                 podState,
 	{Kind: "Node"}:                nodeState,
 	{Group: "batch", Kind: "Job"}: jobState,
 }
 
-// StateOf names the state of an object, as the package comment lists them.
+// StateOf returns the state of an object, as listed in the package comment.
 func StateOf(obj *unstructured.Unstructured) string {
 	if of := states[obj.GroupVersionKind().GroupKind()]; of != nil {
 		return of(obj)
@@ -84,7 +84,7 @@ func readiness(is bool) string {
 	return NotReady
 }
 
-// condition reports whether a condition is True, and whether it is there.
+// condition reports whether a condition is True, and whether it exists.
 func condition(obj *unstructured.Unstructured, kind string) (is, found bool) {
 	conditions, _ := object.Slice(obj.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -107,7 +107,7 @@ func nodeOf(obj *unstructured.Unstructured) string {
 	return node
 }
 
-// ownerOf is the controller in the owner references, as "Job.batch/name".
+// ownerOf is the controller in the owner references, such as "Job.batch/name".
 func ownerOf(obj *unstructured.Unstructured) string {
 	refs, _ := object.Slice(obj.Object, "metadata", "ownerReferences")
 	for _, r := range refs {
@@ -124,7 +124,7 @@ func ownerOf(obj *unstructured.Unstructured) string {
 	return ""
 }
 
-// kindName is Kind.group.
+// kindName is Kind.group, or Kind in the core group.
 func kindName(k schema.GroupKind) string {
 	if k.Group == "" {
 		return k.Kind

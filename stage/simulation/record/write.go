@@ -18,13 +18,13 @@ type Writer struct {
 	flush func() error
 }
 
-// Write writes a record. It is for Options.Sink. What is written may be kept back until Flush.
+// Write writes a record. It can be Options.Sink. Records are buffered until Flush.
 func (w *Writer) Write(r Record) error { return w.write(r) }
 
-// Flush writes what was kept back. Call it at the end.
+// Flush writes buffered records. It must be called at the end.
 func (w *Writer) Flush() error { return w.flush() }
 
-// WriteAll writes a log and flushes.
+// WriteAll writes all records of a log and flushes.
 func (w *Writer) WriteAll(l Log) error {
 	for _, r := range l {
 		if err := w.Write(r); err != nil {
@@ -45,7 +45,8 @@ func NewJSONLWriter(to io.Writer) *Writer {
 	}
 }
 
-// NewCSVWriter returns a writer of CSV. The names of the columns come with the first record, or with Flush if there is none.
+// NewCSVWriter returns a writer of CSV. It writes the header before the first record, or in Flush
+// if there is no record.
 func NewCSVWriter(to io.Writer) *Writer {
 	out := csv.NewWriter(to)
 	begun := false
@@ -73,7 +74,7 @@ func NewCSVWriter(to io.Writer) *Writer {
 	}
 }
 
-// A line is a record as it is written.
+// A line is a record in the format of a file.
 type line struct {
 	NS        int64   `json:"ns"`
 	Kind      string  `json:"kind"`
@@ -106,7 +107,7 @@ func (l line) record() Record {
 	}
 }
 
-// fields are those of CSV.
+// fields are the values in the order of columns.
 func (l line) fields() []string {
 	return []string{
 		strconv.FormatInt(l.NS, 10), l.Kind, l.Namespace, l.Name, l.UID, l.From,

@@ -81,7 +81,8 @@ func TestTypedObjectsAreMadeCurrent(t *testing.T) {
 	}
 }
 
-// TestTypedObjectsAreMadeFailed writes over the zeros of Go types, and over a status that says the opposite.
+// TestTypedObjectsAreMadeFailed writes over the zeros of Go types, and over a status that says the
+// opposite.
 func TestTypedObjectsAreMadeFailed(t *testing.T) {
 	for _, name := range []string{
 		"Deployment", "ReplicaSet", "Job", "Pod", "CronJob", "PersistentVolumeClaim", "PodDisruptionBudget", "HorizontalPodAutoscaler", "CustomResourceDefinition",
@@ -100,7 +101,8 @@ func TestTypedObjectsAreMadeFailed(t *testing.T) {
 	}
 }
 
-// requireSameBut tells that nothing has changed but some fields, the generation which an API server counts.
+// requireSameBut tells that nothing has changed but some fields, the generation which an API server
+// counts.
 func requireSameBut(t *testing.T, before, after runtime.Object, fields ...string) {
 	t.Helper()
 	after = after.DeepCopyObject()

@@ -1,4 +1,5 @@
-// Package gomega has matchers for the status of objects, as package kstatus computes it: for tests that use Gomega.
+// Package gomega has matchers for the status of objects, as package kstatus computes it: for tests
+// that use Gomega.
 //
 // # Usage
 //
@@ -9,14 +10,15 @@
 //	Consistently(get).ShouldNot(BeFailed())
 //	Expect(pod).To(HaveStatus(kstatus.InProgress))
 //
-// The actual value is a runtime.Object: *unstructured.Unstructured or of a Go type such as *appsv1.Deployment, whose kind may be empty if it is
-// one of Kubernetes' own. Anything else is an error. A failure says what the status lacks, a field a line.
+// The actual value is a runtime.Object: *unstructured.Unstructured, or a Go type such as
+// *appsv1.Deployment, whose kind may be empty if it is a type of Kubernetes. Anything else is an
+// error. A failure says what the status lacks, one field on each line.
 //
-// In virtual time there is nothing to wait for: let the lab do it (Lab.WaitCurrent), or end each poll with Lab.Advance.
+// In virtual time, polling does not help: use Lab.WaitCurrent, or call Lab.Advance in each poll.
 //
 // # Concurrency
 //
-// A matcher is used by one assertion.
+// A matcher must be used by one assertion only.
 package gomega
 
 import (
@@ -31,7 +33,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 )
 
-// BeCurrent matches objects that are Current in both profiles of package kstatus, see kstatustest.Check.
+// BeCurrent matches objects that are Current in both profiles of package kstatus, see
+// kstatustest.Check.
 func BeCurrent() types.GomegaMatcher {
 	return &matcher{to: "be Current", match: func(obj runtime.Object) (bool, string, error) {
 		_, about, err := compute(obj)
@@ -45,10 +48,12 @@ func BeCurrent() types.GomegaMatcher {
 	}}
 }
 
-// BeFailed matches objects that are Failed in the extended profile: the standard one calls many of them InProgress.
+// BeFailed matches objects that are Failed in the extended profile: the standard one calls many of
+// them InProgress.
 func BeFailed() types.GomegaMatcher { return HaveStatus(kstatus.Failed) }
 
-// HaveStatus matches objects that have one of some statuses in the extended profile of package kstatus.
+// HaveStatus matches objects that have one of some statuses in the extended profile of package
+// kstatus.
 func HaveStatus(want ...kstatus.Status) types.GomegaMatcher {
 	names := make([]string, len(want))
 	for i, s := range want {
@@ -61,8 +66,9 @@ func HaveStatus(want ...kstatus.Status) types.GomegaMatcher {
 	}}
 }
 
-// compute is the status of an object in the extended profile, and a line about it. A creation time is as good as any: what depends on the age of an
-// object is not settled at it.
+// compute returns the status of an object in the extended profile, and a line that describes it. It
+// uses the creation time as the current time, because an object whose status depends on its age is
+// not settled at that time.
 func compute(obj runtime.Object) (kstatus.Status, string, error) {
 	u, err := kstatustest.Open(obj)
 	if err != nil {
@@ -72,7 +78,7 @@ func compute(obj runtime.Object) (kstatus.Status, string, error) {
 	return r.Status, fmt.Sprintf("%s %s is %s", u.GetKind(), u.GetName(), r), nil
 }
 
-// A matcher is a types.GomegaMatcher. It keeps what the last match had to say.
+// A matcher is a types.GomegaMatcher. It keeps the description of its last match.
 type matcher struct {
 	to    string
 	match func(runtime.Object) (bool, string, error)

@@ -1,4 +1,4 @@
-package difftest
+package patch
 
 import (
 	"fmt"

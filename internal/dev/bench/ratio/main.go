@@ -1,6 +1,6 @@
 // Command ratio times both sides beside each other in one process and prints how many times faster stagecraft is.
 //
-//	go run ./ratio [-rounds 5] [-corpus ../../../shared/conformance]
+//	go run ./ratio [-rounds 5] [-corpus ../../../../shared/conformance]
 //
 // The rounds of the sides alternate, so that a machine that slows down slows both; the fastest round of each counts.
 package main
@@ -37,23 +37,23 @@ func run(corpus string, rounds int) error {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(out, "work\tcase\tpeer\tkwok ns/op\tours ns/op\tratio\tkwok allocs\tours allocs\t")
 	for _, s := range scenarios {
-		report(out, "match", s, rounds, func(p bench.Player) func() (int, error) { return p.Match })
-		report(out, "whole", s, rounds, func(p bench.Player) func() (int, error) { return p.Whole })
+		report(out, "match", s, rounds, func(p bench.Side) func() (int, error) { return p.Match })
+		report(out, "whole", s, rounds, func(p bench.Side) func() (int, error) { return p.Whole })
 	}
 	return out.Flush()
 }
 
 // report times all players on one kind of work. The first player is ours.
-func report(out *tabwriter.Writer, work string, s bench.Scenario, rounds int, of func(bench.Player) func() (int, error)) {
-	best := make([]testing.BenchmarkResult, len(s.Players))
+func report(out *tabwriter.Writer, work string, s bench.Scenario, rounds int, of func(bench.Side) func() (int, error)) {
+	best := make([]testing.BenchmarkResult, len(s.Sides))
 	for range rounds {
-		for i, p := range s.Players {
+		for i, p := range s.Sides {
 			if r := measure(of(p)); best[i].N == 0 || perOp(r) < perOp(best[i]) {
 				best[i] = r
 			}
 		}
 	}
-	for i, p := range s.Players[1:] {
+	for i, p := range s.Sides[1:] {
 		kwok, ours := best[i+1], best[0]
 		fmt.Fprintf(out, "%s\t%s\t%s\t%.0f\t%.0f\t%.1f\t%d\t%d\t\n", work, s.Name, p.Name,
 			perOp(kwok), perOp(ours), perOp(kwok)/perOp(ours), kwok.AllocsPerOp(), ours.AllocsPerOp())

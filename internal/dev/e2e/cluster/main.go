@@ -106,14 +106,14 @@ func positive(text string) (int, error) {
 }
 
 func knownMode(text string) (mode, error) {
-	if ways[mode(text)] == nil {
+	if runMode[mode(text)] == nil {
 		return "", fmt.Errorf("%q is neither backlog nor live", text)
 	}
 	return mode(text), nil
 }
 
 func run(ctx context.Context, o options) error {
-	programs, clean, err := provide(o)
+	programs, clean, err := buildPrograms(o)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func run(ctx context.Context, o options) error {
 
 // measureAll measures every program in every setting. A first round, of which nothing is kept, warms the server up.
 func measureAll(ctx context.Context, o options, plane *controlplane.Plane, programs []program) ([]result, error) {
-	stand, err := newStand(plane, o)
+	stand, err := newEnvironment(plane, o)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 	rows := newRows(os.Stdout)
 	var all []result
 	for i, s := range o.settings() {
-		for _, p := range turn(programs, i/len(o.workers)/len(o.modes)) {
+		for _, p := range orderForRound(programs, i/len(o.workers)/len(o.modes)) {
 			r, err := stand.round(ctx, s, p)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s, %d workers: %w", p.name, s.mode, s.workers, err)
@@ -161,7 +161,7 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 
 // turn has another program begin in each pair of rounds, and the second round of a pair goes the other way round: a server grows slower as it grows older,
 // and what one program leaves is a burden to the next. Six rounds of three programs are all orders.
-func turn(programs []program, round int) []program {
+func orderForRound(programs []program, round int) []program {
 	first := round / 2 % len(programs)
 	order := slices.Concat(programs[first:], programs[:first])
 	if round%2 == 1 {
@@ -184,4 +184,4 @@ func (o options) settings() []setting {
 }
 
 // limit is how long a round may take.
-const limit = 10 * time.Minute
+const roundTimeout = 10 * time.Minute

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/crowd"
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/measure"
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/podcreator"
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 )
 
@@ -24,7 +24,7 @@ const (
 )
 
 // ways are how pods come to run in each mode.
-var ways = map[mode]func(*round, context.Context) error{backlog: (*round).backlog, live: (*round).live}
+var runMode = map[mode]func(*round, context.Context) error{backlog: (*round).backlog, live: (*round).live}
 
 // A setting is what a round is like.
 type setting struct {
@@ -38,21 +38,21 @@ type result struct {
 	setting
 	player string
 
-	took     time.Duration // until the last pod ran
-	cpu      time.Duration // of the program until then, its start included if the mode is backlog
-	whole    time.Duration // CPU of the program, the servers and the crowd together
-	peak     int64         // most resident bytes, deletion included
-	p50, p99 time.Duration // from the creation of a pod, or the start of the program, to Running
-	patches  int           // requests for pods
-	deletes  int
-	others   float64 // cores that something else used
+	took       time.Duration // until the last pod ran
+	cpu        time.Duration // of the program until then, its start included if the mode is backlog
+	allCPU     time.Duration // CPU of the program, the servers and the pod creator together
+	peak       int64         // most resident bytes, deletion included
+	p50, p99   time.Duration // from the creation of a pod, or the start of the program, to Running
+	patches    int           // requests for pods
+	deletes    int
+	otherCores float64 // cores that something else used
 }
 
 func (r result) rate() float64                  { return float64(r.pods) / r.took.Seconds() }
 func (r result) perPod(d time.Duration) float64 { return d.Seconds() * 1000 / float64(r.pods) }
 
 // A stand is where rounds take place.
-type stand struct {
+type environment struct {
 	client     *kubernetes.Clientset
 	kubeconfig string
 	nodes      int
@@ -61,12 +61,12 @@ type stand struct {
 	rounds     int
 }
 
-func newStand(plane *controlplane.Plane, o options) (*stand, error) {
-	client, err := crowd.NewClient(plane.Config())
+func newEnvironment(plane *controlplane.Plane, o options) (*environment, error) {
+	client, err := podcreator.NewClient(plane.Config())
 	if err != nil {
 		return nil, err
 	}
-	s := &stand{client: client, kubeconfig: plane.Kubeconfig(), nodes: o.nodes, dir: o.keep, keep: o.keep != ""}
+	s := &environment{client: client, kubeconfig: plane.Kubeconfig(), nodes: o.nodes, dir: o.keep, keep: o.keep != ""}
 	if !s.keep {
 		s.dir = filepath.Dir(s.kubeconfig) // goes with the control plane
 		return s, nil
@@ -76,10 +76,10 @@ func newStand(plane *controlplane.Plane, o options) (*stand, error) {
 
 // A round is one program with one crowd.
 type round struct {
-	*stand
+	*environment
 	setting
 	program program
-	crowd   *crowd.Crowd
+	creator *podcreator.Creator
 	process *measure.Process
 
 	began       time.Time
@@ -88,16 +88,16 @@ type round struct {
 	measurement result
 }
 
-func (s *stand) round(ctx context.Context, set setting, p program) (_ result, err error) {
+func (s *environment) round(ctx context.Context, set setting, p program) (_ result, err error) {
 	s.rounds++
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, roundTimeout)
 	defer cancel()
-	c, err := crowd.New(ctx, s.client, crowd.Options{Namespace: fmt.Sprintf("round-%d", s.rounds), Pods: set.pods, Nodes: s.nodes})
+	c, err := podcreator.New(ctx, s.client, podcreator.Options{Namespace: fmt.Sprintf("round-%d", s.rounds), Pods: set.pods, Nodes: s.nodes})
 	if err != nil {
 		return result{}, err
 	}
 	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
-	r := &round{stand: s, setting: set, program: p, crowd: c, measurement: result{setting: set, player: p.name}}
+	r := &round{environment: s, setting: set, program: p, creator: c, measurement: result{setting: set, player: p.name}}
 	err = r.run(ctx)
 	return r.measurement, err
 }
@@ -112,38 +112,38 @@ func (r *round) run(ctx context.Context) (err error) {
 			err = errors.Join(err, r.process.Stop())
 		}
 	}()
-	if err := ways[r.mode](r, ctx); err != nil {
+	if err := runMode[r.mode](r, ctx); err != nil {
 		return err
 	}
-	if err := r.ran(); err != nil {
+	if err := r.recordRun(); err != nil {
 		return err
 	}
-	if err := errors.Join(r.crowd.Delete(ctx), r.crowd.WaitGone(ctx)); err != nil {
+	if err := errors.Join(r.creator.Delete(ctx), r.creator.WaitGone(ctx)); err != nil {
 		return err
 	}
-	return r.ended(ctx, before)
+	return r.recordRequests(ctx, before)
 }
 
 // backlog lets the program find the pods when it starts.
 func (r *round) backlog(ctx context.Context) error {
-	if err := errors.Join(r.crowd.AddNodes(ctx), r.crowd.Create(ctx), r.settle(ctx)); err != nil {
+	if err := errors.Join(r.creator.AddNodes(ctx), r.creator.Create(ctx), r.settle(ctx)); err != nil {
 		return err
 	}
-	if err := errors.Join(r.begin(), r.start()); err != nil {
+	if err := errors.Join(r.startMeasuring(), r.start()); err != nil {
 		return err
 	}
-	return r.crowd.WaitRunning(ctx)
+	return r.creator.WaitRunning(ctx)
 }
 
 // live lets the program see the pods as they come.
 func (r *round) live(ctx context.Context) error {
-	if err := errors.Join(r.start(), r.crowd.AddNodes(ctx), r.crowd.WaitReady(ctx), r.settle(ctx)); err != nil {
+	if err := errors.Join(r.start(), r.creator.AddNodes(ctx), r.creator.WaitReady(ctx), r.settle(ctx)); err != nil {
 		return err
 	}
-	if err := errors.Join(r.begin(), r.crowd.Create(ctx)); err != nil {
+	if err := errors.Join(r.startMeasuring(), r.creator.Create(ctx)); err != nil {
 		return err
 	}
-	return r.crowd.WaitRunning(ctx)
+	return r.creator.WaitRunning(ctx)
 }
 
 // settle lets the server and the program come to rest.
@@ -164,7 +164,7 @@ func (r *round) start() (err error) {
 }
 
 // begin starts the clock.
-func (r *round) begin() (err error) {
+func (r *round) startMeasuring() (err error) {
 	if r.process != nil {
 		u, err := r.process.Usage()
 		if err != nil {
@@ -178,7 +178,7 @@ func (r *round) begin() (err error) {
 }
 
 // ran stops the clock.
-func (r *round) ran() error {
+func (r *round) recordRun() error {
 	u, err := r.process.Usage()
 	if err != nil {
 		return err
@@ -189,15 +189,15 @@ func (r *round) ran() error {
 	}
 	m := &r.measurement
 	m.took, m.cpu = time.Since(r.began), u.CPU-r.cpu
-	m.whole = own - r.own
-	m.others = max(0, (all-r.all-m.whole).Seconds()/m.took.Seconds())
-	latencies := r.crowd.Latencies(r.began)
+	m.allCPU = own - r.own
+	m.otherCores = max(0, (all-r.all-m.allCPU).Seconds()/m.took.Seconds())
+	latencies := r.creator.Latencies(r.began)
 	m.p50, m.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
 	return nil
 }
 
 // ended counts the requests. Pods are deleted by one request for all, so that every DELETE of one is the program's.
-func (r *round) ended(ctx context.Context, before measure.Requests) error {
+func (r *round) recordRequests(ctx context.Context, before measure.Requests) error {
 	time.Sleep(time.Second) // for requests that were not needed
 	after, err := measure.Served(ctx, r.client.RESTClient())
 	if err != nil {

@@ -22,8 +22,8 @@ func newRows(w io.Writer) rows {
 func (p rows) print(r result) {
 	pods := float64(r.pods)
 	fmt.Fprintf(p.w, "%-8s %-11s %7d %7.0f %7.2f %7.2f %10.2f %7.2f %8d %8.2f %8.2f %9.3f %10.3f %7.2f\n",
-		r.mode, r.player, r.workers, r.rate(), r.cpu.Seconds(), r.perPod(r.cpu), r.perPod(r.whole), r.whole.Seconds()/r.took.Seconds(),
-		r.peak>>20, r.p50.Seconds(), r.p99.Seconds(), float64(r.patches)/pods, float64(r.deletes)/pods, r.others)
+		r.mode, r.player, r.workers, r.rate(), r.cpu.Seconds(), r.perPod(r.cpu), r.perPod(r.allCPU), r.allCPU.Seconds()/r.took.Seconds(),
+		r.peak>>20, r.p50.Seconds(), r.p99.Seconds(), float64(r.patches)/pods, float64(r.deletes)/pods, r.otherCores)
 }
 
 // A goal is a bound for a figure of stagecraft, which may depend on those of the other programs in the same setting.
@@ -127,19 +127,19 @@ func group(results []result) [][]result {
 // median is the median of each figure on its own. Requests are summed up as the worst: one transition that is played twice counts.
 func median(of []result) result {
 	m := of[0]
-	m.took = middle(of, func(r result) time.Duration { return r.took })
-	m.cpu = middle(of, func(r result) time.Duration { return r.cpu })
-	m.whole = middle(of, func(r result) time.Duration { return r.whole })
-	m.peak = middle(of, func(r result) int64 { return r.peak })
-	m.p50 = middle(of, func(r result) time.Duration { return r.p50 })
-	m.p99 = middle(of, func(r result) time.Duration { return r.p99 })
+	m.took = medianOf(of, func(r result) time.Duration { return r.took })
+	m.cpu = medianOf(of, func(r result) time.Duration { return r.cpu })
+	m.allCPU = medianOf(of, func(r result) time.Duration { return r.allCPU })
+	m.peak = medianOf(of, func(r result) int64 { return r.peak })
+	m.p50 = medianOf(of, func(r result) time.Duration { return r.p50 })
+	m.p99 = medianOf(of, func(r result) time.Duration { return r.p99 })
 	for _, r := range of {
 		m.patches, m.deletes = max(m.patches, r.patches), max(m.deletes, r.deletes)
 	}
 	return m
 }
 
-func middle[T cmp.Ordered](of []result, figure func(result) T) T {
+func medianOf[T cmp.Ordered](of []result, figure func(result) T) T {
 	all := make([]T, len(of))
 	for i, r := range of {
 		all[i] = figure(r)

@@ -85,7 +85,7 @@ func TestFlags(t *testing.T) {
 		_, err := parse(args)
 		require.Error(t, err, args)
 	}
-	_, err = provideOne(o, "kubelet", t.TempDir())
+	_, err = buildProgram(o, "kubelet", t.TempDir())
 	require.ErrorContains(t, err, `"kubelet"`)
 }
 
@@ -93,7 +93,7 @@ func TestEachProgramFollowsEachOtherAsOften(t *testing.T) {
 	programs := []program{{name: "a"}, {name: "b"}, {name: "c"}}
 	first, follows := map[string]int{}, map[string]int{}
 	for round := range 6 {
-		order := turn(programs, round)
+		order := orderForRound(programs, round)
 		first[order[0].name]++
 		for i := range order[1:] {
 			follows[order[i].name+order[i+1].name]++

@@ -19,7 +19,7 @@ func Assets(kubebin string, log io.Writer) (string, error) {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		return dir, nil
 	}
-	return built(kubebin, log, ErrNoAssets)
+	return programDir(kubebin, log, ErrNoAssets)
 }
 
 // ErrNoKwok is returned by [Kwok] if kwok is not there and nobody asked for it to be built.
@@ -27,12 +27,12 @@ var ErrNoKwok = errors.New("no kwok: set STAGECRAFT_E2E=1 to build it")
 
 // Kwok returns the program kwok in the user's cache directory, where the module in the directory kwokbin builds it if STAGECRAFT_E2E is 1.
 func Kwok(kwokbin string, log io.Writer) (string, error) {
-	dir, err := built(kwokbin, log, ErrNoKwok)
+	dir, err := programDir(kwokbin, log, ErrNoKwok)
 	return filepath.Join(dir, "kwok"), err
 }
 
 // built asks a module of programs for their directory. If they are not there and not to be built, the error is missing.
-func built(module string, log io.Writer, missing error) (string, error) {
+func programDir(module string, log io.Writer, missing error) (string, error) {
 	ask := os.Getenv("STAGECRAFT_E2E") == "1"
 	args := []string{"run", ".", "-find"}
 	if ask {

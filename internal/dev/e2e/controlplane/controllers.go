@@ -66,7 +66,7 @@ func startChild(program, dir string, args []string) (*child, error) {
 	defer log.Close()
 	c := &child{cmd: exec.Command(program, args...), log: log.Name(), ended: make(chan error, 1)}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = dir, log, log
-	c.cmd.SysProcAttr = dieWithParent()
+	c.cmd.SysProcAttr = killWithParent()
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func startChild(program, dir string, args []string) (*child, error) {
 }
 
 // patience is how long a process may take to end.
-const patience = 10 * time.Second
+const stopTimeout = 10 * time.Second
 
 func (c *child) stop() error {
 	select {
@@ -86,7 +86,7 @@ func (c *child) stop() error {
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-c.ended:
-	case <-time.After(patience):
+	case <-time.After(stopTimeout):
 		_ = c.cmd.Process.Kill()
 		<-c.ended
 	}

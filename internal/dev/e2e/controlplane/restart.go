@@ -21,7 +21,7 @@ const (
 
 // script writes a program that runs a server and leaves a note of its process id and of its arguments.
 func (p *Plane) script(s Server) (string, error) {
-	command := mortal(p.Program(string(s)))
+	command := killedWithParent(p.Program(string(s)))
 	for i, word := range command {
 		command[i] = strconv.Quote(word)
 	}
@@ -43,7 +43,7 @@ func (p *Plane) Kill(s Server) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("killing %s: %w", s, err)
 	}
-	for end := time.Now().Add(patience); syscall.Kill(pid, 0) == nil; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(stopTimeout); syscall.Kill(pid, 0) == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			return fmt.Errorf("%s does not end", s)
 		}

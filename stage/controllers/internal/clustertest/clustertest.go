@@ -64,10 +64,10 @@ func New(t testing.TB, o Options) *Cluster {
 		Seed:        o.Seed,
 		Start:       time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Controllers: controllers.All(controllers.Options{}),
-		Plays:       controllers.Bound,
+		Filter:      controllers.Bound,
 		Reconcile:   reconcile.Options{MinInterval: o.MinInterval, Trace: c.traceReconcile(o.Trace)},
 		Trace: func(e stage.TraceEvent) {
-			if o.Trace != nil && (e.Kind == stage.Played || e.Kind == stage.Failed) {
+			if o.Trace != nil && (e.Kind == stage.TracePlayed || e.Kind == stage.TraceFailed) {
 				o.Trace(e.Time.Format(time.RFC3339Nano) + " " + e.String())
 			}
 		},

@@ -15,16 +15,18 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/internal/server"
 )
 
-// Attach has a fake answer from a cluster, before all reactors that it has. Objects are of the Go types of a scheme, such as
-// k8s.io/client-go/kubernetes/scheme.Scheme; a nil scheme, for the dynamic fake, leaves them unstructured. A resource that the cluster does not
-// know is not found.
+// Attach makes a fake answer from a cluster, before all reactors that the fake has. Objects have
+// the Go types of a scheme, such as k8s.io/client-go/kubernetes/scheme.Scheme; with a nil scheme,
+// for the dynamic fake, they are unstructured. A resource that the cluster does not know is not
+// found.
 func Attach(fake *testing.Fake, cluster *memory.Cluster, scheme *runtime.Scheme) {
 	r := reactor{server.Server{Cluster: cluster, Scheme: scheme}}
 	fake.PrependReactor("*", "*", r.react)
 	fake.PrependWatchReactor("*", r.watch)
 }
 
-// ListKinds returns the kinds of list of all resources that a cluster has, for dynamic/fake.NewSimpleDynamicClientWithCustomListKinds.
+// ListKinds returns the list kinds of all resources of a cluster, for
+// dynamic/fake.NewSimpleDynamicClientWithCustomListKinds.
 func ListKinds(cluster *memory.Cluster) map[schema.GroupVersionResource]string {
 	kinds := map[schema.GroupVersionResource]string{}
 	for _, k := range cluster.Kinds() {
@@ -33,7 +35,7 @@ func ListKinds(cluster *memory.Cluster) map[schema.GroupVersionResource]string {
 	return kinds
 }
 
-// A reactor answers actions.
+// A reactor answers actions of a fake.
 type reactor struct{ server.Server }
 
 func (r reactor) react(action testing.Action) (handled bool, ret runtime.Object, err error) {
@@ -64,7 +66,7 @@ func (r reactor) react(action testing.Action) (handled bool, ret runtime.Object,
 	return false, nil, nil
 }
 
-// target is what an action is about, but for the name.
+// target returns what an action is about, without the name.
 func (r reactor) target(a testing.Action) (server.Target, error) {
 	kind, err := r.KindOf(a.GetResource())
 	return server.Target{Kind: kind, Name: types.NamespacedName{Namespace: a.GetNamespace()}, Subresource: a.GetSubresource()}, err
@@ -75,7 +77,7 @@ func named(t server.Target, name string) server.Target {
 	return t
 }
 
-// one is the answer that is an object.
+// one is an answer that consists of one object.
 func (r reactor) one(u *unstructured.Unstructured, err error) (bool, runtime.Object, error) {
 	if err != nil {
 		return true, nil, err
@@ -104,7 +106,8 @@ func (r reactor) updated(a testing.UpdateActionImpl, target server.Target) (bool
 	return r.one(r.Update(context.Background(), named(target, obj.GetName()), obj, a.UpdateOptions))
 }
 
-// sent is the object of a request, in the namespace of the client. What is sent to scale, bind or evict an object is of a kind of its own.
+// sent returns the object of a request, in the namespace of the client. For the subresources scale,
+// binding and eviction it has a kind of its own.
 func sent(obj runtime.Object, t server.Target) (*unstructured.Unstructured, error) {
 	kind := t.Kind
 	if t.Subresource != "" && t.Subresource != "status" {

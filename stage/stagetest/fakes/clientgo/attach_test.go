@@ -300,7 +300,7 @@ func TestReactorsThatComeLaterComeFirst(t *testing.T) {
 // each ConfigMap it makes a Deployment, after a minute.
 func TestAControllerInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Follow: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
+		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
 		client := fake.NewClientset()
 		clientgo.Attach(&client.Fake, lab.Cluster(), scheme.Scheme)
 		ctx, cancel := context.WithCancel(t.Context())

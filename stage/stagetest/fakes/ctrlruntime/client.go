@@ -23,19 +23,21 @@ import (
 
 // Options of [New]. The zero value is the default.
 type Options struct {
-	// Scheme has the Go types. Default: those of Kubernetes, k8s.io/client-go/kubernetes/scheme.Scheme.
+	// Scheme has the Go types. Default: those of Kubernetes,
+	// k8s.io/client-go/kubernetes/scheme.Scheme.
 	Scheme *runtime.Scheme
-	// Indexes are the fields that List selects by, beside those of an API server: what is given to the FieldIndexer of a manager.
+	// Indexes are the fields that List selects by, in addition to those of an API server. They are
+	// what a program gives to the FieldIndexer of a manager.
 	Indexes []Index
 }
 
-// New returns a client of a cluster.
+// New returns a client of a cluster. It is safe for concurrent use.
 func New(cluster *memory.Cluster, o Options) client.WithWatch {
 	o.Scheme = cmp.Or(o.Scheme, clientgoscheme.Scheme)
 	return &conn{server: server.Server{Cluster: cluster, Scheme: o.Scheme}, indexes: o.Indexes}
 }
 
-// A conn is a client. What it returns is written into the object of the caller.
+// A conn is a client.WithWatch. It writes answers into the objects of the caller.
 type conn struct {
 	server  server.Server
 	indexes []Index
@@ -56,7 +58,7 @@ func (c *conn) Get(ctx context.Context, key client.ObjectKey, obj client.Object,
 	return into(obj)(u, err)
 }
 
-// into writes an answer into an object, unless it is an error.
+// into returns a function that writes an answer into an object, unless the answer is an error.
 func into(obj runtime.Object) func(*unstructured.Unstructured, error) error {
 	return func(u *unstructured.Unstructured, err error) error {
 		if err != nil {
@@ -66,7 +68,7 @@ func into(obj runtime.Object) func(*unstructured.Unstructured, error) error {
 	}
 }
 
-// sent is what a request is for and what it sends.
+// sent returns the target of a request and the object that it sends.
 func (c *conn) sent(obj client.Object) (t server.Target, u *unstructured.Unstructured, err error) {
 	if t, err = c.target(obj); err == nil {
 		u, err = server.Unstructured(obj, t.Kind)
@@ -115,7 +117,7 @@ func (c *conn) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts .
 	return c.apply(ctx, obj, "", *o.AsPatchOptions())
 }
 
-// apply sends what stands in a configuration, and writes what is stored into it.
+// apply sends an apply configuration, and writes the stored object into it.
 func (c *conn) apply(ctx context.Context, obj runtime.ApplyConfiguration, subresource string, o metav1.PatchOptions) error {
 	data, err := json.Marshal(obj)
 	if err != nil {
@@ -184,7 +186,7 @@ func (c *conn) IsObjectNamespaced(obj runtime.Object) (bool, error) {
 	return apiutil.IsObjectNamespaced(obj, c.server.Scheme, c.RESTMapper())
 }
 
-// RESTMapper returns a mapper of the kinds that the cluster has at this moment.
+// RESTMapper returns a mapper of the kinds that the cluster has now.
 func (c *conn) RESTMapper() meta.RESTMapper {
 	kinds := c.server.Cluster.Kinds()
 	versions := make([]schema.GroupVersion, len(kinds))

@@ -11,18 +11,21 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// requeue is when a Result with Requeue and no time is due: a manager waits from 5ms on, longer each time.
+// requeue is the delay for a Result with Requeue and without a time. A manager waits 5ms at first,
+// and longer each time.
 const requeue = time.Second
 
-// Controller returns a reconciler as a controller of a lab, to be called for the objects of a kind, and for those that control objects of the
-// kinds owned, when they change, one at a time and in virtual time. It is given its client after the lab is there:
+// Controller makes a lab controller of a reconciler. The lab calls it, one request at a time and in
+// virtual time, when objects of the kind change, and when objects of the kinds owned change that
+// they control. The reconciler gets its client after the lab is created:
 //
 //	r := &WebsiteReconciler{}
 //	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, websites, deployments))
 //	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds, Controllers: all})
 //	r.Client = ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: scheme})
 //
-// Errors are tried again later and later, other than terminal ones; RequeueAfter is kept to the instant; Requeue alone is after a second.
+// Errors are retried with increasing delays, except terminal errors. RequeueAfter is exact; Requeue
+// alone means after a second.
 func Controller(r ctrl.Reconciler, kind schema.GroupVersionKind, owned ...schema.GroupVersionKind) reconcile.Controller {
 	c := reconcile.Controller{Name: kind.Kind, For: kind}
 	for _, k := range owned {

@@ -1,5 +1,5 @@
-// Package ctrlruntime has a client of controller-runtime that reads and writes a cluster in memory: usually that of a lab, in which workload
-// controllers and Stages answer.
+// Package ctrlruntime has a client of controller-runtime that reads and writes a cluster in memory:
+// usually that of a lab, in which workload controllers and Stages react.
 //
 // # Usage
 //
@@ -11,25 +11,28 @@
 //	lab.WaitCurrent()
 //	_, err = r.Reconcile(ctx, req) // sees it
 //
-// [Controller] has the lab call a reconciler, when what it watches changes and when it asks to be called again:
+// [Controller] makes the lab call a reconciler when objects that it watches change, and when it
+// asks to be called again:
 //
 //	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, websites, deployments))
 //	lab := stagetest.New(t, stagetest.LabOptions{Controllers: all})
 //
 // # The fake client
 //
-// Tests that have controller-runtime's fake client keep it: [Funcs] sends what it is asked to the lab. Its WithObjectTracker would not do,
-// because it puts a tracker of its own in front of each, which counts versions, keeps status apart, deletes and patches by itself and tells the
-// one that is given of none of that: a write to the status arrives as a write to all, and versions are two truths. Interceptors
-// (client/interceptor.NewClient) wrap both clients.
+// Tests can keep controller-runtime's fake client: [Funcs] sends its requests to the lab.
+// WithObjectTracker is no alternative, because the fake client wraps the given tracker in one of
+// its own, which implements versions, status, deletion and patches itself and passes none of them
+// on: a write to the status arrives as a write to the whole object, and there are two
+// resourceVersions. Interceptors (client/interceptor.NewClient) can wrap both clients.
 //
 // # Compatibility
 //
-// Requests are answered as package stage/memory says, which is as an API server does. It is no cache: it reads what is there now. Field
-// selectors are those that an API server has, and those of Options.Indexes. Subresources are status, and scale, eviction and binding of what
-// has them.
+// Package stage/memory answers the requests as an API server does. The client has no cache: it
+// reads the current objects. Field selectors are those of an API server and those of
+// Options.Indexes. Subresources are status, and scale, eviction and binding of the kinds that have
+// them.
 //
 // # Concurrency
 //
-// A client is safe for concurrent use, in a testing/synctest bubble too.
+// A client is safe for concurrent use, also in a testing/synctest bubble.
 package ctrlruntime

@@ -11,11 +11,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Funcs has another client, usually controller-runtime's fake one, send all requests to a cluster:
+// Funcs makes another client, usually controller-runtime's fake client, send all requests to a
+// cluster:
 //
 //	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(ctrlruntime.Funcs(lab.Cluster(), ctrlruntime.Options{Scheme: scheme})).Build()
 //
-// Objects that are given to the builder stay in its tracker and are not seen. What is left of the other client is its Scheme and its RESTMapper.
+// Objects that are given to the builder stay in its tracker and are not in the cluster. Only the
+// Scheme and the RESTMapper of the other client are still used.
 func Funcs(cluster *memory.Cluster, o Options) interceptor.Funcs {
 	type (
 		other  = client.WithWatch

@@ -18,8 +18,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/internal/server"
 )
 
-// An Index is a field that List can select by, as the arguments of client.FieldIndexer.IndexField: an object of the type that Extract takes, the
-// name of the field, and the function that returns its values.
+// An Index is a field that List can select by. It has the arguments of
+// client.FieldIndexer.IndexField: an object of the type that Extract takes, the name of the field,
+// and the function that returns its values.
 type Index struct {
 	Object  client.Object
 	Field   string
@@ -50,20 +51,20 @@ func (c *conn) List(ctx context.Context, list client.ObjectList, opts ...client.
 	return server.ListInto(found, list)
 }
 
-// selected is the kind of the items of a list, and what is asked of them.
+// selected returns the kind of the items of a list, and the options.
 func (c *conn) selected(list client.ObjectList, opts []client.ListOption) (schema.GroupVersionKind, *client.ListOptions, error) {
 	kind, err := apiutil.GVKForObject(list, c.server.Scheme)
 	kind.Kind = strings.TrimSuffix(kind.Kind, "List")
 	return kind, (&client.ListOptions{}).ApplyOptions(opts), err
 }
 
-// A term is a value that an index has to have.
+// A term is a value that an indexed field must have.
 type term struct {
 	index Index
 	value string
 }
 
-// takeIndexed takes what is for indexes out of a field selector.
+// takeIndexed removes the terms for indexed fields from a field selector, and returns them.
 func (c *conn) takeIndexed(kind schema.GroupVersionKind, o *client.ListOptions) (terms []term, err error) {
 	if o.FieldSelector == nil || len(c.indexes) == 0 {
 		return nil, nil

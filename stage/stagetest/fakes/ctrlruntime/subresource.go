@@ -13,7 +13,7 @@ func (c *conn) Status() client.SubResourceWriter { return c.SubResource("status"
 
 func (c *conn) SubResource(name string) client.SubResourceClient { return subresource{c, name} }
 
-// A subresource is a client of one. What it returns is written into the body that was sent.
+// A subresource is a client of one subresource. It writes answers into the body that was sent.
 type subresource struct {
 	conn *conn
 	name string
@@ -25,7 +25,8 @@ func (s subresource) target(obj client.Object) (server.Target, error) {
 	return t, err
 }
 
-// bodyFor is what is sent for an object. Unless it is the object itself it is of a kind of its own, and takes over its name.
+// bodyFor returns what is sent for an object. If that is not the object itself, it gets the name of
+// the object.
 func bodyFor(obj, body client.Object) client.Object {
 	if body == nil {
 		return obj

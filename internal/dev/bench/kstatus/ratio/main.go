@@ -1,6 +1,6 @@
 // Command ratio times both sides beside each other in one process and prints how many times faster stagecraft is.
 //
-//	go run ./ratio [-rounds 40] [-round 20ms] [-sample Deployment]
+//	go run ./kstatus/ratio [-rounds 40] [-round 20ms] [-sample Deployment]
 //
 // What counts is the time of the processor, garbage collection included: time on the clock says little on a machine that has more to do. The
 // rounds of the sides alternate, so that a machine that slows down slows both; the fastest round of each counts.

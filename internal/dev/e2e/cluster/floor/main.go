@@ -45,8 +45,8 @@ func run(ctx context.Context, kubeconfig string, workers int) error {
 	changes := make(chan func(context.Context), 100_000)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	f := floor{client}
-	listen(factory.Core().V1().Nodes().Informer(), func(obj any) { changes <- func(ctx context.Context) { f.node(ctx, obj.(*corev1.Node)) } })
-	listen(factory.Core().V1().Pods().Informer(), func(obj any) { changes <- func(ctx context.Context) { f.pod(ctx, obj.(*corev1.Pod)) } })
+	onChange(factory.Core().V1().Nodes().Informer(), func(obj any) { changes <- func(ctx context.Context) { f.node(ctx, obj.(*corev1.Node)) } })
+	onChange(factory.Core().V1().Pods().Informer(), func(obj any) { changes <- func(ctx context.Context) { f.pod(ctx, obj.(*corev1.Pod)) } })
 	factory.Start(ctx.Done())
 	for range workers {
 		go func() {
@@ -59,7 +59,7 @@ func run(ctx context.Context, kubeconfig string, workers int) error {
 	return nil
 }
 
-func listen(informer cache.SharedIndexInformer, see func(any)) {
+func onChange(informer cache.SharedIndexInformer, see func(any)) {
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, obj any) { see(obj) }})
 }
 

@@ -3,4 +3,4 @@ package measure
 import "syscall"
 
 // dieWithParent has a child killed when this process ends, however it does.
-func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+func killWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

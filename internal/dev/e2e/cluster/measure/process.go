@@ -27,7 +27,7 @@ func Start(log string, program string, args ...string) (*Process, error) {
 	defer file.Close()
 	p := &Process{cmd: exec.Command(program, args...), ended: make(chan error, 1)}
 	p.cmd.Stdout, p.cmd.Stderr = file, file
-	p.cmd.SysProcAttr = dieWithParent()
+	p.cmd.SysProcAttr = killWithParent()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func Start(log string, program string, args ...string) (*Process, error) {
 }
 
 // patience is how long a process may take to end.
-const patience = 10 * time.Second
+const stopTimeout = 10 * time.Second
 
 // Stop ends the process. It is an error if it had ended before, and if it has to be killed.
 func (p *Process) Stop() error {
@@ -49,10 +49,10 @@ func (p *Process) Stop() error {
 	select {
 	case <-p.ended:
 		return nil
-	case <-time.After(patience):
+	case <-time.After(stopTimeout):
 		_ = p.cmd.Process.Kill()
 		<-p.ended
-		return fmt.Errorf("%s did not end within %v", p.cmd.Path, patience)
+		return fmt.Errorf("%s did not end within %v", p.cmd.Path, stopTimeout)
 	}
 }
 

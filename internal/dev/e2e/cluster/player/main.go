@@ -25,6 +25,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
 type options struct {
@@ -43,10 +44,10 @@ func main() {
 	flag.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile of the whole life")
 	flag.Parse()
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
+		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(processors)
+		runtime.GOMAXPROCS(maxProcs)
 	}
 	o.stages = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -84,11 +85,11 @@ func profile(path string) (end func(), err error) {
 }
 
 // garbage is how much of it may lie about, in percent of the memory in use, before it is collected.
-const garbage = 70
+const gcPercent = 70
 
 // processors are as many as the player could use up: it takes a fifth of one. With two (GOMAXPROCS=2 in the environment) it takes a sixth more CPU: the
 // goroutines that hand on a request wake the second one each time.
-const processors = 1
+const maxProcs = 1
 
 func play(ctx context.Context, config *rest.Config, o options) error {
 	set, err := compile(o.stages)
@@ -104,8 +105,8 @@ func play(ctx context.Context, config *rest.Config, o options) error {
 	if err != nil {
 		return err
 	}
-	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Seed: 1, Workers: o.workers, Trace: report, Plays: roster.Plays, Select: roster.Rules().Select()})
-	go func() { _ = roster.Run(ctx, player.Reconsider) }()
+	player := player.New(set, cluster, player.Options{Seed: 1, Workers: o.workers, Trace: report, Filter: roster.Plays, Select: roster.Rules().Select()})
+	go func() { _ = roster.Run(ctx, player.Refilter) }()
 	return player.Run(ctx)
 }
 

@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/crowd"
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/podcreator"
 )
 
 const (
-	namespace = "soak"
-	nodes     = 10
-	patience  = time.Minute // for one step of a pod's life
+	namespace   = "soak"
+	nodes       = 10
+	stepTimeout = time.Minute // for one step of a pod's life
 )
 
 // A churn is pods that come and go.
@@ -28,29 +28,29 @@ type churn struct {
 	lives  int
 
 	mu    sync.Mutex
-	waits map[string]await
+	waits map[string]podWait
 	since time.Time
 	ended int             // lives since then
 	took  []time.Duration // from the creation of each pod to its phase, since then
 }
 
 // An await is for a pod to reach a phase, or to be gone if that is "".
-type await struct {
+type podWait struct {
 	phase   corev1.PodPhase
 	reached chan struct{}
 }
 
 func newChurn(ctx context.Context, client kubernetes.Interface, lives int) (*churn, error) {
-	c := &churn{client: client, lives: lives, waits: map[string]await{}, since: time.Now()}
+	c := &churn{client: client, lives: lives, waits: map[string]podWait{}, since: time.Now()}
 	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	for i := range nodes {
-		_, e := client.CoreV1().Nodes().Create(ctx, crowd.NewNode(fmt.Sprintf("node-%d", i)), metav1.CreateOptions{})
+		_, e := client.CoreV1().Nodes().Create(ctx, podcreator.NewNode(fmt.Sprintf("node-%d", i)), metav1.CreateOptions{})
 		err = errors.Join(err, e)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c, crowd.Follow(ctx, client, namespace, c.see)
+	return c, podcreator.Follow(ctx, client, namespace, c.see)
 }
 
 func (c *churn) see(event watch.EventType, pod *corev1.Pod) {
@@ -85,7 +85,7 @@ func (c *churn) run(ctx context.Context) error {
 // live is the life of one pod.
 func (c *churn) live(ctx context.Context, i, n int) error {
 	name, phase := fmt.Sprintf("pod-%d-%d", i, n), corev1.PodRunning
-	pod := crowd.NewPod(name, fmt.Sprintf("node-%d", i%nodes))
+	pod := podcreator.NewPod(name, fmt.Sprintf("node-%d", i%nodes))
 	if n%2 == 1 {
 		phase = corev1.PodSucceeded
 		pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "1"}}
@@ -110,7 +110,7 @@ func (c *churn) live(ctx context.Context, i, n int) error {
 
 // step does something to a pod and waits for what comes of it.
 func (c *churn) step(ctx context.Context, name string, phase corev1.PodPhase, do func() error) error {
-	w := await{phase, make(chan struct{})}
+	w := podWait{phase, make(chan struct{})}
 	c.mu.Lock()
 	c.waits[name] = w
 	c.mu.Unlock()
@@ -122,22 +122,22 @@ func (c *churn) step(ctx context.Context, name string, phase corev1.PodPhase, do
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(patience):
-		return fmt.Errorf("pod %s has not come to %q within %v", name, phase, patience)
+	case <-time.After(stepTimeout):
+		return fmt.Errorf("pod %s has not come to %q within %v", name, phase, stepTimeout)
 	}
 }
 
 // lately is what happened since the last time that somebody asked.
-type lately struct {
+type recentStats struct {
 	rate     float64 // pods a second that ended their lives
 	p50, p99 time.Duration
 }
 
-func (c *churn) take() lately {
+func (c *churn) takeStats() recentStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	l := lately{rate: float64(c.ended) / now.Sub(c.since).Seconds()}
+	l := recentStats{rate: float64(c.ended) / now.Sub(c.since).Seconds()}
 	if slices.Sort(c.took); len(c.took) > 0 {
 		l.p50, l.p99 = c.took[len(c.took)/2], c.took[len(c.took)*99/100]
 	}

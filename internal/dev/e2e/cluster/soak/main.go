@@ -23,8 +23,8 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/crowd"
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/measure"
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/podcreator"
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 )
 
@@ -72,11 +72,11 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, player.Stop()) }()
-	samples, err := soak(ctx, o, plane, probe{player, pprof})
+	samples, err := soak(ctx, o, plane, monitor{player, pprof})
 	if err != nil {
 		return err
 	}
-	return judge(os.Stdout, samples)
+	return checkGrowth(os.Stdout, samples)
 }
 
 var stages = []string{"../../../stage/presets/node-fast.yaml", "../../../stage/presets/pod-fast.yaml"}
@@ -89,7 +89,7 @@ func startPlayer(o options, kubeconfig string) (*measure.Process, string, error)
 	if err := build.Run(); err != nil {
 		return nil, "", fmt.Errorf("building the player: %w", err)
 	}
-	address, err := free()
+	address, err := freeAddress()
 	if err != nil {
 		return nil, "", err
 	}
@@ -99,7 +99,7 @@ func startPlayer(o options, kubeconfig string) (*measure.Process, string, error)
 }
 
 // free returns an address on loopback that nobody listens at.
-func free() (string, error) {
+func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
@@ -109,8 +109,8 @@ func free() (string, error) {
 }
 
 // soak has pods come and go, and takes samples meanwhile.
-func soak(ctx context.Context, o options, plane *controlplane.Plane, p probe) ([]sample, error) {
-	client, err := crowd.NewClient(plane.Config())
+func soak(ctx context.Context, o options, plane *controlplane.Plane, p monitor) ([]sample, error) {
+	client, err := podcreator.NewClient(plane.Config())
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func soak(ctx context.Context, o options, plane *controlplane.Plane, p probe) ([
 			}
 			return samples, err
 		case <-tick.C:
-			s, err := p.sample(c.take())
+			s, err := p.sample(c.takeStats())
 			if err != nil {
 				return samples, err
 			}

@@ -13,7 +13,7 @@ import (
 
 // A sample is how the player was at one time.
 type sample struct {
-	lately
+	recentStats
 	at         time.Time
 	heap       float64 // bytes in use after a collection
 	goroutines float64
@@ -29,7 +29,7 @@ func (s sample) String() string {
 }
 
 // A probe looks at a player.
-type probe struct {
+type monitor struct {
 	process *measure.Process
 	pprof   string // address
 }
@@ -40,8 +40,8 @@ var (
 )
 
 // sample collects garbage twice: what a finalizer or a pool held is gone only then.
-func (p probe) sample(l lately) (sample, error) {
-	s := sample{lately: l, at: time.Now()}
+func (p monitor) sample(l recentStats) (sample, error) {
+	s := sample{recentStats: l, at: time.Now()}
 	u, err := p.process.Usage()
 	if err != nil {
 		return s, err
@@ -58,7 +58,7 @@ func (p probe) sample(l lately) (sample, error) {
 }
 
 // read returns the number that a profile says.
-func (p probe) read(profile string, number *regexp.Regexp) (float64, error) {
+func (p monitor) read(profile string, number *regexp.Regexp) (float64, error) {
 	r, err := http.Get("http://" + p.pprof + "/debug/pprof/" + profile)
 	if err != nil {
 		return 0, err

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// bind gives a Pod its node, as a scheduler asks for.
+// bind assigns a Pod to a node, as a Binding asks for.
 func (s Server) bind(ctx context.Context, name types.NamespacedName, binding *unstructured.Unstructured) error {
 	pod, err := s.Cluster.Get(ctx, pods, name)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s Server) bind(ctx context.Context, name types.NamespacedName, binding *un
 	return err
 }
 
-// evict deletes a Pod, unless a disruption budget forbids it.
+// evict deletes a Pod unless a PodDisruptionBudget forbids it.
 func (s Server) evict(ctx context.Context, name types.NamespacedName, eviction *unstructured.Unstructured) error {
 	pod, err := s.Cluster.Get(ctx, pods, name)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s Server) evict(ctx context.Context, name types.NamespacedName, eviction *
 	return s.Cluster.Delete(ctx, pods, name, o)
 }
 
-// spend takes a Pod that is ready off a budget that covers it.
+// spend decrements disruptionsAllowed of a budget that covers a ready Pod.
 func (s Server) spend(ctx context.Context, budget, pod *unstructured.Unstructured) error {
 	selector, _, _ := unstructured.NestedMap(budget.Object, "spec", "selector")
 	var given metav1.LabelSelector

@@ -1,4 +1,5 @@
-// Package server answers typed requests from a cluster in memory: what client-go's fakes and controller-runtime's client have in common.
+// Package server answers typed requests from a cluster in memory: what client-go's fakes and
+// controller-runtime's client have in common.
 package server
 
 import (
@@ -17,13 +18,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A Server is a cluster and the Go types of its objects. Without a Scheme all objects are unstructured. It is safe for concurrent use.
+// A Server is a cluster and the Go types of its objects. Without a Scheme all objects are
+// unstructured. It is safe for concurrent use.
 type Server struct {
 	Cluster *memory.Cluster
 	Scheme  *runtime.Scheme
 }
 
-// A Target is the object, or the kind and namespace, that a request is for.
+// A Target is the object that a request is for, or the kind and namespace.
 type Target struct {
 	Kind        schema.GroupVersionKind
 	Name        types.NamespacedName
@@ -38,7 +40,8 @@ func (t Target) subresources() []string {
 	return []string{t.Subresource}
 }
 
-// KindOf returns the kind that a resource holds. The error is what an API server says to an unknown one.
+// KindOf returns the kind of a resource. The error is what an API server answers for an unknown
+// resource.
 func (s Server) KindOf(r schema.GroupVersionResource) (schema.GroupVersionKind, error) {
 	kinds := s.Cluster.Kinds()
 	i := slices.IndexFunc(kinds, func(k memory.Kind) bool {
@@ -67,8 +70,8 @@ func (s Server) DeleteCollection(ctx context.Context, t Target, o metav1.DeleteO
 	return nil
 }
 
-// Unstructured returns an object, which is not changed, as fields, of which root and metadata may be changed. Its kind is kind, whatever it says
-// itself: typed clients leave that empty.
+// Unstructured returns an object as fields, with the given kind: typed clients leave the kind
+// empty. The object is not changed; the root and the metadata of the result may be changed.
 func Unstructured(obj runtime.Object, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		root := maps.Clone(u.Object)
@@ -88,7 +91,8 @@ func Unstructured(obj runtime.Object, kind schema.GroupVersionKind) (*unstructur
 	return u, nil
 }
 
-// Typed returns an object as the Go type that the Scheme has for it, whose kind is empty then, as clients return it; else as it is.
+// Typed returns an object as the Go type that the Scheme has for it. Its kind is then empty, as
+// clients return it. An object without a Go type is returned as it is.
 func (s Server) Typed(u *unstructured.Unstructured) (runtime.Object, error) {
 	obj, err := s.new(u.GroupVersionKind())
 	if obj == nil || err != nil {
@@ -106,7 +110,7 @@ func (s Server) TypedList(list *unstructured.UnstructuredList) (runtime.Object, 
 	return obj, ListInto(list, obj)
 }
 
-// new returns nil if the Scheme has no Go type for a kind.
+// new returns a zero object of a kind; nil if the Scheme has no Go type for it.
 func (s Server) new(kind schema.GroupVersionKind) (runtime.Object, error) {
 	if s.Scheme == nil || !s.Scheme.Recognizes(kind) {
 		return nil, nil
@@ -118,7 +122,8 @@ func (s Server) new(kind schema.GroupVersionKind) (runtime.Object, error) {
 	return obj, err
 }
 
-// Into writes fields into an object of a Go type. What it held is gone, its kind included, unless it is one that keeps it.
+// Into writes fields into an object of a Go type. It replaces the old content and clears the kind,
+// except for PartialObjectMetadata.
 func Into(u *unstructured.Unstructured, obj runtime.Object) error {
 	if out, ok := obj.(*unstructured.Unstructured); ok {
 		out.Object = u.Object
@@ -153,7 +158,7 @@ func ListInto(list *unstructured.UnstructuredList, obj runtime.Object) error {
 	return nil
 }
 
-// partialList keeps the kinds of the items.
+// partialList writes a list of metadata. It keeps the kinds of the items.
 func partialList(list *unstructured.UnstructuredList, out *metav1.PartialObjectMetadataList) error {
 	*out = metav1.PartialObjectMetadataList{Items: make([]metav1.PartialObjectMetadata, len(list.Items))}
 	out.SetGroupVersionKind(list.GroupVersionKind())

@@ -69,13 +69,14 @@ func (s Server) Patch(ctx context.Context, t Target, kind types.PatchType, data 
 	return s.Cluster.Patch(ctx, t.Kind, t.Name, kind, data, o, t.subresources()...)
 }
 
+// unknown is the error for a subresource that does not exist.
 func unknown(t Target) error {
 	err := apierrors.NewNotFound(schema.GroupResource{Group: t.Kind.Group, Resource: t.Kind.Kind}, t.Name.Name)
 	err.ErrStatus.Message = fmt.Sprintf("the server could not find the requested resource: %s has no subresource %s here", t.Kind.Kind, t.Subresource)
 	return err
 }
 
-// scaleOf is how many replicas an object asks for and has.
+// scaleOf returns the Scale of an object.
 func scaleOf(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	wanted, asked, _ := unstructured.NestedInt64(obj.Object, "spec", "replicas")
 	if !asked {
@@ -99,7 +100,8 @@ func scaleOf(obj *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	return scale, nil
 }
 
-// selectorOf is the selector of an object as text. A ReplicationController has no more than labels.
+// selectorOf returns the selector of an object as text. A ReplicationController selects by labels
+// only.
 func selectorOf(obj *unstructured.Unstructured) (string, error) {
 	if obj.GetKind() == "ReplicationController" {
 		set, _, _ := unstructured.NestedStringMap(obj.Object, "spec", "selector")
@@ -113,7 +115,7 @@ func selectorOf(obj *unstructured.Unstructured) (string, error) {
 	return metav1.FormatLabelSelector(&given), nil
 }
 
-// scale changes how many replicas an object asks for.
+// scale changes the number of replicas that an object asks for.
 func (s Server) scale(ctx context.Context, t Target, scale *unstructured.Unstructured, o metav1.UpdateOptions) (*unstructured.Unstructured, error) {
 	wanted, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
 	if err != nil || wanted < 0 {

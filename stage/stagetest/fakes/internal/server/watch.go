@@ -11,11 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A Decoder turns what is stored into what a client returns.
+// A Decoder turns a stored object into what a client returns.
 type Decoder func(*unstructured.Unstructured) (runtime.Object, error)
 
-// Watch watches objects as a client returns them. One that cannot be returned is an ERROR event. After Stop, and the end of ctx, no
-// goroutine is left, whether all was read or not: in a testing/synctest bubble that would be a deadlock. (That of watch.Filter may be.)
+// Watch returns watch events with objects as a client returns them. An object that cannot be
+// decoded becomes an ERROR event. After Stop or the end of ctx no goroutine is left, whether all
+// events were read or not: in a testing/synctest bubble a remaining goroutine would be a deadlock.
+// watch.Filter does not guarantee that.
 func (s Server) Watch(ctx context.Context, t Target, o metav1.ListOptions, decode Decoder) (watch.Interface, error) {
 	source, err := s.Cluster.Watch(ctx, t.Kind, t.Name.Namespace, o)
 	if err != nil {
@@ -26,7 +28,7 @@ func (s Server) Watch(ctx context.Context, t Target, o metav1.ListOptions, decod
 	return w, nil
 }
 
-// A watcher passes events on.
+// A watcher passes decoded events on.
 type watcher struct {
 	source watch.Interface
 	decode Decoder

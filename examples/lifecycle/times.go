@@ -1,0 +1,60 @@
+package main
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// begin is the time for objects that tell none.
+var defaultTime = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+
+// latest is the last time at which something happened to the objects, as far as they tell: what is shown is the same tomorrow.
+func (in input) latestTime() time.Time {
+	last := time.Time{}
+	for _, obj := range append(in.objects[:len(in.objects):len(in.objects)], in.others...) {
+		for _, t := range pastTimes(obj) {
+			if t.After(last) {
+				last = t
+			}
+		}
+	}
+	if last.IsZero() {
+		return defaultTime
+	}
+	return last
+}
+
+// happened are times in an object that lie in the past: its creation, the request to delete it, writes, and those of conditions.
+func pastTimes(obj *unstructured.Unstructured) []time.Time {
+	times := []time.Time{obj.GetCreationTimestamp().Time}
+	if end := obj.GetDeletionTimestamp(); end != nil {
+		var grace int64
+		if seconds := obj.GetDeletionGracePeriodSeconds(); seconds != nil {
+			grace = *seconds
+		}
+		times = append(times, end.Add(-time.Duration(grace)*time.Second))
+	}
+	for _, entry := range obj.GetManagedFields() {
+		if entry.Time != nil {
+			times = append(times, entry.Time.Time)
+		}
+	}
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	for _, c := range conditions {
+		times = append(times, conditionTimes(c)...)
+	}
+	return times
+}
+
+// told are the times of a condition.
+func conditionTimes(condition any) (times []time.Time) {
+	fields, _ := condition.(map[string]any)
+	for _, name := range []string{"lastHeartbeatTime", "lastProbeTime", "lastTransitionTime", "lastUpdateTime"} {
+		text, _ := fields[name].(string)
+		if t, err := time.Parse(time.RFC3339, text); err == nil {
+			times = append(times, t)
+		}
+	}
+	return times
+}

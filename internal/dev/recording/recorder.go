@@ -1,0 +1,259 @@
+package recording
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/itchyny/gojq"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/stagecraft-go/stagecraft/stage/player"
+)
+
+// A Teller tells one script to a cluster, in a namespace.
+type Recorder struct {
+	cluster   player.Transport
+	namespace string
+	script    Script
+	normal    *Normalizer
+}
+
+// New returns a teller. The namespace must be there before it begins.
+func New(cluster player.Transport, namespace string, s Script) *Recorder {
+	return &Recorder{cluster: cluster, namespace: namespace, script: s, normal: NewNormalizer(namespace)}
+}
+
+// A State is what a [Settle] sees: whether the phase may end, and all objects, so that it can tell whether anything moves.
+type Progress struct {
+	Done    bool
+	Objects string
+}
+
+// Settle lets time pass until the condition of a phase holds and nothing has moved for [Quiet].
+type WaitSettled func(ctx context.Context, look func(context.Context) (Progress, error)) error
+
+// Quiet is how long nothing may move before a phase counts as over. The Job controller gathers changes for a second.
+const QuietPeriod = 1500 * time.Millisecond
+
+// Record tells the script and returns it with the objects of every phase.
+func (r *Recorder) Record(ctx context.Context, settle WaitSettled) (Script, error) {
+	out := r.script
+	out.Phases = slices.Clone(out.Phases)
+	for i := range out.Phases {
+		p := &out.Phases[i]
+		objects, err := r.phase(ctx, *p, settle)
+		if err != nil {
+			return out, fmt.Errorf("phase %q: %w", p.Name, err)
+		}
+		p.Objects = objects
+	}
+	return out, nil
+}
+
+func (r *Recorder) phase(ctx context.Context, p Phase, settle WaitSettled) ([]map[string]any, error) {
+	until, err := compile(p.Until)
+	if err != nil {
+		return nil, fmt.Errorf("until: %w", err)
+	}
+	for _, a := range p.Do {
+		if err := r.do(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	if err := settle(ctx, func(ctx context.Context) (Progress, error) { return r.progress(ctx, until) }); err != nil {
+		return nil, err
+	}
+	found, err := r.objects(ctx)
+	return r.normal.Objects(found, r.script.Kinds), err
+}
+
+func compile(text string) (*gojq.Code, error) {
+	query, err := gojq.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return gojq.Compile(query)
+}
+
+func (r *Recorder) progress(ctx context.Context, until *gojq.Code) (Progress, error) {
+	found, err := r.objects(ctx)
+	if err != nil {
+		return Progress{}, err
+	}
+	text, err := json.Marshal(found)
+	return Progress{Done: holds(until, r.conditionInput(found)), Objects: string(text)}, err
+}
+
+// objects are all that there are of the kinds of the script, and of those that tell hashes and names.
+func (r *Recorder) objects(ctx context.Context) (found []*unstructured.Unstructured, err error) {
+	for _, gvk := range knownKinds {
+		if !slices.Contains(r.script.Kinds, gvk.Kind) && gvk.Kind != "ReplicaSet" && gvk.Kind != "ControllerRevision" && gvk.Kind != "Pod" {
+			continue
+		}
+		list, err := r.cluster.List(ctx, gvk, r.namespaceOf(gvk), metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			if r.isRelevant(&list.Items[i]) {
+				found = append(found, &list.Items[i])
+			}
+		}
+	}
+	return found, nil
+}
+
+// concerns leaves out what belongs to others: cluster-scoped objects have the namespace in their name.
+func (r *Recorder) isRelevant(obj *unstructured.Unstructured) bool {
+	if obj.GetNamespace() == "" {
+		return strings.Contains(obj.GetName(), r.namespace)
+	}
+	return obj.GetKind() != "ConfigMap" || obj.GetName() != "kube-root-ca.crt"
+}
+
+// clusterScoped are the kinds without a namespace.
+var clusterScoped = []string{"Namespace", "PersistentVolume", "CustomResourceDefinition"}
+
+func (r *Recorder) namespaceOf(gvk schema.GroupVersionKind) string {
+	if slices.Contains(clusterScoped, gvk.Kind) {
+		return ""
+	}
+	return r.namespace
+}
+
+// view is what conditions see.
+func (r *Recorder) conditionInput(found []*unstructured.Unstructured) map[string]any {
+	view := map[string]any{}
+	for _, gvk := range knownKinds {
+		view[gvk.Kind] = []any{}
+	}
+	for _, obj := range found {
+		view[obj.GetKind()] = append(view[obj.GetKind()].([]any), floats(runtime.DeepCopyJSON(obj.Object)))
+	}
+	return view
+}
+
+// floats turns int64 into int, which is what jq takes.
+func floats(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, e := range v {
+			v[key] = floats(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = floats(e)
+		}
+	case int64:
+		return int(v)
+	}
+	return v
+}
+
+func holds(until *gojq.Code, view map[string]any) bool {
+	v, ok := until.Run(view).Next()
+	return ok && v == true
+}
+
+func (r *Recorder) do(ctx context.Context, a Action) error {
+	switch {
+	case a.Create != nil:
+		return r.create(ctx, a.Create)
+	case a.Patch != nil:
+		data, err := r.encode(a.Patch.Data)
+		if err != nil {
+			return err
+		}
+		return r.patch(ctx, a.Patch.Kind, a.Patch.Name, data)
+	case a.Delete != nil:
+		gvk, err := kindOf(a.Delete.Kind)
+		if err != nil {
+			return err
+		}
+		return r.cluster.Delete(ctx, gvk, r.nameOf(gvk, a.Delete.Name), a.Delete.Options)
+	case a.Play != nil:
+		return r.play(ctx, *a.Play)
+	}
+	return fmt.Errorf("an action does nothing")
+}
+
+func (r *Recorder) create(ctx context.Context, root map[string]any) error {
+	data, err := r.encode(root)
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{}
+	if err := utiljson.Unmarshal(data, &u.Object); err != nil {
+		return err
+	}
+	if !slices.Contains(clusterScoped, u.GetKind()) {
+		u.SetNamespace(r.namespace)
+	}
+	_, err = r.cluster.Create(ctx, u, metav1.CreateOptions{})
+	return err
+}
+
+// encode puts the namespace into what a script says.
+func (r *Recorder) encode(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	return []byte(strings.ReplaceAll(string(data), "$namespace", r.namespace)), err
+}
+
+func (r *Recorder) nameOf(gvk schema.GroupVersionKind, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: r.namespaceOf(gvk), Name: strings.ReplaceAll(name, "$namespace", r.namespace)}
+}
+
+func (r *Recorder) patch(ctx context.Context, kind, name string, data []byte) error {
+	gvk, err := kindOf(kind)
+	if err != nil {
+		return err
+	}
+	_, err = r.cluster.Patch(ctx, gvk, r.nameOf(gvk, name), types.MergePatchType, data, metav1.PatchOptions{})
+	return err
+}
+
+// PlayAnnotation tells the Stages of the kubelet what to do with a Pod.
+const PlayAnnotation = "recording.stagecraft/play"
+
+func (r *Recorder) play(ctx context.Context, p Play) error {
+	pod, err := kindOf("Pod")
+	if err != nil {
+		return err
+	}
+	list, err := r.cluster.List(ctx, pod, r.namespace, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	played := 0
+	for i := range list.Items {
+		if phaseOf(&list.Items[i]) != p.From || p.Pods > 0 && played == p.Pods {
+			continue
+		}
+		played++
+		data := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %q}}}`, PlayAnnotation, p.Stage)
+		if err := r.patch(ctx, "Pod", list.Items[i].GetName(), data); err != nil {
+			return err
+		}
+	}
+	if played == 0 || played < p.Pods {
+		return fmt.Errorf("there are only %d Pods in phase %s", played, p.From)
+	}
+	return nil
+}
+
+func phaseOf(pod *unstructured.Unstructured) string {
+	if pod.GetDeletionTimestamp() != nil {
+		return "Terminating"
+	}
+	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
+	return phase
+}

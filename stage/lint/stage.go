@@ -1,0 +1,166 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// A checkedStage is one Stage with what the rules need to know about it.
+type checkedStage struct {
+	source stage.Source
+	index  int // in the source
+	stage  *v1alpha1.Stage
+	name   string
+	spec   *v1alpha1.StageSpec
+	kind   schema.GroupVersionKind
+
+	expressions  []expression
+	requirements []requirement
+	templates    []template
+
+	compiles bool
+	// all Stages for the same kind
+	group   *kindGroup
+	matches []*probeResult // the probes that it matches
+}
+
+// An expression is jq or CEL somewhere in a Stage.
+type expression struct {
+	path, text string
+	cel        bool
+	selects    bool // it is part of the selector
+}
+
+// A template is one template of a Stage, with a step that renders this template alone.
+type template struct {
+	path, text string
+	step       v1alpha1.StageStep
+}
+
+// newCheckedStages reads the Stages of the sources and groups them by kind.
+func newCheckedStages(sources []stage.Source) []*checkedStage {
+	var all []*checkedStage
+	for _, source := range sources {
+		stages := source.Stages()
+		for i := range stages {
+			all = append(all, newCheckedStage(source, i, &stages[i]))
+		}
+	}
+	kinds := map[schema.GroupVersionKind]*kindGroup{}
+	text := ""
+	for _, s := range all {
+		if kinds[s.kind] == nil {
+			kinds[s.kind] = &kindGroup{kind: s.kind}
+		}
+		s.group = kinds[s.kind]
+		s.group.stages = append(s.group.stages, s)
+		for _, t := range s.templates {
+			text += t.text + "\n"
+		}
+	}
+	for _, p := range kinds {
+		p.templateText = text
+	}
+	return all
+}
+
+func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedStage {
+	gv, _ := schema.ParseGroupVersion(cmp.Or(st.Spec.ResourceRef.APIGroup, "v1"))
+	s := &checkedStage{source: source, index: i, stage: st, name: st.Name, spec: &st.Spec, kind: gv.WithKind(st.Spec.ResourceRef.Kind)}
+	s.requirements = requirementsOf(st.Spec.Selector)
+	s.expressions = expressionsOf(&st.Spec)
+	s.templates = templatesOf(&st.Spec)
+	_, err := stage.Compile(compileOptions, stage.FromStages(*st))
+	s.compiles = err == nil && st.Spec.Selector != nil && !misreadSelector(source, st.Name)
+	return s
+}
+
+// misreadSelector reports whether a part of the selector was not understood, such as an unknown
+// field. The selector then asks for more than lint can see.
+func misreadSelector(source stage.Source, name string) bool {
+	return slices.ContainsFunc(source.Errors(), func(e *stage.Error) bool {
+		return e.Stage == name && !e.Warning && strings.HasPrefix(e.Path, "spec.selector.")
+	})
+}
+
+func expressionsOf(s *v1alpha1.StageSpec) []expression {
+	var list []expression
+	if s.Selector != nil {
+		for i, e := range s.Selector.MatchExpressions {
+			at := position.Index("spec.selector.matchExpressions", i)
+			switch {
+			case e.JQ != nil:
+				list = append(list, expression{path: at + ".jq.key", text: e.JQ.Key, selects: true})
+			case e.CEL != nil:
+				list = append(list, expression{path: at + ".cel.expression", text: e.CEL.Expression, cel: true, selects: true})
+			case e.Key != "":
+				list = append(list, expression{path: at + ".key", text: e.Key, selects: true})
+			}
+		}
+	}
+	list = append(list, expressionFrom("spec.weightFrom", s.WeightFrom)...)
+	if s.Delay != nil {
+		list = append(list, expressionFrom("spec.delay.durationFrom", s.Delay.DurationFrom)...)
+		list = append(list, expressionFrom("spec.delay.jitterDurationFrom", s.Delay.JitterDurationFrom)...)
+	}
+	return list
+}
+
+func expressionFrom(path string, f *v1alpha1.ExpressionFrom) []expression {
+	switch {
+	case f == nil:
+		return nil
+	case f.CEL != nil:
+		return []expression{{path: path + ".cel.expression", text: f.CEL.Expression, cel: true}}
+	case f.JQ != nil:
+		return []expression{{path: path + ".jq.expression", text: f.JQ.Expression}}
+	default:
+		return []expression{{path: path + ".expressionFrom", text: f.ExpressionFrom}}
+	}
+}
+
+// templatesOf lists the templates that are used: those of steps, or those of next if there are no
+// steps.
+func templatesOf(s *v1alpha1.StageSpec) []template {
+	var list []template
+	add := func(path string, step v1alpha1.StageStep) {
+		if step.Patch != nil {
+			list = append(list, template{path + ".template", step.Patch.Template, v1alpha1.StageStep{Patch: step.Patch}})
+		}
+		if step.Apply != nil {
+			list = append(list, template{path + ".template", step.Apply.Template, v1alpha1.StageStep{Apply: step.Apply}})
+		}
+	}
+	for i, step := range s.Steps {
+		add(position.Index("spec.steps", i)+".patch", v1alpha1.StageStep{Patch: step.Patch})
+		add(position.Index("spec.steps", i)+".apply", v1alpha1.StageStep{Apply: step.Apply})
+	}
+	if len(s.Steps) > 0 || s.Next == nil || s.Next.Delete {
+		return list
+	}
+	for i := range s.Next.Patches {
+		add(position.Index("spec.next.patches", i), v1alpha1.StageStep{Patch: &s.Next.Patches[i]})
+	}
+	if len(s.Next.Patches) == 0 && s.Next.StatusTemplate != "" {
+		list = append(list, statusTemplate(s.Next))
+	}
+	return list
+}
+
+func statusTemplate(n *v1alpha1.StageNext) template {
+	patch := &v1alpha1.StagePatch{Root: "status", Subresource: "status", Template: n.StatusTemplate}
+	if n.StatusSubresource != nil {
+		patch.Subresource = *n.StatusSubresource
+	}
+	return template{"spec.next.statusTemplate", n.StatusTemplate, v1alpha1.StageStep{Patch: patch}}
+}
+
+// mentions reports whether a word is anywhere in the templates, so that a Stage may write it.
+func (p *kindGroup) mentions(word string) bool { return strings.Contains(p.templateText, word) }

@@ -1,0 +1,69 @@
+package player
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// DoOptions of [Do]. The zero value is usable.
+type DoOptions struct {
+	// Now is what templates and Events take for the time.
+	Now time.Time
+	// Trace is called for each effect, and for the failure that ends the transition. Nil: off.
+	Trace func(stage.TraceEvent)
+}
+
+// Do carries out a transition on obj, the object it was decided for, and returns the object as the
+// last effect left it: nil after a [stage.Delete]. Patches that change nothing are not sent. Each
+// patch requires that the object still is the version that the one before it returned.
+//
+// Do does not retry: the error is a [*stage.EvalError], or a [*SendError] that says how far it came.
+// Simulators and tests use it; a [Player] adds retries. A writer that is a [ValueWriter] or an
+// [Impersonator] is used as one.
+func Do(ctx context.Context, w Writer, t stage.Transition, obj *unstructured.Unstructured, o DoOptions) (*unstructured.Unstructured, error) {
+	trace := func(e stage.TraceEvent) {
+		if o.Trace != nil {
+			e.Time, e.Key, e.Stage = o.Now, t.Key, t.Stage
+			o.Trace(e)
+		}
+	}
+	plan, err := t.Plan(obj, o.Now)
+	if err != nil {
+		trace(stage.TraceEvent{Kind: stage.TraceFailed, Index: -1, Err: err})
+		return obj, err
+	}
+	p := inFlight{transition: t, obj: obj, plan: plan}
+	for !p.done() {
+		e, index := p.plan[p.index], p.index
+		if err := p.send(ctx, w, o.Now); err != nil {
+			trace(stage.TraceEvent{Kind: stage.TraceFailed, Index: index, Effect: e, Err: err})
+			return p.obj, err
+		}
+		if e != nil {
+			trace(stage.TraceEvent{Kind: stage.TraceEffected, Due: t.Due, Index: index, Effect: e, NoOp: p.noop})
+		}
+	}
+	return p.obj, nil
+}
+
+// SendError says which effect of a transition could not be sent.
+type SendError struct {
+	Key    stage.Key
+	Stage  string
+	Index  int // place of the effect in the plan of the transition, see [stage.Transition.Plan]
+	Effect stage.Effect
+	Err    error
+}
+
+// Error prints `kind namespace/name: stage "name": effect: what went wrong`.
+func (e *SendError) Error() string {
+	return fmt.Sprintf("%s: stage %q: %.200s: %s", e.Key, e.Stage, e.Effect, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *SendError) Unwrap() error { return e.Err }

@@ -1,0 +1,130 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// onError decides what an error means for the transition in flight.
+func (w *worker) onError(ctx context.Context, o *objectState, err error) {
+	switch {
+	case apierrors.IsConflict(err):
+		w.retryAfterConflict(ctx, o, err)
+	case transient(err):
+		w.retryLater(o, err)
+	default:
+		w.giveUp(o, err)
+	}
+}
+
+// retryLater sends the effect again after a pause. Unless the server refused it, the effect may have
+// been carried out although the answer was lost, so that the transition counts as begun.
+func (w *worker) retryLater(o *objectState, err error) {
+	p := o.inFlight
+	o.conflicted = apierrors.IsConflict(err)
+	if !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err) {
+		p.begun, p.unconfirmed = true, true
+	}
+	w.trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: o.key, Stage: p.transition.Stage, Index: p.index, Due: p.transition.Due, Effect: p.plan[p.index], Err: err})
+	pause := o.pause.next()
+	if unanswered(err) && !errors.Is(err, context.DeadlineExceeded) {
+		pause = min(pause, longestOutage)
+	}
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		pause = max(pause, time.Duration(seconds)*time.Second)
+	}
+	w.retries.Set(o, time.Now().Add(pause))
+}
+
+func (w *worker) giveUp(o *objectState, err error) {
+	p := o.inFlight
+	var e stage.Effect
+	if p.index < len(p.plan) {
+		e = p.plan[p.index]
+	}
+	w.failed(p.transition, p.index, e, err)
+	o.inFlight = nil
+	if version(o.obj) > o.observedVersion {
+		w.observe(o)
+	}
+}
+
+// retryAfterConflict goes on with the present state of the object, because an effect was for an older
+// state. If the object was made again under its name, or the Stage no longer matches and nothing was
+// sent yet, the transition is abandoned; one that has begun is finished.
+func (w *worker) retryAfterConflict(ctx context.Context, o *objectState, conflict error) {
+	p := o.inFlight
+	obj, err := w.get(ctx, o.key)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case apierrors.IsNotFound(err):
+		w.giveUp(o, errors.Join(conflict, err))
+		return
+	case err != nil:
+		w.onError(ctx, o, err)
+		return
+	case obj.GetUID() != p.transition.UID:
+		w.giveUp(o, conflict)
+		return
+	}
+	o.obj = obj
+	if !p.begun && !p.transition.Matches(obj, time.Now()) {
+		o.inFlight = nil
+		w.observe(o)
+		return
+	}
+	w.acknowledge(o)
+	w.rerender(o, conflict)
+}
+
+// acknowledge counts an effect whose answer was lost as carried out if the object is as the effect
+// leaves it. Rendered anew, the effect might differ by the time.
+func (w *worker) acknowledge(o *objectState) {
+	p := o.inFlight
+	e, ok := p.plan[p.index].(stage.Patch)
+	if !ok || !p.unconfirmed {
+		return
+	}
+	p.unconfirmed = false
+	if !carriedOut(e, o.obj) {
+		return
+	}
+	w.trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: o.key, Stage: p.transition.Stage, Due: p.transition.Due, Index: p.index, Effect: e})
+	p.changed = true
+	p.index++
+}
+
+func (w *worker) get(ctx context.Context, k stage.Key) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.player.options.Timeout)
+	defer cancel()
+	obj, err := w.player.transport.Get(ctx, k.GroupVersionKind(), k.NamespacedName())
+	if err == nil && obj == nil {
+		err = errNoResult
+	}
+	w.outage.note(err, time.Now())
+	return obj, err
+}
+
+// rerender prepares the effects that are left for the present state.
+func (w *worker) rerender(o *objectState, conflict error) {
+	p := o.inFlight
+	plan, err := p.transition.Plan(o.obj, time.Now())
+	if err != nil {
+		w.giveUp(o, err)
+		return
+	}
+	p.obj, p.plan = o.obj, plan
+	if !o.conflicted { // the first conflict is normal: somebody else was faster, or an answer was lost
+		o.conflicted = true
+		w.retries.Set(o, time.Now())
+		return
+	}
+	w.retryLater(o, conflict)
+}

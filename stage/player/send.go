@@ -1,0 +1,212 @@
+package player
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// fieldManager is the field manager of what effects write.
+const fieldManager = "stagecraft"
+
+// inFlight is a transition whose effects are being sent.
+type inFlight struct {
+	transition  stage.Transition
+	obj         *unstructured.Unstructured // as the effects so far left it; nil once it is deleted
+	plan        []stage.Effect
+	index       int    // of the next place in the plan
+	begun       bool   // whether an effect was carried out, or may have been
+	unconfirmed bool   // whether the one at index may have been
+	changed     bool   // whether a patch changed the object
+	last        string // the version that the last patch left
+	released    bool   // whether that patch took the last finalizer from an object that was to go, so that it is gone
+	noop        bool   // whether the last effect was a patch that changes nothing, and so was not sent
+}
+
+func (p *inFlight) done() bool { return p.index >= len(p.plan) }
+
+// send carries out the effect at index and steps on. On an error it stays where it is.
+func (p *inFlight) send(ctx context.Context, w Writer, now time.Time) error {
+	e := p.plan[p.index]
+	if e != nil {
+		if err := p.effect(ctx, w, e, now); err != nil {
+			return &SendError{Key: p.transition.Key, Stage: p.transition.Stage, Index: p.index, Effect: e, Err: err}
+		}
+		p.begun, p.unconfirmed = true, false
+	}
+	p.index++
+	return nil
+}
+
+func (p *inFlight) effect(ctx context.Context, w Writer, e stage.Effect, now time.Time) error {
+	p.noop = false
+	switch e := e.(type) {
+	case stage.Event:
+		return p.event(ctx, w, e, now)
+	case stage.Delete:
+		return p.delete(ctx, w)
+	case stage.Apply:
+		return p.apply(ctx, w, e)
+	case stage.Patch:
+		return p.patch(ctx, w, e)
+	default:
+		return &localError{fmt.Errorf("unknown effect %T", e)}
+	}
+}
+
+// patch sends a patch unless it changes nothing.
+func (p *inFlight) patch(ctx context.Context, w Writer, e stage.Patch) error {
+	change := PatchResult{Patch: e, Key: p.transition.Key, Before: p.obj}
+	var err error
+	if p.noop, err = change.noOp(w); p.noop {
+		return nil
+	}
+	if err != nil {
+		return &localError{err}
+	}
+	w, err = impersonate(w, e.Impersonate)
+	if err != nil {
+		return err
+	}
+	obj, err := change.send(ctx, w)
+	if err == nil && obj == nil {
+		err = errNoResult
+	}
+	if err == nil {
+		p.became(obj)
+	}
+	return err
+}
+
+// became takes in what a patch left of the object.
+func (p *inFlight) became(obj *unstructured.Unstructured) {
+	version := obj.GetResourceVersion()
+	same := version == p.obj.GetResourceVersion()
+	p.changed = p.changed || !same
+	p.released = same && obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && len(p.obj.GetFinalizers()) > 0
+	p.obj, p.last = obj, version
+}
+
+// noOp reports whether the patch changes nothing. For a Writer that takes it, it keeps what the patch makes of the object.
+func (p *PatchResult) noOp(w Writer) (bool, error) {
+	if _, ok := w.(ValueWriter); !ok || p.Before == nil {
+		return p.NoOp(p.Before)
+	}
+	var err error
+	p.After, err = p.Result(p.Before)
+	return err == nil && patch.Equal(p.Before.Object, p.After), err
+}
+
+// send sends the patch as values to a Writer that takes them, else as text.
+func (p *PatchResult) send(ctx context.Context, w Writer) (*unstructured.Unstructured, error) {
+	o := metav1.PatchOptions{FieldManager: fieldManager}
+	if v, ok := w.(ValueWriter); ok {
+		return v.PatchValue(ctx, *p, o)
+	}
+	data := withVersion(p.Patch, p.Before).JSON()
+	return w.Patch(ctx, p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, data, o, subresources(p.Subresource)...)
+}
+
+// withVersion adds the resourceVersion of obj to the patch, so that the server refuses it if the object
+// has changed.
+func withVersion(p stage.Patch, obj *unstructured.Unstructured) stage.Patch {
+	version := obj.GetResourceVersion()
+	if version == "" {
+		return p
+	}
+	if ops, ok := p.Data.([]any); ok {
+		p.Data = append(slices.Clip(ops), map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": version})
+		return p
+	}
+	data := copyOf(p.Data)
+	metadata := copyOf(data["metadata"])
+	metadata["resourceVersion"] = version
+	data["metadata"] = metadata
+	p.Data = data
+	return p
+}
+
+// copyOf returns a shallow copy of an object, or an empty one.
+func copyOf(v any) map[string]any {
+	if m, _ := v.(map[string]any); m != nil {
+		return maps.Clone(m)
+	}
+	return map[string]any{}
+}
+
+func subresources(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+// delete deletes the object, unless it is another one by now.
+func (p *inFlight) delete(ctx context.Context, w Writer) error {
+	k := p.transition.Key
+	o := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	if uid := p.transition.UID; uid != "" {
+		o.Preconditions = &metav1.Preconditions{UID: &uid}
+	}
+	err := w.Delete(ctx, k.GroupVersionKind(), k.NamespacedName(), o)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	p.obj = nil
+	return nil
+}
+
+// apply patches a subresource, or applies the object; the other types create it first and patch it if it is there.
+func (p *inFlight) apply(ctx context.Context, w Writer, e stage.Apply) error {
+	w, err := impersonate(w, e.Impersonate)
+	if err != nil {
+		return err
+	}
+	obj := e.Object
+	name := types.NamespacedName{Namespace: cmp.Or(obj.GetNamespace(), p.transition.Key.Namespace), Name: obj.GetName()}
+	if e.Subresource == "" && e.Type != types.ApplyPatchType {
+		created := obj.DeepCopy()
+		created.SetNamespace(name.Namespace)
+		_, err := w.Create(ctx, created, metav1.CreateOptions{FieldManager: fieldManager})
+		if err == nil || !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	o := metav1.PatchOptions{FieldManager: fieldManager}
+	if e.Type == types.ApplyPatchType {
+		o.Force = new(true)
+	}
+	result, err := w.Patch(ctx, obj.GroupVersionKind(), name, e.Type, e.JSON(), o, subresources(e.Subresource)...)
+	if err == nil && result != nil && p.obj != nil && stage.KeyOf(result) == p.transition.Key {
+		p.obj = result // it was the object itself
+	}
+	return err
+}
+
+var (
+	errNoImpersonation = errors.New("the transport cannot impersonate")
+	errNoResult        = errors.New("the transport returned neither a result nor an error")
+)
+
+func impersonate(w Writer, user string) (Writer, error) {
+	if user == "" {
+		return w, nil
+	}
+	i, ok := w.(Impersonator)
+	if !ok {
+		return nil, &localError{fmt.Errorf("%w user %q", errNoImpersonation, user)}
+	}
+	return i.As(user), nil
+}

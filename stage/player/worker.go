@@ -1,0 +1,309 @@
+package player
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/internal/random"
+	"github.com/stagecraft-go/stagecraft/internal/timequeue"
+	"github.com/stagecraft-go/stagecraft/stage"
+)
+
+// A worker plays the objects whose keys hash to it. Everything it has is used by one goroutine only.
+type worker struct {
+	player  *Player
+	inbox   *mailbox
+	engine  *stage.Engine
+	objects map[stage.Key]*objectState
+	retries timequeue.Queue[*objectState]
+	outage  outage
+	counts  struct{ objects, pending, retrying atomic.Int64 } // for others to read
+}
+
+// objectState is what a worker knows of one object.
+type objectState struct {
+	timequeue.Timer // in the queue of retries while an effect waits to be sent again
+	key             stage.Key
+	obj             *unstructured.Unstructured // the newest state known
+	observedVersion uint64                     // resourceVersion of the state that the engine saw last; 0 if it has none
+	inFlight        *inFlight                  // the transition on its way, nil if there is none
+	excluded        bool                       // the filter excludes it: it is not played
+	unwatched       bool                       // it is not watched any more: it is forgotten when its transition ends
+	pause           backoff
+	conflicted      bool // the last failure was a conflict
+}
+
+func newWorker(p *Player, s *stage.Set, number uint64) *worker {
+	o := p.options
+	pause := backoff{first: o.RetryAfter, longest: min(o.MaxRetryAfter, longestOutage), hash: random.New(o.Seed).Text("outage").Number(number)}
+	return &worker{
+		player:  p,
+		inbox:   newMailbox(),
+		engine:  stage.NewEngine(s, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, LivelockLimit: o.LivelockLimit, LivelockWindow: o.LivelockWindow}),
+		objects: map[stage.Key]*objectState{},
+		outage:  outage{pause: pause},
+	}
+}
+
+// run works until ctx is done. It takes in all that has arrived before it plays what is due.
+func (w *worker) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		w.read(w.inbox.take())
+		now := time.Now()
+		played := w.step(ctx, now)
+		w.count()
+		if played {
+			continue
+		}
+		timer.Reset(w.wait(now))
+		select {
+		case <-ctx.Done():
+		case <-w.inbox.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// read does what the mailbox asks for.
+func (w *worker) read(p mail) {
+	if p.set != nil {
+		w.use(p.set)
+	}
+	for _, s := range p.observations {
+		w.receive(s)
+	}
+	if p.refilter {
+		w.refilter()
+	}
+}
+
+func (w *worker) count() {
+	w.counts.objects.Store(int64(w.engine.Len()))
+	w.counts.pending.Store(int64(w.engine.Pending()))
+	w.counts.retrying.Store(int64(w.retries.Len()))
+}
+
+// wait is how long nothing is due.
+func (w *worker) wait(now time.Time) time.Duration {
+	d := time.Hour
+	if at, ok := w.engine.NextDue(); ok {
+		d = min(d, at.Sub(now))
+	}
+	if at, ok := w.retries.Next(); ok {
+		d = min(d, at.Sub(now))
+	}
+	return max(d, w.outage.until.Sub(now))
+}
+
+// step plays one thing that is due, if there is one.
+func (w *worker) step(ctx context.Context, now time.Time) bool {
+	if now.Before(w.outage.until) {
+		return false
+	}
+	if o, ok := w.retries.Pop(now); ok {
+		w.resume(ctx, o)
+		w.forgetIfUnwatched(o)
+		return true
+	}
+	for t := range w.engine.Due(now) {
+		w.start(ctx, t, now)
+		return true
+	}
+	return false
+}
+
+// receive takes in a state of an object.
+func (w *worker) receive(s observation) {
+	o := w.objects[s.key]
+	switch {
+	case s.gone:
+		w.forget(s.key)
+		return
+	case s.unwatched:
+		w.unwatch(s.key)
+		return
+	case o == nil:
+		o = &objectState{key: s.key}
+		w.objects[s.key] = o
+	case o.isOld(s.obj):
+		o.unwatched = false
+		return // the watch event of our own effect, or of an earlier change
+	case o.inFlight != nil && o.obj.GetUID() != s.obj.GetUID():
+		w.abandon(o)
+	}
+	o.obj, o.unwatched = s.obj, false
+	w.consider(o)
+}
+
+// consider asks the filter about an object and, if it is played and no transition is in flight, has
+// the engine observe it.
+func (w *worker) consider(o *objectState) {
+	if !w.included(o.obj) {
+		w.exclude(o)
+		return
+	}
+	o.excluded = false
+	if o.inFlight == nil {
+		w.observe(o)
+	}
+}
+
+func (w *worker) included(obj *unstructured.Unstructured) bool {
+	filter := w.player.options.Filter
+	return filter == nil || filter(obj)
+}
+
+// exclude leaves an object alone until the filter includes it again.
+func (w *worker) exclude(o *objectState) {
+	if !o.excluded {
+		o.excluded = true
+		w.abandon(o)
+		w.engine.Forget(o.key, time.Now())
+		w.forgetIfUnwatched(o)
+	}
+}
+
+// isOld reports whether the engine has seen this state of the object already, or a newer one is known.
+func (o *objectState) isOld(obj *unstructured.Unstructured) bool {
+	v := version(obj)
+	return v > 0 && o.obj.GetUID() == obj.GetUID() && (v <= o.observedVersion || v < version(o.obj))
+}
+
+// version is the resourceVersion as a number, 0 if it is none. Kubernetes defines its order since
+// 1.35; it was so in practice before.
+func version(obj *unstructured.Unstructured) uint64 { return parseVersion(obj.GetResourceVersion()) }
+
+func parseVersion(version string) uint64 {
+	n, _ := strconv.ParseUint(version, 10, 64)
+	return n
+}
+
+func (w *worker) observe(o *objectState) {
+	o.observedVersion = version(o.obj)
+	_ = w.engine.Observe(o.obj, time.Now()) // the only error is a livelock, which the engine traces
+}
+
+func (w *worker) forget(k stage.Key) {
+	if o := w.objects[k]; o != nil {
+		w.abandon(o)
+		delete(w.objects, k)
+	}
+	w.engine.Forget(k, time.Now())
+}
+
+// unwatch forgets an object that is not watched any more, once its transition has ended.
+func (w *worker) unwatch(k stage.Key) {
+	if o := w.objects[k]; o != nil {
+		o.unwatched = true
+		w.forgetIfUnwatched(o)
+	}
+}
+
+// abandon gives up the transition that is in flight.
+func (w *worker) abandon(o *objectState) {
+	w.retries.Remove(o)
+	o.inFlight = nil
+}
+
+// forgetIfUnwatched forgets an object that is not watched any more, unless a transition is in flight.
+func (w *worker) forgetIfUnwatched(o *objectState) {
+	if o.unwatched && o.inFlight == nil {
+		w.forget(o.key)
+	}
+}
+
+// start plays a transition.
+func (w *worker) start(ctx context.Context, t stage.Transition, now time.Time) {
+	o := w.objects[t.Key]
+	if !w.included(o.obj) {
+		w.exclude(o)
+		return
+	}
+	plan, err := t.Plan(o.obj, now)
+	if err != nil {
+		w.failed(t, -1, nil, err)
+		return
+	}
+	o.inFlight = &inFlight{transition: t, obj: o.obj, plan: plan}
+	o.pause = backoff{first: w.player.options.RetryAfter, longest: w.player.options.MaxRetryAfter, hash: random.Hash(t.Seed()).Text("retry")}
+	o.conflicted = false
+	w.resume(ctx, o)
+}
+
+// resume sends the effects that are left.
+func (w *worker) resume(ctx context.Context, o *objectState) {
+	p := o.inFlight
+	for !p.done() {
+		e, index := p.plan[p.index], p.index
+		if e != nil && !w.included(o.obj) {
+			w.exclude(o)
+			return
+		}
+		err := w.send(ctx, p)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			w.onError(ctx, o, err)
+			return
+		}
+		if e != nil {
+			w.trace(stage.TraceEvent{Kind: stage.TraceEffected, Key: o.key, Stage: p.transition.Stage, Due: p.transition.Due, Index: index, Effect: e, NoOp: p.noop})
+		}
+	}
+	w.finish(o)
+}
+
+// send carries out the next effect within the time that one may take: a request that hangs must not
+// stop the worker for good.
+func (w *worker) send(ctx context.Context, p *inFlight) error {
+	if p.plan[p.index] == nil {
+		p.index++
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.player.options.Timeout)
+	defer cancel()
+	err := p.send(ctx, w.player.transport, time.Now())
+	if !p.noop {
+		w.outage.note(err, time.Now())
+	}
+	return err
+}
+
+// finish ends a transition. The engine observes the state that the effects left now, if the Stage asks
+// for it, else when its watch event comes. It does not observe states from before it any more.
+func (w *worker) finish(o *objectState) {
+	p := o.inFlight
+	o.inFlight = nil
+	if p.obj == nil || p.released { // the watch still has to say that it is gone, or held by its finalizers
+		p.obj, o.observedVersion = o.obj, max(o.observedVersion, parseVersion(p.last))
+	}
+	before, after := version(o.obj), version(p.obj)
+	switch {
+	case p.changed && p.transition.Immediate():
+		o.obj = p.obj
+		w.observe(o)
+	case after > before:
+		o.obj = p.obj
+		o.observedVersion = after - 1
+	case before > o.observedVersion:
+		w.observe(o) // it changed meanwhile
+	}
+}
+
+func (w *worker) failed(t stage.Transition, index int, e stage.Effect, err error) {
+	w.trace(stage.TraceEvent{Kind: stage.TraceFailed, Key: t.Key, Stage: t.Stage, Index: index, Effect: e, Err: err})
+}
+
+func (w *worker) trace(e stage.TraceEvent) {
+	if trace := w.player.options.Trace; trace != nil {
+		e.Time = time.Now()
+		trace(e)
+	}
+}

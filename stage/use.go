@@ -1,0 +1,90 @@
+package stage
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Use puts another Set in the place of the present one, and returns the kinds whose Stages differ in name, spec or order: the caller observes
+// its objects of those kinds again. What is pending for a Stage that the new Set has, too, with the same name and spec, stays as it is, its
+// random number and due time included; what is pending for others is cancelled. Objects of kinds that have no Stages any more are forgotten,
+// those that were parked as livelocks get another chance if the Stages of their kind differ. A transition that was returned by [Engine.Due]
+// keeps its own Set.
+func (e *Engine) Use(s *Set, now time.Time) []schema.GroupVersionKind {
+	differs, twins := e.set.compare(s)
+	e.set = s
+	for _, k := range slices.SortedFunc(maps.Keys(e.records), Key.Compare) {
+		e.adopt(e.records[k], now, twins)
+		if slices.Contains(differs, k.GroupVersionKind()) {
+			e.renew(k, now)
+		}
+	}
+	return differs
+}
+
+// adopt gives a record the new form of its pending Stage, or cancels that.
+func (e *Engine) adopt(r *record, now time.Time, twins map[*compiled]*compiled) {
+	if r.stage == nil {
+		return
+	}
+	if twin := twins[r.stage]; twin != nil {
+		r.stage = twin
+		return
+	}
+	e.cancel(r, now)
+}
+
+// renew prepares the record of an object whose Stages are others now.
+func (e *Engine) renew(k Key, now time.Time) {
+	if len(e.set.Stages(k.GroupVersionKind())) == 0 {
+		e.Forget(k, now)
+		return
+	}
+	r := e.records[k]
+	r.parked, r.count = false, 0
+}
+
+// compare returns the kinds whose Stages are not the same in another Set, and for each Stage of s its equal there.
+func (s *Set) compare(other *Set) (differs []schema.GroupVersionKind, twins map[*compiled]*compiled) {
+	twins = map[*compiled]*compiled{}
+	for _, kind := range s.with(other.refs) {
+		before, after := s.stagesOf(kind), other.stagesOf(kind)
+		if !slices.EqualFunc(before, after, (*compiled).equal) {
+			differs = append(differs, kind)
+		}
+		for _, st := range before {
+			if i := slices.IndexFunc(after, st.equal); i >= 0 {
+				twins[st] = after[i]
+			}
+		}
+	}
+	return differs, twins
+}
+
+// with returns the kinds of the Set and those of more that it does not have.
+func (s *Set) with(more []schema.GroupVersionKind) []schema.GroupVersionKind {
+	kinds := s.Kinds()
+	for _, kind := range more {
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+func (s *Set) stagesOf(kind schema.GroupVersionKind) []*compiled {
+	apiVersion, name := kind.ToAPIVersionAndKind()
+	if k := s.kinds[apiVersion][name]; k != nil {
+		return k.stages
+	}
+	return nil
+}
+
+// equal reports whether two Stages of one kind have the same name and the same spec.
+func (st *compiled) equal(other *compiled) bool {
+	return st.name == other.name && reflect.DeepEqual(st.spec, other.spec)
+}

@@ -1,0 +1,81 @@
+package staged
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// setConditions sets the conditions of the status, and when to decide again.
+func (d *decider) setConditions() {
+	if !d.recheck.IsZero() {
+		d.RecheckAfter = max(1, d.recheck.Sub(d.now))
+	}
+	ready, reason := d.done, "Waiting"
+	if i := d.active(); i >= 0 && d.Status.Stages[i].SatisfiedSince != nil {
+		ready = true
+	}
+	switch {
+	case d.done:
+		reason = "Succeeded"
+	case d.stalled != "":
+		reason = d.stalled
+	case d.paused:
+		reason = "Paused"
+	}
+	d.setCondition("Ready", ready, reason)
+	d.setCondition("Progressing", !d.done && !d.paused && d.stalled == "", reason)
+	d.setCondition("Stalled", d.stalled != "", reason)
+	d.setCondition("Paused", d.paused, reason)
+	d.setCondition("Succeeded", d.done, reason)
+}
+
+func (d *decider) setCondition(kind string, holds bool, reason string) {
+	c := metav1.Condition{
+		Type: kind, Status: metav1.ConditionFalse, ObservedGeneration: d.meta.Generation,
+		Reason: reason, Message: cmp.Or(d.Message, "the rollout goes on"), LastTransitionTime: *wholeSecond(d.now),
+	}
+	if holds {
+		c.Status = metav1.ConditionTrue
+	}
+	d.Status.Conditions = withCondition(d.Status.Conditions, c)
+}
+
+// InvalidCondition returns the condition Stalled, with reason Invalid, of a StagedBindingPolicy whose
+// newest version has faults: err is what [Compile] returned for this generation. The transition time is
+// that of the stored status, if Stalled holds there already.
+func InvalidCondition(stored v1alpha1.Status, generation int64, err error, now time.Time) metav1.Condition {
+	c := metav1.Condition{
+		Type: "Stalled", Status: metav1.ConditionTrue, ObservedGeneration: generation,
+		Reason: "Invalid", Message: err.Error(), LastTransitionTime: *wholeSecond(now),
+	}
+	return withTransitionTime(stored.Conditions, c)
+}
+
+// withTransitionTime returns a condition with the transition time that it has in a list, unless its
+// status has changed.
+func withTransitionTime(all []metav1.Condition, c metav1.Condition) metav1.Condition {
+	for _, old := range all {
+		if old.Type == c.Type && old.Status == c.Status {
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+	}
+	return c
+}
+
+// withCondition returns a copy of a list in which a condition is set.
+func withCondition(all []metav1.Condition, c metav1.Condition) []metav1.Condition {
+	all = slices.Clone(all)
+	c = withTransitionTime(all, c)
+	for i, old := range all {
+		if old.Type == c.Type {
+			all[i] = c
+			return all
+		}
+	}
+	return append(all, c)
+}

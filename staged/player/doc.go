@@ -1,0 +1,32 @@
+// Package player carries out the decisions of package staged on a hub: it watches the hub, asks
+// staged for a decision whenever something has changed or is due, writes the status, creates and
+// updates BindingPolicies, and deletes those that are no longer needed.
+//
+// All I/O and the clock of staged rollouts are here; package staged has neither.
+//
+// # Terminology
+//
+//   - The hub is the cluster that holds StagedBindingPolicies and BindingPolicies. A [Player] sees it
+//     through a [Transport].
+//   - A [TraceEvent] is one decision that changed something, or one failure.
+//
+// # Usage
+//
+//	err := player.Play(ctx, cluster, player.Options{Events: cluster}) // kubectl describe shows the Events
+//
+// # Order of writes
+//
+// A Player writes the status first, then creates or updates BindingPolicies, then deletes
+// BindingPolicies. It stops at the first failure and starts again from the stored status, so an
+// interruption at any point loses nothing.
+//
+// # Determinism
+//
+// A Player stores nothing outside the hub: another Player can take over at any moment. Time is real,
+// or virtual within a testing/synctest bubble.
+//
+// # Concurrency
+//
+// A Player decides in one goroutine and watches in four or five more. All of them have ended when Run
+// returns. The callbacks of [Options] are called by the deciding goroutine only.
+package player

@@ -1,0 +1,131 @@
+package player
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/control"
+)
+
+// execute writes what a decision says, in its order, and stops at the first failure. It reports
+// whether it tried to write anything.
+func (s *policyState) execute(ctx context.Context, hub Writer, name string, d staged.Decision) (changed bool, err error) {
+	if !reflect.DeepEqual(d.Status, s.status) {
+		changed = true
+		if err := s.writeStatus(ctx, hub, name, d); err != nil {
+			return changed, err
+		}
+	}
+	for _, p := range d.Ensure {
+		wrote, err := s.ensure(ctx, hub, p)
+		changed = changed || wrote
+		if err != nil {
+			return changed, err
+		}
+	}
+	for _, old := range d.Remove {
+		changed = true
+		if err := s.remove(ctx, hub, old); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
+// remove deletes the BindingPolicy that was seen under a name.
+func (s *policyState) remove(ctx context.Context, hub Writer, name string) error {
+	uid := s.rollout.BindingPolicy(name).UID
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	err := hub.Delete(ctx, bindingPolicyKind, types.NamespacedName{Name: name}, options)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	s.rollout.ForgetBindingPolicy(name)
+	s.addEvent("BindingPolicyDeleted", "deleted BindingPolicy %s", name)
+	return nil
+}
+
+// writeStatus writes the status. It fails with a conflict if somebody has written the object since it
+// was read.
+func (s *policyState) writeStatus(ctx context.Context, hub Writer, name string, d staged.Decision) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": s.version, "uid": s.uid},
+		"status":   d.Status,
+	})
+	if err != nil {
+		return err
+	}
+	stored, err := hub.Patch(ctx, stagedPolicyKind, types.NamespacedName{Name: name}, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return err
+	}
+	s.addStageEvents(s.status, d.Status)
+	s.events = append(s.events, d.Events...)
+	s.status = d.Status
+	if version := stored.GetResourceVersion(); version != s.version { // an equal version: nothing changed, no watch event follows
+		s.version, s.written = version, version
+	}
+	return nil
+}
+
+// ensure creates a BindingPolicy, or updates its spec.
+func (s *policyState) ensure(ctx context.Context, hub Writer, want *control.BindingPolicy) (changed bool, err error) {
+	old := s.rollout.BindingPolicy(want.Name)
+	if old != nil && equalAsStored(old.Spec, want.Spec) {
+		return false, nil
+	}
+	stored, err := write(ctx, hub, old, want)
+	if err != nil {
+		return true, err
+	}
+	seen := new(control.BindingPolicy)
+	if err := convert(stored, seen); err != nil {
+		return true, err
+	}
+	if old == nil {
+		s.addEvent("BindingPolicyCreated", "created BindingPolicy %s", want.Name)
+	} else {
+		s.addEvent("BindingPolicyUpdated", "updated BindingPolicy %s", want.Name)
+	}
+	s.rollout.ObserveBindingPolicy(seen)
+	return true, nil
+}
+
+// write creates a BindingPolicy, or patches the spec of the old one. It returns what is stored then.
+func write(ctx context.Context, hub Writer, old, want *control.BindingPolicy) (*unstructured.Unstructured, error) {
+	if old == nil {
+		return create(ctx, hub, want)
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": old.UID},
+		"spec":     map[string]any{"clusterSelectors": want.Spec.ClusterSelectors, "downsync": want.Spec.Downsync},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return hub.Patch(ctx, bindingPolicyKind, types.NamespacedName{Name: want.Name}, types.MergePatchType, patch, metav1.PatchOptions{})
+}
+
+func create(ctx context.Context, hub Writer, p *control.BindingPolicy) (*unstructured.Unstructured, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
+	if err != nil {
+		return nil, err
+	}
+	delete(fields["metadata"].(map[string]any), "creationTimestamp")
+	return hub.Create(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
+}
+
+// equalAsStored compares specs as an API server stores them: an empty list is an absent one.
+func equalAsStored(a, b control.BindingPolicySpec) bool {
+	one, err := json.Marshal(a)
+	other, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && string(one) == string(other)
+}

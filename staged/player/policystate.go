@@ -1,0 +1,40 @@
+package player
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// policyState is what a Player knows of one StagedBindingPolicy.
+type policyState struct {
+	rollout    *staged.Rollout // nil: no version without faults was seen yet
+	policy     *staged.Policy
+	uid        types.UID
+	generation int64 // the last one that was seen
+	compiled   int64 // the generation of policy
+	fault      error // what is wrong with the last generation; nil: nothing
+	status     v1alpha1.Status
+	version    string         // the resourceVersion that has this status
+	written    string         // the resourceVersion of the last write, until the watch has shown it
+	due        time.Time      // of the next decision; zero: never
+	events     []staged.Event // what has happened and has no Kubernetes Event yet
+}
+
+// isOlderThanLastWrite reports whether a watch event is older than the last write. Watch events come
+// in order, so all are older until the event of the write itself. After a list this cannot be told:
+// if the list was older, the next write is a conflict, and the event of the last write is still to
+// come.
+func (s *policyState) isOlderThanLastWrite(e watchEvent) bool {
+	if e.inList || s.written == "" || e.obj.GetUID() != s.uid {
+		s.written = ""
+		return false
+	}
+	if e.obj.GetResourceVersion() == s.written {
+		s.written = ""
+	}
+	return true
+}
