@@ -33,6 +33,21 @@ func BenchmarkRollOver(b *testing.B) {
 	}
 }
 
+// replicaSet returns the ReplicaSet of a number, as YAML.
+func replicaSet(i, replicas int) string {
+	return fmt.Sprintf(`
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: r%[1]d}
+spec:
+  replicas: %[2]d
+  selector: {matchLabels: {app: r%[1]d}}
+  template:
+    metadata: {labels: {app: r%[1]d}}
+    spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}
+`, i, replicas)
+}
+
 // BenchmarkSchedule takes 20,000 Pods of 20 ReplicaSets through the scheduler and the general
 // lifecycle on 1,000 nodes.
 func BenchmarkSchedule(b *testing.B) {
@@ -40,8 +55,7 @@ func BenchmarkSchedule(b *testing.B) {
 	for b.Loop() {
 		c := clustertest.New(b, clustertest.Options{Nodes: 1000, Pods: presets.PodGeneral, MinInterval: 100 * time.Millisecond})
 		for i := range 20 {
-			c.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: 1000, selector: {matchLabels: {app: r%d}},
-  template: {metadata: {labels: {app: r%d}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}}}`, i, i, i))
+			c.Load(replicaSet(i, 1000))
 		}
 		c.Advance(5 * time.Minute)
 		require.Empty(b, c.Errors)
@@ -61,8 +75,7 @@ func BenchmarkOwners(b *testing.B) {
 			for b.Loop() {
 				c := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
 				for i := range owners {
-					c.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r%d}, spec: {replicas: %d, selector: {matchLabels: {app: r%d}},
-  template: {metadata: {labels: {app: r%d}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}}}`, i, pods/owners, i, i))
+					c.Load(replicaSet(i, pods/owners))
 				}
 				c.Advance(5 * time.Minute)
 				require.Empty(b, c.Errors)

@@ -26,6 +26,20 @@ func TestWhatAnAPIServerRefusesIsLeftAlone(t *testing.T) {
 	}
 }
 
+// anything is an object of any kind with one more field.
+const anything = `
+apiVersion: %s
+kind: %s
+metadata: {name: x}
+spec:
+  replicas: 1
+  completions: 1
+  schedule: "* * * * *"
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}
+  %s: %s
+`
+
 // TestNonsenseHarmsNobody has objects whose fields are of other types than they should be.
 func TestNonsenseHarmsNobody(t *testing.T) {
 	values := []string{"null", "3", "-7", "text", "[]", "{}", "[1, {a: b}]", "{a: [b]}", "true"}
@@ -47,8 +61,7 @@ func TestNonsenseHarmsNobody(t *testing.T) {
 			for _, value := range values {
 				c := clustertest.New(t, clustertest.Options{Nodes: 1})
 				apiVersion, _ := clustertest.Kind(kind).ToAPIVersionAndKind()
-				c.Load(fmt.Sprintf(`{apiVersion: %s, kind: %s, metadata: {name: x}, spec: {replicas: 1, completions: 1, schedule: "* * * * *",
-  selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}, %s: %s}}`, apiVersion, kind, field, value))
+				c.Load(fmt.Sprintf(anything, apiVersion, kind, field, value))
 				c.Advance(90e9)
 			}
 		}

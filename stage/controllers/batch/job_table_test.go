@@ -1,6 +1,8 @@
 package batch_test
 
 import (
+	"bytes"
+	_ "embed"
 	"fmt"
 	"testing"
 	"time"
@@ -12,28 +14,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 )
 
-// failing has Pods fail a second after they run, those whose name matches; the others complete
-// after ten.
+//go:embed testdata/failing-pods.yaml
+var failingPods []byte
+
+// failing returns Stages by which the Pods whose names match fail a second after they run; the others complete after ten.
 func failing(match string) func() stage.Source {
 	return func() stage.Source {
-		return stage.Parse("failing.yaml", []byte(`
-{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: run}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {matchExpressions: [
-  {jq: {key: .status.phase, operator: In, values: [Pending]}}, {jq: {key: .metadata.deletionTimestamp, operator: DoesNotExist}}]},
-  steps: [{patch: {root: status, subresource: status, template: 'phase: Running'}}]}}
----
-{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: fail}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {matchExpressions: [
-  {jq: {key: .metadata.deletionTimestamp, operator: DoesNotExist}}, {jq: {key: .status.phase, operator: In, values: [Running]}}, {jq: {key: '.metadata.name | test("`+match+`")', operator: In, values: ["true"]}}]},
-  delay: {durationMilliseconds: 1000},
-  steps: [{patch: {root: status, subresource: status, template: '{phase: Failed, containerStatuses: [{name: c, state: {terminated: {exitCode: 42, finishedAt: {{ Now | Quote }} }}}]}'}}]}}
----
-{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: complete}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {matchExpressions: [
-  {jq: {key: .metadata.deletionTimestamp, operator: DoesNotExist}}, {jq: {key: .status.phase, operator: In, values: [Running]}}, {jq: {key: '.metadata.name | test("`+match+`")', operator: In, values: ["false"]}}]},
-  delay: {durationMilliseconds: 10000},
-  steps: [{patch: {root: status, subresource: status, template: '{phase: Succeeded, containerStatuses: [{name: c, state: {terminated: {exitCode: 0, finishedAt: {{ Now | Quote }} }}}]}'}}]}}
----
-{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: gone}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {matchExpressions: [
-  {jq: {key: .metadata.deletionTimestamp, operator: Exists}}, {jq: {key: '.metadata.finalizers[]?', operator: DoesNotExist}}]}, delay: {durationMilliseconds: 2000}, steps: [{delete: true}]}}
-`))
+		return stage.Parse("failing-pods.yaml", bytes.ReplaceAll(failingPods, []byte("PATTERN"), []byte(match)))
 	}
 }
 
@@ -80,8 +67,18 @@ func TestJobs(t *testing.T) {
 			require.Equal(t, "True DeadlineExceeded", c.Reason("Job", "sums", "Failed"))
 			c.RequireStatus("Job", "sums", `
 conditions:
-- {lastProbeTime: "2026-01-01T00:00:05Z", lastTransitionTime: "2026-01-01T00:00:05Z", message: Job was active longer than specified deadline, reason: DeadlineExceeded, status: "True", type: FailureTarget}
-- {lastProbeTime: "2026-01-01T00:00:07Z", lastTransitionTime: "2026-01-01T00:00:07Z", message: Job was active longer than specified deadline, reason: DeadlineExceeded, status: "True", type: Failed}
+- lastProbeTime: "2026-01-01T00:00:05Z"
+  lastTransitionTime: "2026-01-01T00:00:05Z"
+  message: Job was active longer than specified deadline
+  reason: DeadlineExceeded
+  status: "True"
+  type: FailureTarget
+- lastProbeTime: "2026-01-01T00:00:07Z"
+  lastTransitionTime: "2026-01-01T00:00:07Z"
+  message: Job was active longer than specified deadline
+  reason: DeadlineExceeded
+  status: "True"
+  type: Failed
 failed: 2
 ready: 0
 startTime: "2026-01-01T00:00:00Z"

@@ -17,8 +17,18 @@ func TestAJobCompletes(t *testing.T) {
 	c.RequireStatus("Job", "sums", `
 completionTime: "2026-01-01T00:00:00Z"
 conditions:
-- {lastProbeTime: "2026-01-01T00:00:00Z", lastTransitionTime: "2026-01-01T00:00:00Z", message: Reached expected number of succeeded pods, reason: CompletionsReached, status: "True", type: SuccessCriteriaMet}
-- {lastProbeTime: "2026-01-01T00:00:00Z", lastTransitionTime: "2026-01-01T00:00:00Z", message: Reached expected number of succeeded pods, reason: CompletionsReached, status: "True", type: Complete}
+- lastProbeTime: "2026-01-01T00:00:00Z"
+  lastTransitionTime: "2026-01-01T00:00:00Z"
+  message: Reached expected number of succeeded pods
+  reason: CompletionsReached
+  status: "True"
+  type: SuccessCriteriaMet
+- lastProbeTime: "2026-01-01T00:00:00Z"
+  lastTransitionTime: "2026-01-01T00:00:00Z"
+  message: Reached expected number of succeeded pods
+  reason: CompletionsReached
+  status: "True"
+  type: Complete
 ready: 0
 startTime: "2026-01-01T00:00:00Z"
 succeeded: 5

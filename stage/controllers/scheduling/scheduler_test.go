@@ -11,39 +11,47 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 )
 
+// What follows the reasons in the message of an unschedulable Pod, on three Nodes.
+const (
+	notHelpful = " no new claims to deallocate, preemption: 0/3 nodes are available: " +
+		"3 Preemption is not helpful for scheduling."
+	noVictims = " no new claims to deallocate, preemption: 0/3 nodes are available: " +
+		"3 No preemption victims found for incoming pod."
+)
+
 func TestAPodThatFitsNowhereSaysWhy(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, want string }{
 		"resources": {
 			`containers: [{name: c, image: i, resources: {requests: {cpu: 20, memory: 1Gi}}}, {name: d, image: i, resources: {requests: {cpu: 20}}}]`,
-			"0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient cpu." + notHelpful,
 		},
 		"limits stand for requests": {
 			`containers: [{name: c, image: i, resources: {limits: {memory: 200Gi}}}]`,
-			"0/3 nodes are available: 3 Insufficient memory. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient memory." + notHelpful,
 		},
 		"an init container that needs more": {
 			`initContainers: [{name: a, image: i, resources: {requests: {cpu: 33}}}], ` + clustertest.SmallPod,
-			"0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient cpu." + notHelpful,
 		},
 		"a sidecar adds": {
 			`initContainers: [{name: a, image: i, restartPolicy: Always, resources: {requests: {cpu: "31.5"}}}], ` + clustertest.SmallPod,
-			"0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient cpu." + notHelpful,
 		},
 		"extended resources": {
 			`containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]`,
-			"0/3 nodes are available: 3 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 Insufficient nvidia.com/gpu." + notHelpful,
 		},
 		"what others use": {
 			`containers: [{name: c, image: i, resources: {requests: {cpu: 31, memory: 1Gi}}}]`,
-			"0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.",
+			"0/3 nodes are available: 3 Insufficient cpu." + noVictims,
 		},
 		"selector": {
 			`nodeSelector: {disk: ssd}, ` + clustertest.SmallPod,
-			"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+			"0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector." + notHelpful,
 		},
 		"a claim that is not there": {
 			`volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ` + clustertest.SmallPod,
-			`0/3 nodes are available: persistentvolumeclaim "data" not found. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.`,
+			`0/3 nodes are available: persistentvolumeclaim "data" not found.` + notHelpful,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,10 +76,11 @@ func TestNodesKeepPodsAway(t *testing.T) {
 	c.Load(clustertest.Pod("p", `nodeSelector: {zone: a}, `+clustertest.SmallPod))
 	c.Load(clustertest.Pod("tolerant", `tolerations: [{key: gpu, operator: Equal, value: a100}], nodeSelector: {zone: a}, `+clustertest.SmallPod))
 	c.Load(clustertest.Pod("affine", `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
-		{matchExpressions: [{key: zone, operator: In, values: [c]}]}, {matchExpressions: [{key: zone, operator: Exists}, {key: zone, operator: NotIn, values: [c]}]}]}}}, `+clustertest.SmallPod))
+		{matchExpressions: [{key: zone, operator: In, values: [c]}]},
+		{matchExpressions: [{key: zone, operator: Exists}, {key: zone, operator: NotIn, values: [c]}]}]}}}, `+clustertest.SmallPod))
 	c.Settle()
 	require.Equal(t, "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 1 node(s) had untolerated taint(s), "+
-		"1 node(s) were unschedulable. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.", c.Message("Pod", "p", "PodScheduled"))
+		"1 node(s) were unschedulable."+notHelpful, c.Message("Pod", "p", "PodScheduled"))
 	require.Equal(t, "node-002", c.Field("Pod", "affine", "spec", "nodeName"))
 
 	c.Patch("Node", "node-001", `{metadata: {labels: {zone: a}}}`)

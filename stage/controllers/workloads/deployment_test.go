@@ -18,8 +18,18 @@ func TestADeploymentRollsOut(t *testing.T) {
 	c.RequireStatus("Deployment", "web", `
 availableReplicas: 3
 conditions:
-- {lastTransitionTime: "2026-01-01T00:00:00Z", lastUpdateTime: "2026-01-01T00:00:00Z", message: Deployment has minimum availability., reason: MinimumReplicasAvailable, status: "True", type: Available}
-- {lastTransitionTime: "2026-01-01T00:00:00Z", lastUpdateTime: "2026-01-01T00:00:00Z", message: 'ReplicaSet "`+sets[0].GetName()+`" has successfully progressed.', reason: NewReplicaSetAvailable, status: "True", type: Progressing}
+- lastTransitionTime: "2026-01-01T00:00:00Z"
+  lastUpdateTime: "2026-01-01T00:00:00Z"
+  message: Deployment has minimum availability.
+  reason: MinimumReplicasAvailable
+  status: "True"
+  type: Available
+- lastTransitionTime: "2026-01-01T00:00:00Z"
+  lastUpdateTime: "2026-01-01T00:00:00Z"
+  message: 'ReplicaSet "`+sets[0].GetName()+`" has successfully progressed.'
+  reason: NewReplicaSetAvailable
+  status: "True"
+  type: Progressing
 observedGeneration: 1
 readyReplicas: 3
 replicas: 3
