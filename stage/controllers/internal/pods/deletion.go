@@ -2,6 +2,7 @@ package pods
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strconv"
 	"time"
@@ -73,12 +74,17 @@ func ToDelete(candidates []*Candidate, onNode map[string]int, n int, now time.Ti
 		return candidates
 	}
 	return smallest(candidates, n, func(a, b *Candidate) int {
-		return cmp.Or(
+		order := cmp.Or(
 			trueFirst(a.node == "", b.node == ""),
 			cmp.Compare(a.phase, b.phase),
 			trueFirst(a.unready, b.unready),
 			cmp.Compare(a.deletionCost, b.deletionCost),
 			cmp.Compare(onNode[b.node], onNode[a.node]),
+		)
+		if order != 0 {
+			return order
+		}
+		return cmp.Or(
 			byMagnitude(a, b, now, a.readySince, b.readySince),
 			cmp.Compare(b.restarts, a.restarts),
 			byMagnitude(a, b, now, a.created, b.created),
@@ -113,12 +119,8 @@ func byMagnitude(a, b *Candidate, now, ta, tb time.Time) int {
 
 func byUID(a, b *Candidate) int { return cmp.Compare(a.uid, b.uid) }
 
-func magnitude(d time.Duration) (n int) {
-	for ; d > 0; d >>= 1 {
-		n++
-	}
-	return n
-}
+// magnitude returns the number of binary digits of a duration, 0 if it is negative.
+func magnitude(d time.Duration) int { return bits.Len64(uint64(max(d, 0))) }
 
 func trueFirst(a, b bool) int {
 	switch {
