@@ -31,8 +31,9 @@ type Options struct {
 	// Funcs are more template functions, as text/template takes them. They win over built-in ones of the same name and must be safe for
 	// concurrent use.
 	Funcs map[string]any
-	// MissingKey makes it an error when a template reads a field that the object does not have. By default that prints <no value>.
-	MissingKey bool
+	// MissingKeyError makes it an error when a template reads a field that the object does not have. By default that prints
+	// <no value>.
+	MissingKeyError bool
 	// Version is what the template function Version prints, StartTime what StartTime prints.
 	Version   string
 	StartTime time.Time
@@ -94,7 +95,7 @@ func newCompiler(o Options) *compiler {
 		options:     o,
 		expressions: expr.NewCompiler(expr.Options{Steps: o.Limits.JQSteps, Size: o.Limits.JQSize, Cost: o.Limits.CELCost}),
 		templates: render.Options{
-			Funcs: o.Funcs, Strict: o.MissingKey, Version: o.Version, StartTime: o.StartTime,
+			Funcs: o.Funcs, MissingKeyError: o.MissingKeyError, Version: o.Version, StartTime: o.StartTime,
 			Steps: o.Limits.TemplateSteps, Output: o.Limits.TemplateSize,
 		},
 		set:   newSet(env),

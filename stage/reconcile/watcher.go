@@ -31,7 +31,7 @@ func (w *watcher) run(ctx context.Context, t Transport, namespace string) {
 		if e.Object != nil {
 			w.setKind(e.Object)
 		}
-		for _, e := range w.objects.Take(e) {
+		for _, e := range w.objects.Add(e) {
 			w.handle(ctx, e)
 		}
 	})
@@ -45,17 +45,17 @@ func (w *watcher) setKind(obj *unstructured.Unstructured) {
 }
 
 func (w *watcher) handle(ctx context.Context, e listwatch.Event) {
-	switch e.What {
-	case listwatch.Found:
+	switch e.Type {
+	case listwatch.Updated:
 		w.send(ctx, watchUpdate{event: watch.Event{Type: watch.Modified, Object: e.Object}})
-	case listwatch.Gone:
+	case listwatch.Deleted:
 		w.send(ctx, watchUpdate{event: watch.Event{Type: watch.Deleted, Object: e.Object}})
 	case listwatch.Listed:
 		if !w.listed {
 			w.listed = true
 			w.send(ctx, watchUpdate{listed: true})
 		}
-	case listwatch.Unlisted, listwatch.Unwatched:
+	case listwatch.ListFailed, listwatch.WatchFailed:
 		w.send(ctx, watchUpdate{failed: e.Err, kind: w.kind})
 	}
 }
