@@ -52,12 +52,10 @@ var mayImport = map[string][]string{
 	"stage/diagram":                   {"delay", "internal/layout", "stage/explore", "stage/v1alpha1"},
 	"stage/explore":                   {"stage/player", "delay", "internal/object", "stage", "stage/memory"},
 	"stage/reconcile":                 {"internal/listwatch", "internal/object"},
-	"internal/requests":               {"internal/object"},
-	"stage/controllers":               {"internal/cron", "internal/object", "internal/patch", "internal/requests", "stage/reconcile"},
 	"stage/simulation":                {"stage/player", "stage", "stage/memory", "stage/reconcile"},
 	"stage/simulation/fault":          {"internal/object", "stage/memory", "stage/simulation/load"},
 	"stage/simulation/load":           {},
-	"stage/simulation/record":         {"internal/object", "internal/requests", "stage"},
+	"stage/simulation/record":         {"internal/object", "stage", "stage/controllers/resources"},
 	"stage/simulation/measure":        {"stage/simulation/record"},
 	"stage/simulation/expect":         {"internal/position", "stage/simulation/measure", "stage/simulation/record"},
 	"stage/stagetest":                 {"stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/object", "internal/txtar"},
@@ -75,6 +73,24 @@ var mayImport = map[string][]string{
 	"examples/rollout":                {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},
 	"examples/lifecycle":              {"kstatus", "stage", "stage/diagram", "stage/explore", "stage/lint", "stage/memory", "stage/presets", "stage/v1alpha1"},
 	"examples/quickstart":             {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
+
+	// The controllers of Kubernetes.
+	"stage/controllers":                       {"stage/controllers/batch", "stage/controllers/internal/pods", "stage/controllers/scheduling", "stage/controllers/services", "stage/controllers/volumes", "stage/controllers/workloads", "stage/reconcile"},
+	"stage/controllers/batch":                 {"internal/cron", "internal/object", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/reconcile"},
+	"stage/controllers/internal/clustertest":  {"kstatus", "stage", "stage/controllers", "stage/presets", "stage/reconcile", "stage/simulation"},
+	"stage/controllers/internal/conditions":   {"internal/object", "stage/controllers/internal/fields"},
+	"stage/controllers/internal/control":      {"internal/object", "internal/patch", "stage/controllers/internal/fields", "stage/controllers/internal/selectors", "stage/reconcile"},
+	"stage/controllers/internal/fields":       {"internal/object"},
+	"stage/controllers/internal/kinds":        {},
+	"stage/controllers/internal/lists":        {},
+	"stage/controllers/internal/pods":         {"internal/object", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/selectors"},
+	"stage/controllers/internal/selectors":    {"internal/object", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/reconcile"},
+	"stage/controllers/internal/storageclass": {"internal/object", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/reconcile"},
+	"stage/controllers/resources":             {"internal/object"},
+	"stage/controllers/scheduling":            {"internal/object", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/controllers/internal/storageclass", "stage/controllers/resources", "stage/reconcile"},
+	"stage/controllers/services":              {"internal/object", "internal/patch", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/reconcile"},
+	"stage/controllers/volumes":               {"internal/patch", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/selectors", "stage/controllers/internal/storageclass", "stage/controllers/resources", "stage/reconcile"},
+	"stage/controllers/workloads":             {"internal/object", "internal/patch", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/controllers/scheduling", "stage/reconcile"},
 }
 
 // budgets are how many packages outside the standard library a package may link, our own counted.
