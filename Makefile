@@ -8,8 +8,9 @@ ROUNDS ?= 3
 PODS ?= 1000000
 MEMORY ?= 11GiB
 DURATION ?= 30m
+DIR ?= proxy
 
-.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers cluster-soak instructions instructions-update soak e2e recordings tidy
+.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers cluster-soak instructions instructions-update soak e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -39,8 +40,8 @@ fuzz: ## each fuzz target for FUZZTIME
 bench: ## the benchmarks of the root module
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-peers: ## side by side with kwok: ratios
-	cd internal/dev/bench && $(GO) run ./ratio
+peers: ## side by side with kwok and with cli-utils: ratios
+	cd internal/dev/bench && $(GO) run ./ratio && $(GO) run ./kstatus/ratio
 
 instructions: ## count the instructions of fixed workloads (valgrind); fails beyond 5 % more than recorded
 	$(GO) run ./internal/dev/instructions
@@ -65,3 +66,15 @@ recordings: ## write anew what the real controllers write
 
 tidy: ## go mod tidy everywhere
 	$(GO) mod tidy && for m in $(MODULES); do (cd $$m && $(GO) mod tidy) || exit 1; done
+
+matrix: ## the tests of published modules with each supported Kubernetes, and of the root with the newest Go
+	bash .ci/matrix
+
+release: ## set VERSION in all go.mod files and print the tags to make; see CONTRIBUTING.md
+	cd internal/dev/release && $(GO) run . -version $(VERSION)
+
+develop: ## undo release: our modules require each other by path again
+	cd internal/dev/release && $(GO) run . -dev
+
+proxy: ## pack the published modules as VERSION into DIR (proxy), for GOPROXY=file://DIR
+	cd internal/dev/release && $(GO) run . -version $(VERSION) -proxy $(abspath $(DIR))

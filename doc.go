@@ -30,7 +30,8 @@
 //
 // # May the rollout go on
 //
-//   - [github.com/stagecraft-go/stagecraft/staged]: StagedBindingPolicies, decided purely, explained and played
+//   - [github.com/stagecraft-go/stagecraft/staged]: StagedBindingPolicies, decided purely and explained
+//   - [github.com/stagecraft-go/stagecraft/staged/player]: all I/O of staged rollouts: decisions carried out on a hub
 //   - [github.com/stagecraft-go/stagecraft/staged/kubestellar]: what KubeStellar computes: matching, Bindings, CombinedStatuses
 //   - [github.com/stagecraft-go/stagecraft/staged/rehearse]: rollouts in virtual time, with lints
 //

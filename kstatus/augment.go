@@ -9,24 +9,31 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// augmented is the field that marks a condition which Augment wrote, so that it can be told from what a controller reports.
-const augmented = "augmentedBy"
+// A condition that [Rules.Augment] wrote has this field with this value, which distinguishes it
+// from the conditions of a controller.
+const (
+	augmentedField = "augmentedBy"
+	augmentedValue = "kstatus"
+)
 
-// Augment computes a result and writes its conditions into status.conditions of the object: Reconciling=True or Stalled=True, with
-// reason, message, lastUpdateTime and, when the status changes, lastTransitionTime. What it wrote before and no longer holds it takes out again,
-// and neither it nor [Rules.Compute] is led by it. Nothing is written when nothing changes: kinds without a status stay without.
+// Augment computes a result and writes its conditions into status.conditions of the object:
+// Reconciling=True or Stalled=True, with reason, message, lastUpdateTime and, when the status of
+// the condition changes, lastTransitionTime. It removes the conditions that an earlier call wrote
+// and that no longer hold. Neither Augment nor [Rules.Compute] takes them for evidence.
 //
-// Only maps on the way to status.conditions are changed; conditions that change are replaced.
+// If nothing changes, nothing is written: an object of a kind without a status does not get one.
+// Only the maps on the way to status.conditions are changed in place; conditions that change are
+// replaced.
 func (r *Rules) Augment(obj *unstructured.Unstructured, now time.Time) Result {
 	result := r.Compute(obj, now)
 	if obj == nil || obj.Object == nil {
 		return result
 	}
-	status, conditions, ok := conditionsOf(obj.Object)
+	status, conditions, ok := statusAndConditions(obj.Object)
 	if !ok {
 		return result
 	}
-	next, changed := merge(conditions, result.Conditions(), now.UTC().Format(time.RFC3339))
+	next, changed := mergeConditions(conditions, result.Conditions(), now.UTC().Format(time.RFC3339))
 	if changed {
 		status["conditions"] = next
 		obj.Object["status"] = status
@@ -34,8 +41,9 @@ func (r *Rules) Augment(obj *unstructured.Unstructured, now time.Time) Result {
 	return result
 }
 
-// conditionsOf returns status and status.conditions, made if missing, or false if something else stands in their place.
-func conditionsOf(fields map[string]any) (status map[string]any, conditions []any, ok bool) {
+// statusAndConditions returns status and status.conditions, empty if they are missing, or false if
+// they have another type.
+func statusAndConditions(fields map[string]any) (status map[string]any, conditions []any, ok bool) {
 	if status, ok = object.ToMap(fields["status"]); !ok && fields["status"] != nil {
 		return nil, nil, false
 	}
@@ -46,24 +54,26 @@ func conditionsOf(fields map[string]any) (status map[string]any, conditions []an
 	return status, conditions, ok || status["conditions"] == nil
 }
 
-// merge returns the conditions with the wanted ones put in and our own others taken out.
-func merge(conditions []any, wanted []Condition, now string) (next []any, changed bool) {
+// mergeConditions returns the conditions with the wanted ones added, and without the others that
+// Augment wrote earlier.
+func mergeConditions(conditions []any, wanted []Condition, now string) (next []any, changed bool) {
 	missing := len(wanted) > 0
 	for _, item := range conditions {
 		m, _ := object.ToMap(item)
+		c, isCondition := viewOf(item)
 		switch {
 		case len(wanted) > 0 && m != nil && m["type"] == wanted[0].Type:
 			missing = false
-			updated, differs := update(m, wanted[0], now)
+			updated, differs := updateCondition(m, wanted[0], now)
 			next, changed = append(next, updated), changed || differs
-		case ours(item):
+		case isCondition && c.isAugmented():
 			changed = true
 		default:
 			next = append(next, item)
 		}
 	}
 	if missing {
-		added, _ := update(map[string]any{"type": wanted[0].Type}, wanted[0], now)
+		added, _ := updateCondition(map[string]any{"type": wanted[0].Type}, wanted[0], now)
 		return append(next, added), true
 	}
 	if next == nil {
@@ -72,26 +82,21 @@ func merge(conditions []any, wanted []Condition, now string) (next []any, change
 	return next, changed
 }
 
-// update returns a condition of the wanted type that says what is wanted: itself if it does already. One that a controller reports as true stays
-// its own: it is evidence also after it was updated.
-func update(m map[string]any, c Condition, now string) (map[string]any, bool) {
-	g, _ := look(m)
-	if old := g.condition(); old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
+// updateCondition returns the condition m if it already says what is wanted, otherwise a changed
+// copy. A condition that a controller reports as True is not marked as augmented: it stays
+// evidence.
+func updateCondition(m map[string]any, wanted Condition, now string) (map[string]any, bool) {
+	c, _ := viewOf(m)
+	if old := c.condition(); old.Status == wanted.Status && old.Reason == wanted.Reason && old.Message == wanted.Message {
 		return m, false
 	}
 	m = maps.Clone(m)
-	if g.status != c.Status {
+	if c.status != wanted.Status {
 		m["lastTransitionTime"] = now
 	}
-	if !g.standard() {
-		m[augmented] = "kstatus"
+	if !c.isDecisive() {
+		m[augmentedField] = augmentedValue
 	}
-	m["status"], m["reason"], m["message"], m["lastUpdateTime"] = c.Status, c.Reason, c.Message, now
+	m["status"], m["reason"], m["message"], m["lastUpdateTime"] = wanted.Status, wanted.Reason, wanted.Message, now
 	return m, true
-}
-
-// ours tells whether Augment wrote a condition.
-func ours(item any) bool {
-	g, ok := look(item)
-	return ok && g.ours()
 }

@@ -33,8 +33,8 @@ func parse(t testing.TB, manifest string) *unstructured.Unstructured {
 	return obj
 }
 
-// runCases runs the files of a folder of testdata, one file a kind. A case is an object whose name reads as a sentence; its first line is
-// the verdict on it:
+// runCases runs the files of a folder of testdata, one file a kind. A case is an object whose name
+// reads as a sentence; its first line is the verdict on it:
 //
 //	-- a pod that is not ready is in progress --
 //	# InProgress PodRunningNotReady: Pod is running but is not Ready (status.conditions)

@@ -10,107 +10,123 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/ownership"
 )
 
-// A Child is an object that another one made or refers to, and the verdict on it. [Rules.Child] makes one.
+// A Child is a dependent of an object, or another object that it refers to, with the verdict on it.
+// [Rules.Child] makes one.
 type Child struct {
-	Object *unstructured.Unstructured // nil if it could not be had, or was dropped
+	Object *unstructured.Unstructured // nil if the look-up failed or the caller dropped it
 	Result Result
 
-	name string
-	note childNote
+	name  string
+	flags childFlags
 }
 
-// childNote is what [Rules.Combine] wants to know of a child besides the verdict on it.
-type childNote uint8
+// childFlags are what [Rules.Combine] needs to know of a child besides the verdict on it.
+type childFlags uint8
 
 const (
-	noted     childNote = 1 << iota // the object was read: what follows says all about it
-	transient                       // its failure may be none in a moment
-	waiting                         // a StorageClass that waits for the first consumer of a claim
+	flagsRead        childFlags = 1 << iota // the object was read; the other flags hold
+	transientFailure                        // the failure may pass without any change to the object
+	waitsForConsumer                        // a StorageClass that binds a claim with its first consumer
 )
 
-// Child returns an object as a child, with the verdict on it. [Rules.Combine] does not need its Object: who keeps many children can drop them.
+// Child returns an object as a child, with the verdict on it. [Rules.Combine] does not need its
+// Object: callers that keep many children can set it to nil.
 func (r *Rules) Child(obj *unstructured.Unstructured, now time.Time) Child {
-	c := Child{Object: obj, Result: r.Compute(obj, now)}
-	c.note, c.name = noteOf(obj), obj.GetName()
-	return c
+	return Child{Object: obj, Result: r.Compute(obj, now), name: obj.GetName(), flags: readFlags(obj)}
 }
 
-func noteOf(obj *unstructured.Unstructured) childNote {
-	note := noted
+func readFlags(obj *unstructured.Unstructured) childFlags {
+	flags := flagsRead
 	var o Object
-	o.read(obj.Object, typeOf(obj.Object), time.Time{})
-	if transientFailure(&o) {
-		note |= transient
+	o.read(obj.Object, time.Time{})
+	if failsTransiently(&o) {
+		flags |= transientFailure
 	}
 	if mode, _ := object.String(o.fields, "volumeBindingMode"); mode == "WaitForFirstConsumer" {
-		note |= waiting
+		flags |= waitsForConsumer
 	}
-	return note
+	return flags
 }
 
-// transientFailure tells whether a failed Pod may be none in a moment, as in the fork of Flux: it is being deleted, or waits for a node.
-func transientFailure(o *Object) bool {
+// failsTransiently reports whether the failure of a Pod may pass: the Pod is being deleted, or
+// cannot be scheduled yet. This is the rule of the fork of kstatus in Flux.
+func failsTransiently(o *Object) bool {
 	if _, deleted := object.String(o.metadata, "deletionTimestamp"); deleted {
 		return true
 	}
-	c, unscheduled := o.find("PodScheduled", "False", "")
-	return unscheduled && c.Reason == "Unschedulable"
+	c, unscheduled := o.findView("PodScheduled", "False", "")
+	return unscheduled && c.reason() == "Unschedulable"
 }
 
-// is reads the note of a child. That of a child without an object is that its failure may be none.
-func (c Child) is(what childNote) bool {
+// is reports whether a child has a flag. The failure of a child without an object counts as
+// transient.
+func (c Child) is(flag childFlags) bool {
 	switch {
-	case c.note&noted != 0:
-		return c.note&what != 0
+	case c.flags&flagsRead != 0:
+		return c.flags&flag != 0
 	case c.Object == nil:
-		return what == transient
+		return flag == transientFailure
 	}
-	return noteOf(c.Object)&what != 0
+	return readFlags(c.Object)&flag != 0
 }
 
-// Combine is the verdict on an object of a kind in the light of its children: nothing but InProgress changes by it. In the standard profile a
-// ReplicaSet or StatefulSet fails with any failed Pod. In Extended so do Deployments and DaemonSets, but Pods do not count that are being deleted,
-// cannot be scheduled yet, or are gone; the worst child explains what is still in progress; and a claim is Current whose class waits for a consumer.
+// combineFailed is how failed children change the verdict on their owner.
+type combineFailed uint8
+
+const (
+	failReplicas   combineFailed = iota // any failed Pod fails a ReplicaSet or StatefulSet; as upstream
+	failAndExplain                      // see combineExtended
+)
+
+// Combine returns the verdict on an object of a kind, given the verdict on the object alone and its
+// children. Only InProgress can change.
+//
+// In the standard profile any failed Pod fails a ReplicaSet or StatefulSet. In Extended it also
+// fails a Deployment or DaemonSet, but Pods do not count that are being deleted, cannot be
+// scheduled yet, or no longer exist. The message then names the worst child also if the object
+// stays in progress, and a PersistentVolumeClaim is Current if its class waits for a consumer.
 func (r *Rules) Combine(kind schema.GroupKind, own Result, children []Child) Result {
 	switch {
 	case own.Status != InProgress || len(children) == 0:
 		return own
-	case r.transient:
+	case r.combine == failAndExplain:
 		return combineExtended(kind, own, children)
-	case fails[kind] != standardFails:
+	case !replicaKinds[kind]:
 		return own
 	}
-	if failed, _ := failures(children, 0); failed > 0 {
-		return Failed.because("PodsFailed", counted("%d pods have failed", failed))
+	if failed, _ := countFailed(children, 0); failed > 0 {
+		return podsFailed(failed)
 	}
 	return own
 }
 
-// Heeds tells whether children can change the verdict on objects of a kind: if not, nobody need look them up.
-func (r *Rules) Heeds(kind schema.GroupKind) bool {
-	if r.transient {
-		return ownership.Decide(kind)
+// DependsOnChildren reports whether children can change the verdict on objects of a kind. If not,
+// nobody need look them up.
+func (r *Rules) DependsOnChildren(kind schema.GroupKind) bool {
+	if r.combine == failAndExplain {
+		return ownership.DependsOnChildren(kind)
 	}
-	return fails[kind] == standardFails
+	return replicaKinds[kind]
 }
 
-// What failed Pods do to their owner, by its kind.
-const (
-	extendedFails = iota + 1 // it fails in Extended
-	standardFails            // it fails
-)
-
-var fails = map[schema.GroupKind]int{
-	{Group: "apps", Kind: "ReplicaSet"}:  standardFails,
-	{Group: "apps", Kind: "StatefulSet"}: standardFails,
-	{Group: "apps", Kind: "Deployment"}:  extendedFails,
-	{Group: "apps", Kind: "DaemonSet"}:   extendedFails,
+// replicaKinds are the kinds that fail with a Pod in the standard profile.
+var replicaKinds = map[schema.GroupKind]bool{
+	{Group: "apps", Kind: "ReplicaSet"}:  true,
+	{Group: "apps", Kind: "StatefulSet"}: true,
 }
 
-// failures counts the children that failed, those with a note apart, and returns the first.
-func failures(children []Child, but childNote) (n int64, first Child) {
+// workloadKinds are the kinds that fail with a Pod in Extended.
+var workloadKinds = map[schema.GroupKind]bool{
+	{Group: "apps", Kind: "ReplicaSet"}:  true,
+	{Group: "apps", Kind: "StatefulSet"}: true,
+	{Group: "apps", Kind: "Deployment"}:  true,
+	{Group: "apps", Kind: "DaemonSet"}:   true,
+}
+
+// countFailed counts the failed children, except those with a flag, and returns the first one.
+func countFailed(children []Child, except childFlags) (n int64, first Child) {
 	for _, c := range children {
-		if c.Result.Status != Failed || but != 0 && c.is(but) {
+		if c.Result.Status != Failed || except != 0 && c.is(except) {
 			continue
 		}
 		if n++; n == 1 {
@@ -120,22 +136,27 @@ func failures(children []Child, but childNote) (n int64, first Child) {
 	return n, first
 }
 
+func podsFailed(n int64) Result {
+	return Failed.because("PodsFailed", withNumbers("%d pods have failed", n))
+}
+
 func combineExtended(kind schema.GroupKind, own Result, children []Child) Result {
 	if own.path == "status.observedGeneration" {
-		return own // the children may be those of the former generation
+		return own // the children may be those of the previous generation
 	}
-	if failed, first := failures(children, transient); failed > 0 && fails[kind] != 0 {
-		r := Failed.because("PodsFailed", counted("%d pods have failed", failed))
-		if why := first.trouble(); failed == 1 && why != "" {
+	if failed, first := countFailed(children, transientFailure); failed > 0 && workloadKinds[kind] {
+		r := podsFailed(failed)
+		if why := first.problem(); failed == 1 && why != "" {
 			r.message = text(why)
 			return r
 		}
-		return first.explain(r)
+		return first.addProblem(r)
 	}
 	worst := children[0]
 	for _, c := range children {
-		if c.is(waiting) {
-			return Current.Because("WaitForFirstConsumer", "The claim is bound with the first Pod that uses it").At("spec.storageClassName")
+		if c.is(waitsForConsumer) {
+			r := Current.Because("WaitForFirstConsumer", "The claim is bound with the first Pod that uses it")
+			return r.At("spec.storageClassName")
 		}
 		if severity[c.Result.Status] > severity[worst.Result.Status] {
 			worst = c
@@ -144,22 +165,23 @@ func combineExtended(kind schema.GroupKind, own Result, children []Child) Result
 	if severity[worst.Result.Status] == 0 {
 		return own
 	}
-	return worst.explain(own)
+	return worst.addProblem(own)
 }
 
-// severity orders what explains best why a parent is in progress; 0 explains nothing.
+// severity orders the statuses of children by how well they explain why their owner is in progress.
+// A status that is not listed explains nothing.
 var severity = map[Status]int{InProgress: 1, Unknown: 2, Failed: 3}
 
-// explain adds to the verdict on a parent what is the matter with a child.
-func (c Child) explain(r Result) Result {
-	if why := c.trouble(); why != "" {
-		r.message = named("%s; %s", r.Message(), why)
+// addProblem adds the problem of a child to the message of its owner.
+func (c Child) addProblem(r Result) Result {
+	if why := c.problem(); why != "" {
+		r.message = withWords("%s; %s", r.Message(), why)
 	}
 	return r
 }
 
-// trouble is what is the matter with a child, with its name; "" if that is not known.
-func (c Child) trouble() string {
+// problem returns the name of a child and its message, "" if one of them is not known.
+func (c Child) problem() string {
 	name, why := c.name, c.Result.Message()
 	if name == "" && c.Object != nil {
 		name = c.Object.GetName()

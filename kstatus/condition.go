@@ -1,86 +1,101 @@
 package kstatus
 
-// A Condition is an element of status.conditions: one that an object has, or one that a [Result] stands for.
+// A Condition is an element of status.conditions of an object, or the condition that a [Result]
+// stands for.
 type Condition struct {
 	Type               string
 	Status             string // True, False or Unknown in well-formed objects
 	Reason             string
 	Message            string
-	ObservedGeneration int64 // 0 if it is not given
+	ObservedGeneration int64 // 0 if it is missing
 }
 
-// readCondition reads an element of a list of conditions. A bool status is True or False; a reason or message that is no string is "".
-// It reports false for what cannot be read, and for what Augment wrote.
+// readCondition reads an element of a list of conditions. A bool status is True or False; a reason
+// or message that is not a string is "". It returns false for conditions that cannot be read, and
+// for those that [Rules.Augment] wrote.
 func readCondition(item any) (Condition, bool) {
-	l, ok := look(item)
-	if !ok || l.ours() {
+	c, ok := viewOf(item)
+	if !ok || c.isAugmented() {
 		return Condition{}, false
 	}
-	return l.condition(), true
+	return c.condition(), true
 }
 
-// A glance is a condition of which as much has been read as is needed to pass it over.
-type glance struct {
+// A conditionView is a condition of which only type and status have been read. That is enough to
+// skip most conditions.
+type conditionView struct {
 	fields       map[string]any
 	kind, status string
 }
 
-// look reports false, and looks at nothing, for what is no condition: no map, no string for a type, neither string nor bool for a status.
-func look(item any) (glance, bool) {
+// viewOf returns false for what is not a condition: not a map, a type that is not a string, or a
+// status that is neither a string nor a bool.
+func viewOf(item any) (conditionView, bool) {
 	m, ok := mapOf(item)
-	kind, typed := optional(m["type"])
-	status, known := truth(m["status"])
-	if !ok || !typed || !known {
-		return glance{}, false
+	kind, kindOK := optionalString(m["type"])
+	status, statusOK := conditionStatus(m["status"])
+	if !ok || !kindOK || !statusOK {
+		return conditionView{}, false
 	}
-	return glance{m, kind, status}, true
+	return conditionView{m, kind, status}, true
 }
 
-func (g *glance) reason() string {
-	s, _ := g.fields["reason"].(string)
+func (c *conditionView) reason() string {
+	s, _ := c.fields["reason"].(string)
 	return s
 }
 
-// is compares with a type, a status and a reason; "" stands for any status or reason.
-func (g *glance) is(kind, status, reason string) bool {
-	return g.kind == kind && (status == "" || g.status == status) && (reason == "" || g.reason() == reason) && !g.ours()
+func (c *conditionView) message() string {
+	s, _ := c.fields["message"].(string)
+	return s
 }
 
-// ours tells whether Augment wrote the condition.
-func (g *glance) ours() bool {
-	return (g.kind == Reconciling || g.kind == Stalled) && g.fields[augmented] == "kstatus"
+// is compares type, status and reason. An empty status or reason stands for any.
+func (c *conditionView) is(kind, status, reason string) bool {
+	return c.kind == kind && (status == "" || c.status == status) &&
+		(reason == "" || c.reason() == reason) && !c.isAugmented()
 }
 
-// standard tells whether the condition decides by itself.
-func (g *glance) standard() bool {
-	return (g.kind == Reconciling || g.kind == Stalled) && g.status == "True" && !g.ours()
+// isAbnormal reports whether the type is one of the abnormal-true types of kstatus.
+func (c *conditionView) isAbnormal() bool { return c.kind == Reconciling || c.kind == Stalled }
+
+// isAugmented reports whether [Rules.Augment] wrote the condition.
+func (c *conditionView) isAugmented() bool {
+	return c.isAbnormal() && c.fields[augmentedField] == augmentedValue
 }
 
-func (g *glance) condition() Condition {
-	c := Condition{Type: g.kind, Status: g.status, Reason: g.reason()}
-	c.Message, _ = g.fields["message"].(string)
-	c.ObservedGeneration, _ = integer(g.fields["observedGeneration"])
-	return c
+// isDecisive reports whether the condition decides by itself, whatever the kind.
+func (c *conditionView) isDecisive() bool {
+	return c.isAbnormal() && c.status == "True" && !c.isAugmented()
 }
 
-// optional reads a string that may be missing or null.
-func optional(v any) (string, bool) {
+// isOutdated reports whether the condition is about an older generation than the given one.
+func (c *conditionView) isOutdated(generation int64) bool {
+	observed, ok := integer(c.fields["observedGeneration"])
+	return ok && observed != 0 && observed < generation
+}
+
+func (c *conditionView) condition() Condition {
+	observed, _ := integer(c.fields["observedGeneration"])
+	return Condition{
+		Type: c.kind, Status: c.status, Reason: c.reason(), Message: c.message(), ObservedGeneration: observed,
+	}
+}
+
+// optionalString reads a string that may be missing or null.
+func optionalString(v any) (string, bool) {
 	s, ok := v.(string)
 	return s, ok || v == nil
 }
 
-// truth reads the status of a condition.
-func truth(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case nil:
-		return "", true
-	case bool:
-		if v {
-			return "True", true
-		}
-		return "False", true
+// conditionStatus reads the status of a condition, which some controllers write as a bool.
+func conditionStatus(v any) (string, bool) {
+	b, isBool := v.(bool)
+	switch {
+	case !isBool:
+		return optionalString(v)
+	case b:
+		return "True", true
 	}
-	return "", false
+	return "False", true
 }

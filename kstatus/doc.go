@@ -1,15 +1,21 @@
-// Package kstatus tells what state a Kubernetes object is in, and why, from the object alone: whether what it asks for is there, on the way, or
-// failed.
+// Package kstatus computes the status of a Kubernetes object, and the reason for it, from the
+// object alone: whether its desired state is reached, still in progress, or failed.
 //
 // # Terminology
 //
-//   - A [Status] is InProgress, Failed, Current, Terminating, NotFound or Unknown, as upstream (sigs.k8s.io/cli-utils/pkg/kstatus) defines them.
-//   - A [Result] is a status with reason, message, the field that decided, and when to look again.
-//   - A [Rule] gives a verdict on an [Object] or has no opinion. [Rules] are all rules of a profile, in the order in which they are tried.
+//   - A [Status] is InProgress, Failed, Current, Terminating, NotFound or Unknown, as upstream
+//     (sigs.k8s.io/cli-utils/pkg/kstatus) defines them.
+//   - A [Result] is a status with its reason, a message, the field that decided, and the time after
+//     which the object must be computed again. "Verdict" means the same.
+//   - A [Rule] returns a verdict on an [Object], or has no opinion. [Rules] are all rules of a profile,
+//     in the order in which they are tried.
 //   - [Standard] is the profile of upstream, [Extended] the one that is right more often.
-//   - Reconciling and Stalled are the abnormal-true conditions: Reconciling=True goes with InProgress, Stalled=True with Failed.
-//   - A [Child] is an object that another one made or refers to, as a Deployment its Pods; [Rules.Combine] is what children change.
-//   - Suspended is held on purpose: Current, and nothing will happen until someone resumes it. Terminal is Failed for good.
+//   - Reconciling and Stalled are the abnormal-true conditions: Reconciling=True goes with InProgress,
+//     Stalled=True with Failed.
+//   - A [Child] of an object is a dependent, as the Pods of a Deployment, or an object to which it
+//     refers. [Rules.Combine] says how children change the verdict.
+//   - An object is Suspended if someone paused it on purpose. A Failed object is Terminal if trying
+//     again does not help.
 //
 // # Usage
 //
@@ -20,40 +26,45 @@
 //	case kstatus.Failed:
 //		return fmt.Errorf("%s: %s", r.Reason, r.Message())
 //	default:
-//		// The next event decides, or, if r.RecheckAfter is not 0, time.
+//		// Wait for the next change of the object or, if r.RecheckAfter is not 0, that long.
 //	}
 //
-// Rules of one's own stand before those of a profile:
+// Your own rules come before those of a profile:
 //
 //	rules := kstatus.Extended().With(map[schema.GroupKind]kstatus.Rule{
 //		{Group: "example.com", Kind: "Widget"}: widget,
-//		{Group: "*.example.com", Kind: "*"}:    kstatus.Hints{Conditions: []string{"Ready"}}.Rule,
+//		{Group: "*.example.com", Kind: "*"}:    kstatus.Expectations{Conditions: []string{"Ready"}}.Rule,
 //	})
 //	r := rules.Compute(obj, now)
 //
-// With a [Reader] of the cluster, children count too; an error is of look-ups, and the verdict holds without what they did not find:
+// With a [Reader] of the cluster, children count too. The error is of look-ups; the verdict holds
+// without the children that could not be looked up:
 //
 //	r, children, err := rules.Inspect(ctx, reader, obj, now)
 //
-// Package kstatus/wait follows objects and their children until they are ready, with the same verdicts.
+// Package kstatus/wait waits until objects of a cluster are ready, with the same verdicts.
 //
-// [Rules.Explain] tells which rules were tried and what they saw.
+// [Rules.Explain] returns which rules were tried and which fields they read.
 //
 // # Determinism
 //
-// A verdict is a function of the object and the time that is passed in; only [Compute] reads the clock. Objects are neither changed nor kept,
-// [Rules.Augment] apart. Nothing fails: what cannot be told is Unknown with a reason.
+// A verdict is a function of the object and the time that is passed in. Only [Compute] reads the
+// clock. Objects are not kept, and only [Rules.Augment] changes one. No rule returns an error: what
+// cannot be determined is Unknown, with a reason.
 //
 // # Concurrency
 //
-// Rules are immutable and safe for concurrent use, if the rules that they were given are. Results, Conditions and Statuses are values.
-// Computing with the standard profile allocates nothing, but for the names of several containers in a crash loop; messages are put together
-// when they are asked for.
+// Rules are immutable and safe for concurrent use, if the rules that were passed to [Rules.With]
+// are. Results, Conditions and Statuses are values. Computing with the standard profile allocates
+// nothing, except for the names of several containers in a crash loop. Messages are formatted when
+// they are asked for.
 //
 // # Compatibility
 //
-// The standard profile gives the status, reasons and messages of upstream at its head of October 2025 for every well-formed object; the last
-// release before, v0.37.2, lacks the rule that a suspended Job is Current. What upstream panics on, fails on or misreads is treated as follows. Each row has a generator in internal/dev/bench/kstatus, too.
+// For every well-formed object, the standard profile returns the status, reason and message of
+// upstream at its head of October 2025. The last release before that, v0.37.2, lacks the rule that
+// a suspended Job is Current. Objects on which upstream panics, fails or misreads a field are
+// treated as follows. internal/dev/bench/kstatus has a generator for each row.
 //
 //	upstream does                                              | we do                                    | test
 //	-----------------------------------------------------------+------------------------------------------+------------------------------
@@ -76,5 +87,6 @@
 //	counts Pods of former revisions                            | only those of the current one            | TestInspect/a_StatefulSet_…
 //	is Unknown or NotFound if children cannot be looked up     | the verdict on the object, and an error  | TestInspect/a_look-up_that_…
 //
-// A condition that Augment wrote carries the field augmentedBy, by which it is known again, as long as no server drops it.
+// A condition that Augment wrote has the field augmentedBy, by which it is recognised as long as no
+// server removes that field.
 package kstatus

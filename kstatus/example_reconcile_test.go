@@ -15,8 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// gate is a controller that lets users in as soon as what they want to reach is ready. Its client is a Reader: the one of controller-runtime
-// needs an adapter of two short methods.
+// gate is a controller that lets users in as soon as what they want to reach is ready. Its client
+// is a Reader: the one of controller-runtime needs an adapter of two short methods.
 type gate struct {
 	client kstatus.Reader
 	rules  *kstatus.Rules
@@ -24,10 +24,11 @@ type gate struct {
 	now    func() time.Time
 }
 
-// outcome is what reconcile.Result is to controller-runtime.
+// outcome has the role of reconcile.Result in controller-runtime.
 type outcome struct{ RequeueAfter time.Duration }
 
-// Reconcile has no state and starts nothing: the verdict says when to look again, if nothing changes before.
+// Reconcile has no state and starts nothing: the verdict says when to look again, if nothing
+// changes before.
 func (g gate) Reconcile(ctx context.Context, name types.NamespacedName) (outcome, error) {
 	obj, err := g.client.Get(ctx, g.kind, name)
 	if apierrors.IsNotFound(err) {
@@ -45,12 +46,13 @@ func (g gate) Reconcile(ctx context.Context, name types.NamespacedName) (outcome
 	default:
 		fmt.Println("closed:", verdict.Message())
 	}
-	// An error is of Pods that could not be looked up. The verdict holds without them; the queue tries again.
+	// An error is of Pods that could not be looked up. The verdict holds without them; the queue
+	// tries again.
 	return outcome{RequeueAfter: verdict.RecheckAfter}, err
 }
 
-// A controller asks for a verdict in the light of the Pods, and when to look again. No event tells that a Pod has been without a node for too
-// long: RequeueAfter does.
+// A controller asks for a verdict in the light of the Pods, and when to look again. No event tells
+// that a Pod has been without a node for too long: RequeueAfter does.
 func ExampleRules_Inspect() {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	now := noon

@@ -58,7 +58,7 @@ func ExampleRules_With() {
 	}
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{
 		{Group: "storage.example.com", Kind: "Volume"}: volume,
-		{Group: "*.example.com", Kind: "*"}:            kstatus.Hints{Conditions: []string{"Ready"}}.Rule,
+		{Group: "*.example.com", Kind: "*"}:            kstatus.Expectations{Conditions: []string{"Ready"}}.Rule,
 	})
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "storage.example.com/v1", "kind": "Volume",

@@ -10,35 +10,36 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// An Explanation is how a result came about.
+// An Explanation says how a result came about.
 type Explanation struct {
 	Result  Result
-	Steps   []Step   // the rules that were tried, in order; the last may have decided
-	Skipped []string // the paths of conditions that cannot be read
+	Steps   []Step   // the rules that were tried, in order; the last one may have decided
+	Skipped []string // the paths of the conditions that cannot be read
 }
 
-// A Step is a rule that was tried: a part of the generic layer, or a rule of the kind, named Kind.group.
+// A Step is a rule that was tried: a general rule, or a rule for the kind, whose name is
+// Kind.group.
 type Step struct {
 	Rule    string
 	Seen    []Seen
 	Decided bool
 }
 
-// Seen is a field that a rule looked at. The value of a missing field is nil.
+// Seen is a field that a rule read. The value of a missing field is nil.
 type Seen struct {
 	Path  string
 	Value any
 }
 
-// Explain computes a result and tells how. It is for people: slower than [Rules.Compute], the same answer.
+// Explain computes a result and records which rules were tried and which fields they read. The
+// result is the same as that of [Rules.Compute]; Explain is slower and allocates.
 func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanation {
 	if obj == nil || obj.Object == nil {
 		return Explanation{Result: r.Compute(obj, now)}
 	}
 	o := Object{waitForJobs: r.waitForJobs}
-	o.read(obj.Object, typeOf(obj.Object), now)
-	e := Explanation{Result: current, Skipped: skipped(o.conditions)}
-	o.counts = nil
+	o.read(obj.Object, now)
+	e := Explanation{Result: current, Skipped: skippedPaths(o.conditions)}
 	for _, s := range r.steps(&o) {
 		o.trace = &trace{}
 		result, decided := s.rule(o)
@@ -52,26 +53,26 @@ func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanati
 	return e
 }
 
-// skipped are the paths of the conditions that cannot be read.
-func skipped(conditions []any) (paths []string) {
+func skippedPaths(conditions []any) (paths []string) {
 	for i, item := range conditions {
-		if _, ok := look(item); !ok && item != nil {
-			paths = append(paths, skippedPath(i))
+		if _, ok := viewOf(item); !ok && item != nil {
+			paths = append(paths, indexPath(i))
 		}
 	}
 	return paths
 }
 
-// String is the result on a line, then a line for each step: "*" if it decided, the rule, what it saw.
+// String returns the result on the first line, then a line for each step: "*" if it decided, the
+// name of the rule, and the fields that it read.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, e.Result)
 	for _, s := range e.Steps {
-		mark := " "
+		decided := " "
 		if s.Decided {
-			mark = "*"
+			decided = "*"
 		}
-		fmt.Fprintf(&b, "%s %s", mark, s.Rule)
+		fmt.Fprintf(&b, "%s %s", decided, s.Rule)
 		for _, seen := range s.Seen {
 			fmt.Fprintf(&b, " %s=%v", seen.Path, printable(seen.Value))
 		}
@@ -83,7 +84,7 @@ func (e Explanation) String() string {
 	return b.String()
 }
 
-// printable keeps whole maps and lists out of a line.
+// printable replaces maps and lists by their lengths, so that a step stays on one line.
 func printable(v any) any {
 	if v == nil {
 		return "-"
@@ -97,10 +98,10 @@ func printable(v any) any {
 	return v
 }
 
-// A trace records what a rule reads.
+// A trace records what one rule reads.
 type trace struct{ seen []Seen }
 
-func (t *trace) see(path string, v any) {
+func (t *trace) record(path string, v any) {
 	for _, s := range t.seen {
 		if s.Path == path {
 			return

@@ -1,21 +1,145 @@
 package kstatus
 
-// extended is the profile that is right more often.
-var extended = (&Rules{before: extendedBefore, upstream: true, after: extendedAfter, waitForJobs: true, transient: true}).With(
-	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, platform, workloads)),
-).With(join(extendedWorkloads, extendedBuiltin, reporters))
+import (
+	"strings"
 
-// Extended returns the rules that are right more often than upstream. They differ in that
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
+)
+
+// extended is the profile that is right more often. Its parts, in the order in which a reader may
+// want them:
 //
-//   - an object without a status is InProgress, unless its kind never has one, or is one that nobody knows and has got none for five minutes;
-//   - an observedGeneration counts in digits too, only one that is behind blocks, and conditions about an older generation are not believed;
-//   - built-in kinds are looked at more closely: containers that cannot start, load balancers without an address, paused and failed roll-outs, and
-//     Jobs, which are waited for (see [Rules.WaitForJobs]);
-//   - some 200 kinds of custom resources have rules of their own: those of Argo, cert-manager, Cluster API, Crossplane, Flux, Gateway API, Kueue and others;
-//   - for all other kinds the words of a status decide. Ready=False is Failed if its reason or message tells an error, InProgress if not; the types of
-//     other conditions tell by their last word what they stand for (PodsHealthy, InstallFailed, Progressing); so do phases, flags and counts. The
-//     worst sign decides, except that Ready=True overrules the conditions of parts;
-//   - what is paused on purpose is Current and Suspended, and what will not get better by itself is Terminal.
+//   - extended.go: the general rules of the profile
+//   - extended_conditions.go: what conditions of any kind say together
+//   - extended_fields.go: what other fields of a status of any kind say
+//   - extended_nostatus.go: what it means that an object has no status; a table of kinds
+//   - extended_rules.go: the functions with which the tables of kinds are written
+//   - extended_builtin.go, extended_pod.go: built-in kinds
+//   - kinds_….go: custom resources, a table for each subject
+var extended = (&Rules{
+	before: extendedBefore, standard: true, after: extendedAfter, waitForJobs: true, combine: failAndExplain,
+}).With(
+	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, platform, workloads)),
+).With(join(builtinWorkloads, builtinOthers, reporters))
+
+// Extended returns the rules that are right more often than upstream. They differ from [Standard]
+// in these points:
 //
-// What it says of the cases of Argo CD's own tests, and why where it disagrees, stands in extended_scores_test.go.
+//   - An object without a status is InProgress, unless its kind never has one. If the kind is not
+//     known, it is Current after five minutes.
+//   - An observedGeneration may also be a string of digits. Only one that is older than the
+//     generation blocks. Conditions about an older generation are not believed.
+//   - The rules for built-in kinds look at more fields: containers that cannot start, load balancers
+//     without an address, paused and failed rollouts. Jobs are waited for (see [Rules.WaitForJobs]).
+//   - Some 200 kinds of custom resources have rules of their own: those of Argo, cert-manager,
+//     Cluster API, Crossplane, Flux, Gateway API, Kueue and others.
+//   - For all other kinds the words of the status decide. Ready=False is Failed if its reason or
+//     message names an error, otherwise InProgress. The last word of the type of another condition
+//     says what it stands for (PodsHealthy, InstallFailed, Progressing). Phases, bools and counts
+//     are read too. The worst verdict counts, except that Ready=True overrules conditions of parts.
+//   - What is paused on purpose is Current and Suspended. What does not get better by trying again
+//     is Terminal.
+//
+// extended_scores_test.go compares the verdicts with the test cases of Argo CD, and gives the
+// reason for each difference.
 func Extended() *Rules { return extended }
+
+// The general rules before those for the kind:
+var extendedBefore = []step{
+	{"deletion", deletion},
+	{"generation", generationBehind},
+	{"readable", readableOrEmpty},
+	{"standard conditions", abnormalConditions},
+}
+
+// and after them:
+var extendedAfter = []step{
+	{"suspension", suspension},
+	{"no status", withoutStatus},
+	{"signs", statusFields},
+	{"nothing to tell", unclear},
+}
+
+// generationBehind waits until the controller has observed the latest generation. One that has
+// observed a later generation is not behind.
+func generationBehind(o Object) (Result, bool) {
+	if latest, observed, ok := o.Generations(); !ok || latest <= observed {
+		return Result{}, false
+	}
+	return generation(o)
+}
+
+// readableOrEmpty accepts an empty map of conditions, which some encoders write for an empty list.
+func readableOrEmpty(o Object) (Result, bool) {
+	m, ok := object.ToMap(o.status["conditions"])
+	if ok && len(m) == 0 && o.unreadable == "status.conditions" {
+		return Result{}, false
+	}
+	return readable(o)
+}
+
+// abnormalConditions ensures that no rule for a kind hides Stalled=True or Reconciling=True. A
+// suspended object is Suspended all the same, and the other conditions may make the verdict worse.
+func abnormalConditions(o Object) (Result, bool) {
+	if o.decisive == 0 {
+		return Result{}, false
+	}
+	if r, suspended := suspension(o); suspended {
+		return r, true
+	}
+	if r, failed := failedAttempt(&o); failed {
+		return r, true
+	}
+	s := o.summarize(o.conditions)
+	if r, found := s.result(); found && r.Status != Current {
+		return r, true
+	}
+	return decisiveCondition(o)
+}
+
+// failedAttempt is the verdict on a controller that tries again after an error, as those of Flux
+// do: Reconciling=True has a reason such as ProgressingWithRetry, and Ready=False has the error,
+// unless its reason is one of progress.
+func failedAttempt(o *Object) (Result, bool) {
+	reconciling, ok := o.findView(Reconciling, "True", "")
+	if !ok || !strings.HasSuffix(reconciling.reason(), "Retry") {
+		return Result{}, false
+	}
+	c, ok := o.fresh("Ready")
+	if !ok || c.status != "False" || words.OfPhrase(c.reason()) == words.Busy {
+		return Result{}, false
+	}
+	return Failed.From(c.condition()), true
+}
+
+// suspension is the wish in the spec that the controller does nothing.
+func suspension(o Object) (Result, bool) {
+	spec, _ := mapOf(o.fields["spec"])
+	if len(spec) == 0 {
+		return Result{}, false
+	}
+	for _, field := range [...]string{"suspend", "suspended", "paused", "pause"} {
+		if on, _ := spec[field].(bool); on {
+			return suspendedBy("spec", field), true
+		}
+	}
+	return Result{}, false
+}
+
+// suspendedBy is the verdict on an object that a field suspends.
+func suspendedBy(path, field string) Result {
+	return Current.Because("Suspended", "Resource is suspended").atItem(path, field).suspended()
+}
+
+// unclear is the verdict on a status in which no field says anything. If it has an
+// observedGeneration and no conditions, the controller has done all that it reports.
+func unclear(o Object) (Result, bool) {
+	if _, observed := o.Int("status", "observedGeneration"); observed && o.conditions == nil {
+		return Current.Because("", "Resource is current").At("status.observedGeneration"), true
+	}
+	if isStatusless(&o) {
+		return current, true
+	}
+	return inProgress("StatusUnclear", text("The status does not say whether the resource is ready"), "status"), true
+}

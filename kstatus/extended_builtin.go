@@ -6,86 +6,211 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// The other built-in kinds.
-var extendedBuiltin = catalogue{
-	"Service.":                                      serviceExtended,
-	"PersistentVolumeClaim.":                        vocabulary{fatal: "Lost"}.says("status", "phase"),
-	"Namespace.":                                    vocabulary{current: "Active", inProgress: "Terminating"}.says("status", "phase"),
-	"ResourceClaim.resource.k8s.io":                 claimed,
-	"ResourceQuota.":                                quota,
-	"Ingress.networking.k8s.io":                     balanced,
-	"Ingress.extensions":                            balanced,
+// builtinWorkloads are rules for built-in workloads. Where they have no opinion, the rules of
+// upstream follow.
+var builtinWorkloads = kindTable{
+	"Pod.":                       podExtended,
+	"Deployment.apps":            deploymentExtended,
+	"Deployment.extensions":      deploymentExtended,
+	"ReplicaSet.apps":            replicaFailure,
+	"ReplicaSet.extensions":      replicaFailure,
+	"ReplicationController.":     replicationController,
+	"StatefulSet.apps":           statefulSetExtended,
+	"DaemonSet.apps":             daemonSetExtended,
+	"DaemonSet.extensions":       daemonSetExtended,
+	"Job.batch":                  jobExtended,
+	"CronJob.batch":              cronJob,
+	"PodDisruptionBudget.policy": disruptionBudget,
+}
+
+var replicaFailure = when("ReplicaFailure", "True", Failed)
+
+// replicationController has the fields of a ReplicaSet.
+func replicationController(o Object) (Result, bool) {
+	if r, failed := replicaFailure(o); failed {
+		return r, true
+	}
+	return replicaSet(&o), true
+}
+
+// deploymentExtended ignores a missed deadline once all replicas are available. A ReplicaFailure,
+// such as an exceeded resourceQuota, is an error.
+func deploymentExtended(o Object) (Result, bool) {
+	if o.Bool("spec", "paused") {
+		return suspendedBy("spec", "paused"), true
+	}
+	wanted, replicas := o.wantedReplicas(), o.count("replicas")
+	updated, ready, available := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("availableReplicas")
+	if _, yes := o.find("Available", "True", ""); yes && wanted == replicas && min(updated, ready, available) >= wanted {
+		return deploymentAvailable(replicas), true
+	}
+	if c, failed := o.find("ReplicaFailure", "True", ""); failed {
+		return Failed.From(c), true
+	}
+	return Result{}, false
+}
+
+// statefulSetExtended counts the replicas also if the update strategy is OnDelete.
+func statefulSetExtended(o Object) (Result, bool) {
+	wanted := o.wantedReplicas()
+	onDelete := o.Text("spec", "updateStrategy", "type") == "OnDelete"
+	switch {
+	case onDelete && wanted > o.count("replicas"):
+		return inProgress("LessReplicas", withNumbers("Replicas: %d/%d", o.count("replicas"), wanted), "status.replicas"), true
+	case onDelete && wanted > o.count("readyReplicas"):
+		return inProgress("LessReady", withNumbers("Ready: %d/%d", o.count("readyReplicas"), wanted), "status.readyReplicas"), true
+	case wanted > o.count("availableReplicas") && o.IntOr(0, "spec", "minReadySeconds") > 0:
+		return inProgress("LessAvailable", withNumbers("Available: %d/%d", o.count("availableReplicas"), wanted), "status.availableReplicas"), true
+	}
+	return Result{}, false
+}
+
+// daemonSetExtended does not wait for updates if the update strategy is OnDelete.
+func daemonSetExtended(o Object) (Result, bool) {
+	if o.Text("spec", "updateStrategy", "type") != "OnDelete" {
+		return Result{}, false
+	}
+	wanted := o.IntOr(-1, "status", "desiredNumberScheduled")
+	available := min(o.count("numberAvailable"), o.count("numberReady"))
+	switch {
+	case wanted < 0:
+		return Result{}, false
+	case available < wanted:
+		return inProgress("LessAvailable", withNumbers("Available: %d/%d", available, wanted), "status.numberAvailable"), true
+	}
+	return Current.Because("", "DaemonSet is using the ondelete update strategy").At("spec.updateStrategy.type"), true
+}
+
+// jobExtended reads the outcome of a Job before its last Pods are gone, and the reason of a
+// failure.
+func jobExtended(o Object) (Result, bool) {
+	if _, complete := o.find("Complete", "True", ""); complete {
+		return Result{}, false
+	}
+	for _, kind := range [...]string{"Failed", "FailureTarget"} {
+		if c, ok := o.find(kind, "True", ""); ok && (c.Message != "" || kind == "FailureTarget") {
+			return Failed.From(c).terminal(), true
+		}
+	}
+	if c, ok := o.find("SuccessCriteriaMet", "True", ""); ok {
+		return Current.From(c), true
+	}
+	return Result{}, false
+}
+
+// cronJob is Failed from the end of a failed run until the next run starts.
+func cronJob(o Object) (Result, bool) {
+	if o.Bool("spec", "suspend") {
+		return suspendedBy("spec", "suspend"), true
+	}
+	scheduled, succeeded := o.Text("status", "lastScheduleTime"), o.Text("status", "lastSuccessfulTime")
+	// Both are RFC 3339 in UTC, so that strings compare like times.
+	if succeeded != "" && scheduled > succeeded && len(o.List("status", "active")) == 0 {
+		return Failed.Because("LastRunFailed", "The last run did not succeed").At("status.lastSuccessfulTime"), true
+	}
+	return Result{}, false
+}
+
+// disruptionBudget compares the healthy Pods with the wanted ones.
+func disruptionBudget(o Object) (Result, bool) {
+	for c := range o.Conditions() {
+		if c.Type == "DisruptionAllowed" && c.Reason == "SyncFailed" {
+			return Failed.From(c), true
+		}
+	}
+	healthy, wanted := o.count("currentHealthy"), o.count("desiredHealthy")
+	switch {
+	case len(o.status) == 0:
+		return withoutStatus(o)
+	case healthy < wanted:
+		return inProgress("LessHealthy", withNumbers("Healthy: %d/%d", healthy, wanted), "status.currentHealthy"), true
+	}
+	return Result{}, false
+}
+
+// builtinOthers are rules for the other built-in kinds.
+var builtinOthers = kindTable{
+	"Service.":               serviceExtended,
+	"PersistentVolumeClaim.": phaseTable{fatal: "Lost"}.at("status", "phase"),
+	"Namespace.": phaseTable{
+		current:    "Active",
+		inProgress: "Terminating",
+	}.at("status", "phase"),
+	"ResourceClaim.resource.k8s.io":                 resourceClaim,
+	"ResourceQuota.":                                resourceQuota,
+	"Ingress.networking.k8s.io":                     loadBalancer,
+	"Ingress.extensions":                            loadBalancer,
 	"HorizontalPodAutoscaler.autoscaling":           autoscaler,
 	"CustomResourceDefinition.apiextensions.k8s.io": when("NonStructuralSchema", "True", Failed),
 	"CertificateSigningRequest.certificates.k8s.io": signingRequest,
 }
 
-// serviceExtended waits for the address that a load balancer gets from outside.
+// serviceExtended waits for the external address of a load balancer.
 func serviceExtended(o Object) (Result, bool) {
 	if o.Text("spec", "type") != "LoadBalancer" || o.Text("spec", "clusterIP") == "" || len(o.List("spec", "externalIPs")) > 0 {
 		return Result{}, false
 	}
-	return balanced(o)
+	return loadBalancer(o)
 }
 
-// balanced is Current once a load balancer has an address.
-func balanced(o Object) (Result, bool) {
+// loadBalancer is Current once an address is assigned.
+func loadBalancer(o Object) (Result, bool) {
 	if len(o.List("status", "loadBalancer", "ingress")) == 0 {
-		return InProgress.Because("NoAddress", "Waiting for an address of the load balancer").At("status.loadBalancer.ingress"), true
+		return inProgress("NoAddress", text("Waiting for an address of the load balancer"), "status.loadBalancer.ingress"), true
 	}
 	return Current.Because("", "Load balancer has an address").At("status.loadBalancer.ingress"), true
 }
 
-// claimed is Current once devices are allocated, which happens with the first Pod that uses them.
-func claimed(o Object) (Result, bool) {
+// resourceClaim is Current once devices are allocated, which happens with the first Pod that uses
+// them.
+func resourceClaim(o Object) (Result, bool) {
 	if o.Value("status", "allocation") == nil {
-		return InProgress.Because("NotAllocated", "Waiting for devices").At("status.allocation"), true
+		return inProgress("NotAllocated", text("Waiting for devices"), "status.allocation"), true
 	}
 	return Current.Because("", "Devices are allocated").At("status.allocation"), true
 }
 
-func quota(o Object) (Result, bool) {
+func resourceQuota(o Object) (Result, bool) {
 	if len(o.Map("status", "hard")) < len(o.Map("spec", "hard")) {
-		return InProgress.Because("QuotaNotObserved", "The limits are not in force yet").At("status.hard"), true
+		return inProgress("QuotaNotObserved", text("The limits are not in force yet"), "status.hard"), true
 	}
 	return Current.Because("", "The limits are in force").At("status.hard"), true
 }
 
-// signingRequest waits for the certificate: to approve a request is but to allow its signer to issue one. Denied and Failed cannot be taken back.
+// signingRequest waits for the certificate: an approval only allows the signer to issue one. Denied
+// and Failed are final.
 func signingRequest(o Object) (Result, bool) {
 	for _, kind := range [...]string{"Denied", "Failed"} {
 		if c, ok := o.find(kind, "True", ""); ok {
-			r := Failed.From(c)
-			r.Terminal = true
-			return r, true
+			return Failed.From(c).terminal(), true
 		}
 	}
 	_, approved := o.find("Approved", "True", "")
 	switch {
 	case !approved:
-		return o.missing("Approved", glance{}, false), true
+		return conditionMissing("Approved"), true
 	case o.Value("status", "certificate") == nil:
-		return InProgress.Because("NotIssued", "Waiting for the certificate").At("status.certificate"), true
+		return inProgress("NotIssued", text("Waiting for the certificate"), "status.certificate"), true
 	}
 	return Current.Because("", "The certificate is issued").At("status.certificate"), true
 }
 
-// autoscaler reads the conditions, which version 1 of the API hides in an annotation.
+// autoscaler reads the conditions, which version v1 of the API stores in an annotation.
 func autoscaler(o Object) (Result, bool) {
 	if annotations, _ := object.ToMap(o.metadata["annotations"]); len(o.conditions) == 0 {
-		hidden, _ := annotations["autoscaling.alpha.kubernetes.io/conditions"].(string)
-		o.conditions = decodeList(hidden)
-		o.survey()
+		encoded, _ := annotations["autoscaling.alpha.kubernetes.io/conditions"].(string)
+		o.setConditions(decodeList(encoded))
 	}
 	for c := range o.Conditions() {
-		if c.Status == "False" && phraseTone(c.Reason).wrong() {
+		if c.Status == "False" && isError(c.Reason) {
 			return Failed.From(c), true
 		}
 	}
 	if c, able := o.find("AbleToScale", "True", ""); able {
 		return Current.From(c), true
 	}
-	return InProgress.Because("NotAbleToScale", "Waiting for condition AbleToScale").in("status.conditions", "AbleToScale"), true
+	r := InProgress.Because("NotAbleToScale", "Waiting for condition AbleToScale")
+	return r.onCondition("AbleToScale"), true
 }
 
 func decodeList(s string) (list []any) {

@@ -1,229 +1,227 @@
 package kstatus
 
-import "strings"
+import (
+	"strings"
 
-// A role is what a condition stands for, told by the words of its type.
+	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
+)
+
+// What conditions of any kind say together. The words of the type of a condition give its role;
+// role and status give its effect; of all effects the strongest decides.
+
+// A role is what a condition stands for.
 type role uint8
 
 const (
-	neutral    role = iota
-	summary         // Ready: stands for the whole object
-	opposite        // Ready turned round
-	part            // good when True, not yet there when False
-	verdict         // good when True, wrong when False
-	milestone       // passed when True, with more to come
-	sideline        // good when True, of no account when False
-	completion      // over when True
-	transition      // on the way when True
-	failure         // failed when True
-	pause           // held on purpose when True
+	neutral       role = iota // says nothing
+	readyRole                 // Ready: stands for the whole object
+	notReadyRole              // the negation of Ready
+	partRole                  // good if True, not yet there if False
+	judgementRole             // good if True, wrong if False
+	stepRole                  // done if True, with more to come
+	activityRole              // good if True, says nothing if False
+	endRole                   // completed if True
+	progressRole              // in progress if True
+	errorRole                 // failed if True
+	pauseRole                 // paused on purpose if True
 )
 
+// roles are the roles of condition types that end in a word with a meaning.
 var roles = [...]role{
-	stepped: milestone, lively: sideline, good: part, sound: verdict, done: completion, running: transition, held: pause, busy: transition, bad: failure,
-	fatal: failure, not: neutral,
+	words.StepDone: stepRole, words.Active: activityRole, words.Good: partRole, words.Accepted: judgementRole,
+	words.Done: endRole, words.Running: progressRole, words.Paused: pauseRole, words.Busy: progressRole,
+	words.Bad: errorRole, words.Fatal: errorRole, words.Not: neutral,
 }
 
-// roleOf tells the role by the last word of the type, or, if that says nothing, by a judgement in the first one: PodsHealthy, ResolvedRefs.
+// roleOf reads the role from the last word of the type. If that has no meaning, a judgement in the
+// first word counts: PodsHealthy, but also ResolvedRefs.
 func roleOf(kind string) role {
 	if kind == "Ready" {
-		return summary
+		return readyRole
 	}
-	first, last, words, negated := quiet, quiet, 0, false
-	for word, rest := cutWord(kind); word != ""; word, rest = cutWord(rest) {
-		t := toneOf(word)
-		if t == not {
+	first, last, count, negated := words.None, words.None, 0, false
+	for word, rest := words.Cut(kind); word != ""; word, rest = words.Cut(rest) {
+		m := words.Of(word)
+		if m == words.Not {
 			negated = true
 			continue
 		}
-		if words++; words == 1 {
-			first = t
+		if count++; count == 1 {
+			first = m
 		}
-		last = t
+		last = m
 	}
 	switch {
-	case negated && words == 1 && (last == good || last == sound):
-		return opposite
+	case negated && count == 1 && (last == words.Good || last == words.Accepted):
+		return notReadyRole
 	case negated:
 		return neutral
-	case last == quiet && first == sound, last == done && words > 1:
-		return verdict
+	case last == words.None && first == words.Accepted, last == words.Done && count > 1:
+		return judgementRole
 	}
 	return roles[last]
 }
 
-// A weight is what a condition adds to a verdict; of several the lightest that was found decides, unless Ready overrules it.
-type weight uint8
+// An effect is what one condition adds to a verdict. Of several the first in this order decides,
+// except that Ready overrules some of them (see conditionSummary.result).
+type effect uint8
 
 const (
-	failed  weight = iota // an error
-	ailing                // an error of a part, which does not count while Ready
-	over                  // completed
-	paused                // held on purpose
-	stale                 // about an older generation
-	lacking               // not yet there, which does not count while Ready
-	moving                // on the way
-	fine                  // good
-	passed                // a step
-	weights
+	failedEffect     effect = iota // an error
+	partFailedEffect               // an error of a part, which does not count while Ready
+	completedEffect
+	pausedEffect
+	outdatedEffect // about an older generation
+	missingEffect  // not yet there, which does not count while Ready
+	progressEffect
+	goodEffect
+	stepEffect // one of several steps is done
+	effects
 )
 
-// A tally holds, for each weight, 1 + the index of the first condition that has it.
-type tally struct {
+// A conditionSummary holds, for each effect, 1 + the index of the first condition that has it.
+type conditionSummary struct {
 	conditions []any
-	first      [weights]int32
+	first      [effects]int32
 	ready      string // the status of Ready, "" if there is none
 }
 
-func (o *Object) tally(conditions []any) tally {
-	t := tally{conditions: conditions}
-	generation, _ := integer(o.metadata["generation"])
+func (o *Object) summarize(conditions []any) conditionSummary {
+	s := conditionSummary{conditions: conditions}
+	generation := o.generation()
 	for i, item := range conditions {
-		c, ok := look(item)
-		if !ok || c.ours() {
+		c, ok := viewOf(item)
+		if !ok || c.isAugmented() {
 			continue
 		}
 		r := roleOf(c.kind)
 		if r == neutral {
 			continue
 		}
-		if o.trace != nil {
-			o.saw(c.condition())
+		o.recordCondition(c.kind, c.status)
+		e, counts := c.effect(r)
+		if c.isOutdated(generation) {
+			e, counts = outdatedEffect, true
+		} else if r == readyRole && s.ready == "" {
+			s.ready = c.status
 		}
-		w, counts := c.weigh(r)
-		if c.outdated(generation) {
-			w, counts = stale, true
-		} else if r == summary && t.ready == "" {
-			t.ready = c.status
-		}
-		if counts && t.first[w] == 0 {
-			t.first[w] = int32(i + 1)
+		if counts && s.first[e] == 0 {
+			s.first[e] = int32(i + 1)
 		}
 	}
-	return t
+	return s
 }
 
-// outdated tells whether a condition is about an older generation than the given one.
-func (g *glance) outdated(generation int64) bool {
-	observed, ok := integer(g.fields["observedGeneration"])
-	return ok && observed != 0 && observed < generation
-}
-
-// weigh says what a condition with a role adds.
-func (g *glance) weigh(r role) (weight, bool) {
-	switch g.status {
+// effect returns the effect of a condition with a role, or false if it has none.
+func (c *conditionView) effect(r role) (effect, bool) {
+	switch c.status {
 	case "True":
-		return g.whenTrue(r)
+		return c.effectIfTrue(r)
 	case "False":
-		return g.whenFalse(r)
+		return c.effectIfFalse(r)
 	}
-	return lacking, r == summary || r == part || r == verdict
+	return missingEffect, r == readyRole || r == partRole || r == judgementRole
 }
 
-func (g *glance) whenTrue(r role) (weight, bool) {
-	if r == transition && settled(g.reason()) {
-		return fine, true
+func (c *conditionView) effectIfTrue(r role) (effect, bool) {
+	if r == progressRole && isOver(c.reason()) {
+		return goodEffect, true
 	}
-	if r == opposite {
-		return g.whenFalse(summary)
+	if r == notReadyRole {
+		return c.effectIfFalse(readyRole)
 	}
-	return trueWeights[r], true
+	return trueEffects[r], true
 }
 
-var trueWeights = [...]weight{
-	summary: fine, part: fine, verdict: fine, milestone: passed, sideline: fine, completion: over, transition: moving, failure: failed, pause: paused,
+var trueEffects = [...]effect{
+	readyRole: goodEffect, partRole: goodEffect, judgementRole: goodEffect, stepRole: stepEffect,
+	activityRole: goodEffect, endRole: completedEffect, progressRole: progressEffect,
+	errorRole: failedEffect, pauseRole: pausedEffect,
 }
 
-// settled says whether the reason of a transition is that it is over: NewReplicaSetAvailable.
-func settled(reason string) bool {
-	t := lastTone(reason)
-	return t == good || t == done
+// isOver reports whether the reason of a condition says that the progress is over:
+// NewReplicaSetAvailable.
+func isOver(reason string) bool {
+	m := words.OfLast(reason)
+	return m == words.Good || m == words.Done
 }
 
-func (g *glance) whenFalse(r role) (weight, bool) {
-	if r == failure || r == pause || r == opposite || r == sideline {
+func (c *conditionView) effectIfFalse(r role) (effect, bool) {
+	if r == errorRole || r == pauseRole || r == notReadyRole || r == activityRole {
 		return 0, false
 	}
-	wrong := g.grave(r)
+	isError := c.isError(r)
 	switch {
-	case r == transition:
-		return failed, wrong
-	case phraseTone(g.reason()) == held:
-		return paused, true
-	case wrong && r == verdict:
-		return failed, true
-	case wrong:
-		return ailing, true
+	case r == progressRole:
+		return failedEffect, isError
+	case words.OfPhrase(c.reason()) == words.Paused:
+		return pausedEffect, true
+	case isError && r == judgementRole:
+		return failedEffect, true
+	case isError:
+		return partFailedEffect, true
 	}
-	return lacking, true
+	return missingEffect, true
 }
 
-// grave tells an error from what is only not there yet: by the severity that some APIs give, by the reason, by the message.
-func (g *glance) grave(r role) bool {
-	switch g.fields["severity"] {
+// isError distinguishes an error from something that is only not there yet: by the severity that
+// some APIs give, by the reason, and by the message.
+func (c *conditionView) isError(r role) bool {
+	switch c.fields["severity"] {
 	case "Error":
 		return true
 	case "Warning", "Info":
 		return false
 	}
-	reason := phraseTone(g.reason())
+	reason := words.OfPhrase(c.reason())
 	switch {
-	case reason.wrong():
+	case reason.IsError():
 		return true
-	case r == transition:
+	case r == progressRole:
 		return false
-	case reason == busy && !g.tautology():
-		return (r == summary || r == verdict) && phraseTone(g.message()).wrong()
+	case reason == words.Busy && !c.reasonRepeatsType():
+		return (r == readyRole || r == judgementRole) && words.OfPhrase(c.message()).IsError()
 	}
-	return r == verdict || phraseTone(g.message()).wrong()
+	return r == judgementRole || words.OfPhrase(c.message()).IsError()
 }
 
-func (g *glance) message() string {
-	s, _ := g.fields["message"].(string)
-	return s
-}
-
-// tautology says whether the reason only repeats the condition: NotReady, DatabaseNotReady.
-func (g *glance) tautology() bool {
-	before, repeats := strings.CutSuffix(g.reason(), g.kind)
+// reasonRepeatsType reports whether the reason only negates the type: NotReady, DatabaseNotReady.
+func (c *conditionView) reasonRepeatsType() bool {
+	before, repeats := strings.CutSuffix(c.reason(), c.kind)
 	return repeats && strings.HasSuffix(before, "Not")
 }
 
-// sum is what the conditions say together, if anything.
-func (t *tally) sum() (Result, bool) {
-	ready := t.ready == "True"
-	for w := range weights {
-		overruled := ready && (w == ailing || w == lacking) || w == over && t.ready != "" && !ready
-		if i := t.first[w]; i != 0 && !overruled {
-			c, _ := readCondition(t.conditions[i-1])
-			return sums[w].result(c), true
+// result returns the verdict of all conditions together, or false if they say nothing.
+func (s *conditionSummary) result() (Result, bool) {
+	ready := s.ready == "True"
+	for e := range effects {
+		overruled := ready && (e == partFailedEffect || e == missingEffect) ||
+			e == completedEffect && s.ready != "" && !ready
+		if i := s.first[e]; i != 0 && !overruled {
+			c, _ := readCondition(s.conditions[i-1])
+			return e.result(c), true
 		}
 	}
 	return Result{}, false
 }
 
-// decided says whether the conditions need no confirmation.
-func (t *tally) decided() bool { return t.ready == "True" || t.first[over] != 0 }
-
-// A sum is the result that a weight stands for.
-type sum struct {
-	status    Status
-	suspended bool
-	outdated  bool
+// isCertain reports whether the conditions need no confirmation by other fields.
+func (s *conditionSummary) isCertain() bool {
+	return s.ready == "True" || s.first[completedEffect] != 0
 }
 
-var sums = [weights]sum{
-	failed: {status: Failed}, ailing: {status: Failed}, over: {status: Current}, paused: {status: Current, suspended: true},
-	stale: {status: InProgress, outdated: true}, lacking: {status: InProgress}, moving: {status: InProgress}, fine: {status: Current},
-	passed: {status: InProgress},
+var effectStatuses = [effects]Status{
+	failedEffect: Failed, partFailedEffect: Failed, completedEffect: Current, pausedEffect: Current,
+	outdatedEffect: InProgress, missingEffect: InProgress, progressEffect: InProgress, goodEffect: Current,
+	stepEffect: InProgress,
 }
 
-func (s sum) result(c Condition) Result {
-	r := s.status.From(c)
-	r.Suspended = s.suspended
-	r.Terminal = s.status == Failed && (phraseTone(c.Type) == fatal || phraseTone(c.Reason) == fatal)
-	if s.outdated {
-		r.Reason, r.message = "ConditionNotObserved", named("Condition %s is about an older generation", c.Type)
+func (e effect) result(c Condition) Result {
+	r := effectStatuses[e].From(c)
+	r.Suspended = e == pausedEffect
+	r.Terminal = r.Status == Failed && (words.OfPhrase(c.Type) == words.Fatal || words.OfPhrase(c.Reason) == words.Fatal)
+	if e == outdatedEffect {
+		r.Reason, r.message = "ConditionNotObserved", withWords("Condition %s is about an older generation", c.Type)
 	}
 	return r
 }

@@ -6,14 +6,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// podExtended looks at the containers too, and waits for Pods that end.
+// podExtended also reads the containers, and waits until a Pod that ends has ended.
 func podExtended(o Object) (Result, bool) {
 	phase := o.Text("status", "phase")
 	switch phase {
 	case "Failed":
-		r := Failed.because("PodFailed", o.phaseMessage("phase", phase)).At("status.phase")
-		r.Terminal = true
-		return r, true
+		return Failed.because("PodFailed", o.phaseMessage("phase", phase)).At("status.phase").terminal(), true
 	case "Pending", "Running":
 	default:
 		return Result{}, false
@@ -22,12 +20,12 @@ func podExtended(o Object) (Result, bool) {
 		return r, true
 	}
 	if phase == "Running" && podEnds(&o) {
-		return InProgress.Because("PodRunning", "Pod is running to completion").At("spec.restartPolicy"), true
+		return inProgress("PodRunning", text("Pod is running to completion"), "spec.restartPolicy"), true
 	}
 	return Result{}, false
 }
 
-// podEnds says whether a Pod is done when its containers have exited.
+// podEnds reports whether a Pod is done when its containers have exited.
 func podEnds(o *Object) bool {
 	switch o.Text("spec", "restartPolicy") {
 	case "OnFailure", "Never":
@@ -38,14 +36,15 @@ func podEnds(o *Object) bool {
 	return false
 }
 
-// stuckContainer returns the first container, those for initialisation first, that will not come up as it is.
+// stuckContainer returns the verdict on the first container that does not start. Init containers
+// are first.
 func stuckContainer(o *Object) (Result, bool) {
 	for _, list := range containerLists {
 		for _, item := range o.List("status", list.field) {
 			c, _ := object.ToMap(item)
-			if r, ok := o.stuck(c); ok {
+			if r, ok := containerResult(o, c); ok {
 				name, _ := c["name"].(string)
-				return r.in(list.path, name), true
+				return r.atItem(list.path, name), true
 			}
 		}
 	}
@@ -57,12 +56,12 @@ var containerLists = [...]struct{ field, path string }{
 	{"containerStatuses", "status.containerStatuses"},
 }
 
-// restartGrace is how long a container that has crashed before must run to count as started again.
+// restartGrace is how long a container must run after a crash to count as recovered.
 const restartGrace = 10 * time.Second
 
-func (o *Object) stuck(container map[string]any) (Result, bool) {
+func containerResult(o *Object, container map[string]any) (Result, bool) {
 	if reason, waits := object.String(container, "state", "waiting", "reason"); waits {
-		return o.waitingContainer(reason, container)
+		return waitingContainer(o, reason, container)
 	}
 	restarts, _ := integer(container["restartCount"])
 	if restarts == 0 || container["ready"] == true || !o.restartsAlways() {
@@ -71,11 +70,12 @@ func (o *Object) stuck(container map[string]any) (Result, bool) {
 	if code, exited := object.Int64(container, "state", "terminated", "exitCode"); exited && code != 0 {
 		return crashed(container), true
 	}
-	return o.restarted(container)
+	return restartedContainer(o, container)
 }
 
-// restarted keeps a crash loop Failed through the moments in which the container runs.
-func (o *Object) restarted(container map[string]any) (Result, bool) {
+// restartedContainer is Failed while a container runs again for a short time after a crash.
+// Otherwise the status would change with every restart of a crash loop.
+func restartedContainer(o *Object, container map[string]any) (Result, bool) {
 	code, crashedBefore := object.Int64(container, "lastState", "terminated", "exitCode")
 	started, _ := object.String(container, "state", "running", "startedAt")
 	at, err := time.Parse(time.RFC3339, started)
@@ -90,18 +90,18 @@ func (o *Object) restarted(container map[string]any) (Result, bool) {
 
 func crashed(container map[string]any) Result {
 	name, _ := container["name"].(string)
-	return Failed.because("ContainerCrashLooping", named("Container %s keeps crashing", name))
+	return Failed.because("ContainerCrashLooping", withWords("Container %s keeps crashing", name))
 }
 
-func (o *Object) waitingContainer(reason string, container map[string]any) (Result, bool) {
+func waitingContainer(o *Object, reason string, container map[string]any) (Result, bool) {
 	terminal, stuck := stuckReasons[reason]
 	if !stuck || reason == crashLoop && !o.restartsAlways() {
 		return Result{}, false
 	}
 	name, _ := container["name"].(string)
-	r := Failed.because(reason, named("Container %s: %s", name, reason))
+	r := Failed.because(reason, withWords("Container %s: %s", name, reason))
 	if why, _ := object.String(container, "state", "waiting", "message"); why != "" {
-		r.message = named("Container %s: %s", name, why)
+		r.message = withWords("Container %s: %s", name, why)
 	}
 	r.Terminal = terminal
 	return r, true
@@ -109,11 +109,22 @@ func (o *Object) waitingContainer(reason string, container map[string]any) (Resu
 
 const crashLoop = "CrashLoopBackOff"
 
-// stuckReasons are why the kubelet does not run a container, and whether it is for good.
+// stuckReasons are the reasons for which the kubelet does not run a container. The value says
+// whether trying again cannot help.
 var stuckReasons = map[string]bool{
-	crashLoop: false, "ImagePullBackOff": false, "ErrImagePull": false, "RegistryUnavailable": false, "ImageInspectError": false,
-	"CreateContainerConfigError": false, "CreateContainerError": false, "RunContainerError": false, "PostStartHookError": false,
-	"PreCreateHookError": false, "SignatureValidationFailed": false, "InvalidImageName": true, "ErrImageNeverPull": true,
+	crashLoop:                    false,
+	"CreateContainerConfigError": false,
+	"CreateContainerError":       false,
+	"ErrImagePull":               false,
+	"ImageInspectError":          false,
+	"ImagePullBackOff":           false,
+	"PostStartHookError":         false,
+	"PreCreateHookError":         false,
+	"RegistryUnavailable":        false,
+	"RunContainerError":          false,
+	"SignatureValidationFailed":  false,
+	"ErrImageNeverPull":          true,
+	"InvalidImageName":           true,
 }
 
 func (o *Object) restartsAlways() bool {

@@ -17,8 +17,9 @@ type healthCase struct {
 	Suspended                  bool
 }
 
-// differences are the cases of Argo CD on which Extended says something else, and why we think that it is right. Objects that are being
-// deleted, which are Terminating to us and whatever they were to Argo CD, are not listed.
+// differences are the cases of Argo CD on which Extended says something else, and why we think that
+// it is right. Objects that are being deleted, which are Terminating to us and whatever they were
+// to Argo CD, are not listed.
 var differences = []struct{ names, why string }{
 	{`^(gateway|gloo)\.solo\.io/.*-pending$`,
 		"Pending is the state before Gloo has validated an object: it will go on by itself, so that it is in progress, not suspended."},
@@ -66,7 +67,8 @@ func explained(name string) bool {
 	return false
 }
 
-// TestEveryDifferenceIsExplained holds Extended against Argo CD's own cases: it agrees, or the table says why not.
+// TestEveryDifferenceIsExplained holds Extended against Argo CD's own cases: it agrees, or the
+// table says why not.
 func TestEveryDifferenceIsExplained(t *testing.T) {
 	for _, file := range []string{"argo.json", "gitops.json"} {
 		for _, c := range readCases(t, file) {

@@ -13,7 +13,8 @@ import (
 
 func TestExtended(t *testing.T) { runCases(t, "extended", kstatus.Extended()) }
 
-// TestExtendedAllocatesNothing measures what is usual: objects that are as they should be. Conditions in an annotation have to be decoded.
+// TestExtendedAllocatesNothing measures what is usual: objects that are as they should be.
+// Conditions in an annotation have to be decoded.
 func TestExtendedAllocatesNothing(t *testing.T) {
 	for _, file := range caseFiles(t, "extended") {
 		archive, err := txtar.ParseFile(file)
@@ -27,8 +28,9 @@ func TestExtendedAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzExtended begins with an object of each kind that has rules, and holds what is true of all of them: one verdict an object, whatever the
-// order of its maps, that an explanation shares, and none but Terminating for what is being deleted.
+// FuzzExtended begins with an object of each kind that has rules, and holds what is true of all of
+// them: one verdict an object, whatever the order of its maps, that an explanation shares, and none
+// but Terminating for what is being deleted.
 func FuzzExtended(f *testing.F) {
 	files, err := filepath.Glob("testdata/extended/*.txtar")
 	require.NoError(f, err)
@@ -60,9 +62,8 @@ func FuzzExtended(f *testing.F) {
 }
 
 func BenchmarkExtended(b *testing.B) {
-	for name, manifest := range measured {
+	for name, obj := range measured(b) {
 		b.Run(name, func(b *testing.B) {
-			obj := parse(b, manifest)
 			rules := kstatus.Extended()
 			b.ReportAllocs()
 			for b.Loop() {

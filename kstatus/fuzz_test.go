@@ -13,7 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// FuzzCompute checks what holds for any JSON: an answer, always the same, of an object that stays as it is.
+// FuzzCompute checks what holds for any JSON: an answer, always the same, of an object that stays
+// as it is.
 func FuzzCompute(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -34,7 +35,8 @@ func FuzzCompute(f *testing.F) {
 	})
 }
 
-// FuzzAugment checks that augmenting is no evidence: the verdict stays, and a second time changes nothing.
+// FuzzAugment checks that augmenting is no evidence: the verdict stays, and a second time changes
+// nothing.
 func FuzzAugment(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -51,7 +53,8 @@ func FuzzAugment(f *testing.F) {
 	})
 }
 
-// FuzzAggregate checks that the order of the objects is of no account, and that an aggregate is one of what went in, or InProgress.
+// FuzzAggregate checks that the order of the objects is of no account, and that an aggregate is one
+// of what went in, or InProgress.
 func FuzzAggregate(f *testing.F) {
 	f.Add("Current", "Failed", "Unknown")
 	f.Add("NotFound", "NotFound", "NotFound")
@@ -64,13 +67,15 @@ func FuzzAggregate(f *testing.F) {
 }
 
 func addSeeds(f *testing.F) {
-	for _, manifest := range measured {
-		data, err := json.Marshal(parse(f, manifest).Object)
+	for _, obj := range measured(f) {
+		data, err := json.Marshal(obj.Object)
 		require.NoError(f, err)
 		f.Add(data)
 	}
-	f.Add([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"creationTimestamp":"2025-12-31T23:59:59Z"},"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}}`))
-	f.Add([]byte(`{"status":{"conditions":[{"type":"Reconciling","status":true},{"type":"Stalled","status":"True","augmentedBy":"kstatus"},{"type":1}]}}`))
+	f.Add([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"creationTimestamp":"2025-12-31T23:59:59Z"},
+		"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}}`))
+	f.Add([]byte(`{"status":{"conditions":[{"type":"Reconciling","status":true},
+		{"type":"Stalled","status":"True","augmentedBy":"kstatus"},{"type":1}]}}`))
 	f.Add([]byte(`{"metadata":{"generation":{}},"status":{"observedGeneration":{}}}`))
 }
 

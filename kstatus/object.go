@@ -6,241 +6,142 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// An Object is a rule's view of an object, tolerant of what decoders do: every integer or float type, json.Number and digit strings
-// are numbers, null is absent, what has the wrong type is absent. It is
-// read only, and for the one call that it was passed to.
+// An Object is what a [Rule] reads. It accepts what different decoders produce: every integer and
+// float type, json.Number and strings of digits are numbers; null and values of the wrong type
+// count as missing.
+//
+// It is read only, and valid only during the call of the rule that received it. It must not be used
+// from several goroutines at once.
 type Object struct {
 	fields      map[string]any
 	metadata    map[string]any
+	spec        map[string]any // nil until a rule reads it
 	status      map[string]any
-	spec        map[string]any // set when first read
-	counts      map[string]any // the status too, but nil while a trace is kept: then all numbers are unusual
 	conditions  []any
 	group, kind string
 	now         time.Time
-	trace       *trace // nil unless someone asked for an explanation
+	trace       *trace // nil unless an explanation is asked for
 
-	marks       [8]mark // of the first conditions
-	marked      uint64  // the set of the marks of all conditions
-	unreadable  string  // the part that has the wrong shape for any verdict
-	standard    int32   // 1 + index of the first Reconciling=True or Stalled=True
-	skipped     int32   // 1 + index of the first condition that cannot be read
-	notable     bool    // something is there that the first part of the generic layer may have an opinion on
-	waitForJobs bool
+	unreadable  string // path of the first part of the wrong type on which every verdict rests
+	skipped     int32  // 1 + index of the first condition that cannot be read; 0: none
+	decisive    int32  // 1 + index of the first Reconciling=True or Stalled=True; 0: none
+	waitForJobs bool   // see [Rules.WaitForJobs]
 }
 
-// A typeMeta is what an object says that it is.
-type typeMeta struct{ apiVersion, kind string }
-
-func typeOf(fields map[string]any) typeMeta {
+// read fills a zero Object with everything but the options of the rules.
+func (o *Object) read(fields map[string]any, now time.Time) {
 	version, _ := fields["apiVersion"].(string)
-	kind, _ := fields["kind"].(string)
-	return typeMeta{version, kind}
-}
-
-// read sets everything but the options.
-func (o *Object) read(fields map[string]any, t typeMeta, now time.Time) {
+	o.kind, _ = fields["kind"].(string)
+	o.group = groupOf(version)
 	o.fields, o.now = fields, now
-	o.group, o.kind = groupOf(t.apiVersion), t.kind
-	o.metadata = o.mapping(fields["metadata"], "metadata")
-	if o.status = o.mapping(fields["status"], "status"); o.status != nil {
-		o.readStatus()
-	}
-	if o.metadata["deletionTimestamp"] != nil {
-		o.notable = true
+	o.metadata = o.requiredMap(fields["metadata"], "metadata")
+	o.status = o.requiredMap(fields["status"], "status")
+	if o.status != nil {
+		o.readConditions()
 	}
 }
 
-func (o *Object) readStatus() {
-	o.counts = o.status
-	if v := o.status["observedGeneration"]; v != nil {
-		observed, usual := v.(int64)
-		generation, plain := o.metadata["generation"].(int64)
-		if !usual || !plain || observed != generation {
-			o.notable = true
-		}
+// groupOf returns the group of an apiVersion: "" for the core group and for malformed versions.
+func groupOf(apiVersion string) string {
+	if apiVersion == "v1" {
+		return "" // the usual case
 	}
-	o.conditions = o.list(o.status["conditions"], "status.conditions")
-	o.survey()
-}
-
-// groupOf is the group of an apiVersion, "" for core and for what is none.
-func groupOf(version string) string {
-	switch version { // what most objects have
-	case "v1":
+	slash := strings.IndexByte(apiVersion, '/')
+	if slash < 0 || slash != strings.LastIndexByte(apiVersion, '/') {
 		return ""
-	case "apps/v1":
-		return "apps"
 	}
-	slash := 0
-	for i := range len(version) {
-		switch {
-		case version[i] != '/':
-		case slash > 0 || i == 0:
-			return ""
-		default:
-			slash = i
-		}
-	}
-	return version[:slash]
+	return apiVersion[:slash]
 }
 
-// mapping reads a map, or remembers that something else is in its place.
-func (o *Object) mapping(v any, path string) map[string]any {
-	if m, usual := v.(map[string]any); usual {
-		return m
+// requiredMap returns a map, and notes the path if a value of another type is in its place.
+func (o *Object) requiredMap(v any, path string) map[string]any {
+	if v == nil {
+		return nil
 	}
-	return o.unusualMapping(v, path)
-}
-
-// unusualMapping is kept out of line so that mapping can be in line.
-//
-//go:noinline
-func (o *Object) unusualMapping(v any, path string) map[string]any {
-	m, ok := object.ToMap(v)
-	o.require(ok || v == nil, path)
+	m, ok := mapOf(v)
+	if !ok {
+		o.reportUnreadable(path)
+	}
 	return m
 }
 
-func (o *Object) list(v any, path string) []any {
-	if s, usual := v.([]any); usual {
-		return s
-	}
-	return o.unusualList(v, path)
-}
-
-func (o *Object) unusualList(v any, path string) []any {
-	s, ok := object.ToSlice(v)
-	o.require(ok || v == nil, path)
-	return s
-}
-
-// require remembers the first part that has the wrong shape.
-func (o *Object) require(readable bool, path string) {
-	if !readable && o.unreadable == "" {
-		o.unreadable, o.notable = path, true
+func (o *Object) reportUnreadable(path string) {
+	if o.unreadable == "" {
+		o.unreadable = path
 	}
 }
 
-// survey finds what every verdict needs to know of the conditions: their marks, the first standard one that holds, and the first unreadable one.
-// It reads the usual marks itself, for a call per condition is felt.
-func (o *Object) survey() {
-	for i, item := range o.conditions {
-		fields, _ := item.(map[string]any)
-		kind, _ := fields["type"].(string)
-		status, _ := fields["status"].(string)
-		m := typeMark(kind) | statusMark(status)
-		if kind == "" || status == "" {
-			m = markOf(item)
-		}
-		if i < len(o.marks) {
-			o.marks[i] = m
-		}
-		o.marked |= m.bit()
+// readConditions finds status.conditions, the first condition that cannot be read, and the first
+// one that decides for every kind.
+func (o *Object) readConditions() {
+	v := o.status["conditions"]
+	conditions, ok := object.ToSlice(v)
+	if !ok && v != nil {
+		o.reportUnreadable("status.conditions")
 	}
-	if o.marked&unusualMarks != 0 {
-		o.surveyUnusual()
-	}
+	o.setConditions(conditions)
 }
 
-func (o *Object) surveyUnusual() {
-	for i, item := range o.conditions {
-		switch o.mark(i) {
-		case unreadable:
-			if item != nil && o.skipped == 0 {
-				o.skipped = int32(i + 1)
-			}
-		case isReconciling | isTrue, isStalled | isTrue:
-			if c, _ := look(item); o.standard == 0 && !c.ours() {
-				o.standard, o.notable = int32(i+1), true
-			}
+func (o *Object) setConditions(conditions []any) {
+	o.conditions = conditions
+	for i, item := range conditions {
+		c, ok := viewOf(item)
+		switch {
+		case !ok && item != nil && o.skipped == 0:
+			o.skipped = int32(i + 1)
+		case ok && o.decisive == 0 && c.isDecisive():
+			o.decisive = int32(i + 1)
 		}
 	}
 }
 
-// Fields is the whole object. Rules must not change it.
+// needsGeneralRules reports whether one of the rules that come before those of the kind can have an
+// opinion. For most objects none can.
+func (o *Object) needsGeneralRules() bool {
+	if o.unreadable != "" || o.decisive != 0 || o.metadata["deletionTimestamp"] != nil {
+		return true
+	}
+	if o.status == nil {
+		return false
+	}
+	observed, ok := integer(o.status["observedGeneration"])
+	if !ok {
+		return false
+	}
+	generation, ok := integer(o.metadata["generation"])
+	return ok && generation != observed
+}
+
+// Fields returns the whole object. Rules must not change it.
 func (o *Object) Fields() map[string]any { return o.fields }
 
-// Group is the API group, "" for core.
+// Group returns the API group, "" for the core group.
 func (o *Object) Group() string { return o.group }
 
-// Kind is the kind.
+// Kind returns the kind.
 func (o *Object) Kind() string { return o.kind }
 
-// Now is the time that the verdict is for. A rule that reads it says in RecheckAfter when to look again.
+func (o *Object) groupKind() schema.GroupKind { return schema.GroupKind{Group: o.group, Kind: o.kind} }
+
+// Now returns the time for which the verdict is computed. A rule that reads it sets
+// [Result].RecheckAfter to say when the object must be computed again.
 func (o *Object) Now() time.Time { return o.now }
 
-// Value returns what is at the path; nil if nothing is.
+// Value returns the value at a path such as "spec", "size", or nil if there is none.
 func (o *Object) Value(path ...string) any {
-	v := o.get(path)
+	v, _ := object.Get(o.fields, path...)
 	if o.trace != nil {
-		o.trace.see(strings.Join(path, "."), v)
+		o.trace.record(strings.Join(path, "."), v)
 	}
 	return v
 }
 
-// get saves the look-up of the parts that most rules read.
-func (o *Object) get(path []string) any {
-	if len(path) < 2 {
-		v, _ := object.Get(o.fields, path...)
-		return v
-	}
-	from, rest := o.fields, path
-	switch path[0] {
-	case "status":
-		from, rest = o.status, path[1:]
-	case "spec":
-		if o.spec == nil {
-			o.spec = fieldsOf(o.fields["spec"])
-		}
-		from, rest = o.spec, path[1:]
-	}
-	if len(rest) == 1 {
-		return from[rest[0]]
-	}
-	v, _ := object.Get(from, rest...)
-	return v
-}
-
-// setting returns a field of the spec.
-func (o *Object) setting(field string) any {
-	if o.spec == nil {
-		o.spec = fieldsOf(o.fields["spec"])
-	}
-	v := o.spec[field]
-	o.note("spec", field, v)
-	return v
-}
-
-// note remembers for an explanation that a field was read.
-func (o *Object) note(part, field string, v any) {
-	if o.trace != nil {
-		o.trace.see(part+"."+field, v)
-	}
-}
-
-// wanted is how many replicas the spec asks for.
-func (o *Object) wanted() int64 {
-	if o.spec == nil {
-		o.spec = fieldsOf(o.fields["spec"])
-	}
-	if n, usual := o.spec["replicas"].(int64); usual && o.trace == nil {
-		return n
-	}
-	return o.unusualWanted()
-}
-
-func (o *Object) unusualWanted() int64 {
-	if n, ok := integer(o.setting("replicas")); ok {
-		return n
-	}
-	return 1
-}
-
-// Int returns the integer at the path.
+// Int returns the integer at the path, or false if there is none.
 func (o *Object) Int(path ...string) (int64, bool) { return integer(o.Value(path...)) }
 
 // IntOr returns the integer at the path, or the fallback.
@@ -263,22 +164,23 @@ func (o *Object) Bool(path ...string) bool {
 	return b
 }
 
-// Map returns the map at the path, or nil.
+// Map returns the map at the path, or nil. Rules must not change it.
 func (o *Object) Map(path ...string) map[string]any {
 	m, _ := object.ToMap(o.Value(path...))
 	return m
 }
 
-// List returns the list at the path, or nil.
+// List returns the list at the path, or nil. Rules must not change it.
 func (o *Object) List(path ...string) []any {
 	s, _ := object.ToSlice(o.Value(path...))
 	return s
 }
 
-// Generations returns metadata.generation and status.observedGeneration, or false if one of them is missing.
+// Generations returns metadata.generation and status.observedGeneration, or false if one of them is
+// missing.
 func (o *Object) Generations() (generation, observed int64, ok bool) {
-	observed, seen := o.Int("status", "observedGeneration")
-	if !seen {
+	observed, ok = o.Int("status", "observedGeneration")
+	if !ok {
 		return 0, 0, false
 	}
 	generation, ok = o.Int("metadata", "generation")
@@ -296,43 +198,114 @@ func (o *Object) Conditions() iter.Seq[Condition] {
 	}
 }
 
-// Condition returns the first condition of a type.
+// Condition returns the first condition of a type, or false if there is none.
 func (o *Object) Condition(kind string) (Condition, bool) { return o.find(kind, "", "") }
 
-// find returns the first condition of a type that has a status and a reason; "" stands for any.
+// find returns the first condition with a type, a status and a reason. An empty status or reason
+// stands for any.
 func (o *Object) find(kind, status, reason string) (Condition, bool) {
-	g, ok := o.glimpse(kind, status, reason)
+	c, ok := o.findView(kind, status, reason)
 	if !ok {
 		return Condition{}, false
 	}
-	return g.condition(), true
+	return c.condition(), true
 }
 
-// glimpse is find for who needs no more than to know that it is there.
-func (o *Object) glimpse(kind, status, reason string) (glance, bool) {
-	wanted := typeMark(kind)
-	for i := range o.conditions {
-		if o.mark(i).kind() != wanted {
+// findView is find for callers that do not need all fields of the condition.
+func (o *Object) findView(kind, status, reason string) (conditionView, bool) {
+	for _, item := range o.conditions {
+		if c, ok := viewOf(item); ok && c.is(kind, status, reason) {
+			o.recordCondition(c.kind, c.status)
+			return c, true
+		}
+	}
+	o.recordCondition(kind, "")
+	return conditionView{}, false
+}
+
+// fresh returns the first condition of a type, or false if there is none or if it is about an older
+// generation.
+func (o *Object) fresh(kind string) (conditionView, bool) {
+	for _, item := range o.conditions {
+		c, ok := viewOf(item)
+		if !ok || c.kind != kind || c.isAugmented() {
 			continue
 		}
-		if g, ok := o.glance(i); ok && g.is(kind, status, reason) {
-			o.sawStatus(g)
-			return g, true
-		}
+		o.recordCondition(c.kind, c.status)
+		return c, !c.isOutdated(o.generation())
 	}
-	o.sawStatus(glance{kind: kind})
-	return glance{}, false
+	return conditionView{}, false
 }
 
-func (o *Object) saw(c Condition) { o.sawStatus(glance{kind: c.Type, status: c.Status}) }
+// generation returns metadata.generation, 0 if there is none.
+func (o *Object) generation() int64 {
+	n, _ := integer(o.metadata["generation"])
+	return n
+}
 
-func (o *Object) sawStatus(g glance) {
+// recordField notes for an explanation that a rule has read a field.
+func (o *Object) recordField(section, field string, v any) {
 	if o.trace != nil {
-		o.trace.see(InProgress.because("", text("")).on(g).Field()+".status", g.status)
+		o.trace.record(section+"."+field, v)
 	}
 }
 
-// integer reads a number of any type, also one in digits.
+func (o *Object) recordCondition(kind, status string) {
+	if o.trace != nil {
+		o.trace.record(conditionPath(kind)+".status", status)
+	}
+}
+
+// specField returns a field of the spec, nil if it is missing.
+func (o *Object) specField(field string) any {
+	if o.spec == nil {
+		o.spec, _ = mapOf(o.fields["spec"])
+	}
+	v := o.spec[field]
+	o.recordField("spec", field, v)
+	return v
+}
+
+// statusField returns a field of the status, nil if it is missing. Explanations do not show missing
+// fields.
+func (o *Object) statusField(field string) any {
+	v := o.status[field]
+	if v != nil {
+		o.recordField("status", field, v)
+	}
+	return v
+}
+
+// wantedReplicas returns spec.replicas, 1 if it is missing.
+func (o *Object) wantedReplicas() int64 {
+	if n, ok := integer(o.specField("replicas")); ok {
+		return n
+	}
+	return 1
+}
+
+// count returns a number of the status, 0 if it is missing.
+func (o *Object) count(field string) int64 {
+	v := o.status[field]
+	o.recordField("status", field, v)
+	n, _ := integer(v)
+	return n
+}
+
+// created returns metadata.creationTimestamp, or the zero time if there is none.
+func (o *Object) created() time.Time {
+	s := o.Text("metadata", "creationTimestamp")
+	if s == "" {
+		return time.Time{} // time.Parse would allocate an error
+	}
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// integer reads a number of any type, or a string of digits.
 func integer(v any) (int64, bool) {
 	switch n := v.(type) {
 	case nil:
@@ -341,7 +314,7 @@ func integer(v any) (int64, bool) {
 		return n, true
 	case string:
 		if strings.Trim(n, "+-0123456789") != "" {
-			return 0, false // an error would take memory
+			return 0, false // strconv.ParseInt would allocate an error
 		}
 		i, err := strconv.ParseInt(n, 10, 64)
 		return i, err == nil
@@ -349,52 +322,10 @@ func integer(v any) (int64, bool) {
 	return object.ToInt64(v)
 }
 
-// mapOf is object.ToMap, with the usual case in line.
+// mapOf is [object.ToMap] in a form that the compiler can inline for the usual type.
 func mapOf(v any) (map[string]any, bool) {
 	if m, ok := v.(map[string]any); ok {
 		return m, true
 	}
 	return object.ToMap(v)
-}
-
-// fieldsOf is a map, or nil for what is none.
-func fieldsOf(v any) map[string]any {
-	if m, usual := v.(map[string]any); usual {
-		return m
-	}
-	return unusualFields(v)
-}
-
-//go:noinline
-func unusualFields(v any) map[string]any {
-	m, _ := object.ToMap(v)
-	return m
-}
-
-// count returns a number of the status, 0 if it is not there.
-func (o *Object) count(field string) int64 {
-	if n, usual := o.counts[field].(int64); usual {
-		return n
-	}
-	return o.unusualCount(field)
-}
-
-func (o *Object) unusualCount(field string) int64 {
-	v := o.status[field]
-	o.note("status", field, v)
-	n, _ := integer(v)
-	return n
-}
-
-// created returns metadata.creationTimestamp; the zero time if there is none.
-func (o *Object) created() time.Time {
-	s := o.Text("metadata", "creationTimestamp")
-	if s == "" {
-		return time.Time{} // and no error is made
-	}
-	at, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
 }

@@ -6,71 +6,89 @@ import (
 	"time"
 )
 
-// A Result is a status and why. It is a comparable value; text is formatted when it is asked for.
+// A Result is a status and the reason for it. It is a comparable value. Its message is formatted
+// only when it is asked for, so that computing a result allocates nothing.
 type Result struct {
 	Status Status
 	Reason string // one CamelCase word; "" for Current in the standard profile
 
-	Suspended    bool          // held on purpose: Current, and nothing will happen until someone resumes it
-	Terminal     bool          // Failed for good: retrying will not help
-	RecheckAfter time.Duration // how long until time alone can change the verdict; 0: it cannot
+	// Suspended: someone paused the object on purpose. The status is Current, and nothing happens
+	// until someone resumes it.
+	Suspended bool
+	// Terminal: the object Failed, and the controller will not recover it by trying again.
+	Terminal bool
+	// RecheckAfter is the time after which the verdict can change although the object does not; 0
+	// if it cannot.
+	RecheckAfter time.Duration
 
-	message  message
-	path     string // the field that decided
-	item     string // the element of the list at path, by type or name, or the field of the map; "" for the field itself
-	skipped  int32  // 1 + index of the first condition that could not be read
-	original bool   // the condition's message is the first word of the message, not its text
+	message message
+	path    string // the field that decided
+	item    string // the list element at path (its type or name), or the map field; "": path itself
+	skipped int32  // 1 + index of the first condition that could not be read; 0: none
+
+	// conditionText: the condition of this result has the first argument of message for its
+	// message, not the formatted text.
+	conditionText bool
 }
 
-// Message is one line for people.
+// Message returns one line for people.
 func (r Result) Message() string { return r.message.String() }
 
-// Field is the path of the field that decided, "" if it was the absence of anything to say. Elements of lists are named by their key:
-// `status.conditions[type="Ready"]`.
+// Field returns the path of the field that decided, "" if no single field did. Elements of lists
+// are named by their key: `status.conditions[type="Ready"]`.
 func (r Result) Field() string {
-	if r.item == "" {
-		return r.path
+	switch r.path {
+	case "status.containerStatuses", "status.initContainerStatuses":
+		return elementPath(r.path, "name", r.item)
 	}
-	key, list := listKeys[r.path]
 	switch {
-	case !list && strings.HasSuffix(r.path, "conditions"):
-		key = "type"
-	case !list:
-		return r.path + "." + r.item
+	case r.item == "":
+		return r.path
+	case strings.HasSuffix(r.path, "conditions"):
+		return elementPath(r.path, "type", r.item)
 	}
-	return r.path + `[` + key + `="` + r.item + `"]`
+	return r.path + "." + r.item
 }
 
-// listKeys are the fields that name the elements of a list.
-var listKeys = map[string]string{
-	"status.containerStatuses":     "name",
-	"status.initContainerStatuses": "name",
+// elementPath returns the path of the element of a list that has a value for a key.
+func elementPath(list, key, value string) string {
+	if value == "" {
+		return list
+	}
+	return list + `[` + key + `="` + value + `"]`
 }
 
-// Skipped is the path of the first condition that could not be read and was left out of account, "" if all could.
+func conditionPath(kind string) string { return elementPath("status.conditions", "type", kind) }
+
+// Skipped returns the path of the first condition that could not be read and was therefore ignored,
+// "" if all could be read.
 func (r Result) Skipped() string {
 	if r.skipped == 0 {
 		return ""
 	}
-	return skippedPath(int(r.skipped - 1))
+	return indexPath(int(r.skipped - 1))
 }
 
-func skippedPath(index int) string { return "status.conditions[" + strconv.Itoa(index) + "]" }
+func indexPath(index int) string { return "status.conditions[" + strconv.Itoa(index) + "]" }
 
-// Conditions is the verdict as conditions: Reconciling for InProgress, Stalled for Failed, none otherwise.
+// Conditions returns the result as conditions: Reconciling for InProgress, Stalled for Failed, none
+// for the other statuses.
 func (r Result) Conditions() []Condition {
-	kind, abnormal := abnormal[r.Status]
-	if !abnormal {
+	kind := ""
+	switch r.Status {
+	case InProgress:
+		kind = Reconciling
+	case Failed:
+		kind = Stalled
+	default:
 		return nil
 	}
 	c := Condition{Type: kind, Status: "True", Reason: r.Reason, Message: r.Message()}
-	if r.original {
+	if r.conditionText {
 		c.Message = r.message.words[0]
 	}
 	return []Condition{c}
 }
-
-var abnormal = map[Status]string{InProgress: Reconciling, Failed: Stalled}
 
 // At returns the result with the path of the field that decided, such as "status.phase".
 func (r Result) At(field string) Result {
@@ -78,16 +96,28 @@ func (r Result) At(field string) Result {
 	return r
 }
 
-// on is At for a condition.
-func (r Result) on(g glance) Result { return r.in("status.conditions", g.kind) }
-
-// in is At for a field of a map, joined when someone asks.
-func (r Result) in(path, field string) Result {
-	r.path, r.item = path, field
+// atItem is At for an element of a list or a field of a map. [Result.Field] joins the two.
+func (r Result) atItem(path, item string) Result {
+	r.path, r.item = path, item
 	return r
 }
 
-// String is the status, the reason and the message on one line.
+// onCondition is At for a condition.
+func (r Result) onCondition(kind string) Result { return r.atItem("status.conditions", kind) }
+
+// suspended returns the result as that of an object that someone paused.
+func (r Result) suspended() Result {
+	r.Suspended = true
+	return r
+}
+
+// terminal returns the result as one that trying again does not change.
+func (r Result) terminal() Result {
+	r.Terminal = true
+	return r
+}
+
+// String returns the status, the reason and the message on one line.
 func (r Result) String() string {
 	s := string(r.Status)
 	if r.Reason != "" {
@@ -97,4 +127,53 @@ func (r Result) String() string {
 		s += ": " + m
 	}
 	return s
+}
+
+// A message is a format and its arguments. Each %s of the format stands for the next of the words
+// and each %d for the next of the numbers; there are no other verbs.
+type message struct {
+	format  string
+	words   [2]string
+	numbers [3]int64
+}
+
+// text returns a message that is not formatted.
+func text(s string) message { return message{format: "%s", words: [2]string{s}} }
+
+// withWords returns a message with at most two strings as arguments.
+func withWords(format string, words ...string) message {
+	m := message{format: format}
+	copy(m.words[:], words)
+	return m
+}
+
+// withNumbers returns a message with at most three numbers as arguments.
+func withNumbers(format string, numbers ...int64) message {
+	m := message{format: format}
+	copy(m.numbers[:], numbers)
+	return m
+}
+
+func (m message) String() string {
+	if m.format == "%s" {
+		return m.words[0]
+	}
+	var b strings.Builder
+	words, numbers := m.words[:], m.numbers[:]
+	rest := m.format
+	for {
+		before, verb, found := strings.Cut(rest, "%")
+		b.WriteString(before)
+		switch {
+		case !found:
+			return b.String()
+		case strings.HasPrefix(verb, "s") && len(words) > 0:
+			b.WriteString(words[0])
+			words = words[1:]
+		case strings.HasPrefix(verb, "d") && len(numbers) > 0:
+			b.WriteString(strconv.FormatInt(numbers[0], 10))
+			numbers = numbers[1:]
+		}
+		rest = verb[min(1, len(verb)):]
+	}
 }

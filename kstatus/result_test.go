@@ -35,7 +35,7 @@ func TestAMissedDeadlineKeepsTheMessageOfTheController(t *testing.T) {
 }
 
 func TestResultsAreComparable(t *testing.T) {
-	pod := parse(t, measured["Pod crash-looping"])
+	pod := measured(t)["Pod crash-looping"]
 	require.True(t, kstatus.ComputeAt(pod, now) == kstatus.ComputeAt(pod, now))
 	require.Equal(t, "spec.size", kstatus.InProgress.Because("Small", "too small").At("spec.size").Field())
 }

@@ -57,8 +57,7 @@ func TestWhatARuleHasNoOpinionOnLeavesNothing(t *testing.T) {
 		return kstatus.Failed.Because("Half", "said").At("status.half"), false
 	}
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{{Group: "apps", Kind: "Deployment"}: half, {Kind: "Pod"}: half})
-	for name, manifest := range measured {
-		obj := parse(t, manifest)
+	for name, obj := range measured(t) {
 		require.Equal(t, kstatus.ComputeAt(obj, now), rules.Compute(obj, now), name)
 	}
 }
@@ -114,9 +113,9 @@ func TestGenericHasNoKinds(t *testing.T) {
 	require.Equal(t, "Resource is current", rules.Compute(objectOf("apps/v1", "Deployment"), now).Message())
 }
 
-func TestHints(t *testing.T) {
+func TestExpectations(t *testing.T) {
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{
-		{Group: "example.com", Kind: "Widget"}: kstatus.Hints{Conditions: []string{"Ready", "Synced"}, ObservedGeneration: true}.Rule,
+		{Group: "example.com", Kind: "Widget"}: kstatus.Expectations{Conditions: []string{"Ready", "Synced"}, ObservedGeneration: true}.Rule,
 	})
 	cases := map[string]struct{ status, want string }{
 		"no status yet":               {"{}", "InProgress NoObservedGeneration: Widget status.observedGeneration not found (status.observedGeneration)"},

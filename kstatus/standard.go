@@ -1,88 +1,157 @@
 package kstatus
 
-// standard is the standard profile.
-var standard = &Rules{before: standardBefore, upstream: true, after: standardAfter}
+import "strings"
 
-var (
-	always   = Current.Because("", "Resource is always ready")
-	computed = Current.Because("", "AllowedDisruptions has been computed.")
-)
+// standard is the profile of upstream.
+var standard = &Rules{before: standardBefore, standard: true, after: standardAfter, combine: failReplicas}
 
-// upstream is [Object.upstream] as a Rule.
-func upstream(o Object) (r Result, known bool) {
-	known = o.upstream(&r)
-	return r, known
+// The general rules before those for the kind:
+var standardBefore = []step{
+	{"deletion", deletion},
+	{"generation", generation},
+	{"readable", readable},
+	{"standard conditions", decisiveCondition},
 }
 
-// upstream stores the verdict on the kinds that upstream has rules for, which always have an opinion. It reports false for all others.
-//
-// It is a switch, unlike the tables of all other rules, because what goes through a function value is copied: an Object on the way in, a Result
-// on the way out. That took as long as two look-ups in an object. For the same reason Pods and Deployments, of which there are most, come
-// first and store their verdicts themselves.
-func (o *Object) upstream(verdict *Result) (known bool) {
-	switch {
-	case o.kind == "Deployment" && (o.group == "apps" || o.group == "extensions"):
-		deployment(o, verdict)
-		return true
-	case o.kind == "Pod" && o.group == "":
-		pod(o, verdict)
-		return true
+// and after them:
+var standardAfter = []step{{"Ready condition", readyCondition}}
+
+// current is the verdict if no rule has an opinion.
+var current = Current.Because("", "Resource is current")
+
+func deletion(o Object) (Result, bool) {
+	if v := o.Value("metadata", "deletionTimestamp"); v == nil || v == "" {
+		return Result{}, false
 	}
-	return o.upstreamOther(verdict)
+	return Terminating.Because("", "Resource scheduled for deletion").At("metadata.deletionTimestamp"), true
 }
 
-func (o *Object) upstreamOther(verdict *Result) (known bool) {
+func generation(o Object) (Result, bool) {
+	generation, observed, ok := o.Generations()
+	if !ok || generation == observed {
+		return Result{}, false
+	}
+	m := withNumbers("%s generation is %d, but latest observed generation is %d", generation, observed)
+	m.words[0] = o.kind
+	return inProgress("LatestGenerationNotObserved", m, "status.observedGeneration"), true
+}
+
+// readable is the answer where upstream returns an error: a part on which every verdict rests has
+// the wrong type.
+func readable(o Object) (Result, bool) {
+	if o.unreadable == "" {
+		return Result{}, false
+	}
+	m := withWords("Failed to compute %s status: %s has the wrong type", strings.ToLower(o.kind), o.unreadable)
+	return Unknown.because("Unreadable", m).At(o.unreadable), true
+}
+
+// decisiveCondition reads the first Reconciling=True or Stalled=True.
+func decisiveCondition(o Object) (Result, bool) {
+	if o.decisive == 0 {
+		return Result{}, false
+	}
+	c, _ := readCondition(o.conditions[o.decisive-1])
+	o.recordCondition(c.Type, c.Status)
+	if c.Type == Stalled {
+		return Failed.From(c), true
+	}
+	return InProgress.From(c), true
+}
+
+func readyCondition(o Object) (Result, bool) {
+	for _, item := range o.conditions {
+		c, ok := viewOf(item)
+		if !ok || c.kind != "Ready" {
+			continue
+		}
+		o.recordCondition(c.kind, c.status)
+		switch c.status {
+		case "True":
+			return Current.Because("", "Resource is Ready").onCondition("Ready"), true
+		case "False", "Unknown":
+			return InProgress.From(c.condition()), true
+		}
+	}
+	return Result{}, false
+}
+
+// inProgress is the form that most verdicts of the rules have: what is missing, and the field that
+// says so.
+func inProgress(reason string, m message, field string) Result {
+	return InProgress.because(reason, m).At(field)
+}
+
+// standardRule stores the verdict of upstream's rule for the kind. It returns false if upstream has
+// none.
+//
+// It is a switch with direct calls, not a map of functions: a look-up in a map would take as long
+// as the whole verdict on a ConfigMap.
+func standardRule(o *Object, verdict *Result) bool {
 	switch o.group {
 	case "":
-		return o.upstreamCore(verdict)
+		return standardCore(o, verdict)
 	case "apps", "extensions":
-		return o.upstreamApps(verdict)
+		return standardApps(o, verdict)
 	case "batch":
-		return o.upstreamBatch(verdict)
+		return standardBatch(o, verdict)
 	case "policy":
 		if o.kind == "PodDisruptionBudget" {
-			*verdict, known = computed, true
+			*verdict = Current.Because("", "AllowedDisruptions has been computed.")
+			return true
 		}
 	case "apiextensions.k8s.io":
 		if o.kind == "CustomResourceDefinition" {
-			*verdict, known = definition(o)
+			*verdict = customResourceDefinition(o)
+			return true
 		}
 	}
-	return known
+	return false
 }
 
-func (o *Object) upstreamCore(verdict *Result) (known bool) {
+func standardCore(o *Object, verdict *Result) bool {
 	switch o.kind {
+	case "Pod":
+		*verdict = pod(o)
 	case "ConfigMap", "Secret":
-		*verdict, known = always, true
+		*verdict = alwaysReady
 	case "Service":
-		*verdict, known = service(o)
+		*verdict = service(o)
 	case "PersistentVolumeClaim":
-		*verdict, known = claim(o)
+		*verdict = persistentVolumeClaim(o)
+	default:
+		return false
 	}
-	return known
+	return true
 }
 
-func (o *Object) upstreamApps(verdict *Result) (known bool) {
+func standardApps(o *Object, verdict *Result) bool {
 	switch o.kind {
+	case "Deployment":
+		*verdict = deployment(o)
 	case "ReplicaSet":
-		*verdict, known = replicaSet(o)
+		*verdict = replicaSet(o)
 	case "DaemonSet":
-		*verdict, known = daemonSet(o)
+		*verdict = daemonSet(o)
 	case "StatefulSet":
-		if o.group == "apps" {
-			*verdict, known = statefulSet(o)
+		if o.group != "apps" {
+			return false
 		}
+		*verdict = statefulSet(o)
+	default:
+		return false
 	}
-	return known
+	return true
 }
 
-func (o *Object) upstreamBatch(verdict *Result) (known bool) {
+func standardBatch(o *Object, verdict *Result) bool {
 	switch o.kind {
 	case "Job":
-		*verdict, known = job(o)
+		*verdict = job(o)
 	case "CronJob":
-		*verdict, known = always, true
+		*verdict = alwaysReady
+	default:
+		return false
 	}
-	return known
+	return true
 }

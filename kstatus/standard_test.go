@@ -13,7 +13,8 @@ import (
 
 func TestStandard(t *testing.T) { runCases(t, "standard", kstatus.Standard()) }
 
-// TestNoVerdictAllocates measures all cases, not only the happy ones. To join the names of several containers takes memory.
+// TestNoVerdictAllocates measures all cases, not only the happy ones. To join the names of several
+// containers takes memory.
 func TestNoVerdictAllocates(t *testing.T) {
 	for _, file := range caseFiles(t, "standard") {
 		archive, err := txtar.ParseFile(file)

@@ -1,54 +1,53 @@
 package kstatus
 
-// A Status says how far the world is from what an object asks for.
+import "slices"
+
+// A Status says how far an object is from its desired state.
 type Status string
 
-// The statuses, in the words of upstream.
+// The statuses have the names of upstream.
 const (
-	InProgress  Status = "InProgress"  // on the way to the desired state
+	InProgress  Status = "InProgress"  // the controller is still working towards the desired state
 	Failed      Status = "Failed"      // an error, or not enough progress
 	Current     Status = "Current"     // the desired state is reached
-	Terminating Status = "Terminating" // being deleted
-	NotFound    Status = "NotFound"    // not in the cluster; no rule returns it
-	Unknown     Status = "Unknown"     // cannot be told; the reason says why
+	Terminating Status = "Terminating" // the object is being deleted
+	NotFound    Status = "NotFound"    // the cluster does not have the object; no rule returns it
+	Unknown     Status = "Unknown"     // the status cannot be determined; the reason says why
 )
 
-// The abnormal-true condition types: absent means all is well.
+// The types of the abnormal-true conditions. An object without them is in order.
 const (
-	Reconciling = "Reconciling"
-	Stalled     = "Stalled"
+	Reconciling = "Reconciling" // goes with InProgress
+	Stalled     = "Stalled"     // goes with Failed
 )
 
-// Because returns a result of this status. The reason is one CamelCase word ("" for Current, by custom), the message one line for people.
+// Because returns a result with this status. The reason is one CamelCase word, "" for Current by
+// convention. The message is one line for people.
 func (s Status) Because(reason, message string) Result { return s.because(reason, text(message)) }
 
-// From returns a result of this status with the reason, the message and the place of a condition of the object.
+// From returns a result with this status, and with the reason, the message and the path of a
+// condition of the object.
 func (s Status) From(c Condition) Result {
-	return s.Because(c.Reason, c.Message).in("status.conditions", c.Type)
+	return s.Because(c.Reason, c.Message).onCondition(c.Type)
 }
 
 func (s Status) because(reason string, m message) Result {
 	return Result{Status: s, Reason: reason, message: m}
 }
 
-// counting is saying for the usual case of one number.
-func (s Status) counting(format string, n int64) Result {
-	return Result{Status: s, message: message{format: format, numbers: [3]int64{n}}}
-}
-
-func (s Status) saying(m message) Result { return Result{Status: s, message: m} }
-
-// counting makes an empty result a verdict whose message has one number. It writes no more than is needed, for a Result is long.
-func (r *Result) counting(s Status, format string, n int64) {
-	r.Status, r.message.format, r.message.numbers[0] = s, format, n
-}
-
-// progress stores a line of a rule's table: what is missing, and the field that says so.
-func (r *Result) progress(reason string, m message, field string) {
-	*r = InProgress.because(reason, m).At(field)
-}
-
-// progress is the same for a [Rule].
-func progress(reason string, m message, field string) (Result, bool) {
-	return InProgress.because(reason, m).At(field), true
+// Aggregate returns the status of several objects that shall all reach the desired status: Failed
+// if one failed, else Unknown if one is unknown, else the desired status if all have it, else
+// InProgress. Without objects it is the desired status.
+func Aggregate(desired Status, statuses ...Status) Status {
+	for _, s := range []Status{Failed, Unknown} {
+		if slices.Contains(statuses, s) {
+			return s
+		}
+	}
+	for _, s := range statuses {
+		if s != desired {
+			return InProgress
+		}
+	}
+	return desired
 }

@@ -18,8 +18,8 @@ import (
 // corpus is the conformance data, which is not part of the module.
 const corpus = "../../shared/conformance/stage"
 
-// TestConformance renders every template of the Stages that are played in the corpus and looks for the value in the
-// wanted effects: alone, or under the root that the Stage wraps it in.
+// TestConformance renders every template of the Stages that are played in the corpus and looks for
+// the value in the wanted effects: alone, or under the root that the Stage wraps it in.
 func TestConformance(t *testing.T) {
 	outputs, _ := filepath.Glob(corpus + "/*/*.output.yaml")
 	if len(outputs) == 0 {
@@ -85,7 +85,7 @@ func documents(t *testing.T, file string) []map[string]any {
 	for doc := range strings.SplitSeq("\n"+string(data), "\n---") {
 		var m map[string]any
 		require.NoError(t, yaml.Unmarshal([]byte(doc), &m), file)
-		docs = append(docs, numbers(integers(m)).(map[string]any))
+		docs = append(docs, integers(m).(map[string]any))
 	}
 	return docs
 }

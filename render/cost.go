@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// costFunc is what a call is going to need in steps, beyond its arguments and results. It is a float64 because that
-// cannot overflow.
+// costFunc is what a call is going to need in steps, beyond its arguments and results. It is a
+// float64 because that cannot overflow.
 type costFunc func(in []reflect.Value) float64
 
 // costs are those of functions that can make or do much out of little.
@@ -127,8 +127,8 @@ func states(expr string) float64 {
 // widest is the largest width and precision that fmt accepts.
 const widest = 1e6
 
-// formatCost is what a format can make beyond its arguments of the given weight: the widths in it, those given as
-// arguments, and arguments printed again by index.
+// formatCost is what a format can make beyond its arguments of the given weight: the widths in it,
+// those given as arguments, and arguments printed again by index.
 func formatCost(format string, args []any, weight float64) float64 {
 	size := widths(format)
 	if strings.Contains(format, "*") {

@@ -7,13 +7,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// Env answers what templates ask about the surroundings of an object. An Env must be safe for concurrent use if the
-// renderings that share it are concurrent. [Network] is one.
+// Env answers what templates ask about the surroundings of an object. An Env must be safe for
+// concurrent use if the renderings that share it are concurrent. [Network] is one.
 type Env interface {
-	// Node is the node of that name, and the simulator's own for "". A node that is not known has the simulator's
-	// addresses.
+	// Node is the node of that name, and the simulator's own for "". A node that is not known has
+	// the simulator's addresses.
 	Node(name string) Node
-	// PodIPs are the addresses of a pod, first the one that is its podIP; the same pod has the same.
+	// PodIPs are the addresses of a pod, first the one that is its podIP; the same pod has the
+	// same.
 	PodIPs(p Pod) ([]string, error)
 }
 

@@ -5,23 +5,26 @@ import (
 	"fmt"
 	"strings"
 	"text/template"
+
+	"github.com/stagecraft-go/stagecraft/internal/fastyaml"
 )
 
-// ErrLimit is what errors.Is finds in the error of a rendering that went over Options.Steps or Options.Output, or
-// that asked a function for more than the steps left.
+// ErrLimit is what errors.Is finds in the error of a rendering that went over Options.Steps or
+// Options.Output, or that asked a function for more than the steps left.
 var ErrLimit = errors.New("limit exceeded")
 
-// Error is a rendering that failed. It prints "line:column: what is wrong", the place left out where it is unknown.
+// Error is a fault of a template: one that Compile found, or that ended a rendering.
 type Error struct {
 	// Offset is the byte in the text of the template, or -1 if the fault is not at one place in it.
 	Offset int
-	// Line and Column are the same place, in the text of the template, both from 1, columns in bytes; 0 is unknown.
+	// Line and Column are the same place, in the text of the template, both from 1, columns in
+	// bytes; 0 is unknown.
 	Line, Column int
 	// Err says what is wrong.
 	Err error
 }
 
-// Error prints "line:column: what is wrong".
+// Error prints "line:column: what is wrong", the place left out where it is unknown.
 func (e *Error) Error() string {
 	if e.Offset < 0 {
 		return e.Err.Error()
@@ -33,6 +36,13 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 func unplaced(err error) *Error { return &Error{Offset: -1, Err: err} }
+
+// errorAt is a fault at a byte of the text.
+func (t *Template) errorAt(offset int, err error) *Error {
+	offset = min(offset, len(t.text))
+	line, column := place(t.text, offset)
+	return &Error{Offset: offset, Line: line, Column: column, Err: err}
+}
 
 // reworded is an error under a shorter text.
 type reworded struct {
@@ -52,23 +62,22 @@ type limitError struct {
 func (e *limitError) Error() string        { return fmt.Sprintf("needs more than %d %s", e.limit, e.unit) }
 func (e *limitError) Is(target error) bool { return target == ErrLimit }
 
-// fault turns an error of text/template into an Error. That package gives the place as text only, after the name
-// of the template, which is ours.
+// fault turns an error of text/template into an Error. That package gives the place as text only,
+// after the name of the template, which is ours.
 func (t *Template) fault(err error) *Error {
 	var exec template.ExecError
 	if !errors.As(err, &exec) {
 		return unplaced(err)
 	}
-	e := &Error{Offset: -1, Err: shorten(exec)}
 	var line, column int
-	if _, err := fmt.Sscanf(exec.Error(), "template: "+rootName+":%d:%d:", &line, &column); err == nil {
-		e.Offset = offsetOf(t.text, line+strings.Count(t.text[:t.start], "\n"), column)
-		e.Line, e.Column = place(t.text, e.Offset)
+	if _, err := fmt.Sscanf(exec.Error(), "template: "+rootName+":%d:%d:", &line, &column); err != nil {
+		return unplaced(shorten(exec))
 	}
-	return e
+	return t.errorAt(offsetOf(t.text, line+strings.Count(t.text[:t.start], "\n"), column), shorten(exec))
 }
 
-// shorten leaves out of the text what Error says better: the place, and the functions that we put in.
+// shorten leaves out of the text what Error says better: the place, and the functions that we put
+// in.
 func shorten(err error) error {
 	var limit *limitError
 	if errors.As(err, &limit) {
@@ -79,4 +88,51 @@ func shorten(err error) error {
 		return err
 	}
 	return &reworded{text: unnamed.Replace("<" + text), err: err}
+}
+
+// yamlError shows the rendered line that is at fault, because nobody else sees the rendered text.
+func (t *Template) yamlError(text string, err error) error {
+	var syntax *fastyaml.SyntaxError
+	switch {
+	case errors.Is(err, fastyaml.ErrLimit):
+		return fmt.Errorf("yaml: %w", &limitError{t.options.Output, "bytes of values"})
+	case errors.As(err, &syntax) && syntax.Line > 0:
+		shown := fmt.Sprintf("yaml: rendered line %d, %q: %s", syntax.Line, lineOf(text, syntax.Line, 120), syntax.What)
+		return &reworded{shown, err}
+	}
+	return err
+}
+
+func leadingSpace(text string) int {
+	return len(text) - len(strings.TrimLeft(text, " \t\r\n\v\f\u0085\u00a0"))
+}
+
+// offsetOf is the byte at line, from 1, and column, from 0; the end of text if there is no such
+// line.
+func offsetOf(text string, line, column int) int {
+	offset := 0
+	for ; line > 1; line-- {
+		i := strings.IndexByte(text[offset:], '\n')
+		if i < 0 {
+			return len(text)
+		}
+		offset += i + 1
+	}
+	return min(offset+column, len(text))
+}
+
+// place is the line and column, both from 1, of a byte.
+func place(text string, offset int) (line, column int) {
+	before := text[:offset]
+	return 1 + strings.Count(before, "\n"), offset - strings.LastIndexByte(before, '\n')
+}
+
+// lineOf is the text of a line, from 1, without its end and not longer than width bytes.
+func lineOf(text string, line, width int) string {
+	rest := text[offsetOf(text, line, 0):]
+	rest, _, _ = strings.Cut(rest, "\n")
+	if len(rest) > width {
+		return rest[:width] + "…"
+	}
+	return rest
 }

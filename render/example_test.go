@@ -43,7 +43,7 @@ containerStatuses:
 func ExampleCompile_fault() {
 	_, err := render.Compile(`home: {{ env "HOME" }}`, render.Options{})
 	fmt.Println(err)
-	// Output: function "env" not defined
+	// Output: 1:10: function "env" not defined
 }
 
 func ExampleTemplate_Text_limit() {

@@ -12,22 +12,22 @@ import (
 )
 
 // own are the functions that read the state of the rendering and count their steps themselves.
-var own = map[string]func(r *run) any{
-	"Quote":          func(r *run) any { return r.quote },
-	"YAML":           func(r *run) any { return r.yaml },
-	"Now":            func(r *run) any { return r.now },
-	"StartTime":      func(r *run) any { return r.startTime },
-	"Version":        func(r *run) any { return func() string { return r.options.Version } },
-	"NodeConditions": func(r *run) any { return r.nodeConditions },
-	"NodeIP":         func(r *run) any { return func() (string, error) { return r.nodeIP("") } },
-	"NodeName":       func(r *run) any { return func() string { return r.in.Env.Node("").Name } },
-	"NodePort":       func(r *run) any { return func() int { return r.in.Env.Node("").Port } },
-	"NodeIPWith":     func(r *run) any { return r.nodeIP },
-	"NodeIPsWith":    func(r *run) any { return r.nodeIPs },
-	"PodIP":          func(r *run) any { return r.podIP },
-	"PodIPWith":      func(r *run) any { return r.podIPWith },
-	"PodIPsWith":     func(r *run) any { return r.podIPsWith },
-	"printf":         func(r *run) any { return r.printf },
+var own = map[string]func(s *state) any{
+	"Quote":          func(s *state) any { return s.quote },
+	"YAML":           func(s *state) any { return s.yaml },
+	"Now":            func(s *state) any { return s.now },
+	"StartTime":      func(s *state) any { return s.startTime },
+	"Version":        func(s *state) any { return func() string { return s.options.Version } },
+	"NodeConditions": func(s *state) any { return s.nodeConditions },
+	"NodeIP":         func(s *state) any { return func() (string, error) { return s.nodeIP("") } },
+	"NodeName":       func(s *state) any { return func() string { return s.in.Env.Node("").Name } },
+	"NodePort":       func(s *state) any { return func() int { return s.in.Env.Node("").Port } },
+	"NodeIPWith":     func(s *state) any { return s.nodeIP },
+	"NodeIPsWith":    func(s *state) any { return s.nodeIPs },
+	"PodIP":          func(s *state) any { return s.podIP },
+	"PodIPWith":      func(s *state) any { return s.podIPWith },
+	"PodIPsWith":     func(s *state) any { return s.podIPsWith },
+	"printf":         func(s *state) any { return s.printf },
 }
 
 // known reports whether a template may name the function.
@@ -36,33 +36,34 @@ func (t *Template) known(name string) bool {
 	return user || own[name] != nil || seeded[name] != nil || pure()[name] != nil || builtins[name]
 }
 
-// function is the function of that name bound to r; nil leaves it to text/template.
-func (t *Template) function(r *run, name string) any {
+// function is the function of that name bound to s; nil leaves it to text/template.
+func (t *Template) function(s *state, name string) any {
 	if fn, ok := t.options.Funcs[name]; ok {
 		return fn
 	}
 	if fn := own[name]; fn != nil {
-		return fn(r)
+		return fn(s)
 	}
 	if fn := seeded[name]; fn != nil {
-		return r.metered(name, fn(r))
+		return s.metered(name, fn(s))
 	}
 	if fn := pure()[name]; fn != nil {
-		return r.metered(name, fn)
+		return s.metered(name, fn)
 	}
 	return nil
 }
 
-// builtins are the functions of text/template whose results are never larger than what they are given.
+// builtins are the functions of text/template whose results are never larger than what they are
+// given.
 var builtins = names(`and call eq ge gt index le len lt ne not or`)
 
 // quote makes a JSON string: of a string itself, of other values their JSON text.
-func (r *run) quote(v any) (string, error) {
-	if err := r.weigh(v, 0); err != nil {
+func (s *state) quote(v any) (string, error) {
+	if err := s.weigh(v, 0); err != nil {
 		return "", err
 	}
-	if s, ok := v.(string); ok && object.IsPlain(s) {
-		return `"` + s + `"`, nil
+	if text, ok := v.(string); ok && object.IsPlain(text) {
+		return `"` + text + `"`, nil
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -74,10 +75,10 @@ func (r *run) quote(v any) (string, error) {
 	return strconv.Quote(string(data)), nil
 }
 
-// yaml writes v as YAML. One indent above 0 puts every line, with a line break in front, below so many levels of two
-// spaces; any other number of indents leaves it at none.
-func (r *run) yaml(v any, indent ...any) (string, error) {
-	if err := r.weigh(v, 0); err != nil {
+// yaml writes v as YAML. One indent above 0 puts every line, with a line break in front, below so
+// many levels of two spaces; any other number of indents leaves it at none.
+func (s *state) yaml(v any, indent ...any) (string, error) {
+	if err := s.weigh(v, 0); err != nil {
 		return "", err
 	}
 	data, err := marshalYAML(v)
@@ -89,26 +90,28 @@ func (r *run) yaml(v any, indent ...any) (string, error) {
 		return string(data), err
 	}
 	text := "\n" + string(data)
-	if err := r.spendText(float64(strings.Count(text, "\n")) * 2 * float64(n)); err != nil {
+	if err := s.spendText(float64(strings.Count(text, "\n")) * 2 * float64(n)); err != nil {
 		return "", err
 	}
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 2*n)), nil
 }
 
-func (r *run) now() string { return r.in.Now.UTC().Format(time.RFC3339Nano) }
+func (s *state) now() string { return s.in.Now.UTC().Format(time.RFC3339Nano) }
 
-func (r *run) startTime() string { return r.options.StartTime.UTC().Format(time.RFC3339Nano) }
+func (s *state) startTime() string { return s.options.StartTime.UTC().Format(time.RFC3339Nano) }
 
-func (r *run) printf(format string, args ...any) (string, error) {
-	before := r.left
-	if err := r.weighAll(args); err != nil {
+func (s *state) printf(format string, args ...any) (string, error) {
+	before := s.left
+	for _, arg := range args {
+		if err := s.weigh(arg, 0); err != nil {
+			return "", err
+		}
+	}
+	if err := s.spend(formatCost(format, args, before-s.left)); err != nil {
 		return "", err
 	}
-	if err := r.spend(formatCost(format, args, before-r.left)); err != nil {
-		return "", err
-	}
-	s := fmt.Sprintf(format, args...)
-	return s, r.spendText(float64(len(s)))
+	text := fmt.Sprintf(format, args...)
+	return text, s.spendText(float64(len(text)))
 }
 
 // conditions of a healthy node, as the kubelet words them.
@@ -128,41 +131,41 @@ func condition(kind, status, reason, message string) map[string]any {
 }
 
 // nodeConditions are the template's own: it may change them.
-func (r *run) nodeConditions() ([]any, error) {
+func (s *state) nodeConditions() ([]any, error) {
 	var list []any
 	for _, c := range conditions {
 		list = append(list, maps.Clone(c))
 	}
-	return list, r.spend(float64(len(list)))
+	return list, s.spend(float64(len(list)))
 }
 
-func (r *run) nodeIP(node string) (string, error) { return first(r.nodeIPs(node)) }
+func (s *state) nodeIP(node string) (string, error) { return first(s.nodeIPs(node)) }
 
-func (r *run) nodeIPs(node string) ([]string, error) {
-	return r.in.Env.Node(node).IPs, r.spend(envSteps)
+func (s *state) nodeIPs(node string) ([]string, error) {
+	return s.in.Env.Node(node).IPs, s.spend(envSteps)
 }
 
 // podIP is the address of the pod that is rendered.
-func (r *run) podIP() (string, error) { return first(r.podIPs(podOf(r.in.Object))) }
+func (s *state) podIP() (string, error) { return first(s.podIPs(podOf(s.in.Object))) }
 
-func (r *run) podIPWith(node string, hostNetwork bool, uid, name, namespace string) (string, error) {
-	return first(r.podIPsWith(node, hostNetwork, uid, name, namespace))
+func (s *state) podIPWith(node string, hostNetwork bool, uid, name, namespace string) (string, error) {
+	return first(s.podIPsWith(node, hostNetwork, uid, name, namespace))
 }
 
-func (r *run) podIPsWith(node string, hostNetwork bool, uid, name, namespace string) ([]string, error) {
-	return r.podIPs(Pod{Node: node, HostNetwork: hostNetwork, UID: uid, Name: name, Namespace: namespace})
+func (s *state) podIPsWith(node string, hostNetwork bool, uid, name, namespace string) ([]string, error) {
+	return s.podIPs(Pod{Node: node, HostNetwork: hostNetwork, UID: uid, Name: name, Namespace: namespace})
 }
 
 // podIPs takes a pod without a name for the one that is rendered.
-func (r *run) podIPs(p Pod) ([]string, error) {
+func (s *state) podIPs(p Pod) ([]string, error) {
 	if p.UID == "" && p.Name == "" {
-		self := podOf(r.in.Object)
+		self := podOf(s.in.Object)
 		p.UID, p.Name, p.Namespace = self.UID, self.Name, self.Namespace
 	}
-	if err := r.spend(envSteps); err != nil {
+	if err := s.spend(envSteps); err != nil {
 		return nil, err
 	}
-	return r.in.Env.PodIPs(p)
+	return s.in.Env.PodIPs(p)
 }
 
 func first(list []string, err error) (string, error) {

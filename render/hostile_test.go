@@ -15,7 +15,8 @@ const (
 	share = `{{ $x := list 1 }}{{ range until 40 }}{{ $x = list $x $x }}{{ end }}`
 )
 
-// hostile templates would run for hours or fill the memory. Each must end with an error that errors.Is finds ErrLimit in.
+// hostile templates would run for hours or fill the memory. Each must end with an error that
+// errors.Is finds ErrLimit in.
 var hostile = map[string]string{
 	"a loop over a number":                   `{{ range 3000000000 }}{{ end }}`,
 	"a loop in a loop":                       `{{ range 100000 }}{{ range 100000 }}{{ end }}{{ end }}`,

@@ -7,52 +7,40 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// metered is fn with its cost counted: its arguments, what it is going to do as costs says, and its results. Its
-// arguments of type int become any, so that they take whole numbers of every type.
-func (r *run) metered(name string, fn any) any {
+// metered is fn with its cost counted. Its arguments of type int become any, so that they take
+// whole numbers of every type. It panics with an error, of which text/template makes a fault: not
+// every function has one among its results.
+func (s *state) metered(name string, fn any) any {
 	f := reflect.ValueOf(fn)
-	pay := func(in []reflect.Value) ([]reflect.Value, error) { return r.pay(f, costs[name], in) }
-	if cheap[name] {
-		pay = func(in []reflect.Value) ([]reflect.Value, error) { return r.glance(f, in) }
-	}
-	call := func(in []reflect.Value) []reflect.Value {
-		out, err := pay(in)
-		if err != nil {
-			// text/template makes an error of it: not every function has one among its results.
-			panic(err)
+	return reflect.MakeFunc(loose(f.Type()), func(in []reflect.Value) []reflect.Value {
+		in, err := tighten(f.Type(), in)
+		must(err)
+		must(s.pay(name, in))
+		out := callWith(f, in)
+		if !cheap[name] {
+			must(s.weighValues(out))
 		}
 		return out
-	}
-	return reflect.MakeFunc(loose(f.Type()), call).Interface()
+	}).Interface()
 }
 
-func (r *run) pay(f reflect.Value, cost costFunc, in []reflect.Value) ([]reflect.Value, error) {
-	in, err := tighten(f.Type(), in)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.weighValues(in); err != nil {
-		return nil, err
-	}
-	if cost != nil {
-		if err := r.spend(cost(in)); err != nil {
-			return nil, err
+// pay counts the arguments of a function, and what it is going to do as costs says. A cheap one
+// looks at no more than the top of its arguments, and at texts as a whole.
+func (s *state) pay(name string, in []reflect.Value) error {
+	if cheap[name] {
+		size := 0.0
+		for _, v := range in {
+			size += top(v.Interface())
 		}
+		return s.spend(1 + size/bytesPerStep)
 	}
-	out := apply(f, in)
-	return out, r.weighValues(out)
-}
-
-// glance calls a function that looks at no more than the top of its arguments, and at texts as a whole.
-func (r *run) glance(f reflect.Value, in []reflect.Value) ([]reflect.Value, error) {
-	size := 0.0
-	for _, v := range in {
-		size += top(v.Interface())
+	if err := s.weighValues(in); err != nil {
+		return err
 	}
-	if err := r.spend(1 + size/bytesPerStep); err != nil {
-		return nil, err
+	if cost := costs[name]; cost != nil {
+		return s.spend(cost(in))
 	}
-	return apply(f, in), nil
+	return nil
 }
 
 // top is the length of a value and, in a list, of its elements.
@@ -66,7 +54,7 @@ func top(v any) float64 {
 	return size
 }
 
-func apply(f reflect.Value, in []reflect.Value) []reflect.Value {
+func callWith(f reflect.Value, in []reflect.Value) []reflect.Value {
 	if f.Type().IsVariadic() {
 		return f.CallSlice(in)
 	}
@@ -105,26 +93,18 @@ func tighten(t reflect.Type, in []reflect.Value) ([]reflect.Value, error) {
 			}
 			in[i] = reflect.ValueOf(n)
 		case intsType:
-			list, err := wholes(v.Interface().([]any))
-			if err != nil {
-				return nil, err
+			list := make([]int, v.Len())
+			for j := range list {
+				n, err := whole(v.Index(j).Interface())
+				if err != nil {
+					return nil, err
+				}
+				list[j] = n
 			}
 			in[i] = reflect.ValueOf(list)
 		}
 	}
 	return in, nil
-}
-
-func wholes(values []any) ([]int, error) {
-	list := make([]int, len(values))
-	for i, v := range values {
-		n, err := whole(v)
-		if err != nil {
-			return nil, err
-		}
-		list[i] = n
-	}
-	return list, nil
 }
 
 // whole reads a number that has no fraction.
@@ -136,78 +116,64 @@ func whole(v any) (int, error) {
 	return int(n), nil
 }
 
-func (r *run) weighValues(values []reflect.Value) error {
+func (s *state) weighValues(values []reflect.Value) error {
 	for _, v := range values {
-		if err := r.weigh(v.Interface(), 0); err != nil {
+		if err := s.weigh(v.Interface(), 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) weighAll(values []any) error {
-	for _, v := range values {
-		if err := r.weigh(v, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// weigh spends a step for every value within v and more where it is deeply nested, as printing indents it. Shared values
-// count as often as they would be printed.
-func (r *run) weigh(v any, depth int) error {
-	if err := r.spend(1 + float64(depth)/8); err != nil {
+// weigh spends a step for every value within v and more where it is deeply nested, as printing
+// indents it. Shared values count as often as they would be printed.
+func (s *state) weigh(v any, depth int) error {
+	err := s.spend(1 + float64(depth)/8)
+	if err != nil {
 		return err
 	}
 	switch v := v.(type) {
 	case nil, bool, int, int64, float64:
-		return nil
 	case string:
-		return r.spendText(float64(len(v)))
+		err = s.spendText(float64(len(v)))
 	case []any:
-		for _, e := range v {
-			if err := r.weigh(e, depth+1); err != nil {
-				return err
-			}
+		for i := 0; i < len(v) && err == nil; i++ {
+			err = s.weigh(v[i], depth+1)
 		}
-		return nil
 	case map[string]any:
 		for k, e := range v {
-			if err := r.weighEntry(k, e, depth+1); err != nil {
-				return err
+			if err = s.weighEntry(k, e, depth+1); err != nil {
+				break
 			}
 		}
-		return nil
+	default:
+		err = s.weighOther(reflect.ValueOf(v), depth)
 	}
-	return r.weighOther(reflect.ValueOf(v), depth)
+	return err
 }
 
-func (r *run) weighEntry(key string, v any, depth int) error {
-	if err := r.spendText(float64(len(key))); err != nil {
+func (s *state) weighEntry(key string, v any, depth int) error {
+	if err := s.spendText(float64(len(key))); err != nil {
 		return err
 	}
-	return r.weigh(v, depth)
+	return s.weigh(v, depth)
 }
 
-func (r *run) weighOther(v reflect.Value, depth int) error {
+func (s *state) weighOther(v reflect.Value, depth int) error {
+	var err error
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if err := r.weigh(v.Index(i).Interface(), depth+1); err != nil {
-				return err
-			}
+		for i := 0; i < v.Len() && err == nil; i++ {
+			err = s.weigh(v.Index(i).Interface(), depth+1)
 		}
 	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			if err := r.weighEntry(entries.Key().String(), entries.Value().Interface(), depth+1); err != nil {
-				return err
-			}
+		for entries := v.MapRange(); err == nil && entries.Next(); {
+			err = s.weighEntry(entries.Key().String(), entries.Value().Interface(), depth+1)
 		}
 	case reflect.String:
-		return r.spendText(float64(v.Len()))
+		err = s.spendText(float64(v.Len()))
 	}
-	return nil
+	return err
 }
 
-func (r *run) spendText(bytes float64) error { return r.spend(bytes / bytesPerStep) }
+func (s *state) spendText(bytes float64) error { return s.spend(bytes / bytesPerStep) }

@@ -18,16 +18,17 @@ const (
 type NetworkOptions struct {
 	// Node is the simulator's own node. Without IPs it has 10.0.0.1.
 	Node Node
-	// CIDRs are where pods of nodes without their own podCIDRs get their addresses, one of each: two for dual stack.
-	// Without any it is 10.0.0.0/8.
+	// CIDRs are where pods of nodes without their own podCIDRs get their addresses, one of each:
+	// two for dual stack. Without any it is 10.0.0.0/8.
 	CIDRs []netip.Prefix
 }
 
-// Network is an Env that hands out addresses to pods. It learns from Nodes and Pods which it is shown: what they have is
-// theirs.
+// Network is an Env that hands out addresses to pods. It learns from Nodes and Pods which it is
+// shown: what they have is theirs.
 //
-// A pod has one address out of each podCIDR of its node, never the address of another pod or node, and keeps it until
-// Forget. With host network it has those of its node. All methods take constant time, amortised.
+// A pod has one address out of each podCIDR of its node, never the address of another pod or node,
+// and keeps it until Forget. With host network it has those of its node. All methods take constant
+// time, amortised.
 //
 // A Network is safe for concurrent use.
 type Network struct {
@@ -69,8 +70,8 @@ func NewNetwork(o NetworkOptions) *Network {
 	return n
 }
 
-// Node implements Env. The IPs of an observed Node are its first InternalIP, or ExternalIP if it has none, and the first
-// of the other family in the same order.
+// Node implements Env. The IPs of an observed Node are its first InternalIP, or ExternalIP if it
+// has none, and the first of the other family in the same order.
 func (n *Network) Node(name string) Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -99,8 +100,8 @@ func (n *Network) PodIPs(p Pod) ([]string, error) {
 	return texts(list), nil
 }
 
-// Observe learns from a Node its addresses and podCIDRs and from a Pod the addresses in its status; other objects are
-// ignored. A pod whose status has none keeps what it was given.
+// Observe learns from a Node its addresses and podCIDRs and from a Pod the addresses in its status;
+// other objects are ignored. A pod whose status has none keeps what it was given.
 func (n *Network) Observe(obj map[string]any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -48,10 +48,12 @@ func names(list string) map[string]bool {
 	return set
 }
 
-// pure are the functions that depend on their arguments alone, ours in the place of sprig's where those read the map
-// order, run without end or store what they are given.
+var sprigFuncs = sync.OnceValue(sprig.TxtFuncMap)
+
+// pure are the functions that depend on their arguments alone, ours in the place of sprig's where
+// those read the map order, run without end or store what they are given.
 var pure = sync.OnceValue(func() map[string]any {
-	all := sprig.TxtFuncMap()
+	all := sprigFuncs()
 	funcs := map[string]any{
 		"print": fmt.Sprint, "println": fmt.Sprintln,
 		"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/render"
 )
 
@@ -122,17 +121,22 @@ func TestCompileFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := render.Compile(c.text, render.Options{})
-			var fault *position.Error
+			var fault *render.Error
 			require.ErrorAs(t, err, &fault)
 			require.Equal(t, c.offset, fault.Offset)
-			require.EqualError(t, err, c.message)
+			require.EqualError(t, fault.Err, c.message)
+			if c.offset >= 0 {
+				before := c.text[:c.offset]
+				require.Equal(t, 1+strings.Count(before, "\n"), fault.Line)
+				require.Equal(t, c.offset-strings.LastIndex(before, "\n"), fault.Column)
+			}
 		})
 	}
 }
 
 func TestCompileReportsAllUnknownFunctions(t *testing.T) {
 	_, err := render.Compile(`{{ env }}{{ expandenv }}`, render.Options{})
-	require.EqualError(t, err, "function \"env\" not defined\nfunction \"expandenv\" not defined")
+	require.EqualError(t, err, "1:4: function \"env\" not defined\n1:13: function \"expandenv\" not defined")
 }
 
 func TestCompileRefusesFunctionsThatCannotBeCalled(t *testing.T) {
@@ -157,7 +161,7 @@ func TestRuntimeFaults(t *testing.T) {
 		"a missing key if that is asked": {`{{ .nope }}`, "1:4: <.nope>: map has no entry for key \"nope\"", 3, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := compile(t, c.text, render.Options{Strict: c.strict}).Text(render.Input{Object: pod()})
+			_, err := compile(t, c.text, render.Options{MissingKeyError: c.strict}).Text(render.Input{Object: pod()})
 			var fault *render.Error
 			require.ErrorAs(t, err, &fault)
 			require.EqualError(t, err, c.message)
@@ -272,7 +276,7 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		tmpl, err := render.Compile(text, render.Options{Steps: 10_000, Output: 10_000})
 		if err != nil {
-			var fault *position.Error
+			var fault *render.Error
 			require.ErrorAs(t, err, &fault)
 			return
 		}

@@ -34,8 +34,9 @@ type Options struct {
 	// JQFunctions and CELOptions are further functions for expressions, as in [selector.Options].
 	JQFunctions map[string]func(input any, args []any) any
 	CELOptions  []cel.EnvOption
-	// MissingKey makes it an error when a template reads a field that the object does not have. By default that prints <no value>.
-	MissingKey bool
+	// MissingKeyError makes it an error when a template reads a field that the object does not have. By default that prints
+	// <no value>.
+	MissingKeyError bool
 	// Version is what the template function Version prints, StartTime what StartTime prints.
 	Version   string
 	StartTime time.Time
@@ -99,7 +100,7 @@ func newCompiler(o Options) *compiler {
 			JQSteps: o.Limits.JQSteps, Size: o.Limits.JQSize, CELCost: o.Limits.CELCost, JQFunctions: o.JQFunctions, CELOptions: o.CELOptions,
 		}),
 		templates: render.Options{
-			Funcs: o.Funcs, Strict: o.MissingKey, Version: o.Version, StartTime: o.StartTime,
+			Funcs: o.Funcs, MissingKeyError: o.MissingKeyError, Version: o.Version, StartTime: o.StartTime,
 			Steps: o.Limits.TemplateSteps, Output: o.Limits.TemplateSize,
 		},
 		set:   newSet(env),

@@ -91,11 +91,6 @@ func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
 	if obj == nil {
 		return false, errors.New("there is no object to patch")
 	}
-	if data, ok := p.Data.(map[string]any); ok && p.Type == types.StrategicMergePatchType {
-		if differs, sure := patch.Differs(schemaOf(obj), obj.Object, data); sure {
-			return !differs, nil
-		}
-	}
 	after, err := p.Result(obj)
 	if err != nil {
 		return false, err

@@ -200,10 +200,23 @@ func (c *compiler) user(path string, i *v1alpha1.ImpersonationConfig) string {
 
 func (c *compiler) template(path, text string) *render.Template {
 	t, err := render.Compile(text, c.templates)
-	if err != nil {
-		c.fault(path, err)
-	}
+	c.fault(path, templateFaults(err))
 	return t
+}
+
+// templateFaults makes faults of a field of the errors that render.Compile joins.
+func templateFaults(err error) error {
+	switch err := err.(type) {
+	case *render.Error:
+		return &position.Error{Offset: err.Offset, Err: err.Err}
+	case interface{ Unwrap() []error }:
+		var faults []error
+		for _, e := range err.Unwrap() {
+			faults = append(faults, templateFaults(e))
+		}
+		return errors.Join(faults...)
+	}
+	return err
 }
 
 func (c *compiler) finalizers(path string, f *v1alpha1.StageFinalizers) *finalizers {

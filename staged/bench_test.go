@@ -21,8 +21,10 @@ const printed = `obj.results.exists(r, r.name == 'agg' && r.rows.exists(row, row
 var printedInput = map[string]any{"obj": map[string]any{"results": []any{map[string]any{"name": "agg", "columnNames": []any{"sum"},
 	"rows": []any{map[string]any{"columns": []any{map[string]any{"type": "Number", "float": "1"}}}}}}}}
 
-// The same, compiled at every evaluation as the workload stager does, by cel-go alone in an environment that is made once, against compiled once. Rounds
-// take turns, so that a busy machine slows both; the median must be 100 at the least.
+// BenchmarkConditionCompiledOnceAgainstEachTime compares an evaluation of a compiled condition with
+// what the workload stager does: compiling with cel-go, in an environment that is made once, at every
+// evaluation. Rounds alternate, so that a busy machine slows both; the median ratio must be at least
+// 100.
 func BenchmarkConditionCompiledOnceAgainstEachTime(b *testing.B) {
 	env, err := cel.NewEnv(cel.Variable("obj", cel.DynType))
 	require.NoError(b, err)
@@ -137,7 +139,8 @@ func TestLargeRollout(t *testing.T) {
 	require.Equal(t, "prod", r.Decide(status, start).Status.ActiveStage)
 }
 
-// One status of a thousand objects on a hundred clusters changes, while all clusters report or none.
+// One status of a thousand objects on a hundred clusters changes, while all clusters report or
+// none.
 func BenchmarkDecide(b *testing.B) {
 	for _, objects := range []int{10, 1000} {
 		for _, silent := range []bool{false, true} {

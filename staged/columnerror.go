@@ -10,9 +10,9 @@ import (
 )
 
 // errorIn returns the first error in the columns that a condition reads; "" if there is none. Which
-// columns a condition reads is guessed from its string literals. It reads the tables that it names; if
-// it names none, those with a column that it names; else all tables. Of each table it reads the columns
-// that it names, or else all columns.
+// columns a condition reads is guessed from its string literals. It reads the tables that it names;
+// if it names none, those with a column that it names; else all tables. Of each table it reads the
+// columns that it names, or else all columns.
 func errorIn(s *control.CombinedStatus, condition *eval.Program) string {
 	var literals []string
 	if condition != nil {

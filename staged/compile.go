@@ -42,9 +42,9 @@ func (p *Policy) Name() string { return p.object.Name }
 // Warnings returns what Compile found doubtful but did not refuse.
 func (p *Policy) Warnings() Errors { return slices.Clone(p.warnings) }
 
-// Compile checks and compiles the policies of all sources, in order. If there are faults, it returns
-// [Errors] with every fault, and no policies. Each fault names its policy, so that a caller can leave
-// that policy out and compile the others. Sources that hold no policy at all are a fault.
+// Compile checks and compiles the policies of all sources, in order. If there are faults, it
+// returns [Errors] with every fault, and no policies. Each fault names its policy, so that a caller
+// can leave that policy out and compile the others. Sources that hold no policy at all are a fault.
 func Compile(o Options, sources ...Source) ([]*Policy, error) {
 	env, err := newEnvironments(o.Cost)
 	if err != nil {
@@ -143,7 +143,8 @@ func (c *compiler) oneOf(path, value string, allowed ...string) {
 	}
 }
 
-// batchDigits is how many characters the name of a batch adds to that of its stage: a dot and a number.
+// batchDigits is how many characters the name of a batch adds to that of its stage: a dot and a
+// number.
 const batchDigits = len(".9999")
 
 // part checks a name that becomes a part of the names of BindingPolicies.

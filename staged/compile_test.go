@@ -110,26 +110,31 @@ policy.yaml:6:68: warning: policy "s": spec.stages[1].condition: it is never tru
 
 // Each case is one stage's windows; wants are the columns and words of the warnings.
 func TestWindowsThatNeverOpenAreWarnedAbout(t *testing.T) {
-	const never = "the stage will never be started"
+	const (
+		never  = "the stage will never be started"
+		noDate = "this date never comes"
+		nine   = "{cron: '0 9 * * *', duration: 1h}"
+	)
 	for name, tc := range map[string]struct {
-		windows string
+		windows []string
 		wants   []string
 	}{
-		"no such date":              {"[{cron: '0 0 30 2 *', duration: 1h}]", []string{"6:48: warning", "6:65: warning"}},
-		"no such date, denied":      {"[{cron: '0 0 31 4,6,9,11 *', duration: 1h, deny: true}]", []string{"this date never comes"}},
-		"one of two opens":          {"[{cron: '0 0 30 2 *', duration: 1h}, {cron: '0 9 * * *', duration: 1h}]", []string{"this date never comes"}},
-		"a leap day":                {"[{cron: '0 0 29 2 *', duration: 1h}]", nil},
-		"a leap day on a Sunday":    {"[{cron: '0 0 29 2 */7', duration: 1h}]", nil},
-		"denied all day":            {"[{cron: '0 0 * * *', duration: 24h, deny: true}]", []string{never}},
-		"denied every minute":       {"[{cron: '* * * * *', duration: 1m, deny: true}]", []string{never}},
-		"denied but for a minute":   {"[{cron: '0 0 * * *', duration: 23h59m, deny: true}]", nil},
-		"all day, but days have 25": {"[{cron: '0 0 * * *', duration: 24h, deny: true, timeZone: Europe/Berlin}]", nil},
-		"open only while denied":    {"[{cron: '0 9 * * *', duration: 1h}, {cron: '0 8 * * *', duration: 3h, deny: true}]", []string{never}},
-		"denied on workdays":        {"[{cron: '* * * * mon-fri', duration: 1m, deny: true}]", nil},
-		"a minute between two":      {"[{cron: '0 9 * * *', duration: 1h}, {cron: '0 8 * * *', duration: 119m, deny: true}]", nil},
+		"no such date":              {[]string{"{cron: '0 0 30 2 *', duration: 1h}"}, []string{"6:48: warning", "6:65: warning"}},
+		"no such date, denied":      {[]string{"{cron: '0 0 31 4,6,9,11 *', duration: 1h, deny: true}"}, []string{noDate}},
+		"one of two opens":          {[]string{"{cron: '0 0 30 2 *', duration: 1h}", nine}, []string{noDate}},
+		"a leap day":                {[]string{"{cron: '0 0 29 2 *', duration: 1h}"}, nil},
+		"a leap day on a Sunday":    {[]string{"{cron: '0 0 29 2 */7', duration: 1h}"}, nil},
+		"denied all day":            {[]string{"{cron: '0 0 * * *', duration: 24h, deny: true}"}, []string{never}},
+		"denied every minute":       {[]string{"{cron: '* * * * *', duration: 1m, deny: true}"}, []string{never}},
+		"denied but for a minute":   {[]string{"{cron: '0 0 * * *', duration: 23h59m, deny: true}"}, nil},
+		"all day, but days have 25": {[]string{"{cron: '0 0 * * *', duration: 24h, deny: true, timeZone: Europe/Berlin}"}, nil},
+		"open only while denied":    {[]string{nine, "{cron: '0 8 * * *', duration: 3h, deny: true}"}, []string{never}},
+		"denied on workdays":        {[]string{"{cron: '* * * * mon-fri', duration: 1m, deny: true}"}, nil},
+		"a minute between two":      {[]string{nine, "{cron: '0 8 * * *', duration: 119m, deny: true}"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			warnings := compile(t, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], windows: "+tc.windows+"}]\n").Warnings()
+			windows := "[" + strings.Join(tc.windows, ", ") + "]"
+			warnings := compile(t, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], windows: "+windows+"}]\n").Warnings()
 			require.Len(t, warnings, len(tc.wants), "%v", warnings)
 			for i, want := range tc.wants {
 				require.Contains(t, warnings[i].Error(), want)
@@ -168,6 +173,17 @@ func TestTooCostlyExpressionsAreRefused(t *testing.T) {
 	}
 }
 
+func TestFaultsOfExpressionsHavePositions(t *testing.T) {
+	for name, compile := range map[string]func(string) (*staged.Expression, error){
+		"condition": staged.CompileCondition, "filter": staged.CompileFilter,
+	} {
+		_, err := compile("true &&\n  ob.a == 1 && x")
+		var faults staged.Errors
+		require.ErrorAs(t, err, &faults, name)
+		require.EqualError(t, err, "2:3: undeclared reference to 'ob'\n2:16: undeclared reference to 'x'", name)
+	}
+}
+
 func TestObjectsWithoutTextHaveFaultsWithoutPosition(t *testing.T) {
 	_, err := staged.Compile(staged.Options{}, staged.Object(v1alpha1.StagedBindingPolicy{}))
 	require.EqualError(t, err, "metadata.name: missing\nspec.stages: want at least one stage")
@@ -176,7 +192,12 @@ func TestObjectsWithoutTextHaveFaultsWithoutPosition(t *testing.T) {
 }
 
 func TestOtherObjectsAreHandedOn(t *testing.T) {
-	s := staged.Parse("f", []byte("{kind: List, apiVersion: v1, items: [{kind: Pod, apiVersion: v1}]}\n---\n{kind: ConfigMap, apiVersion: v1}\n---\n3\n"))
+	s := staged.Parse("f", []byte(`{kind: List, apiVersion: v1, items: [{kind: Pod, apiVersion: v1}]}
+---
+{kind: ConfigMap, apiVersion: v1}
+---
+3
+`))
 	require.Len(t, s.Others(), 2)
 	_, err := staged.Compile(staged.Options{}, s)
 	require.ErrorContains(t, err, "f:5")
@@ -212,7 +233,10 @@ func TestMisspeltKindsAreFaults(t *testing.T) {
 }
 
 func TestItemsOfAListHaveItsType(t *testing.T) {
-	text := "{apiVersion: community.kubestellar.io/v1alpha1, kind: StagedBindingPolicyList, items: [{metadata: {name: a}, spec: {stages: [{name: a}]}}]}"
+	text := `apiVersion: community.kubestellar.io/v1alpha1
+kind: StagedBindingPolicyList
+items: [{metadata: {name: a}, spec: {stages: [{name: a}]}}]
+`
 	policies, err := staged.Compile(staged.Options{}, staged.Parse("f", []byte(text)))
 	require.NoError(t, err)
 	require.Equal(t, "a", policies[0].Name())

@@ -45,9 +45,9 @@ func (d *decider) setCondition(kind string, holds bool, reason string) {
 	d.Status.Conditions = withCondition(d.Status.Conditions, c)
 }
 
-// InvalidCondition returns the condition Stalled, with reason Invalid, of a StagedBindingPolicy whose
-// newest version has faults: err is what [Compile] returned for this generation. The transition time is
-// that of the stored status, if Stalled holds there already.
+// InvalidCondition returns the condition Stalled, with reason Invalid, of a StagedBindingPolicy
+// whose newest version has faults: err is what [Compile] returned for this generation. The
+// transition time is that of the stored status, if Stalled holds there already.
 func InvalidCondition(stored v1alpha1.Status, generation int64, err error, now time.Time) metav1.Condition {
 	c := metav1.Condition{
 		Type: "Stalled", Status: metav1.ConditionTrue, ObservedGeneration: generation,

@@ -13,8 +13,8 @@ type conjunct struct {
 	left, right *eval.Program // of a comparison
 }
 
-// conjuncts compiles the parts of a condition, for explanations. A part whose source text is not known
-// is left out.
+// conjuncts compiles the parts of a condition, for explanations. A part whose source text is not
+// known is left out.
 func (c *compiler) conjuncts(condition *eval.Program) []conjunct {
 	var all []conjunct
 	for _, part := range condition.Conjuncts() {

@@ -12,12 +12,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// journeys are policies whose rollouts must come to the same end, however often they are interrupted.
-var journeys = []string{
+// rolloutPolicies are policies whose rollouts must come to the same end, however often they are
+// interrupted.
+var rolloutPolicies = []string{
 	twoStages(""),
 	twoStages("    soak: 5s\n") + "  retention: Keep\n",
-	twoStages("    maxConcurrency: 1\n    guards: {allowErrors: true}\n") + "    condition: num('sum') == 2\n    soak: 3s\n",
-	twoStages("") + "    skipIfEmpty: true\n    condition: num('sum') == 2\n    progressDeadlineSeconds: 1\n  - {name: end, clusterSelectors: [{matchLabels: {env: prod}}]}\n",
+	twoStages(fields("maxConcurrency: 1", "guards: {allowErrors: true}")) + fields("condition: num('sum') == 2", "soak: 3s"),
+	twoStages("") + fields("skipIfEmpty: true", "condition: num('sum') == 2", "progressDeadlineSeconds: 1") + endStage,
 }
 
 // end is what the world looks like at the end, without times and uids.
@@ -36,8 +37,8 @@ func (w *world) end() end {
 	return e
 }
 
-// calm lets everything become as it should be, and then enough time pass.
-func (w *world) calm() end {
+// finish lets everything become as it should be, and then enough time pass.
+func (w *world) finish() end {
 	w.available = map[string]int64{"dev1": 1, "prod1": 1, "prod2": 1}
 	for range 6 {
 		w.settle()
@@ -46,11 +47,12 @@ func (w *world) calm() end {
 	return w.end()
 }
 
-// Whoever is cut off between any two writes, at any of them, and begins again from what is stored, comes to the same end.
+// A controller that is interrupted between any two writes, at any decision, and starts again from what
+// is stored, comes to the same end.
 func TestRestartAtAnyPointComesToTheSameEnd(t *testing.T) {
-	for _, text := range journeys {
+	for _, text := range rolloutPolicies {
 		policy := compile(t, text)
-		want := worldOf(t, policy).calm()
+		want := worldOf(t, policy).finish()
 		for cut := range 12 {
 			for steps := range 4 {
 				w := worldOf(t, policy)
@@ -63,31 +65,32 @@ func TestRestartAtAnyPointComesToTheSameEnd(t *testing.T) {
 					}
 					w.pass(time.Second)
 				}
-				require.Equal(t, want, w.calm(), "cut %d, steps %d", cut, steps)
+				require.Equal(t, want, w.finish(), "cut %d, steps %d", cut, steps)
 			}
 		}
 	}
 }
 
-// Observations that are late, doubled or lost, statuses that come and go and writes that fail do no lasting harm, and never leave the workload without a policy.
+// Observations that are late, repeated or lost, statuses that come and go, and writes that fail: the
+// rollout still comes to the same end, and there is always a BindingPolicy.
 func TestAnyOrderOfEventsConverges(t *testing.T) {
 	runs := uint64(2000)
 	if testing.Short() {
 		runs = 300
 	}
-	for _, text := range journeys {
+	for _, text := range rolloutPolicies {
 		policy := compile(t, text)
-		want := worldOf(t, policy).calm()
-		for seed := range runs / uint64(len(journeys)) {
+		want := worldOf(t, policy).finish()
+		for seed := range runs / uint64(len(rolloutPolicies)) {
 			w := worldOf(t, policy)
-			w.chaos(rand.New(rand.NewPCG(seed, 1)))
-			require.Equal(t, want, w.calm(), "seed %d", seed)
+			w.randomSteps(rand.New(rand.NewPCG(seed, 1)))
+			require.Equal(t, want, w.finish(), "seed %d", seed)
 		}
 	}
 }
 
-// chaos decides on old observations, carries out a part, and lets clusters do what they like.
-func (w *world) chaos(r *rand.Rand) {
+// randomSteps decides on old observations, carries out a part, and lets clusters do what they like.
+func (w *world) randomSteps(r *rand.Rand) {
 	clusters := []string{"dev1", "prod1", "prod2"}
 	seen := []staged.Observation{w.observe()}
 	for range 12 {

@@ -12,15 +12,17 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A Decision says what to do. Do it in this order: write Status; create or update the BindingPolicies
-// of Ensure; delete those of Remove. After an interruption, make a new decision from the stored status.
+// A Decision says what to do. Do it in this order: write Status; create or update the
+// BindingPolicies of Ensure; delete those of Remove. After an interruption, make a new decision
+// from the stored status.
 type Decision struct {
 	// Status is the new status of the StagedBindingPolicy.
 	Status v1alpha1.Status
 	// Ensure are the BindingPolicies that must exist, complete except for what the API server adds.
 	Ensure []*control.BindingPolicy
-	// Remove are the names of BindingPolicies to delete. A name is here only after the BindingPolicies
-	// of the active stage were observed with their Bindings, so that the workload is always bound.
+	// Remove are the names of BindingPolicies to delete. A name is here only after the
+	// BindingPolicies of the active stage were observed with their Bindings, so that the workload
+	// is always bound.
 	Remove []string
 	// Events are what happened and people may want to know.
 	Events []Event
@@ -33,8 +35,8 @@ type Decision struct {
 // An Event is something that happened to the rollout, with the fields of a Kubernetes Event.
 type Event struct{ Type, Reason, Message string }
 
-// Decide decides what to do, given the stored status and what was observed. It is pure and never fails.
-// Deciding again from the new status, with nothing else changed, changes nothing.
+// Decide decides what to do, given the stored status and what was observed. It is pure and never
+// fails. Deciding again from the new status, with nothing else changed, changes nothing.
 func (p *Policy) Decide(status v1alpha1.Status, seen Observation, now time.Time) Decision {
 	r := NewRollout(p)
 	r.observeAll(seen)
@@ -133,7 +135,8 @@ func (d *decider) step() bool {
 	return d.progress(i)
 }
 
-// progress works on the active stage. It reports whether the active stage, or its batch, has changed.
+// progress works on the active stage. It reports whether the active stage, or its batch, has
+// changed.
 func (d *decider) progress(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	if rec.StartedAt == nil { // another program has set activeStage
@@ -175,7 +178,8 @@ func (d *decider) progress(i int) bool {
 // timeStep is how often a condition that reads the time is evaluated.
 const timeStep = 10 * time.Second
 
-// stay works on a stage without condition: the rollout ends in the last stage, and stalls in any other.
+// stay works on a stage without condition: the rollout ends in the last stage, and stalls in any
+// other.
 func (d *decider) stay(i int, a assessment) {
 	rec := &d.Status.Stages[i]
 	switch {
@@ -345,8 +349,9 @@ func (d *decider) event(kind, reason, format string, args ...any) {
 	d.Events = append(d.Events, Event{kind, reason, fmt.Sprintf(format, args...)})
 }
 
-// wholeSecond returns a time as a status stores it: in whole seconds, rounded up. So no soak, deadline
-// or since that is counted from it is too short. All times are rounded up, so that they stay in order.
+// wholeSecond returns a time as a status stores it: in whole seconds, rounded up. So no soak,
+// deadline or since that is counted from it is too short. All times are rounded up, so that they
+// stay in order.
 func wholeSecond(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Add(time.Second - 1).Truncate(time.Second).UTC()}
 }

@@ -179,7 +179,8 @@ func TestRetentionKeep(t *testing.T) {
 	w.settle()
 	require.Equal(t, []string{"s.stage.dev", "s.stage.prod"}, w.exist())
 	w.available["dev1"] = 0
-	w.policy = compile(t, twoStages("    clusterSelectors: [{matchLabels: {name: dev1}}]\n")+"  retention: Keep\n  onChange: Restart\n")
+	edited := twoStages(fields("clusterSelectors: [{matchLabels: {name: dev1}}]"))
+	w.policy = compile(t, edited+"  retention: Keep\n  onChange: Restart\n")
 	w.settle()
 	require.Equal(t, "dev", w.status.ActiveStage, "a change begins again")
 	require.Equal(t, []string{"s.stage.dev", "s.stage.prod"}, w.exist(), "and takes nothing away")
@@ -223,16 +224,21 @@ func TestRowsTellWhichClustersReported(t *testing.T) {
 
 func TestGuardsCanBeLoosened(t *testing.T) {
 	for _, tc := range []struct {
-		name, fields string
+		name, guards string
 		change       func(*world)
 	}{
-		{"allowEmpty lets a stage without objects pass", "    guards: {allowEmpty: true}\n", func(w *world) { w.objects = nil }},
-		{"minDestinations 0 lets a stage without clusters pass", "    condition: destinations.size() == 0\n    guards: {minDestinations: 0}\n", func(w *world) { delete(w.clusters, "dev1") }},
-		{"allowStale takes any status", "    guards: {allowStale: true}\n", func(w *world) { w.boundAt = start }},
-		{"allowErrors takes columns with errors", "    guards: {allowErrors: true}\n", func(w *world) { w.clusters["dev2"] = map[string]string{"env": "dev"} }},
+		{"allowEmpty lets a stage without objects pass", fields("guards: {allowEmpty: true}"),
+			func(w *world) { w.objects = nil }},
+		{"minDestinations 0 lets a stage without clusters pass",
+			fields("condition: destinations.size() == 0", "guards: {minDestinations: 0}"),
+			func(w *world) { delete(w.clusters, "dev1") }},
+		{"allowStale takes any status", fields("guards: {allowStale: true}"),
+			func(w *world) { w.boundAt = start }},
+		{"allowErrors takes columns with errors", fields("guards: {allowErrors: true}"),
+			func(w *world) { w.clusters["dev2"] = map[string]string{"env": "dev"} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			loose, strict := newWorld(t, twoStages(tc.fields)), newWorld(t, twoStages(""))
+			loose, strict := newWorld(t, twoStages(tc.guards)), newWorld(t, twoStages(""))
 			for _, w := range []*world{loose, strict} {
 				w.available["dev1"] = 1
 				tc.change(w)
@@ -289,7 +295,8 @@ func TestErrorsInOtherColumnsDoNotBlock(t *testing.T) {
 	require.Equal(t, "prod", w.status.ActiveStage, w.last.Message)
 }
 
-// What Explain says of each part of a condition for a sum of 1, and what the message of the stage says.
+// What Explain says of each part of a condition for a sum of 1, and what the message of the stage
+// says.
 func TestExplainSaysWhatIsSeenAndWanted(t *testing.T) {
 	for condition, want := range map[string][]string{
 		"num('sum') == 2":                           {`num("sum") is 1, want 2`, "the condition is not true: num('sum') == 2"},

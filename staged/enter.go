@@ -38,8 +38,8 @@ func (d *decider) enter(i int) bool {
 	return false
 }
 
-// skips reports whether to skip a stage because it has no cluster. If the clusters are not known, the
-// Binding of the stage shows that later.
+// skips reports whether to skip a stage because it has no cluster. If the clusters are not known,
+// the Binding of the stage shows that later.
 func (d *decider) skips(i int) bool {
 	s := d.policy.stages[i]
 	return s.SkipIfEmpty && d.clusters != nil && len(d.selected(s)) == 0
@@ -143,8 +143,8 @@ func (d *decider) assign(s *stage, rec *v1alpha1.StageStatus) bool {
 // maxBatches is how many batches a stage may have: their numbers must fit into batchDigits.
 const maxBatches = 9999
 
-// withCluster adds a cluster to the last batch, if that has not begun and is not full, else to a new
-// batch. The first begun batches have begun.
+// withCluster adds a cluster to the last batch, if that has not begun and is not full, else to a
+// new batch. The first begun batches have begun.
 func withCluster(batches []v1alpha1.Batch, cluster string, begun, size int) []v1alpha1.Batch {
 	last := len(batches) - 1
 	if last >= begun && len(batches[last].Clusters) < size {

@@ -7,7 +7,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
-// Position is a place in a text: lines and columns count from 1, columns in bytes. Zero means unknown.
+// Position is a place in a text: lines and columns count from 1, columns in bytes. Zero means
+// unknown.
 type Position struct {
 	File   string
 	Line   int
@@ -26,8 +27,8 @@ type Error struct {
 	Err      error    // what is wrong
 }
 
-// Error prints `file:line:col: policy "name": field.path: what is wrong`, without the parts that are
-// unknown.
+// Error prints `file:line:col: policy "name": field.path: what is wrong`, without the parts that
+// are unknown.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if p := e.Position.String(); p != "" {

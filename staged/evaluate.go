@@ -18,7 +18,8 @@ type objectResult struct {
 	late         *big.Int // one bit for each destination: it has not reported the present workload; nil: not known
 }
 
-// An evaluator evaluates the filter and the conditions of a stage for the objects of one BindingPolicy.
+// An evaluator evaluates the filter and the conditions of a stage for the objects of one
+// BindingPolicy.
 type evaluator struct {
 	stage *stage
 	*bindingPolicyState
@@ -79,8 +80,8 @@ func (e *evaluator) newResult(o *objectState) *objectResult {
 	return r
 }
 
-// evaluateCondition evaluates the condition. If the result is unknown, the reason names the conjunct
-// that fails.
+// evaluateCondition evaluates the condition. If the result is unknown, the reason names the
+// conjunct that fails.
 func (s *stage) evaluateCondition(variables map[string]any) finding {
 	found := evaluate(s.condition, variables)
 	if found.Satisfaction != Unknown {
@@ -111,8 +112,8 @@ func (e *evaluator) variables(o *objectState, status *control.CombinedStatus) (m
 	return variables, err
 }
 
-// reports returns which clusters reported the object, if that is known: from what was observed, or else
-// from the rows of its CombinedStatus.
+// reports returns which clusters reported the object, if that is known: from what was observed, or
+// else from the rows of its CombinedStatus.
 func (e *evaluator) reports(o *objectState, status *control.CombinedStatus) ([]ClusterReport, bool) {
 	if o.reported || status == nil {
 		return o.clusters, o.reported
@@ -120,8 +121,8 @@ func (e *evaluator) reports(o *objectState, status *control.CombinedStatus) ([]C
 	return reportsFromRows(status, e.binding.Spec.Destinations)
 }
 
-// reported counts the destinations that reported. Reports of other clusters, which may still have the
-// object, do not count.
+// reported counts the destinations that reported. Reports of other clusters, which may still have
+// the object, do not count.
 func (e *evaluator) reported(reports []ClusterReport) (n int) {
 	reported := map[string]bool{}
 	for _, r := range reports {

@@ -19,8 +19,8 @@ type Line struct {
 	Text         string // what was observed and what is wanted
 }
 
-// String prints `waiting: stage "dev": deployments.apps nginx/web: num("sum") is 1, want 2`. The first
-// word is waiting, unknown or ok.
+// String prints `waiting: stage "dev": deployments.apps nginx/web: num("sum") is 1, want 2`. The
+// first word is waiting, unknown or ok.
 func (l Line) String() string {
 	words := [...]string{"unknown", "waiting", "ok"}
 	var b strings.Builder
@@ -41,8 +41,8 @@ func (r *Rollout) Explain(status v1alpha1.Status, now time.Time) []Line {
 	return lines
 }
 
-// Explain says for each object and each part of the condition of the active stage what was observed and
-// what is wanted, and then what else the stage waits for.
+// Explain says for each object and each part of the condition of the active stage what was observed
+// and what is wanted, and then what else the stage waits for.
 func (p *Policy) Explain(status v1alpha1.Status, seen Observation, now time.Time) []Line {
 	r := NewRollout(p)
 	r.observeAll(seen)

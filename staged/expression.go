@@ -9,12 +9,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 )
 
-// An Expression is a filter or a condition by itself, for tests and tools. It is immutable and safe for
-// concurrent use.
+// An Expression is a filter or a condition by itself, for tests and tools. It is immutable and safe
+// for concurrent use.
 type Expression struct{ program *eval.Program }
 
-// The variables of filters and of conditions. Objects are dynamic maps, so that reading an absent key is
-// an error, and never false.
+// The variables of filters and of conditions. Objects are dynamic maps, so that reading an absent
+// key is an error, and never false.
 var (
 	filterVariables    = map[string]*cel.Type{"downsyncClause": cel.DynType}
 	conditionVariables = map[string]*cel.Type{
@@ -35,15 +35,15 @@ func newEnvironments(cost uint64) (e environments, err error) {
 	return e, err
 }
 
-// CompileFilter compiles the filter of a stage. Its variable is downsyncClause. The error is [Errors],
-// with the line and column of each fault in the source.
+// CompileFilter compiles the filter of a stage. Its variable is downsyncClause. The error is
+// [Errors], with the line and column of each fault in the source.
 func CompileFilter(source string) (*Expression, error) {
 	return compileExpression(source, func(e environments) *eval.Compiler { return e.filter })
 }
 
 // CompileCondition compiles the condition of a stage. Its variables are obj and, the same,
-// combinedStatus; destinations, reported, now and since. The error is [Errors], with the line and column
-// of each fault in the source.
+// combinedStatus; destinations, reported, now and since. The error is [Errors], with the line and
+// column of each fault in the source.
 func CompileCondition(source string) (*Expression, error) {
 	return compileExpression(source, func(e environments) *eval.Compiler { return e.condition })
 }
@@ -73,9 +73,9 @@ func expressionErrors(source string, err error) (faults Errors) {
 	return faults
 }
 
-// Eval evaluates the expression with values for its variables. If the expression is neither true nor
-// false, that is an error: a missing key, a variable without a value, a result that is no bool, the cost
-// limit. obj and combinedStatus stand for each other.
+// Eval evaluates the expression with values for its variables. If the expression is neither true
+// nor false, that is an error: a missing key, a variable without a value, a result that is no bool,
+// the cost limit. obj and combinedStatus stand for each other.
 func (e *Expression) Eval(variables map[string]any) (bool, error) {
 	return e.program.Bool(variables)
 }

@@ -33,8 +33,8 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// FuzzDecide: whatever the stored status and the observation are, never a panic, the same answer twice, arguments unchanged, and nothing left to do
-// after it was done.
+// FuzzDecide: for any stored status and observation there is no panic, the same decision follows twice,
+// the arguments do not change, and a decision that was carried out leaves nothing to do.
 func FuzzDecide(f *testing.F) {
 	f.Add(`{"activeStage": "dev"}`, `{}`, int64(0))
 	f.Add(`{"activeStage": "prod", "stages": [{"name": "prod", "phase": "RolledBack", "batch": 7, "batches": [{"clusters": ["a"]}]}]}`, `{"Clusters": {"a": {"env": "dev"}}}`, int64(100))
@@ -43,7 +43,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add(`{"activeStage": "prod", "stages": [{"name": "dev", "phase": "Succeeded", "batch": 7, "batches": [{"clusters": ["a"]}]}]}`, `{}`, int64(100))
 	f.Add(`{"activeStage": "dev", "stages": [{"name": "dev", "batch": 7, "batches": [{"clusters": ["a"]}, {}]}]}`, `{}`, int64(100))
 	var policies []*staged.Policy
-	for _, text := range append(journeys, twoStages("    maxConcurrency: 1\n")+"  retention: Keep\n") {
+	for _, text := range append(rolloutPolicies, twoStages("    maxConcurrency: 1\n")+"  retention: Keep\n") {
 		policies = append(policies, compile(f, text))
 	}
 	f.Fuzz(func(t *testing.T, statusText, seenText string, seconds int64) {

@@ -50,7 +50,11 @@ func TestApproval(t *testing.T) {
 }
 
 func TestWindow(t *testing.T) {
-	w := newWorld(t, twoStages("")+`    windows: [{cron: '30 14 * * *', duration: 1h}, {cron: '0 15 1 * *', duration: 10m, deny: true}]`+"\n")
+	w := newWorld(t, twoStages("")+fields(
+		"windows:",
+		"- {cron: '30 14 * * *', duration: 1h}",
+		"- {cron: '0 15 1 * *', duration: 10m, deny: true}",
+	))
 	w.available["dev1"] = 1
 	w.settle()
 	require.Equal(t, "dev", w.status.ActiveStage)
@@ -79,7 +83,8 @@ func TestWindowOpensAtItsFirstInstant(t *testing.T) {
 		{"on the last of February", "0 0 29 feb *", "", "2028-02-28T23:59:59Z", "2028-02-29T00:00:00Z"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld(t, policyHead+"  stages: [{name: dev, windows: [{cron: '"+tc.cron+"', duration: 10m, timeZone: '"+tc.zone+"'}]}]\n")
+			window := "{cron: '" + tc.cron + "', duration: 10m, timeZone: '" + tc.zone + "'}"
+			w := newWorld(t, policyHead+"  stages: [{name: dev, windows: ["+window+"]}]\n")
 			var err error
 			w.now, err = time.Parse(time.RFC3339, tc.before)
 			require.NoError(t, err)
@@ -98,35 +103,44 @@ func TestWindowOpensAtItsFirstInstant(t *testing.T) {
 }
 
 func TestExplainSaysWhenTheNextWindowOpens(t *testing.T) {
-	for windows, want := range map[string]string{
-		"{cron: '30 14 * * *', duration: 1h}": "the next opens at 2026-01-01T14:30:00Z",
-		"{cron: '0 8 * * *', duration: 8h, timeZone: Europe/Berlin}, {cron: '0 12 1 1 *', duration: 3h, deny: true}": "the next opens at 2026-01-02T07:00:00Z",
-		"{cron: '0 0 30 2 *', duration: 1h}":                                                                                        "none will ever open",
-		"{cron: '0 0 * * *', duration: 24h, deny: true}":                                                                            "none will ever open",
-		"{cron: '* * * 1-11 *', duration: 2m, deny: true, timeZone: Europe/Berlin}":                                                 "none opens before 2026-01-1",
-		"{cron: '0 0 1 1 *', duration: 4000h, deny: true}, {cron: '0 0 1 * *', duration: 700h}, {cron: '0 0 30 2 *', duration: 1h}": "the next opens at 2026-06-16T16:00:00Z",
+	for _, tc := range []struct {
+		want    string
+		windows []string
+	}{
+		{"the next opens at 2026-01-01T14:30:00Z", []string{"{cron: '30 14 * * *', duration: 1h}"}},
+		{"the next opens at 2026-01-02T07:00:00Z", []string{
+			"{cron: '0 8 * * *', duration: 8h, timeZone: Europe/Berlin}",
+			"{cron: '0 12 1 1 *', duration: 3h, deny: true}",
+		}},
+		{"none will ever open", []string{"{cron: '0 0 30 2 *', duration: 1h}"}},
+		{"none will ever open", []string{"{cron: '0 0 * * *', duration: 24h, deny: true}"}},
+		{"none opens before 2026-01-1", []string{"{cron: '* * * 1-11 *', duration: 2m, deny: true, timeZone: Europe/Berlin}"}},
+		{"the next opens at 2026-06-16T16:00:00Z", []string{
+			"{cron: '0 0 1 1 *', duration: 4000h, deny: true}",
+			"{cron: '0 0 1 * *', duration: 700h}",
+			"{cron: '0 0 30 2 *', duration: 1h}",
+		}},
 	} {
-		w := newWorld(t, policyHead+"  stages: [{name: dev, windows: ["+windows+"]}]\n")
+		w := newWorld(t, policyHead+"  stages: [{name: dev, windows: ["+strings.Join(tc.windows, ", ")+"]}]\n")
 		lines := w.policy.Explain(w.status, w.observe(), w.now)
 		require.Len(t, lines, 1)
-		require.Contains(t, lines[0].Text, want, windows)
-		require.Contains(t, w.settle().Message, want)
+		require.Contains(t, lines[0].Text, tc.want, tc.windows)
+		require.Contains(t, w.settle().Message, tc.want)
 	}
 }
 
 func TestProgressDeadline(t *testing.T) {
-	const fields = "    progressDeadlineSeconds: 60\n    onFailure: "
 	for _, tc := range []struct {
 		onFailure, active string
 		phase             v1alpha1.Phase
 		stalled           bool
 	}{
 		{"Pause", "prod", v1alpha1.Failed, true},
-		{"Continue", "last", v1alpha1.Failed, false},
+		{"Continue", "end", v1alpha1.Failed, false},
 		{"Rollback", "dev", v1alpha1.RolledBack, true},
 	} {
 		t.Run(tc.onFailure, func(t *testing.T) {
-			text := twoStages("") + "    condition: num('sum') == 2\n" + fields + tc.onFailure + "\n  - {name: last, clusterSelectors: [{matchLabels: {env: prod}}]}\n"
+			text := twoStages("") + fields("condition: num('sum') == 2", "progressDeadlineSeconds: 60", "onFailure: "+tc.onFailure) + endStage
 			w := newWorld(t, text)
 			w.available["dev1"] = 1
 			w.settle()
@@ -202,7 +216,7 @@ func TestPausedStageGoesOnOnceItsConditionHolds(t *testing.T) {
 }
 
 func TestRolledBackStageIsTriedAgainAfterAnEdit(t *testing.T) {
-	text := twoStages("") + "    condition: num('sum') == 2\n    failureCondition: num('sum') > 2\n    onFailure: Rollback\n"
+	text := twoStages("") + fields("condition: num('sum') == 2", "failureCondition: num('sum') > 2", "onFailure: Rollback")
 	w := newWorld(t, text)
 	w.available = map[string]int64{"dev1": 1, "prod1": 2, "prod2": 2}
 	w.settle()
@@ -233,7 +247,7 @@ func TestMaxFailures(t *testing.T) {
 		{"all but one", "9", 4, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld(t, twoStages("    condition: reported > 0\n    guards: {allowErrors: true}\n    maxFailures: "+tc.max+"\n"))
+			w := newWorld(t, twoStages(fields("condition: reported > 0", "guards: {allowErrors: true}", "maxFailures: "+tc.max)))
 			delete(w.clusters, "dev1")
 			w.boundAt = start
 			for i := range 5 {
@@ -268,13 +282,14 @@ func TestMaxConcurrency(t *testing.T) {
 	w.available["c"] = 1
 	w.settle()
 	require.Equal(t, []string{"s.stage.prod"}, w.exist())
-	require.Equal(t, []v1alpha1.Batch{{Clusters: []string{"a", "b"}}, {Clusters: []string{"c", "d"}}, {Clusters: []string{"e", "a2"}}}, w.status.Stages[0].Batches)
+	batches := []v1alpha1.Batch{{Clusters: []string{"a", "b"}}, {Clusters: []string{"c", "d"}}, {Clusters: []string{"e", "a2"}}}
+	require.Equal(t, batches, w.status.Stages[0].Batches)
 }
 
 // The clusters of batches that have not begun are clusters of the stage.
 func TestMinDestinationsCountsAllBatches(t *testing.T) {
 	for want, active := range map[string]string{"3": "prod", "4": "dev"} {
-		w := newWorld(t, twoStages("    maxConcurrency: 1\n    condition: num('sum') >= 1\n    guards: {minDestinations: "+want+"}\n"))
+		w := newWorld(t, twoStages(fields("maxConcurrency: 1", "condition: num('sum') >= 1", "guards: {minDestinations: "+want+"}")))
 		for _, name := range []string{"dev1", "dev2", "dev3"} {
 			w.clusters[name] = map[string]string{"env": "dev", "name": name}
 			w.available[name] = 1
@@ -286,7 +301,9 @@ func TestMinDestinationsCountsAllBatches(t *testing.T) {
 
 // A stage that was rolled back has no workload left: it begins with its first batch again.
 func TestRolledBackBatchesBeginAgain(t *testing.T) {
-	w := newWorld(t, twoStages("")+"    condition: num('sum') == 1\n    failureCondition: num('sum') > 1\n    onFailure: Rollback\n    maxConcurrency: 1\n")
+	w := newWorld(t, twoStages("")+fields(
+		"condition: num('sum') == 1", "failureCondition: num('sum') > 1", "onFailure: Rollback", "maxConcurrency: 1",
+	))
 	w.available = map[string]int64{"dev1": 1, "prod1": 1, "prod2": 2}
 	w.settle()
 	require.Equal(t, v1alpha1.RolledBack, w.phase("prod"))
@@ -329,8 +346,8 @@ func TestPaused(t *testing.T) {
 
 func TestSkipIfEmpty(t *testing.T) {
 	for _, known := range []bool{true, false} {
-		middle := strings.Replace(twoStages(""), "env: prod", "env: none", 1) + "    skipIfEmpty: true\n    condition: 'true'\n  - {name: end, clusterSelectors: [{matchLabels: {env: prod}}]}\n"
-		w := newWorld(t, middle)
+		empty := strings.Replace(twoStages(""), "env: prod", "env: none", 1) + fields("skipIfEmpty: true", "condition: 'true'")
+		w := newWorld(t, empty+endStage)
 		w.available["dev1"] = 1
 		if known {
 			w.settle()

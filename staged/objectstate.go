@@ -15,8 +15,8 @@ func objectOf(s *control.CombinedStatus) ObjectRef {
 	return ObjectRef{label("api-group"), label("resource"), label("namespace"), label("name")}
 }
 
-// An objectState is what was observed of one object under one BindingPolicy, and the results that were
-// computed from it. A result is nil if something has changed since.
+// An objectState is what was observed of one object under one BindingPolicy, and the results that
+// were computed from it. A result is nil if something has changed since.
 type objectState struct {
 	ref      ObjectRef
 	clause   *control.DownsyncClause   // nil: the object is not in the Binding
@@ -61,8 +61,8 @@ func (o *objectState) status(bindingPolicy string) *control.CombinedStatus {
 	return nil
 }
 
-// statusFields returns a CombinedStatus as KubeStellar's own client shows it to expressions: without
-// apiVersion and kind, and without empty fields.
+// statusFields returns a CombinedStatus as KubeStellar's own client shows it to expressions:
+// without apiVersion and kind, and without empty fields.
 func (o *objectState) statusFields(s *control.CombinedStatus) (map[string]any, error) {
 	if o.fieldsOf == s {
 		return o.fields, nil
@@ -76,8 +76,8 @@ func (o *objectState) statusFields(s *control.CombinedStatus) (map[string]any, e
 	return fields, err
 }
 
-// clauseFields returns a clause as filters see it. Every field is present, so that comparing one never
-// fails.
+// clauseFields returns a clause as filters see it. Every field is present, so that comparing one
+// never fails.
 func clauseFields(c *control.DownsyncClause) map[string]any {
 	collectors := make([]any, len(c.StatusCollectors))
 	for i, name := range c.StatusCollectors {

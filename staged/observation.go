@@ -8,19 +8,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/control"
 )
 
-// An Observation is what was observed around a policy at one moment. What is missing in it counts as
-// absent. The objects that it points to are not changed.
+// An Observation is what was observed around a policy at one moment. What is missing in it counts
+// as absent. The objects that it points to are not changed.
 type Observation struct {
-	// Meta is the metadata of the StagedBindingPolicy: its uid and generation, and the annotations by
-	// which people approve.
+	// Meta is the metadata of the StagedBindingPolicy: its uid and generation, and the annotations
+	// by which people approve.
 	Meta metav1.ObjectMeta
 	// BindingPolicies are those that the policy owns. Bindings and Statuses are those of these
 	// BindingPolicies; others are ignored.
 	BindingPolicies []*control.BindingPolicy
 	Bindings        []*control.Binding
 	Statuses        []*control.CombinedStatus
-	// Reports say which clusters reported when. For an object without one, that is read from the rows
-	// of its CombinedStatus, if they select inventory.name and
+	// Reports say which clusters reported when. For an object without one, that is read from the
+	// rows of its CombinedStatus, if they select inventory.name and
 	// propagation.lastReturnedUpdateTimestamp. Otherwise it is not known, and not asked for.
 	Reports []Report
 	// Clusters are the labels of the clusters that exist, by name; nil: not known.

@@ -11,7 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// names returns the names of the BindingPolicies of a stage: one, or one for each batch that has begun.
+// names returns the names of the BindingPolicies of a stage: one, or one for each batch that has
+// begun.
 func (d *decider) names(i int) []string {
 	s := d.policy.stages[i]
 	full := d.policy.Name() + v1alpha1.StageSeparator + s.Name
@@ -57,8 +58,9 @@ func (d *decider) keepsWorkload(j int) bool {
 	return phase != v1alpha1.Skipped && phase != v1alpha1.RolledBack && phase != v1alpha1.Pending
 }
 
-// isServed reports whether the BindingPolicies of the active stage have their Bindings, so that others
-// may be removed. The Bindings must have a destination, unless the guards allow a stage without one.
+// isServed reports whether the BindingPolicies of the active stage have their Bindings, so that
+// others may be removed. The Bindings must have a destination, unless the guards allow a stage
+// without one.
 func (d *decider) isServed(i int) bool {
 	destinations := 0
 	names := d.names(i)
@@ -72,8 +74,8 @@ func (d *decider) isServed(i int) bool {
 	return len(names) > 0 && (destinations > 0 || d.policy.stages[i].minDestinations() == 0)
 }
 
-// mayRemove reports whether to remove a BindingPolicy that is not wanted. Under retention Keep, those of
-// stages stay unless the stage was rolled back.
+// mayRemove reports whether to remove a BindingPolicy that is not wanted. Under retention Keep,
+// those of stages stay unless the stage was rolled back.
 func (d *decider) mayRemove(name string) bool {
 	if d.policy.object.Spec.Retention != v1alpha1.Keep {
 		return true

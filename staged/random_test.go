@@ -15,10 +15,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A gambler draws policies with any gates, statuses that a person might have written, and what clusters do.
-type gambler struct{ *rand.Rand }
+// A generator draws policies with any gates, statuses that a person might have written, and what
+// clusters do.
+type generator struct{ *rand.Rand }
 
-func of[T any](g gambler, all ...T) T { return all[g.IntN(len(all))] }
+func oneOf[T any](g generator, all ...T) T { return all[g.IntN(len(all))] }
 
 var gates = []string{
 	"soak: 5s", "maxConcurrency: 1", "maxConcurrency: 50%", "skipIfEmpty: true", "approval: {before: true}", "approval: {after: true}", "paused: true",
@@ -29,32 +30,32 @@ var gates = []string{
 
 var conditions = []string{"num('sum') == 1", "since > duration('3s') && num('sum') >= 1", "reported > 0", "'true'"}
 
-func (g gambler) policy() string {
+func (g generator) policy() string {
 	var b strings.Builder
 	b.WriteString(policyHead + "  stages:\n")
 	for i := range 1 + g.IntN(4) {
-		fmt.Fprintf(&b, "  - name: %c\n    clusterSelectors: [{matchLabels: {env: %s}}]\n", 'a'+i, of(g, "dev", "prod", "none"))
+		fmt.Fprintf(&b, "  - name: %c\n    clusterSelectors: [{matchLabels: {env: %s}}]\n", 'a'+i, oneOf(g, "dev", "prod", "none"))
 		if g.IntN(4) > 0 {
-			b.WriteString("    condition: " + of(g, conditions...) + "\n")
+			b.WriteString("    condition: " + oneOf(g, conditions...) + "\n")
 		}
 		var drawn []string
 		for range g.IntN(5) {
-			gate := of(g, gates...)
+			gate := oneOf(g, gates...)
 			if key, _, _ := strings.Cut(gate, ":"); !slices.Contains(drawn, key) {
 				drawn = append(drawn, key)
 				b.WriteString("    " + gate + "\n")
 			}
 		}
 	}
-	return b.String() + of(g, "", "  retention: Keep\n") + of(g, "", "  onChange: Restart\n")
+	return b.String() + oneOf(g, "", "  retention: Keep\n") + oneOf(g, "", "  onChange: Restart\n")
 }
 
-func (g gambler) status() v1alpha1.Status {
-	s := v1alpha1.Status{ActiveStage: of(g, "", "a", "b", "c", "d", "z"), ObservedGeneration: int64(g.IntN(3)), Revision: of(g, "", "x")}
+func (g generator) status() v1alpha1.Status {
+	s := v1alpha1.Status{ActiveStage: oneOf(g, "", "a", "b", "c", "d", "z"), ObservedGeneration: int64(g.IntN(3)), Revision: oneOf(g, "", "x")}
 	for i := range g.IntN(5) {
 		rec := v1alpha1.StageStatus{
 			Name: string(rune('a' + i)), StartedAt: g.time(), SatisfiedSince: g.time(), CompletedAt: g.time(), Batch: int32(g.IntN(6) - 2),
-			Phase: of(g, "", v1alpha1.Pending, v1alpha1.Progressing, v1alpha1.Soaking, v1alpha1.Succeeded, v1alpha1.Skipped, v1alpha1.Failed, v1alpha1.RolledBack, "Odd"),
+			Phase: oneOf(g, "", v1alpha1.Pending, v1alpha1.Progressing, v1alpha1.Soaking, v1alpha1.Succeeded, v1alpha1.Skipped, v1alpha1.Failed, v1alpha1.RolledBack, "Odd"),
 		}
 		for range g.IntN(3) {
 			rec.Batches = append(rec.Batches, v1alpha1.Batch{Clusters: []string{"dev1", "prod1", "gone"}[g.IntN(3):]})
@@ -64,18 +65,19 @@ func (g gambler) status() v1alpha1.Status {
 	return s
 }
 
-func (g gambler) time() *metav1.Time {
-	return of(g, nil, &metav1.Time{Time: start.Add(time.Duration(g.IntN(40)-30) * time.Second)})
+func (g generator) time() *metav1.Time {
+	return oneOf(g, nil, &metav1.Time{Time: start.Add(time.Duration(g.IntN(40)-30) * time.Second)})
 }
 
-// Whatever the policy and the stored status are: no panic, the same decision twice, and while there is a BindingPolicy there is never none; decide checks that.
+// For any policy and any stored status there is no panic, the same decision follows twice, and once a
+// BindingPolicy exists there is always one: world.decide checks that.
 func TestAnyPolicyIsDecidedFromAnyStatus(t *testing.T) {
 	runs := uint64(3000)
 	if testing.Short() {
 		runs = 300
 	}
 	for seed := range runs {
-		g := gambler{rand.New(rand.NewPCG(seed, 2))}
+		g := generator{rand.New(rand.NewPCG(seed, 2))}
 		text := g.policy()
 		w := newWorld(t, text)
 		w.status = g.status()

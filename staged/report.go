@@ -8,8 +8,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/control"
 )
 
-// reportsFromRows reads who reported when from a table whose rows name their cluster and the time of
-// its last report, as a collector selects them with inventory.name and
+// reportsFromRows reads who reported when from a table whose rows name their cluster and the time
+// of its last report, as a collector selects them with inventory.name and
 // propagation.lastReturnedUpdateTimestamp. It is false if there is no such table. When the workload
 // was bound is not in the table.
 func reportsFromRows(s *control.CombinedStatus, destinations []control.Destination) ([]ClusterReport, bool) {
@@ -46,8 +46,8 @@ func columnOf(r control.NamedStatusCombination, matches func(control.Value) bool
 	return -1
 }
 
-// timeOf returns the time in a cell; zero if there is none. KubeStellar writes a time as an Object that
-// holds a JSON string, and 1970 for a cluster that has never reported.
+// timeOf returns the time in a cell; zero if there is none. KubeStellar writes a time as an Object
+// that holds a JSON string, and 1970 for a cluster that has never reported.
 func timeOf(v control.Value) time.Time {
 	text := ""
 	switch {

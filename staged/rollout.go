@@ -10,11 +10,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A Rollout is a Policy and what was observed around it. It decides what [Policy.Decide] decides, at a
-// cost that grows with what has changed: results for objects that have not changed are reused.
+// A Rollout is a Policy and what was observed around it. It decides what [Policy.Decide] decides,
+// at a cost that grows with what has changed: results for objects that have not changed are reused.
 //
-// A Rollout must not be used from several goroutines at once. It keeps the objects that it is shown,
-// and does not change them.
+// A Rollout must not be used from several goroutines at once. It keeps the objects that it is
+// shown, and does not change them.
 type Rollout struct {
 	policy   *Policy
 	meta     metav1.ObjectMeta
@@ -37,8 +37,8 @@ func (r *Rollout) Update(p *Policy, meta metav1.ObjectMeta) {
 	r.policy, r.meta = p, meta
 }
 
-// ObserveBindingPolicy shows the Rollout a BindingPolicy. One that the StagedBindingPolicy does not own
-// is ignored.
+// ObserveBindingPolicy shows the Rollout a BindingPolicy. One that the StagedBindingPolicy does not
+// own is ignored.
 func (r *Rollout) ObserveBindingPolicy(p *control.BindingPolicy) {
 	if p == nil || !r.owns(p) {
 		return
@@ -71,7 +71,8 @@ func (r *Rollout) ForgetBinding(name string) {
 	}
 }
 
-// ObserveStatus shows the Rollout a CombinedStatus. Its labels name its object and its BindingPolicy.
+// ObserveStatus shows the Rollout a CombinedStatus. Its labels name its object and its
+// BindingPolicy.
 func (r *Rollout) ObserveStatus(s *control.CombinedStatus) {
 	if s == nil {
 		return
@@ -105,8 +106,8 @@ func (r *Rollout) ObserveReport(report Report) {
 // ObserveClusters shows the Rollout which clusters exist, with their labels.
 func (r *Rollout) ObserveClusters(clusters map[string]map[string]string) { r.clusters = clusters }
 
-// BindingPolicy returns the BindingPolicy of this name that the Rollout was shown last; nil if there is
-// none.
+// BindingPolicy returns the BindingPolicy of this name that the Rollout was shown last; nil if
+// there is none.
 func (r *Rollout) BindingPolicy(name string) *control.BindingPolicy {
 	if state := r.observed[name]; state != nil {
 		return state.policy
@@ -182,8 +183,8 @@ type bindingPolicyState struct {
 	bound   []*objectState // the objects of the Binding, in its order
 }
 
-// isBound reports whether the Binding exists and belongs to this BindingPolicy, not to a deleted one of
-// the same name.
+// isBound reports whether the Binding exists and belongs to this BindingPolicy, not to a deleted
+// one of the same name.
 func (s *bindingPolicyState) isBound() bool {
 	if s.policy == nil || s.binding == nil {
 		return false

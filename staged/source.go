@@ -32,8 +32,8 @@ type definition struct {
 	doc    *position.Document // nil if it did not come from text
 }
 
-// Parse reads StagedBindingPolicies from YAML or JSON text with any number of documents. Errors call
-// the text by name. Parse itself cannot fail: [Compile] reports the faults.
+// Parse reads StagedBindingPolicies from YAML or JSON text with any number of documents. Errors
+// call the text by name. Parse itself cannot fail: [Compile] reports the faults.
 func Parse(name string, data []byte) Source {
 	s := Source{name: name}
 	docs, faults := position.Parse(name, data)
@@ -46,8 +46,8 @@ func Parse(name string, data []byte) Source {
 	return s
 }
 
-// Object returns a Source of a StagedBindingPolicy that did not come from text. Its faults have paths
-// but no positions. The policy must not be changed afterwards.
+// Object returns a Source of a StagedBindingPolicy that did not come from text. Its faults have
+// paths but no positions. The policy must not be changed afterwards.
 func Object(policy v1alpha1.StagedBindingPolicy) Source {
 	return Source{definitions: []definition{{policy: policy}}}
 }
@@ -61,13 +61,14 @@ func (s Source) Policies() []v1alpha1.StagedBindingPolicy {
 	return policies
 }
 
-// Others returns the objects of the text that are not StagedBindingPolicies, in the order of the text.
-// An object whose kind or version is nearly that of a StagedBindingPolicy, or of a KubeStellar kind
-// that a rollout uses, is not among them: it is a fault. So are the faults in the fields of a
-// StatusCollector.
+// Others returns the objects of the text that are not StagedBindingPolicies, in the order of the
+// text. An object whose kind or version is nearly that of a StagedBindingPolicy, or of a
+// KubeStellar kind that a rollout uses, is not among them: it is a fault. So are the faults in the
+// fields of a StatusCollector.
 func (s Source) Others() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
-// document reads one object. An item of a list that has no type itself has the type that the list says.
+// document reads one object. An item of a list that has no type itself has the type that the list
+// says.
 func (s *Source) document(doc *position.Document, of metav1.TypeMeta) {
 	m, ok := doc.Value.(map[string]any)
 	if !ok {
@@ -104,8 +105,8 @@ var (
 	}
 )
 
-// other stores an object that is no StagedBindingPolicy. If its type seems to be a misspelt one of a
-// rollout, that is a fault.
+// other stores an object that is no StagedBindingPolicy. If its type seems to be a misspelt one of
+// a rollout, that is a fault.
 func (s *Source) other(doc *position.Document, obj *unstructured.Unstructured, of metav1.TypeMeta) {
 	if fault := misspelt(of.APIVersion, of.Kind); fault != nil {
 		s.fault(doc, obj.GetName(), fault)

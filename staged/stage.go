@@ -182,12 +182,12 @@ func (c *compiler) gates(path string, s *stage) {
 	}
 }
 
-// someTime is where the compiler, which does not know the present time, begins to search for times at
-// which windows are open.
+// someTime is where the compiler, which does not know the present time, begins to search for times
+// at which windows are open.
 var someTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// windows compiles the windows of a stage. It warns of a window that never opens, and of windows that
-// together never let the stage start.
+// windows compiles the windows of a stage. It warns of a window that never opens, and of windows
+// that together never let the stage start.
 func (c *compiler) windows(path string, s *stage) {
 	sound := true
 	for i, w := range s.Windows {

@@ -26,7 +26,8 @@ type trace struct {
 	UpstreamTrace           []string
 }
 
-// A replay plays the events of a trace. They carry names only, so the objects that they stand for are built here.
+// A replay plays the events of a trace. They carry names only, so the objects that they stand for
+// are built here.
 type replay struct {
 	t          *testing.T
 	definition v1alpha1.StagedBindingPolicy
@@ -116,8 +117,8 @@ func (r *replay) play(events []string) {
 	}
 }
 
-// Who is cut off after any event of a trace and any write that it leads to, and begins anew from the stored status and the objects on the hub, comes to
-// the same end as who went on.
+// A controller that is interrupted after any event of a trace and any of its writes, and starts again
+// from the stored status and the objects on the hub, comes to the same end as one that was not.
 func TestTracesCutAnywhere(t *testing.T) {
 	for _, tr := range loadTraces(t) {
 		t.Run(tr.Name, func(t *testing.T) {
@@ -147,7 +148,7 @@ func TestTracesCutAnywhere(t *testing.T) {
 	}
 }
 
-// restart begins anew with the objects that there are.
+// restart starts again from the objects that exist.
 func (r *replay) restart() {
 	policies, err := staged.Compile(staged.Options{}, staged.Object(r.definition))
 	require.NoError(r.t, err)
@@ -205,7 +206,8 @@ func (r *replay) update() {
 	r.rollout.Update(policies[0], r.definition.ObjectMeta)
 }
 
-// combined is a CombinedStatus with one cell. A value of "stale" is one of a policy that had the name before.
+// combined is a CombinedStatus with one cell. A value of "stale" is one of a policy that had the
+// name before.
 func (r *replay) combined(policy, object, value string) *control.CombinedStatus {
 	uid := types.UID("uid-" + policy)
 	if value == "stale" {

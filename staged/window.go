@@ -41,13 +41,13 @@ func (w window) end(t time.Time, left *int) time.Time {
 	return t
 }
 
-// maxStarts is how many starts of windows the search for the next opening examines: for daily windows
-// those of 27 years or more.
+// maxStarts is how many starts of windows the search for the next opening examines: for daily
+// windows those of 27 years or more.
 const maxStarts = 20_000
 
-// opening returns the first time from now on at which a stage with these windows may start: within a
-// window without deny, if there is any, and outside all windows with deny. If found is false, the search
-// gave up at that time; the zero time means never, or years away.
+// opening returns the first time from now on at which a stage with these windows may start: within
+// a window without deny, if there is any, and outside all windows with deny. If found is false, the
+// search gave up at that time; the zero time means never, or years away.
 func opening(windows []window, now time.Time) (at time.Time, found bool) {
 	t := now
 	for left := maxStarts; left > 0; left-- {
@@ -109,8 +109,8 @@ func loadZone(name string) (*time.Location, error) {
 }
 
 // merged returns the same window with one start a day, if it does not close between the starts of a
-// day: a window that starts every minute for a minute is one long window. It needs UTC, where all days
-// have the same length.
+// day: a window that starts every minute for a minute is one long window. It needs UTC, where all
+// days have the same length.
 func (w window) merged() window {
 	if w.zone != time.UTC || w.duration <= 0 {
 		return w

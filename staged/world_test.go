@@ -22,8 +22,8 @@ import (
 
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// A world is a hub with KubeStellar, its clusters and a policy, without any goroutine: what is reported and what is decided happens when a
-// test says so.
+// A world is a hub with KubeStellar, its clusters and a policy, without any goroutine: what is
+// reported and what is decided happens when a test says so.
 type world struct {
 	t          testing.TB
 	policy     *staged.Policy
@@ -59,6 +59,16 @@ func twoStages(fields string) string {
 	return policyHead + "  stages:\n  - name: dev\n" + fields + "  - name: prod\n    clusterSelectors: [{matchLabels: {env: prod}}]\n"
 }
 
+// fields is text for twoStages: lines of the definition of a stage.
+func fields(lines ...string) string {
+	return "    " + strings.Join(lines, "\n    ") + "\n"
+}
+
+// endStage is a third stage.
+const endStage = `  - name: end
+    clusterSelectors: [{matchLabels: {env: prod}}]
+`
+
 func compile(t testing.TB, text string) *staged.Policy {
 	t.Helper()
 	policies, err := staged.Compile(staged.Options{}, staged.Parse("policy.yaml", []byte(text)))
@@ -85,14 +95,21 @@ func worldOf(t testing.TB, p *staged.Policy) *world {
 	return &world{
 		t: t, policy: p, meta: metav1.ObjectMeta{Name: "s", UID: "sbp", Generation: 1}, now: start,
 		policies: map[string]*control.BindingPolicy{}, available: map[string]int64{}, returned: map[string]time.Time{},
-		objects:    []kubestellar.Object{deployment("web")},
-		clusters:   map[string]map[string]string{"dev1": {"env": "dev", "name": "dev1"}, "prod1": {"env": "prod", "name": "prod1"}, "prod2": {"env": "prod", "name": "prod2"}},
+		objects: []kubestellar.Object{deployment("web")},
+		clusters: map[string]map[string]string{
+			"dev1":  {"env": "dev", "name": "dev1"},
+			"prod1": {"env": "prod", "name": "prod1"},
+			"prod2": {"env": "prod", "name": "prod2"},
+		},
 		collectors: map[string]*kubestellar.Collector{"agg": agg},
 	}
 }
 
 func deployment(name string) kubestellar.Object {
-	return kubestellar.Object{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: name, Labels: map[string]string{"app": "web"}, ResourceVersion: "1"}
+	return kubestellar.Object{
+		Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: name,
+		Labels: map[string]string{"app": "web"}, ResourceVersion: "1",
+	}
 }
 
 // observe shows all that exists. KubeStellar is as fast as can be.
@@ -105,7 +122,10 @@ func (w *world) observe() staged.Observation {
 		require.NoError(w.t, err)
 		seen.Bindings = append(seen.Bindings, b)
 		for _, obj := range w.objects {
-			in := kubestellar.Input{Binding: b, Object: stored(obj), Resource: obj.Resource, Collectors: w.collectors, Reports: map[string]kubestellar.Report{}}
+			in := kubestellar.Input{
+				Binding: b, Object: stored(obj), Resource: obj.Resource, Collectors: w.collectors,
+				Reports: map[string]kubestellar.Report{},
+			}
 			for cluster, n := range w.available {
 				in.Reports[cluster] = kubestellar.Report{Status: map[string]any{"availableReplicas": n}, LastUpdate: w.returned[cluster]}
 			}
@@ -121,9 +141,12 @@ func (w *world) observe() staged.Observation {
 }
 
 func (w *world) report(policy string, obj kubestellar.Object) staged.Report {
-	r := staged.Report{BindingPolicy: policy, Object: staged.ObjectRef{Group: obj.Group, Resource: obj.Resource, Namespace: obj.Namespace, Name: obj.Name}}
+	ref := staged.ObjectRef{Group: obj.Group, Resource: obj.Resource, Namespace: obj.Namespace, Name: obj.Name}
+	r := staged.Report{BindingPolicy: policy, Object: ref}
 	for cluster := range w.available {
-		r.Clusters = append(r.Clusters, staged.ClusterReport{Cluster: cluster, Reported: true, LastReturned: w.returned[cluster], BoundAt: w.boundAt})
+		r.Clusters = append(r.Clusters, staged.ClusterReport{
+			Cluster: cluster, Reported: true, LastReturned: w.returned[cluster], BoundAt: w.boundAt,
+		})
 	}
 	return r
 }
@@ -135,7 +158,8 @@ func stored(o kubestellar.Object) *unstructured.Unstructured {
 	}}
 }
 
-// decide decides, checks what holds of every decision, and carries it out: all of it, or the first steps.
+// decide decides, checks what holds of every decision, and carries it out: all of it, or the first
+// steps.
 func (w *world) decide(steps ...int) staged.Decision {
 	w.t.Helper()
 	seen := w.observe()

@@ -134,7 +134,8 @@ func (d *demo) present(ctx context.Context) error {
 	return errors.Join(err, d.kubectl.run(ctx, "", "get", "nodes,deployments,jobs,pods", "-n", "stagecraft-demo"))
 }
 
-// create creates the objects of a manifest, and remembers that those of a kind are to be removed, even if only some could be created.
+// create creates the objects of a manifest, and remembers that those of a kind are to be removed,
+// even if only some could be created.
 func (d *demo) create(ctx context.Context, kind, manifest string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// ownGroup changes nothing: see above.
+// ownGroup does nothing on systems other than Unix.
 func ownGroup() *syscall.SysProcAttr { return nil }

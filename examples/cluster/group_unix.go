@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// ownGroup keeps a program from what the terminal sends to this one.
+// ownGroup keeps signals of the terminal, such as Ctrl-C, from a child process.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// kubectl runs kubectl, so that what the demo does is what its reader would type.
+// A kubectl runs kubectl, so that the demo does what its reader would type.
 type kubectl struct {
 	program    string
 	kubeconfig string
 	out        io.Writer
 }
 
-// run runs kubectl to its end, or until ctx is done. What it prints is passed on. A Ctrl-C is for the demo alone: kubectl may be cleaning up.
+// run runs kubectl until it ends or ctx is done, and passes on its output. Ctrl-C reaches only the
+// demo, because kubectl may be needed for cleaning up.
 func (k kubectl) run(ctx context.Context, stdin string, args ...string) error {
 	if ctx.Err() != nil {
 		return nil
@@ -30,12 +31,12 @@ func (k kubectl) run(ctx context.Context, stdin string, args ...string) error {
 	return nil
 }
 
-// create creates the objects of a manifest. What is there already is not touched: it is an error.
+// create creates the objects of a manifest. It is an error if one exists already.
 func (k kubectl) create(ctx context.Context, manifest string) error {
 	return k.run(ctx, manifest, "create", "-f", "-")
 }
 
-// remove deletes objects and waits until they are gone. It is no error if they are not there.
+// remove deletes objects and waits until they are gone. It is no error if they do not exist.
 func (k kubectl) remove(ctx context.Context, args ...string) error {
 	return k.run(ctx, "", append([]string{"delete", "--ignore-not-found"}, args...)...)
 }

@@ -1,11 +1,12 @@
-// Cluster plays the presets on a real Kubernetes cluster: Nodes that do not exist, and Pods on them that run, complete and go away as if
-// they did.
+// Cluster plays the presets on a real Kubernetes cluster: it simulates Nodes, and Pods on them that
+// run, complete and are deleted as on real Nodes.
 //
 //	go run .                     starts a control plane on loopback; its programs are built first, once
-//	go run . -kubeconfig FILE    uses your cluster, and touches nothing there but what it creates
+//	go run . -kubeconfig FILE    uses your cluster, and changes only what it has created
 //	go run . -nodes 5
 //
-// play.go is how stagecraft is embedded in a program that has a cluster; copy it. demo.go does what a user would do beside it, by kubectl.
+// play.go shows how to embed stagecraft in a program that uses a cluster. demo.go does with kubectl
+// what a user would do.
 package main
 
 import (
@@ -32,7 +33,7 @@ type options struct {
 	nodes      int
 }
 
-// run is main with all that it depends on. It returns the exit code.
+// run is main without global state. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {

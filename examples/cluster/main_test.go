@@ -15,7 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
 )
 
-// TestDemo runs the demo as a user does. It is skipped where no control plane has been built, unless STAGECRAFT_E2E is 1.
+// TestDemo runs the demo as a user does. It is skipped where no control plane has been built,
+// unless STAGECRAFT_E2E is 1.
 func TestDemo(t *testing.T) {
 	if _, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr); errors.Is(err, controlplane.ErrNoAssets) {
 		t.Skip(err)
@@ -39,7 +40,8 @@ func TestDemo(t *testing.T) {
 	require.NotContains(t, out.String(), "trying again")
 }
 
-// TestAClusterWithStages has a user who has Stages, and a Node, already: they are left as they were.
+// TestAClusterWithStages has a user who has Stages, and a Node, already: they are left as they
+// were.
 func TestAClusterWithStages(t *testing.T) {
 	assets, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr)
 	if errors.Is(err, controlplane.ErrNoAssets) {
@@ -78,7 +80,8 @@ func TestAClusterWithStages(t *testing.T) {
 	require.NotContains(t, seen.String(), "touched")
 }
 
-// TestInterrupted interrupts the demo before it has a control plane: what was started is taken down.
+// TestInterrupted interrupts the demo before it has a control plane: what was started is taken
+// down.
 func TestInterrupted(t *testing.T) {
 	if _, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr); errors.Is(err, controlplane.ErrNoAssets) {
 		t.Skip(err)

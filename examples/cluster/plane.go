@@ -15,14 +15,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 )
 
-// A plane is the cluster of the demo: where its configuration is, a kubectl for it, and what ends it.
+// A plane is the cluster of the demo: its configuration, a kubectl for it, and a function that
+// stops it.
 type plane struct {
 	kubeconfig string
 	kubectl    string // the program
 	stop       func() error
 }
 
-// connect finds the user's cluster, or starts one if there is no kubeconfig.
+// connect uses the cluster of a kubeconfig, or starts a cluster if there is none.
 func connect(kubeconfig string, log io.Writer) (*plane, error) {
 	if kubeconfig == "" {
 		return start(log)
@@ -37,7 +38,8 @@ func connect(kubeconfig string, log io.Writer) (*plane, error) {
 	return &plane{kubeconfig: kubeconfig, kubectl: kubectl, stop: func() error { return nil }}, nil
 }
 
-// start starts a control plane on loopback. Its programs are built once, which takes about five minutes on two cores.
+// start starts a control plane on loopback. Its programs are built once, which takes about five
+// minutes on two cores.
 func start(log io.Writer) (*plane, error) {
 	fmt.Fprintln(log, "# etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl: building what is not there yet (5 minutes, once)")
 	if err := os.Setenv("STAGECRAFT_E2E", "1"); err != nil {

@@ -16,20 +16,21 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// kinds are what the demo plays: a cluster may have Stages for other kinds, which are not its business.
+// kinds are the kinds that the demo plays. The Stages of a cluster may be for other kinds as well,
+// which the demo ignores.
 var kinds = map[schema.GroupVersionKind]bool{
 	{Version: "v1", Kind: "Node"}: true,
 	{Version: "v1", Kind: "Pod"}:  true,
 }
 
-// play plays the Stages that are in the cluster until ctx is done: on the Nodes with a label, whose Leases it keeps, and on their Pods. What
-// fails is tried again, and told.
+// play plays the Stages that are in the cluster until ctx is done: on Nodes with a label, whose
+// Leases it renews, and on the Pods of those Nodes. It reports failures, which are retried.
 func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 	cluster, err := kube.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	roster, err := nodes.New(cluster, nodes.Options{
+	holder, err := nodes.New(cluster, nodes.Options{
 		Policy: nodes.Policy{Labels: ours},
 		Lease:  nodes.Lease{Identity: "stagecraft-demo"},
 		Failed: tell,
@@ -38,12 +39,12 @@ func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 		return err
 	}
 	player := player.New(stage.MustCompile(), cluster, player.Options{
-		Filter: func(obj *unstructured.Unstructured) bool { return kinds[obj.GroupVersionKind()] && roster.Plays(obj) },
-		Select: roster.Rules().Select(),
+		Filter: func(obj *unstructured.Unstructured) bool { return kinds[obj.GroupVersionKind()] && holder.Plays(obj) },
+		Select: holder.Rules().Select(),
 		Trace:  failures(tell),
 	})
 	return together(ctx,
-		func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) },
+		func(ctx context.Context) error { return holder.Run(ctx, player.Refilter) },
 		func(ctx context.Context) error {
 			return stages.Follow(ctx, cluster, player, stages.Options{Failed: tell})
 		},
@@ -51,7 +52,7 @@ func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 	)
 }
 
-// failures tells of what went wrong, and of nothing else.
+// failures reports errors.
 func failures(tell func(error)) func(stage.TraceEvent) {
 	return func(e stage.TraceEvent) {
 		if e.Err != nil {

@@ -25,7 +25,7 @@ type options struct {
 	now             time.Time
 }
 
-// only reports whether one flag alone asks for something to be shown.
+// only reports whether name is the only flag that asks for output.
 func (o options) only(name string) bool {
 	asked := map[string]bool{"o": o.output != "", "explain": o.explain, "lint": o.lint, "time-to": o.timeTo != ""}
 	delete(asked, name)
@@ -37,7 +37,7 @@ func (o options) only(name string) bool {
 	return name == "explain" && o.explain || name == "lint" && o.lint
 }
 
-// parse reads the flags. On an error it has told the user.
+// parse reads the flags. If it returns an error it has already printed it.
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("lifecycle", flag.ContinueOnError)
 	flags.SetOutput(stderr)

@@ -1,4 +1,5 @@
-// Lifecycle shows what a set of Stages does to an object: every state that it can get into, drawn, explained, or timed.
+// Lifecycle shows what a set of Stages does to an object: every state that the object can reach, as
+// text or as a picture, why a Stage is played, or how long it takes.
 //
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml                   # every state and transition, as text
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -o graph.svg      # or .mmd for Mermaid, .dot for Graphviz
@@ -7,8 +8,10 @@
 //	go run ./examples/lifecycle -stages stages.yaml -lint                              # what compiles but cannot be meant
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -time-to Ready    # how long it takes, and how likely it is
 //
-// Objects may stand beside the Stages in one file. With -preset the Stages of package presets are played, with -delete a user may delete
-// the object in any state. Its time is what the objects tell, or -now. It exits with 1 if the Stages are faulty, or -lint finds something, and with 2 if it cannot do what is asked.
+// Stages and objects may be in the same file. -preset plays the Stages of package presets; with
+// -delete a user may delete the object in any state. The current time is -now, or else the latest
+// time in the objects. The program exits with 1 if the Stages have faults or -lint has findings,
+// and with 2 if anything else fails.
 package main
 
 import (
@@ -39,7 +42,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with all that it depends on but the time. It returns the exit code.
+// run is main without global state, except for the time. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -66,10 +69,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 2
 }
 
-// errFound is returned if lint found something.
+// errFindings is returned if lint has findings.
 var errFindings = errors.New("found")
 
-// show does what the flags ask for: all of it.
+// show does everything that the flags ask for.
 func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 	set, err := stage.Compile(stage.Options{}, in.sources...)
 	if o.lint {
@@ -100,8 +103,8 @@ func show(ctx context.Context, o options, in input, stdout io.Writer) error {
 	return showGraph(o, in, graph, stdout)
 }
 
-// explain tells what may happen now. Objects that come from no cluster are shown as one would store them. If there are Stages for none,
-// that is told of each.
+// explain describes what may happen now. An object that does not come from a cluster is shown as a
+// cluster would store it. If no object has Stages, it explains that for each object.
 func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (text string, err error) {
 	if len(in.objects)+len(in.others) == 0 {
 		return "", in.errNoObject()
@@ -123,7 +126,7 @@ func explain(ctx context.Context, set *stage.Set, in input, e explore.Options) (
 	return text, nil
 }
 
-// present shows a graph as text, as a picture, or as times.
+// showGraph writes a graph as text, as a picture, or as times.
 func showGraph(o options, in input, graph *explore.Graph, stdout io.Writer) error {
 	if o.output != "" {
 		if err := draw(o.output, diagram.FromGraph(graph, diagram.Options{Stages: in.stages(), Selectors: o.selectors})); err != nil {
@@ -139,7 +142,8 @@ func showGraph(o options, in input, graph *explore.Graph, stdout io.Writer) erro
 	return nil
 }
 
-// exploration is what the flags say of it. Kinds that nobody defines are taken for namespaced ones with a status.
+// exploration returns the options for package explore. Unknown kinds are assumed to be namespaced,
+// with a status.
 func (o options) exploration(in input) explore.Options {
 	e := explore.Options{MaxStates: o.states, OtherObjects: in.others, Start: o.start(in)}
 	if o.delete {
@@ -151,7 +155,7 @@ func (o options) exploration(in input) explore.Options {
 	return e
 }
 
-// start is the time at which the objects are looked at.
+// start is the time at which the objects are evaluated.
 func (o options) start(in input) time.Time {
 	if o.now.IsZero() {
 		return in.latestTime()
@@ -159,14 +163,14 @@ func (o options) start(in input) time.Time {
 	return o.now
 }
 
-// formats are the ways to draw, by the end of the name of the file.
+// formats are the output formats, by file extension.
 var formats = map[string]func(*diagram.Diagram) []byte{
 	".svg": (*diagram.Diagram).SVG,
 	".mmd": func(d *diagram.Diagram) []byte { return []byte(d.Mermaid()) },
 	".dot": func(d *diagram.Diagram) []byte { return []byte(d.DOT()) },
 }
 
-// largest is how many boxes a picture may have before Graphviz is the better tool.
+// maxBoxes is the largest number of boxes in an SVG; Graphviz is better for more.
 const maxBoxes = 500
 
 func draw(file string, d *diagram.Diagram) error {
@@ -176,7 +180,7 @@ func draw(file string, d *diagram.Diagram) error {
 	return os.WriteFile(file, formats[filepath.Ext(file)](d), 0o644)
 }
 
-// tell prints what lint found.
+// printFindings prints what lint found.
 func printFindings(w io.Writer, findings []lint.Finding) error {
 	var err error
 	for _, f := range findings {
@@ -188,7 +192,7 @@ func printFindings(w io.Writer, findings []lint.Finding) error {
 	return err
 }
 
-// clock prints how long each object takes to the target, from a start on.
+// printTimes prints how long each object takes to the target.
 func printTimes(w io.Writer, graph *explore.Graph, o options, start time.Time) error {
 	target, err := targetOf(o.timeTo, start)
 	if err != nil {
@@ -209,10 +213,11 @@ func printTimes(w io.Writer, graph *explore.Graph, o options, start time.Time) e
 	return nil
 }
 
-// targetWords are the targets that may be written in any case. A field of the status that is called so is .status.ready, for example.
+// targetWords are targets that may be written in any case. For a status field with such a name,
+// write .status.ready, for example.
 var targetWords = []string{string(kstatus.Current), "Ready", "deleting", "gone"}
 
-// targetOf reads a target: what explore knows, or Current, as both profiles of kstatus say.
+// targetOf reads a target: those of package explore, or Current in both profiles of kstatus.
 func targetOf(text string, start time.Time) (explore.Target, error) {
 	if i := slices.IndexFunc(targetWords, func(w string) bool { return strings.EqualFold(w, text) }); i >= 0 {
 		text = targetWords[i]
@@ -232,7 +237,7 @@ func current(obj *unstructured.Unstructured, now time.Time) bool {
 	return true
 }
 
-// report prints times, a line each.
+// printTimesOf prints times, one on each line.
 func printTimesOf(w io.Writer, t *explore.Times) {
 	line := func(name string, value any) { fmt.Fprintf(w, "  %-8s %v\n", name, value) }
 	line("reached", explore.FormatPercent(t.Reach))

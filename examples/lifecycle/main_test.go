@@ -21,7 +21,8 @@ func command(t *testing.T, line string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// TestPictures draws the pictures that are in the README. To draw them again: go test ./examples/lifecycle -run TestPictures -update.
+// TestPictures draws the pictures that are in the README. To draw them again: go test
+// ./examples/lifecycle -run TestPictures -update.
 func TestPictures(t *testing.T) {
 	for name, args := range map[string]string{
 		"pod-fast":           "-preset pod-fast -object objects/pod.yaml -delete",
@@ -104,7 +105,8 @@ func TestExplain(t *testing.T) {
 	require.True(t, strings.HasPrefix(stdout, `Pod default/web: next is "pod-create", in 1s to 5s`), stdout)
 }
 
-// TestExplainIsTheSameTomorrow: times in it are the latest that the objects tell, or what -now says.
+// TestExplainIsTheSameTomorrow: times in it are the latest that the objects tell, or what -now
+// says.
 func TestExplainIsTheSameTomorrow(t *testing.T) {
 	file := written(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, uid: u, creationTimestamp: "2026-05-01T09:00:00Z",
   deletionTimestamp: "2026-05-01T10:00:30Z", deletionGracePeriodSeconds: 30}, spec: {nodeName: n, containers: [{name: c, image: i}]}, status: {phase: Pending,
@@ -147,7 +149,8 @@ func TestText(t *testing.T) {
 	require.Contains(t, stdout, "loop that never ends: 1 Running · Ready\n")
 }
 
-// faulty has a Stage that jq reads otherwise than its author, one that does not compile, and an object of a kind of its own.
+// faulty has a Stage that jq reads otherwise than its author, one that does not compile, and an
+// object of a kind of its own.
 const faulty = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {resourceRef: {apiGroup: demo.example.com/v1, kind: Train},
   selector: {matchExpressions: [{key: .metadata.labels.job-type, operator: Exists}]}, next: {delete: true}}}
 ---

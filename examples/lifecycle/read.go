@@ -28,14 +28,15 @@ var presetSources = map[string]func() stage.Source{
 
 func presetNames() []string { return slices.Sorted(maps.Keys(presetSources)) }
 
-// input is what was read.
+// An input is what was read.
 type input struct {
 	sources []stage.Source
 	objects []*unstructured.Unstructured // of kinds that have Stages
 	others  []*unstructured.Unstructured
 }
 
-// read reads all files. Objects come from those of -object, or else from beside the Stages.
+// read reads all files. Objects come from the files of -object, or else from the files of the
+// Stages.
 func read(o options) (in input, err error) {
 	for _, name := range o.presets {
 		in.sources = append(in.sources, presetSources[name]())
@@ -71,7 +72,7 @@ func load(files []string) (sources []stage.Source, err error) {
 	return sources, nil
 }
 
-// sort tells the objects that Stages are played on from others, which are only there.
+// split separates the objects that have Stages from the others, which only exist.
 func (in *input) split(objects []*unstructured.Unstructured) {
 	played := map[schema.GroupVersionKind]bool{}
 	for _, kind := range in.stageKinds() {
@@ -86,7 +87,7 @@ func (in *input) split(objects []*unstructured.Unstructured) {
 	}
 }
 
-// nothing says that there is nothing to play Stages on.
+// errNoObject is the error that no object has Stages.
 func (in input) errNoObject() error {
 	return fmt.Errorf("there is no object of a kind that has Stages, which are for %s: name a file that has one by -object", names(in.stageKinds()))
 }

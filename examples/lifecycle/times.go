@@ -6,10 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// begin is the time for objects that tell none.
+// defaultTime is the time for objects that contain no times.
 var defaultTime = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// latest is the last time at which something happened to the objects, as far as they tell: what is shown is the same tomorrow.
+// latestTime is the latest time in the past that the objects contain, so that the output does not
+// depend on the day.
 func (in input) latestTime() time.Time {
 	last := time.Time{}
 	for _, obj := range append(in.objects[:len(in.objects):len(in.objects)], in.others...) {
@@ -25,7 +26,8 @@ func (in input) latestTime() time.Time {
 	return last
 }
 
-// happened are times in an object that lie in the past: its creation, the request to delete it, writes, and those of conditions.
+// pastTimes are the times in an object that are in the past: its creation, the request to delete
+// it, its writes, and those of its conditions.
 func pastTimes(obj *unstructured.Unstructured) []time.Time {
 	times := []time.Time{obj.GetCreationTimestamp().Time}
 	if end := obj.GetDeletionTimestamp(); end != nil {
@@ -47,7 +49,7 @@ func pastTimes(obj *unstructured.Unstructured) []time.Time {
 	return times
 }
 
-// told are the times of a condition.
+// conditionTimes are the times of a condition.
 func conditionTimes(condition any) (times []time.Time) {
 	fields, _ := condition.(map[string]any)
 	for _, name := range []string{"lastHeartbeatTime", "lastProbeTime", "lastTransitionTime", "lastUpdateTime"} {

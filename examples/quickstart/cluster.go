@@ -30,15 +30,16 @@ type cluster struct {
 	*memory.Cluster
 	sim       *simulation.Simulation
 	feeds     []*memory.Feed
-	reactions map[schema.GroupVersionKind][]reaction // to a change, in this order
-	node      string                                 // that Pods are bound to; "" while none is Ready
-	submitted bool                                   // whether the Jobs are
+	reactions map[schema.GroupVersionKind][]reaction // what controllers do about a change, in this order
+	node      string                                 // that Pods are bound to; "" while no Node is Ready
+	submitted bool                                   // whether the Jobs have been created
 }
 
-// A reaction is what a controller does about a change of an object. The object is shared and not to be changed.
+// A reaction is what a controller does when an object changes. The object is shared and must not be
+// changed.
 type reaction func(ctx context.Context, event watch.EventType, obj *unstructured.Unstructured) error
 
-// watch begins to follow the objects of some kinds.
+// watch begins to observe the objects of some kinds.
 func (c *cluster) watch(kinds ...schema.GroupVersionKind) error {
 	for _, kind := range kinds {
 		feed, err := c.Shared().Feed(kind, "", metav1.ListOptions{})
@@ -50,7 +51,8 @@ func (c *cluster) watch(kinds ...schema.GroupVersionKind) error {
 	return nil
 }
 
-// submit creates the Jobs as soon as a Node is Ready: Stages play Pods without a Node too.
+// submit creates the Jobs as soon as a Node is Ready, because Stages are also played on Pods
+// without a Node.
 func (c *cluster) submit(jobs int) reaction {
 	return func(context.Context, watch.EventType, *unstructured.Unstructured) error {
 		if c.node == "" || c.submitted {
@@ -66,7 +68,8 @@ func (c *cluster) submit(jobs int) reaction {
 	}
 }
 
-// run is the main loop: the controllers answer what happened, then time goes on to the next thing that happens, until nothing does.
+// run is the main loop: the controllers react to what happened, and then the time moves on to when
+// something happens next, until nothing does.
 func (c *cluster) run(ctx context.Context, o options) error {
 	clock := clock{speed: o.speed, real: time.Now(), virtual: c.sim.Now()}
 	end := c.sim.Now().Add(o.length)
@@ -87,7 +90,7 @@ func (c *cluster) run(ctx context.Context, o options) error {
 	}
 }
 
-// settle lets the controllers answer, and answer what others answered, until there is nothing new.
+// settle lets the controllers react, also to each other, until there are no more changes.
 func (c *cluster) settle(ctx context.Context) error {
 	for {
 		e, ok := c.next()
@@ -115,7 +118,7 @@ func (c *cluster) next() (watch.Event, bool) {
 	return watch.Event{}, false
 }
 
-// verdict is an error if the Jobs were never submitted.
+// requireSubmitted returns an error if the Jobs were never created.
 func (c *cluster) requireSubmitted() error {
 	if !c.submitted {
 		return errors.New("no Node has become Ready by the Stages for Nodes")
@@ -123,13 +126,13 @@ func (c *cluster) requireSubmitted() error {
 	return nil
 }
 
-// A pace maps virtual to real time.
+// A clock maps virtual to real time.
 type clock struct {
 	speed         float64
 	real, virtual time.Time // at the beginning
 }
 
-// wait waits until it is time in real time, or ctx ends.
+// wait waits until the real time that corresponds to at, or until ctx ends.
 func (p clock) wait(ctx context.Context, at time.Time) error {
 	if p.speed == 0 {
 		return ctx.Err()
@@ -145,7 +148,7 @@ func (p clock) wait(ctx context.Context, at time.Time) error {
 	}
 }
 
-// decode reads the fields that T has.
+// decode reads the fields of an object that T has.
 func decode[T any](obj *unstructured.Unstructured) (v T, err error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &v); err != nil {
 		return v, fmt.Errorf("%s %s: %w", obj.GetKind(), nameOf(obj), err)
@@ -153,7 +156,7 @@ func decode[T any](obj *unstructured.Unstructured) (v T, err error) {
 	return v, nil
 }
 
-// timestamp is the present time as objects hold it.
+// timestamp is the current time in the format of objects.
 func (c *cluster) timestamp() *metav1.Time {
 	now := metav1.NewTime(c.sim.Now())
 	return &now

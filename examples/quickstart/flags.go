@@ -16,7 +16,7 @@ type options struct {
 	length time.Duration
 }
 
-// parse reads the flags. On an error it has told the user.
+// parse reads the flags. If it returns an error it has already printed it.
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(stderr)

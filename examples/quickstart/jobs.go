@@ -16,13 +16,13 @@ import (
 // tracking is the finalizer that keeps a Pod until its Job has counted it.
 const tracking = "batch.kubernetes.io/job-tracking"
 
-// batch is how long the Job controller of Kubernetes gathers changes of Pods before it looks at their Job.
+// batch is how long the Job controller of Kubernetes collects changes of Pods before it reacts.
 const batch = time.Second
 
 // mostFailures is the default backoffLimit of a Job.
 const mostFailures = 6
 
-// A job is what the controller reads of a Job, and writes of its status.
+// A job has the fields of a Job that the controller reads, and the status that it writes.
 type job struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -44,7 +44,7 @@ type jobStatus struct {
 	Conditions     []condition  `json:"conditions,omitempty"`
 }
 
-// startJob makes a new Job begin.
+// startJob starts a new Job.
 func (c *cluster) startJob(ctx context.Context, event watch.EventType, obj *unstructured.Unstructured) error {
 	j, err := decode[job](obj)
 	if err != nil || event != watch.Added {
@@ -54,7 +54,7 @@ func (c *cluster) startJob(ctx context.Context, event watch.EventType, obj *unst
 	return c.syncJob(ctx, &j)
 }
 
-// trackPod has a Pod counted that has ended or is being deleted.
+// trackPod schedules that a Pod is counted which has ended or is being deleted.
 func (c *cluster) trackPod(_ context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
 	phase := phaseOf(obj)
 	over := phase == "Succeeded" || phase == "Failed" || obj.GetDeletionTimestamp() != nil
@@ -64,7 +64,7 @@ func (c *cluster) trackPod(_ context.Context, _ watch.EventType, obj *unstructur
 	return nil
 }
 
-// countPod lets a Pod go and counts it, unless that has been done since.
+// countPod removes the finalizer of a Pod and counts it, unless that has been done since.
 func (c *cluster) countPod(ctx context.Context, name types.NamespacedName) error {
 	pod, err := c.Get(ctx, podKind, name)
 	if err != nil || !isTracked(pod) {
@@ -96,7 +96,8 @@ func (s *jobStatus) count(phase string) {
 	}
 }
 
-// syncJob creates the Pods that a Job lacks, or ends the Job, and writes its status. The real controller waits longer after each failure.
+// syncJob creates the Pods that a Job lacks, or ends the Job, and writes its status. The real
+// controller also waits longer after each failure.
 func (c *cluster) syncJob(ctx context.Context, j *job) error {
 	switch {
 	case j.DeletionTimestamp != nil || len(j.Status.Conditions) > 0:
@@ -128,7 +129,7 @@ func (c *cluster) createPods(ctx context.Context, j *job) error {
 	return nil
 }
 
-// newPod makes a Pod from the template. The API server completes its name.
+// newPod makes a Pod from the template. The API server generates its name.
 func (j *job) newPod() *unstructured.Unstructured {
 	p := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(j.Spec.Template)}
 	p.SetGroupVersionKind(podKind)
@@ -145,7 +146,7 @@ func (j *job) newPod() *unstructured.Unstructured {
 	return p
 }
 
-// expireJob deletes a Job, and its Pods with it, some time after it has finished if the Job says so.
+// expireJob deletes a finished Job, and its Pods with it, after ttlSecondsAfterFinished.
 func (c *cluster) expireJob(_ context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
 	j, err := decode[job](obj)
 	if err != nil || len(j.Status.Conditions) == 0 || j.Spec.TTLSecondsAfterFinished == nil || j.DeletionTimestamp != nil {
@@ -159,7 +160,7 @@ func (c *cluster) expireJob(_ context.Context, _ watch.EventType, obj *unstructu
 	return nil
 }
 
-// untrack takes the finalizer away, and the list of finalizers with the last one.
+// untrack removes the finalizer.
 func untrack(pod *unstructured.Unstructured) {
 	var left []string
 	for _, f := range pod.GetFinalizers() {
@@ -175,7 +176,7 @@ func phaseOf(obj *unstructured.Unstructured) string {
 	return phase
 }
 
-// isTracked reports whether a Pod belongs to a Job that has yet to count it.
+// isTracked reports whether a Pod belongs to a Job that has not counted it yet.
 func isTracked(obj *unstructured.Unstructured) bool {
 	owner := metav1.GetControllerOf(obj)
 	return owner != nil && owner.Kind == jobKind.Kind && slices.Contains(obj.GetFinalizers(), tracking)

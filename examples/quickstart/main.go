@@ -1,12 +1,13 @@
-// Quickstart replays the timed Job lifecycle of the KWOK/MCAD study in virtual time: a Job, its Pod on a fake Node, and the table that
-// kubectl get pods --output-watch-events --watch would print.
+// Quickstart simulates the Job lifecycle of the KWOK/MCAD study in virtual time: a Job, its Pod on
+// a fake Node, and the table that kubectl get pods --output-watch-events --watch would print.
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -seed 2 -jobs 3 -speed 10
 //	go run ./examples/quickstart -stages my-stages.yaml
 //
-// This file shows how stagecraft is embedded. The others are what a cluster has beside it: scheduler.go and jobs.go are its controllers,
-// cluster.go the loop that drives them, table.go what kubectl prints.
+// This file shows how to embed stagecraft. The other files are the rest of a cluster: scheduler.go
+// and jobs.go are controllers, cluster.go is the loop that calls them, and table.go prints what
+// kubectl would print.
 package main
 
 import (
@@ -43,7 +44,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with all that it depends on. It returns the exit code.
+// run is main without global state. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -60,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// play plays the Jobs to their end.
+// play runs the simulation to its end.
 func play(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	c, err := newCluster(o, stdout, stderr)
 	if err != nil {
@@ -72,8 +73,9 @@ func play(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	return c.run(ctx, o)
 }
 
-// newCluster puts everything together. First Stage files are compiled into a Set: the error has all of their faults, with their places. Then
-// a Simulation plays the Set on a cluster in memory, and the controllers, of which the table is one, live on the same cluster.
+// newCluster builds the cluster. It compiles the Stage files to a Set; the error contains all of
+// their faults with their positions. Then a Simulation plays the Set on a cluster in memory. The
+// controllers, and the table that is printed, react to the same cluster.
 func newCluster(o options, stdout, stderr io.Writer) (*cluster, error) {
 	set, err := compile(o.stages)
 	if err != nil {
@@ -93,7 +95,7 @@ func newCluster(o options, stdout, stderr io.Writer) (*cluster, error) {
 	return c, c.watch(nodeKind, jobKind, podKind)
 }
 
-// compile compiles the Stages at path, and for Nodes and Pods ours if it has none.
+// compile compiles the Stages at path, and our own for Nodes and Pods if path has none for them.
 func compile(path string) (*stage.Set, error) {
 	var sources []stage.Source
 	if path != "" {
@@ -111,7 +113,7 @@ func compile(path string) (*stage.Set, error) {
 	return stage.Compile(stage.Options{}, sources...)
 }
 
-// overlap reports whether a has Stages for the kind of object that b is about.
+// overlap reports whether a has Stages for the kind of object that b is for.
 func overlap(a, b stage.Source) bool {
 	kind := b.Stages()[0].Spec.ResourceRef.Kind
 	for _, s := range a.Stages() {
@@ -122,7 +124,8 @@ func overlap(a, b stage.Source) bool {
 	return false
 }
 
-// kinds makes the kinds that the Set has Stages for known to the cluster, which knows those of Kubernetes only.
+// kinds returns the kinds of the Set, so that the cluster knows them in addition to those of
+// Kubernetes.
 func kinds(set *stage.Set) (kinds []memory.Kind) {
 	for _, kind := range set.Kinds() {
 		kinds = append(kinds, memory.Kind{GroupVersionKind: kind, Status: true})
@@ -130,7 +133,8 @@ func kinds(set *stage.Set) (kinds []memory.Kind) {
 	return kinds
 }
 
-// failures prints what goes wrong while Stages are played. One bad object stops neither the others nor the program.
+// failures prints errors that occur while Stages are played. One bad object stops neither the
+// others nor the program.
 func failures(w io.Writer) func(stage.TraceEvent) {
 	return func(e stage.TraceEvent) {
 		if e.Kind == stage.TraceFailed {

@@ -66,7 +66,8 @@ var study = []line{
 	{event: "DELETED", ready: "0/1", status: "Completed", restarts: "0", age: 30},
 }
 
-// requireStudy checks the rows, their order and STATUS as in the document, ages up to 2 seconds apart; the removal has up to 3.
+// requireStudy checks the rows, their order and STATUS as in the document, ages up to 2 seconds
+// apart; the removal has up to 3.
 func requireStudy(t testing.TB, lines []line) {
 	t.Helper()
 	require.Len(t, lines, len(study))

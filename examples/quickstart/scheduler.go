@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A node is what the scheduler reads of a Node.
+// A node has the fields of a Node that the scheduler reads.
 type node struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -20,7 +20,7 @@ type node struct {
 	} `json:"status"`
 }
 
-// watchNode keeps the name of a Node that is Ready. The Pods that waited for one are bound.
+// watchNode remembers a Node that is Ready, and binds the Pods that waited for one.
 func (c *cluster) watchNode(ctx context.Context, event watch.EventType, obj *unstructured.Unstructured) error {
 	n, err := decode[node](obj)
 	if err != nil {
@@ -45,8 +45,9 @@ func (c *cluster) watchNode(ctx context.Context, event watch.EventType, obj *uns
 	return nil
 }
 
-// schedule binds a Pod that has no Node to the one that is Ready, whatever the Pod asks for. An API server would set the condition
-// PodScheduled in the same write; here that takes another, which the study's table does not have.
+// schedule binds a Pod without a Node to the Ready one, whatever the Pod requests. An API server
+// would set the condition PodScheduled in the same write; here that would take a second write,
+// which the study's table does not have.
 func (c *cluster) schedule(ctx context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
 	bound, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 	if c.node == "" || bound != "" || obj.GetDeletionTimestamp() != nil {
@@ -61,7 +62,7 @@ func nameOf(obj metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// ignoreNotFound forgives that an object is gone by the time it is written to.
+// ignoreNotFound ignores the error that an object no longer exists when it is written.
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -17,14 +17,15 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A table prints rows as kubectl does while it watches: a column is as wide as its widest cell so far.
+// A table prints rows as kubectl does while it watches: a column is as wide as its widest cell so
+// far.
 type table struct {
 	out    io.Writer
 	now    func() time.Time
 	widths []int
 }
 
-// print is the reaction to a change of a Pod: a row, after the header if it is the first.
+// print is the reaction to a change of a Pod: it prints a row, and before the first row the header.
 func (t *table) print(_ context.Context, event watch.EventType, obj *unstructured.Unstructured) error {
 	p, err := decode[pod](obj)
 	if err != nil {
@@ -59,7 +60,7 @@ func (t *table) row(cells []string) error {
 	return err
 }
 
-// A pod is what the columns are computed from.
+// A pod has the fields from which the columns are computed.
 type pod struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -117,7 +118,7 @@ func (p *pod) cells(now time.Time) []string {
 	return []string{p.Name, fmt.Sprintf("%d/%d", s.ready, s.total), s.reason, s.restarts.text(now), since(p.CreationTimestamp, now)}
 }
 
-// A summary of a Pod is what READY, STATUS and RESTARTS say.
+// A summary of a Pod is the content of READY, STATUS and RESTARTS.
 type summary struct {
 	ready, total       int
 	reason             string
@@ -141,7 +142,8 @@ func summarize(p *pod) summary {
 	return s
 }
 
-// initContainers looks at init containers up to the first that keeps the Pod from its other containers, and reports whether there is none.
+// initContainers looks at init containers up to the first that keeps the other containers from
+// starting, and reports whether there is none.
 func (s *summary) initContainers(p *pod) bool {
 	for i, c := range p.Status.InitContainerStatuses {
 		s.restarts.add(c)
@@ -161,7 +163,8 @@ func (s *summary) initContainers(p *pod) bool {
 	return true
 }
 
-// containers looks at the others, from the last to the first. Of init containers only sidecars count as restarted then.
+// containers looks at the other containers, from the last to the first. From then on, of the init
+// containers only sidecars count as restarted.
 func (s *summary) containers(p *pod) {
 	s.restarts = s.sidecars
 	running := false
@@ -185,7 +188,7 @@ func (s *summary) containers(p *pod) {
 	}
 }
 
-// deletion has the last word on the reason, except for Pods that have ended.
+// deletion overrides the reason for a Pod that is being deleted and has not ended.
 func (s *summary) deletion(p *pod) {
 	ended := p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed"
 	switch {
@@ -213,7 +216,7 @@ func isTrue(conditions []condition, name string) bool {
 	return slices.ContainsFunc(conditions, func(c condition) bool { return c.Type == name && c.Status == "True" })
 }
 
-// initReason is why an init container is not done, "" if it waits for its turn or runs.
+// initReason is why an init container has not completed; "" if it has not started or is running.
 func (s containerState) initReason() string {
 	switch {
 	case s.Terminated != nil:
@@ -234,7 +237,7 @@ func (t *terminated) why() string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// restarts says how often containers were restarted, and when the latest run before a restart ended.
+// A restarts is how often containers were restarted, and when the last run before a restart ended.
 type restarts struct {
 	count int
 	last  metav1.Time
@@ -254,7 +257,7 @@ func (r restarts) text(now time.Time) string {
 	return fmt.Sprintf("%d (%s ago)", r.count, since(r.last, now))
 }
 
-// since is an age as kubectl writes it.
+// since is an age in the format of kubectl.
 func since(t metav1.Time, now time.Time) string {
 	if t.IsZero() {
 		return "<unknown>"

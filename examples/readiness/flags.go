@@ -22,7 +22,7 @@ type options struct {
 
 var profiles = map[string]*kstatus.Rules{"standard": kstatus.Standard(), "extended": kstatus.Extended()}
 
-// parse reads the flags. On an error it has told the user.
+// parse reads the flags. It prints an error before it returns it.
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("readiness", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -44,7 +44,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, err
 }
 
-// oneOf says which values a flag may have, unless it has one of them.
+// oneOf returns an error unless a flag has one of the values.
 func oneOf[V any](flag, value string, values map[string]V) error {
 	if _, ok := values[value]; ok {
 		return nil

@@ -1,14 +1,17 @@
-// Readiness tells whether objects are ready, from what kubectl prints of them: no cluster is asked.
+// Readiness reports whether objects are ready. It reads them from files or from the output of
+// kubectl, and does not connect to a cluster.
 //
 //	kubectl get deployments,pods -o yaml | go run ./examples/readiness
 //	go run ./examples/readiness -profile extended -explain web.yaml
 //	go run ./examples/readiness -o json web.yaml db.yaml
 //
-// It exits with 0 if all objects are Current, 1 if one is not, 2 if it cannot tell: by its flags or by what it reads, or because there is
-// no object. Objects that are among the input explain each other, such as the Pods of a Deployment.
+// The exit code is 0 if all objects are Current, 1 if one is not, and 2 if the flags or the input
+// are wrong or there is no object. If the input has the children of an object, such as the Pods of
+// a Deployment, they count too.
 //
-// This file shows how package kstatus is embedded. The others are what a command has beside it: text.go reads YAML and JSON, read.go the objects in
-// them, shelf.go finds objects among them, print.go prints.
+// This file shows how to use package kstatus. The other files have what a command needs besides:
+// text.go reads YAML and JSON, read.go the objects in them, reader.go looks up objects among these,
+// and print.go prints the result.
 package main
 
 import (
@@ -31,7 +34,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is main with all that it depends on. It returns the exit code.
+// run is main without global state. It returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -54,7 +57,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// A verdict is a result with the object that it is about, and how it came about.
+// A verdict is a result with its object, its explanation and the children that count.
 type verdict struct {
 	kstatus.Result
 	obj      *unstructured.Unstructured
@@ -62,7 +65,7 @@ type verdict struct {
 	children []kstatus.Child
 }
 
-// judge reads all objects and judges each, in the light of the others.
+// judge reads all objects and computes the status of each, with the others as possible children.
 func (o options) judge(stdin io.Reader) ([]verdict, error) {
 	objects, err := readAll(o.files, stdin)
 	if err != nil {
@@ -71,9 +74,11 @@ func (o options) judge(stdin io.Reader) ([]verdict, error) {
 	rules, now := profiles[o.profile], time.Now()
 	var verdicts []verdict
 	for _, obj := range objects {
-		// The error is of look-ups, and all that a shelf has is at hand.
-		result, children, _ := rules.Inspect(context.Background(), shelf(objects), obj, now)
-		verdicts = append(verdicts, verdict{Result: result, obj: obj, explain: rules.Explain(obj, now), children: children})
+		// The error says which look-ups failed; here, that a child is not in the input.
+		result, children, _ := rules.Inspect(context.Background(), fileReader(objects), obj, now)
+		verdicts = append(verdicts, verdict{
+			Result: result, obj: obj, explain: rules.Explain(obj, now), children: children,
+		})
 	}
 	return verdicts, nil
 }

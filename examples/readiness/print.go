@@ -15,7 +15,7 @@ func (o options) print(w io.Writer, verdicts []verdict) error {
 	return printers[o.output](w, verdicts, o.explain)
 }
 
-// printTable prints a line for each object, and what explains them after the table.
+// printTable prints a line for each object, then the explanations.
 func printTable(w io.Writer, verdicts []verdict, explain bool) error {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "KIND\tNAME\tSTATUS\tREASON\tMESSAGE")
@@ -31,7 +31,7 @@ func printTable(w io.Writer, verdicts []verdict, explain bool) error {
 	return err
 }
 
-// why is how the object was judged by itself, and the children that then counted.
+// why returns the explanation for the object alone, and the children that count.
 func (v verdict) why() string {
 	why := v.explain.String()
 	for _, c := range v.children {
@@ -40,7 +40,7 @@ func (v verdict) why() string {
 	return why
 }
 
-// name is the name with the namespace, if there is one.
+// name returns the name, with the namespace if there is one.
 func (v verdict) name() string {
 	if v.obj.GetNamespace() == "" {
 		return v.obj.GetName()
@@ -62,7 +62,7 @@ func or(s, instead string) string {
 	return s
 }
 
-// clean keeps a text on its line, and terminals from obeying it.
+// clean replaces control characters, which could break the line or control the terminal.
 func clean(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) }), " ")
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// readAll reads the objects of all files, "-" being standard input, and reports all faults. That there are no objects is one: a pipe whose other end
-// failed must not look ready.
+// readAll reads the objects of all files ("-" is standard input), and reports all faults. It is a
+// fault if there are no objects: if kubectl fails, its empty output must not count as ready.
 func readAll(files []string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -42,13 +42,14 @@ func readFile(name string, stdin io.Reader) ([]document, error) {
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, err.(*os.PathError).Err // the caller says which file
+		return nil, err.(*os.PathError).Err // the caller adds the name of the file
 	}
 	defer file.Close()
 	return readDocuments(name, file)
 }
 
-// objects are the object of a document, or those of a list. Items of a list that say no kind have that of the list.
+// objects returns the object of a document, or the items of a list. Items without a kind have that
+// of the list.
 func (d document) objects() ([]*unstructured.Unstructured, error) {
 	fields, err := d.fields()
 	if err != nil || fields == nil {
@@ -60,7 +61,7 @@ func (d document) objects() ([]*unstructured.Unstructured, error) {
 	switch {
 	case obj.GetKind() == "Status" && obj.GetAPIVersion() == "v1":
 		return nil, d.fault(d.lineOf("message"), "no object, but an answer of the API server: %s", answer(fields))
-	case !named || fields["items"] == nil && obj.GetName() != "": // a kind may be called a list and be none
+	case !named || fields["items"] == nil && obj.GetName() != "": // a kind whose name ends in List, but is none
 		return []*unstructured.Unstructured{obj}, d.check(obj)
 	case !isList && fields["items"] != nil:
 		return nil, d.fault(d.lineOf("items"), "its items are no list")
@@ -79,7 +80,7 @@ func (d document) objects() ([]*unstructured.Unstructured, error) {
 	return objects, errors.Join(errs...)
 }
 
-// answer is what the API server had to say, as kubectl prints errors.
+// answer returns the message of a Status, in which kubectl prints errors of the API server.
 func answer(status map[string]any) string {
 	for _, field := range []string{"message", "reason", "status"} {
 		if text, _ := status[field].(string); text != "" {
@@ -89,7 +90,7 @@ func answer(status map[string]any) string {
 	return "nothing"
 }
 
-// check tells what keeps the object at a path of the document from being judged.
+// check returns the fault of the object at a path of the document, if it has one.
 func (d document) check(obj *unstructured.Unstructured, path ...any) error {
 	version := obj.GetAPIVersion()
 	gv, err := schema.ParseGroupVersion(version)

@@ -24,7 +24,7 @@ type document struct {
 
 var separator = regexp.MustCompile(`(?m)^---([ \t].*)?\r?$`)
 
-// split cuts a file at the separators of YAML, and a stream of JSON at the ends of its values.
+// split divides a file at the separators of YAML, and a stream of JSON into its values.
 func split(file string, data []byte) (documents []document) {
 	begin, line := 0, 1
 	add := func(end int) {
@@ -40,7 +40,7 @@ func split(file string, data []byte) (documents []document) {
 	return documents
 }
 
-// values cuts a document that is JSON into its values. Any other is left whole.
+// values divides a document that is JSON into its values. Any other document stays whole.
 func (d document) values() (documents []document) {
 	if text := bytes.TrimSpace(d.text); len(text) == 0 || text[0] != '{' {
 		return []document{d}
@@ -56,7 +56,7 @@ func (d document) values() (documents []document) {
 	return documents
 }
 
-// fields reads the document; nil if there is nothing in it.
+// fields decodes the document. It returns nil if the document is empty.
 func (d document) fields() (map[string]any, error) {
 	data := d.text
 	if !json.Valid(data) {
@@ -78,14 +78,14 @@ func (d document) fields() (map[string]any, error) {
 	return fields, nil
 }
 
-// A level is a map or list that a scan of JSON is in.
+// A level is a map or list around the current position in a scan of JSON.
 type level struct {
 	keys map[string]bool // nil in a list
 	key  bool            // a key comes next
 }
 
-// repeated finds the first key that is twice in a map of valid JSON, and the offset after it; 0 if there is none. Decoders would silently
-// take the last.
+// repeated returns the first key that occurs twice in a map of valid JSON, and the offset after it;
+// 0 if there is none. A decoder would silently use the last value.
 func repeated(data []byte) (key string, offset int64) {
 	stack := []level{{}}
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
@@ -115,14 +115,15 @@ func repeated(data []byte) (key string, offset int64) {
 	}
 }
 
-// fault is an error with its place.
+// fault returns an error with its position.
 func (d document) fault(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", d.file, line, fmt.Errorf(format, args...))
 }
 
 var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
-// faults are the errors of the YAML library, which has a line for each and counts from the beginning of the document.
+// faults returns the errors of the YAML library, which writes a line for each and counts lines from
+// the beginning of the document.
 func (d document) faults(err error) error {
 	var errs []error
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n")
@@ -142,7 +143,8 @@ func (d document) faults(err error) error {
 	return errors.Join(errs...)
 }
 
-// lineOf is the line of the field at a path of keys and indices, or of what is nearest around it. Only faults are worth a second reading.
+// lineOf returns the line of the field at a path of keys and indexes, or of the nearest field
+// around it. It parses the document again, which only faults need.
 func (d document) lineOf(path ...any) int {
 	var root yamlv3.Node
 	if yamlv3.Unmarshal(d.text, &root) != nil || len(root.Content) == 0 {

@@ -1,6 +1,7 @@
-// Rollout rehearses StagedBindingPolicies in memory and prints what happens, when, and in which cluster.
-// Without flags it plays the nginx policy of KubeStellar's workload stager, from dev to prod, on one dev
-// and two prod clusters. With -policy it plays the policies, workload and clusters of a file.
+// Rollout rehearses StagedBindingPolicies in memory and prints what happens, when, and in which
+// cluster. Without flags it plays the nginx policy of KubeStellar's workload stager, from dev to
+// prod, on one dev and two prod clusters. With -policy it plays the policies, workload and clusters
+// of a file.
 //
 //	go run ./examples/rollout
 //	go run ./examples/rollout -explain            # what the rollout waits for

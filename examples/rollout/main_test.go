@@ -129,7 +129,8 @@ func TestPolicyOfAFile(t *testing.T) {
 	require.Contains(t, two, "\nnginx-two-clusters\n")
 }
 
-// TestStories plays the files of testdata: policies of users, with workload and clusters of their own.
+// TestStories plays the files of testdata: policies of users, with workload and clusters of their
+// own.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	require.NoError(t, err)

@@ -37,7 +37,8 @@ type file struct {
 	text []byte
 }
 
-// scenario reads the files, and adds defaults for what they do not have. The error joins all faults.
+// scenario reads the files, and adds defaults for what they do not have. The error joins all
+// faults.
 func (o options) scenario() (s scenario, err error) {
 	files, err := o.files()
 	if err != nil {

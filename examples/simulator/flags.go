@@ -29,7 +29,7 @@ type options struct {
 	plots  string
 }
 
-// A design is a study that can be run, with the flags that only it, or it and some others, have.
+// A studyDesign is a study that can be run, with the flags that not all studies have.
 type studyDesign struct {
 	flags    []string
 	defaults map[string]string
@@ -42,10 +42,10 @@ var studies = map[string]studyDesign{
 	"scale":      {[]string{"pods"}, map[string]string{"nodes": "1000", "pods": "100000"}, scale},
 }
 
-// common are the flags that all studies have.
+// common are the flags of all studies.
 var common = []string{"study", "seed", "nodes", "report", "plots"}
 
-// parse reads the flags. On an error it has told the user.
+// parse reads the flags. If it returns an error it has already printed it.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := define(&o)
@@ -83,7 +83,7 @@ func define(o *options) *flag.FlagSet {
 
 func names() []string { return slices.Sorted(maps.Keys(studies)) }
 
-// setDefaults sets what depends on the study, and refuses flags that it does not have.
+// setDefaults sets the defaults of the study, and refuses flags that the study does not have.
 func setDefaults(flags *flag.FlagSet, o *options) error {
 	d, known := studies[o.study]
 	if !known {
@@ -105,7 +105,7 @@ func setDefaults(flags *flag.FlagSet, o *options) error {
 	return errors.Join(errs...)
 }
 
-// counts reads numbers between commas.
+// counts reads numbers separated by commas.
 func counts(list string) (all []int, err error) {
 	for _, word := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
@@ -117,7 +117,7 @@ func counts(list string) (all []int, err error) {
 	return all, nil
 }
 
-// most is more than any machine can simulate.
+// maxCount is more than any machine can simulate.
 const maxCount = 10_000_000
 
 func (o options) check(rest []string) error {

@@ -13,7 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// gpuOptions are equally likely: how many GPUs each Pod of a Job asks for. A node has gpusPerNode.
+// gpuOptions are the numbers of GPUs that each Pod of a Job may request; all are equally likely. A
+// node has gpusPerNode.
 var gpuOptions = load.Values{2, 4, 6, 8}
 
 const (
@@ -29,7 +30,7 @@ var gpuScenarios = []scenario{
 	}},
 }
 
-// gpu is the performance test of the study: the same Jobs in three ways.
+// gpu is the performance test of the study: the same Jobs in three scenarios.
 func gpu(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
 	var runs []*lab
 	for _, w := range gpuScenarios {
@@ -43,7 +44,8 @@ func gpu(ctx context.Context, o options, c *studyClock) (*report.Report, error) 
 	return gpuReport(o, runs), nil
 }
 
-// runGPU submits the Jobs at their times and waits until all are complete. The draws do not depend on the way.
+// runGPU submits the Jobs at their times and waits until all are complete. The random numbers do
+// not depend on the scenario.
 func runGPU(ctx context.Context, o options, w scenario, c *studyClock) (*lab, error) {
 	n := o.jobs[0]
 	l, err := newLab(ctx, labOptions{
@@ -65,7 +67,8 @@ func runGPU(ctx context.Context, o options, w scenario, c *studyClock) (*lab, er
 	return l, l.writeLog(o.log)
 }
 
-// A figure is a metric of the study, which may be another one with and without a queue.
+// A studyMetric is a metric of the study, which may be measured differently with and without a
+// queue.
 type studyMetric struct {
 	name, title, caption    string
 	withoutQueue, withQueue *measure.Metric // nil if there is none
@@ -78,7 +81,7 @@ func (f studyMetric) of(l *lab) *measure.Metric {
 	return f.withQueue
 }
 
-// gpuFigures are the six metrics of the study, those that are spans first.
+// gpuMetrics are the six metrics of the study, in two groups.
 func gpuMetrics() (spans, series []studyMetric) {
 	scheduling, completion, pending, use := measure.SchedulingLatency(), measure.ResponseTime(), measure.PendingPods(), measure.Use(gpuName)
 	dispatched := measure.Between("dispatch time", "AppWrapper.mcad.ibm.com", nil, measure.In("Dispatched"))
@@ -151,7 +154,8 @@ func (f studyMetric) table(runs []*lab) report.Table {
 	return t
 }
 
-// levels is the table of a series: the numbers are weighted by time, and how often they changed says nothing.
+// levels is the table of a series. Its numbers are weighted by time; the count of values is
+// omitted, because it means nothing.
 func (f studyMetric) levels(runs []*lab) report.Table {
 	t := f.table(runs)
 	t.Head = slices.Delete(t.Head, 1, 2)
@@ -162,7 +166,8 @@ func (f studyMetric) levels(runs []*lab) report.Table {
 	return t
 }
 
-// values are those of each run. One without the metric has none, so that the colours of the runs are the same in all charts.
+// values are the values of each run. A run without the metric has no values, but is listed, so that
+// the colours of the runs are the same in all charts.
 func (f studyMetric) values(runs []*lab) (all []report.Series) {
 	for _, l := range runs {
 		s := report.Series{Name: l.name}

@@ -12,6 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
@@ -28,13 +30,14 @@ var (
 //go:embed stages.yaml
 var stagesYAML []byte
 
-// studyStages are the life of a Pod in the study.
+// studyStages are the Stages of Pods in the study.
 func studyStages() stage.Source { return stage.Parse("stages.yaml", stagesYAML) }
 
-// batch is how long the Job controller of Kubernetes gathers changes of Pods before it looks at their Job. That of the lab looks at once.
+// batchTime is how long the Job controller of Kubernetes collects changes of Pods before it reacts.
+// The controller of this project reacts at once.
 const batchTime = time.Second
 
-// A setting is what a lab is made of.
+// A labOptions describes a lab.
 type labOptions struct {
 	name        string // of the run
 	seed        uint64
@@ -44,20 +47,21 @@ type labOptions struct {
 	goal        goal
 }
 
-// A goal is what a run is to reach: so many objects of a kind, as records call it, in a state.
+// A goal is the end of a run: a number of objects of a kind, as named in records, in a state.
 type goal struct {
 	kind, state string
 	count       int
 }
 
-// A lab is a cluster of fake nodes in virtual time, with what it needs to run Jobs, and a log of all that happens.
+// A lab is a cluster of fake nodes in virtual time, with the controllers that run Jobs, and a log
+// of everything that happens.
 type lab struct {
 	*simulation.Simulation
 	labOptions
 	start      time.Time
 	log        record.Log
-	reached    int   // of the goal
-	firstError error // the first that a controller met
+	reached    int   // objects that have reached the goal
+	firstError error // of a controller
 }
 
 // newLab returns a lab whose nodes are ready.
@@ -72,7 +76,7 @@ func newLab(ctx context.Context, s labOptions) (*lab, error) {
 	}})
 	l.Simulation, err = simulation.New(set, simulation.Options{
 		Seed: s.seed, Kinds: mcad.Kinds(), Filter: controllers.Bound, Trace: recorder.Trace,
-		Controllers: append([]reconcile.Controller{batched(controllers.Jobs(), batchTime), controllers.Scheduler("")}, s.controllers...),
+		Controllers: append([]reconcile.Controller{batched(batch.Jobs(), batchTime), scheduling.Scheduler(scheduling.Options{})}, s.controllers...),
 		Reconcile:   reconcile.Options{Trace: l.keepError},
 	})
 	if err != nil {
@@ -90,7 +94,7 @@ func newLab(ctx context.Context, s labOptions) (*lab, error) {
 	return l, l.Advance(ctx, 0)
 }
 
-// sink takes a record into the log.
+// sink adds a record to the log.
 func (l *lab) sink(r record.Record) error {
 	if r.Kind == l.goal.kind && r.To == l.goal.state && r.From != r.To {
 		l.reached++
@@ -98,14 +102,14 @@ func (l *lab) sink(r record.Record) error {
 	return l.log.Append(r)
 }
 
-// note keeps the first error of a controller: in a study nothing should fail.
+// keepError keeps the first error of a controller: in a study nothing should fail.
 func (l *lab) keepError(e reconcile.TraceEvent) {
 	if e.Err != nil && l.firstError == nil {
 		l.firstError = fmt.Errorf("%s", e)
 	}
 }
 
-// play does what happens until nothing is left to happen, or until is true.
+// play runs the simulation until nothing more will happen, or until returns true.
 func (l *lab) play(ctx context.Context, c *studyClock, until func() bool) error {
 	for !until() {
 		before := l.Now()
@@ -127,10 +131,11 @@ func (l *lab) play(ctx context.Context, c *studyClock, until func() bool) error 
 	return nil
 }
 
-// never is for play.
+// never is an until for play.
 func never() bool { return false }
 
-// gathering has a controller look at an object only some time after its Pods have changed, and at a new object at once.
+// batched makes a controller react to a new object at once, and to changes of its Pods only after
+// d.
 func batched(c reconcile.Controller, d time.Duration) reconcile.Controller {
 	due, look := map[string]time.Time{}, c.Reconcile
 	c.Reconcile = func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {

@@ -8,18 +8,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// logName is the name of the file for the log of a run: that of the run is put before the ending.
+// logName is the name of the log file of a run: the name of the run is inserted before the
+// extension.
 func logName(file, run string) string {
 	ending := filepath.Ext(file)
 	return strings.TrimSuffix(file, ending) + "." + slug(run) + ending
 }
 
-// slug is a name as files have it.
+// slug is a name in the form of a file name.
 func slug(name string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }), "-")
 }
 
-// writeLog writes the log if there is to be a file.
+// writeLog writes the log if a file is given.
 func (l *lab) writeLog(file string) error {
 	if file == "" {
 		return nil

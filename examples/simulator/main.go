@@ -1,11 +1,12 @@
-// Simulator repeats the experiments of the KWOK/MCAD study in virtual time, in seconds instead of hours, and draws what came out.
+// Simulator repeats the experiments of the KWOK/MCAD study in virtual time, in seconds instead of
+// hours, and writes tables and charts of the results.
 //
 //	go run . -study small-jobs
 //	go run . -study gpu -report gpu.html -plots plots -log gpu.jsonl
 //	go run . -study scale -pods 100000 -nodes 1000
 //
-// lab.go puts a cluster together, smalljobs.go, gpu.go and scale.go are the experiments; package mcad is the queue and the gang scheduler of the
-// study, package report the page.
+// lab.go builds a cluster; smalljobs.go, gpu.go and scale.go are the experiments. Package mcad is
+// the queue and the gang scheduler of the study, package report writes the page.
 package main
 
 import (
@@ -29,7 +30,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with all that it depends on. It returns the exit code.
+// run is main without global state. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -45,7 +46,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// study runs one and writes what is asked for. How long it took depends on the machine and so is no part of the report.
+// study runs a study and writes what the flags ask for. The running time depends on the machine, so
+// it is not part of the report.
 func study(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	c := &studyClock{began: time.Now(), progress: newProgress(stderr)}
 	r, err := studies[o.study].run(ctx, o, c)
@@ -71,7 +73,7 @@ func writeReport(r *report.Report, o options) error {
 	return nil
 }
 
-// writeFile makes a file and has it written.
+// writeFile creates a file and calls write for it.
 func writeFile(name string, write func(io.Writer) error) error {
 	f, err := os.Create(name)
 	if err != nil {

@@ -44,7 +44,8 @@ func cells(t *testing.T, table, row string) (numbers []float64) {
 	return nil
 }
 
-// TestSmallJobsAreAsMeasured holds what the study measured: the row of kwok within a second, that of MCAD within a tenth.
+// TestSmallJobsAreAsMeasured holds what the study measured: the row of kwok within a second, that
+// of MCAD within a tenth.
 func TestSmallJobsAreAsMeasured(t *testing.T) {
 	for seed := range 4 {
 		code, out, errs := simulate(t, "-study small-jobs -seed "+strconv.Itoa(seed))

@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// overTime shows the series of a metric, one of each run, in seconds since the start.
+// overTime shows the series of a metric, one for each run, in seconds since the start.
 func overTime(name, title string, m measure.Metric, runs []*lab) report.Chart {
 	var all []report.Series
 	for _, l := range runs {
@@ -27,12 +27,12 @@ func overTime(name, title string, m measure.Metric, runs []*lab) report.Chart {
 	return c
 }
 
-// summaryHead is the head of a table of summaries.
+// summaryHead is the header of a table of summaries.
 func summaryHead() []string {
 	return []string{"", "count", "mean", "std dev", "min", "median", "p90", "p99", "max"}
 }
 
-// summaryRow is a row of it.
+// summaryRow is a row of a table of summaries.
 func summaryRow(name string, s measure.Summary) []string {
 	row := []string{name, strconv.Itoa(s.Count)}
 	for _, v := range []float64{s.Mean, s.StdDev, s.Min, s.Median, s.P90, s.P99, s.Max} {
@@ -48,14 +48,15 @@ func number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', 2, 64) // + 0: there is no -0
 }
 
-// steps are what a Job goes through.
+// steps are the phases of a Job.
 var steps = []string{"in the queue", "waits for a node", "starts", "runs", "is counted"}
 
-// A passage is when a Job came to its submission, its creation, to nodes for all of its Pods, and when all of them were ready, when they
-// had succeeded and when it was complete. What did not happen is zero.
+// A jobTimes is the times at which a Job was submitted, was created, had nodes for all of its Pods,
+// had all Pods ready, had all Pods succeeded, and was complete. A time is zero if that did not
+// happen.
 type jobTimes [6]time.Time
 
-// milestones are those that a record is about.
+// milestones say which record sets which time.
 var milestones = []struct {
 	at    int
 	first bool // counts, else the last
@@ -69,7 +70,7 @@ var milestones = []struct {
 	{5, true, func(r record.Record) bool { return r.Kind == "Job.batch" && r.To == record.Complete }},
 }
 
-// passages are those of the Jobs, by name. An AppWrapper has the name of its Job.
+// jobTimesOf returns the times of the Jobs, by name. An AppWrapper has the name of its Job.
 func jobTimesOf(log record.Log) map[string]*jobTimes {
 	all := map[string]*jobTimes{}
 	for _, r := range log {
@@ -94,10 +95,10 @@ func jobTimesOf(log record.Log) map[string]*jobTimes {
 	return all
 }
 
-// sampled is how many Jobs a Gantt chart has at most.
+// maxGanttJobs is the largest number of Jobs in a Gantt chart.
 const maxGanttJobs = 24
 
-// ganttOf shows what some of the Jobs of each run went through.
+// ganttOf shows the phases of some of the Jobs of each run.
 func ganttOf(runs []*lab, jobs []int) (charts []report.Chart) {
 	for _, l := range runs {
 		var rows []report.Row
@@ -113,7 +114,7 @@ func ganttOf(runs []*lab, jobs []int) (charts []report.Chart) {
 	return charts
 }
 
-// evenly are Jobs from the first on, equally far apart.
+// evenSample returns Jobs from the first on, equally far apart.
 func evenSample(n int) (jobs []int) {
 	for i := range min(n, maxGanttJobs) {
 		jobs = append(jobs, i*n/min(n, maxGanttJobs))
@@ -121,7 +122,7 @@ func evenSample(n int) (jobs []int) {
 	return jobs
 }
 
-// crowded are Jobs one after another: those that waited longest, in all runs together.
+// mostWaiting returns consecutive Jobs: those that waited longest, in all runs together.
 func mostWaiting(runs []*lab) (jobs []int) {
 	n := runs[0].goal.count
 	waits := make([]float64, n)
@@ -152,7 +153,7 @@ func mostWaiting(runs []*lab) (jobs []int) {
 // jobName is the name of a Job, counted from 0.
 func jobName(i int) string { return "job-" + strconv.Itoa(i+1) }
 
-// spans are the times between those that are known.
+// spans are the durations between times that are set.
 func (p *jobTimes) spans(start time.Time) (spans []report.Span) {
 	if p == nil {
 		return nil

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// A clock sees how long a study takes.
+// A studyClock measures how long a study takes.
 type studyClock struct {
 	began    time.Time
-	virtual  time.Duration // of all runs
+	virtual  time.Duration // of all runs together
 	steps    int
-	run      *lab      // that is seen
-	since    time.Time // when that began
+	run      *lab      // the current run
+	since    time.Time // when it began
 	progress progress
 }
 
-// saw takes note of a step of a run, and shows now and then how far that is.
+// countStep counts a step of a run, and now and then shows the progress of the run.
 func (c *studyClock) countStep(l *lab, d time.Duration) {
 	c.virtual += d
 	c.steps++
@@ -34,7 +34,7 @@ func (c *studyClock) countStep(l *lab, d time.Duration) {
 	}
 }
 
-// line says how far a run is, how fast, and how long it will take.
+// line describes how far a run is, how fast it is, and how long it will take.
 func (c *studyClock) line(l *lab, now time.Time) string {
 	const width = 24
 	all, real := max(l.goal.count, 1), now.Sub(c.since)
@@ -46,7 +46,7 @@ func (c *studyClock) line(l *lab, now time.Time) string {
 		p.Objects, float64(p.Events)/real.Seconds(), p.Now.Sub(l.start).Seconds()/real.Seconds(), left.Round(time.Second))
 }
 
-// String says how long it took, of real and of virtual time.
+// String describes how long the study took, in real and in virtual time.
 func (c *studyClock) String() string {
 	real := time.Since(c.began)
 	var m runtime.MemStats
@@ -55,14 +55,15 @@ func (c *studyClock) String() string {
 		c.virtual.Round(time.Second), real.Seconds(), c.virtual.Seconds()/real.Seconds(), m.Sys>>20)
 }
 
-// A progress is a line that is written again and again. Its zero value writes nothing.
+// A progress is a line on the terminal that is overwritten repeatedly. The zero value writes
+// nothing.
 type progress struct {
 	out  io.Writer
 	last time.Time
-	line int // letters that stand there
+	line int // width of the current text
 }
 
-// newProgress returns a line on a terminal, and nothing anywhere else.
+// newProgress returns a progress that writes if w is a terminal.
 func newProgress(w io.Writer) progress {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -88,7 +89,7 @@ func (p *progress) show(now time.Time, text string) {
 	p.line = len(text)
 }
 
-// end takes the line away.
+// end clears the line.
 func (p *progress) end() {
 	if p.out != nil && p.line > 0 {
 		fmt.Fprintf(p.out, "\r%s\r", strings.Repeat(" ", p.line))

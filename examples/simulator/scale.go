@@ -20,7 +20,7 @@ import (
 // podGap is the time between two Pods.
 const podGap = 10 * time.Millisecond
 
-// scale takes very many Pods through the scheduler and the general lifecycle until they are ready.
+// scale takes very many Pods through the scheduler and PodGeneral until they are ready.
 func scale(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
 	l, err := newLab(ctx, labOptions{
 		name: fmt.Sprintf("%d Pods on %d nodes", o.pods, o.nodes), seed: o.seed, nodes: o.nodes, stages: presets.PodGeneral(),
@@ -44,7 +44,7 @@ func scale(ctx context.Context, o options, c *studyClock) (*report.Report, error
 	return scaleReport(o, l), nil
 }
 
-// named is an object under another name. It shares all but its metadata.
+// named returns an object with another name. It shares everything except the metadata.
 func named(obj map[string]any, name string) *unstructured.Unstructured {
 	copied := maps.Clone(obj)
 	copied["metadata"] = map[string]any{"namespace": "default", "name": name}

@@ -14,28 +14,30 @@ import (
 )
 
 const (
-	// submission is how long one kubectl apply took in the study: the slope of its kwok row.
+	// submissionTime is how long one kubectl apply took in the study: the slope of its kwok row.
 	submissionTime = 183 * time.Millisecond
-	// dispatch is how long its dispatcher was busy with an AppWrapper: the slope of its MCAD row. The study says of itself: about a second.
+	// dispatchTime is how long its dispatcher was busy with an AppWrapper: the slope of its MCAD
+	// row. The study itself says about a second.
 	dispatchTime = 1193 * time.Millisecond
-	// poll is how often its script asked how many Jobs are complete.
+	// pollInterval is how often its script checked how many Jobs were complete.
 	pollInterval = time.Second
 	// shortSleep is what each Job does.
 	shortSleep = 10 * time.Second
 )
 
-// measured is what the study reports, in seconds, by the number of Jobs. Nothing is computed from it: it stands beside what is simulated.
+// measured is what the study reports, in seconds, by the number of Jobs. It is shown with the
+// simulated values; nothing is computed from it.
 var measured = map[string]map[int]int{
 	"kind":      {1: 23, 10: 23, 20: 27, 50: 33, 75: 41, 100: 49},
 	"kwok":      {1: 23, 10: 23, 20: 25, 50: 31, 75: 36, 100: 40},
 	"kwok+MCAD": {1: 23, 10: 31, 20: 44, 50: 82, 75: 118, 100: 135},
 }
 
-// A way is one of the set-ups that are compared.
+// A scenario is one of the set-ups that are compared.
 type scenario struct {
 	name        string
 	submit      submitFunc
-	controllers func() []reconcile.Controller // beside those of each lab
+	controllers func() []reconcile.Controller // in addition to those of each lab
 }
 
 var smallScenarios = []scenario{
@@ -59,7 +61,7 @@ func smallJobs(ctx context.Context, o options, c *studyClock) (*report.Report, e
 	return smallReport(o, races), nil
 }
 
-// A race is one run: N Jobs, submitted one after another, until all are complete.
+// A smallJobsRun is one run: N Jobs, submitted one after another, until all are complete.
 type smallJobsRun struct {
 	*lab
 	seconds int // as the script of the study counts
@@ -87,7 +89,8 @@ func runSmallJobs(ctx context.Context, o options, w scenario, n int, c *studyClo
 	return r, l.writeLog(o.log)
 }
 
-// poll asks at a time, and then again and again, whether all Jobs are complete. The script's clock shows whole seconds.
+// poll checks at a time, and then repeatedly, whether all Jobs are complete. The script's clock
+// shows whole seconds.
 func (r *smallJobsRun) poll(at time.Time) {
 	r.At(at, func(context.Context) error {
 		if r.reached < r.goal.count {
@@ -127,7 +130,7 @@ func smallReport(o options, races map[string][]*smallJobsRun) *report.Report {
 	}
 }
 
-// times are the seconds that are known.
+// times is a series of the known seconds.
 func times(name string, jobs []int, seconds map[int]int) report.Series {
 	s := report.Series{Name: name}
 	for _, n := range jobs {
@@ -159,7 +162,7 @@ func totalsTable(jobs []int, rows []report.Series) report.Table {
 	return t
 }
 
-// completions shows how many Jobs are complete over time.
+// completions shows the number of complete Jobs over time.
 func completions(runs []*lab) report.Chart {
 	c := overTime("complete", "Jobs that are complete", measure.NumberIn("Job.batch", record.Complete), runs)
 	c.Y, c.Wide = "Jobs", true

@@ -18,7 +18,7 @@ var workYAML string
 
 var templates = template.Must(template.New("work").Parse(workYAML))
 
-// create creates what a template of work.yaml describes, its status included.
+// create creates the object of a template of work.yaml, with its status.
 func (l *lab) create(ctx context.Context, template string, of any) error {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, template, of); err != nil {
@@ -27,7 +27,7 @@ func (l *lab) create(ctx context.Context, template string, of any) error {
 	return l.Cluster().Load(ctx, b.Bytes())
 }
 
-// object makes what a template describes.
+// object returns the object of a template.
 func object(template string, of any) (obj map[string]any, err error) {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, template, of); err != nil {
@@ -40,7 +40,7 @@ func object(template string, of any) (obj map[string]any, err error) {
 	return obj, json.Unmarshal(data, &obj) // whole numbers as int64, as objects have them
 }
 
-// A job is what a study submits.
+// A job is a Job that a study submits.
 type job struct {
 	Name  string
 	Pods  int
@@ -49,16 +49,16 @@ type job struct {
 	Gang  bool // its Pods are bound together
 }
 
-// A door is how a job enters the cluster.
+// A submitFunc submits a job to the cluster.
 type submitFunc func(ctx context.Context, l *lab, j job) error
 
-// straight creates the Job.
+// submitJob creates the Job.
 func submitJob(ctx context.Context, l *lab, j job) error { return l.create(ctx, "job", j) }
 
-// queued creates an AppWrapper, from which the queue creates the Job.
+// submitQueued creates an AppWrapper, from which the queue creates the Job.
 func submitQueued(ctx context.Context, l *lab, j job) error { return l.wrap(ctx, j, "job") }
 
-// queuedGang creates an AppWrapper of the Job and the PodGroup of its Pods.
+// submitQueuedGang creates an AppWrapper of the Job and of the PodGroup of its Pods.
 func submitQueuedGang(ctx context.Context, l *lab, j job) error {
 	j.Gang = true
 	return l.wrap(ctx, j, "gang", "job")

@@ -1,39 +1,43 @@
-// Package listwatch follows the objects of one kind in a cluster: it lists them page by page, watches from there, goes on after watches that
-// end, and lists again when it has fallen too far behind. It is what stage, stage/reconcile, staged and kstatus/wait look at a cluster through.
+// Package listwatch lists and watches the objects of one kind, as the Reflector of client-go does:
+// it lists them page by page, watches from there, opens a watch that ended again, and lists again
+// when the watch has fallen too far behind. stage/player, stage/reconcile, staged and kstatus/wait
+// observe a cluster through it.
 //
 // # Terminology
 //
-//   - A [Source] is what is followed: the objects of a kind in a place.
-//   - An [Event] is something that was seen of it: an object, the end of one, the begin and end of a list, a failure.
-//   - [Objects] are those that are there, as the events tell. They find what went away unseen, by comparing lists.
+//   - A [Source] is what is listed and watched: the objects of a kind in a namespace.
+//   - An [Event] is what was observed: an object, its deletion, the begin and end of a list, a failure.
+//   - [Objects] are those that exist, according to the events. They find deletions that no watch
+//     reported, by comparing lists.
 //
 // # Failures
 //
-// No failure ends [Run]. What it does about each:
+// No failure ends [Run]. This is what it does about each:
 //
-//	what fails                            | it rests for                              | and then
+//	what fails                            | it waits for                              | and then
 //	--------------------------------------+-------------------------------------------+---------------------------------
-//	a list                                | a pause that doubles with each failure    | lists again
+//	a list                                | a backoff that doubles with each failure  | lists again
 //	a list of a kind that does not exist  | the same, but five seconds at most        | lists again
 //	a list whose pages expired            | the same                                  | lists in one page
 //	a watch whose version is too old      | the same                                  | lists
 //	a watch that is refused               | the same, or as long as the server asks   | lists
 //	a watch, by the connection or a 429   | the same, or as long as the server asks   | watches on; the second time, lists
-//	a watch that ends after it told       | not at all; a pause if it is soon again   | watches on
+//	a watch that ends after an event      | not at all; shortly if it ends soon again | watches on
 //	a watch that ends late                | not at all                                | watches on
-//	a watch that ends soon, untold        | a pause that doubles                      | watches on; the second time, lists
+//	a watch that ends soon, without event | a backoff that doubles                    | watches on; the second time, lists
 //	a kind that cannot be watched         | [Options].Poll, if that is set            | lists, from then on
 //
-// A young API server closes the watches of those that cannot keep up, again and again, after a few events each. What it has to tell must not
-// wait long then, nor may it be asked without pause: from the begin of one such watch to that of the next there is a sixteenth of
-// [Options].Retry, then an eighth, then a quarter.
+// An API server that has just started closes the watches of slow clients again and again, after a
+// few events each. These events must not be delayed for long, and the server must not be asked
+// without a pause. Therefore the time from the begin of one such watch to the begin of the next is
+// a sixteenth of [Options].Retry, then an eighth, then a quarter.
 //
 // # Determinism
 //
-// The jitter of the pauses is drawn from [Options].Seed and the source. Lists are told in the order of the server, what is gone in that of its
-// names.
+// The jitter of the backoff is drawn from [Options].Seed and the source. The objects of a list are
+// reported in the order of the server, deletions in the order of their names.
 //
 // # Concurrency
 //
-// Run works in the goroutine that calls it, and so do the functions that it is given.
+// Run works in the goroutine that calls it, and calls its functions there.
 package listwatch

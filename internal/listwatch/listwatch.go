@@ -14,144 +14,147 @@ import (
 )
 
 const (
-	pageSize = 500             // objects that a List is asked for at once
-	maxPages = 10_000          // no cluster has so many
-	steady   = 2 * time.Second // what a watch lasts that was quiet, not broken
-	missing  = 5 * time.Second // at most, between two looks whether a kind exists by now
+	pageSize    = 500             // objects of one page of a list
+	maxPages    = 10_000          // a list with more pages is an error
+	stableAfter = 2 * time.Second // a watch that lasted so long was quiet, not broken
+	kindBackoff = 5 * time.Second // longest backoff if the cluster does not have the kind
 )
 
-// A Lister lists objects. It gives up when ctx ends. Its results are neither changed nor copied.
+// A Lister lists objects. It returns when ctx ends. Its results are neither changed nor copied.
 type Lister interface {
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 }
 
-// A Watcher watches objects. One that is closed, or ends with an Error event, is opened again.
+// A Watcher watches objects. A watch that is closed, or ends with an Error event, is opened again.
 type Watcher interface {
 	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
 }
 
-// A Source is what is followed.
+// A Source is what is listed and watched.
 type Source struct {
 	Lister    Lister
-	Watcher   Watcher // nil: it is polled
+	Watcher   Watcher // nil: the source is polled
 	Kind      schema.GroupVersionKind
-	Namespace string             // "": all
+	Namespace string             // "": all namespaces
 	Selection metav1.ListOptions // its selectors
 }
 
 // Options of [Run].
 type Options struct {
-	// Retry is the first pause after a failure. Each further one is twice as long, up to Longest.
+	// Retry is the first backoff. Each further one is twice as long, up to Longest.
 	Retry, Longest time.Duration
-	// Timeout is how long one page of a list may take. 0: as long as it wants.
+	// Timeout is how long one page of a list may take. 0: no limit.
 	Timeout time.Duration
-	// Poll is the time between two lists where nothing can be watched. 0: a watch that is forbidden is a failure like others, and tried again.
+	// Poll is the time between two lists if the kind cannot be watched. 0: a forbidden watch is a
+	// failure like others, and tried again.
 	Poll time.Duration
 	// Seed of the jitter.
 	Seed uint64
 }
 
-// What happened.
-type What uint8
+// An EventType says what an [Event] reports.
+type EventType uint8
 
-// The kinds of [Event]. Between Listing and Listed or Unlisted come the objects of a list, and nothing else; if instead Listing comes again, the list
-// was begun anew.
+// The types of [Event]. Between ListStarted and Listed or ListFailed come the objects of the list,
+// and nothing else. If ListStarted comes again instead, the list was begun anew.
 const (
-	Found     What = iota // an object is there, or has changed
-	Gone                  // an object is no longer there
-	Listing               // a list begins
-	Listed                // this was all there is
-	Unlisted              // the list could not be had
-	Unwatched             // the watch could not be had, or failed
+	Updated     EventType = iota // an object exists, and may have changed
+	Deleted                      // an object no longer exists
+	ListStarted                  // a list begins
+	Listed                       // the list is complete
+	ListFailed                   // the list failed
+	WatchFailed                  // the watch could not be opened, or failed
 )
 
-// An Event is something that was seen.
+// An Event is one observation.
 type Event struct {
-	What   What
-	Object *unstructured.Unstructured // Found, Gone: the last state known
-	InList bool                       // Found: it was read, not watched
-	Err    error                      // Unlisted, Unwatched
+	Type   EventType
+	Object *unstructured.Unstructured // of Updated and Deleted: the last known state
+	InList bool                       // of Updated: the object was listed, not watched
+	Err    error                      // of ListFailed and WatchFailed
 }
 
-// What a cluster may do that makes no sense.
+// Errors of a transport that breaks its contract.
 var (
 	errNoResult = errors.New("the transport returned neither a result nor an error")
 	errNoEnd    = errors.New("the list has page after page, without end")
 )
 
-// Run follows a source until ctx is done. It calls tell for each event; after ctx is done there are none.
-func Run(ctx context.Context, s Source, o Options, tell func(Event)) {
-	f := &follower{source: s, options: o, pause: newPause(s, o)}
-	f.tell = func(e Event) {
-		if ctx.Err() == nil { // of a watch and its end, both there, either may be seen first
-			tell(e)
+// Run lists and watches a source until ctx is done. It calls handle for each event; after ctx is
+// done there are none.
+func Run(ctx context.Context, s Source, o Options, handle func(Event)) {
+	r := &reflector{source: s, options: o, backoff: newBackoff(s, o)}
+	r.handle = func(e Event) {
+		if ctx.Err() == nil { // select may choose an event although ctx is done
+			handle(e)
 		}
 	}
 	for ctx.Err() == nil {
-		sleep(ctx, f.turn(ctx))
+		sleep(ctx, r.listAndWatch(ctx))
 	}
 }
 
-type follower struct {
-	source  Source
-	options Options
-	tell    func(Event)
-	pause   pause
-	cuts    int    // how many watches in a row told something and ended soon
-	version string // to watch from; "" asks for a list
-	unpaged bool   // pages expired before they were read
+type reflector struct {
+	source    Source
+	options   Options
+	handle    func(Event)
+	backoff   backoff
+	shortEnds int    // how many watches in a row had an event and ended soon
+	version   string // resource version from which to watch; "": list first
+	allAtOnce bool   // list without pages, because pages expired before they were read
 }
 
-// turn lists if need be, and watches until the watch ends. It returns how long to rest.
-func (f *follower) turn(ctx context.Context) time.Duration {
-	if f.version == "" || f.source.Watcher == nil {
-		if err := f.list(ctx); err != nil {
-			return f.unlisted(ctx, err)
+// listAndWatch lists if necessary, and watches until the watch ends. It returns how long to wait.
+func (r *reflector) listAndWatch(ctx context.Context) time.Duration {
+	if r.version == "" || r.source.Watcher == nil {
+		if err := r.list(ctx); err != nil {
+			return r.afterFailedList(ctx, err)
 		}
 	}
-	if f.source.Watcher != nil {
-		return f.watch(ctx)
+	if r.source.Watcher != nil {
+		return r.watch(ctx)
 	}
-	f.pause.reset()
-	return f.pause.about(f.options.Poll)
+	r.backoff.reset()
+	return r.backoff.jitter(r.options.Poll)
 }
 
-// unlisted tells that a list failed, unless it only took so long that its pages expired.
-func (f *follower) unlisted(ctx context.Context, err error) time.Duration {
+// afterFailedList reports that a list failed, unless only its pages expired because it took too
+// long.
+func (r *reflector) afterFailedList(ctx context.Context, err error) time.Duration {
 	if ctx.Err() != nil {
 		return 0
 	}
-	f.version = ""
-	late := expired(err) && !f.unpaged
-	f.unpaged = f.unpaged || late || errors.Is(err, errNoEnd)
-	if !late {
-		f.tell(Event{What: Unlisted, Err: err})
+	r.version = ""
+	pagesExpired := expired(err) && !r.allAtOnce
+	r.allAtOnce = r.allAtOnce || pagesExpired || errors.Is(err, errNoEnd)
+	if !pagesExpired {
+		r.handle(Event{Type: ListFailed, Err: err})
 	}
 	if apierrors.IsNotFound(err) {
-		return min(f.pause.after(err), missing)
+		return min(r.backoff.after(err), kindBackoff)
 	}
-	return f.pause.after(err)
+	return r.backoff.after(err)
 }
 
 // list reads all objects, page by page.
-func (f *follower) list(ctx context.Context) error {
-	f.tell(Event{What: Listing})
-	o := f.source.Selection
-	if !f.unpaged {
+func (r *reflector) list(ctx context.Context) error {
+	r.handle(Event{Type: ListStarted})
+	o := r.source.Selection
+	if !r.allAtOnce {
 		o.Limit = pageSize
 	}
 	for range maxPages {
-		page, err := f.page(ctx, o)
+		page, err := r.page(ctx, o)
 		if err != nil {
 			return err
 		}
 		for i := range page.Items {
-			f.tell(Event{What: Found, Object: &page.Items[i], InList: true})
+			r.handle(Event{Type: Updated, Object: &page.Items[i], InList: true})
 		}
 		switch next := page.GetContinue(); next {
 		case "":
-			f.version, f.unpaged = page.GetResourceVersion(), false
-			f.tell(Event{What: Listed})
+			r.version, r.allAtOnce = page.GetResourceVersion(), false
+			r.handle(Event{Type: Listed})
 			return nil
 		case o.Continue:
 			return errNoEnd
@@ -162,70 +165,71 @@ func (f *follower) list(ctx context.Context) error {
 	return errNoEnd
 }
 
-func (f *follower) page(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+func (r *reflector) page(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	limited := ctx
-	if f.options.Timeout > 0 {
+	if r.options.Timeout > 0 {
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, f.options.Timeout)
+		limited, cancel = context.WithTimeout(ctx, r.options.Timeout)
 		defer cancel()
 	}
-	page, err := f.source.Lister.List(limited, f.source.Kind, f.source.Namespace, o)
+	page, err := r.source.Lister.List(limited, r.source.Kind, r.source.Namespace, o)
 	if err == nil && page == nil {
 		err = errNoResult
 	}
 	return page, cmp.Or(err, ctx.Err())
 }
 
-// watch tells what happens from the version on, until the watch ends.
-func (f *follower) watch(ctx context.Context) time.Duration {
-	began, from := time.Now(), f.version
-	err := f.open(ctx)
+// watch reports the changes since the version, until the watch ends.
+func (r *reflector) watch(ctx context.Context) time.Duration {
+	began, from := time.Now(), r.version
+	err := r.watchOnce(ctx)
 	lasted := time.Since(began)
 	switch {
 	case ctx.Err() != nil:
 		return 0
-	case err != nil && f.options.Poll > 0 && unwatchable(err):
-		f.source.Watcher = nil
-		return f.pause.about(f.options.Poll)
-	case f.version != from || lasted >= steady:
-		f.pause.reset()
+	case err != nil && r.options.Poll > 0 && unwatchable(err):
+		r.source.Watcher = nil
+		return r.backoff.jitter(r.options.Poll)
+	case r.version != from || lasted >= stableAfter:
+		r.backoff.reset()
 	}
 	if err != nil {
-		return f.unwatched(err)
+		return r.afterFailedWatch(err)
 	}
-	return f.cut(lasted, f.version != from)
+	return r.afterEndedWatch(lasted, r.version != from)
 }
 
-// unwatched says what to do after a watch that failed: unless only the connection did, a list tells what became of the objects, and whether they
-// can still be read.
-func (f *follower) unwatched(err error) time.Duration {
-	f.tell(Event{What: Unwatched, Err: err})
-	if f.pause.failures > 0 || !apierrors.IsTooManyRequests(err) && answered(err) {
-		f.version = ""
+// afterFailedWatch lists next, unless only the connection failed: the list tells what happened to
+// the objects, and whether they can still be read.
+func (r *reflector) afterFailedWatch(err error) time.Duration {
+	r.handle(Event{Type: WatchFailed, Err: err})
+	if r.backoff.failures > 0 || !apierrors.IsTooManyRequests(err) && answered(err) {
+		r.version = ""
 	}
-	return f.pause.after(err)
+	return r.backoff.after(err)
 }
 
-// cut says what to do after a watch that ended without an error. One that is cut at once, each time, would never tell anything.
-func (f *follower) cut(lasted time.Duration, told bool) time.Duration {
+// afterEndedWatch handles a watch that ended without an error. If the server closes each watch at
+// once, only lists report anything.
+func (r *reflector) afterEndedWatch(lasted time.Duration, hadEvent bool) time.Duration {
 	switch {
-	case lasted >= steady, told && lasted >= f.options.Retry:
-		f.cuts = 0
+	case lasted >= stableAfter, hadEvent && lasted >= r.options.Retry:
+		r.shortEnds = 0
 		return 0
-	case told:
-		f.cuts++
-		return max(0, f.pause.about(f.options.Retry>>max(2, 5-f.cuts))-lasted)
-	case f.pause.failures > 0:
-		f.version = ""
+	case hadEvent:
+		r.shortEnds++
+		return max(0, r.backoff.jitter(r.options.Retry>>max(2, 5-r.shortEnds))-lasted)
+	case r.backoff.failures > 0:
+		r.version = ""
 	}
-	return f.pause.next()
+	return r.backoff.next()
 }
 
-// open opens a watch and tells its events until it ends. An Error event is an error.
-func (f *follower) open(ctx context.Context) error {
-	o := f.source.Selection
-	o.ResourceVersion, o.AllowWatchBookmarks = f.version, true
-	changes, err := f.source.Watcher.Watch(ctx, f.source.Kind, f.source.Namespace, o)
+// watchOnce opens a watch and reports its events until it ends. An Error event is an error.
+func (r *reflector) watchOnce(ctx context.Context) error {
+	o := r.source.Selection
+	o.ResourceVersion, o.AllowWatchBookmarks = r.version, true
+	changes, err := r.source.Watcher.Watch(ctx, r.source.Kind, r.source.Namespace, o)
 	if err != nil {
 		return err
 	}
@@ -244,22 +248,22 @@ func (f *follower) open(ctx context.Context) error {
 			if e.Type == watch.Error {
 				return apierrors.FromObject(e.Object)
 			}
-			f.event(e)
+			r.report(e)
 		}
 	}
 }
 
-func (f *follower) event(e watch.Event) {
+func (r *reflector) report(e watch.Event) {
 	obj, ok := e.Object.(*unstructured.Unstructured)
 	if !ok || obj == nil {
 		return
 	}
-	f.version = cmp.Or(obj.GetResourceVersion(), f.version)
+	r.version = cmp.Or(obj.GetResourceVersion(), r.version)
 	switch e.Type {
 	case watch.Added, watch.Modified:
-		f.tell(Event{What: Found, Object: obj})
+		r.handle(Event{Type: Updated, Object: obj})
 	case watch.Deleted:
-		f.tell(Event{What: Gone, Object: obj})
+		r.handle(Event{Type: Deleted, Object: obj})
 	}
 }
 
@@ -269,7 +273,8 @@ func unwatchable(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// answered reports whether an error is the answer of a server, and not that of client-go to a connection that was cut within an event.
+// answered reports whether an error is the answer of a server. If the connection is closed within
+// an event, client-go returns an error that looks like one.
 func answered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.HasStatusCause(err, "ClientWatchDecoding")

@@ -33,7 +33,7 @@ var (
 	refused   = errors.New("connection refused")
 )
 
-// A script is a cluster whose answers a test writes. It notes what it is asked for, and when.
+// A script is a cluster whose answers a test defines. It records the requests and their times.
 type script struct {
 	list  func(o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 	watch func(o metav1.ListOptions) (watch.Interface, error)
@@ -96,7 +96,8 @@ func next(t watch.EventType, o metav1.ListOptions) watch.Event {
 	return watch.Event{Type: t, Object: object("a", "u", fmt.Sprint(version+1))}
 }
 
-// requires holds that the requests are those of want, in which numbers are the seconds between two, give or take a tenth.
+// requires compares the requests with want. A number is the seconds between two requests, with a
+// tolerance of a tenth.
 func (s *script) requires(t *testing.T, want string) {
 	t.Helper()
 	var gap float64
@@ -206,10 +207,10 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNothingIsToldAfterTheEnd ends a follower from within an event, when more of them are there already.
+// TestNothingIsToldAfterTheEnd cancels the context in an event, while more events are pending.
 func TestNothingIsToldAfterTheEnd(t *testing.T) {
 	items := []*unstructured.Unstructured{object("a", "a", "1"), object("b", "b", "2"), object("c", "c", "3")}
-	for _, last := range []listwatch.Event{{What: listwatch.Listing}, {What: listwatch.Found, InList: true}, {What: listwatch.Listed}, {What: listwatch.Found}} {
+	for _, last := range []listwatch.Event{{Type: listwatch.ListStarted}, {Type: listwatch.Updated, InList: true}, {Type: listwatch.Listed}, {Type: listwatch.Updated}} {
 		s := &script{
 			list: func(metav1.ListOptions) (*unstructured.UnstructuredList, error) { return page("3", "", items...), nil },
 			watch: func(metav1.ListOptions) (watch.Interface, error) {
@@ -223,7 +224,7 @@ func TestNothingIsToldAfterTheEnd(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		listwatch.Run(ctx, listwatch.Source{Lister: s, Watcher: s, Kind: kind}, options, func(e listwatch.Event) {
 			require.NoError(t, ctx.Err())
-			if e.What == last.What && e.InList == last.InList {
+			if e.Type == last.Type && e.InList == last.InList {
 				cancel()
 			}
 		})
@@ -258,18 +259,18 @@ func TestFailuresAreTold(t *testing.T) {
 	}
 }
 
-var names = map[listwatch.What]string{
-	listwatch.Found: "found", listwatch.Gone: "gone", listwatch.Listing: "listing", listwatch.Listed: "listed", listwatch.Unlisted: "unlisted", listwatch.Unwatched: "unwatched",
+var names = map[listwatch.EventType]string{
+	listwatch.Updated: "found", listwatch.Deleted: "gone", listwatch.ListStarted: "listing", listwatch.Listed: "listed", listwatch.ListFailed: "unlisted", listwatch.WatchFailed: "unwatched",
 }
 
 func text(e listwatch.Event) string {
 	switch {
 	case e.Err != nil:
-		return names[e.What] + "(" + e.Err.Error() + ")"
+		return names[e.Type] + "(" + e.Err.Error() + ")"
 	case e.Object != nil:
-		return names[e.What] + "(" + e.Object.GetName() + " " + string(e.Object.GetUID()) + ")"
+		return names[e.Type] + "(" + e.Object.GetName() + " " + string(e.Object.GetUID()) + ")"
 	}
-	return names[e.What]
+	return names[e.Type]
 }
 
 // hanging is a cluster that never answers.
@@ -303,25 +304,25 @@ func TestObjectsFindWhatWentAway(t *testing.T) {
 	take := func(events ...listwatch.Event) string {
 		var news []string
 		for _, e := range events {
-			for _, n := range o.Take(e) {
+			for _, n := range o.Add(e) {
 				news = append(news, text(n))
 			}
 		}
 		return strings.Join(news, " ")
 	}
 	read := func(name, uid string) listwatch.Event {
-		return listwatch.Event{What: listwatch.Found, Object: object(name, uid, "1"), InList: true}
+		return listwatch.Event{Type: listwatch.Updated, Object: object(name, uid, "1"), InList: true}
 	}
-	seen := func(what listwatch.What, name, uid string) listwatch.Event {
-		return listwatch.Event{What: what, Object: object(name, uid, "1")}
+	event := func(what listwatch.EventType, name, uid string) listwatch.Event {
+		return listwatch.Event{Type: what, Object: object(name, uid, "1")}
 	}
-	begin, end := listwatch.Event{What: listwatch.Listing}, listwatch.Event{What: listwatch.Listed}
+	begin, end := listwatch.Event{Type: listwatch.ListStarted}, listwatch.Event{Type: listwatch.Listed}
 	require.Empty(t, take(begin, read("z", "1"), read("b", "1"), read("a", "1")))
 	require.Equal(t, "found(z 1) found(b 1) found(a 1) listed", take(end))
-	require.Equal(t, "found(c 1)", take(seen(listwatch.Found, "c", "1")))
-	require.Equal(t, "gone(c 1)", take(seen(listwatch.Gone, "c", "1")))
-	require.Equal(t, "gone(b 1) found(b 2)", take(seen(listwatch.Found, "b", "2")))
-	require.Equal(t, "unlisted(connection refused)", take(begin, read("x", "1"), listwatch.Event{What: listwatch.Unlisted, Err: refused}))
+	require.Equal(t, "found(c 1)", take(event(listwatch.Updated, "c", "1")))
+	require.Equal(t, "gone(c 1)", take(event(listwatch.Deleted, "c", "1")))
+	require.Equal(t, "gone(b 1) found(b 2)", take(event(listwatch.Updated, "b", "2")))
+	require.Equal(t, "unlisted(connection refused)", take(begin, read("x", "1"), listwatch.Event{Type: listwatch.ListFailed, Err: refused}))
 	require.Equal(t, "gone(a 1) gone(z 1) found(z 2) found(b 2) listed", take(begin, begin, read("z", "2"), read("b", "2"), end))
 	var names []string
 	for obj := range o.All() {
@@ -367,7 +368,8 @@ func (r *rough) Watch(ctx context.Context, k schema.GroupVersionKind, ns string,
 	return real, err
 }
 
-// TestNothingIsLostOrReplayed: whatever happens to the connection, in the end what was told is what there is, and a watch tells each version once.
+// TestNothingIsLostOrReplayed: whatever happens to the connection, the events lead to the objects
+// of the cluster, and a watch reports each version once.
 func TestNothingIsLostOrReplayed(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
@@ -386,11 +388,11 @@ func TestNothingIsLostOrReplayed(t *testing.T) {
 						require.False(t, watched[version], "%s again", version)
 						watched[version] = true
 					}
-					for _, n := range objects.Take(e) {
-						switch n.What {
-						case listwatch.Found:
+					for _, n := range objects.Add(e) {
+						switch n.Type {
+						case listwatch.Updated:
 							known[n.Object.GetName()] = n.Object.GetResourceVersion()
-						case listwatch.Gone:
+						case listwatch.Deleted:
 							delete(known, n.Object.GetName())
 						}
 					}

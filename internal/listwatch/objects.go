@@ -10,38 +10,40 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Objects are those of a source that are there. The zero value has none.
+// Objects are the objects of a source that exist. The zero value has none. They must not be used
+// from several goroutines at once.
 type Objects struct {
 	known map[types.NamespacedName]*unstructured.Unstructured
-	list  []*unstructured.Unstructured // as far as it was read
-	news  []Event                      // of the last call, if it was no list
+	list  []*unstructured.Unstructured // the part of the current list that was read
+	out   []Event                      // the last result of Add
 }
 
-// Take takes an event in and returns what it means: the objects of a list are held back until it is complete, and come after those that are gone
-// since the last one. An object of the same name with another UID is another object. The result is valid until the next call.
-func (o *Objects) Take(e Event) []Event {
-	o.news = o.news[:0]
+// Add handles an event and returns the events that follow from it. The objects of a list are
+// returned when the list is complete, after the deletions since the last list. An object of the
+// same name with another uid is another object. The result is valid until the next call.
+func (o *Objects) Add(e Event) []Event {
+	o.out = o.out[:0]
 	switch {
-	case e.What == Listing:
+	case e.Type == ListStarted:
 		o.list = nil
 		return nil
-	case e.What == Unlisted:
+	case e.Type == ListFailed:
 		o.list = nil
-	case e.What == Found && e.InList:
+	case e.Type == Updated && e.InList:
 		o.list = append(o.list, e.Object)
 		return nil
-	case e.What == Listed:
+	case e.Type == Listed:
 		return append(o.compare(), e)
-	case e.What == Found:
+	case e.Type == Updated:
 		o.put(e.Object)
-	case e.What == Gone:
+	case e.Type == Deleted:
 		delete(o.known, NameOf(e.Object))
 	}
-	o.news = append(o.news, e)
-	return o.news
+	o.out = append(o.out, e)
+	return o.out
 }
 
-// Clear forgets all objects, and returns that they are gone.
+// Clear forgets all objects, and returns their deletions.
 func (o *Objects) Clear() []Event {
 	o.list = nil
 	return o.compare()
@@ -50,23 +52,23 @@ func (o *Objects) Clear() []Event {
 // All yields the objects, in no order.
 func (o *Objects) All() iter.Seq[*unstructured.Unstructured] { return maps.Values(o.known) }
 
-// compare puts a list in the place of what was known, and returns the difference.
-func (o *Objects) compare() (news []Event) {
+// compare replaces the known objects by those of the list, and returns the difference.
+func (o *Objects) compare() (events []Event) {
 	found := make(map[types.NamespacedName]*unstructured.Unstructured, len(o.list))
 	for _, obj := range o.list {
 		found[NameOf(obj)] = obj
 	}
 	for name, old := range o.known {
 		if now := found[name]; now == nil || now.GetUID() != old.GetUID() {
-			news = append(news, Event{What: Gone, Object: old})
+			events = append(events, Event{Type: Deleted, Object: old})
 		}
 	}
-	slices.SortFunc(news, func(a, b Event) int { return byName(NameOf(a.Object), NameOf(b.Object)) })
+	slices.SortFunc(events, func(a, b Event) int { return byName(NameOf(a.Object), NameOf(b.Object)) })
 	for _, obj := range o.list {
-		news = append(news, Event{What: Found, Object: obj, InList: true})
+		events = append(events, Event{Type: Updated, Object: obj, InList: true})
 	}
 	o.known, o.list = found, nil
-	return news
+	return events
 }
 
 func (o *Objects) put(obj *unstructured.Unstructured) {
@@ -75,7 +77,7 @@ func (o *Objects) put(obj *unstructured.Unstructured) {
 	}
 	name := NameOf(obj)
 	if old := o.known[name]; old != nil && old.GetUID() != obj.GetUID() {
-		o.news = append(o.news, Event{What: Gone, Object: old})
+		o.out = append(o.out, Event{Type: Deleted, Object: old})
 	}
 	o.known[name] = obj
 }

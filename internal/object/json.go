@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// AppendJSON appends v, a JSON value, to b exactly as [json.Marshal] writes it: with sorted keys and escaped <, > and &. Values
-// of other types are left to json.Marshal; the error is its.
+// AppendJSON appends v, a JSON value, to b exactly as [json.Marshal] writes it: with sorted keys
+// and escaped <, > and &. Values of other types are left to json.Marshal; the error is its.
 //
-// It is here because writing a patch took as long as rendering it: json.Marshal reflects on every value and boxes every key.
+// It is here because writing a patch took as long as rendering it: json.Marshal reflects on every
+// value and boxes every key.
 func AppendJSON(b []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -60,7 +61,8 @@ type entry struct {
 	value any
 }
 
-// sortEntries sorts the few fields of most objects in place: the general sort takes twice as long for them.
+// sortEntries sorts the few fields of most objects in place: the general sort takes twice as long
+// for them.
 func sortEntries(entries []entry) {
 	if len(entries) > 16 {
 		slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.key, b.key) })

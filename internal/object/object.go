@@ -1,5 +1,6 @@
-// Package object reads fields of Kubernetes objects in the form of map[string]any, whatever numbers and lists the
-// caller's decoder made of them. A read of something that is missing or of another type says so; nothing panics.
+// Package object reads fields of Kubernetes objects in the form of map[string]any, whatever numbers
+// and lists the caller's decoder made of them. A read of something that is missing or of another
+// type says so; nothing panics.
 //
 // # Determinism
 //
@@ -7,8 +8,9 @@
 //
 // # Compatibility
 //
-// The helpers of apimachinery's unstructured know int64 and float64 only, copy what they return and fail on []string;
-// these accept every Go number, json.Number, []string and map[string]string, and return what they find.
+// The helpers of apimachinery's unstructured know int64 and float64 only, copy what they return and
+// fail on []string; these accept every Go number, json.Number, []string and map[string]string, and
+// return what they find.
 package object
 
 import (
@@ -16,8 +18,8 @@ import (
 	"math"
 )
 
-// Get returns the value at the path, or false if a key on the way is missing or what holds it is no map. A key
-// whose value is null is there.
+// Get returns the value at the path, or false if a key on the way is missing or what holds it is no
+// map. A key whose value is null is there.
 func Get(obj map[string]any, path ...string) (any, bool) {
 	var v any = obj
 	for _, key := range path {
@@ -55,7 +57,8 @@ func Bool(obj map[string]any, path ...string) (value, ok bool) {
 	return value, ok
 }
 
-// Int64 returns the number at the path if it is an integer that an int64 holds, in whatever form: 3, 3.0, json.Number("3").
+// Int64 returns the number at the path if it is an integer that an int64 holds, in whatever form:
+// 3, 3.0, json.Number("3").
 func Int64(obj map[string]any, path ...string) (int64, bool) {
 	v, _ := Get(obj, path...)
 	return ToInt64(v)
@@ -141,8 +144,8 @@ func anys[T any](s []T) []any {
 	return out
 }
 
-// Number returns the number v as an int64 if it is an integer that an int64 holds, else as a float64; nil if v is no
-// number. A float64 stays one.
+// Number returns the number v as an int64 if it is an integer that an int64 holds, else as a
+// float64; nil if v is no number. A float64 stays one.
 func Number(v any) any {
 	switch n := v.(type) {
 	case int64, float64:

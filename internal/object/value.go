@@ -2,8 +2,9 @@ package object
 
 import "reflect"
 
-// DeepEqual reports whether two JSON values are equal as data: numbers by value (1, 1.0 and json.Number("1") are equal),
-// lists by order, maps by key. A missing key is not null, and an empty list or map is not null; a nil one is empty.
+// DeepEqual reports whether two JSON values are equal as data: numbers by value (1, 1.0 and
+// json.Number("1") are equal), lists by order, maps by key. A missing key is not null, and an empty
+// list or map is not null; a nil one is empty.
 func DeepEqual(a, b any) bool {
 	if x, ok := a.(string); ok {
 		y, ok := b.(string)
@@ -23,7 +24,8 @@ func DeepEqual(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// equalNumbers compares what Number returned. An int64 and a float64 are equal only if the float64 is that very integer.
+// equalNumbers compares what Number returned. An int64 and a float64 are equal only if the float64
+// is that very integer.
 func equalNumbers(a, b any) bool {
 	if a == b {
 		return true
@@ -61,8 +63,8 @@ func equalSlices(a, b []any) bool {
 	return true
 }
 
-// DeepCopy returns a copy of a JSON value that shares no map and no list with it. Lists and maps of other Go types become
-// []any and map[string]any; scalars keep their type.
+// DeepCopy returns a copy of a JSON value that shares no map and no list with it. Lists and maps of
+// other Go types become []any and map[string]any; scalars keep their type.
 func DeepCopy(v any) any {
 	if m, ok := ToMap(v); ok {
 		return CopyMap(m)

@@ -1,10 +1,11 @@
-// Package ownership knows which objects belong to which: where those are found that another one made or refers to, and which of them are
-// of its current revision.
+// Package ownership finds the children of an object: its dependents, which have an owner reference
+// to it, and the objects to which it refers by name. It also says which dependents are of the
+// current revision of their owner.
 //
 // # Terminology
 //
-// A parent has levels of kin: the ReplicaSets of a Deployment, then their Pods. What is made by an object is told by the uid of its
-// owner; labels only narrow where to look.
+// An owner has one or more levels of children: a Deployment has ReplicaSets, and these have Pods.
+// An owner reference decides whose dependent an object is; label selectors only narrow the search.
 //
 // # Determinism
 //
@@ -24,68 +25,69 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A Place is where the kin of an object on one level are found.
-type Place struct {
+// A Query finds the children of an object on one level.
+type Query struct {
 	Kind      schema.GroupVersionKind
 	Namespace string
-	Name      string // of the only object, which belongs whoever owns it; "": all that the selector matches and the parent owns
+	Name      string // of the only child, whoever owns it; "": all that Selector matches and the object owns
 	Selector  string // of labels; "": everything
 }
 
-// Options are the options to list a place with.
-func (p Place) Options() metav1.ListOptions {
-	o := metav1.ListOptions{LabelSelector: p.Selector}
-	if p.Name != "" {
-		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", p.Name).String()
+// ListOptions returns the selectors of the query.
+func (q Query) ListOptions() metav1.ListOptions {
+	o := metav1.ListOptions{LabelSelector: q.Selector}
+	if q.Name != "" {
+		o.FieldSelector = fields.OneTermEqualSelector("metadata.name", q.Name).String()
 	}
 	return o
 }
 
-// Places are where to look for the kin of an object, level by level; none if there are none to look for.
-func Places(obj *unstructured.Unstructured) []Place {
-	levels := lines[obj.GroupVersionKind().GroupKind()].levels
-	var places []Place
-	for _, l := range levels {
-		place, ok := l.where(obj)
+// Queries returns one query for each level of children of an object, none if it has no children.
+func Queries(owner *unstructured.Unstructured) []Query {
+	var queries []Query
+	for _, l := range kinds[owner.GroupVersionKind().GroupKind()].levels {
+		query, ok := l.query(owner)
 		if !ok {
 			return nil
 		}
-		place.Kind = l.kind
-		places = append(places, place)
+		query.Kind = l.kind
+		queries = append(queries, query)
 	}
-	return places
+	return queries
 }
 
-// Decide tells whether the kin of a kind can change the verdict on it; those of others are only worth showing.
-func Decide(parent schema.GroupKind) bool { return lines[parent].decide }
+// DependsOnChildren reports whether the children of an object can change the verdict on it. Those
+// of other kinds are only worth showing.
+func DependsOnChildren(owner schema.GroupKind) bool { return kinds[owner].dependsOnChildren }
 
-// Facts are what decides to whom an object belongs.
-type Facts struct {
-	UID      types.UID
-	Owner    types.UID // its controller
-	Revision string    // of its owner, when it was made; "" if that is not told
-	Wants    string    // the revision of its own kin; "": the newest
+// References are the fields of an object that say whose dependent it is, and which dependents of
+// its own are current.
+type References struct {
+	UID             types.UID
+	Owner           types.UID // uid of its controller; "": none
+	Revision        string    // the revision of its owner from which it was made; "": not known
+	CurrentRevision string    // the revision of its own dependents; "": the newest
 }
 
-// FactsOf reads the facts of an object.
-func FactsOf(obj *unstructured.Unstructured) Facts {
-	f := Facts{UID: obj.GetUID()}
-	if wants := lines[obj.GroupVersionKind().GroupKind()].wants; wants != nil {
-		f.Wants = wants(obj.Object)
+// Read returns the references of an object.
+func Read(obj *unstructured.Unstructured) References {
+	r := References{UID: obj.GetUID()}
+	if current := kinds[obj.GroupVersionKind().GroupKind()].currentRevision; current != nil {
+		r.CurrentRevision = current(obj.Object)
 	}
 	owner, owned := controller(obj.Object)
 	if !owned {
-		return f
+		return r
 	}
 	uid, _ := object.String(owner, "uid")
-	f.Owner = types.UID(uid)
-	if revision := lines[kindOf(owner)].revision; revision != nil {
-		f.Revision = revision(obj.Object)
+	r.Owner = types.UID(uid)
+	if revision := kinds[kindOf(owner)].dependentRevision; revision != nil {
+		r.Revision = revision(obj.Object)
 	}
-	return f
+	return r
 }
 
-// controller is the owner reference that says so of itself, or the only one.
+// controller returns the owner reference with controller: true, or the only one.
 func controller(fields map[string]any) (map[string]any, bool) {
 	owners, _ := object.Slice(fields, "metadata", "ownerReferences")
 	for _, item := range owners {
@@ -103,11 +105,11 @@ func kindOf(owner map[string]any) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(version, kind).GroupKind()
 }
 
-// Current tells which of the children of an object are of its current revision: those of the revision it wants, else the newest by
-// number. The answer is a test for revisions.
-func Current(wants string, revisions iter.Seq[string]) func(revision string) bool {
-	if wants != "" {
-		return func(revision string) bool { return revision == wants }
+// CurrentRevision returns a test for the revision of a dependent: it must be the wanted one or, if
+// wanted is "", the greatest number of the given revisions.
+func CurrentRevision(wanted string, revisions iter.Seq[string]) func(revision string) bool {
+	if wanted != "" {
+		return func(revision string) bool { return revision == wanted }
 	}
 	newest := int64(0)
 	for revision := range revisions {
@@ -116,7 +118,7 @@ func Current(wants string, revisions iter.Seq[string]) func(revision string) boo
 	return func(revision string) bool { return number(revision) == newest }
 }
 
-// number is 0 for what is none, so that unnumbered revisions are all the same.
+// number returns 0 for what is not a number, so that all revisions without a number are equal.
 func number(revision string) int64 {
 	n, err := strconv.ParseInt(revision, 10, 64)
 	if err != nil {

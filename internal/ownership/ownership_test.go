@@ -18,7 +18,7 @@ func parse(t *testing.T, manifest string) *unstructured.Unstructured {
 	return obj
 }
 
-func TestPlaces(t *testing.T) {
+func TestQueries(t *testing.T) {
 	for _, c := range []struct{ name, manifest, kinds, selector string }{
 		{"a Deployment has ReplicaSets, and these Pods", "{apiVersion: apps/v1, kind: Deployment, spec: {selector: {matchLabels: {b: c, a: b}}}}", "ReplicaSet Pod ", "a=b,b=c"},
 		{"any version will do", "{apiVersion: apps/v1beta1, kind: StatefulSet, spec: {selector: {matchExpressions: [{key: a, operator: Exists}]}}}", "Pod ", "a"},
@@ -29,38 +29,38 @@ func TestPlaces(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kinds := ""
-			for _, place := range ownership.Places(parse(t, c.manifest)) {
-				kinds += place.Kind.Kind + " "
-				require.Equal(t, c.selector, place.Options().LabelSelector)
+			for _, query := range ownership.Queries(parse(t, c.manifest)) {
+				kinds += query.Kind.Kind + " "
+				require.Equal(t, c.selector, query.ListOptions().LabelSelector)
 			}
 			require.Equal(t, c.kinds, kinds)
 		})
 	}
-	require.Equal(t, "metadata.name=a", ownership.Place{Name: "a"}.Options().FieldSelector)
-	require.Equal(t, `metadata.name=a\,b\=c`, ownership.Place{Name: "a,b=c"}.Options().FieldSelector) // roles may have such names
+	require.Equal(t, "metadata.name=a", ownership.Query{Name: "a"}.ListOptions().FieldSelector)
+	require.Equal(t, `metadata.name=a\,b\=c`, ownership.Query{Name: "a,b=c"}.ListOptions().FieldSelector) // roles may have such names
 }
 
-func TestFactsOf(t *testing.T) {
+func TestRead(t *testing.T) {
 	for _, c := range []struct {
 		name, manifest string
-		want           ownership.Facts
+		want           ownership.References
 	}{
-		{"the controller owns", "{metadata: {uid: a, ownerReferences: [{uid: b}, {uid: c, controller: true}]}}", ownership.Facts{UID: "a", Owner: "c"}},
-		{"the only owner owns", "{metadata: {uid: a, ownerReferences: [{uid: b}]}}", ownership.Facts{UID: "a", Owner: "b"}},
-		{"one of several owners does not", "{metadata: {uid: a, ownerReferences: [{uid: b}, {uid: c}]}}", ownership.Facts{UID: "a"}},
-		{"what is no reference is none", "{metadata: {uid: a, ownerReferences: [b]}}", ownership.Facts{UID: "a"}},
+		{"the controller owns", "{metadata: {uid: a, ownerReferences: [{uid: b}, {uid: c, controller: true}]}}", ownership.References{UID: "a", Owner: "c"}},
+		{"the only owner owns", "{metadata: {uid: a, ownerReferences: [{uid: b}]}}", ownership.References{UID: "a", Owner: "b"}},
+		{"one of several owners does not", "{metadata: {uid: a, ownerReferences: [{uid: b}, {uid: c}]}}", ownership.References{UID: "a"}},
+		{"what is no reference is none", "{metadata: {uid: a, ownerReferences: [b]}}", ownership.References{UID: "a"}},
 		{
 			"a Pod has the revision of its StatefulSet",
 			"{kind: Pod, metadata: {labels: {controller-revision-hash: x}, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, uid: s}]}}",
-			ownership.Facts{Owner: "s", Revision: "x"},
+			ownership.References{Owner: "s", Revision: "x"},
 		},
-		{"a StatefulSet wants its update revision", "{apiVersion: apps/v1, kind: StatefulSet, status: {updateRevision: x}}", ownership.Facts{Wants: "x"}},
+		{"a StatefulSet wants its update revision", "{apiVersion: apps/v1, kind: StatefulSet, status: {updateRevision: x}}", ownership.References{CurrentRevision: "x"}},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, ownership.FactsOf(parse(t, c.manifest))) })
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, ownership.Read(parse(t, c.manifest))) })
 	}
 }
 
-func TestCurrent(t *testing.T) {
+func TestCurrentRevision(t *testing.T) {
 	for _, c := range []struct {
 		name, wants    string
 		revisions, are []string
@@ -71,7 +71,7 @@ func TestCurrent(t *testing.T) {
 		{"all, without numbers", "", []string{"x", ""}, []string{"x", ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			current := ownership.Current(c.wants, slices.Values(c.revisions))
+			current := ownership.CurrentRevision(c.wants, slices.Values(c.revisions))
 			var are []string
 			for _, revision := range c.revisions {
 				if current(revision) {
@@ -83,7 +83,7 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
-func TestDecide(t *testing.T) {
-	require.True(t, ownership.Decide(schema.GroupKind{Group: "apps", Kind: "Deployment"}))
-	require.False(t, ownership.Decide(schema.GroupKind{Kind: "Service"}))
+func TestDependsOnChildren(t *testing.T) {
+	require.True(t, ownership.DependsOnChildren(schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+	require.False(t, ownership.DependsOnChildren(schema.GroupKind{Kind: "Service"}))
 }

@@ -16,8 +16,8 @@ var (
 	errTooLarge = fmt.Errorf("the patch copies more than %d bytes", maxCopied)
 )
 
-// maxCopied bounds what all copy operations of a patch copy, about as the API server does: each may double the object, and the copies share
-// memory only until someone writes them out.
+// maxCopied bounds what all copy operations of a patch copy, about as the API server does: each may
+// double the object, and the copies share memory only until someone writes them out.
 const maxCopied = 3 << 20
 
 // JSON applies the operations of a JSON patch (RFC 6902), each a map with "op",
@@ -128,7 +128,8 @@ func (op operation) pay(target any, left *int) error {
 	return nil // a missing from is the business of copy
 }
 
-// weigh takes about as many bytes as v has in JSON from what is left, and stops when that is used up.
+// weigh takes about as many bytes as v has in JSON from what is left, and stops when that is used
+// up.
 func weigh(v any, left *int) bool {
 	*left -= 8
 	switch v := v.(type) {

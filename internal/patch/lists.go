@@ -73,8 +73,9 @@ func unique(l []any) []any {
 	})
 }
 
-// places finds the elements of the patch in the old list, if that is all there is to merging them: both lists hold plain maps with a string for the
-// key, and what the patch names is there, once and in this order. It appends to at.
+// places finds the elements of the patch in the old list, if that is all there is to merging them:
+// both lists hold plain maps with a string for the key, and what the patch names is there, once and
+// in this order. It appends to at.
 func places(at []int, old, patch []any, key string) ([]int, bool) {
 	if key == "" {
 		return nil, false

@@ -13,20 +13,21 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A Spec is the expressions for the objects of a kind. All but Kind and Current may be empty.
+// A Spec holds the expressions for the objects of a kind. Only Kind and Current are required.
 type Spec struct {
-	Group      string `json:"group,omitempty"`      // "" for core; "*.example.com" for all groups below example.com; "*" for all groups
+	Group      string `json:"group,omitempty"`      // "" for core; "*" and "*.example.com" as in [kstatus.Rules.With]
 	Kind       string `json:"kind"`                 // "*" for all kinds of the group
-	InProgress string `json:"inProgress,omitempty"` // bool: the object is on the way
+	InProgress string `json:"inProgress,omitempty"` // bool: the object is in progress
 	Failed     string `json:"failed,omitempty"`     // bool: it has failed
 	Current    string `json:"current"`              // bool: it is ready
-	Message    string `json:"message,omitempty"`    // string: what to say of it; by default, which expression decided
+	Message    string `json:"message,omitempty"`    // string: the message; "": it says which expression decided
 }
 
 // Rules are compiled Specs by kind, for [kstatus.Rules.With].
 type Rules = map[schema.GroupKind]kstatus.Rule
 
-// Compile compiles Specs. It returns no rules if there is any fault; the error is of type [Errors] and lists all of them.
+// Compile compiles Specs. If there is any fault, it returns no rules and an error of type [Errors],
+// which lists all faults.
 func Compile(specs ...Spec) (Rules, error) {
 	rules, faults := compile("", specs)
 	if len(faults) > 0 {
@@ -35,8 +36,8 @@ func Compile(specs ...Spec) (Rules, error) {
 	return rules, nil
 }
 
-// Parse reads documents of the form {rules: [Spec, …]} from YAML or JSON text and compiles them. Name is what errors call the text.
-// Unknown fields are faults.
+// Parse reads documents of the form {rules: [Spec, …]} from YAML or JSON text and compiles them.
+// The name is that of the text in errors, such as a file name. Unknown fields are faults.
 func Parse(name string, data []byte) (Rules, error) {
 	docs, located := position.Parse(name, data)
 	var errs Errors
@@ -71,10 +72,11 @@ func decode(doc *position.Document) (Rules, []*position.Error) {
 	return rules, faults
 }
 
-// around says whether a field is the other one or contains it: what cannot be read is not missing, too.
+// around reports whether a field is the other one or contains it. A field that cannot be read is
+// not also reported as missing.
 func around(path, inner string) bool { return inner == path || strings.HasPrefix(inner, path+".") }
 
-// merge adds the rules of a document to those of the ones before.
+// merge adds the rules of a document to those of the documents before.
 func merge(all, rules Rules) (faults []*position.Error) {
 	for kind, rule := range rules {
 		if _, twice := all[kind]; twice {
@@ -85,7 +87,7 @@ func merge(all, rules Rules) (faults []*position.Error) {
 	return faults
 }
 
-// placed gives faults their place in a document, which is nil if there is none.
+// placed adds to faults their positions in a document, which may be nil.
 func placed(doc *position.Document, faults []*position.Error) Errors {
 	errs := make(Errors, len(faults))
 	for i, f := range faults {

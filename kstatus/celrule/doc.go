@@ -1,11 +1,13 @@
-// Package celrule makes rules for package kstatus out of CEL expressions: what is on the way, what has failed, what is ready, kind by kind, as
-// data that can be loaded from a file.
+// Package celrule makes rules for package kstatus from CEL expressions, which can be loaded from a
+// file: for each kind, one expression says when an object is in progress, one when it has failed,
+// and one when it is current.
 //
 // # Terminology
 //
-// A Spec is the expressions for the objects of a kind, or of all kinds of a group. They are tried in order: inProgress, failed, current; the
-// first that is true decides, and if none is, the object is InProgress. Generations are compared before that, as for every rule: an object
-// whose latest generation nobody has seen is InProgress, whatever the expressions say.
+// A [Spec] holds the expressions for the objects of a kind, or of all kinds of a group. They are
+// tried in the order inProgress, failed, current. The first one that is true decides; if none is,
+// the object is InProgress. The general rules of kstatus come first: an object whose controller has
+// not observed the latest generation is InProgress, whatever the expressions say.
 //
 // # Usage
 //
@@ -14,16 +16,18 @@
 //	profile := kstatus.Extended().With(rules)
 //	result := profile.Compute(obj, now)
 //
-// Expressions see the object as self, and apiVersion, kind, metadata, spec, status and data by their names: status.phase == "Ready".
-// Timestamps are strings; Now() is the time that the result is for. The rest of the language is that of CEL in Stages.
+// In an expression, self is the object, and apiVersion, kind, metadata, spec, status and data are
+// its fields: status.phase == "Ready". Timestamps are strings. Now() is the time for which the
+// result is computed. The rest of the language is that of CEL in Stages.
 //
-// An expression that fails (a field is missing, a limit is exceeded) is not true, and does not keep the others from being
-// tried; if none is true, the message tells the first failure. Use has() or optional fields for what may be missing.
+// An expression that fails, because a field is missing or a limit is exceeded, counts as not true.
+// The others are tried all the same. If none is true, the message contains the first failure. Use
+// has() or optional fields for fields that may be missing.
 //
 // # Determinism
 //
-// The same object and time give the same result. Work is counted, not timed: an expression that does too much fails at the same point
-// everywhere.
+// The same object and time give the same result. Limits count steps, not time: an expression that
+// does too much fails at the same point on every machine.
 //
 // # Concurrency
 //
@@ -31,5 +35,6 @@
 //
 // # Compatibility
 //
-// The three expressions and their order are those of Flux's healthCheckExprs. There, an expression that fails is an error of the whole check.
+// The three expressions and their order are those of healthCheckExprs in Flux. There, an expression
+// that fails is an error of the whole check.
 package celrule

@@ -36,7 +36,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errors is every fault that was found, in order. [Parse] and [Compile] return it.
+// Errors are all faults that were found, in order. [Parse] and [Compile] return it.
 type Errors []*Error
 
 // Error prints one fault a line.

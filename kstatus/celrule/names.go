@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// A Group or Kind that no object can have is a fault: its expressions would never be asked, and nobody would notice.
+// A Group or Kind that no object can have is a fault: its expressions would never be evaluated, and
+// nobody would notice.
 
 var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
-// checkGroup accepts what a group can be, and the wildcards of [kstatus.Rules.With].
+// checkGroup accepts valid groups and the wildcards of [kstatus.Rules.With].
 func checkGroup(group string) error {
 	name, versioned, _ := strings.Cut(group, "/")
 	switch {
@@ -32,7 +33,7 @@ func checkGroup(group string) error {
 	return nil
 }
 
-// checkKind accepts what the kind of an object can be, as API servers do, and "*".
+// checkKind accepts the kinds that API servers accept, and "*".
 func checkKind(kind string) error {
 	switch {
 	case kind == "":

@@ -11,7 +11,7 @@ type rule struct {
 	message *expression.CEL // nil if there is none
 }
 
-// A test is one of the expressions and what it stands for.
+// A test is one of the expressions and the status for which it stands.
 type test struct {
 	field  string
 	status kstatus.Status
@@ -37,10 +37,10 @@ func (r *rule) judge(o kstatus.Object) (kstatus.Result, bool) {
 	return kstatus.InProgress.Because("CurrentNotTrue", r.text(s, "Expression current is not true")), true
 }
 
-// topLevel are the fields that expressions see by their names.
+// topLevel are the fields that expressions can use without self.
 var topLevel = []string{"apiVersion", "kind", "metadata", "spec", "status", "data"}
 
-// byName is those fields alone: others may be called self, or whatever expressions know something else by.
+// byName returns only these fields: others could have the name of something else, such as self.
 func byName(object map[string]any) map[string]any {
 	values := make(map[string]any, len(topLevel))
 	for _, name := range topLevel {
@@ -53,7 +53,7 @@ func byName(object map[string]any) map[string]any {
 
 var reasons = map[kstatus.Status]string{kstatus.InProgress: "InProgress", kstatus.Failed: "Failed"}
 
-// text is the message of the Spec, or else the given one.
+// text returns the message of the Spec, or the given one if there is none.
 func (r *rule) text(s *expression.Scope, otherwise string) string {
 	if r.message == nil {
 		return otherwise

@@ -7,7 +7,7 @@ import (
 
 var jobTimes = []string{"lastProbeTime"}
 
-// jobDone is a complete Job, or a suspended one that has done nothing.
+// jobDone makes a complete Job, or a suspended one without Pods.
 func jobDone(d *draft) {
 	if d.bool("spec", "suspend") {
 		jobSuspended(d)
@@ -24,7 +24,7 @@ func jobDone(d *draft) {
 		condition{"Complete", "True", "CompletionsReached", "Reached expected number of succeeded pods"})
 }
 
-// jobSuspended has no startTime: it begins anew when it is resumed.
+// jobSuspended makes a Job without startTime: it starts again when it is resumed.
 func jobSuspended(d *draft) {
 	d.drop("startTime", "completionTime", "active")
 	d.status["ready"], d.status["terminating"], d.status["uncountedTerminatedPods"] = int64(0), int64(0), map[string]any{}
@@ -41,14 +41,15 @@ func jobFailed(d *draft) {
 		condition{"Failed", "True", "BackoffLimitExceeded", message})
 }
 
-// jobEnds is what all Jobs have that have ended: an API server accepts an end only after a start, and with no Pod left.
+// jobEnds writes the fields of every Job that has ended: an API server accepts an end only after a
+// start, and without active Pods.
 func (d *draft) jobEnds() {
 	d.keep("startTime", d.now())
 	d.drop("active")
 	d.status["ready"], d.status["terminating"], d.status["uncountedTerminatedPods"] = int64(0), int64(0), map[string]any{}
 }
 
-// indexes writes 0 to n-1 as completedIndexes does.
+// indexes returns 0 to n-1 in the form of completedIndexes.
 func indexes(n int64) string {
 	switch {
 	case n <= 1:

@@ -17,7 +17,7 @@ func claimBound(d *draft) {
 	}
 }
 
-// volumeReady is a volume that is bound if a claim has it.
+// volumeReady makes a volume that is bound if it has a claim.
 func volumeReady(d *draft) {
 	d.drop("reason", "message")
 	d.status["phase"] = "Available"
@@ -32,7 +32,7 @@ func volumeFailed(d *draft) {
 	d.status["message"] = d.message("the volume could not be deleted")
 }
 
-// serviceReady has a cluster address, and one from outside if it asks for a load balancer.
+// serviceReady makes a Service with a cluster address and, for a load balancer, an external one.
 func serviceReady(d *draft) {
 	kind := d.text("spec", "type")
 	if spec := d.section(d.fields, "spec"); kind != "ExternalName" && d.text("spec", "clusterIP") == "" {
@@ -73,7 +73,7 @@ func nodeReady(d *draft) {
 		condition{"Ready", "True", "KubeletReady", "kubelet is posting ready status"})
 }
 
-// nodeLost is a node whose kubelet is silent.
+// nodeLost makes a node whose kubelet does not report.
 func nodeLost(d *draft) {
 	var list []condition
 	for _, kind := range []string{"MemoryPressure", "DiskPressure", "PIDPressure", "Ready"} {
@@ -109,7 +109,7 @@ func budgetFailed(d *draft) {
 	d.budgetCondition(condition{"DisruptionAllowed", "False", "SyncFailed", d.message("found no controllers for pod")})
 }
 
-// budgetCondition is a condition in the form of metav1, with a generation and a message that may be empty.
+// budgetCondition returns a condition in the form of metav1.Condition, with a generation.
 func (d *draft) budgetCondition(c condition) {
 	d.conditions(nil, c)
 	m := d.status["conditions"].([]any)[0].(map[string]any)
@@ -149,7 +149,7 @@ func namesTaken(d *draft) {
 		condition{"Established", "False", "NotAccepted", "not all names are accepted"})
 }
 
-// names are those of the definition with what an API server adds.
+// names returns the names of the definition, with the ones that an API server adds.
 func (d *draft) names() map[string]any {
 	spec, _ := object.Map(d.fields, "spec", "names")
 	names := object.CopyMap(spec)

@@ -9,8 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// customCurrent are the forms in which controllers of custom kinds say that all is well, most frequent first. The rules of package kstatus tell which
-// one it is.
+// customCurrent returns makers for the forms in which controllers of custom kinds report success,
+// the most frequent form first. The rules of package kstatus decide which one fits.
 func customCurrent() []maker {
 	forms := []maker{asItIs}
 	for _, kinds := range [][]string{{"Ready"}, {"Available"}, {"Synced", "Ready"}, {"Accepted", "Programmed"}, {"QuotaReserved", "Admitted"}, {"Complete"}, {"Deployed"}} {
@@ -22,7 +22,8 @@ func customCurrent() []maker {
 	return forms
 }
 
-// asItIs makes the conditions that there are stand for success. A status that says nothing yet gets Ready, which most controllers write.
+// asItIs gives the existing conditions the status that means success. A status without any gets
+// Ready, which most controllers write.
 func asItIs(d *draft) {
 	if d.drop("observedGeneration"); len(d.status) == 0 {
 		withConditions([]string{"Ready"})(d)
@@ -31,7 +32,7 @@ func asItIs(d *draft) {
 	withConditions(nil)(d)
 }
 
-// withConditions adds conditions to those that there are.
+// withConditions adds conditions to the existing ones.
 func withConditions(kinds []string) maker {
 	return func(d *draft) {
 		d.observeCustom()
@@ -59,14 +60,14 @@ func customFailed(d *draft) {
 	d.customConditions([]condition{{"Ready", "False", "ReconcileFailed", message}, {"Stalled", "True", "ReconcileFailed", message}})
 }
 
-// observeCustom keeps up with the generation of objects that have one.
+// observeCustom writes observedGeneration if the object has a generation.
 func (d *draft) observeCustom() {
 	if d.int(0, "metadata", "generation") > 0 {
 		d.observe()
 	}
 }
 
-// custom are the conditions of the object.
+// custom returns the conditions of the object.
 func (d *draft) custom() []map[string]any {
 	list, _ := object.Slice(d.status, "conditions")
 	var out []map[string]any
@@ -78,32 +79,32 @@ func (d *draft) custom() []map[string]any {
 	return out
 }
 
-// favourable are the conditions that there are, as they are when all is well.
+// favourable returns the existing conditions with the status that means success.
 func (d *draft) favourable() []condition {
 	var out []condition
 	for _, c := range d.custom() {
 		kind, _ := c["type"].(string)
 		if kind == kstatus.Reconciling || kind == kstatus.Stalled {
-			continue // absent means all is well
+			continue // success is that the condition is missing
 		}
 		out = append(out, condition{kind, good(kind), "AsExpected", ""})
 	}
 	return out
 }
 
-// good is the status of a condition that package kstatus does not hold against an object.
+// good returns the status of a condition that package kstatus does not count as a problem.
 func good(kind string) string {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Example", "metadata": map[string]any{},
 		"status": map[string]any{"conditions": []any{map[string]any{"type": kind, "status": "True", "reason": "AsExpected"}}},
 	}}
-	if kstatus.Extended().Generic().Compute(obj, epoch).Status == kstatus.Current {
+	if kstatus.Extended().Generic().Compute(obj, defaultTime).Status == kstatus.Current {
 		return "True"
 	}
 	return "False"
 }
 
-// customConditions writes conditions in the form of metav1.
+// customConditions writes conditions in the form of metav1.Condition.
 func (d *draft) customConditions(list []condition) {
 	if len(list) == 0 {
 		d.drop("conditions")

@@ -1,32 +1,36 @@
-// Package kstatustest gives objects the status that their controllers would have written, and tells what a status lacks: for tests of
-// controllers that make objects and wait for them, where nothing else plays the other controllers.
+// Package kstatustest writes into objects the status that their controllers would have written, and
+// says what is missing in a status. It is for tests of controllers that create objects and wait for
+// them, if no other controllers run in the test.
 //
 // # Usage
 //
 //	err := kstatustest.MakeCurrent(deployment) // *appsv1.Deployment, *unstructured.Unstructured, …
 //	err = client.Status().Update(ctx, deployment)
 //
-// and, of what a test has made by itself:
+// and, to check an object that the test has written by itself:
 //
 //	kstatustest.RequireCurrent(t, deployment)
 //
-// Where a test needs the life of an object and not one state of it, package stage/stagetest plays it.
+// If a test needs the whole life of an object and not one state of it, use package stage/stagetest.
 //
 // # What is written
 //
-// The status, with the fields, conditions, reasons and messages of Kubernetes 1.36, in a form that its API server accepts: counts, observedGeneration,
-// revisions, and a start and an end where it asks for both. What the status has beside these stays, and so do the times of conditions that
-// keep their status. Other fields are written in three cases, where an API server would have filled them in and no verdict can do without:
-// metadata.generation, spec.clusterIP and, of a Pod, status.qosClass.
+// The status has the fields, conditions, reasons and messages of Kubernetes 1.36, in a form that
+// its API server accepts: counts, observedGeneration, revisions, and start and end times. Other
+// fields of the status stay, and so do the times of conditions whose status does not change.
+// Outside the status, metadata.generation and spec.clusterIP are written if they are missing: an
+// API server sets them, and the verdict depends on them. For the same reason a Pod gets
+// status.qosClass.
 //
-// A custom kind gets the conditions that it has, each with the status that stands for success, or Ready; if that is not enough to be
-// Current by the rules of package kstatus, a phase or the conditions of its family. An error says that nothing did.
+// An object of a custom kind keeps its conditions, each with the status that means success; if it
+// has none, it gets Ready. If that is not Current by the rules of package kstatus, a phase or the
+// conditions that related kinds have are tried. The error says that none of these was enough.
 //
 // # Determinism
 //
-// The same object, state and options give the same status; times are those of [Options.Now].
+// The same object, state and options give the same status. All times are [Options.Now].
 //
 // # Concurrency
 //
-// Functions may be called from several goroutines at once, each with an object of its own.
+// Functions may be called from several goroutines at once, each with a different object.
 package kstatustest

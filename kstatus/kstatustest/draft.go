@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A draft is an object while its status is written.
+// A draft is a copy of an object whose status is being written.
 type draft struct {
 	options Options
 	fields  map[string]any // the object; not shared
@@ -17,8 +17,8 @@ type draft struct {
 	time    time.Time
 }
 
-// epoch is the time of objects that tell none.
-var epoch = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+// defaultTime is used for objects without a creationTimestamp.
+var defaultTime = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
 // A maker writes a status.
 type maker func(*draft)
@@ -26,7 +26,7 @@ type maker func(*draft)
 func newDraft(fields map[string]any, o Options) *draft {
 	d := &draft{options: o, time: o.Now, fields: fields}
 	if d.time.IsZero() {
-		d.time = epoch
+		d.time = defaultTime
 		created, _ := object.String(fields, "metadata", "creationTimestamp")
 		if at, err := time.Parse(time.RFC3339, created); err == nil {
 			d.time = at
@@ -35,7 +35,7 @@ func newDraft(fields map[string]any, o Options) *draft {
 	return d
 }
 
-// begin makes a copy of an object, whose status may be absent or no map, the one that is written.
+// begin starts anew with a copy of an object, whose status may be missing or not a map.
 func (d *draft) begin(fields map[string]any) {
 	d.fields = object.CopyMap(fields)
 	d.status, _ = object.ToMap(d.fields["status"])
@@ -66,10 +66,10 @@ func (d *draft) bool(path ...string) bool {
 
 func (d *draft) name() string { return d.text("metadata", "name") }
 
-// replicas is the number of replicas asked for.
+// replicas returns spec.replicas, 1 if it is missing.
 func (d *draft) replicas() int64 { return d.int(1, "spec", "replicas") }
 
-// message is that of the user, or the one given.
+// message returns the message of the options, or the given one if there is none.
 func (d *draft) message(fallback string) string {
 	if d.options.Message != "" {
 		return d.options.Message
@@ -77,7 +77,8 @@ func (d *draft) message(fallback string) string {
 	return fallback
 }
 
-// observe says that the controller has seen the latest generation, which an API server counts from 1.
+// observe writes that the controller has observed the latest generation. An API server counts from
+// 1.
 func (d *draft) observe() {
 	metadata := d.section(d.fields, "metadata")
 	if n, ok := object.ToInt64(metadata["generation"]); !ok || n == 0 {
@@ -86,7 +87,7 @@ func (d *draft) observe() {
 	d.status["observedGeneration"] = metadata["generation"]
 }
 
-// section is a map in another one, made if it is not there.
+// section returns a map in another one, and creates it if it is missing.
 func (d *draft) section(in map[string]any, key string) map[string]any {
 	m, ok := object.ToMap(in[key])
 	if !ok || m == nil {
@@ -96,7 +97,7 @@ func (d *draft) section(in map[string]any, key string) map[string]any {
 	return m
 }
 
-// count writes a number to fields of the status; 0 is left out, as the API does.
+// count writes a number to fields of the status. For 0 it removes them, because the API omits it.
 func (d *draft) count(n int64, names ...string) {
 	for _, name := range names {
 		if n == 0 {
@@ -123,8 +124,8 @@ func (d *draft) keep(name string, value any) {
 // A condition is an element of status.conditions.
 type condition struct{ kind, status, reason, message string }
 
-// conditions makes these the conditions, with the names of their times other than lastTransitionTime, which goes on from before if the status is
-// the same.
+// conditions replaces the conditions. Each gets lastTransitionTime, which stays if the status does
+// not change, and the other times that are named.
 func (d *draft) conditions(times []string, list ...condition) {
 	old, _ := object.Slice(d.status, "conditions")
 	out := make([]any, len(list))
@@ -150,7 +151,7 @@ func (d *draft) since(old []any, c condition) any {
 	return d.now()
 }
 
-// find returns the map of a list that has a value under a key, or nil.
+// find returns the map in a list that has a value for a key, or nil.
 func find(list []any, key string, value any) map[string]any {
 	i := slices.IndexFunc(list, func(item any) bool {
 		m, _ := object.ToMap(item)
@@ -163,7 +164,8 @@ func find(list []any, key string, value any) map[string]any {
 	return m
 }
 
-// revision is the name of the object with a hash of its template, in the letters that Kubernetes uses for it.
+// revision returns the name of the object and a hash of its template, in the letters that
+// Kubernetes uses for such hashes.
 func (d *draft) revision() string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	template, _ := object.Get(d.fields, "spec", "template")

@@ -14,33 +14,36 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A State is what an object is made to look like.
+// A State is the state for which [Make] writes a status.
 type State string
 
+// The states. Every kind has Current.
 const (
-	Current State = "Current" // all is there; every kind has it. A Job is complete, a Pod runs and is ready.
-	Failed  State = "Failed"  // for good, or for as long as nobody helps
-	Pending State = "Pending" // Pods: bound to a node, nothing started; claims: not bound
+	Current State = "Current" // the desired state is reached; a Job is complete, a Pod runs and is ready
+	Failed  State = "Failed"  // an error that does not go away by itself
+	Pending State = "Pending" // Pods: bound to a node, no container started; claims: not bound
 
-	Succeeded        State = "Succeeded"        // Pods: all containers have ended well
-	CrashLoopBackOff State = "CrashLoopBackOff" // Pods: a container ended again and again
-	ImagePullBackOff State = "ImagePullBackOff" // Pods: an image cannot be had
-	OOMKilled        State = "OOMKilled"        // Pods: a container took too much memory
-	Evicted          State = "Evicted"          // Pods: the node was short of something
+	Succeeded        State = "Succeeded"        // Pods: all containers ended with exit code 0
+	CrashLoopBackOff State = "CrashLoopBackOff" // Pods: a container ends again and again
+	ImagePullBackOff State = "ImagePullBackOff" // Pods: an image cannot be pulled
+	OOMKilled        State = "OOMKilled"        // Pods: a container used too much memory
+	Evicted          State = "Evicted"          // Pods: the node did not have enough of a resource
 	Unschedulable    State = "Unschedulable"    // Pods: no node is suitable
 
-	NotReady State = "NotReady" // Nodes: the kubelet is silent
+	NotReady State = "NotReady" // Nodes: the kubelet does not report
 )
 
-// Options of [Make]. The zero value is usable.
+// Options of [Make]. The zero value is the default.
 type Options struct {
-	// Now is the time of what is new. Default: the creationTimestamp of the object, or else 2006-01-02T15:04:05Z.
+	// Now is the time of new conditions and events. Default: the creationTimestamp of the object,
+	// or 2006-01-02T15:04:05Z if it has none.
 	Now time.Time
 	// Container is the container of a Pod that fails. Default: the first.
 	Container string
-	// Nodes is how many nodes a DaemonSet is for, if its status, of whatever generation, does not say. Default: 1.
+	// Nodes is the number of nodes for a DaemonSet, if its status does not have it. Default: 1.
 	Nodes int
-	// Message replaces the message of the condition, or of the container, that tells of the failure.
+	// Message replaces the message of the failed condition or container. Default: that of
+	// Kubernetes.
 	Message string
 }
 
@@ -50,11 +53,13 @@ func MakeCurrent(obj runtime.Object) error { return Make(obj, Current, Options{}
 // MakeFailed is [Make] with [Failed] and no options.
 func MakeFailed(obj runtime.Object) error { return Make(obj, Failed, Options{}) }
 
-// Make gives an object the status of a state. It is an *unstructured.Unstructured or of a Go type such as *appsv1.Deployment, whose kind may be
-// empty, as typed clients leave it, if it is one of Kubernetes' own.
+// Make writes the status of a state into an object, which is an *unstructured.Unstructured or of a
+// Go type such as *appsv1.Deployment. The kind of a Go type of Kubernetes may be empty, as typed
+// clients leave it.
 //
-// Afterwards an object made [Current] is so in both profiles of package kstatus, one made [Failed] in the extended one. The error says what
-// stands in the way, such as spec.paused, or that objects of the kind have no such state; then the object is as it was.
+// Afterwards an object made [Current] is Current in both profiles of package kstatus, and one made
+// [Failed] is Failed in the extended profile. The error says what prevents that, such as
+// spec.paused, or that objects of the kind have no such state. The object is then unchanged.
 func Make(obj runtime.Object, s State, o Options) error {
 	fields, kind, err := open(obj)
 	if err != nil {
@@ -67,13 +72,13 @@ func Make(obj runtime.Object, s State, o Options) error {
 	return closeInto(obj, d.fields)
 }
 
-// write tries the makers of a state until one makes what was asked for.
+// write tries the makers of a state until one reaches it.
 func (d *draft) write(kind schema.GroupKind, s State) error {
 	makers, known := makersFor(kind)[s]
 	if !known {
 		return fmt.Errorf("objects of this kind cannot be made %s, only %v", s, states(makersFor(kind)))
 	}
-	err := d.countable(kind.Group)
+	err := d.checkCounts(kind.Group)
 	if err != nil {
 		return err
 	}
@@ -88,8 +93,9 @@ func (d *draft) write(kind schema.GroupKind, s State) error {
 	return err
 }
 
-// countable tells whether a workload asks for numbers that an API server would store: its status counts up to them.
-func (d *draft) countable(group string) error {
+// checkCounts returns an error if the spec of a workload has a number of Pods that an API server
+// would not accept.
+func (d *draft) checkCounts(group string) error {
 	if group != "apps" && group != "batch" {
 		return nil
 	}
@@ -102,7 +108,7 @@ func (d *draft) countable(group string) error {
 	return nil
 }
 
-// check tells whether the object is in the state that it was made for, where package kstatus has a word for it.
+// check returns an error if package kstatus knows the state and the object is not in it.
 func (d *draft) check(s State) error {
 	obj := &unstructured.Unstructured{Object: d.fields}
 	var profiles map[string]*kstatus.Rules

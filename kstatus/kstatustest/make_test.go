@@ -181,7 +181,8 @@ func TestWhatStandsBesideStays(t *testing.T) {
 	require.Equal(t, "2005-01-01T00:00:00Z", status["conditions"].([]any)[2].(map[string]any)["lastTransitionTime"])
 }
 
-// TestNodesOfADaemonSet: the numbers of a typed object that no controller has seen are 0, and mean nothing.
+// TestNodesOfADaemonSet: the numbers of a typed object that no controller has seen are 0, and mean
+// nothing.
 func TestNodesOfADaemonSet(t *testing.T) {
 	for status, want := range map[string]int64{
 		`{desiredNumberScheduled: 0, numberReady: 0}`:                        2,

@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// open returns the fields of an object, which are not changed, and its kind.
+// open returns the fields of an object, which must not be changed, and its kind.
 func open(obj runtime.Object) (map[string]any, schema.GroupKind, error) {
 	u, err := Open(obj)
 	if err != nil {
@@ -23,8 +23,8 @@ func open(obj runtime.Object) (map[string]any, schema.GroupKind, error) {
 	return u.Object, u.GroupVersionKind().GroupKind(), nil
 }
 
-// Open returns an object as fields, which may be those of the object itself. Its kind is filled in if it is empty and the Go type is one of
-// Kubernetes' own; else that is an error.
+// Open returns an object in the form of a map, which may be that of the object itself. If its kind
+// is empty, it is derived from the Go type; that is an error if the type is not one of Kubernetes.
 func Open(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if v := reflect.ValueOf(obj); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errors.New("kstatustest: there is no object")
@@ -53,8 +53,8 @@ func fieldsOf(obj runtime.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 }
 
-// kindOfType tells the kind of one of Kubernetes' own Go types by its package, k8s.io/api/apps/v1, say: their groups begin with the name of
-// the folder.
+// kindOfType derives the kind of a Go type of Kubernetes from its package, such as
+// k8s.io/api/apps/v1: the group begins with the name of the folder.
 func kindOfType(obj runtime.Object) (schema.GroupVersionKind, bool) {
 	t := reflect.TypeOf(obj)
 	if t.Kind() != reflect.Pointer {
@@ -62,7 +62,7 @@ func kindOfType(obj runtime.Object) (schema.GroupVersionKind, bool) {
 	}
 	t = t.Elem()
 	folder := path.Base(path.Dir(t.PkgPath()))
-	for gk := range catalogue() {
+	for gk := range builtinMakers() {
 		group, _, _ := strings.Cut(gk.Group, ".")
 		if group == "" {
 			group = "core"
@@ -74,7 +74,7 @@ func kindOfType(obj runtime.Object) (schema.GroupVersionKind, bool) {
 	return schema.GroupVersionKind{}, false
 }
 
-// closeInto writes fields into an object. A kind that was empty stays so.
+// closeInto writes fields into an object. A kind that was empty stays empty.
 func closeInto(obj runtime.Object, fields map[string]any) error {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		u.Object = fields

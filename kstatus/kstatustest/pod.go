@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A containerState is what becomes of a container: of the one that fails, or of all.
+// A containerState writes the status of a container: of the one that fails, or of all.
 type containerState struct {
 	ready    bool
 	restarts int64
@@ -44,7 +44,8 @@ func podPending(d *draft) {
 
 func podCrashLooping(d *draft) { d.loops(d.terminated(1, "Error")) }
 
-// podOutOfMemory is a Pod that is restarted, or one that has failed if it may not be.
+// podOutOfMemory makes a Pod whose container is restarted or, if the restart policy forbids that, a
+// failed one.
 func podOutOfMemory(d *draft) {
 	if d.text("spec", "restartPolicy") != "Never" {
 		d.loops(d.terminated(137, "OOMKilled"))
@@ -55,7 +56,7 @@ func podOutOfMemory(d *draft) {
 	d.podConditions("True", "False", "PodFailed", "")
 }
 
-// loops is a Pod with a container that ended some times and waits to be started again.
+// loops makes a Pod with a container that ended several times and waits for a restart.
 func (d *draft) loops(last map[string]any) {
 	d.started("Running")
 	uid := d.text("metadata", "uid")
@@ -87,7 +88,7 @@ func podUnschedulable(d *draft) {
 	d.unprobed(condition{"PodScheduled", "False", "Unschedulable", message})
 }
 
-// started is what every Pod has that a kubelet has seen.
+// started writes the fields of every Pod that a kubelet has seen.
 func (d *draft) started(phase string) {
 	d.drop("reason", "message")
 	d.status["phase"] = phase
@@ -101,7 +102,7 @@ func (d *draft) started(phase string) {
 	d.keep("qosClass", d.qualityOfService())
 }
 
-// podConditions are the conditions that a kubelet keeps, and those of the readiness gates.
+// podConditions writes the conditions of a kubelet, and those of the readiness gates.
 func (d *draft) podConditions(initialized, ready, reason, message string) {
 	sandbox := "True"
 	if d.status["phase"] == "Succeeded" || d.status["phase"] == "Failed" {
@@ -124,7 +125,7 @@ func (d *draft) podConditions(initialized, ready, reason, message string) {
 	d.unprobed(list...)
 }
 
-// unprobed writes the conditions of a Pod, whose lastProbeTime the API keeps as null.
+// unprobed writes the conditions of a Pod, with a lastProbeTime of null as in the API.
 func (d *draft) unprobed(list ...condition) {
 	d.conditions(nil, list...)
 	for _, c := range d.status["conditions"].([]any) {
@@ -132,7 +133,8 @@ func (d *draft) unprobed(list ...condition) {
 	}
 }
 
-// containers writes the statuses of the containers, by what becomes of each, and those of the init containers, which have ended.
+// containers writes the statuses of the containers, by their states, and those of the init
+// containers, which have ended.
 func (d *draft) containers(of func(name string) containerState) {
 	d.status["containerStatuses"] = d.statuses("containers", func(c map[string]any) containerState {
 		name, _ := c["name"].(string)
@@ -181,7 +183,7 @@ func (d *draft) allRunning() func(string) containerState {
 	return func(string) containerState { return s }
 }
 
-// oneOf is one state for the chosen container, another for the rest.
+// oneOf returns one state for the chosen container, and another for the rest.
 func (d *draft) oneOf(chosen, rest containerState) func(string) containerState {
 	return func(name string) containerState {
 		if name == d.chosen() {
@@ -191,7 +193,7 @@ func (d *draft) oneOf(chosen, rest containerState) func(string) containerState {
 	}
 }
 
-// chosen is the container that fails.
+// chosen returns the container that fails.
 func (d *draft) chosen() string {
 	if d.options.Container != "" {
 		return d.options.Container
@@ -219,7 +221,7 @@ func (d *draft) image(container string) string {
 	return image
 }
 
-// unready names the containers that are not ready, as a kubelet does.
+// unready returns the message with which a kubelet names the containers that are not ready.
 func (d *draft) unready() string {
 	var names []string
 	for _, item := range d.status["containerStatuses"].([]any) {
@@ -244,7 +246,8 @@ func waitingFor(reason, message string) map[string]any {
 	return map[string]any{"waiting": waiting}
 }
 
-// qualityOfService is what an API server gives a Pod for what its containers ask for of cpu and memory.
+// qualityOfService returns the class that an API server derives from the requests and limits of the
+// containers for cpu and memory.
 func (d *draft) qualityOfService() string {
 	asked, guaranteed := false, true
 	for _, field := range []string{"initContainers", "containers"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// T is what [RequireCurrent] needs of a *testing.T; Ginkgo's GinkgoT() is one too.
+// T has the methods of *testing.T that [RequireCurrent] needs. GinkgoT() of Ginkgo has them too.
 type T interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -26,8 +26,8 @@ func RequireCurrent(t T, obj runtime.Object) {
 	}
 }
 
-// Check returns nil if an object is [Current] in both profiles of package kstatus. The error is a text of some lines: the verdicts, and what
-// its controller would have written instead, a field a line.
+// Check returns nil if an object is [Current] in both profiles of package kstatus. The error has a
+// line for each verdict, and for each field that its controller would have written differently.
 func Check(obj runtime.Object) error {
 	fields, kind, err := open(obj)
 	if err != nil {
@@ -49,7 +49,7 @@ func Check(obj runtime.Object) error {
 	return fmt.Errorf("%s", strings.Join(lines, "\n  "))
 }
 
-// verdicts are those that are not Current.
+// verdicts returns the verdicts of the profiles in which the object is not Current.
 func (d *draft) verdicts() []string {
 	var out []string
 	obj := &unstructured.Unstructured{Object: d.fields}
@@ -62,7 +62,8 @@ func (d *draft) verdicts() []string {
 	return out
 }
 
-// appendDifferences tells what is at a path and what should be; times and messages differ by nature, and a 0 says as much as nothing.
+// appendDifferences compares the value at a path with the wanted one. Any time and any message is
+// accepted, and 0 is equal to a missing value.
 func appendDifferences(lines []string, path string, has, wants any) []string {
 	if isFree(path) && has != nil || object.DeepEqual(has, wants) || wants == nil && isZero(has) {
 		return lines
@@ -104,18 +105,19 @@ func isFree(path string) bool {
 	return strings.HasSuffix(path, "Time") || strings.HasSuffix(path, "edAt") || strings.HasSuffix(path, ".message")
 }
 
-// keysOf are the keys of two maps.
+// keysOf returns the keys of two maps in order.
 func keysOf(a, b map[string]any) []string {
 	all := maps.Clone(b)
 	maps.Copy(all, a)
 	return slices.Sorted(maps.Keys(all))
 }
 
-// named returns a list of maps and the key by which its elements are known, or "".
+// named returns a list of maps and the key that names its elements, "" if there is none.
 func named(v any) ([]any, string) {
 	list, _ := object.ToSlice(v)
 	for _, key := range []string{"type", "name"} {
-		if len(list) > 0 && !slices.ContainsFunc(list, func(item any) bool { m, _ := object.ToMap(item); return m[key] == nil }) {
+		unnamed := func(item any) bool { m, _ := object.ToMap(item); return m[key] == nil }
+		if len(list) > 0 && !slices.ContainsFunc(list, unnamed) {
 			return list, key
 		}
 	}

@@ -36,7 +36,7 @@ func replicated(d *draft) {
 	d.drop("conditions")
 }
 
-// tellTerminating writes what ReplicaSets tell and replication controllers do not.
+// tellTerminating writes a field that ReplicaSets have and replication controllers do not.
 func (d *draft) tellTerminating() {
 	if d.text("kind") == "ReplicaSet" {
 		d.status["terminatingReplicas"] = int64(0)

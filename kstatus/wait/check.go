@@ -14,11 +14,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// ErrInvalid is why nothing is waited for at all: references that name no object, or a policy that makes no sense. The error that wraps it
-// has a line for each fault.
+// ErrInvalid says that a wait did not begin: a reference cannot name an object, or the policy is
+// not valid. The error that wraps it has a line for each fault.
 var ErrInvalid = errors.New("cannot wait")
 
-// faults are what is wrong with what is asked for, a line for each.
+// faults are the faults of the arguments, a line for each.
 type faults []string
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
@@ -30,7 +30,7 @@ func (f faults) err() error {
 	return fmt.Errorf("%w:\n  %s", ErrInvalid, strings.Join(f, "\n  "))
 }
 
-// check finds all that is wrong with a wait.
+// check returns all faults of the arguments of a wait.
 func check(transport Lister, refs []Ref, p Policy) error {
 	f := faultsOf(refs, p)
 	if transport == nil {
@@ -63,9 +63,13 @@ func compare(a, b Ref) int {
 	return cmp.Or(cmp.Compare(a.Kind.String(), b.Kind.String()), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// faults are why there can never be such an object. Whether its kind has namespaces, an object of the kind must tell.
+// faults returns the reasons for which no such object can exist. Whether the kind has namespaces is
+// only known when an object of the kind is seen.
 func (r Ref) faults() (f faults) {
-	for _, part := range []struct{ what, text string }{{"kind", r.Kind.Kind}, {"version", r.Kind.Version}, {"name", r.Name}} {
+	required := []struct{ what, text string }{
+		{"kind", r.Kind.Kind}, {"version", r.Kind.Version}, {"name", r.Name},
+	}
+	for _, part := range required {
 		if part.text == "" {
 			f.add("no %s", part.what)
 		}
@@ -85,7 +89,7 @@ func (f *faults) notNegative(path string, d time.Duration) {
 	}
 }
 
-// goals are the statuses that can be waited for.
+// goals are the statuses for which a wait is possible.
 var goals = []kstatus.Status{kstatus.Current, kstatus.NotFound, kstatus.InProgress, kstatus.Failed, kstatus.Terminating}
 
 func (f *faults) goal(path string, g Goal) {

@@ -47,8 +47,8 @@ func all(acts ...func(world)) func(world) {
 	}
 }
 
-// families are what children do to their parents.
-func families() []scenario {
+// withChildren are scenarios in which children change the verdict on their owner.
+func withChildren() []scenario {
 	extended := wait.Options{Rules: kstatus.Extended()}
 	return []scenario{
 		{
@@ -97,8 +97,9 @@ func families() []scenario {
 	}
 }
 
-// crowds are more parents than are followed each by itself. The lives of the last two are told, the others stay in progress.
-func crowds() (crowds []scenario) {
+// manyParents are more parents than have a source each. The last two change, the others stay in
+// progress.
+func manyParents() (scenarios []scenario) {
 	last, other := crowded(11), crowded(10)
 	fails := own(web, last, 0, "status: "+podCrashes)
 	for _, s := range []scenario{
@@ -117,9 +118,9 @@ func crowds() (crowds []scenario) {
 			}
 		}
 		s.want, s.before = others+s.want, all(before...)
-		crowds = append(crowds, s)
+		scenarios = append(scenarios, s)
 	}
-	return crowds
+	return scenarios
 }
 
 func crowded(i int) wait.Ref { return ref("apps/v1", "ReplicaSet", fmt.Sprintf("set-%02d", i)) }

@@ -12,16 +12,22 @@ import (
 
 // A State is what is known of an object.
 type State struct {
-	Ref    Ref
-	Result kstatus.Result // its RecheckAfter is 0: that was seen to. Unknown and Terminal: the reference can never be met
-	UID    types.UID      // of the last incarnation that was seen
-	Since  time.Time      // when it came to this status
-	Time   time.Time      // when it came to this state
-	Err    error          // of the look-up that failed: of the object (then it is Unknown or NotFound), or of its children
+	Ref   Ref
+	UID   types.UID // of the last object of this name that was seen
+	Since time.Time // when it came to this status
+	Time  time.Time // when it came to this state
+
+	// Result has a RecheckAfter of 0, because wait rechecks by itself. If it is Unknown and
+	// Terminal, the reference can never be met.
+	Result kstatus.Result
+
+	// Err is the error of a look-up that failed: of the object, which is then Unknown or NotFound,
+	// or of its children.
+	Err error
 
 	wanted   kstatus.Status
 	phase    phase
-	replaced bool // another object has taken the name since
+	replaced bool // an object with another uid has taken the name
 }
 
 // A phase is how far an object is from its goal.
@@ -30,8 +36,8 @@ type phase uint8
 const (
 	pending phase = iota
 	failing       // Failed, but may recover
-	failed        // for good
-	late          // given up
+	failed        // cannot recover
+	timedOut
 	reached
 	phases
 )
@@ -40,13 +46,13 @@ const (
 type Progress struct {
 	Total    int
 	Reached  int
-	Failed   int // of those, for good or not
+	Failed   int // whether they may recover or not
 	TimedOut int
-	Open     map[kstatus.Status]int // how many of those that have not reached their goal have each status
+	Open     map[kstatus.Status]int // the objects that have not reached their goal, by status
 }
 
-// A Collector keeps the last state of each object, and counts. It holds one record for each of them. It must not be used from several
-// goroutines at once.
+// A Collector keeps the last state of each object, and counts them. It must not be used from
+// several goroutines at once.
 type Collector struct {
 	policy Policy
 	states []State
@@ -55,8 +61,8 @@ type Collector struct {
 	phases [phases]int
 }
 
-// NewCollector returns a Collector for the objects, all of them NotSeen. Of several equal references one is kept. The error is an
-// [ErrInvalid].
+// NewCollector returns a Collector for the objects, all of them NotSeen. Of several equal
+// references one is kept. The error is an [ErrInvalid].
 func NewCollector(refs []Ref, policy Policy) (*Collector, error) {
 	if err := faultsOf(refs, policy).err(); err != nil {
 		return nil, err
@@ -65,7 +71,10 @@ func NewCollector(refs []Ref, policy Policy) (*Collector, error) {
 }
 
 func newCollector(refs []Ref, policy Policy) *Collector {
-	c := &Collector{policy: policy, states: make([]State, 0, len(refs)), index: make(map[Ref]int32, len(refs)), open: map[kstatus.Status]int{}}
+	c := &Collector{
+		policy: policy, states: make([]State, 0, len(refs)), index: make(map[Ref]int32, len(refs)),
+		open: map[kstatus.Status]int{},
+	}
 	for _, ref := range refs {
 		if _, twice := c.index[ref]; !twice {
 			c.index[ref] = int32(len(c.states))
@@ -76,7 +85,7 @@ func newCollector(refs []Ref, policy Policy) *Collector {
 	return c
 }
 
-// Add keeps a state from [Events]. One of an object that was not asked for is ignored.
+// Add keeps a state from [Events]. The state of an object that is not waited for is ignored.
 func (c *Collector) Add(s State) {
 	if i, ok := c.index[s.Ref]; ok {
 		c.set(i, s)
@@ -88,8 +97,8 @@ func (c *Collector) set(i int32, s State) {
 	s.replaced = old.replaced || old.UID != "" && s.UID != old.UID
 	s.wanted = old.wanted
 	s.phase = c.judge(s)
-	if old.phase == late {
-		s.phase = late
+	if old.phase == timedOut {
+		s.phase = timedOut
 	}
 	c.count(*old, -1)
 	c.count(s, 1)
@@ -103,7 +112,7 @@ func (c *Collector) count(s State, n int) {
 	}
 }
 
-// judge compares a state with the goal.
+// judge compares a state with the goal of the object.
 func (c *Collector) judge(s State) phase {
 	status, wanted := s.Result.Status, s.wanted
 	switch {
@@ -112,7 +121,9 @@ func (c *Collector) judge(s State) phase {
 			return reached
 		}
 		return pending
-	case status == wanted, status == kstatus.NotFound && c.policy.goal(s.Ref).AbsentOK, wanted == kstatus.NotFound && s.replaced:
+	case status == wanted,
+		status == kstatus.NotFound && c.policy.goal(s.Ref).AbsentOK,
+		wanted == kstatus.NotFound && s.replaced:
 		return reached
 	case status == kstatus.Unknown && s.Result.Terminal:
 		return failed
@@ -124,8 +135,8 @@ func (c *Collector) judge(s State) phase {
 	return failing
 }
 
-// Done tells whether there is nothing more to wait for: each object reached its goal, failed for good or timed out, or one failed
-// that must not.
+// Done reports whether there is nothing more to wait for: each object has reached its goal, timed
+// out, or Failed and cannot recover; or one has Failed and the policy is FailFast.
 func (c *Collector) Done() bool {
 	if c.policy.FailFast && c.phases[failing]+c.phases[failed] > 0 {
 		return true
@@ -133,19 +144,20 @@ func (c *Collector) Done() bool {
 	return c.phases[pending]+c.phases[failing] == 0
 }
 
-// Progress counts.
+// Progress returns the counts.
 func (c *Collector) Progress() Progress {
 	open := maps.Clone(c.open)
 	maps.DeleteFunc(open, func(_ kstatus.Status, n int) bool { return n == 0 })
 	return Progress{
-		Total: len(c.states), Reached: c.phases[reached], Failed: c.phases[failing] + c.phases[failed], TimedOut: c.phases[late], Open: open,
+		Total: len(c.states), Reached: c.phases[reached], Failed: c.phases[failing] + c.phases[failed],
+		TimedOut: c.phases[timedOut], Open: open,
 	}
 }
 
-// States yields the state of every object, in the order in which they were asked for.
+// States yields the state of every object, in the order of the references.
 func (c *Collector) States() iter.Seq[State] { return c.where(func(phase) bool { return true }) }
 
-// Open yields the states of those that have not reached their goal.
+// Open yields the states of the objects that have not reached their goal.
 func (c *Collector) Open() iter.Seq[State] {
 	return c.where(func(p phase) bool { return p != reached })
 }
@@ -160,13 +172,13 @@ func (c *Collector) where(holds func(phase) bool) iter.Seq[State] {
 	}
 }
 
-// giveUp marks the objects late whose time is up.
+// giveUp marks the objects whose timeout has passed.
 func (c *Collector) giveUp(after time.Duration) {
 	for i := range c.states {
 		s := &c.states[i]
 		if d := c.policy.goal(s.Ref).Timeout; d > 0 && d <= after && (s.phase == pending || s.phase == failing) {
 			c.count(*s, -1)
-			s.phase = late
+			s.phase = timedOut
 			c.count(*s, 1)
 		}
 	}

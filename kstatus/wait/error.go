@@ -16,10 +16,11 @@ var (
 	ErrTimedOut = errors.New("objects took too long")
 )
 
-// An Error says why a wait ended early, and what it still waited for. errors.Is finds the cause.
+// An Error says why a wait ended early, and for which objects it still waited. errors.Is finds the
+// cause.
 type Error struct {
 	Cause error     // ErrFailed, ErrTimedOut, or both; or why the context ended
-	Open  []State   // the objects that had not reached their goal, in the order in which they were asked for
+	Open  []State   // the objects that had not reached their goal, in the order of the references
 	Total int       // of all objects
 	Time  time.Time // when the wait ended
 }
@@ -28,10 +29,10 @@ func newError(c *Collector, cause error) *Error {
 	return &Error{Cause: cause, Open: slices.Collect(c.Open()), Total: len(c.states), Time: time.Now()}
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Error has a line for each open object: what it is, its status and since when, why.
+// Error returns a line for each open object: its name, its status and since when, and the reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d objects are not done: %v", len(e.Open), e.Total, e.Cause)
@@ -41,10 +42,11 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// String is the state on one line, as of its time: `Pod shop/web: InProgress for 12s, PodPending: Pod is in the Pending phase`.
+// String returns the state on one line, as of its time:
+// `Pod shop/web: InProgress for 12s, PodPending: Pod is in the Pending phase`.
 func (s State) String() string { return describe(s, s.Time) }
 
-// describe is a state on one line, as of a time.
+// describe returns a state on one line, as of a time.
 func describe(s State, now time.Time) string {
 	line := s.Ref.String() + ": " + string(s.Result.Status)
 	if notes := s.notes(); len(notes) > 0 {
@@ -65,7 +67,7 @@ func describe(s State, now time.Time) string {
 	return clean(line)
 }
 
-// notes are what else there is to say of a status.
+// notes returns what is written behind the status.
 func (s State) notes() (notes []string) {
 	for _, note := range []struct {
 		holds bool
@@ -73,7 +75,7 @@ func (s State) notes() (notes []string) {
 	}{
 		{s.Result.Suspended, "suspended"},
 		{s.wanted != "" && s.wanted != kstatus.Current && s.phase != reached, "want " + string(s.wanted)},
-		{s.phase == late, "timed out"},
+		{s.phase == timedOut, "timed out"},
 	} {
 		if note.holds {
 			notes = append(notes, note.text)
@@ -82,7 +84,7 @@ func (s State) notes() (notes []string) {
 	return notes
 }
 
-// clean replaces what would break a line or steer a terminal.
+// clean replaces control characters, which could break the line or control the terminal.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

@@ -21,8 +21,8 @@ import (
 
 var randomLives = flag.Int("lives", 30, "how many random lives TestSameVerdicts plays")
 
-// FuzzSameVerdicts plays a random life of a Deployment, its ReplicaSets and Pods. Once nothing happens any more, watching and polling must
-// have come to what Inspect says of what is there.
+// FuzzSameVerdicts plays a random life of a Deployment, its ReplicaSets and Pods. Once nothing
+// happens any more, watching and polling must have come to what Inspect says of what is there.
 func FuzzSameVerdicts(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Add([]byte{0, 1, 1, 12, 3, 9, 2, 15, 5, 0, 1, 8, 4, 6})

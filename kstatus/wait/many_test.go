@@ -119,7 +119,8 @@ func TestChildrenAreNotLookedUpInVain(t *testing.T) {
 	}
 }
 
-// BenchmarkMemory tells how much is kept for each object that is waited for, the reference not counted: `-bench Memory -benchtime 1x`.
+// BenchmarkMemory tells how much is kept for each object that is waited for, the reference not
+// counted: `-bench Memory -benchtime 1x`.
 func BenchmarkMemory(b *testing.B) {
 	const n = 50_000
 	refs, cluster := many(b, n, 1, podUnready)
@@ -144,7 +145,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkFollow tells what one change of one of many objects costs, from the cluster to the event.
+// BenchmarkFollow tells what one change of one of many objects costs, from the cluster to the
+// event.
 func BenchmarkFollow(b *testing.B) {
 	refs, cluster := many(b, 5000, 1, podUnready)
 	ctx, cancel := context.WithCancel(b.Context())

@@ -7,13 +7,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// Options say how objects are followed. The zero value is the default.
+// Options say how the cluster is observed. The zero value is the default.
 type Options struct {
 	Rules        *kstatus.Rules // nil: the standard profile
-	Interval     time.Duration  // between polls, give or take a tenth; 0: two seconds
-	Retry        time.Duration  // pause after a failure, doubled by each one to 16 times that; 0: one second
+	Interval     time.Duration  // between two polls, with a jitter of a tenth; 0: two seconds
+	Retry        time.Duration  // backoff after a failure, doubled up to 16 times that; 0: one second
 	Alone        bool           // judge objects without their children
-	PerNamespace bool           // never look into all namespaces at once
+	PerNamespace bool           // never list or watch all namespaces at once
 	Seed         uint64         // of the jitter
 }
 
@@ -26,35 +26,38 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// longest is more than anybody wants to wait between two looks.
+// longest is the longest time between two polls.
 const longest = 24 * time.Hour
 
 // A Goal is what is waited for. The zero value is Current, without a limit.
 type Goal struct {
-	// Status is what an object shall come to; "": Current. NotFound is reached also when another object has taken the name, and when the
-	// cluster does not have the kind. Unknown and NotSeen cannot be waited for.
+	// Status is the status that an object shall reach; "": Current. NotFound is also reached if
+	// another object has taken the name, or if the cluster does not have the kind. Unknown and
+	// NotSeen cannot be waited for.
 	Status   kstatus.Status
-	AbsentOK bool          // an object that is not there has reached it too
-	Timeout  time.Duration // since the wait began, after which the object is given up; 0: none
+	AbsentOK bool          // an object that does not exist has reached the goal too
+	Timeout  time.Duration // from the begin of the wait until the object is given up; 0: none
 }
 
 func (g Goal) wanted() kstatus.Status {
 	return cmp.Or(g.Status, kstatus.Current)
 }
 
-// A Policy says what is waited for, and when to give up. The zero value waits for all objects to be Current.
+// A Policy says what is waited for, and when to give up. The zero value waits for all objects to be
+// Current.
 type Policy struct {
 	Options
 	Goal
-	Goals    map[Ref]Goal // of single objects that are waited for, in place of Goal
-	FailFast bool         // end with the first object that Failed, be it for good or not
+	Goals    map[Ref]Goal // goals of single objects, instead of Goal
+	FailFast bool         // end with the first object that Failed, even if it may recover
 
-	// IgnoreSuspended takes suspended objects for done. Otherwise they are waited for until someone resumes them: what is not running
-	// yet is not ready, even if its status is Current.
+	// IgnoreSuspended: suspended objects have reached their goal. Otherwise the wait goes on until
+	// someone resumes them, although their status is Current.
 	IgnoreSuspended bool
 
-	Report *Reporter // writes how the wait goes; nil: nobody does
-	// Observe is told of every change, after it was counted, by the goroutine that waits; nil: nobody is.
+	Report *Reporter // writes the progress of the wait; nil: nothing is written
+	// Observe is called with every change, after it was counted, by the goroutine that waits; nil:
+	// not.
 	Observe func(*Collector, State)
 }
 

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// rechecks are the few objects on which time alone can change the verdict, kept until it has.
+// rechecks are the few objects on which time alone can change the verdict, kept until that time.
 type rechecks struct {
-	waiting map[recheckKey]recheck
-	due     time.Time // no recheck is due before; zero if there is none
+	planned map[recheckKey]recheck
+	due     time.Time // no recheck is due before; zero: none is planned
 }
 
 type recheckKey struct {
@@ -20,52 +20,53 @@ type recheckKey struct {
 	name   types.NamespacedName
 }
 
-func keyOf(s sighting) recheckKey {
-	return recheckKey{s.source, types.NamespacedName{Namespace: s.obj.GetNamespace(), Name: s.obj.GetName()}}
+func keyOf(o observation) recheckKey {
+	return recheckKey{o.source, types.NamespacedName{Namespace: o.obj.GetNamespace(), Name: o.obj.GetName()}}
 }
 
 type recheck struct {
-	sighting sighting
-	at       time.Time
+	observation observation
+	at          time.Time
 }
 
-// set plans to see an object again after a time; 0: not.
-func (r *rechecks) set(s sighting, after time.Duration, now time.Time) {
-	key := keyOf(s)
-	delete(r.waiting, key)
+// set plans to observe an object again after a time. With 0 it drops the plan.
+func (r *rechecks) set(o observation, after time.Duration, now time.Time) {
+	key := keyOf(o)
+	delete(r.planned, key)
 	if after <= 0 {
 		return
 	}
-	// Not s.obj itself, which may be part of a page. Seeing it again is not seeing it in a list.
-	obj := &unstructured.Unstructured{Object: s.obj.Object}
+	// o.obj itself can be part of a page, which would stay in memory. The round is 0, because the
+	// object is not observed in a list again.
+	obj := &unstructured.Unstructured{Object: o.obj.Object}
 	at := now.Add(after)
-	r.waiting[key] = recheck{sighting{source: s.source, what: found, obj: obj}, at}
+	r.planned[key] = recheck{observation{source: o.source, kind: found, obj: obj}, at}
 	if r.due.IsZero() || at.Before(r.due) {
 		r.due = at
 	}
 }
 
-// forget drops the plan for an object, unless another one has taken its name.
+// forget drops the plan for an object, unless another object has taken its name.
 func (r *rechecks) forget(key recheckKey, uid types.UID) {
-	if w, ok := r.waiting[key]; ok && w.sighting.obj.GetUID() == uid {
-		delete(r.waiting, key)
+	if planned, ok := r.planned[key]; ok && planned.observation.obj.GetUID() == uid {
+		delete(r.planned, key)
 	}
 }
 
-// take returns what is due, what was due first before the others, and forgets it.
+// take removes and returns the rechecks that are due, in the order of their times.
 func (r *rechecks) take(now time.Time) []recheck {
 	if r.due.IsZero() || r.due.After(now) {
 		return nil
 	}
 	var due []recheck
 	r.due = time.Time{}
-	for key, w := range r.waiting {
+	for key, planned := range r.planned {
 		switch {
-		case !w.at.After(now):
-			due = append(due, w)
-			delete(r.waiting, key)
-		case r.due.IsZero() || w.at.Before(r.due):
-			r.due = w.at
+		case !planned.at.After(now):
+			due = append(due, planned)
+			delete(r.planned, key)
+		case r.due.IsZero() || planned.at.Before(r.due):
+			r.due = planned.at
 		}
 	}
 	slices.SortFunc(due, recheck.compare)
@@ -73,7 +74,7 @@ func (r *rechecks) take(now time.Time) []recheck {
 }
 
 func (r recheck) compare(other recheck) int {
-	a, b := r.sighting.obj, other.sighting.obj
+	a, b := r.observation.obj, other.observation.obj
 	return cmp.Or(r.at.Compare(other.at), cmp.Compare(a.GetKind(), b.GetKind()),
 		cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A Reporter writes how a wait goes. On a terminal it redraws the counts and the objects that are waited for; elsewhere, as in CI, each
-// change is a line, and so is each minute without one. It must not be used from several goroutines at once, nor for several waits.
+// A Reporter writes the progress of a wait. On a terminal it redraws the counts and the objects
+// that are still waited for. Elsewhere, as in CI, it writes a line for each change and for each
+// minute without one. It must not be used from several goroutines at once, nor for several waits.
 type Reporter struct {
 	Out      io.Writer
 	Terminal bool // redraw
 	Rows     int  // objects shown on a terminal; 0: ten
 	Columns  int  // of the terminal, beyond which lines are cut; 0: 80
 
-	drawn int       // lines to go back
+	drawn int       // number of lines to overwrite
 	last  time.Time // when something was written
-	stale bool      // the picture was not redrawn, because that was just now
+	stale bool      // a change was not drawn, because redrawAfter had not passed
 }
 
 // NewReporter returns a Reporter that redraws if out is a terminal.
@@ -37,12 +38,13 @@ func isTerminal(out io.Writer) bool {
 }
 
 const (
-	redrawAfter = 100 * time.Millisecond // how often a terminal is redrawn at most
-	silence     = time.Minute            // how long there may be no line
+	redrawAfter = 100 * time.Millisecond // shortest time between two redraws
+	silence     = time.Minute            // longest time without a line
 )
 
-// Report writes one change, after the Collector has counted it. [For] calls it, and once a second tells the Reporter that time moves on;
-// who loops over [Events] calls it for each of them. Errors of Out are ignored: a wait does not fail by what tells of it.
+// Report writes one change, after the Collector has counted it. [For] calls it; code that loops
+// over [Events] calls it for each of them. Errors of Out are ignored, so that a wait does not fail
+// because of its report.
 func (r *Reporter) Report(c *Collector, s State) {
 	if r.Terminal {
 		r.redraw(c, s.Time)
@@ -51,7 +53,7 @@ func (r *Reporter) Report(c *Collector, s State) {
 	}
 }
 
-// due is when to call idle, unless something changes before.
+// due returns when to call idle if nothing changes before.
 func (r *Reporter) due(now time.Time) time.Time {
 	if r.stale {
 		return r.last.Add(redrawAfter)
@@ -59,7 +61,8 @@ func (r *Reporter) due(now time.Time) time.Time {
 	return now.Add(time.Second)
 }
 
-// idle tells that time moves on. In CI the first object that is waited for stands for all.
+// idle reports that time has passed without a change. Not on a terminal, it writes the line of the
+// first object that is still waited for.
 func (r *Reporter) idle(c *Collector, now time.Time) {
 	if r.Terminal {
 		r.redraw(c, now)
@@ -82,7 +85,7 @@ func (r *Reporter) line(c *Collector, s State, now time.Time) {
 	fmt.Fprintf(r.Out, "%s %s (%s)\n", now.Format(time.TimeOnly), describe(s, now), counts(c.Progress()))
 }
 
-// redraw writes the picture over the last one, in one write, unless that was just now.
+// redraw overwrites what it drew last, in one write, unless redrawAfter has not passed.
 func (r *Reporter) redraw(c *Collector, now time.Time) {
 	if r.stale = !c.Done() && now.Sub(r.last) < redrawAfter; r.stale {
 		return
@@ -110,7 +113,7 @@ func (r *Reporter) redraw(c *Collector, now time.Time) {
 	io.WriteString(r.Out, b.String())
 }
 
-// cut shortens a line that would break on the terminal: the next picture would begin too low.
+// cut shortens a line that the terminal would wrap: redraw counts lines.
 func (r *Reporter) cut(line string) string {
 	last := max(1, cmp.Or(r.Columns, 80)-1)
 	if runes := []rune(line); len(runes) > last {
@@ -119,7 +122,7 @@ func (r *Reporter) cut(line string) string {
 	return line
 }
 
-// counts is a Progress in words.
+// counts returns a Progress as text.
 func counts(p Progress) string {
 	text := fmt.Sprintf("%d of %d done", p.Reached, p.Total)
 	for _, part := range []struct {

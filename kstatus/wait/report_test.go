@@ -79,7 +79,8 @@ func (w *terminal) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// reported is what a Reporter writes of a Deployment that is there and a ConfigMap that comes later.
+// reported is what a Reporter writes of a Deployment that is there and a ConfigMap that comes
+// later.
 func reported(t *testing.T, r wait.Reporter, later time.Duration) (text string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{t, memory.New(memory.Options{})}

@@ -42,7 +42,7 @@ var (
 )
 
 func scenarios() []scenario {
-	return slices.Concat(lives(), goals(), ends(), troubles(), families(), crowds())
+	return slices.Concat(lives(), goals(), ends(), troubles(), withChildren(), manyParents())
 }
 
 // lives are what can become of an object.

@@ -6,47 +6,52 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/ownership"
 )
 
-// A source is a place that a feed follows, and what is known of the objects there: of those that are waited for, or of the children.
+// A source is one query that is listed and watched. Its objects are waited for, or are children of
+// objects that are.
 type source struct {
-	place   ownership.Place
-	members []int32 // the objects that are waited for; nil for a source of children
-	kids    *kids   // nil for a source of objects that are waited for
+	query    ownership.Query
+	members  []int32   // indexes of the waited-for objects; nil for a source of children
+	children *childSet // nil for a source of waited-for objects
 }
 
-// Beyond these numbers it costs less to follow everything of a kind than each place by itself.
+// Above these numbers it costs less to watch a whole namespace or all namespaces than each object
+// by itself.
 const (
-	maxNames      = 5  // in a namespace
-	maxNamespaces = 20 // of a kind
-	maxSelectors  = 5  // of children of a kind in a namespace
+	maxNames      = 5  // objects of a kind in a namespace
+	maxNamespaces = 20 // namespaces with objects of a kind
+	maxSelectors  = 5  // selectors of children of a kind in a namespace
 )
 
-// plan finds the places where objects are looked for: each by its name if they are few in a namespace, else the namespace, or all
-// namespaces if there are many. It returns the members of each place, and the places in the order of their first member.
+// plan returns the sources for the waited-for objects: each object by its name if there are few in
+// a namespace, else the namespace, or all namespaces if there are many. The order is that of the
+// first members.
 func plan(states []State, perNamespace bool) []*source {
-	names := map[ownership.Place]int{}              // by namespace
+	names := map[ownership.Query]int{}              // by namespace
 	namespaces := map[schema.GroupVersionKind]int{} // by kind
-	namespace := func(s *State) ownership.Place { return ownership.Place{Kind: s.Ref.Kind, Namespace: s.Ref.Namespace} }
+	namespace := func(s *State) ownership.Query {
+		return ownership.Query{Kind: s.Ref.Kind, Namespace: s.Ref.Namespace}
+	}
 	for i := range states {
-		p := namespace(&states[i])
-		if names[p]++; names[p] == 1 {
-			namespaces[p.Kind]++
+		q := namespace(&states[i])
+		if names[q]++; names[q] == 1 {
+			namespaces[q.Kind]++
 		}
 	}
 	var sources []*source
-	at := map[ownership.Place]*source{}
+	byQuery := map[ownership.Query]*source{}
 	for i := range states {
-		p := namespace(&states[i])
+		q := namespace(&states[i])
 		switch {
-		case namespaces[p.Kind] > maxNamespaces && !perNamespace:
-			p.Namespace = ""
-		case names[p] <= maxNames:
-			p.Name = states[i].Ref.Name
+		case namespaces[q.Kind] > maxNamespaces && !perNamespace:
+			q.Namespace = ""
+		case names[q] <= maxNames:
+			q.Name = states[i].Ref.Name
 		}
-		if at[p] == nil {
-			at[p] = &source{place: p}
-			sources = append(sources, at[p])
+		if byQuery[q] == nil {
+			byQuery[q] = &source{query: q}
+			sources = append(sources, byQuery[q])
 		}
-		at[p].members = append(at[p].members, int32(i))
+		byQuery[q].members = append(byQuery[q].members, int32(i))
 	}
 	return sources
 }

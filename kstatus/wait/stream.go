@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// Events returns an iterator that yields each change of the state of an object, in the order in which it comes; equal states of an object
-// are one, and that it was not seen yet is none. It ends with ctx, or when the caller has enough; then all it began has ended too: nothing
-// is left running. It can be used again: it begins anew.
+// Events returns an iterator over the changes of the states of objects, in the order in which they
+// are observed. Equal states of an object are yielded once; the initial [NotSeen] is not yielded.
 //
-// The error is an [ErrInvalid], and nothing was looked for.
+// The iteration ends when ctx ends or the caller stops it. All goroutines that it started have
+// ended then. It can be used again, and begins anew.
+//
+// The error is an [ErrInvalid]; nothing was looked up then.
 func Events(ctx context.Context, transport Lister, refs []Ref, o Options) (iter.Seq[State], error) {
 	if err := check(transport, refs, Policy{Options: o}); err != nil {
 		return nil, err
@@ -28,35 +30,37 @@ func Events(ctx context.Context, transport Lister, refs []Ref, o Options) (iter.
 	}, nil
 }
 
-// A stream feeds a tracker. Its feeds have a goroutine each; everything else happens in that of the caller.
+// A stream passes the observations of its observers to a tracker. Each observer has a goroutine;
+// everything else happens in that of the caller.
 type stream struct {
 	*tracker
 	ctx       context.Context
 	cancel    context.CancelFunc
 	transport Lister
-	in        chan sighting
-	feeds     sync.WaitGroup
+	in        chan observation
+	observers sync.WaitGroup
 }
 
 func open(ctx context.Context, transport Lister, t *tracker) *stream {
-	s := &stream{tracker: t, transport: transport, in: make(chan sighting)}
+	s := &stream{tracker: t, transport: transport, in: make(chan observation)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	return s
 }
 
-// close ends all feeds and waits for them.
+// close ends all observers and waits for them.
 func (s *stream) close() {
 	s.cancel()
-	s.feeds.Wait()
+	s.observers.Wait()
 }
 
-// next returns the next change. It is false when the time is up (zero: never) or the context done.
+// next returns the next changed state. It returns false at a time (zero: never) or when the context
+// is done.
 func (s *stream) next(until time.Time) (State, bool) {
 	for s.ctx.Err() == nil {
 		if state, ok := s.pop(); ok {
 			return state, true
 		}
-		s.startFeeds()
+		s.startObservers()
 		if !s.step(until) {
 			break
 		}
@@ -64,35 +68,35 @@ func (s *stream) next(until time.Time) (State, bool) {
 	return State{}, false
 }
 
-func (s *stream) startFeeds() {
+func (s *stream) startObservers() {
 	for _, source := range s.start {
-		f := &feed{source: source, lister: s.transport, options: s.options, out: s.in}
-		s.feeds.Go(func() { f.run(s.ctx) })
+		o := &observer{source: source, transport: s.transport, options: s.options, out: s.in}
+		s.observers.Go(func() { o.run(s.ctx) })
 	}
 	s.start = nil
 }
 
-// step waits for one sighting, or for the time of a recheck.
+// step waits for one observation, or for the time of a recheck.
 func (s *stream) step(until time.Time) bool {
-	timer := time.NewTimer(untilFirst(s.rechecks.due, until))
+	timer := time.NewTimer(durationUntil(s.rechecks.due, until))
 	defer timer.Stop()
 	select {
 	case <-s.ctx.Done():
 		return false
-	case sighting := <-s.in:
-		s.observe(sighting, time.Now())
+	case o := <-s.in:
+		s.observe(o, time.Now())
 		return true
 	case <-timer.C:
 		now := time.Now()
 		for _, due := range s.rechecks.take(now) {
-			s.observe(due.sighting, now)
+			s.observe(due.observation, now)
 		}
 		return until.IsZero() || now.Before(until)
 	}
 }
 
-// untilFirst is how long it is to the first of the times that are not zero.
-func untilFirst(times ...time.Time) time.Duration {
+// durationUntil returns the time left until the first of the times that are not zero.
+func durationUntil(times ...time.Time) time.Duration {
 	d := longest
 	for _, t := range times {
 		if !t.IsZero() {

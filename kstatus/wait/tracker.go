@@ -11,35 +11,43 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A tracker turns sightings into states. It has no clock and no goroutine.
+// A tracker turns observations into states. It has no clock and no goroutine.
 type tracker struct {
 	*Collector
-	options  Options
-	records  []record
-	told     []int32   // objects whose state is new
-	start    []*source // sources that want a feed
-	children map[ownership.Place]*source
-	narrow   map[ownership.Place]int // selectors that are followed, by namespace
-	roots    map[types.UID]int32     // objects with a family
-	owners   map[types.UID]types.UID // of children that have children
-	rechecks rechecks
-	scopes   map[schema.GroupVersionKind]bool // whether a kind has namespaces, once an object of it was seen
+	options Options
+	records []record  // of the objects in Collector.states
+	changed []int32   // objects whose new state was not returned yet
+	start   []*source // sources for which an observer must be started
+
+	childSources map[ownership.Query]*source
+	selectors    map[ownership.Query]int // number of selectors that are watched, by namespace
+	roots        map[types.UID]int32     // waited-for objects whose children are watched
+	ownerOf      map[types.UID]types.UID // owners of children that have children themselves
+	rechecks     rechecks
+
+	// namespaced says whether a kind has namespaces. Kinds of which no object was seen are missing.
+	namespaced map[schema.GroupVersionKind]bool
 }
 
-// A record is what the tracker knows of an object besides its state.
+// A record is what the tracker knows of a waited-for object besides its state.
 type record struct {
-	source *source
-	family *family // nil: no children, or never in need of them
-	round  uint32
-	told   bool // the state waits in told
+	source  *source
+	owner   *owner // nil: its children are not watched
+	round   uint32 // the last list that contained it
+	changed bool   // it is in tracker.changed
 }
 
-// newTracker begins at a time with objects that were not looked for yet.
+// newTracker begins at a time with objects that were not looked up yet.
 func newTracker(refs []Ref, policy Policy, now time.Time) *tracker {
 	t := &tracker{
-		Collector: newCollector(refs, policy), options: policy.Options.withDefaults(), scopes: map[schema.GroupVersionKind]bool{},
-		children: map[ownership.Place]*source{}, narrow: map[ownership.Place]int{}, roots: map[types.UID]int32{}, owners: map[types.UID]types.UID{},
-		rechecks: rechecks{waiting: map[recheckKey]recheck{}},
+		Collector:    newCollector(refs, policy),
+		options:      policy.Options.withDefaults(),
+		childSources: map[ownership.Query]*source{},
+		selectors:    map[ownership.Query]int{},
+		roots:        map[types.UID]int32{},
+		ownerOf:      map[types.UID]types.UID{},
+		rechecks:     rechecks{planned: map[recheckKey]recheck{}},
+		namespaced:   map[schema.GroupVersionKind]bool{},
 	}
 	for i := range t.states {
 		t.states[i].Since, t.states[i].Time = now, now
@@ -54,72 +62,73 @@ func newTracker(refs []Ref, policy Policy, now time.Time) *tracker {
 	return t
 }
 
-// observe takes note of a sighting.
-func (t *tracker) observe(s sighting, now time.Time) {
-	if s.source.kids != nil {
-		t.observeKids(s, now)
+// observe updates the states that an observation concerns.
+func (t *tracker) observe(o observation, now time.Time) {
+	if o.source.children != nil {
+		t.observeChildren(o, now)
 		return
 	}
-	switch s.what {
+	switch o.kind {
 	case found:
-		t.found(s, now)
+		t.found(o, now)
 	case gone:
-		if i, ok := t.member(s); ok {
+		if i, ok := t.member(o); ok {
 			t.absent(i, now)
 		}
 	case listed:
-		for _, i := range s.source.members {
-			if t.records[i].round != s.round {
+		for _, i := range o.source.members {
+			if t.records[i].round != o.round {
 				t.absent(i, now)
 			}
 		}
-	case unread:
-		result := failure(s.source.place.Kind, s.err)
-		for _, i := range s.source.members {
-			t.leave(i)
-			t.tell(i, State{Result: result, UID: t.states[i].UID, Err: s.err}, now)
+	case listFailed:
+		result := failure(o.source.query.Kind, o.err)
+		for _, i := range o.source.members {
+			t.forget(i)
+			t.update(i, State{Result: result, UID: t.states[i].UID, Err: o.err}, now)
 		}
 	}
 }
 
-// member is the object of a sighting, if it is waited for.
-func (t *tracker) member(s sighting) (int32, bool) {
-	i, ok := t.index[Ref{Kind: s.source.place.Kind, Namespace: s.obj.GetNamespace(), Name: s.obj.GetName()}]
-	return i, ok && t.records[i].source == s.source
+// member returns the object of an observation, or false if it is not waited for.
+func (t *tracker) member(o observation) (int32, bool) {
+	i, ok := t.index[Ref{Kind: o.source.query.Kind, Namespace: o.obj.GetNamespace(), Name: o.obj.GetName()}]
+	return i, ok && t.records[i].source == o.source
 }
 
-func (t *tracker) found(s sighting, now time.Time) {
-	t.learn(s, now)
-	i, ok := t.member(s)
+func (t *tracker) found(o observation, now time.Time) {
+	t.learnScope(o, now)
+	i, ok := t.member(o)
 	if !ok {
 		return
 	}
 	r := &t.records[i]
-	if s.round != 0 {
-		r.round = s.round
+	if o.round != 0 {
+		r.round = o.round
 	}
-	own := t.options.Rules.Compute(s.obj, now)
-	t.rechecks.set(s, own.RecheckAfter, now)
-	if t.hasFamily(s.obj, own) {
-		t.meet(i, s.obj)
+	own := t.options.Rules.Compute(o.obj, now)
+	t.rechecks.set(o, own.RecheckAfter, now)
+	if t.needsChildren(o.obj, own) {
+		t.trackChildren(i, o.obj)
 	} else {
-		t.part(i)
+		t.untrackChildren(i)
 	}
-	if r.family != nil {
-		r.family.own = own
-		t.judgeFamily(i, now)
+	if r.owner != nil {
+		r.owner.own = own
+		t.judgeWithChildren(i, now)
 		return
 	}
-	t.tell(i, State{Result: own, UID: s.obj.GetUID()}, now)
+	t.update(i, State{Result: own, UID: o.obj.GetUID()}, now)
 }
 
-// learn notes whether the kind of an object has namespaces. References that say otherwise can never be met.
-func (t *tracker) learn(s sighting, now time.Time) {
-	kind, namespaced := s.source.place.Kind, s.obj.GetNamespace() != ""
-	if known, ok := t.scopes[kind]; ok && known == namespaced {
+// learnScope notes whether the kind of an object has namespaces. A reference that does not suit its
+// kind can never be met.
+func (t *tracker) learnScope(o observation, now time.Time) {
+	kind, namespaced := o.source.query.Kind, o.obj.GetNamespace() != ""
+	if known, ok := t.namespaced[kind]; ok && known == namespaced {
 		return
 	}
-	t.scopes[kind] = namespaced
+	t.namespaced[kind] = namespaced
 	for i := range t.states {
 		if ref := t.states[i].Ref; ref.Kind == kind && t.absence(ref) != notFound {
 			t.absent(int32(i), now)
@@ -127,9 +136,9 @@ func (t *tracker) learn(s sighting, now time.Time) {
 	}
 }
 
-// absence is what to say of an object that is not where it was looked for.
+// absence returns the verdict on an object that was looked up and does not exist.
 func (t *tracker) absence(ref Ref) kstatus.Result {
-	namespaced, known := t.scopes[ref.Kind]
+	namespaced, known := t.namespaced[ref.Kind]
 	switch {
 	case namespaced && ref.Namespace == "":
 		return noNamespace
@@ -139,25 +148,28 @@ func (t *tracker) absence(ref Ref) kstatus.Result {
 	return notFound
 }
 
-// hasFamily tells whether the children of an object matter now: they change no verdict but InProgress.
-func (t *tracker) hasFamily(obj *unstructured.Unstructured, own kstatus.Result) bool {
-	return own.Status == kstatus.InProgress && !t.options.Alone && t.options.Rules.Heeds(obj.GroupVersionKind().GroupKind())
+// needsChildren reports whether the children of an object can change the verdict on it now: they
+// change only InProgress.
+func (t *tracker) needsChildren(obj *unstructured.Unstructured, own kstatus.Result) bool {
+	return own.Status == kstatus.InProgress && !t.options.Alone &&
+		t.options.Rules.DependsOnChildren(obj.GroupVersionKind().GroupKind())
 }
 
 func (t *tracker) absent(i int32, now time.Time) {
-	t.leave(i)
-	t.tell(i, State{Result: t.absence(t.states[i].Ref), UID: t.states[i].UID}, now)
+	t.forget(i)
+	t.update(i, State{Result: t.absence(t.states[i].Ref), UID: t.states[i].UID}, now)
 }
 
-// leave forgets what is planned for an object that can no longer be seen.
-func (t *tracker) leave(i int32) {
+// forget drops the recheck and the children of an object that can no longer be seen.
+func (t *tracker) forget(i int32) {
 	ref := t.states[i].Ref
-	t.rechecks.forget(recheckKey{t.records[i].source, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}, t.states[i].UID)
-	t.part(i)
+	name := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+	t.rechecks.forget(recheckKey{t.records[i].source, name}, t.states[i].UID)
+	t.untrackChildren(i)
 }
 
-// tell keeps the state of an object, and remembers to pass it on if it is new.
-func (t *tracker) tell(i int32, s State, now time.Time) {
+// update keeps the state of an object. If it differs from the last one, pop returns it later.
+func (t *tracker) update(i int32, s State, now time.Time) {
 	old := &t.states[i]
 	s.Ref, s.Since, s.Time = old.Ref, old.Since, now
 	s.Result.RecheckAfter = 0
@@ -168,9 +180,9 @@ func (t *tracker) tell(i int32, s State, now time.Time) {
 		s.Since = now
 	}
 	t.set(i, s)
-	if !t.records[i].told {
-		t.records[i].told = true
-		t.told = append(t.told, i)
+	if !t.records[i].changed {
+		t.records[i].changed = true
+		t.changed = append(t.changed, i)
 	}
 }
 
@@ -181,12 +193,12 @@ func message(err error) string {
 	return err.Error()
 }
 
-// pop returns the next new state.
+// pop returns the next changed state, or false if there is none.
 func (t *tracker) pop() (State, bool) {
-	if len(t.told) == 0 {
+	if len(t.changed) == 0 {
 		return State{}, false
 	}
-	i := t.told[0]
-	t.told, t.records[i].told = t.told[1:], false
+	i := t.changed[0]
+	t.changed, t.records[i].changed = t.changed[1:], false
 	return t.states[i], true
 }

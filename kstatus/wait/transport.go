@@ -13,23 +13,27 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A Lister is a cluster to wait for. It must be safe for concurrent use, and give up when ctx ends. What it returns is not changed.
+// A Lister lists the objects of a cluster. It must be safe for concurrent use, and return when ctx
+// ends. The objects that it returns are not changed.
 type Lister interface {
-	// List returns the objects of a namespace, or of all if it is "", or if the kind has no namespaces. It obeys label selectors, the field
-	// selector metadata.name, Limit and Continue. A kind that the cluster does not have is an error for which apierrors.IsNotFound or
-	// meta.IsNoMatchError is true.
+	// List returns the objects of a namespace, or of all namespaces if it is "" or if the kind has
+	// no namespaces. It obeys label selectors, the field selector metadata.name, Limit and
+	// Continue. If the cluster does not have the kind, it returns an error for which
+	// apierrors.IsNotFound or meta.IsNoMatchError is true.
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 }
 
-// A Watcher is a Lister that need not be polled.
+// A Watcher is a Lister that can also watch, so that it is not polled.
 type Watcher interface {
 	Lister
-	// Watch sends what happens after o.ResourceVersion. A version that is too old is an error, or ends it with an Error event, for which
-	// apierrors.IsResourceExpired or IsGone is true. A kind that cannot be watched (Forbidden, MethodNotSupported) is polled.
+	// Watch sends the changes after o.ResourceVersion. If that version is too old, it returns an
+	// error or sends an Error event, for which apierrors.IsResourceExpired or IsGone is true. A
+	// kind that cannot be watched (Forbidden, MethodNotSupported) is polled.
 	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
 }
 
-// failure is what a failed look-up says of the objects that were looked for. Of a kind that is not there, there are none.
+// failure returns the verdict on the objects of a look-up that failed. If the cluster does not have
+// the kind, it does not have the objects either.
 func failure(kind schema.GroupVersionKind, err error) kstatus.Result {
 	switch {
 	case apierrors.IsNotFound(err) || meta.IsNoMatchError(err):

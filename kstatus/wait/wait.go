@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// For waits until every object has reached its goal, and returns nil at the first moment at which all have. When it returns, nothing that
-// it began is still running.
+// For waits until every object has reached its goal, and then returns nil. All goroutines that it
+// started have ended when it returns.
 //
-// The error is an [ErrInvalid] if nothing was waited for at all, else an [*Error]: ctx has ended, or there is nothing more to wait for
-// because objects failed or timed out.
+// The error is an [ErrInvalid] if the arguments are wrong; nothing was looked up then. Otherwise it
+// is an [*Error]: ctx has ended, or objects failed or timed out and there is nothing more to wait
+// for.
 //
-// A transport that is a [Watcher] is watched, any other polled; the verdicts are the same.
+// A transport that is a [Watcher] is watched, any other is polled. The verdicts are the same.
 func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error {
 	if err := check(transport, refs, policy); err != nil {
 		return err
@@ -22,27 +23,27 @@ func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error
 	s := open(ctx, transport, newTracker(refs, policy, began))
 	defer s.close()
 	limits := timeoutsOf(s.Collector)
-	for !s.Done() || len(s.told) > 0 {
+	for !s.Done() || len(s.changed) > 0 {
 		limit := limits.next(began)
-		state, ok := s.next(first(limit, policy.tick()))
+		state, ok := s.next(first(limit, policy.nextReport()))
 		switch {
 		case ok:
-			policy.tell(s.Collector, state)
+			policy.report(s.Collector, state)
 		case ctx.Err() != nil && s.Done():
 			return result(s.Collector)
 		case ctx.Err() != nil:
 			return newError(s.Collector, context.Cause(ctx))
 		case !limit.IsZero() && !time.Now().Before(limit):
 			s.giveUp(limits.pass())
-			policy.idle(s.Collector)
+			policy.reportTime(s.Collector)
 		default:
-			policy.idle(s.Collector)
+			policy.reportTime(s.Collector)
 		}
 	}
 	return result(s.Collector)
 }
 
-func (p *Policy) tell(c *Collector, s State) {
+func (p *Policy) report(c *Collector, s State) {
 	if p.Report != nil {
 		p.Report.Report(c, s)
 	}
@@ -51,22 +52,22 @@ func (p *Policy) tell(c *Collector, s State) {
 	}
 }
 
-// idle tells that no object has changed.
-func (p *Policy) idle(c *Collector) {
+// reportTime reports that time has passed and no object has changed.
+func (p *Policy) reportTime(c *Collector) {
 	if p.Report != nil {
 		p.Report.idle(c, time.Now())
 	}
 }
 
-// tick is when to tell that nothing has changed; zero: never.
-func (p *Policy) tick() time.Time {
+// nextReport returns the time of the next report if nothing changes; zero: never.
+func (p *Policy) nextReport() time.Time {
 	if p.Report == nil {
 		return time.Time{}
 	}
 	return p.Report.due(time.Now())
 }
 
-// first is the earlier of two times; zero is none.
+// first returns the earlier of two times. The zero time means none.
 func first(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -74,7 +75,7 @@ func first(a, b time.Time) time.Time {
 	return a
 }
 
-// result is the error of a wait that is done; nil: every object has reached its goal.
+// result returns the error of a wait that is done, nil if every object has reached its goal.
 func result(c *Collector) error {
 	p := c.Progress()
 	switch {
@@ -88,7 +89,7 @@ func result(c *Collector) error {
 	return nil
 }
 
-// timeouts are the different timeouts of objects, the shortest first.
+// timeouts are the different timeouts of the objects, the shortest first.
 type timeouts []time.Duration
 
 func timeoutsOf(c *Collector) *timeouts {
@@ -102,7 +103,7 @@ func timeoutsOf(c *Collector) *timeouts {
 	return &all
 }
 
-// next is the time of the next one, zero if there is none.
+// next returns the time of the first timeout, zero if there is none.
 func (t timeouts) next(began time.Time) time.Time {
 	if len(t) == 0 {
 		return time.Time{}
@@ -110,7 +111,7 @@ func (t timeouts) next(began time.Time) time.Time {
 	return began.Add(t[0])
 }
 
-// pass returns the next one and goes on to the one after.
+// pass removes and returns the first timeout.
 func (t *timeouts) pass() time.Duration {
 	d := (*t)[0]
 	*t = (*t)[1:]

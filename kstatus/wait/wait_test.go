@@ -88,7 +88,8 @@ const (
 	podCrashes = "{phase: Running, conditions: [], containerStatuses: [{name: app, state: {waiting: {reason: CrashLoopBackOff}}}]}"
 )
 
-// A scenario is what happens in a cluster while someone waits. Changes are at least five seconds apart, so that polling sees them all.
+// A scenario is what happens in a cluster while someone waits. Changes are at least five seconds
+// apart, so that polling sees them all.
 type scenario struct {
 	name      string
 	refs      []wait.Ref

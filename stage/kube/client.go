@@ -2,62 +2,90 @@ package kube
 
 import (
 	"context"
-	"strconv"
-	"strings"
-	"sync"
-	"time"
+	"errors"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
 
-// A client reads objects as protobuf where it can: that costs the server, and whoever reads, less than JSON.
+// A client asks for answers in protobuf where it can, which costs the server, and whoever reads
+// them, less than JSON. Protobuf has no names: a field that the Go types of this program do not
+// have, because the server is of a later version, cannot be read. The first answer with such a
+// field is asked for again in JSON, and so is everything of that kind from then on.
 type client struct {
-	text   dynamic.Interface
-	binary dynamic.Interface // nil: everything is read as JSON
-	shapes *codec.Shapes     // of the kinds that can be read as protobuf
-	age    *age
+	json     dynamic.Interface
+	protobuf dynamic.Interface // nil: everything is read as JSON
+	schemas  *codec.Schemas    // of the kinds that can be read from protobuf
 }
 
 // of returns the client for the objects of a kind.
-func (c client) of(ctx context.Context, gvk schema.GroupVersionKind) dynamic.Interface {
-	if c.binary != nil && c.shapes.Has(gvk) && c.age.known(ctx) {
-		return c.binary
+func (c client) of(gvk schema.GroupVersionKind) dynamic.Interface {
+	if c.protobuf != nil && c.schemas.Has(gvk) {
+		return c.protobuf
 	}
-	return c.text
+	return c.json
 }
 
-// minor is the version 1.minor of Kubernetes whose kinds are known field by field: that of the module k8s.io/api.
-const minor = 37
-
-// An age is whether a server is of a version that is known. JSON has the names of what is new in later versions, protobuf has not.
-type age struct {
-	ask func(context.Context) (*version.Info, error)
-
-	mu           sync.Mutex
-	asked, older bool
-	next         time.Time // when to ask again
+// request is what the requests of a Cluster have in common.
+type request struct {
+	kind         schema.GroupVersionKind
+	namespace    string // ignored for a kind that has none
+	subresources []string
+	dryRun       []string
 }
 
-// known asks the server until it answers, but not all the time. Before that, and if it does not want to say, it is taken to be later.
-func (a *age) known(ctx context.Context) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.asked || time.Now().Before(a.next) {
-		return a.older
+// resource returns the client for the resource of a request.
+func (c *Cluster) resource(r request, of dynamic.Interface) (dynamic.ResourceInterface, error) {
+	m, err := c.kinds.find(r.kind)
+	if err != nil {
+		return nil, err
 	}
-	info, err := a.ask(ctx)
-	a.asked = err == nil || apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
-	a.older = err == nil && isKnown(info)
-	a.next = time.Now().Add(rediscovery)
-	return a.older
+	if m.namespaced && r.namespace != "" {
+		return of.Resource(m.resource).Namespace(r.namespace), nil
+	}
+	return of.Resource(m.resource), nil
 }
 
-func isKnown(v *version.Info) bool {
-	n, err := strconv.Atoi(strings.TrimRight(v.Minor, "+")) // providers write 36+
-	return err == nil && v.Major == "1" && n <= minor
+// send sends a request once.
+func send[T any](c *Cluster, r request, of dynamic.Interface, do func(dynamic.ResourceInterface) (T, error)) (T, error) {
+	to, err := c.resource(r, of)
+	if err != nil {
+		return *new(T), err
+	}
+	v, err := do(to)
+	return v, c.kinds.explain(r.kind, err)
+}
+
+// read sends a request that changes nothing. If its answer cannot be read from protobuf, it is sent
+// again for JSON.
+func read[T any](c *Cluster, r request, do func(dynamic.ResourceInterface) (T, error)) (T, error) {
+	v, err := send(c, r, c.client.of(r.kind), do)
+	if unreadable := (*codec.UnreadableError)(nil); errors.As(err, &unreadable) {
+		return send(c, r, c.client.json, do)
+	}
+	return v, err
+}
+
+// write sends a request that changes an object, and returns the object as stored. If the answer
+// cannot be read from protobuf, the object has been changed nevertheless, unless the request is a
+// dry run. It is read as JSON then; others may have changed it meanwhile.
+func (c *Cluster) write(ctx context.Context, r request, do func(dynamic.ResourceInterface) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+	if len(r.dryRun) > 0 {
+		return read(c, r, do)
+	}
+	obj, err := send(c, r, c.client.of(r.kind), do)
+	var unreadable *codec.UnreadableError
+	if !errors.As(err, &unreadable) {
+		return obj, err
+	}
+	if unreadable.Kind == r.kind {
+		r.subresources = nil // the answer is the object: reading that needs no permission for the subresource
+	}
+	return send(c, r, c.client.json, func(to dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
+		return to.Get(ctx, unreadable.Name.Name, metav1.GetOptions{}, r.subresources...)
+	})
 }

@@ -63,12 +63,11 @@ func object(gvk schema.GroupVersionKind, namespace, name string) *unstructured.U
 func TestRequestsReachTheResourceOfTheKind(t *testing.T) {
 	c, _ := newCluster()
 	at := types.NamespacedName{Namespace: "shop", Name: "a"}
-	_, err := c.Create(t.Context(), object(configMaps, "shop", "a"), metav1.CreateOptions{})
-	require.NoError(t, err)
-
 	changes, err := c.Watch(t.Context(), configMaps, "shop", metav1.ListOptions{})
 	require.NoError(t, err)
 	defer changes.Stop()
+	_, err = c.Create(t.Context(), object(configMaps, "shop", "a"), metav1.CreateOptions{})
+	require.NoError(t, err)
 	got, err := c.Patch(t.Context(), configMaps, at, types.MergePatchType, []byte(`{"data": {"k": "1"}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	got.Object["data"] = map[string]any{"k": "2"}

@@ -27,19 +27,20 @@ var (
 
 // An occurrence is something that an Event tells of.
 type occurrence struct {
-	sameness
+	eventKey
 	event     types.NamespacedName // under which it was to be recorded
 	regarding map[string]any
 	seen      time.Time
 }
 
-// sameness is what Events that are one have in common.
-type sameness struct {
+// eventKey is what occurrences that are counted on one Event have in common.
+type eventKey struct {
 	namespace, apiVersion, kind, name, uid string // of the object that the Event regards
 	typ, reason, note                      string
 }
 
-// occurrence reads an Event of stagecraft. It is false for other objects, for what the events API refuses, and on servers that do not have it.
+// occurrence reads an Event of stagecraft. It is false for other objects, for what the events API
+// refuses, and on servers without that API.
 func (c *Cluster) occurrence(obj *unstructured.Unstructured) (occurrence, bool) {
 	if obj.GroupVersionKind() != coreEvents || text(obj.Object, "reportingComponent") != component {
 		return occurrence{}, false
@@ -50,7 +51,7 @@ func (c *Cluster) occurrence(obj *unstructured.Unstructured) (occurrence, bool) 
 		event:     types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()},
 		regarding: regarding,
 		seen:      seen,
-		sameness: sameness{
+		eventKey: eventKey{
 			namespace: text(regarding, "namespace"), apiVersion: text(regarding, "apiVersion"), kind: text(regarding, "kind"),
 			name: text(regarding, "name"), uid: text(regarding, "uid"), typ: text(obj.Object, "type"),
 			reason: cut(text(obj.Object, "reason"), reasonLimit), note: cut(text(obj.Object, "message"), noteLimit),
@@ -94,7 +95,8 @@ func (c *Cluster) record(ctx context.Context, e occurrence, o metav1.CreateOptio
 	return obj, c.events.settle(e, err)
 }
 
-// count says how often the occurrence was seen: a number, not one more, so that it can be said twice.
+// count writes how often the occurrence was seen. It writes the number itself, so that the request
+// can be sent twice.
 func (c *Cluster) count(ctx context.Context, e occurrence, at types.NamespacedName, count int64, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	patch := fmt.Sprintf(`{"series": {"count": %d, "lastObservedTime": %q}}`, count, micro(e.seen))
 	return c.Patch(ctx, newEvents, at, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: o.FieldManager, DryRun: o.DryRun})

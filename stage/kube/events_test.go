@@ -27,14 +27,14 @@ var (
 	noon       = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 )
 
-// A newsroom is a cluster that Events are sent to.
-type newsroom struct {
+// A eventServer is a cluster that Events are sent to.
+type eventServer struct {
 	*testing.T
 	cluster *kube.Cluster
 	client  *fake.FakeDynamicClient
 }
 
-func newNewsroom(t *testing.T, kinds ...schema.GroupVersionKind) newsroom {
+func newEventServer(t *testing.T, kinds ...schema.GroupVersionKind) eventServer {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for _, k := range append(kinds, coreEvents) {
 		mapper.Add(k, meta.RESTScopeNamespace)
@@ -43,7 +43,7 @@ func newNewsroom(t *testing.T, kinds ...schema.GroupVersionKind) newsroom {
 		{Version: "v1", Resource: "events"}:                         "EventList",
 		{Group: "events.k8s.io", Version: "v1", Resource: "events"}: "EventList",
 	})
-	return newsroom{t, kube.New(client, mapper), client}
+	return eventServer{t, kube.New(client, mapper), client}
 }
 
 // told is an Event as a player makes it.
@@ -57,13 +57,13 @@ func told(name, message string, at time.Time) *unstructured.Unstructured {
 	}}
 }
 
-func (n newsroom) tell(name, message string, at time.Time) error {
+func (n eventServer) tell(name, message string, at time.Time) error {
 	_, err := n.cluster.Create(n.Context(), told(name, message, at), metav1.CreateOptions{FieldManager: "stagecraft"})
 	return err
 }
 
 // want holds that there are these Events, each printed as `name note xcount`, and no others.
-func (n newsroom) want(lines ...string) {
+func (n eventServer) want(lines ...string) {
 	n.Helper()
 	list, err := n.cluster.List(n.Context(), newEvents, "shop", metav1.ListOptions{})
 	require.NoError(n, err)
@@ -76,7 +76,7 @@ func (n newsroom) want(lines ...string) {
 }
 
 func TestEventsThatSayTheSameAreOne(t *testing.T) {
-	n := newNewsroom(t, newEvents)
+	n := newEventServer(t, newEvents)
 	require.NoError(t, n.tell("a.1", "no", noon))
 	require.NoError(t, n.tell("a.2", "no", noon.Add(time.Minute)))
 	require.NoError(t, n.tell("a.3", "yes", noon.Add(time.Minute)))
@@ -99,7 +99,7 @@ func TestEventsThatSayTheSameAreOne(t *testing.T) {
 }
 
 func TestARepeatedRequestDoesNotCountTwice(t *testing.T) {
-	n := newNewsroom(t, newEvents)
+	n := newEventServer(t, newEvents)
 	for _, name := range []string{"a.1", "a.2"} {
 		require.NoError(t, n.tell(name, "no", noon))
 		require.True(t, apierrors.IsAlreadyExists(n.tell(name, "no", noon)))
@@ -120,7 +120,7 @@ func TestARepeatedRequestDoesNotCountTwice(t *testing.T) {
 }
 
 func TestEventsWhoseCreationFailedAreCreated(t *testing.T) {
-	n := newNewsroom(t, newEvents)
+	n := newEventServer(t, newEvents)
 	fails := errors.New("server is away")
 	n.client.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) { return fails != nil, nil, fails })
 	require.ErrorIs(t, n.tell("a.1", "no", noon), fails)
@@ -132,7 +132,7 @@ func TestEventsWhoseCreationFailedAreCreated(t *testing.T) {
 }
 
 func TestEventsThatExpiredAreCreatedAnew(t *testing.T) {
-	n := newNewsroom(t, newEvents)
+	n := newEventServer(t, newEvents)
 	require.NoError(t, n.tell("a.1", "no", noon))
 	require.NoError(t, n.cluster.Delete(t.Context(), newEvents, types.NamespacedName{Namespace: "shop", Name: "a.1"}, metav1.DeleteOptions{}))
 	require.NoError(t, n.tell("a.2", "no", noon))
@@ -141,7 +141,7 @@ func TestEventsThatExpiredAreCreatedAnew(t *testing.T) {
 }
 
 func TestTheMemoryOfEventsIsBounded(t *testing.T) {
-	n := newNewsroom(t, newEvents)
+	n := newEventServer(t, newEvents)
 	for i := range 4096 {
 		require.NoError(t, n.tell(fmt.Sprintf("a.%d", i), fmt.Sprint("no ", i), noon))
 	}
@@ -155,7 +155,7 @@ func TestTheMemoryOfEventsIsBounded(t *testing.T) {
 }
 
 func TestLongTextsAreCut(t *testing.T) {
-	n := newNewsroom(t, newEvents)
+	n := newEventServer(t, newEvents)
 	require.NoError(t, n.tell("a.1", strings.Repeat("ü", 1000), noon))
 	n.want("a.1 " + strings.Repeat("ü", 510) + "... x1")
 }
@@ -173,7 +173,7 @@ func TestOtherEventsStayAsTheyAre(t *testing.T) {
 		"without a reason":         {empty, []schema.GroupVersionKind{newEvents}},
 		"to a server without both": {told("a.3", "no", noon), nil},
 	} {
-		n := newNewsroom(t, c.kinds...)
+		n := newEventServer(t, c.kinds...)
 		got, err := n.cluster.Create(t.Context(), c.event, metav1.CreateOptions{})
 		require.NoError(t, err, name)
 		require.Equal(t, coreEvents, got.GroupVersionKind(), name)

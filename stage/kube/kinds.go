@@ -14,12 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// rediscovery is the least time between two discoveries. It is short enough for those who wait for a definition to take effect, and long enough for a
-// server that is asked again and again for a kind it does not have.
+// rediscovery is the least time between two discoveries. It is short enough for those who wait for
+// a definition to take effect, and long enough for a server that is asked again and again for a
+// kind it does not have.
 const rediscovery = 2 * time.Second
 
-// kinds knows the resources of kinds. It asks its mapper once for each, and makes the mapper forget what it knows when a kind is new to it, or is
-// gone from the server.
+// kinds knows the resources of kinds. It asks its mapper once for each, and makes the mapper forget
+// what it knows when a kind is new to it, or is gone from the server.
 type kinds struct {
 	asking sync.Mutex // held while the server answers: requests for kinds that are known do not wait for that
 	mapper meta.RESTMapper
@@ -40,7 +41,8 @@ func newKinds(mapper meta.RESTMapper) *kinds {
 	return &kinds{mapper: mapper, known: map[schema.GroupVersionKind]mapping{}}
 }
 
-// find returns where the objects of a kind are. The error for a kind that does not exist is NotFound.
+// find returns where the objects of a kind are. The error for a kind that does not exist is
+// NotFound.
 func (k *kinds) find(gvk schema.GroupVersionKind) (mapping, error) {
 	if m, ok, _ := k.recall(gvk); ok {
 		return m, nil
@@ -105,7 +107,8 @@ func (k *kinds) reset() bool {
 	return true
 }
 
-// explain returns an error as it is, but for the answer to a request for a resource that the server does not have: then the kind is gone.
+// explain returns an error as it is, but for the answer to a request for a resource that the server
+// does not have: then the kind is gone.
 func (k *kinds) explain(gvk schema.GroupVersionKind, err error) error {
 	if !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return err
@@ -134,7 +137,8 @@ func unsupported(gvk schema.GroupVersionKind, t types.PatchType, err error) erro
 	})
 }
 
-// missing says what else may be missing than the object that a server speaks of, if it speaks of any: it does not tell subresources apart.
+// missing says what else may be missing than the object that a server speaks of, if it speaks of
+// any: it does not tell subresources apart.
 func missing(gvk schema.GroupVersionKind, subresources []string, err error) error {
 	if len(subresources) == 0 || !apierrors.IsNotFound(err) {
 		return err

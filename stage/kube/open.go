@@ -17,59 +17,61 @@ import (
 
 // Options of [Open]. The zero value is the default.
 type Options struct {
-	// KeepMetadata gives players whole objects. By default they see them without metadata.managedFields and without the annotation
-	// kubectl.kubernetes.io/last-applied-configuration, which are up to two thirds of an object. Others see whole objects always.
+	// KeepMetadata gives players whole objects. By default players see objects without
+	// metadata.managedFields and without the annotation
+	// kubectl.kubernetes.io/last-applied-configuration, which are up to two thirds of an object.
+	// Everybody else always sees whole objects.
 	KeepMetadata bool
 }
 
 // NewForConfig is [Open] with the zero Options.
 func NewForConfig(config *rest.Config) (*Cluster, error) { return Open(config, Options{}) }
 
-// Open returns the cluster of a configuration, and finds its kinds by discovery as they are asked for. Client-go sends five requests a
-// second by default: set QPS to what the cluster stands, or to -1 for no limit. The limit is one for all that the cluster sends, as
+// Open returns the cluster of a configuration. It finds the resource of a kind by discovery, when
+// the kind is first asked for. Client-go sends five requests a second by default: set QPS to what
+// the cluster stands, or to -1 for no limit. One limit holds for all requests of the Cluster, of
 // whatever user. The configuration is not kept.
 func Open(config *rest.Config, o Options) (*Cluster, error) {
-	d, err := newDialer(config, o)
+	f, err := newClientFactory(config, o)
 	if err != nil {
 		return nil, err
 	}
-	client, err := d.dial("", codec.Options{})
+	client, err := f.newClient("", codec.Options{})
 	if err != nil {
 		return nil, err
 	}
-	kinds := newKinds(restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d.found)))
-	return &Cluster{client: client, kinds: kinds, events: newSeries(), users: newUsers(), dialer: d}, nil
+	kinds := newKinds(restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(f.discovery)))
+	return &Cluster{client: client, kinds: kinds, events: newRecentEvents(), users: newImpersonators(), factory: f}, nil
 }
 
-// A dialer makes clients that share connections and a limit.
-type dialer struct {
-	config *rest.Config
-	http   *http.Client
-	found  *discovery.DiscoveryClient
-	shapes *codec.Shapes // of the kinds that are read from protobuf
-	age    *age          // of the server
-	player codec.Options // how objects are read for players
-	shared client        // for them
+// A clientFactory makes clients that share httpClient and a limit.
+type clientFactory struct {
+	config    *rest.Config
+	http      *http.Client
+	discovery *discovery.DiscoveryClient
+	schemas   *codec.Schemas // of the kinds that are read from protobuf
+	player    codec.Options  // how objects are read for players
+	shared    client         // for them
 }
 
-func newDialer(config *rest.Config, o Options) (*dialer, error) {
-	d := &dialer{config: withDefaults(config), shapes: codec.NewShapes(scheme.Scheme), player: codec.Options{Share: true}}
+func newClientFactory(config *rest.Config, o Options) (*clientFactory, error) {
+	f := &clientFactory{config: withDefaults(config), schemas: codec.NewSchemas(scheme.Scheme), player: codec.Options{Share: true}}
 	if !o.KeepMetadata {
-		d.player.Drop = codec.Fields{"metadata": {"managedFields": nil, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": nil}}}
+		f.player.Drop = codec.Fields{"metadata": {"managedFields": nil, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": nil}}}
 	}
 	var err error
-	if d.http, err = connect(d.config); err != nil {
+	if f.http, err = newHTTPClient(f.config); err != nil {
 		return nil, err
 	}
-	if d.found, err = discovery.NewDiscoveryClientForConfigAndClient(d.config, d.http); err != nil {
+	if f.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(f.config, f.http); err != nil {
 		return nil, err
 	}
-	d.age = &age{ask: d.found.ServerVersionWithContext}
-	d.shared, err = d.dial("", d.player)
-	return d, err
+	f.shared, err = f.newClient("", f.player)
+	return f, err
 }
 
-// withDefaults returns a copy that has one limiter for all clients made of it, and does not compress what stays on this machine.
+// withDefaults returns a copy with one rate limiter for all clients made of it, and without
+// compression if the server is on this machine.
 func withDefaults(config *rest.Config) *rest.Config {
 	c := rest.CopyConfig(config)
 	if c.RateLimiter == nil && c.QPS >= 0 {
@@ -86,7 +88,8 @@ func withDefaults(config *rest.Config) *rest.Config {
 	return c
 }
 
-// isLocal reports whether the server is reached over loopback, where compressing costs more than it saves.
+// isLocal reports whether the server is reached over loopback, where compressing costs more than it
+// saves.
 func isLocal(config *rest.Config) bool {
 	url, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -96,23 +99,23 @@ func isLocal(config *rest.Config) bool {
 }
 
 // dial returns a client that sends as a user, "" being the one of the configuration.
-func (d *dialer) dial(user string, reading codec.Options) (client, error) {
-	config, connections := dynamic.ConfigFor(d.config), d.http
+func (f *clientFactory) newClient(user string, reading codec.Options) (client, error) {
+	config, httpClient := dynamic.ConfigFor(f.config), f.http
 	if user != "" {
 		config.Impersonate = rest.ImpersonationConfig{UserName: user}
 		var err error
-		if connections, err = connect(config); err != nil {
+		if httpClient, err = newHTTPClient(config); err != nil {
 			return client{}, err
 		}
 	}
-	reading.Shapes = d.shapes
+	reading.Schemas = f.schemas
 	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, reading)
 	config.APIPath, config.GroupVersion = "/unused", nil // requests say where they go
-	text, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
+	asJSON, err := rest.UnversionedRESTClientForConfigAndClient(config, httpClient)
 	if err != nil {
 		return client{}, err
 	}
 	config.AcceptContentTypes = codec.Accept
-	binary, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
-	return client{text: dynamic.New(text), binary: dynamic.New(binary), shapes: d.shapes, age: d.age}, err
+	asProtobuf, err := rest.UnversionedRESTClientForConfigAndClient(config, httpClient)
+	return client{json: dynamic.New(asJSON), protobuf: dynamic.New(asProtobuf), schemas: f.schemas}, err
 }

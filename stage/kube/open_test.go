@@ -2,20 +2,25 @@ package kube_test
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube"
@@ -26,38 +31,54 @@ var (
 	web  = types.NamespacedName{Namespace: "wire", Name: "web-7c5ddbdf54-2x8kq"}
 )
 
+const podsPath = "/api/v1/namespaces/wire/pods"
+
+// framed is an object as it is, or as the event of a watch if that is asked for.
+func framed(r *http.Request, object []byte, marshal func(metav1.WatchEvent) ([]byte, error)) []byte {
+	if r.URL.Query().Get("watch") == "" {
+		return object
+	}
+	event, _ := marshal(metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Raw: object}})
+	if event[0] == '{' {
+		return event
+	}
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(event))), event...)
+}
+
 // A server answers as a recorded kube-apiserver did.
 type server struct {
 	*httptest.Server
-	version     string // what it answers to /version
+	protobuf    []byte // a Pod, for those who accept that
 	mu          sync.Mutex
 	requests    []*http.Request
 	connections int
 }
 
 func newServer(t *testing.T) *server {
-	s := &server{version: `{"major":"1","minor":"36"}`}
+	s := &server{}
 	pod, err := os.ReadFile("internal/codec/testdata/pod.json")
 	require.NoError(t, err)
 	answers := map[string][]byte{
-		"/api":    []byte(`{"kind":"APIVersions","versions":["v1"]}`),
-		"/apis":   []byte(`{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`),
-		"/api/v1": []byte(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get","patch"]}]}`),
-		"/api/v1/namespaces/wire/pods/" + web.Name: pod,
+		"/api":                    []byte(`{"kind":"APIVersions","versions":["v1"]}`),
+		"/apis":                   []byte(`{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`),
+		"/api/v1":                 []byte(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["get","patch"]}]}`),
+		podsPath + "/" + web.Name: pod,
 	}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.requests = append(s.requests, r)
 		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Path == "/version" {
-			if s.version == "" {
-				w.WriteHeader(http.StatusForbidden)
-			}
-			w.Write([]byte(s.version))
-			return
+		pod := answers[podsPath+"/"+web.Name]
+		switch {
+		case !strings.HasPrefix(r.URL.Path, podsPath):
+			w.Write(answers[r.URL.Path])
+		case s.protobuf != nil && strings.HasPrefix(r.Header.Get("Accept"), "application/vnd.kubernetes.protobuf"):
+			w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
+			w.Write(framed(r, s.protobuf, func(e metav1.WatchEvent) ([]byte, error) { return e.Marshal() }))
+		default:
+			w.Write(framed(r, pod, func(e metav1.WatchEvent) ([]byte, error) { return json.Marshal(e) }))
 		}
-		w.Write(answers[r.URL.Path])
 	}))
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		s.mu.Lock()
@@ -158,7 +179,7 @@ func TestWritesHaveConnectionsOfTheirOwn(t *testing.T) {
 
 func TestTheLimitIsOneForAll(t *testing.T) {
 	s := newServer(t)
-	const discovery = 4 // two for the kinds, one for their resources, one for the version
+	const discovery = 3 // two for the kinds, one for their resources
 	c := s.open(t, rest.Config{QPS: 1e-6, Burst: discovery + 3}, kube.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -172,30 +193,108 @@ func TestTheLimitIsOneForAll(t *testing.T) {
 	require.ErrorContains(t, err, "rate limiter")
 }
 
-// A server of a later version has fields whose names it says in JSON only.
-func TestProtobufIsAskedForOfKnownVersions(t *testing.T) {
-	const binary, text = "application/vnd.kubernetes.protobuf,application/json", "application/json"
-	for version, accepted := range map[string]string{
-		`{"major":"1","minor":"30"}`: binary, `{"major":"1","minor":"36+"}`: binary, `{"major":"1","minor":"37"}`: binary,
-		`{"major":"1","minor":"38"}`: text, `{"major":"2","minor":"1"}`: text, `{"major":"1","minor":"x"}`: text, "": text,
+const acceptsProtobuf, acceptsJSON = "application/vnd.kubernetes.protobuf,application/json", "application/json"
+
+// protobufPod is the recorded Pod as protobuf, with some more bytes at its end.
+func protobufPod(t *testing.T, more string) []byte {
+	t.Helper()
+	text, err := os.ReadFile("internal/codec/testdata/pod.json")
+	require.NoError(t, err)
+	var pod corev1.Pod
+	require.NoError(t, json.Unmarshal(text, &pod))
+	message, err := pod.Marshal()
+	require.NoError(t, err)
+	envelope := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: append(message, more...)}
+	data, err := envelope.Marshal()
+	require.NoError(t, err)
+	return append([]byte("k8s\x00"), data...)
+}
+
+// TestFieldsOfLaterVersionsAreNotLost has a server that sends a field in protobuf which no Go type
+// has. Each kind of request gets its answer in JSON, and so do all after it.
+func TestFieldsOfLaterVersionsAreNotLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(*kube.Cluster) (*unstructured.Unstructured, error)
+		want []string // methods and what they accept
+	}{
+		"get": {
+			func(c *kube.Cluster) (*unstructured.Unstructured, error) { return c.Get(t.Context(), pods, web) },
+			[]string{"GET " + acceptsProtobuf, "GET " + acceptsJSON},
+		},
+		"patch, which is not repeated": {
+			func(c *kube.Cluster) (*unstructured.Unstructured, error) { return patch(t.Context(), c) },
+			[]string{"PATCH " + acceptsProtobuf, "GET " + acceptsJSON},
+		},
+		"dry run, which is": {
+			func(c *kube.Cluster) (*unstructured.Unstructured, error) {
+				return c.Patch(t.Context(), pods, web, types.MergePatchType, []byte("{}"), metav1.PatchOptions{DryRun: []string{"All"}})
+			},
+			[]string{"PATCH " + acceptsProtobuf, "PATCH " + acceptsJSON},
+		},
+		"update of the status": {
+			func(c *kube.Cluster) (*unstructured.Unstructured, error) {
+				return c.Update(t.Context(), object(pods, web.Namespace, web.Name), metav1.UpdateOptions{}, "status")
+			},
+			[]string{"PUT " + acceptsProtobuf, "GET " + acceptsJSON},
+		},
+		"create": {
+			func(c *kube.Cluster) (*unstructured.Unstructured, error) {
+				return c.Create(t.Context(), object(pods, web.Namespace, ""), metav1.CreateOptions{})
+			},
+			[]string{"POST " + acceptsProtobuf, "GET " + acceptsJSON},
+		},
+		"watch, after an error": {
+			func(c *kube.Cluster) (*unstructured.Unstructured, error) {
+				require.Equal(t, watch.Error, firstEvent(t, c).Type)
+				obj, ok := firstEvent(t, c).Object.(*unstructured.Unstructured)
+				require.True(t, ok)
+				return obj, nil
+			},
+			[]string{"GET " + acceptsProtobuf, "GET " + acceptsJSON},
+		},
 	} {
-		s := newServer(t)
-		s.version = version
-		c := s.open(t, rest.Config{}, kube.Options{})
-		for range 2 {
-			_, err := patch(t.Context(), c)
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.protobuf = protobufPod(t, "\xfa\x07\x03abc")
+			cluster := s.open(t, rest.Config{}, kube.Options{})
+			obj, err := c.do(cluster)
 			require.NoError(t, err)
-			require.Equal(t, accepted, s.requests[len(s.requests)-1].Header.Get("Accept"), version)
-		}
-		asked := slices.DeleteFunc(slices.Clone(s.requests), func(r *http.Request) bool { return r.URL.Path != "/version" })
-		require.Len(t, asked, 1, version)
+			require.Equal(t, web.Name, obj.GetName())
+			_, err = cluster.Get(t.Context(), pods, web)
+			require.NoError(t, err)
+			require.Equal(t, append(c.want, "GET "+acceptsJSON), s.ofPods())
+		})
 	}
 }
 
-func TestTheKnownVersionIsThatOfTheTypes(t *testing.T) {
-	mod, err := os.ReadFile("go.mod")
+// ofPods are the requests for Pods: their methods, and what they accept.
+func (s *server) ofPods() (requests []string) {
+	for _, r := range s.requests {
+		if strings.Contains(r.URL.Path, "/pods") {
+			requests = append(requests, r.Method+" "+strings.TrimSuffix(r.Header.Get("Accept"), ";stream=watch"))
+		}
+	}
+	return requests
+}
+
+func firstEvent(t *testing.T, c *kube.Cluster) watch.Event {
+	t.Helper()
+	changes, err := c.Watch(t.Context(), pods, web.Namespace, metav1.ListOptions{})
 	require.NoError(t, err)
-	require.Regexp(t, `k8s.io/api v0\.37\.`, string(mod), "the constant minor, and this test, are to follow")
+	defer changes.Stop()
+	return <-changes.ResultChan()
+}
+
+func TestProtobufIsReadWhereNothingIsLost(t *testing.T) {
+	s := newServer(t)
+	s.protobuf = protobufPod(t, "")
+	c := s.open(t, rest.Config{}, kube.Options{})
+	for range 2 {
+		obj, err := patch(t.Context(), c)
+		require.NoError(t, err)
+		require.Equal(t, web.Name, obj.GetName())
+	}
+	require.Equal(t, []string{"PATCH " + acceptsProtobuf, "PATCH " + acceptsProtobuf}, s.ofPods())
 }
 
 func TestABadConfigurationIsAnError(t *testing.T) {

@@ -106,7 +106,7 @@ func (r *request) applyTo(before, config map[string]any, force bool) (map[string
 	if err != nil {
 		return nil, unprocessable(err)
 	}
-	next = arranged(r.kind.schema, before, config, next)
+	next = inApplyOrder(r.kind.schema, before, config, next)
 	for p := range mine.fields {
 		if _, kept := wanted[p]; !kept && !owned(others, p) {
 			next = withoutPath(next, p)

@@ -11,13 +11,13 @@ import (
 )
 
 func TestOnlyFeedsAreWaitedForWithoutEnd(t *testing.T) {
-	for patient, held := range map[bool]int{true: backlog + 100, false: backlog - 1} {
+	for unbounded, held := range map[bool]int{true: backlog + 100, false: backlog - 1} {
 		l := log{keep: 10}
-		l.join(&watcher{patient: patient})
+		l.join(&watcher{unbounded: unbounded})
 		for range backlog + 100 {
 			l.append(event{})
 		}
-		if patient {
+		if unbounded {
 			require.Len(t, l.events, held)
 		} else {
 			require.LessOrEqual(t, len(l.events), held)

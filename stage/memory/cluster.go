@@ -25,7 +25,7 @@ type Options struct {
 	RequireNamespaces bool             // creating an object in a namespace that is not there is an error
 	Trace             func(Request)    // told of every write, after it, from the goroutine that wrote; nil: off
 
-	crowd int // objects of one resource from which on those that are idle are frozen; default: 131,072
+	packFrom int // objects of one resource from which on idle ones are packed; default: 131,072
 }
 
 // Request is what [Options.Trace] is told of a write.
@@ -55,8 +55,8 @@ func New(o Options) *Cluster {
 	if o.History <= 0 {
 		o.History = 10_000
 	}
-	if o.crowd == 0 {
-		o.crowd = 1 << 17
+	if o.packFrom == 0 {
+		o.packFrom = 1 << 17
 	}
 	return &Cluster{store: newStore(o)}
 }
@@ -103,18 +103,19 @@ func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types
 	c.mu.RLock()
 	k, r, err := c.find(gvk, name)
 	var obj *unstructured.Unstructured
+	ready := true
 	if err == nil {
-		obj = r.obj
+		obj, ready = r.slot.peek()
 	}
 	c.mu.RUnlock()
-	if err == nil && obj == nil {
-		obj = c.thaw(r)
+	if !ready {
+		obj = c.unpacked(r)
 	}
 	return c.result(k, obj), err
 }
 
-// thaw is for readers: what thaws changes the record.
-func (c *Cluster) thaw(r *record) *unstructured.Unstructured {
+// unpacked is for readers: to unpack changes the record.
+func (c *Cluster) unpacked(r *record) *unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return r.object()

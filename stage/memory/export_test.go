@@ -1,7 +1,7 @@
 package memory
 
-// Crowded returns options by which so many objects are a crowd.
-func (o Options) Crowded(objects int) Options {
-	o.crowd = objects
+// PackFrom returns options by which idle objects are packed as soon as there are so many.
+func (o Options) PackFrom(objects int) Options {
+	o.packFrom = objects
 	return o
 }

@@ -25,7 +25,7 @@ func (c *Cluster) Feed(gvk schema.GroupVersionKind, namespace string, o metav1.L
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{handle: c, kind: k, cancel: func() {}, patient: true}
+	w := &watcher{handle: c, kind: k, cancel: func() {}, unbounded: true}
 	if w.selection, err = newSelection(k, namespace, o); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (f *Feed) read() {
 	if f.watcher.next == f.watcher.kind.table.log.end.Load() {
 		return
 	}
-	f.buffer, _ = f.watcher.read(f.buffer[:0]) // nothing is lost for who is patient
+	f.buffer, _ = f.watcher.read(f.buffer[:0]) // nothing is lost for who is unbounded
 	f.ready = f.buffer
 }
 

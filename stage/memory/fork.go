@@ -7,9 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Fork returns a handle on a new cluster that is as this one is now; from then on each goes its own way, by the same [Options]. No
-// watch of this cluster sees the new one, and none of the new one begins at an earlier version. The cost is that of the number of
-// kinds and objects, not of their size, because stored objects never change.
+// Fork returns a handle on a new cluster that is as this one is now; from then on each goes its own
+// way, by the same [Options]. No watch of this cluster sees the new one, and none of the new one
+// begins at an earlier version. The cost is that of the number of kinds and objects, not of their
+// size, because stored objects never change.
 func (c *Cluster) Fork() *Cluster {
 	c.mu.Lock() // not RLock: sorting a table changes it
 	defer c.mu.Unlock()
@@ -31,7 +32,7 @@ func (s *store) fork() *store {
 		contents:  maps.Clone(s.contents),
 		generated: maps.Clone(s.generated),
 		pages:     s.pages,
-		pool:      newPool(),
+		interner:  newInterner(),
 	}
 	next.tables, next.kinds = to.layout(s)
 	for _, t := range s.tables {
@@ -51,9 +52,8 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 	for at, t := range s.tables {
 		tables[at] = newTable(at, s.options)
 		tables[at].apiVersion = t.apiVersion
-		tables[at].births = maps.Clone(t.births)
+		tables[at].incarnations = maps.Clone(t.incarnations)
 		tables[at].log.version = s.version
-		tables[at].freezer = t.freezer.fork()
 		to.tables[t] = tables[at]
 	}
 	kinds := make(map[schema.GroupVersionKind]*kind, len(s.kinds))
@@ -69,13 +69,14 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 func (to copies) objects(t *table) {
 	next := to.tables[t]
 	for _, r := range t.sorted() {
-		c := &record{kind: to.kindOf(r.kind), key: r.key, obj: r.obj, cold: r.cold}
+		c := &record{kind: to.kindOf(r.kind), key: r.key, slot: r.slot}
 		to.records[r], next.records[c.key] = c, c
 		next.order = append(next.order, c)
 	}
 }
 
-// kindOf returns the copy of a kind. One that was defined anew since an object was stored is in no table of kinds.
+// kindOf returns the copy of a kind. One that was defined anew since an object was stored is in no
+// table of kinds.
 func (to copies) kindOf(k *kind) *kind {
 	if to.kinds[k] == nil {
 		next := *k

@@ -57,7 +57,8 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 	return r.replacePatched(old, next)
 }
 
-// patchValue is patch of an object in a state that is known. What the patch makes of it was computed already, unless another one is stored.
+// patchValue is patch of an object in a state that is known. What the patch makes of it was
+// computed already, unless another one is stored.
 func (r *request) patchValue(p player.PatchResult) (*unstructured.Unstructured, error) {
 	old, err := r.stored()
 	if err != nil {
@@ -77,7 +78,8 @@ func (r *request) patchValue(p player.PatchResult) (*unstructured.Unstructured, 
 	return r.replacePatched(old, next)
 }
 
-// made returns what the patch was found to make of the stored object. It is false for another object, and for a patch that the kind does not take.
+// made returns what the patch was found to make of the stored object. It is false for another
+// object, and for a patch that the kind does not take.
 func (r *request) made(p player.PatchResult, stored map[string]any) (map[string]any, bool) {
 	after, ok := p.After.(map[string]any)
 	switch {

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// replace stores the next version of an object, which may be shared with the stored one or with others.
+// replace stores the next version of an object, which may be shared with the stored one or with
+// others.
 func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstructured, error) {
 	before := old.object().Object
 	if err := r.checkVersion(metadataOf(before), metadataOf(next)); err != nil {
@@ -29,12 +30,13 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		r.drop(old)
 	default:
 		r.put(old, next)
-		return old.obj, nil
+		return old.object(), nil
 	}
 	return &unstructured.Unstructured{Object: next}, nil
 }
 
-// settleMetadata makes the metadata private, and refuses or undoes what no write may change there. The root of next is private.
+// settleMetadata makes the metadata private, and refuses or undoes what no write may change there.
+// The root of next is private.
 func (r *request) settleMetadata(before, next map[string]any) error {
 	old, shared := metadataOf(before), metadataOf(next)
 	metadata := maps.Clone(shared)

@@ -29,7 +29,7 @@ type store struct {
 	terminated map[*record]struct{}               // namespaces that wait for their contents to go
 	generated  map[string]uint64                  // names generated, by prefix
 	pages      pages                              // lists that are read page by page
-	pool       pool                               // what objects have in common
+	interner   interner                           // what objects have in common
 	current    request                            // the write that is carried out
 	stamp      any                                // the last timestamp of now, and its time
 	stamped    time.Time
@@ -45,7 +45,7 @@ func newStore(o Options) *store {
 		dependents: map[types.UID]map[*record]struct{}{},
 		terminated: map[*record]struct{}{},
 		generated:  map[string]uint64{},
-		pool:       newPool(),
+		interner:   newInterner(),
 	}
 	s.addBuiltins()
 	for _, k := range o.Kinds {
@@ -66,56 +66,43 @@ func (s *store) currentTimestamp() any {
 	return s.stamp
 }
 
-// record is the place of one object. What obj points to never changes; a write
-// replaces it.
+// record is the place of one object. A stored object never changes; a write puts another one into
+// the slot.
 type record struct {
 	kind *kind
 	key  types.NamespacedName
-	obj  *unstructured.Unstructured // nil while it is frozen
-	cold *frozen
+	slot slot
 	gone bool
 }
 
 // object is what is stored.
-func (r *record) object() *unstructured.Unstructured {
-	if r.obj == nil && r.cold != nil {
-		r.obj, r.cold = r.kind.table.freezer.thaw(r.cold), nil
-	}
-	return r.obj
-}
-
-// freeze freezes the object unless it is another one by now.
-func (r *record) freeze(obj *unstructured.Unstructured) {
-	if r.obj == obj && !r.gone {
-		r.obj, r.cold = nil, r.kind.table.freezer.freeze(obj.Object)
-	}
-}
+func (r *record) object() *unstructured.Unstructured { return r.slot.get() }
 
 // table holds the objects of one resource.
 type table struct {
-	resource schema.GroupResource
-	name     string // of the resource
-	records  map[types.NamespacedName]*record
-	order    []*record                       // sorted by key, with records that are gone in between
-	added    []*record                       // not yet in order
-	dropped  int                             // records in order that are gone
-	births   map[types.NamespacedName]uint64 // incarnations of the keys that are gone
-	log      log
-	freezer  *freezer
-	crowd    int // how many records make one
+	resource     schema.GroupResource
+	name         string // of the resource
+	records      map[types.NamespacedName]*record
+	order        []*record                       // sorted by key, with records that are gone in between
+	added        []*record                       // not yet in order
+	dropped      int                             // records in order that are gone
+	incarnations map[types.NamespacedName]uint64 // incarnations of the keys that are gone
+	log          log
+	packer       *packer
+	packFrom     int // how many records there are before idle objects are packed
 
 	apiVersion string // of its kinds; "" if they have several
 }
 
 func newTable(at schema.GroupResource, o Options) *table {
 	return &table{
-		resource: at,
-		name:     at.String(),
-		records:  map[types.NamespacedName]*record{},
-		births:   map[types.NamespacedName]uint64{},
-		log:      log{keep: o.History, version: 1},
-		freezer:  newFreezer(),
-		crowd:    o.crowd,
+		resource:     at,
+		name:         at.String(),
+		records:      map[types.NamespacedName]*record{},
+		incarnations: map[types.NamespacedName]uint64{},
+		log:          log{keep: o.History, version: 1},
+		packer:       newPacker(),
+		packFrom:     o.packFrom,
 	}
 }
 
@@ -143,8 +130,9 @@ func (t *table) sorted() []*record {
 	return merged
 }
 
-// tidy forgets records that are gone when they are many, for tables that nobody lists. The lists that sorted returned stay as they are.
-func (t *table) tidy() {
+// dropGone forgets records that are gone when they are many, for tables that nobody lists. The
+// lists that sorted returned stay as they are.
+func (t *table) dropGone() {
 	if t.dropped++; t.dropped < 1024+len(t.records) {
 		return
 	}
@@ -193,15 +181,15 @@ func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *r
 
 // put stores the next version of an object. Its root and metadata become the store's.
 func (s *store) put(r *record, obj map[string]any) {
-	old := r.object()
+	old, next := r.object(), &unstructured.Unstructured{Object: obj}
 	s.step(metadataOf(obj))
-	r.obj = &unstructured.Unstructured{Object: obj}
+	r.slot.set(next)
 	s.reindex(r, old)
 	typ := watch.Modified
 	if old == nil {
 		typ = watch.Added
 	}
-	r.kind.table.note(event{version: s.version, typ: typ, record: r, obj: r.obj, old: old})
+	r.kind.table.note(event{version: s.version, typ: typ, record: r, obj: next, old: old})
 	if r.kind.table.resource == definitions {
 		s.define(obj)
 	}
@@ -214,14 +202,17 @@ func (s *store) step(metadata map[string]any) {
 	metadata["resourceVersion"] = strconv.FormatUint(s.version, 10)
 }
 
-// note logs an event. In a crowd, the objects of those that the log forgets in return are frozen.
+// note logs an event. If there are very many objects, those of the events that the log forgets in
+// return are packed, unless they have been written since.
 func (t *table) note(e event) {
 	forgotten := t.log.append(e)
-	if len(t.records) < t.crowd {
+	if len(t.records) < t.packFrom {
 		return
 	}
 	for _, f := range forgotten {
-		f.record.freeze(f.obj)
+		if obj, _ := f.record.slot.peek(); obj == f.obj && !f.record.gone {
+			f.record.slot.pack(t.packer)
+		}
 	}
 }
 
@@ -234,17 +225,18 @@ func (s *store) drop(r *record) {
 	r.gone = true
 	delete(t.records, r.key)
 	delete(s.terminated, r)
-	t.births[r.key]++
-	t.tidy()
+	t.incarnations[r.key]++
+	t.dropGone()
 	if r.key.Namespace != "" {
 		s.contents[r.key.Namespace]--
 	}
 	obj := fork(last.Object)
 	s.step(metadataOf(obj))
-	r.obj = nil
+	r.slot.set(nil)
 	s.reindex(r, last)
-	r.obj = &unstructured.Unstructured{Object: obj}
-	t.note(event{version: s.version, typ: watch.Deleted, record: r, obj: r.obj, old: last})
+	final := &unstructured.Unstructured{Object: obj}
+	r.slot.set(final)
+	t.note(event{version: s.version, typ: watch.Deleted, record: r, obj: final, old: last})
 	s.removed = append(s.removed, r)
 	if t.resource == definitions {
 		s.undefine(obj)

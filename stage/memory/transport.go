@@ -19,7 +19,8 @@ var (
 // As is [Cluster.Impersonate] as package stage asks for it.
 func (c *Cluster) As(user string) player.Writer { return c.Impersonate(user) }
 
-// Share is [Cluster.Shared] as package stage asks for it. What it returns also takes values: see [player.ValueWriter].
+// Share is [Cluster.Shared] as package stage asks for it. What it returns also takes values: see
+// [player.ValueWriter].
 func (c *Cluster) Share() player.Transport { return sharing{c.Shared()} }
 
 // sharing is a type of its own so that a Patch of a type that embeds a Cluster is not passed over.
@@ -38,7 +39,8 @@ func (s sharing) CreateValue(_ context.Context, obj *unstructured.Unstructured, 
 	})
 }
 
-// PatchValue takes the patch as it is, and what it makes of the object if that is the one that is stored.
+// PatchValue takes the patch as it is, and what it makes of the object if that is the one that is
+// stored.
 func (s sharing) PatchValue(_ context.Context, p player.PatchResult, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	r := patchRequest(p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, o, p.Subresource)
 	return s.write(r, func(r *request) (*unstructured.Unstructured, error) { return r.patchValue(p) })

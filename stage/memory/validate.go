@@ -148,8 +148,8 @@ func (r *request) mustHaveVersion() error {
 	return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, fieldErrors{fault})
 }
 
-// checkSameKind refuses a body of another kind than the request's, and of another version, unless that is the one of storage. The error
-// has no status yet.
+// checkSameKind refuses a body of another kind than the request's, and of another version, unless
+// that is the one of storage. The error has no status yet.
 func (r *request) checkSameKind(root map[string]any, stored any) error {
 	version, kind := root["apiVersion"], root["kind"]
 	if kind == r.kind.Kind.Kind && (version == r.kind.apiVersion || version == stored && stored != nil) {
@@ -179,7 +179,7 @@ func unprocessable(err error) error {
 // uid depends on the seed, the place and how many objects were there before, so that
 // it is the same in every run and never used twice.
 func (s *store) uid(t *table, name types.NamespacedName) string {
-	h := s.hash(t.births[name], "uid", t.name, name.String())
+	h := s.hash(t.incarnations[name], "uid", t.name, name.String())
 	h[6] = h[6]&0x0f | 0x40
 	h[8] = h[8]&0x3f | 0x80
 	return uidText([16]byte(h[:16]))

@@ -66,7 +66,7 @@ func (l *log) trim() (forgotten []event) {
 	}
 	floor := l.head() - uint64(l.keep)
 	for _, w := range l.watchers {
-		if w.patient || len(l.events) < backlog {
+		if w.unbounded || len(l.events) < backlog {
 			floor = min(floor, max(w.next, l.first))
 		}
 	}
@@ -98,7 +98,7 @@ type watcher struct {
 	wake      chan struct{}
 	initial   []watch.Event
 	next      uint64 // number of the next event to read; needs mu
-	patient   bool   // events are kept for it however many they are
+	unbounded bool   // events are kept for it however many they are
 }
 
 // Watch reports what happens to the objects of a kind after o.ResourceVersion, in a

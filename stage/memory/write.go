@@ -133,11 +133,12 @@ func newRequest(verb string, obj *unstructured.Unstructured, subresources []stri
 // kinds lose their nulls, as they do in Go types, all lose empty metadata. Root and metadata
 // of the result are private.
 func (r *request) admit(obj map[string]any) (map[string]any, error) {
-	root := r.pool.adopt(obj, !r.kind.builtin)
+	root := r.interner.intern(obj, !r.kind.builtin)
 	return root, r.settleForm(root)
 }
 
-// settleForm checks the form of an object, and changes what it can to have it stored. Root and metadata are private.
+// settleForm checks the form of an object, and changes what it can to have it stored. Root and
+// metadata are private.
 func (r *request) settleForm(root map[string]any) error {
 	if err := wellFormed(root); err != nil {
 		return err
@@ -198,7 +199,7 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if r.dryRun {
 		return &unstructured.Unstructured{Object: root}, nil
 	}
-	return r.insert(r.kind, r.Name, root).obj, nil
+	return r.insert(r.kind, r.Name, root).object(), nil
 }
 
 // place gives the object its name and namespace, and checks both.
@@ -214,7 +215,8 @@ func (r *request) place(metadata map[string]any) error {
 	return r.checkNamespace()
 }
 
-// setText sets a field, or removes it if the text is "". One that has the text already stays as it is, so that it may be shared.
+// setText sets a field, or removes it if the text is "". One that has the text already stays as it
+// is, so that it may be shared.
 func setText(m map[string]any, field, text string) {
 	switch {
 	case text == "":

@@ -78,15 +78,15 @@ func (w *watcher) options() listwatch.Options {
 func (w *watcher) hear(e listwatch.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	news := w.objects.Take(e)
-	if e.What == listwatch.Unlisted && apierrors.IsNotFound(e.Err) {
+	news := w.objects.Add(e)
+	if e.Type == listwatch.ListFailed && apierrors.IsNotFound(e.Err) {
 		news = append(w.objects.Clear(), e) // the kind does not exist, and so neither do its objects
 	}
 	for _, n := range news {
-		switch n.What {
-		case listwatch.Found:
+		switch n.Type {
+		case listwatch.Updated:
 			w.set.ObserveEnv(n.Object)
-		case listwatch.Gone:
+		case listwatch.Deleted:
 			w.set.ForgetEnv(n.Object)
 		}
 	}
@@ -97,16 +97,16 @@ func (w *watcher) hear(e listwatch.Event) {
 
 // pass passes a piece of news on.
 func (w *watcher) pass(e listwatch.Event) {
-	switch e.What {
-	case listwatch.Found, listwatch.Gone:
-		w.player.deliver(observation{key: stage.KeyOf(e.Object), obj: e.Object, gone: e.What == listwatch.Gone})
+	switch e.Type {
+	case listwatch.Updated, listwatch.Deleted:
+		w.player.deliver(observation{key: stage.KeyOf(e.Object), obj: e.Object, gone: e.Type == listwatch.Deleted})
 	case listwatch.Listed:
 		w.missing = false
 		if !w.ready {
 			w.ready = true
 			close(w.listed)
 		}
-	case listwatch.Unlisted, listwatch.Unwatched:
+	case listwatch.ListFailed, listwatch.WatchFailed:
 		w.failed(e.Err)
 	}
 }

@@ -6,8 +6,8 @@
 //	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeat(), presets.PodGeneral())
 //
 // To replace one Stage of a preset, take the other Stages by name from Source.Stages and give them
-// to [stage.Objects]. Templates read fields that an object may lack: they need Options.MissingKey
-// to be false, the default.
+// to [stage.FromStages]. Templates read fields that an object may lack: they need
+// Options.MissingKeyError to be false, the default.
 //
 // # Presets
 //

@@ -38,10 +38,11 @@ type DownsyncPolicyClause struct {
 
 	// APIGroup is the group of the object, "" for core. Absent: any.
 	APIGroup *string `json:"apiGroup,omitempty"`
-	// Resources are plural names in lower case. Empty, or with "*" among them: all. The same holds for
-	// Namespaces and ObjectNames.
+	// Resources are plural names in lower case. Empty, or with "*" among them: all. The same holds
+	// for Namespaces and ObjectNames.
 	Resources []string `json:"resources,omitempty"`
-	// Namespaces are names of namespaces. If any is given, objects without a namespace do not match.
+	// Namespaces are names of namespaces. If any is given, objects without a namespace do not
+	// match.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// NamespaceSelectors are for the labels of the namespace; one of them must match. Empty: all.
 	NamespaceSelectors []metav1.LabelSelector `json:"namespaceSelectors,omitempty"`
@@ -50,8 +51,8 @@ type DownsyncPolicyClause struct {
 	ObjectSelectors []metav1.LabelSelector `json:"objectSelectors,omitempty"`
 }
 
-// DownsyncModulation says how to treat an object. If several clauses match the object, a flag holds if
-// one of them has it, and all their collectors apply.
+// DownsyncModulation says how to treat an object. If several clauses match the object, a flag holds
+// if one of them has it, and all their collectors apply.
 type DownsyncModulation struct {
 	// CreateOnly creates the object in a cluster and never updates it there.
 	CreateOnly bool `json:"createOnly,omitempty"`

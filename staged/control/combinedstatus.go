@@ -3,8 +3,8 @@ package control
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // The names of the labels of a CombinedStatus begin with StatusLabelPrefix; api-group, resource,
-// namespace, name and binding-policy follow. ReportNamespace is the namespace of a CombinedStatus whose
-// object has none.
+// namespace, name and binding-policy follow. ReportNamespace is the namespace of a CombinedStatus
+// whose object has none.
 const (
 	StatusLabelPrefix = "status.kubestellar.io/"
 	ReportNamespace   = "kubestellar-report"

@@ -28,8 +28,8 @@ type subject struct {
 	value   eval.Value
 }
 
-// aggregate makes one row of each group. Rows with an error are in no group. Without groupBy and without
-// any row there is still one, empty, group; if all rows have errors there is none.
+// aggregate makes one row of each group. Rows with an error are in no group. Without groupBy and
+// without any row there is still one, empty, group; if all rows have errors there is none.
 func (t *table) aggregate(input []row) {
 	var groups []*group
 	byKey := map[string]*group{}
@@ -57,8 +57,8 @@ func (t *table) aggregate(input []row) {
 	}
 }
 
-// member evaluates a row: it returns the key of its group, and a group with this row alone. It is false
-// if the row is dropped or has an error.
+// member evaluates a row: it returns the key of its group, and a group with this row alone. It is
+// false if the row is dropped or has an error.
 func (t *table) member(r row) (key string, g group, ok bool) {
 	keep, err := t.pass(r)
 	if err != nil {

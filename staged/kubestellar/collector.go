@@ -97,8 +97,8 @@ func (c *collectorCompiler) field(path string, f control.NamedAggregator) *eval.
 	return nil
 }
 
-// Variables returns the names of the variables that the expressions read, sorted: of inventory, obj,
-// propagation and returned.
+// Variables returns the names of the variables that the expressions read, sorted: of inventory,
+// obj, propagation and returned.
 func (c *Collector) Variables() []string {
 	names := map[string]bool{}
 	for _, p := range slices.Concat([]*eval.Program{c.filter}, c.selects, c.keys, c.fields) {

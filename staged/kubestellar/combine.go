@@ -34,13 +34,13 @@ type Input struct {
 	Resource string                     // the plural name of its kind
 	// Collectors are the valid StatusCollectors, by name.
 	Collectors map[string]*Collector
-	// Reports are the reports by cluster. A destination without one has not reported yet. A report of a
-	// cluster that is no destination is ignored.
+	// Reports are the reports by cluster. A destination without one has not reported yet. A report
+	// of a cluster that is no destination is ignored.
 	Reports map[string]Report
 }
 
-// Combine returns the CombinedStatus of an object. It is false if there is none: the Binding does not
-// hold the object, or names no collector for it.
+// Combine returns the CombinedStatus of an object. It is false if there is none: the Binding does
+// not hold the object, or names no collector for it.
 func Combine(mode Mode, in Input) (*control.CombinedStatus, bool) {
 	if in.Binding == nil || in.Object == nil {
 		return nil, false

@@ -1,6 +1,6 @@
 // Package kubestellar computes what KubeStellar's controllers compute, purely: which objects and
-// clusters a BindingPolicy selects, and the CombinedStatus of an object from what clusters returned. With
-// it a StagedBindingPolicy can be tested end to end without a cluster.
+// clusters a BindingPolicy selects, and the CombinedStatus of an object from what clusters
+// returned. With it a StagedBindingPolicy can be tested end to end without a cluster.
 //
 // # Terminology
 //
@@ -42,7 +42,7 @@
 //	panics on a list or map in groupBy            | groups by it                   | TestStrict/composite-keys
 //	groups 1 and 1.0 apart                        | together                       | TestStrict/equal-numbers
 //
-// In two cases Upstream does not do what KubeStellar does: where KubeStellar panics on a list or map in
-// groupBy, Upstream reports an error; where KubeStellar's search for the variables of an expression
-// never ends, Upstream compiles the expression.
+// In two cases Upstream does not do what KubeStellar does: where KubeStellar panics on a list or
+// map in groupBy, Upstream reports an error; where KubeStellar's search for the variables of an
+// expression never ends, Upstream compiles the expression.
 package kubestellar

@@ -15,8 +15,8 @@ type Error struct {
 	Err    error  // what is wrong, in KubeStellar's words
 }
 
-// Error returns the text that KubeStellar writes into status.errors of the StatusCollector. It names the
-// column, but neither Path nor position.
+// Error returns the text that KubeStellar writes into status.errors of the StatusCollector. It
+// names the column, but neither Path nor position.
 func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.

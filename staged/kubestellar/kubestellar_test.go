@@ -2,6 +2,8 @@ package kubestellar_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -67,33 +69,19 @@ func result(t testing.TB, mode kubestellar.Mode, in kubestellar.Input) string {
 }
 
 func TestStrict(t *testing.T) {
-	for _, tc := range []struct{ name, collector, statuses, upstream, strict string }{
-		{"limit", `{select: [{name: w, def: inventory.name}], limit: 1}`, `{a: {}, b: {}}`,
-			`{"rows":[{"columns":[{"type":"String","string":"a"}]},{"columns":[{"type":"String","string":"b"}]}]}`,
-			`{"rows":[{"columns":[{"type":"String","string":"a"}]}]}`},
-		{"null-filter", `{filter: "null", select: [{name: w, def: inventory.name}], limit: 9}`, `{a: {}}`,
-			`{"rows":[{"columns":[{"type":"String","string":"a"}]}]}`,
-			`{"rows":null}`},
-		{"filter-error", `{filter: returned.status.v > 0, select: [{name: w, def: inventory.name}], limit: 9}`, `{a: {v: 1}, b: null}`,
-			`{"rows":[{"columns":[{"type":"String","string":"a"}]},{"columns":[{"type":"String","string":"b"}]}]}`,
-			`{"rows":[{"columns":[{"type":"String","string":"a"}]}],"errors":[{"wec":{"clusterId":"b"},"columnName":"","error":""}]}`},
-		{"select-error", `{select: [{name: v, def: returned.status.v}], limit: 9}`, `{a: {}}`,
-			`{"rows":[{"columns":[{"type":"String","string":"failed to evaluate expression: no such key: v"}]}]}`,
-			`{"rows":[{"columns":[{"type":"Null"}]}],"errors":[{"wec":{"clusterId":"a"},"columnName":"v","error":""}]}`},
-		{"types", `{select: [{name: l, def: returned.status.l}, {name: n, def: returned.status.z}, {name: t, def: propagation.lastReturnedUpdateTimestamp}, {name: m, def: '{"a": 1}'}], limit: 9}`, `{a: {l: [1], z: null}}`,
-			`{"rows":[{"columns":[{"type":"Object","object":[1]},{"type":"Object","object":0},{"type":"Object","object":"2001-09-09T01:46:40Z"},{"type":"Null"}]}]}`,
-			`{"rows":[{"columns":[{"type":"Array","array":[1]},{"type":"Null"},{"type":"String","string":"2001-09-09T01:46:40Z"},{"type":"Object","object":{"a":1}}]}]}`},
-		{"composite-keys", `{groupBy: [{name: v, def: returned.status.v}], combinedFields: [{name: n, type: COUNT}], limit: 9}`, `{a: {v: {k: 1}}, b: {v: {k: 1}}}`,
-			`{"rows":null,"errors":[{"wec":{"clusterId":"a"},"columnName":"v","error":""}]}`,
-			`{"rows":[{"columns":[{"type":"Object","object":{"k":1}},{"type":"Number","float":"2"}]}]}`},
-		{"equal-numbers", `{groupBy: [{name: v, def: 'inventory.name == "a" ? dyn(1) : dyn(1.0)'}], combinedFields: [{name: n, type: COUNT}], limit: 9}`, `{a: {}, b: {}}`,
-			`{"rows":[{"columns":[{"type":"Number","float":"1"},{"type":"Number","float":"1"}]},{"columns":[{"type":"Number","float":"1"},{"type":"Number","float":"1"}]}]}`,
-			`{"rows":[{"columns":[{"type":"Number","float":"1"},{"type":"Number","float":"2"}]}]}`},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			in := input(t, tc.collector, tc.statuses)
-			require.JSONEq(t, tc.upstream, result(t, kubestellar.Upstream, in))
-			require.JSONEq(t, tc.strict, result(t, kubestellar.Strict, in))
+	text, err := os.ReadFile("testdata/strict.yaml")
+	require.NoError(t, err)
+	var cases []struct {
+		Name                                  string
+		Collector, Statuses, Upstream, Strict json.RawMessage
+	}
+	require.NoError(t, yaml.UnmarshalStrict(text, &cases))
+	require.Len(t, cases, 7)
+	for _, tc := range cases {
+		t.Run(tc.Name, func(t *testing.T) {
+			in := input(t, string(tc.Collector), string(tc.Statuses))
+			require.JSONEq(t, string(tc.Upstream), result(t, kubestellar.Upstream, in))
+			require.JSONEq(t, string(tc.Strict), result(t, kubestellar.Strict, in))
 		})
 	}
 }
@@ -134,17 +122,42 @@ func repeat(s string, n int) (all string) {
 	return all
 }
 
+func TestFaultsOfACollectorHavePathAndPosition(t *testing.T) {
+	filter, subject := "true &&\n  x", "returned.status.a"
+	_, err := kubestellar.Compile(control.StatusCollectorSpec{
+		Filter:         &filter,
+		GroupBy:        []control.NamedExpression{{Name: "a", Def: "1"}, {Name: "b", Def: "1 +"}},
+		CombinedFields: []control.NamedAggregator{{Name: "n", Type: "COUNT", Subject: &subject}},
+	})
+	var faults kubestellar.Errors
+	require.ErrorAs(t, err, &faults)
+	var places []string
+	for _, f := range faults {
+		places = append(places, fmt.Sprintf("%s:%d:%d", f.Path, f.Line, f.Column))
+	}
+	require.Equal(t, []string{"spec.filter:2:3", "spec.groupBy[1].def:1:4", "spec.combinedFields[0].subject:0:0"}, places)
+	require.ErrorContains(t, err, "groupBy expression (b) invalid: failed to parse expression: ", "as KubeStellar says it")
+}
+
 func TestResolve(t *testing.T) {
 	labelled := func(resource, namespace, name string) kubestellar.Object {
-		return kubestellar.Object{Group: "apps", Version: "v1", Resource: resource, Namespace: namespace, Name: name, Labels: map[string]string{"app": "web"}, ResourceVersion: "7"}
+		return kubestellar.Object{
+			Group: "apps", Version: "v1", Resource: resource, Namespace: namespace, Name: name,
+			Labels: map[string]string{"app": "web"}, ResourceVersion: "7",
+		}
 	}
 	policy := &control.BindingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p1"}, Spec: control.BindingPolicySpec{
 		ClusterSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}, {MatchLabels: map[string]string{"name": "c0"}}},
 		Downsync:         []control.DownsyncPolicyClause{{ObjectSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"app": "web"}}}}},
 	}}
 	inventory := kubestellar.Inventory{
-		Objects:  []kubestellar.Object{labelled("deployments", "b", "y"), labelled("deployments", "a", "z"), labelled("events", "a", "e"), {Resource: "pods", Name: "other"}, labelled("things", "", "t")},
-		Clusters: map[string]map[string]string{"c2": {"env": "dev"}, "c1": {"env": "dev"}, "c0": {"name": "c0"}, "prod": {"env": "prod"}},
+		Objects: []kubestellar.Object{
+			labelled("deployments", "b", "y"), labelled("deployments", "a", "z"), labelled("events", "a", "e"),
+			{Resource: "pods", Name: "other"}, labelled("things", "", "t"),
+		},
+		Clusters: map[string]map[string]string{
+			"c2": {"env": "dev"}, "c1": {"env": "dev"}, "c0": {"name": "c0"}, "prod": {"env": "prod"},
+		},
 	}
 	b, err := kubestellar.Resolve(policy, inventory)
 	require.NoError(t, err)

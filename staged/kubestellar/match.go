@@ -24,8 +24,8 @@ type Object struct {
 // Namespaces are the labels of the namespaces that exist, by name.
 type Namespaces map[string]map[string]string
 
-// Match returns whether any of the clauses matches an object, and how the matching clauses together want
-// the object to be treated. An invalid label selector matches nothing.
+// Match returns whether any of the clauses matches an object, and how the matching clauses together
+// want the object to be treated. An invalid label selector matches nothing.
 func Match(clauses []control.DownsyncPolicyClause, obj Object, namespaces Namespaces) (control.DownsyncModulation, bool) {
 	var all control.DownsyncModulation
 	matched := false
@@ -51,8 +51,8 @@ func listed(names []string, name string) bool {
 	return len(names) == 0 || slices.Contains(names, "*") || slices.Contains(names, name)
 }
 
-// inNamespace reports whether one of the selectors matches the labels of a namespace. An empty selector
-// matches every object, even one without a namespace.
+// inNamespace reports whether one of the selectors matches the labels of a namespace. An empty
+// selector matches every object, even one without a namespace.
 func inNamespace(selectors []metav1.LabelSelector, name string, namespaces Namespaces) bool {
 	if len(selectors) == 0 || slices.ContainsFunc(selectors, isEmpty) {
 		return true

@@ -19,9 +19,9 @@ type Inventory struct {
 	Clusters map[string]map[string]string
 }
 
-// Resolve returns the Binding of a BindingPolicy: its objects and clusters, sorted as KubeStellar sorts
-// them. The BindingPolicy owns it. An invalid cluster selector is an error; KubeStellar makes no Binding
-// then.
+// Resolve returns the Binding of a BindingPolicy: its objects and clusters, sorted as KubeStellar
+// sorts them. The BindingPolicy owns it. An invalid cluster selector is an error; KubeStellar makes
+// no Binding then.
 func Resolve(policy *control.BindingPolicy, in Inventory) (*control.Binding, error) {
 	destinations, err := Destinations(policy.Spec.ClusterSelectors, in.Clusters)
 	if err != nil {

@@ -32,7 +32,8 @@ func (c *Collector) table(mode Mode, input []row) control.NamedStatusCombination
 	return t.result
 }
 
-// pass evaluates the filter for a row. In Upstream mode a row whose filter fails is kept, with the error.
+// pass evaluates the filter for a row. In Upstream mode a row whose filter fails is kept, with the
+// error.
 func (t *table) pass(r row) (keep bool, err error) {
 	if t.filter == nil {
 		return true, nil
@@ -96,8 +97,8 @@ func (t *table) rowError(r row, column string, err error) {
 	}
 }
 
-// value returns a cell. In Upstream mode everything that is no string, number or bool is an Object, and
-// what JSON cannot express is Null.
+// value returns a cell. In Upstream mode everything that is no string, number or bool is an Object,
+// and what JSON cannot express is Null.
 func (m Mode) value(v eval.Value) control.Value {
 	switch x := v.Val.(type) {
 	case types.String:

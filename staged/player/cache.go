@@ -40,8 +40,8 @@ func (c cache) store(e watchEvent) (owner string, err error) {
 	return owner, put(c.statuses, owner, nameOf(e.obj), e)
 }
 
-// ownerOf returns the name of the StagedBindingPolicy that is part of the name of a BindingPolicy; ""
-// if there is none.
+// ownerOf returns the name of the StagedBindingPolicy that is part of the name of a BindingPolicy;
+// "" if there is none.
 func ownerOf(bindingPolicy string) string {
 	owner, _, ok := strings.Cut(bindingPolicy, v1alpha1.StageSeparator)
 	if !ok {

@@ -6,8 +6,8 @@
 //
 // # Terminology
 //
-//   - The hub is the cluster that holds StagedBindingPolicies and BindingPolicies. A [Player] sees it
-//     through a [Transport].
+//   - The hub is the cluster that holds StagedBindingPolicies and BindingPolicies. A [Player] sees
+//     it through a [Transport].
 //   - A [TraceEvent] is one decision that changed something, or one failure.
 //
 // # Usage
@@ -22,11 +22,11 @@
 //
 // # Determinism
 //
-// A Player stores nothing outside the hub: another Player can take over at any moment. Time is real,
-// or virtual within a testing/synctest bubble.
+// A Player stores nothing outside the hub: another Player can take over at any moment. Time is
+// real, or virtual within a testing/synctest bubble.
 //
 // # Concurrency
 //
-// A Player decides in one goroutine and watches in four or five more. All of them have ended when Run
-// returns. The callbacks of [Options] are called by the deciding goroutine only.
+// A Player decides in one goroutine and watches in four or five more. All of them have ended when
+// Run returns. The callbacks of [Options] are called by the deciding goroutine only.
 package player

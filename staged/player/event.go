@@ -12,7 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// addEvent records something that was written. writeEvents makes Kubernetes Events of these records.
+// addEvent records something that was written. writeEvents makes Kubernetes Events of these
+// records.
 func (s *policyState) addEvent(reason, format string, args ...any) {
 	s.events = append(s.events, staged.Event{Type: "Normal", Reason: reason, Message: fmt.Sprintf(format, args...)})
 }

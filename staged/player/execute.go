@@ -53,8 +53,8 @@ func (s *policyState) remove(ctx context.Context, hub Writer, name string) error
 	return nil
 }
 
-// writeStatus writes the status. It fails with a conflict if somebody has written the object since it
-// was read.
+// writeStatus writes the status. It fails with a conflict if somebody has written the object since
+// it was read.
 func (s *policyState) writeStatus(ctx context.Context, hub Writer, name string, d staged.Decision) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": s.version, "uid": s.uid},
@@ -99,7 +99,8 @@ func (s *policyState) ensure(ctx context.Context, hub Writer, want *control.Bind
 	return true, nil
 }
 
-// write creates a BindingPolicy, or patches the spec of the old one. It returns what is stored then.
+// write creates a BindingPolicy, or patches the spec of the old one. It returns what is stored
+// then.
 func write(ctx context.Context, hub Writer, old, want *control.BindingPolicy) (*unstructured.Unstructured, error) {
 	if old == nil {
 		return create(ctx, hub, want)

@@ -65,9 +65,9 @@ var (
 // tells it when their results change.
 const pollInterval = 10 * time.Second
 
-// A Player carries out the StagedBindingPolicies of a hub, in real time, or in virtual time within a
-// testing/synctest bubble. It keeps nothing that is not stored on the hub: another Player can take
-// over at any moment. Two at once do no harm, but waste work.
+// A Player carries out the StagedBindingPolicies of a hub, in real time, or in virtual time within
+// a testing/synctest bubble. It keeps nothing that is not stored on the hub: another Player can
+// take over at any moment. Two at once do no harm, but waste work.
 //
 // A Player may be run once.
 type Player struct {
@@ -97,8 +97,8 @@ func Play(ctx context.Context, hub Transport, o Options) error {
 	return New(hub, o).Run(ctx)
 }
 
-// Run watches and decides until ctx is done, and returns the cause of that. All goroutines have ended
-// by then. Failures go to Options.Trace and are tried again after Options.RetryAfter.
+// Run watches and decides until ctx is done, and returns the cause of that. All goroutines have
+// ended by then. Failures go to Options.Trace and are tried again after Options.RetryAfter.
 func (p *Player) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -245,8 +245,8 @@ func convert(from *unstructured.Unstructured, into any) error {
 	return nil
 }
 
-// decide makes and executes the decisions that are due. It returns when the next one is due; the zero
-// time means never.
+// decide makes and executes the decisions that are due. It returns when the next one is due; the
+// zero time means never.
 func (p *Player) decide(ctx context.Context) (next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(p.policies)) {
 		s, now := p.policies[name], time.Now()

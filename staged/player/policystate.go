@@ -24,10 +24,10 @@ type policyState struct {
 	events     []staged.Event // what has happened and has no Kubernetes Event yet
 }
 
-// isOlderThanLastWrite reports whether a watch event is older than the last write. Watch events come
-// in order, so all are older until the event of the write itself. After a list this cannot be told:
-// if the list was older, the next write is a conflict, and the event of the last write is still to
-// come.
+// isOlderThanLastWrite reports whether a watch event is older than the last write. Watch events
+// come in order, so all are older until the event of the write itself. After a list this cannot be
+// told: if the list was older, the next write is a conflict, and the event of the last write is
+// still to come.
 func (s *policyState) isOlderThanLastWrite(e watchEvent) bool {
 	if e.inList || s.written == "" || e.obj.GetUID() != s.uid {
 		s.written = ""

@@ -25,19 +25,19 @@ type Creator interface {
 	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
 }
 
-// Writer is what a [Player] writes to. Its errors are those of an API server, which the functions of
-// apimachinery's api/errors recognise.
+// Writer is what a [Player] writes to. Its errors are those of an API server, which the functions
+// of apimachinery's api/errors recognise.
 type Writer interface {
 	Creator
-	// Patch changes an object, or a subresource of it, and returns it as it is stored. A merge patch
-	// whose metadata.resourceVersion is not that of the object fails with a conflict.
+	// Patch changes an object, or a subresource of it, and returns it as it is stored. A merge
+	// patch whose metadata.resourceVersion is not that of the object fails with a conflict.
 	Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
 	// Delete deletes an object, if it has the uid of o.Preconditions.
 	Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error
 }
 
-// Transport is the hub cluster as a [Player] sees it. It must be safe for concurrent use. The Cluster
-// of package stage/memory is one.
+// Transport is the hub cluster as a [Player] sees it. It must be safe for concurrent use. The
+// Cluster of package stage/memory is one.
 type Transport interface {
 	Reader
 	Writer

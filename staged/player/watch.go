@@ -14,8 +14,8 @@ import (
 // listTimeout is how long one page of a list may take.
 const listTimeout = 30 * time.Second
 
-// A watchEvent is one state of an object, or its deletion. One without an object is an error, or says
-// that all objects of the kind have been listed.
+// A watchEvent is one state of an object, or its deletion. One without an object is an error, or
+// says that all objects of the kind have been listed.
 type watchEvent struct {
 	kind    schema.GroupVersionKind
 	obj     *unstructured.Unstructured
@@ -39,10 +39,10 @@ func (w *watcher) run(ctx context.Context) {
 	source := listwatch.Source{Lister: w.reader, Watcher: w.reader, Kind: w.kind}
 	options := listwatch.Options{Retry: w.retry, Longest: w.retry, Timeout: listTimeout}
 	listwatch.Run(ctx, source, options, func(e listwatch.Event) {
-		for _, e := range w.objects.Take(e) {
+		for _, e := range w.objects.Add(e) {
 			w.deliver(ctx, watchEvent{
-				kind: w.kind, obj: e.Object, deleted: e.What == listwatch.Gone, inList: e.InList,
-				listed: e.What == listwatch.Listed, err: e.Err,
+				kind: w.kind, obj: e.Object, deleted: e.Type == listwatch.Deleted, inList: e.InList,
+				listed: e.Type == listwatch.Listed, err: e.Err,
 			})
 		}
 	})

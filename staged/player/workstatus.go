@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged"
 )
 
-// workStatus is KubeStellar's WorkStatus: what a cluster, whose name is the namespace, reports of one
-// object. Only the fields that say who reported when are here.
+// workStatus is KubeStellar's WorkStatus: what a cluster, whose name is the namespace, reports of
+// one object. Only the fields that say who reported when are here.
 type workStatus struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -61,7 +61,8 @@ func newWorkStatuses() *workStatuses {
 	}
 }
 
-// store stores a WorkStatus, or removes one that was deleted, and returns the object that it is about.
+// store stores a WorkStatus, or removes one that was deleted, and returns the object that it is
+// about.
 func (w *workStatuses) store(e watchEvent) (staged.ObjectRef, error) {
 	key := nameOf(e.obj)
 	ref := w.objects[key]

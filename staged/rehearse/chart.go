@@ -15,16 +15,16 @@ import (
 // A bar is a span of time within a row of a chart.
 type bar struct{ from, to time.Duration }
 
-// A row of a chart shows when a stage was satisfied, when a BindingPolicy existed, or when a cluster had
-// some of the workload.
+// A row of a chart shows when a stage was satisfied, when a BindingPolicy existed, or when a
+// cluster had some of the workload.
 type row struct {
 	kind, name string
 	bars       []bar
 	open       int // how many things that began have not ended
 }
 
-// rows returns the stages, BindingPolicies and clusters of a timeline, each in the order in which they
-// first appear.
+// rows returns the stages, BindingPolicies and clusters of a timeline, each in the order in which
+// they first appear.
 func (t *Timeline) rows() []*row {
 	var rows []*row
 	for _, e := range t.Entries {
@@ -83,8 +83,8 @@ func (r *row) count(at time.Duration, step int) {
 	}
 }
 
-// Mermaid prints when each BindingPolicy existed, as a Gantt chart for mermaid. Its axis counts seconds
-// from the start.
+// Mermaid prints when each BindingPolicy existed, as a Gantt chart for mermaid. Its axis counts
+// seconds from the start.
 func (t *Timeline) Mermaid() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "gantt\n  title %s\n  dateFormat X\n  axisFormat %%s\n", t.Policy)
@@ -103,8 +103,8 @@ func (t *Timeline) Mermaid() string {
 //go:embed chart.html
 var chartHTML string
 
-// WriteHTML writes timelines as one page that loads nothing else. For each timeline it has a chart of the
-// stages, BindingPolicies and clusters, the lints, and the entries. The error is that of w.
+// WriteHTML writes timelines as one page that loads nothing else. For each timeline it has a chart
+// of the stages, BindingPolicies and clusters, the lints, and the entries. The error is that of w.
 func WriteHTML(w io.Writer, timelines ...*Timeline) error {
 	page, err := template.New("chart").Parse(chartHTML)
 	if err != nil {
@@ -117,7 +117,8 @@ func WriteHTML(w io.Writer, timelines ...*Timeline) error {
 	return page.Execute(w, charts)
 }
 
-// A chart is the data of the page about a timeline. X and Width are in percent of the width of the chart.
+// A chart is the data of the page about a timeline. X and Width are in percent of the width of the
+// chart.
 type chart struct {
 	*Timeline
 	Ticks []tick

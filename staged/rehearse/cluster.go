@@ -49,8 +49,8 @@ func (c *cluster) catchUp(ctx context.Context, now time.Time) error {
 	return c.sim.Advance(ctx, now.Sub(c.sim.Now()))
 }
 
-// advance simulates what is due, sends changed statuses to the hub, and adds to updated the objects whose
-// statuses arrive there.
+// advance simulates what is due, sends changed statuses to the hub, and adds to updated the objects
+// whose statuses arrive there.
 func (c *cluster) advance(ctx context.Context, now time.Time, updated map[staged.ObjectRef]bool) error {
 	if c.due.IsZero() || c.due.After(now) {
 		return nil
@@ -94,8 +94,8 @@ func (c *cluster) begin() {
 	}
 }
 
-// show sets the status of an object, unless the object has changed since its script began, or has no
-// status.
+// show sets the status of an object, unless the object has changed since its script began, or has
+// no status.
 func (c *cluster) show(ctx context.Context, ref staged.ObjectRef, status map[string]any, placed time.Time) error {
 	p := c.created[ref]
 	if !p.at.Equal(placed) {

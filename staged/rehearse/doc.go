@@ -1,16 +1,17 @@
-// Package rehearse plays a StagedBindingPolicy without a cluster, in virtual time. Stages of kwok make
-// the workload available in simulated clusters, a stand-in for KubeStellar reports it to the hub, and
-// package staged decides. The result is a [Timeline] with everything that happened, and lints.
+// Package rehearse plays a StagedBindingPolicy without a cluster, in virtual time. Stages of kwok
+// make the workload available in simulated clusters, a stand-in for KubeStellar reports it to the
+// hub, and package staged decides. The result is a [Timeline] with everything that happened, and
+// lints.
 //
 // # Terminology
 //
 //   - The hub has the workload and the BindingPolicies. A [Cluster] receives the workload; a Set of
 //     Stages, or the script of the Cluster, says what its objects do.
-//   - A [Timeline] has an [Entry] for each thing that happened. It prints itself as text, as a Gantt
-//     chart for mermaid, and, by [WriteHTML], as a page.
+//   - A [Timeline] has an [Entry] for each thing that happened. It prints itself as text, as a
+//     Gantt chart for mermaid, and, by [WriteHTML], as a page.
 //   - A [Lint] is something doubtful: see below.
-//   - A [KubeStellar] is the stand-in by itself, for tests of package staged/player, or of any other
-//     controller, on a hub in package stage/memory.
+//   - A [KubeStellar] is the stand-in by itself, for tests of package staged/player, or of any
+//     other controller, on a hub in package stage/memory.
 //
 // # Usage
 //
@@ -28,21 +29,21 @@
 //
 // # Lints
 //
-// Lints come from compiling the policy, from comparing its selectors with the clusters, and from playing
-// each stage alone, with and without its guards. They report:
+// Lints come from compiling the policy, from comparing its selectors with the clusters, and from
+// playing each stage alone, with and without its guards. They report:
 //
 //   - a stage whose selectors match no cluster, and what follows from that;
 //   - a condition that is true for some time, and no longer in the end;
 //   - a stage that is satisfied without any object to evaluate, or before any cluster has reported;
-//   - a stage that is satisfied by stale status: its guards allow clusters that have not reported, are
-//     out of date, or report errors, or only its guards refuse it;
+//   - a stage that is satisfied by stale status: its guards allow clusters that have not reported,
+//     are out of date, or report errors, or only its guards refuse it;
 //   - a rollout that nothing can move on, or that has not ended when the rehearsal ends;
 //   - the warnings of staged.Compile.
 //
 // # Determinism
 //
-// The same Input gives the same Timeline. The random draws of each cluster depend on the seed and its
-// name.
+// The same Input gives the same Timeline. The random draws of each cluster depend on the seed and
+// its name.
 //
 // # Concurrency
 //
@@ -50,7 +51,7 @@
 //
 // # Compatibility
 //
-// CombinedStatuses are those of mode Upstream of package staged/kubestellar. KubeStellar takes some time
-// for each of its steps; the stand-in has only Latency. The objects of a cluster are created and deleted
-// with the Binding; their finalizers and owner references stay on the hub.
+// CombinedStatuses are those of mode Upstream of package staged/kubestellar. KubeStellar takes some
+// time for each of its steps; the stand-in has only Latency. The objects of a cluster are created
+// and deleted with the Binding; their finalizers and owner references stay on the hub.
 package rehearse

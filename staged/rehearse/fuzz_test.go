@@ -16,8 +16,17 @@ import (
 func FuzzRun(f *testing.F) {
 	f.Add(foundry+foundries+collector, `{"ready": true}`)
 	f.Add(foundry+collector+"---\n{apiVersion: v1, kind: Pod, metadata: {name: a, labels: {x: 1}}}", `{"phase": 1}`)
-	f.Add(foundry+collector+"---\n{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.b}, spec: 7}", `{}`)
-	f.Add(foundry+collector+"---\n{apiVersion: v1, kind: Secret, metadata: 3}\n---\n{apiVersion: v1, kind: Secret, metadata: {namespace: [1], name: {}}}", `null`)
+	f.Add(foundry+collector+`---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: a.b}
+spec: 7
+`, `{}`)
+	f.Add(foundry+collector+`---
+{apiVersion: v1, kind: Secret, metadata: 3}
+---
+{apiVersion: v1, kind: Secret, metadata: {namespace: [1], name: {}}}
+`, `null`)
 	f.Fuzz(func(t *testing.T, text, status string) {
 		source := staged.Parse("f", []byte(text))
 		var in rehearse.Input

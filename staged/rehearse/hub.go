@@ -57,8 +57,8 @@ func (h *hub) inventory() kubestellar.Inventory {
 	return in
 }
 
-// bindings returns the Bindings of the BindingPolicies, sorted by name. The error joins one for each
-// BindingPolicy that has no Binding because its selectors are invalid.
+// bindings returns the Bindings of the BindingPolicies, sorted by name. The error joins one for
+// each BindingPolicy that has no Binding because its selectors are invalid.
 func (h *hub) bindings() (all []*control.Binding, err error) {
 	inventory := h.inventory()
 	for _, name := range slices.Sorted(maps.Keys(h.policies)) {

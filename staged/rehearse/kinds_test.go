@@ -19,8 +19,12 @@ metadata: {name: foundry}
 spec:
   downsync: [{statusCollectors: [ready]}]
   stages:
-  - {name: dev, clusterSelectors: [{matchLabels: {env: dev}}], filter: downsyncClause.resource == 'foundries', condition: num('clusters') == destinations.size()}
-  - {name: prod, clusterSelectors: [{matchLabels: {env: prod}}]}
+  - name: dev
+    clusterSelectors: [{matchLabels: {env: dev}}]
+    filter: downsyncClause.resource == 'foundries'
+    condition: num('clusters') == destinations.size()
+  - name: prod
+    clusterSelectors: [{matchLabels: {env: prod}}]
 ---
 apiVersion: v1
 kind: Namespace
@@ -61,7 +65,9 @@ spec:
 func foundryInput(t *testing.T, text string) rehearse.Input {
 	source := staged.Parse("foundry.yaml", []byte(text))
 	filter := "has(returned.status.ready) && returned.status.ready"
-	ready := control.StatusCollector{Spec: control.StatusCollectorSpec{Filter: &filter, CombinedFields: []control.NamedAggregator{{Name: "clusters", Type: "COUNT"}}}}
+	ready := control.StatusCollector{Spec: control.StatusCollectorSpec{
+		Filter: &filter, CombinedFields: []control.NamedAggregator{{Name: "clusters", Type: "COUNT"}},
+	}}
 	ready.Name = "ready"
 	set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(stages)))
 	require.NoError(t, err)
@@ -93,7 +99,8 @@ func TestScriptsOfAKind(t *testing.T) {
 	require.Contains(t, timeline.String(), "+1m1s      stage dev: satisfied", "in place of its Stages, and slowly")
 }
 
-// TestWhatIsStillThereIsWaitedFor: the workload comes back to a cluster where it is still being deleted.
+// TestWhatIsStillThereIsWaitedFor: the workload comes back to a cluster where it is still being
+// deleted.
 func TestWhatIsStillThereIsWaitedFor(t *testing.T) {
 	in := foundryInput(t, foundry)
 	in.Policy.Spec.Stages[1].Condition, in.Policy.Spec.Stages[1].OnFailure = "num('clusters') == 5", "Rollback"
@@ -106,7 +113,10 @@ kind: Stage
 metadata: {name: hold}
 spec:
   resourceRef: {apiGroup: example.org/v1, kind: Foundry}
-  selector: {matchExpressions: [{key: .metadata.finalizers, operator: DoesNotExist}, {key: .metadata.deletionTimestamp, operator: DoesNotExist}]}
+  selector:
+    matchExpressions:
+    - {key: .metadata.finalizers, operator: DoesNotExist}
+    - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
   weight: 1000
   next: {finalizers: {add: [{value: example.org/hold}]}}
 ---

@@ -27,8 +27,8 @@ type KubeStellarOptions struct {
 	// Hub has the BindingPolicies, the StatusCollectors and the workload. It must know [Kinds].
 	Hub     *memory.Cluster
 	Members []Member
-	// Workload is the kinds of the objects on the hub that Bindings may hold. Members must know them
-	// too. Selecting by the labels of namespaces needs Namespace among them.
+	// Workload is the kinds of the objects on the hub that Bindings may hold. Members must know
+	// them too. Selecting by the labels of namespaces needs Namespace among them.
 	Workload []schema.GroupVersionKind
 	// Latency is how long a status of a member takes to reach the hub. Default 0.
 	Latency time.Duration
@@ -41,10 +41,10 @@ type Member struct {
 	Cluster *memory.Cluster
 }
 
-// A KubeStellar stands in for KubeStellar between a hub and other clusters, all of them in memory, so
-// that a player of package staged/player, or any other controller, can be tested against it. It works
-// only in [KubeStellar.Step], which its user calls; it starts no goroutine. It removes from members only
-// what it has created there.
+// A KubeStellar stands in for KubeStellar between a hub and other clusters, all of them in memory,
+// so that a player of package staged/player, or any other controller, can be tested against it. It
+// works only in [KubeStellar.Step], which its user calls; it starts no goroutine. It removes from
+// members only what it has created there.
 //
 // It is safe for concurrent use.
 type KubeStellar struct {
@@ -64,8 +64,8 @@ func Kinds() []memory.Kind {
 	}
 }
 
-// NewKubeStellar returns a KubeStellar that has done nothing yet. The error is [Errors], with all faults
-// of the options.
+// NewKubeStellar returns a KubeStellar that has done nothing yet. The error is [Errors], with all
+// faults of the options.
 func NewKubeStellar(o KubeStellarOptions) (*KubeStellar, error) {
 	if err := o.check().err(); err != nil {
 		return nil, err
@@ -96,12 +96,13 @@ func (o *KubeStellarOptions) check() (faults Errors) {
 	return faults
 }
 
-// Step does all that KubeStellar would do now: it writes the Binding of each BindingPolicy on the hub;
-// creates, updates and deletes objects in the members, as the Bindings say; receives the statuses that
-// are old enough; and writes the CombinedStatuses. Times must not decrease from call to call.
+// Step does all that KubeStellar would do now: it writes the Binding of each BindingPolicy on the
+// hub; creates, updates and deletes objects in the members, as the Bindings say; receives the
+// statuses that are old enough; and writes the CombinedStatuses. Times must not decrease from call
+// to call.
 //
-// The error joins the faults of single objects, such as an invalid StatusCollector. Step leaves these
-// objects out and works on all others.
+// The error joins the faults of single objects, such as an invalid StatusCollector. Step leaves
+// these objects out and works on all others.
 func (k *KubeStellar) Step(ctx context.Context, now time.Time) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,11 +117,12 @@ func (k *KubeStellar) Step(ctx context.Context, now time.Time) error {
 	return errors.Join(faults, k.write(ctx, bindings))
 }
 
-// Clusters returns the labels of the members, by name, for Options.Clusters of package staged/player.
+// Clusters returns the labels of the members, by name, for Options.Clusters of package
+// staged/player.
 func (k *KubeStellar) Clusters() map[string]map[string]string { return k.hub.labels }
 
-// Reports returns when the members reported the objects of a StagedBindingPolicy, as of the last step,
-// for Options.Reports of package staged/player.
+// Reports returns when the members reported the objects of a StagedBindingPolicy, as of the last
+// step, for Options.Reports of package staged/player.
 func (k *KubeStellar) Reports(policy string) (reports []staged.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// lint finds what is doubtful: from compiling, from the selectors, from playing each stage alone, and
-// from how the rehearsal ended.
+// lint finds what is doubtful: from compiling, from the selectors, from playing each stage alone,
+// and from how the rehearsal ended.
 func (r *run) lint(ctx context.Context) error {
 	for _, w := range r.policy.Warnings() {
 		r.addLint("", "%s: %w", w.Path, w.Err)
@@ -69,8 +69,8 @@ func (r *run) addLint(stage, format string, args ...any) {
 // endless is longer than any rehearsal: a stage with such a soak is never left.
 const endless = 1 << 62
 
-// alone plays one stage without leaving it: with its own guards, with all guards, and without the guards
-// that concern reports, so that the result of the condition alone is seen.
+// alone plays one stage without leaving it: with its own guards, with all guards, and without the
+// guards that concern reports, so that the result of the condition alone is seen.
 func (r *run) alone(ctx context.Context, i int) error {
 	s := r.in.Policy.Spec.Stages[i]
 	guards := v1alpha1.Guards{}

@@ -20,7 +20,8 @@ func silent(in *rehearse.Input) {
 	in.Clusters[2].Silent = true
 }
 
-// TestLints has, for each lint, a policy that it warns of, and one that is nearly so and that it does not warn of.
+// TestLints has, for each lint, a policy that it warns of, and one that is nearly so and that it
+// does not warn of.
 func TestLints(t *testing.T) {
 	const (
 		is1, is2 = "    condition: num('sum') == 1", "    condition: num('sum') == 2"

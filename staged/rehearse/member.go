@@ -22,7 +22,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
 
-// A member is a cluster as the hub knows it: the objects that were sent there, and what it reported.
+// A member is a cluster as the hub knows it: the objects that were sent there, and what it
+// reported.
 type member struct {
 	name        string
 	cluster     *memory.Cluster // shares its objects
@@ -81,8 +82,9 @@ func (m *member) refs() []staged.ObjectRef {
 	return m.order
 }
 
-// place creates or updates the objects that are wanted here and deletes the others. It calls say with
-// what it did to each, and reports whether it did anything. The error joins those of single objects.
+// place creates or updates the objects that are wanted here and deletes the others. It calls say
+// with what it did to each, and reports whether it did anything. The error joins those of single
+// objects.
 func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]wantedObject, now time.Time, say func(string)) (changed bool, faults error) {
 	m.incomplete = false
 	did := func(ref staged.ObjectRef, what string, err error) {
@@ -105,8 +107,8 @@ func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]wantedOb
 	return changed, faults
 }
 
-// apply brings one object up to date, if that is possible now. It returns the text of what it did; "" if
-// it did nothing.
+// apply brings one object up to date, if that is possible now. It returns the text of what it did;
+// "" if it did nothing.
 func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w wantedObject, now time.Time) (what string, err error) {
 	was, here := m.created[ref]
 	if here && (w.createOnly || was.from == w.object || reflect.DeepEqual(downsynced(was.from), downsynced(w.object))) {
@@ -125,8 +127,8 @@ func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w wantedObject
 	return textArrives, nil
 }
 
-// write creates or updates an object. It is false if an object of the same name, or the namespace, is
-// still being deleted.
+// write creates or updates an object. It is false if an object of the same name, or the namespace,
+// is still being deleted.
 func (m *member) write(ctx context.Context, w wantedObject) (done bool, err error) {
 	obj := downsynced(w.object)
 	old, err := m.cluster.Get(ctx, obj.GroupVersionKind(), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
@@ -145,8 +147,8 @@ func (m *member) write(ctx context.Context, w wantedObject) (done bool, err erro
 	return err == nil, err
 }
 
-// over returns an object as an update of the old one: with the status of the old one, and the metadata
-// that the API server added to it.
+// over returns an object as an update of the old one: with the status of the old one, and the
+// metadata that the API server added to it.
 func over(old, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	next := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
 	metadata := map[string]any{}
@@ -161,8 +163,8 @@ func over(old, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return next
 }
 
-// downsynced returns the part of an object that is sent to another cluster: without its status and what
-// an API server adds.
+// downsynced returns the part of an object that is sent to another cluster: without its status and
+// what an API server adds.
 func downsynced(from *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: maps.Clone(from.Object)}
 	delete(obj.Object, "status")

@@ -23,9 +23,9 @@ type Input struct {
 	// Collectors are the StatusCollectors that exist. All that the policy names must be among them.
 	Collectors []control.StatusCollector
 	// Objects are the objects on the hub: the workload, and CustomResourceDefinitions, which all
-	// clusters have too. A kind that has no definition and is not built into API servers is taken to
-	// have a status, and to be namespaced if the object has a namespace. Other objects that need a
-	// namespace and have none are put into "default".
+	// clusters have too. A kind that has no definition and is not built into API servers is taken
+	// to have a status, and to be namespaced if the object has a namespace. Other objects that need
+	// a namespace and have none are put into "default".
 	Objects  []*unstructured.Unstructured
 	Clusters []Cluster
 	// Stages say what objects do in a cluster without a script; nil: nothing.
@@ -49,8 +49,8 @@ type Input struct {
 type Cluster struct {
 	Name   string
 	Labels map[string]string
-	// Script says which statuses the objects of the workload have and when. It replaces Input.Stages in
-	// this cluster. Nil: there is no script.
+	// Script says which statuses the objects of the workload have and when. It replaces
+	// Input.Stages in this cluster. Nil: there is no script.
 	Script []Status
 	// Latency is how long a status of this cluster takes to reach the hub. Default Input.Latency.
 	Latency time.Duration
@@ -66,9 +66,10 @@ type Status struct {
 	Status map[string]any
 }
 
-// Run rehearses until the rollout has succeeded, nothing more can happen, or Input.Longest has passed. It
-// returns all faults of the Input at once: those of the policy as [staged.Errors], others as [Errors].
-// Other errors come from a cluster that refuses a Stage or an object, or from ctx.
+// Run rehearses until the rollout has succeeded, nothing more can happen, or Input.Longest has
+// passed. It returns all faults of the Input at once: those of the policy as [staged.Errors],
+// others as [Errors]. Other errors come from a cluster that refuses a Stage or an object, or from
+// ctx.
 func Run(ctx context.Context, in Input) (*Timeline, error) {
 	in.Longest = cmp.Or(in.Longest, 24*time.Hour)
 	if in.Start.IsZero() {

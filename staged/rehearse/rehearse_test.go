@@ -141,9 +141,14 @@ func object(apiVersion, kind, name string) *unstructured.Unstructured {
 	return obj
 }
 
-// TestReportsOfOtherClustersDoNotCount: the cluster of the stage before still has the object and reports it, that of this stage is silent.
+// TestReportsOfOtherClustersDoNotCount: the cluster of the stage before still has the object and
+// reports it, that of this stage is silent.
 func TestReportsOfOtherClustersDoNotCount(t *testing.T) {
-	in := policy(t, "    condition: num('sum') == 1\n  - name: middle\n    clusterSelectors: [{matchLabels: {env: mid}}]\n    condition: reported >= 1\n    guards: {allowStale: true, allowErrors: true}")
+	in := policy(t, `    condition: num('sum') == 1
+  - name: middle
+    clusterSelectors: [{matchLabels: {env: mid}}]
+    condition: reported >= 1
+    guards: {allowStale: true, allowErrors: true}`)
 	silent := member("mid1", "mid", 0)
 	silent.Silent = true
 	in.Clusters = append(in.Clusters, silent)
@@ -152,7 +157,8 @@ func TestReportsOfOtherClustersDoNotCount(t *testing.T) {
 	require.NotContains(t, timeline.String(), "stage middle: satisfied")
 }
 
-// TestBatches plays a stage with maxConcurrency, whose batches select clusters by a label with their names.
+// TestBatches plays a stage with maxConcurrency, whose batches select clusters by a label with
+// their names.
 func TestBatches(t *testing.T) {
 	in := policy(t, "    condition: num('sum') == 1")
 	one := intstr.FromInt32(1)

@@ -23,8 +23,8 @@ type Timeline struct {
 	Message   string
 }
 
-// An Entry is one thing that happened. At most one of Stage, BindingPolicy and Cluster is set: it says
-// what the Entry is about.
+// An Entry is one thing that happened. At most one of Stage, BindingPolicy and Cluster is set: it
+// says what the Entry is about.
 type Entry struct {
 	At            time.Duration // after the start
 	Stage         string

@@ -23,8 +23,8 @@ import (
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// A catalog holds the plural names of the kinds that a CustomResourceDefinition defines. The plural names
-// of other kinds are guessed from the kind.
+// A catalog holds the plural names of the kinds that a CustomResourceDefinition defines. The plural
+// names of other kinds are guessed from the kind.
 type catalog map[schema.GroupKind]string
 
 var vowelY = regexp.MustCompile("[aeiou]y$")
@@ -51,8 +51,8 @@ func (c catalog) refOf(obj *unstructured.Unstructured) staged.ObjectRef {
 	return staged.ObjectRef{Group: kind.Group, Resource: c.resource(kind), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// A workload is the objects of an Input, as an API server stores them, and the definitions and kinds that
-// a cluster must know to accept them.
+// A workload is the objects of an Input, as an API server stores them, and the definitions and
+// kinds that a cluster must know to accept them.
 type workload struct {
 	objects     map[staged.ObjectRef]*unstructured.Unstructured
 	definitions []*unstructured.Unstructured
@@ -125,8 +125,8 @@ func clone(fields map[string]any) (out map[string]any, err error) {
 	return out, err
 }
 
-// findKinds finds the definitions, and the kinds without one, which are taken to have a status. Kinds that
-// every API server knows are among these; package memory recognises them.
+// findKinds finds the definitions, and the kinds without one, which are taken to have a status.
+// Kinds that every API server knows are among these; package memory recognises them.
 func (w *workload) findKinds(objects []*unstructured.Unstructured) {
 	defined := catalog{}
 	for _, obj := range objects {
@@ -148,8 +148,8 @@ func (w *workload) findKinds(objects []*unstructured.Unstructured) {
 	}
 }
 
-// create stores an object as kubectl apply does: an object that needs a namespace and has none goes into
-// "default".
+// create stores an object as kubectl apply does: an object that needs a namespace and has none goes
+// into "default".
 func create(store *memory.Cluster, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	obj = downsynced(obj)
 	stored, err := store.Create(context.Background(), obj, metav1.CreateOptions{})

@@ -22,8 +22,8 @@ var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 // after.<stage> follows.
 const ApprovalPrefix = "approval.community.kubestellar.io/"
 
-// StageSeparator stands between the name of a StagedBindingPolicy and the name of a stage in the name
-// of a BindingPolicy.
+// StageSeparator stands between the name of a StagedBindingPolicy and the name of a stage in the
+// name of a BindingPolicy.
 const StageSeparator = ".stage."
 
 // StagedBindingPolicy places a workload on one group of clusters after another.
@@ -43,8 +43,8 @@ type Spec struct {
 	Stages []Stage `json:"stages"`
 	// Retention says whether the workload stays in the clusters of a passed stage. Default Move.
 	Retention Retention `json:"retention,omitempty"`
-	// OnChange says what a rollout does when Downsync changes, or the name or the cluster selectors of
-	// a stage. Default Ignore.
+	// OnChange says what a rollout does when Downsync changes, or the name or the cluster selectors
+	// of a stage. Default Ignore.
 	OnChange OnChange `json:"onChange,omitempty"`
 }
 
@@ -69,16 +69,16 @@ const (
 
 // Stage is a group of clusters and what must hold there before the next stage.
 type Stage struct {
-	// Name is unique in the policy. The name of the policy, StageSeparator and Name together must be a
-	// label value of at most 63 characters; with MaxConcurrency at most 58.
+	// Name is unique in the policy. The name of the policy, StageSeparator and Name together must
+	// be a label value of at most 63 characters; with MaxConcurrency at most 58.
 	Name string `json:"name"`
 	// ClusterSelectors choose the clusters: every one that any of them matches. Empty: no cluster.
 	ClusterSelectors []metav1.LabelSelector `json:"clusterSelectors,omitempty"`
-	// Filter is a CEL expression over downsyncClause, a clause of the Binding. It chooses the objects
-	// that Condition is evaluated for; the stage still places all objects. Absent: all.
+	// Filter is a CEL expression over downsyncClause, a clause of the Binding. It chooses the
+	// objects that Condition is evaluated for; the stage still places all objects. Absent: all.
 	Filter string `json:"filter,omitempty"`
-	// Condition is a CEL expression over obj, a CombinedStatus. The stage is passed once it is true for
-	// every object. Absent: the rollout ends in this stage.
+	// Condition is a CEL expression over obj, a CombinedStatus. The stage is passed once it is true
+	// for every object. Absent: the rollout ends in this stage.
 	Condition string `json:"condition,omitempty"`
 
 	// Soak is how long Condition must hold without interruption. Default 0.
@@ -88,20 +88,21 @@ type Stage struct {
 	// Windows say when the stage may be started: within a window without deny, if there is any, and
 	// outside all windows with deny.
 	Windows []Window `json:"windows,omitempty"`
-	// ProgressDeadlineSeconds is how many seconds after its start the stage fails if Condition does not
-	// hold by then. Absent: it never fails for that reason.
+	// ProgressDeadlineSeconds is how many seconds after its start the stage fails if Condition does
+	// not hold by then. Absent: it never fails for that reason.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
-	// FailureCondition is a CEL expression like Condition. The stage has failed while it is true for any
-	// object.
+	// FailureCondition is a CEL expression like Condition. The stage has failed while it is true
+	// for any object.
 	FailureCondition string `json:"failureCondition,omitempty"`
 	// OnFailure says what happens when the stage has failed. Default Pause.
 	OnFailure OnFailure `json:"onFailure,omitempty"`
-	// MaxFailures is how many destinations need not have reported the present workload: a number, or a
-	// percentage of them, rounded down. At least one destination must have reported. Default 0.
+	// MaxFailures is how many destinations need not have reported the present workload: a number,
+	// or a percentage of them, rounded down. At least one destination must have reported. Default
+	// 0.
 	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
-	// MaxConcurrency is how many clusters receive the workload at once: a number, or a percentage of the
-	// selected clusters, rounded down, at least 1. Condition must hold for each batch before the next
-	// one begins. Absent: all clusters at once.
+	// MaxConcurrency is how many clusters receive the workload at once: a number, or a percentage
+	// of the selected clusters, rounded down, at least 1. Condition must hold for each batch before
+	// the next one begins. Absent: all clusters at once.
 	MaxConcurrency *intstr.IntOrString `json:"maxConcurrency,omitempty"`
 	// Paused stops the rollout before it enters the stage, and before it leaves it.
 	Paused bool `json:"paused,omitempty"`
@@ -134,8 +135,8 @@ type Window struct {
 // OnFailure is Pause, Continue or Rollback.
 type OnFailure string
 
-// Pause stays in the stage while it fails. Continue goes on to the next batch or stage. Rollback goes
-// back to the stage before, until the spec changes.
+// Pause stays in the stage while it fails. Continue goes on to the next batch or stage. Rollback
+// goes back to the stage before, until the spec changes.
 const (
 	Pause    OnFailure = "Pause"
 	Continue OnFailure = "Continue"

@@ -1,2 +1,2 @@
-// Package browser looks at the pages of the simulator in a real browser. It has tests only.
+// Package browser tests the pages of the simulator in a real browser. It has only tests.
 package browser

@@ -1,22 +1,24 @@
-// Package mcad is the queue of the KWOK/MCAD study, and its gang scheduler, as controllers of package stage/reconcile: what the Multi-Cluster
-// App Dispatcher and the coscheduler do to Jobs, in small.
+// Package mcad is the queue of the KWOK/MCAD study, and its gang scheduler, as controllers of
+// package stage/reconcile: what the Multi-Cluster App Dispatcher and the coscheduler do to Jobs, in
+// small.
 //
 // # Terminology
 //
-// An AppWrapper (mcad.ibm.com/v1beta1) wraps objects that are created together when it is dispatched; a PodGroup
-// (scheduling.x-k8s.io/v1alpha1) is a gang: Pods that are bound together or not at all.
+// An AppWrapper (mcad.ibm.com/v1beta1) wraps objects that are created together when it is
+// dispatched; a PodGroup (scheduling.x-k8s.io/v1alpha1) is a gang: Pods that are bound together or
+// not at all.
 //
 // # Usage
 //
 //	sim, err := simulation.New(set, simulation.Options{
 //		Kinds:       mcad.Kinds(),
-//		Controllers: append(mcad.Queue(mcad.QueueOptions{}), mcad.Coscheduler(), controllers.Jobs()),
+//		Controllers: append(mcad.Queue(mcad.QueueOptions{}), mcad.Coscheduler(), batch.Jobs()),
 //	})
 //
 // # Compatibility
 //
-// AppWrappers have the conditions of MCAD 1.3x in its order, with times in microseconds: Init, Queueing, HeadOfLine, Dispatched, Running,
-// Completed or Failed. Queue and Coscheduler are models:
+// AppWrappers have the conditions of MCAD 1.3x in its order, with times in microseconds: Init,
+// Queueing, HeadOfLine, Dispatched, Running, Completed or Failed. Queue and Coscheduler are models:
 //
 //	the real ones do                                  | these do
 //	--------------------------------------------------+-----------------------------------------------------------------

@@ -4,13 +4,14 @@ import (
 	"slices"
 )
 
-// A Chart is a picture of numbers. Make one with [Lines], [Steps], [CDF], [Histogram] or [Gantt], and change what is to be different.
+// A Chart is a picture of numbers. [Lines], [Steps], [CDF], [Histogram] and [Gantt] make Charts,
+// whose fields can be changed.
 type Chart struct {
-	Name    string // of the files that it is written to
+	Name    string // of its files
 	Title   string
 	Caption string
-	X, Y    string // what the axes count
-	// Ceiling is drawn as a thin line if it is not 0: what cannot be exceeded.
+	X, Y    string // the titles of the axes
+	// Ceiling is drawn as a thin line if it is not 0: a value that cannot be exceeded.
 	Ceiling float64
 	Wide    bool // takes the width of the page; that is the default of Gantt
 
@@ -30,16 +31,16 @@ const (
 	gantt
 )
 
-// A Series is a line of a chart, or what a distribution is shown of.
+// A Series is a line of a chart, or the values of a distribution.
 type Series struct {
 	Name   string
 	Points []Point // Y alone counts for CDF and Histogram
 }
 
-// A Point is one number at one place or time.
+// A Point is one number at one position or time.
 type Point struct{ X, Y float64 }
 
-// Sample makes a Series of values without places.
+// Sample makes a Series of values without positions.
 func Sample(name string, values []float64) Series {
 	s := Series{Name: name}
 	for _, v := range values {
@@ -48,17 +49,17 @@ func Sample(name string, values []float64) Series {
 	return s
 }
 
-// Lines connects points, and marks each.
+// Lines connects points, and marks each point.
 func Lines(name, title string, series ...Series) Chart {
 	return Chart{Name: name, Title: title, kind: lines, series: series}
 }
 
-// Steps shows numbers that stay the same until the next point.
+// Steps shows numbers that are constant until the next point.
 func Steps(name, title string, series ...Series) Chart {
 	return Chart{Name: name, Title: title, kind: steps, series: series}
 }
 
-// CDF shows which share of the values is not above each value.
+// CDF shows for each value the share of the values that do not exceed it.
 func CDF(name, title string, samples ...Series) Chart {
 	c := Chart{Name: name, Title: title, Y: "share", kind: shares}
 	for _, s := range samples {
@@ -90,7 +91,7 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// Histogram counts the values of each sample in equal intervals from 0 on. What is below 0 counts as 0.
+// Histogram counts the values of each sample in equal intervals from 0. Values below 0 count as 0.
 func Histogram(name, title string, samples ...Series) Chart {
 	c := Chart{Name: name, Title: title, Y: "count", kind: bars}
 	width := binWidth(samples)
@@ -107,7 +108,7 @@ func Histogram(name, title string, samples ...Series) Chart {
 	return c
 }
 
-// bins is how many intervals a histogram has at most.
+// bins is the largest number of intervals of a histogram.
 const bins = 16
 
 func largest(samples []Series) (most float64) {
@@ -119,12 +120,12 @@ func largest(samples []Series) (most float64) {
 	return most
 }
 
-// binWidth is such that there are few enough.
+// binWidth is a width with at most bins intervals.
 func binWidth(samples []Series) float64 { return roundUp(largest(samples) / bins) }
 
 func binCount(samples []Series, width float64) int { return int(largest(samples)/width) + 1 }
 
-// A Row of a Gantt chart is one thing and what it went through.
+// A Row of a Gantt chart is one thing and its phases.
 type Row struct {
 	Name  string
 	Spans []Span
@@ -136,12 +137,12 @@ type Span struct {
 	From, To float64
 }
 
-// Gantt shows what things went through, the first row at the top.
+// Gantt shows the phases of things, the first row at the top.
 func Gantt(name, title string, states []string, rows ...Row) Chart {
 	return Chart{Name: name, Title: title, kind: gantt, states: states, rows: rows, Wide: true}
 }
 
-// key is what the colours of a chart mean. Series without points have no name there.
+// legend is the meaning of the colours of a chart. Series without points have no name there.
 func (c Chart) legend() []string {
 	if c.kind == gantt {
 		return c.states
@@ -155,5 +156,5 @@ func (c Chart) legend() []string {
 	return names
 }
 
-// label is for those who cannot see a chart.
+// label describes the chart for screen readers.
 func (c Chart) label() string { return "Chart: " + c.Title }

@@ -1,5 +1,6 @@
-// Package report writes what a simulation has shown: tables as text, and tables with charts as one HTML page that needs nothing else, in light
-// or dark as the reader prefers. The charts are drawn by gonum.org/v1/plot.
+// Package report writes the results of a simulation: tables as text, or tables and charts as one
+// HTML page without other files, with light or dark colours as the reader prefers.
+// gonum.org/v1/plot draws the charts.
 //
 // # Usage
 //

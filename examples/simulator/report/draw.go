@@ -25,15 +25,16 @@ const (
 	line   = 5 * vg.Millimeter    // of text above a chart
 )
 
-// palette has colours that can be told apart, with at least three times the contrast of a white and of a dark page.
+// palette has colours that can be distinguished, with a contrast of at least three to a white and
+// to a dark page.
 var palette = []color.NRGBA{
 	{0x2f, 0x7d, 0xd9, 0xff}, {0xd9, 0x6a, 0x14, 0xff}, {0x1b, 0x94, 0x6c, 0xff}, {0xb0, 0x5c, 0xc8, 0xff}, {0x8a, 0x82, 0x1c, 0xff},
 }
 
 var (
-	// ink is black, and in a page the colour of its text.
+	// textColour is black; in a page it becomes the colour of the text.
 	textColour = color.NRGBA{A: 0xff}
-	// faint is for lines that are not the matter.
+	// gridColour is for axes and grid lines.
 	gridColour = color.NRGBA{0x80, 0x80, 0x80, 0xff}
 	pageColour = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 )
@@ -51,7 +52,7 @@ func (c Chart) size() (w, h vg.Length) {
 	return w, h
 }
 
-// draw draws a chart, with its title if it stands alone.
+// draw draws a chart, with its title if it is a file of its own.
 func (c Chart) draw(to draw.Canvas, alone bool) error {
 	p := plot.New()
 	p.BackgroundColor = color.Transparent
@@ -71,7 +72,7 @@ func (c Chart) draw(to draw.Canvas, alone bool) error {
 	return nil
 }
 
-// style sets letters and axes.
+// style sets fonts and axes.
 func (c Chart) style(p *plot.Plot) {
 	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		s.Font.Variant = "Sans"
@@ -93,7 +94,7 @@ func (c Chart) style(p *plot.Plot) {
 	}
 }
 
-// fill adds what is to be shown.
+// fill adds the data.
 func (c Chart) fill(p *plot.Plot) error {
 	fills := map[kind]func(*plot.Plot) error{lines: c.fillLines, steps: c.fillLines, shares: c.fillLines, bars: c.fillBars, gantt: c.fillRows}
 	if err := fills[c.kind](p); err != nil {
@@ -143,7 +144,8 @@ func (c Chart) fillLines(p *plot.Plot) error {
 	return nil
 }
 
-// thickness is that of a line. Those that come first are thicker, so that they can be seen behind others at the same place.
+// thickness is the width of a line. The first lines are thicker, so that they are visible behind
+// others in the same place.
 func (c Chart) thickness(i int) vg.Length {
 	if c.kind == lines {
 		return 1.4
@@ -179,7 +181,7 @@ func (c Chart) fillRows(p *plot.Plot) error {
 	return nil
 }
 
-// drawKey says above the chart what its colours mean.
+// drawLegend draws the legend above the chart.
 func (c Chart) drawLegend(p *plot.Plot, to draw.Canvas) {
 	names := c.legend()
 	if len(names) < 2 {
@@ -213,7 +215,8 @@ func (c Chart) rawSVG(alone bool) (string, error) {
 	return b.String(), err
 }
 
-// families are the letters that gonum asks for. It lays text out by the widths of Liberation Sans, which are those of the others in letters.
+// families matches the fonts in gonum's output. It computes text widths with Liberation Sans; the
+// other fonts have the same widths.
 var families = regexp.MustCompile(`font-family:[^;"]*`)
 
 const letters = "font-family:Liberation Sans,Arial,Helvetica,sans-serif"
@@ -223,7 +226,7 @@ func (c Chart) standaloneSVG() ([]byte, error) {
 	return []byte(families.ReplaceAllString(s, letters)), err
 }
 
-// svg is the element for a page: its size and the colour of its ink are those of the page.
+// svg is the element for a page: its size and text colour are those of the page.
 func (c Chart) svg() (string, error) {
 	s, err := c.rawSVG(false)
 	if err != nil {

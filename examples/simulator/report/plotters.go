@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// labels is about how many an axis has.
+// labels is about how many labels an axis has.
 const labels = 6
 
 // ticks are at whole multiples of 1, 2 or 5 times a power of ten.
@@ -36,7 +36,7 @@ func roundUp(v float64) float64 {
 	return 10 * power
 }
 
-// A histogram is a plot.Plotter: bars that stand in groups.
+// A histogram is a plot.Plotter: bars in groups.
 type histogram struct{ series []Series }
 
 func (h histogram) Plot(c draw.Canvas, p *plot.Plot) {
@@ -51,7 +51,7 @@ func (h histogram) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// width is that of an interval.
+// width is the width of an interval.
 func (h histogram) width() float64 { return 2 * h.series[0].Points[0].X }
 
 // DataRange is for plot.Plot.
@@ -59,7 +59,7 @@ func (h histogram) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return 0, h.width() * float64(len(h.series[0].Points)), 0, largest(h.series)
 }
 
-// ganttRows is a plot.Plotter: the first row at the top, at 0, the next at -1.
+// A ganttRows is a plot.Plotter. The first row is at the top, at 0, the next at -1.
 type ganttRows struct{ rows []Row }
 
 func (g ganttRows) Plot(c draw.Canvas, p *plot.Plot) {

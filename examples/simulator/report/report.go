@@ -15,13 +15,13 @@ import (
 // A Report is a page.
 type Report struct {
 	Title string
-	Lead  string // what it is about, in a sentence or two
-	// Parameters are all that has to be known to get the same numbers again.
+	Lead  string // the subject, in a sentence or two
+	// Parameters are everything that is needed to reproduce the numbers.
 	Parameters []Parameter
 	Sections   []Section
 }
 
-// A Parameter is something that the run was told.
+// A Parameter is an input of the run.
 type Parameter struct{ Name, Value string }
 
 // A Section is a part of a page. It may have no title.
@@ -39,7 +39,7 @@ type Table struct {
 	Note  string
 }
 
-// WriteText writes all but the charts.
+// WriteText writes everything except the charts.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n", r.Title)
@@ -77,7 +77,7 @@ func (t Table) writeText(b *bytes.Buffer) {
 //go:embed page.html
 var page string
 
-// WriteHTML writes the page. Its charts are part of it.
+// WriteHTML writes the page, which contains its charts.
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{"svg": inline}).Parse(page)
 	if err != nil {
@@ -97,7 +97,7 @@ func inline(c Chart) (template.HTML, error) {
 	return template.HTML(data), err // made by us from escaped text
 }
 
-// WritePlots writes each chart into a folder, which it makes: as NAME.svg and NAME.png.
+// WritePlots writes each chart into a folder, which it creates: as NAME.svg and NAME.png.
 func (r *Report) WritePlots(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -16,13 +16,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// Deployments are what a Website owns.
+// Deployments is the kind that a Website owns.
 var Deployments = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
-// A Reconciler brings Websites up.
+// A Reconciler runs Websites as Deployments.
 type Reconciler struct{ client.Client }
 
-// Reconcile runs the version that is asked for, or the last good one if that crashes, and says how it is.
+// Reconcile runs the requested version, or the last good version if the requested one crashes, and
+// writes the status.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	site := &Website{}
 	if err := r.Get(ctx, request.NamespacedName, site); err != nil {
@@ -44,7 +45,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{}, r.Status().Patch(ctx, site, client.MergeFrom(before))
 }
 
-// version is what is to run.
+// version is the version to run.
 func version(site *Website) string {
 	if site.Status.Rejected == site.Spec.Version && site.Status.Good != "" {
 		return site.Status.Good
@@ -52,7 +53,7 @@ func version(site *Website) string {
 	return site.Spec.Version
 }
 
-// crash tells of a Pod of the version asked for that crashes, "" if there is none.
+// crash returns the message of a Pod of the requested version that crashes, "" if there is none.
 func (r *Reconciler) crash(ctx context.Context, site *Website) (string, error) {
 	var pods corev1.PodList
 	labels := client.MatchingLabels{"website": site.Name, "version": site.Spec.Version}
@@ -69,7 +70,7 @@ func (r *Reconciler) crash(ctx context.Context, site *Website) (string, error) {
 	return "", nil
 }
 
-// run makes the Deployment run a version, and reports whether all of it is up.
+// run makes the Deployment run a version, and reports whether it is Current.
 func (r *Reconciler) run(ctx context.Context, site *Website, version string) (up bool, err error) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: site.Name}}
 	_, err = controllerutil.CreateOrUpdate(ctx, r, d, func() error {
@@ -91,7 +92,7 @@ func (r *Reconciler) run(ctx context.Context, site *Website, version string) (up
 	return kstatus.Compute(u).Status == kstatus.Current, nil
 }
 
-// report writes the status.
+// report sets the status.
 func report(site *Website, up bool, crash string) {
 	c := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Progressing", ObservedGeneration: site.Generation}
 	running := version(site)

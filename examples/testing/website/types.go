@@ -1,4 +1,5 @@
-// Package website is an operator that is tested: it runs a Website as a Deployment, and takes an image back that does not come up.
+// Package website is an operator that the tests use as an example: it runs a Website as a
+// Deployment, and rolls back a version that crashes.
 package website
 
 import (
@@ -19,13 +20,13 @@ type Website struct {
 	Status            Status `json:"status,omitempty"`
 }
 
-// Spec is what a Website asks for.
+// Spec is the wanted state of a Website.
 type Spec struct {
 	Version  string `json:"version"`
 	Replicas int32  `json:"replicas"`
 }
 
-// Status is what became of it.
+// Status is the observed state of a Website.
 type Status struct {
 	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
 	Good               string             `json:"good,omitempty"`     // the last version that was up
@@ -41,7 +42,7 @@ func (w *Website) DeepCopyObject() runtime.Object {
 	return &c
 }
 
-// Scheme has Kubernetes' own types and Website.
+// Scheme returns a scheme with the types of Kubernetes and Website.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	_ = clientgoscheme.AddToScheme(s)

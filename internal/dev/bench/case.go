@@ -7,11 +7,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Case is Stages and an object, as JSON values: what a user would write.
+// A Case is Stages and an object, as JSON values, as a user would write them.
 type Case struct {
 	Stages []map[string]any `json:"stages"`
 	Object map[string]any   `json:"object"`
-	// Lenient has our side compile leniently, as kwok always does.
+	// Lenient makes stagecraft compile leniently, as kwok always does.
 	Lenient bool `json:"lenient,omitempty"`
 }
 
@@ -24,7 +24,7 @@ func (c Case) String() string {
 	return text + document(c.Object)
 }
 
-// Text is the Stages as a file.
+// Text returns the Stages as a file.
 func (c Case) Text() []byte {
 	var text []byte
 	for _, s := range c.Stages {

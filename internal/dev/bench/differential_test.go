@@ -95,7 +95,8 @@ func compare(kwok, ours Outcome) []mismatch {
 	return found
 }
 
-// printed is the effects of a Stage. How far kwok came before an error does not count: we plan before we send.
+// printed is the effects of a Stage. How far kwok came before an error does not count: we plan
+// before we send.
 func printed(v StageOutcome) string {
 	if v.Failed != "" {
 		return "fails"
@@ -175,7 +176,8 @@ func (t tally) String() string {
 	return text
 }
 
-// perSet is how many objects one set of Stages is tried on: to compile it takes longer than to evaluate it.
+// perSet is how many objects one set of Stages is tried on: to compile it takes longer than to
+// evaluate it.
 const perSet = 8
 
 func TestDifferential(t *testing.T) {
@@ -198,7 +200,8 @@ func FuzzDifferential(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { require.Empty(t, disagreements(seed, nil)) })
 }
 
-// disagreements compares the cases of a seed and describes what cannot be explained, as small as possible.
+// disagreements compares the cases of a seed and describes what cannot be explained, as small as
+// possible.
 func disagreements(seed uint64, seen tally) (texts []string) {
 	c := generate(seed)
 	p := newPair(c)

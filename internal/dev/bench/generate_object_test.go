@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// anObject makes a Pod, a Node or a custom resource, with parts missing or of the wrong type now and then.
+// anObject makes a Pod, a Node or a custom resource, with parts missing or of the wrong type now
+// and then.
 func (g *generator) anObject() map[string]any {
 	obj := either(g, g.pod, g.pod, g.node, g.widget, g.widget)
 	for _, part := range []string{"spec", "status"} {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// A generator makes cases of the shapes that Stage files in use have, and of what their authors might write next.
+// A generator makes cases of the shapes that Stage files in use have, and of what their authors
+// might write next.
 type generator struct {
 	*rand.Rand
 	lenient bool

@@ -14,18 +14,20 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
-// Kwok is the side of kwok's lifecycle, called as its controllers call it. It must not be used from several goroutines at once.
+// Kwok is the side of kwok's lifecycle, called as its controllers call it. It must not be used from
+// several goroutines at once.
 type Kwok struct {
 	Lifecycles map[Ref]lifecycle.Lifecycle
 	Renderer   gotpl.Renderer
 
-	compileError *error // what broken found, once asked; only the first object tells
+	compileError *error // found by findCompileError for the first object; later objects do not show it
 }
 
 // Ref is the resourceRef of a Stage, by which kwok's controllers group Stages.
 type Ref struct{ APIGroup, Kind string }
 
-// NewKwok prepares Stages in the form of JSON values. It drops unknown fields and defaults nothing, as kwok does with files.
+// NewKwok prepares Stages given as JSON values. As kwok does with files, it ignores unknown fields
+// and sets no defaults.
 func NewKwok(stages []map[string]any, funcs gotpl.FuncMap) (*Kwok, error) {
 	k := &Kwok{Lifecycles: map[Ref]lifecycle.Lifecycle{}, Renderer: gotpl.NewRenderer(funcs)}
 	for _, s := range stages {
@@ -60,8 +62,9 @@ func internalStage(s map[string]any) (*internalversion.Stage, error) {
 	return st, nil
 }
 
-// typePatches makes patches of Pods and Nodes strategic where the Stage does not say: kwok's controllers have these objects as Go types, from which
-// the lifecycle concludes the same.
+// defaultPatchTypes makes patches of Pods and Nodes strategic if the Stage does not set a type.
+// Kwok's controllers have these objects as Go types, from which kwok's lifecycle concludes the
+// same.
 func defaultPatchTypes(st *internalversion.Stage) {
 	ref := Ref{st.Spec.ResourceRef.APIGroup, st.Spec.ResourceRef.Kind}
 	if ref != (Ref{"v1", "Pod"}) && ref != (Ref{"v1", "Node"}) {
@@ -75,7 +78,7 @@ func defaultPatchTypes(st *internalversion.Stage) {
 	}
 }
 
-// EventOf is what kwok's controllers make of an object before they look for a Stage.
+// EventOf returns what kwok's controllers make of an object before they look for a Stage.
 func EventOf(obj *unstructured.Unstructured) *lifecycle.Event {
 	return &lifecycle.Event{Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(), Data: obj}
 }
@@ -85,7 +88,7 @@ func (k *Kwok) Of(obj *unstructured.Unstructured) lifecycle.Lifecycle {
 	return k.Lifecycles[Ref{obj.GetAPIVersion(), obj.GetKind()}]
 }
 
-// Outcome is what kwok decides on the object, asked about each Stage alone and about all together.
+// Outcome is what kwok decides on the object, for each Stage alone and for all together.
 func (k *Kwok) Outcome(obj *unstructured.Unstructured) Outcome {
 	return k.decide(obj, EventOf(obj))
 }
@@ -116,8 +119,9 @@ func (k *Kwok) decide(obj *unstructured.Unstructured, event *lifecycle.Event) Ou
 	return o
 }
 
-// broken finds a Stage that does not compile. Kwok finds out at the first object, errs once, and goes on with half a Stage, so that an
-// error that does not come again is one.
+// findCompileError finds a Stage that does not compile. Kwok notices it at the first object,
+// returns an error once, and continues with an incomplete Stage. So an error that does not come
+// again is a compile error.
 func findCompileError(lc lifecycle.Lifecycle, event *lifecycle.Event) error {
 	for _, st := range lc {
 		alone := lifecycle.Lifecycle{st}
@@ -130,7 +134,7 @@ func findCompileError(lc lifecycle.Lifecycle, event *lifecycle.Event) error {
 	return nil
 }
 
-// draws has kwok throw its dice once, to see whether it can.
+// tryMatch lets kwok choose a Stage once, to see whether it can.
 func tryMatch(lc lifecycle.Lifecycle, event *lifecycle.Event) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -198,7 +202,8 @@ func user(i *internalversion.ImpersonationConfig) string {
 	return i.Username
 }
 
-// applicable makes the check that kwok makes when it sends: without apiVersion and kind no resource is found.
+// requireKind makes the check that kwok makes when it sends an object: without apiVersion and kind
+// it finds no resource.
 func requireKind(data []byte) error {
 	var obj struct{ APIVersion, Kind string }
 	if err := json.Unmarshal(data, &obj); err != nil {

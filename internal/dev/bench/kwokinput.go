@@ -11,20 +11,22 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
-// A view is an object as a controller of kwok hands it to the lifecycle.
+// A kwokInput is an object as a controller of kwok passes it to kwok's lifecycle.
 type kwokInput struct {
 	name  string
-	event func() *lifecycle.Event // made anew for each look at the object, because it keeps what is derived from it
+	event func() *lifecycle.Event // called for each decision, because an Event caches what is derived from the object
 	data  any                     // for templates
 	// finalizers of the object.
 	finalizers []string
 }
 
+// untypedInput is the object as a map, as kwok's controllers for other kinds pass it.
 func untypedInput(obj *unstructured.Unstructured) (kwokInput, bool) {
 	return kwokInput{"kwok", func() *lifecycle.Event { return EventOf(obj) }, obj.Object, obj.GetFinalizers()}, true
 }
 
-// asType is for the kinds that kwok has controllers of their own for.
+// typedInput is the object as a Go type. It is false for kinds without a controller of their own in
+// kwok.
 func typedInput(obj *unstructured.Unstructured) (kwokInput, bool) {
 	var typed interface {
 		runtime.Object
@@ -78,7 +80,7 @@ func (v kwokInput) match(lc lifecycle.Lifecycle) (*lifecycle.Stage, error) {
 	return st, err
 }
 
-// send makes the effects and returns the number of bytes to send.
+// send renders the effects and returns the number of bytes to send.
 func (k *Kwok) send(st *lifecycle.Stage, v kwokInput) (int, error) {
 	size := 0
 	_, err := st.DoSteps(0, v.finalizers, v.data, k.Renderer,

@@ -9,34 +9,34 @@ import (
 	"time"
 )
 
-// Now is the time at which both sides look at objects.
+// Now is the current time for both sides.
 var Now = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// Outcome is what a side decides on a case.
+// An Outcome is what a side decides on a case.
 type Outcome struct {
-	Refused  string         // why the Stages do not compile; then nothing else is set
+	Refused  string         // why the Stages do not compile; then no other field is set
 	Err      string         // why no Stage is played although some match
-	Possible []string       // the Stages that can be drawn, in their order
+	Possible []string       // the Stages that can be chosen, in order
 	Stages   []StageOutcome // all Stages of the case that are for the kind of the object
 }
 
-// Verdict is what a side says about one Stage alone.
+// A StageOutcome is what a side decides about one Stage alone.
 type StageOutcome struct {
 	Stage   string
 	Match   string // "true", "false", or an error
 	Weight  string // a number, "none", or an error
-	Delay   string // none, [d], [min max], or an error
+	Delay   string // "none", [d], [min max], or an error
 	Effects []Effect
 	Failed  string // the error that ended the effects
 }
 
-// Effect is one call that a side would make.
+// An Effect is one request that a side would send.
 type Effect struct {
 	Kind        string // event, patch, apply or delete
 	Type        string // of the event or the patch
 	Subresource string
 	User        string
-	Data        any // of the event or the patch, with numbers in one spelling
+	Data        any // of the event or the patch, with normalized numbers
 }
 
 // String prints the effect on one line.
@@ -48,7 +48,7 @@ func (e Effect) String() string {
 	return strings.Join([]string{e.Kind, e.Type, e.Subresource, e.User, string(data)}, " ")
 }
 
-// plain decodes JSON so that equal data are equal values: 1, 1.0 and 1e0 are the same.
+// decodePlain decodes JSON so that equal numbers are equal values: 1, 1.0 and 1e0 are the same.
 func decodePlain(data []byte) any {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -88,7 +88,8 @@ func number(n json.Number) any {
 
 func durations(ds ...time.Duration) string { return fmt.Sprint(ds) }
 
-// Placeholders are the template functions that depend on the surroundings, made independent of them.
+// Placeholders are template functions that return constants instead of addresses, times and the
+// like.
 func Placeholders() map[string]any {
 	funcs := map[string]any{}
 	for _, name := range []string{"NodeIP", "NodeName", "PodIP", "NodeIPWith", "PodIPWith", "Now", "now", "StartTime", "Version"} {

@@ -14,20 +14,23 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// A Scenario is Stages in use and an object, prepared for all players.
+// A Scenario is realistic Stages and an object, prepared for all sides.
 type Scenario struct {
 	Name  string
 	Sides []Side
 }
 
-// A Player does what one side does when it sees an object. It must not be used from several goroutines at once.
+// A Side does what one implementation does when it receives an object. It must not be used from
+// several goroutines at once.
 type Side struct {
 	Name string
-	// Match finds the Stage and its delay, Whole also makes the effects and encodes them. Both count what they found: Stages, bytes.
+	// Match finds the Stage and its delay; Whole also renders and encodes the effects. They return
+	// how many Stages, or bytes, they found.
 	Match, Whole func() (int, error)
 }
 
-// inputs are what the scenarios read of the conformance corpus: a suite and an object, which may also be given here.
+// inputs are the parts of the conformance corpus that the scenarios use: a suite and an object,
+// which may also be given here.
 var inputs = []struct{ name, suite, object string }{
 	{"pod-create", "kwok-pod-general", "pod-create.input.yaml"},
 	{"pod-ready", "kwok-pod-general", "pod-ready.input.yaml"},
@@ -39,8 +42,8 @@ var inputs = []struct{ name, suite, object string }{
 	{"pv-bind-cel", "kwok-volume-fast", "pv-bind.input.yaml"},
 }
 
-// Scenarios prepares them from a conformance corpus. If there is none, the error wraps fs.ErrNotExist and the result has what
-// needs none.
+// Scenarios prepares the scenarios from a conformance corpus. If there is no corpus, the error
+// wraps fs.ErrNotExist and the result has only the scenarios that need none.
 func Scenarios(corpus string) ([]Scenario, error) {
 	all, err := presetScenarios()
 	if err != nil {
@@ -88,7 +91,7 @@ func presetScenarios() ([]Scenario, error) {
 	return all, nil
 }
 
-// playersOf prepares the Stages of a suite and an object.
+// sidesOfSuite prepares the Stages of a suite and an object.
 func sidesOfSuite(dir, object string) ([]Side, error) {
 	obj, err := readObject(dir, object)
 	if err != nil {
@@ -101,7 +104,7 @@ func sidesOfSuite(dir, object string) ([]Side, error) {
 	return sidesFor(source, obj)
 }
 
-// readObject takes the text of an object, or a file with it, as an API client does: whole numbers are int64.
+// readObject reads the text of an object, or a file, as an API client does: integers are int64.
 func readObject(dir, text string) (*unstructured.Unstructured, error) {
 	data := []byte(text)
 	if filepath.Ext(text) == ".yaml" {
@@ -118,8 +121,8 @@ func readObject(dir, text string) (*unstructured.Unstructured, error) {
 	return obj, obj.UnmarshalJSON(data)
 }
 
-// players prepares the sides. Kwok sees Pods and Nodes as Go types, as in its controllers; beside that, as maps, because then
-// both sides have the same input.
+// sidesFor prepares the sides. Kwok gets Pods and Nodes as Go types, as in its controllers, and in
+// another side as maps, so that it has the same input as package stage.
 func sidesFor(source stage.Source, obj *unstructured.Unstructured) ([]Side, error) {
 	set, err := stage.Compile(stage.Options{Lenient: true}, source)
 	if err != nil {
@@ -159,7 +162,7 @@ func kwokFrom(source stage.Source) (*Kwok, error) {
 	return NewKwok(stages, addresses)
 }
 
-// addresses are template functions that cost kwok less than its own.
+// addresses are template functions that are cheaper for kwok than its own.
 var addresses = map[string]any{
 	"NodeIP":     func() string { return "10.0.0.1" },
 	"NodeName":   func() string { return "node" },
@@ -195,5 +198,5 @@ status:
   - {name: proxy, ready: true, started: true, restartCount: 0, image: "registry.example.com/proxy:0.9", state: {running: {startedAt: "2024-05-06T07:00:02Z"}}}
 `
 
-// runningJob is the same Pod, owned by a Job, so that pod-complete is for it.
+// runningJob is the same Pod with a Job as its owner, so that pod-complete matches.
 var runningJob = strings.Replace(runningPod, "metadata: {", "metadata: {ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: 77ab}], ", 1)

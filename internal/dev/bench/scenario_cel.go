@@ -10,11 +10,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// selectors are what one Stage each asks in CEL, by its name.
+// A selectors is the CEL expressions of each Stage, by name.
 type selectors map[string][]string
 
-// podSelectors are those of the general pod stages as far as kwok can ask: it sees Pods as Go types, and does not know those of conditions, container
-// statuses and owners. Fields may be missing for us, and errors hide all Stages from kwok, hence has.
+// podSelectors are the selectors of PodGeneral as far as kwok can evaluate them in CEL: it has Pods
+// as Go types, without the types of conditions, container statuses and owners. For stagecraft
+// fields may be missing, and for kwok an error hides all Stages; hence has().
 var podSelectors = selectors{
 	"pod-create": {`!has(self.metadata.deletionTimestamp)`, `!has(self.status.podIP)`, `!(self.status.phase in ["Succeeded", "Failed"])`},
 	"pod-init-container-running": {
@@ -36,7 +37,7 @@ var podSelectors = selectors{
 	"pod-delete": {`has(self.metadata.deletionTimestamp)`, `!has(self.metadata.finalizers)`},
 }
 
-// sandboxSelectors are those of the general pod stages, for a kind that kwok sees as maps.
+// sandboxSelectors are the selectors of PodGeneral for a kind that kwok has as maps.
 var sandboxSelectors = selectors{
 	"pod-create": podSelectors["pod-create"],
 	"pod-init-container-running": {
@@ -62,7 +63,8 @@ var sandboxSelectors = selectors{
 	"pod-delete": podSelectors["pod-delete"],
 }
 
-// stages are the general pod stages without jq: with these selectors, and weights and delays that are constant.
+// stages returns the Stages of PodGeneral without jq: with these selectors, and with constant
+// weights and delays.
 func (s selectors) stages(ref v1alpha1.StageResourceRef) stage.Source {
 	stages := presets.PodGeneral().Stages()
 	for i := range stages {
@@ -90,7 +92,7 @@ var (
 	sandboxRef = v1alpha1.StageResourceRef{APIGroup: "example.com/v1", Kind: "Sandbox"}
 )
 
-// sandbox is a Pod by another name.
+// sandbox returns a Pod as an object of the kind Sandbox.
 func sandbox(pod *unstructured.Unstructured) *unstructured.Unstructured {
 	fields := maps.Clone(pod.Object)
 	fields["apiVersion"], fields["kind"] = sandboxRef.APIGroup, sandboxRef.Kind

@@ -99,7 +99,8 @@ func parts(v any, path []any) (paths [][]any) {
 	return append(paths, below...)
 }
 
-// without deletes what is at a path. Items of lists become null, because a list cannot be changed in place.
+// without deletes what is at a path. Items of lists become null, because a list cannot be changed
+// in place.
 func without(v any, path []any) bool {
 	for _, step := range path[:len(path)-1] {
 		v = at(v, step)

@@ -37,7 +37,8 @@ func addsTwice(f v1alpha1.StageFinalizers) bool {
 	})
 }
 
-// onlyJSONPatchesDiffer reports whether all effects but the JSON patches, which changes of finalizers are, are the same.
+// onlyJSONPatchesDiffer reports whether all effects but the JSON patches, which changes of
+// finalizers are, are the same.
 func (s situation) onlyJSONPatchesDiffer() bool {
 	return slices.Equal(others(s.mismatch.kwok), others(s.ours))
 }

@@ -65,7 +65,8 @@ func badTemplate(st *v1alpha1.Stage) bool {
 
 var environment = regexp.MustCompile(`\b(env|expandenv)\b`)
 
-// uselessResult is our word for a CEL expression whose types can never do; kwok fails on every object.
+// uselessResult is our word for a CEL expression whose types can never do; kwok fails on every
+// object.
 var uselessResult = regexp.MustCompile(`found no matching overload for '_(<|>|<=|>=)_' applied to '.*(list|map)\(|the result is (string|bool|kubernetes.Quantity|list\(.*\)|map\(.*\)|type\(.*\)), not`)
 
 func readsEnvironment(text string) bool { return environment.MatchString(text) }

@@ -258,7 +258,8 @@ func integerWeight(s situation) bool {
 	}
 }
 
-// unreadableDelay: kwok errs where we do what it does without the expression, other differences aside.
+// unreadableDelay: kwok errs where we do what it does without the expression, other differences
+// aside.
 func unreadableDelay(s situation) bool {
 	errs := s.mismatch.kwok != "none" && !strings.HasPrefix(s.mismatch.kwok, "[")
 	return errs && (s.withoutExpression("durationFrom") || s.withoutExpression("jitterDurationFrom"))

@@ -9,10 +9,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// Ours is the side of package stage. It is safe for concurrent use.
+// Stagecraft is the side of package stage. It is safe for concurrent use.
 type Stagecraft struct{ Set *stage.Set }
 
-// NewOurs compiles the Stages of a case from their text.
+// NewStagecraft compiles the Stages of a case from their text.
 func NewStagecraft(c Case, funcs map[string]any) (*Stagecraft, error) {
 	set, err := stage.Compile(stage.Options{Lenient: c.Lenient, Funcs: funcs}, stage.Parse("stages.yaml", c.Text()))
 	return &Stagecraft{Set: set}, err
@@ -80,7 +80,8 @@ func encode(v any) []byte {
 	return data
 }
 
-// Match decides which Stage is next for the object, and when. It returns how many there are: 0 or 1.
+// Match decides which Stage is next for the object, and when. It returns the number of Stages: 0 or
+// 1.
 func (s *Stagecraft) Match(obj *unstructured.Unstructured) (int, error) {
 	if _, ok := s.Set.Next(obj, Now, 1, 0); !ok {
 		return 0, nil
@@ -88,7 +89,7 @@ func (s *Stagecraft) Match(obj *unstructured.Unstructured) (int, error) {
 	return 1, nil
 }
 
-// Whole decides and makes what would be sent. It returns the number of bytes.
+// Whole decides, and renders what would be sent. It returns the number of bytes.
 func (s *Stagecraft) Whole(obj *unstructured.Unstructured) (int, error) {
 	t, ok := s.Set.Next(obj, Now, 1, 0)
 	if !ok {

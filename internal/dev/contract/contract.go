@@ -1,10 +1,11 @@
-// Package contract is what every API server does, as a table of short stories, and what runs them: on stage/memory with the tests of the root module, and
-// on a real kube-apiserver with those of internal/dev/e2e. What both pass is what programs written against one can count on with the other.
+// Package contract has scenarios, in scenarios/*.yaml, that every API server must pass, and runs
+// them: on stage/memory in the tests of the root module, and on a real kube-apiserver in those of
+// internal/dev/e2e. A program that relies only on what both pass works with either.
 //
 // # Terminology
 //
-// A scenario is a story about one object, and perhaps others of its kind. Its steps are calls, each with what the server must answer and what must
-// be true afterwards.
+// A scenario is a sequence of calls, called steps, for one object and perhaps others of its kind.
+// Each step says what the server must answer and what must be true afterwards.
 //
 // # Usage
 //
@@ -16,18 +17,18 @@
 //
 // # Compatibility
 //
-// What is wanted must be contained in what is there: a real server adds defaults. A member that must be absent may also be empty, because typed
-// objects print a status that has nothing in it.
+// An object may have more fields than a step wants, because a real server sets defaults. A field
+// that must be absent may also be empty, because typed objects are encoded with an empty status.
 package contract
 
 import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,7 +43,8 @@ type Reader interface {
 	Watch(context.Context, schema.GroupVersionKind, string, metav1.ListOptions) (watch.Interface, error)
 }
 
-// A Writer creates and changes objects, or the subresource that is named, and returns them as stored.
+// A Writer creates and changes objects, or the subresource that is named, and returns them as
+// stored.
 type Writer interface {
 	Create(context.Context, *unstructured.Unstructured, metav1.CreateOptions) (*unstructured.Unstructured, error)
 	Update(context.Context, *unstructured.Unstructured, metav1.UpdateOptions, ...string) (*unstructured.Unstructured, error)
@@ -61,7 +63,8 @@ type Server interface {
 	Deleter
 }
 
-// Definitions is the manifest of the custom kinds of the scenarios, in YAML. A server has them before a scenario begins.
+// Definitions is the manifest, in YAML, of the custom kinds that the scenarios use. A server must
+// have them before a scenario begins.
 const Definitions = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -82,30 +85,31 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 `
 
-// Run runs every scenario in a namespace of its own and removes its objects afterwards. Open is called for each; it may return the same server
-// every time.
+// Run runs every scenario in a namespace of its own and removes its objects afterwards. It calls
+// open for each scenario; open may return the same server every time.
 func Run(t *testing.T, open func(t *testing.T) Server) {
-	for i, s := range scenarios() {
-		t.Run(s.name, func(t *testing.T) {
+	all, err := scenarios()
+	require.NoError(t, err)
+	for i, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
 			newScenarioRun(t, open(t), fmt.Sprintf("contract-%d", i+1), s).run()
 		})
 	}
 }
 
-// Bodies yields the text of every object of the scenarios with every text that is sent to it, for tests that need many.
-func Bodies() iter.Seq2[string, string] {
+// Bodies yields the text of every object of the scenarios with every text that is sent for it, for
+// tests that need many pairs. Texts are JSON.
+func Bodies(t testing.TB) iter.Seq2[string, string] {
+	all, err := scenarios()
+	require.NoError(t, err)
 	return func(yield func(object, body string) bool) {
-		fill := strings.NewReplacer("$namespace", "default", "$version", "'1'", "$uid", "u")
-		for _, s := range scenarios() {
-			for _, step := range s.steps {
-				if !yield(fill.Replace(s.object), fill.Replace(step.body)) {
+		fill := strings.NewReplacer("$namespace", "default", "$version", "1", "$uid", "u")
+		for _, s := range all {
+			for _, step := range s.Steps {
+				if !yield(fill.Replace(s.Object), fill.Replace(string(step.Body))) {
 					return
 				}
 			}
 		}
 	}
-}
-
-func scenarios() []scenario {
-	return slices.Concat(writing, status, patching, applying, deleting, reading)
 }

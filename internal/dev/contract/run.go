@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A story is a scenario as it runs on a server.
+// A scenarioRun is one run of a scenario on a server.
 type scenarioRun struct {
 	scenario
 	t         *testing.T
@@ -33,7 +33,7 @@ type scenarioRun struct {
 
 func newScenarioRun(t *testing.T, server Server, namespace string, s scenario) *scenarioRun {
 	story := &scenarioRun{scenario: s, t: t, server: server, namespace: namespace}
-	story.given = story.parse(s.object)
+	story.given = story.parse(s.Object)
 	story.gvk = story.given.GroupVersionKind()
 	return story
 }
@@ -44,30 +44,31 @@ func (s *scenarioRun) run() {
 	require.NoError(s.t, err)
 	defer s.clean()
 	check := s.watch()
-	for i, step := range s.steps {
-		s.step(fmt.Sprintf("step %d: %s", i+1, step.verb), step)
+	for i, step := range s.Steps {
+		s.step(fmt.Sprintf("step %d: %s", i+1, step.Verb), step)
 	}
 	check()
 }
 
-// watch begins to watch if the scenario wants events, and returns what compares them.
+// watch begins to watch if the scenario has events, and returns a function that compares the
+// events.
 func (s *scenarioRun) watch() (check func()) {
-	if s.events == nil {
+	if s.Events == nil {
 		return func() {}
 	}
-	changes, err := s.server.Watch(s.t.Context(), s.gvk, s.namespace, metav1.ListOptions{LabelSelector: s.label})
+	changes, err := s.server.Watch(s.t.Context(), s.gvk, s.namespace, metav1.ListOptions{LabelSelector: s.Label})
 	require.NoError(s.t, err)
 	return func() {
 		defer changes.Stop()
-		require.Equal(s.t, s.events, s.receivedEvents(changes))
+		require.Equal(s.t, s.Events, s.receivedEvents(changes))
 	}
 }
 
-// seen reads as many events as are wanted, or what comes within the time of a watch.
+// receivedEvents reads as many events as are wanted, or those that arrive within watchTimeout.
 func (s *scenarioRun) receivedEvents(changes watch.Interface) (receivedEvents []string) {
 	late := time.NewTimer(watchTimeout)
 	defer late.Stop()
-	for range s.events {
+	for range s.Events {
 		select {
 		case <-late.C:
 			return receivedEvents
@@ -80,80 +81,80 @@ func (s *scenarioRun) receivedEvents(changes watch.Interface) (receivedEvents []
 	return receivedEvents
 }
 
-// patience is how long a watch may take to tell of what has happened.
+// watchTimeout is how long a watch may take to report a change.
 const watchTimeout = 5 * time.Second
 
 func (s *scenarioRun) step(at string, step step) {
 	name := s.nameOf(step)
 	before, _ := s.server.Get(s.t.Context(), s.gvk, name)
 	result, err := s.do(step, name, before)
-	if step.reason != "" {
+	if step.Reason != "" {
 		require.Error(s.t, err, at)
-		require.Equal(s.t, step.reason, cmp.Or(apierrors.ReasonForError(err), noReason), "%s: %v", at, err)
+		require.Equal(s.t, step.Reason, cmp.Or(apierrors.ReasonForError(err), noReason), "%s: %v", at, err)
 		return
 	}
 	require.NoError(s.t, err, at)
 	after, _ := s.server.Get(s.t.Context(), s.gvk, name)
-	if step.versionChanged != eitherWay {
+	if step.VersionChanged != nil {
 		require.NotNil(s.t, before, at)
 		require.NotNil(s.t, after, at)
-		require.Equal(s.t, step.versionChanged == yes, before.GetResourceVersion() != after.GetResourceVersion(), "%s: whether the version moved", at)
+		require.Equal(s.t, *step.VersionChanged, before.GetResourceVersion() != after.GetResourceVersion(), "%s: whether the version moved", at)
 	}
 	if result == nil {
 		result = after
 	}
-	s.check(at, step.want, result)
+	s.check(at, string(step.Want), result)
 }
 
 func (s *scenarioRun) nameOf(step step) types.NamespacedName {
 	name := types.NamespacedName{Namespace: s.given.GetNamespace(), Name: s.given.GetName()}
-	if step.target != "" {
-		name.Name = step.target
+	if step.Target != "" {
+		name.Name = step.Target
 	}
 	return name
 }
 
-// do sends the call of a step. The result is what to check, if that is not the object as stored.
+// do makes the call of a step. It returns the object to check, or nil if that is the stored object.
 func (s *scenarioRun) do(step step, name types.NamespacedName, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	body, ctx := s.fill(step.body, before), s.t.Context()
-	switch step.verb {
-	case get:
+	body, ctx := s.fill(string(step.Body), before), s.t.Context()
+	switch step.Verb {
+	case getVerb:
 		_, err := s.server.Get(ctx, s.gvk, name)
 		return nil, err
-	case list:
+	case listVerb:
 		return s.list(body)
-	case create:
+	case createVerb:
 		return s.create(step, body)
-	case update:
+	case updateVerb:
 		return nil, s.update(step, body, before)
-	case remove:
+	case deleteVerb:
 		var o metav1.DeleteOptions
 		require.NoError(s.t, yaml.Unmarshal([]byte(body), &o))
 		return nil, s.server.Delete(ctx, s.gvk, name, o)
 	}
 	data, err := yaml.YAMLToJSON([]byte(body))
 	require.NoError(s.t, err)
-	o := metav1.PatchOptions{FieldManager: step.manager, DryRun: dryRun(step.dry)}
-	if step.force {
-		o.Force = &step.force
+	o := metav1.PatchOptions{FieldManager: step.Manager, DryRun: dryRun(step.DryRun)}
+	if step.Force {
+		o.Force = &step.Force
 	}
-	obj, err := s.server.Patch(ctx, s.gvk, name, patchTypes[step.verb], data, o, subresources(step.sub)...)
+	obj, err := s.server.Patch(ctx, s.gvk, name, patchTypes[step.Verb], data, o, subresources(step.Subresource)...)
 	s.recordCreated(obj)
 	return nil, err
 }
 
 var patchTypes = map[verb]types.PatchType{
-	merge: types.MergePatchType, strategic: types.StrategicMergePatchType, json: types.JSONPatchType, apply: types.ApplyPatchType,
+	mergeVerb: types.MergePatchType, strategicVerb: types.StrategicMergePatchType, jsonVerb: types.JSONPatchType, applyVerb: types.ApplyPatchType,
 }
 
-// create returns what was created if it is not the object of the scenario.
+// create returns the created object if it is not the one of the scenario.
 func (s *scenarioRun) create(step step, body string) (*unstructured.Unstructured, error) {
 	obj := s.given
 	if body != "" {
 		obj = s.parse(body)
 	}
-	obj, err := s.server.Create(s.t.Context(), obj, metav1.CreateOptions{FieldManager: step.manager, DryRun: dryRun(step.dry)})
-	if step.dry || err != nil {
+	obj, err := s.server.Create(s.t.Context(), obj, metav1.CreateOptions{FieldManager: step.Manager, DryRun: dryRun(step.DryRun)})
+	if step.DryRun || err != nil {
 		return obj, err
 	}
 	s.recordCreated(obj)
@@ -168,11 +169,11 @@ func (s *scenarioRun) update(step step, body string, before *unstructured.Unstru
 	case before != nil:
 		obj = before
 	}
-	_, err := s.server.Update(s.t.Context(), obj, metav1.UpdateOptions{FieldManager: step.manager, DryRun: dryRun(step.dry)}, subresources(step.sub)...)
+	_, err := s.server.Update(s.t.Context(), obj, metav1.UpdateOptions{FieldManager: step.Manager, DryRun: dryRun(step.DryRun)}, subresources(step.Subresource)...)
 	return err
 }
 
-// list reads all pages, and returns the names in the order of the server and how many pages there were.
+// list reads all pages. It returns the names in the order of the server, and the number of pages.
 func (s *scenarioRun) list(body string) (*unstructured.Unstructured, error) {
 	var o metav1.ListOptions
 	require.NoError(s.t, yaml.Unmarshal([]byte(body), &o))
@@ -192,7 +193,7 @@ func (s *scenarioRun) list(body string) (*unstructured.Unstructured, error) {
 	}
 }
 
-// check compares what is wanted with what is there.
+// check compares the wanted fields with the object.
 func (s *scenarioRun) check(at, want string, got *unstructured.Unstructured) {
 	if want == "" {
 		return
@@ -206,7 +207,8 @@ func (s *scenarioRun) check(at, want string, got *unstructured.Unstructured) {
 	}
 }
 
-// contains reports whether everything that is wanted is there. What is wanted to be absent may be empty.
+// contains reports whether everything in want is in there. A value that must be absent may be
+// empty.
 func contains(there, want any) bool {
 	switch want := want.(type) {
 	case nil:
@@ -232,7 +234,7 @@ func contains(there, want any) bool {
 	return reflect.DeepEqual(there, want)
 }
 
-// note keeps in mind what clean must remove.
+// recordCreated records an object that clean has to delete.
 func (s *scenarioRun) recordCreated(obj *unstructured.Unstructured) {
 	if obj != nil {
 		s.created = append(s.created, types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
@@ -246,16 +248,16 @@ func (s *scenarioRun) clean() {
 	}
 }
 
-// fill puts into a text what the scenario cannot know.
+// fill replaces the placeholders in a text.
 func (s *scenarioRun) fill(text string, before *unstructured.Unstructured) string {
 	pairs := []string{"$namespace", s.namespace}
 	if before != nil {
-		pairs = append(pairs, "$version", "'"+before.GetResourceVersion()+"'", "$uid", string(before.GetUID()))
+		pairs = append(pairs, "$version", before.GetResourceVersion(), "$uid", string(before.GetUID()))
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// parse reads an object, integers as int64.
+// parse reads an object, with integers as int64.
 func (s *scenarioRun) parse(text string) *unstructured.Unstructured {
 	data, err := yaml.YAMLToJSON([]byte(s.fill(text, nil)))
 	require.NoError(s.t, err, text)

@@ -21,7 +21,8 @@ import (
 	simlog "github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
-// TestLogOfARealCluster holds that a run on a real server has a log of the same format as a simulation, for the same metrics.
+// TestLogOfARealCluster holds that a run on a real server has a log of the same format as a
+// simulation, for the same metrics.
 func TestLogOfARealCluster(t *testing.T) {
 	cluster := newCluster(t)
 	startControllers(t)

@@ -44,18 +44,19 @@ func holder(l *unstructured.Unstructured) string {
 }
 
 // manage plays Nodes and Pods by a policy for the time of a test.
-func manage(t *testing.T, cluster *kube.Cluster, o nodes.Options) *nodes.Roster {
+func manage(t *testing.T, cluster *kube.Cluster, o nodes.Options) *nodes.LeaseHolder {
 	t.Helper()
-	roster, err := nodes.New(cluster, o)
+	holder, err := nodes.New(cluster, o)
 	require.NoError(t, err)
 	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodFast())
 	require.NoError(t, err)
-	player := player.New(set, cluster, player.Options{Seed: 1, Filter: roster.Plays, Select: roster.Rules().Select()})
-	background(t, player.Run, func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) })
-	return roster
+	player := player.New(set, cluster, player.Options{Seed: 1, Filter: holder.Plays, Select: holder.Rules().Select()})
+	background(t, player.Run, func(ctx context.Context) error { return holder.Run(ctx, player.Refilter) })
+	return holder
 }
 
-// TestNodesAreManagedByPolicy has Nodes of ours and of somebody else's, of a holder that lives and then dies, and one that vanishes under its Pods.
+// TestNodesAreManagedByPolicy has Nodes of ours and of somebody else's, of a holder that lives and
+// then dies, and one that vanishes under its Pods.
 func TestNodesAreManagedByPolicy(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: policy}}")
@@ -106,8 +107,9 @@ func TestNodesAreManagedByPolicy(t *testing.T) {
 	}
 }
 
-// BenchmarkNodeLeases measures what a renewal costs this process: 1,000 Nodes with a duration of 4 s are as many renewals as 10,000 Nodes with the default
-// of 40 s. What the server takes is not counted.
+// BenchmarkNodeLeases measures what a renewal costs this process: 1,000 Nodes with a duration of 4
+// s are as many renewals as 10,000 Nodes with the default of 40 s. What the server takes is not
+// counted.
 func BenchmarkNodeLeases(b *testing.B) {
 	const count, duration = 1000, 4 * time.Second
 	cluster := newCluster(b)
@@ -121,11 +123,11 @@ func BenchmarkNodeLeases(b *testing.B) {
 	}
 	var failed atomic.Int64
 	counted := &counting{Cluster: cluster}
-	roster, err := nodes.New(counted, nodes.Options{
+	holder, err := nodes.New(counted, nodes.Options{
 		Policy: nodes.Policy{Labels: "bench=leases"}, Lease: nodes.Lease{Identity: "bench", Duration: duration}, Failed: func(error) { failed.Add(1) },
 	})
 	require.NoError(b, err)
-	background(b, func(ctx context.Context) error { return roster.Run(ctx, func() {}) })
+	background(b, func(ctx context.Context) error { return holder.Run(ctx, func() {}) })
 	time.Sleep(2 * duration)
 	begun, before, renewed := time.Now(), cpu(b), counted.updates.Load()
 	for b.Loop() {

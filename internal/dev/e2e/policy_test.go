@@ -15,8 +15,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// TestPolicyDefinition installs the CustomResourceDefinition of StagedBindingPolicy as it is embedded. That it is established says
-// that the server accepts its schema and the cost of its rules.
+// TestPolicyDefinition installs the CustomResourceDefinition of StagedBindingPolicy as it is
+// embedded. That it is established says that the server accepts its schema and the cost of its
+// rules.
 func TestPolicyDefinition(t *testing.T) {
 	cluster := newCluster(t)
 	define(t, cluster, v1alpha1.CRD())
@@ -79,7 +80,8 @@ var policies = []struct {
 	{name: "a condition that is no text", spec: "{stages: [{name: a, condition: 1}]}", fault: "condition"},
 }
 
-// TestPolicyStatus holds that the status is a subresource, and that what the library writes into it fits the schema.
+// TestPolicyStatus holds that the status is a subresource, and that what the library writes into it
+// fits the schema.
 func TestPolicyStatus(t *testing.T) {
 	cluster := newCluster(t)
 	define(t, cluster, strings.ReplaceAll(v1alpha1.CRD(), "community.kubestellar.io", "status.kubestellar.io"))

@@ -31,7 +31,8 @@ var (
 // recordings is where they are kept: package stage/controllers is compared with them.
 const recordings = "../../../stage/controllers/testdata/recordings"
 
-// TestRecordings plays every script on the real controllers and compares what they write with the recording.
+// TestRecordings plays every script on the real controllers and compares what they write with the
+// recording.
 func TestRecordings(t *testing.T) {
 	if !*record && !*replay {
 		t.Skip("a matter of timing: make e2e, or -replay")

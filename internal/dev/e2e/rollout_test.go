@@ -18,7 +18,8 @@ var (
 	jobKind        = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 )
 
-// TestPresetsPlayTheKubelet brings a Deployment up and over, a Job to its end and both away again, with the presets in place of a kubelet.
+// TestPresetsPlayTheKubelet brings a Deployment up and over, a Job to its end and both away again,
+// with the presets in place of a kubelet.
 func TestPresetsPlayTheKubelet(t *testing.T) {
 	cluster := newCluster(t)
 	startControllers(t)

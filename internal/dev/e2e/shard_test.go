@@ -25,7 +25,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// A cable is a connection to the server that can be cut: then every request fails, and no watch hears anything any more.
+// A breakableConnection is a connection to the server that a test can break: then every request
+// fails, and watches receive nothing.
 type breakableConnection struct {
 	http.RoundTripper
 	broken atomic.Bool
@@ -46,7 +47,7 @@ func (c *breakableConnection) RoundTrip(r *http.Request) (*http.Response, error)
 	return c.RoundTripper.RoundTrip(r.WithContext(ctx))
 }
 
-// pull cuts the cable, under what is on its way too.
+// breakAll breaks the connection, also for requests under way.
 func (c *breakableConnection) breakAll() {
 	c.broken.Store(true)
 	c.mu.Lock()
@@ -56,20 +57,21 @@ func (c *breakableConnection) breakAll() {
 	}
 }
 
-// A replica is one of several Players that share a cluster, with all that belongs to it.
+// A replica is one of several Players that share a cluster.
 type replica struct {
 	member     *shard.Member
 	connection *breakableConnection
-	leave      func() // as its user would; twice is once
+	leave      func() // leaves the group, as its user would; it may be called twice
 }
 
-// die ends a replica without a farewell.
+// crash ends a replica without leaving the group.
 func (r *replica) crash() {
 	r.connection.breakAll()
 	r.leave()
 }
 
-// background runs functions until the test ends, or until stop is called, which waits for their end.
+// background runs functions until the test ends, or until stop is called, which waits for their
+// end.
 func background(t testing.TB, run ...func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -84,7 +86,7 @@ func background(t testing.TB, run ...func(context.Context) error) (stop func()) 
 	return stop
 }
 
-// shared is how the replicas of a test share.
+// A replicaGroup says how the replicas of a test share a cluster.
 type replicaGroup struct {
 	group, label string
 	duration     time.Duration
@@ -102,17 +104,17 @@ func (sh replicaGroup) start(t *testing.T, identity string) *replica {
 	require.NoError(t, err)
 	r.member, err = shard.New(cluster, shard.Options{Group: sh.group, Identity: identity, Duration: sh.duration})
 	require.NoError(t, err)
-	roster, err := nodes.New(cluster, nodes.Options{
+	holder, err := nodes.New(cluster, nodes.Options{
 		Policy: nodes.Policy{Labels: sh.label}, Owns: r.member.Owns, Lease: nodes.Lease{Identity: sh.group},
 	})
 	require.NoError(t, err)
 	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodFast())
 	require.NoError(t, err)
-	player := player.New(set, cluster, player.Options{Seed: 1, Filter: roster.Plays, Select: roster.Rules().Select()})
+	player := player.New(set, cluster, player.Options{Seed: 1, Filter: holder.Plays, Select: holder.Rules().Select()})
 	r.leave = background(t, player.Run,
-		func(ctx context.Context) error { return roster.Run(ctx, player.Refilter) },
+		func(ctx context.Context) error { return holder.Run(ctx, player.Refilter) },
 		func(ctx context.Context) error {
-			return r.member.Run(ctx, func() { roster.Reconsider(); player.Refilter() })
+			return r.member.Run(ctx, func() { holder.Refilter(); player.Refilter() })
 		})
 	return r
 }
@@ -160,8 +162,9 @@ func changes(t *testing.T, cluster *kube.Cluster, namespace string) func() map[s
 	}
 }
 
-// TestReplicasShareACluster runs two and three Players on one server while Pods are created; one dies, one leaves, one joins. In the end every Pod
-// runs, its status was written once, and no two have one address.
+// TestReplicasShareACluster runs two and three Players on one server while Pods are created; one
+// crashes, one leaves, one joins. In the end every Pod runs, its status was written once, and no
+// two have the same address.
 func TestReplicasShareACluster(t *testing.T) {
 	for n := 2; n <= 3; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) { shareCluster(t, n) })
@@ -237,7 +240,7 @@ func deletePods(t *testing.T, cluster *kube.Cluster, namespace string, n int) {
 	}
 }
 
-// createNode creates a Node for the time of a test.
+// createNode creates a Node for the duration of a test.
 func createNode(t *testing.T, cluster *kube.Cluster, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	node := create(t, cluster, manifest)

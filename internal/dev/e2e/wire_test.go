@@ -23,7 +23,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// wire is where what the server sends is kept, byte by byte: the reader of package stage/kube is tested with it.
+// wire is where what the server sends is kept, byte by byte: the reader of package stage/kube is
+// tested with it.
 const wire = "../../../stage/kube/internal/codec/testdata"
 
 // TestWire writes anew what the server sends of Pods.
@@ -33,7 +34,7 @@ func TestWire(t *testing.T) {
 	}
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: wire}}")
-	playing(t, cluster, player.Options{Namespace: "wire"}, presets.PodFast())
+	startPlaying(t, cluster, player.Options{Namespace: "wire"}, presets.PodFast())
 	names := []string{"web-7c5ddbdf54-2x8kq", "web-7c5ddbdf54-9wz4v", "web-7c5ddbdf54-lm7tp"}
 	for _, name := range names {
 		create(t, cluster, `{apiVersion: v1, kind: Pod, metadata: {name: `+name+`, namespace: wire, labels: {app: web, pod-template-hash: 7c5ddbdf54}}, spec: {nodeName: node-1,
@@ -67,7 +68,8 @@ func fetch(t *testing.T, path string) []byte {
 	return data
 }
 
-// TestProtobufIsReadAsJSON reads all that a server has, of kinds that its controllers have filled in, in both ways.
+// TestProtobufIsReadAsJSON reads all that a server has, of kinds that its controllers have filled
+// in, in both ways.
 func TestProtobufIsReadAsJSON(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: both}}")
@@ -112,7 +114,8 @@ func listed(t *testing.T) map[schema.GroupVersionKind]schema.GroupVersionResourc
 	return kinds
 }
 
-// TestAnswersAreBuiltOnce patches a Pod while it is watched, as a player does: the event is the answer once more.
+// TestAnswersAreBuiltOnce patches a Pod while it is watched, as a player does: the event is the
+// answer once more.
 func TestAnswersAreBuiltOnce(t *testing.T) {
 	cluster := newCluster(t).Share()
 	create(t, newCluster(t), "{apiVersion: v1, kind: Namespace, metadata: {name: once}}")

@@ -1,18 +1,20 @@
-// Command instructions counts the machine instructions that fixed workloads take and holds them against those recorded, so that a regression
-// shows on a machine whose clock tells nothing.
+// Command instructions counts the machine instructions of fixed workloads and compares them with
+// recorded counts, so that a regression is visible on a machine whose timings are noisy.
 //
 //	go run ./internal/dev/instructions            # compare; exits with 1 if a workload takes over 5 % more than recorded
 //	go run ./internal/dev/instructions -update    # record
 //	go run ./internal/dev/instructions -run next  # one workload, also the only one recorded with -update
 //
-// It runs itself under valgrind's callgrind, which must be installed; without it, or if anything else fails, it exits with 2.
+// It runs itself under valgrind's callgrind, which must be installed. If it is not, or if anything
+// else fails, the command exits with 2.
 //
 // # Determinism
 //
-// A workload plays on one thread, without garbage collection and preemption, twice: a few times and many times. The difference is what
-// counts, so that starting and compiling cancel out. What is left to chance are the seeds of maps; counts agree within 1 % from run to run.
-// They depend on the version of Go and the architecture, and on what the processor can do (the runtime picks its routines by that). Counts of
-// another version or architecture than recorded are printed but never fail.
+// A workload runs on one thread, without garbage collection and preemption, a few times and then
+// many times. Only the difference counts, so that start and compilation cancel out. Only the seeds
+// of maps are random; counts agree within 1 % from run to run. They depend on the version of Go, on
+// the architecture and on the features of the processor, by which the runtime chooses its routines.
+// Counts of another version or architecture than recorded are printed but never fail.
 package main
 
 import (
@@ -31,7 +33,7 @@ type options struct {
 	file     string
 	run      string
 	update   bool
-	workload string // in the child: the workload
+	workload string // in the child process: the workload to run
 	times    int    // and how often
 }
 
@@ -42,7 +44,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with all that it depends on but the machine. It returns the exit code.
+// run is main without global state. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	switch {
@@ -69,12 +71,12 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.file, "file", "internal/dev/instructions/recorded.json", "what was recorded")
 	flags.StringVar(&o.run, "run", "", "count the workloads whose name contains this")
 	flags.BoolVar(&o.update, "update", false, "record what is counted")
-	flags.StringVar(&o.workload, "play", "", "play a workload and count nothing: what runs under valgrind")
-	flags.IntVar(&o.times, "times", 1, "how often to play it")
+	flags.StringVar(&o.workload, "play", "", "run a workload and count nothing; this runs under valgrind")
+	flags.IntVar(&o.times, "times", 1, "how often to run it")
 	return o, flags.Parse(args)
 }
 
-// do plays, records or compares. It returns the workloads that regressed.
+// do runs a workload, or records or compares counts. It returns the workloads that regressed.
 func (o options) do(ctx context.Context, stdout io.Writer) ([]string, error) {
 	if o.workload != "" {
 		return nil, runWorkload(ctx, o.workload, o.times)

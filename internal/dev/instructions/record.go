@@ -10,15 +10,15 @@ import (
 	"text/tabwriter"
 )
 
-// most is how many times as many instructions as recorded are no regression.
+// regressionLimit is the largest ratio to the recorded instructions that is not a regression.
 const regressionLimit = 1.05
 
-// A record is what was counted, and where.
+// A record is the counts and the environment in which they were made.
 type record struct {
 	Command string `json:"command"`
 	Go      string `json:"go"`
 	Arch    string `json:"arch"`
-	// Instructions of one play of each workload.
+	// Instructions of one run of each workload.
 	Instructions map[string]uint64 `json:"instructions"`
 }
 
@@ -45,10 +45,11 @@ func (r record) write(file string) error {
 	return os.WriteFile(file, append(data, '\n'), 0o644)
 }
 
-// comparable reports whether the counts of both mean the same.
+// comparable reports whether counts of the two records can be compared.
 func (r record) comparable(other record) bool { return r.Go == other.Go && r.Arch == other.Arch }
 
-// merged returns the newer record, with what only the older one has if they are comparable.
+// merged returns the newer record, with the workloads that only the older one has if the two are
+// comparable.
 func (r record) merged(newer record) record {
 	out := newRecord(newer.Go, newer.Arch)
 	if r.comparable(newer) {
@@ -58,7 +59,7 @@ func (r record) merged(newer record) record {
 	return out
 }
 
-// report prints the counts beside those recorded and returns the workloads that regressed.
+// report prints the counts with the recorded ones and returns the workloads that regressed.
 func report(w io.Writer, recorded, now record) (regressed []string) {
 	if !recorded.comparable(now) {
 		fmt.Fprintf(w, "recorded with %q on %q, counted with %q on %q: no ratio means much\n", recorded.Go, recorded.Arch, now.Go, now.Arch)

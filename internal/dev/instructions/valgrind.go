@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// count counts the workloads whose name contains some text.
+// count counts the instructions of the workloads whose name contains only.
 func count(ctx context.Context, only string) (record, error) {
 	valgrind, err := exec.LookPath("valgrind")
 	if err != nil {
@@ -34,7 +34,8 @@ func count(ctx context.Context, only string) (record, error) {
 	return r, nil
 }
 
-// each returns how many instructions one play takes: start and setup cancel out, the plays of warm-up too.
+// instructionsPerRun returns the instructions of one run of a workload. It counts few and many runs
+// and divides the difference, so that start, setup and warm-up cancel out.
 func instructionsPerRun(ctx context.Context, valgrind string, w workload) (uint64, error) {
 	warm := w.times/10 + 1
 	before, err := instructionsOf(ctx, valgrind, w.name, warm)
@@ -51,7 +52,7 @@ func instructionsPerRun(ctx context.Context, valgrind string, w workload) (uint6
 	return (after - before) / uint64(w.times), nil
 }
 
-// total returns how many instructions this program takes to play a workload.
+// instructionsOf returns the instructions that this program takes to run a workload.
 func instructionsOf(ctx context.Context, valgrind, name string, times int) (uint64, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -69,7 +70,7 @@ func instructionsOf(ctx context.Context, valgrind, name string, times int) (uint
 
 var collectedLine = regexp.MustCompile(`(?m)^==\d+== Collected : (\d+)$`)
 
-// collected reads the count from what callgrind prints.
+// parseCount reads the count from the output of callgrind.
 func parseCount(output string) (uint64, error) {
 	found := collectedLine.FindStringSubmatch(output)
 	if found == nil {

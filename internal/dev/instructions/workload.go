@@ -16,10 +16,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// A workload is fixed work that can be done over and over.
+// A workload is fixed work that can be repeated.
 type workload struct {
 	name  string
-	times int // enough for the noise of a run to be small beside it
+	times int // enough to make the noise of a run small in comparison
 	run   func(ctx context.Context, times int) error
 }
 
@@ -30,7 +30,7 @@ var workloads = []workload{
 	{"effects", 500, runEffects},
 }
 
-// start is when everything happens.
+// start is the current time in all workloads.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func runWorkload(ctx context.Context, name string, times int) error {
@@ -41,8 +41,8 @@ func runWorkload(ctx context.Context, name string, times int) error {
 	return workloads[i].run(ctx, times)
 }
 
-// statuses computes the status of a Pod, a Deployment and a ConfigMap that are Current. Each map has a seed that decides what its look-ups
-// cost; many copies even that out.
+// runKstatus computes the status of a Pod, a Deployment and a ConfigMap that are Current. Every map
+// has a random seed that influences the cost of look-ups; many copies average that out.
 func runKstatus(_ context.Context, times int) error {
 	var copies [64][]*unstructured.Unstructured
 	for i := range copies {
@@ -62,7 +62,8 @@ func runKstatus(_ context.Context, times int) error {
 	return nil
 }
 
-// next decides which of the general Stages is next for a running Pod of a Job, which is the last of them to be found.
+// runNext decides which Stage of PodGeneral is next for a running Pod of a Job: the last one that
+// is checked.
 func runNext(_ context.Context, times int) error {
 	set, obj, err := generalStages(runningPod)
 	if err != nil {
@@ -76,7 +77,7 @@ func runNext(_ context.Context, times int) error {
 	return nil
 }
 
-// effects decides about a Pod that was created and makes what pod-ready would send.
+// runEffects decides about a Pod that was created, and renders what pod-ready sends.
 func runEffects(_ context.Context, times int) error {
 	set, obj, err := generalStages(pendingPod)
 	if err != nil {
@@ -108,7 +109,8 @@ func renderReady(set *stage.Set, obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// lives takes so many Pods of a Job through pod-create, pod-ready and pod-complete on an in-memory cluster.
+// runLife takes Pods of a Job through pod-create, pod-ready and pod-complete on an in-memory
+// cluster.
 func runLife(ctx context.Context, times int) error {
 	set, pod, err := generalStages(newPod)
 	if err != nil {
@@ -136,7 +138,7 @@ func runLife(ctx context.Context, times int) error {
 	return err
 }
 
-// general compiles the general Stages and reads an object for them.
+// generalStages compiles PodGeneral and reads an object for it.
 func generalStages(text string) (*stage.Set, *unstructured.Unstructured, error) {
 	set, err := stage.Compile(stage.Options{}, presets.PodGeneral())
 	if err != nil {
@@ -149,7 +151,7 @@ func generalStages(text string) (*stage.Set, *unstructured.Unstructured, error) 
 	return set, objects[0], nil
 }
 
-// objects reads objects as an API client does: whole numbers are int64.
+// objects reads objects as an API client does: integers are int64.
 func objects(texts ...string) (all []*unstructured.Unstructured, err error) {
 	for _, text := range texts {
 		data, err := yaml.YAMLToJSON([]byte(text))

@@ -9,5 +9,6 @@ import (
 //go:embed kubelet.yaml
 var kubelet []byte
 
-// Kubelet returns the Stages that stand in for a kubelet. They do with a Pod what [PlayAnnotation] says.
+// Kubelet returns Stages that are played in place of a kubelet. They do with a Pod what
+// [PlayAnnotation] says.
 func Kubelet() stage.Source { return stage.Parse("recording/kubelet.yaml", kubelet) }

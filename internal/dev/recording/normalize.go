@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// A Normalizer replaces what differs from run to run:
+// A Normalizer replaces values that differ from run to run:
 //
 //	times                                         <time>
 //	uids, alone or within names                   <uid>
@@ -24,12 +24,13 @@ import (
 //	the minutes in the name of a CronJob's Job    <minutes>
 //	the namespace                                 <namespace>
 //
-// It leaves out resourceVersion, managedFields, metadata.namespace and the annotation of the kubelet, and keeps of the spec what
-// controllers write, see specFields. It remembers hashes and names from one phase to the next.
+// It removes resourceVersion, managedFields, metadata.namespace and the annotation of the kubelet.
+// Of the spec it keeps only what controllers write, see specFields. It remembers hashes and names
+// from one phase to the next.
 type Normalizer struct {
 	namespace string
 	hashes    []string
-	names     map[string]string // generated names and what stands for them
+	names     map[string]string // placeholders by generated name
 }
 
 // NewNormalizer returns a normalizer for the objects of one namespace.
@@ -37,7 +38,7 @@ func NewNormalizer(namespace string) *Normalizer {
 	return &Normalizer{namespace: namespace, names: map[string]string{}}
 }
 
-// specFields are the fields that are kept beside the metadata and the status. A dot stands for all of the spec.
+// specFields are the fields that are kept in addition to metadata and status.
 var specFields = map[string][]string{
 	"CronJob":               {"spec.suspend"},
 	"DaemonSet":             {},
@@ -56,7 +57,7 @@ var specFields = map[string][]string{
 	"Service":               {"spec.type"},
 }
 
-// Objects normalises objects of the kinds, in the order of the kinds and of names.
+// Objects normalizes objects of the kinds, in the order of the kinds and of names.
 func (n *Normalizer) Objects(found []*unstructured.Unstructured, kinds []string) []map[string]any {
 	n.addNames(found)
 	var out []map[string]any
@@ -69,7 +70,7 @@ func (n *Normalizer) Objects(found []*unstructured.Unstructured, kinds []string)
 	return out
 }
 
-// Sort puts normalised objects in the order of the kinds and of names, those of the same name in that of their text.
+// Sort sorts normalized objects by kind, name and text.
 func Sort(objects []map[string]any, kinds []string) {
 	slices.SortFunc(objects, func(a, b map[string]any) int {
 		return cmp.Or(
@@ -85,7 +86,7 @@ func text(v any) string {
 	return string(data)
 }
 
-// learn notes new hashes, oldest first, and names.
+// addNames adds new hashes, oldest first, and new names.
 func (n *Normalizer) addNames(found []*unstructured.Unstructured) {
 	found = slices.Clone(found)
 	slices.SortStableFunc(found, func(a, b *unstructured.Unstructured) int {
@@ -162,7 +163,7 @@ func (n *Normalizer) value(v any) any {
 	return v
 }
 
-// NodePrefix is how the names of nodes begin.
+// NodePrefix is the beginning of the names of nodes.
 const NodePrefix = "recording-node-"
 
 var patterns = []struct {
@@ -189,7 +190,8 @@ func (n *Normalizer) text(s string) string {
 	return strings.ReplaceAll(s, n.namespace, "<namespace>")
 }
 
-// longest returns the names that are known, long ones first: the name of a Pod has that of its Job in it.
+// namesByLength returns the known names, long ones first, because the name of a Pod contains that
+// of its Job.
 func (n *Normalizer) namesByLength() []string {
 	return slices.SortedFunc(maps.Keys(n.names), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// A Teller tells one script to a cluster, in a namespace.
+// A Recorder executes one script on a cluster, in a namespace, and records the objects.
 type Recorder struct {
 	cluster   player.Transport
 	namespace string
@@ -27,24 +27,27 @@ type Recorder struct {
 	normal    *Normalizer
 }
 
-// New returns a teller. The namespace must be there before it begins.
+// New returns a recorder. The namespace must exist before Record is called.
 func New(cluster player.Transport, namespace string, s Script) *Recorder {
 	return &Recorder{cluster: cluster, namespace: namespace, script: s, normal: NewNormalizer(namespace)}
 }
 
-// A State is what a [Settle] sees: whether the phase may end, and all objects, so that it can tell whether anything moves.
+// Progress is what a [WaitSettled] sees: whether the condition of the phase holds, and all objects,
+// as text, so that it can tell whether something changes.
 type Progress struct {
 	Done    bool
 	Objects string
 }
 
-// Settle lets time pass until the condition of a phase holds and nothing has moved for [Quiet].
+// WaitSettled lets time pass until the condition of a phase holds and nothing has changed for
+// [QuietPeriod].
 type WaitSettled func(ctx context.Context, look func(context.Context) (Progress, error)) error
 
-// Quiet is how long nothing may move before a phase counts as over. The Job controller gathers changes for a second.
+// QuietPeriod is how long nothing may change before a phase is over. The Job controller collects
+// changes for a second before it reacts.
 const QuietPeriod = 1500 * time.Millisecond
 
-// Record tells the script and returns it with the objects of every phase.
+// Record executes the script and returns it with the objects of every phase.
 func (r *Recorder) Record(ctx context.Context, settle WaitSettled) (Script, error) {
 	out := r.script
 	out.Phases = slices.Clone(out.Phases)
@@ -93,7 +96,8 @@ func (r *Recorder) progress(ctx context.Context, until *gojq.Code) (Progress, er
 	return Progress{Done: holds(until, r.conditionInput(found)), Objects: string(text)}, err
 }
 
-// objects are all that there are of the kinds of the script, and of those that tell hashes and names.
+// objects returns all objects of the kinds of the script, and of the kinds that show hashes and
+// names.
 func (r *Recorder) objects(ctx context.Context) (found []*unstructured.Unstructured, err error) {
 	for _, gvk := range knownKinds {
 		if !slices.Contains(r.script.Kinds, gvk.Kind) && gvk.Kind != "ReplicaSet" && gvk.Kind != "ControllerRevision" && gvk.Kind != "Pod" {
@@ -112,7 +116,8 @@ func (r *Recorder) objects(ctx context.Context) (found []*unstructured.Unstructu
 	return found, nil
 }
 
-// concerns leaves out what belongs to others: cluster-scoped objects have the namespace in their name.
+// isRelevant reports whether an object belongs to the script. Cluster-scoped objects have the
+// namespace in their name.
 func (r *Recorder) isRelevant(obj *unstructured.Unstructured) bool {
 	if obj.GetNamespace() == "" {
 		return strings.Contains(obj.GetName(), r.namespace)
@@ -130,7 +135,7 @@ func (r *Recorder) namespaceOf(gvk schema.GroupVersionKind) string {
 	return r.namespace
 }
 
-// view is what conditions see.
+// conditionInput is the value on which conditions are evaluated.
 func (r *Recorder) conditionInput(found []*unstructured.Unstructured) map[string]any {
 	view := map[string]any{}
 	for _, gvk := range knownKinds {
@@ -142,7 +147,7 @@ func (r *Recorder) conditionInput(found []*unstructured.Unstructured) map[string
 	return view
 }
 
-// floats turns int64 into int, which is what jq takes.
+// floats converts int64 to int, which gojq accepts.
 func floats(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -202,7 +207,7 @@ func (r *Recorder) create(ctx context.Context, root map[string]any) error {
 	return err
 }
 
-// encode puts the namespace into what a script says.
+// encode returns JSON, with the namespace in place of $namespace.
 func (r *Recorder) encode(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	return []byte(strings.ReplaceAll(string(data), "$namespace", r.namespace)), err
@@ -221,7 +226,7 @@ func (r *Recorder) patch(ctx context.Context, kind, name string, data []byte) er
 	return err
 }
 
-// PlayAnnotation tells the Stages of the kubelet what to do with a Pod.
+// PlayAnnotation is the annotation that tells the kubelet's Stages what to do with a Pod.
 const PlayAnnotation = "recording.stagecraft/play"
 
 func (r *Recorder) play(ctx context.Context, p Play) error {

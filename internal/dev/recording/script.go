@@ -1,26 +1,29 @@
-// Package recording tells scripts to a cluster and writes down what its controllers make of the objects, phase by phase. internal/dev/e2e records
-// the real controllers by it, and stage/controllers is compared with them.
+// Package recording executes scripts on a cluster and records the objects, as its controllers
+// change them, phase by phase. internal/dev/e2e records the real controllers, and the tests of
+// stage/controllers compare their own controllers with the recordings.
 //
 // # Terminology
 //
-// A script is a story about some objects in phases. A phase does something, waits until a condition holds and nothing moves any more, and
-// records the objects of the script's kinds. A recording is a script together with what was recorded.
+// A script is a sequence of phases. A phase executes actions, waits until a condition holds and
+// nothing changes any more, and records the objects of the script's kinds. A recording is a script
+// with the recorded objects.
 //
 // # Usage
 //
 //	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), recording.Kubelet())
-//	… // nodes named NodePrefix + a number, a namespace, something that plays the set
-//	got, err := recording.New(cluster, namespace, script).Record(ctx, settle)
+//	… // create nodes named NodePrefix + a number and a namespace, and play the set
+//	got, err := recording.New(cluster, namespace, script).Record(ctx, waitSettled)
 //
-// A Settle owns time, real or virtual.
+// A WaitSettled lets time pass, real or virtual.
 //
 // # Determinism
 //
-// What differs from run to run is replaced by placeholders, so that two recordings of a script are equal; see [Normalizer].
+// Values that differ from run to run are replaced by placeholders, so that two recordings of a
+// script are equal; see [Normalizer].
 //
 // # Concurrency
 //
-// A Teller and a Normalizer must not be used from several goroutines at once.
+// A Recorder and a Normalizer must not be used from several goroutines at once.
 package recording
 
 import (
@@ -31,26 +34,26 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Script is a story, or with Objects in its phases a recording of it.
+// A Script is a list of phases. With Objects in its phases it is a recording.
 type Script struct {
 	About      string   `json:"about"`
 	Kubernetes string   `json:"kubernetes,omitempty"` // version of the control plane that was recorded
 	Kinds      []string `json:"kinds"`                // of the objects to record, in this order
-	Races      string   `json:"races,omitempty"`      // what depends on the timing of the real controllers: two runs may differ in it
+	Races      string   `json:"races,omitempty"`      // what depends on the timing of the real controllers, so that two runs may differ in it
 	Phases     []Phase  `json:"phases"`
 }
 
-// A Phase is one step of a story.
+// A Phase is one phase of a script.
 type Phase struct {
 	Name    string           `json:"name"`
 	Do      []Action         `json:"do,omitempty"`
-	Until   string           `json:"until"`             // jq, over an object that has a list of objects for each kind; true ends the phase
-	Objects []map[string]any `json:"objects,omitempty"` // as recorded, normalised
+	Until   string           `json:"until"`             // jq on an object with a list of objects for each kind; true ends the phase
+	Objects []map[string]any `json:"objects,omitempty"` // as recorded, normalized
 }
 
-// An Action is one of its fields.
+// An Action has exactly one field set.
 type Action struct {
-	Create map[string]any `json:"create,omitempty"` // an object; without a namespace in that of the script
+	Create map[string]any `json:"create,omitempty"` // an object; its default namespace is that of the script
 	Patch  *Patch         `json:"patch,omitempty"`
 	Delete *Delete        `json:"delete,omitempty"`
 	Play   *Play          `json:"play,omitempty"`
@@ -70,14 +73,14 @@ type Delete struct {
 	Options metav1.DeleteOptions `json:"options,omitempty"`
 }
 
-// Play tells the kubelet, which Stages stand in for, what to do with Pods.
+// A Play tells the kubelet, in whose place Stages are played, what to do with Pods.
 type Play struct {
-	Pods  int    `json:"pods"`  // how many, the first by name of those in the phase From; 0: all
+	Pods  int    `json:"pods"`  // how many, first by name, of those in the phase From; 0: all
 	From  string `json:"from"`  // their phase: Pending, Running or Terminating
-	Stage string `json:"stage"` // what becomes of them: ready, unready, complete, fail or gone
+	Stage string `json:"stage"` // what happens to them: ready, unready, complete, fail or gone
 }
 
-// Parse reads a script, strictly.
+// Parse reads a script. Unknown fields are errors.
 func Parse(data []byte) (Script, error) {
 	var s Script
 	if err := yaml.UnmarshalStrict(data, &s); err != nil {
@@ -100,7 +103,7 @@ func kindOf(name string) (schema.GroupVersionKind, error) {
 	return schema.GroupVersionKind{}, fmt.Errorf("unknown kind %q", name)
 }
 
-// known are the kinds that scripts can name.
+// knownKinds are the kinds that scripts can name.
 var knownKinds = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "Namespace"},
 	{Version: "v1", Kind: "ConfigMap"},

@@ -16,18 +16,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// cached lists and watches a cache, by one feed for each kind that was asked for.
+// cached lists and watches a cache, by one event log for each kind that was asked for.
 type cached struct {
 	cache  cache.Cache
 	server client.Reader // is asked why a cache does not fill
 
-	mu    sync.Mutex
-	feeds map[schema.GroupVersionKind]*feed
-	made  int // feeds
+	mu   sync.Mutex
+	logs map[schema.GroupVersionKind]*eventLog
+	made int // logs
 }
 
 func newCached(c cache.Cache, server client.Reader) *cached {
-	return &cached{cache: c, server: server, feeds: map[schema.GroupVersionKind]*feed{}}
+	return &cached{cache: c, server: server, logs: map[schema.GroupVersionKind]*eventLog{}}
 }
 
 func (c *cached) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
@@ -73,7 +73,7 @@ func (c *cached) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespa
 }
 
 // feed returns that of a kind, once it knows all objects.
-func (c *cached) feed(ctx context.Context, gvk schema.GroupVersionKind) (*feed, error) {
+func (c *cached) feed(ctx context.Context, gvk schema.GroupVersionKind) (*eventLog, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(gvk)
 	informer, err := c.cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
@@ -87,35 +87,38 @@ func (c *cached) feed(ctx context.Context, gvk schema.GroupVersionKind) (*feed, 
 	return f, c.fill(ctx, f, gvk)
 }
 
-// on returns the feed of a kind. One whose informer has ended, because it was taken out of the cache, is replaced.
-func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*feed, error) {
+// on returns the feed of a kind. One whose informer has ended, because it was taken out of the
+// cache, is replaced.
+func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*eventLog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f := c.feeds[gvk]; f != nil && !f.informer.IsStopped() {
+	if f := c.logs[gvk]; f != nil && !f.informer.IsStopped() {
 		return f, nil
 	}
 	c.made++
-	f, err := newFeed(c.made, informer)
+	f, err := newEventLog(c.made, informer)
 	if err == nil {
-		c.feeds[gvk] = f
+		c.logs[gvk] = f
 	}
 	return f, err
 }
 
-// How often is looked whether a feed is filled, how long until the server is asked what hinders it, and how often a watch looks for the end of its informer.
+// How often is looked whether an event log is filled, how long until the server is asked what hinders it,
+// and how often a watch looks for the end of its informer.
 const (
-	glance   = 10 * time.Millisecond
-	patience = time.Second
+	checkEvery = 10 * time.Millisecond
+	askAfter   = time.Second
 )
 
 var errStopped = errors.New("the cache has stopped")
 
-// fill waits until a feed knows all objects. An informer goes on asking a server that refuses; this does not.
-func (c *cached) fill(ctx context.Context, f *feed, gvk schema.GroupVersionKind) error {
+// fill waits until an event log knows all objects. An informer goes on asking a server that refuses; this
+// does not.
+func (c *cached) fill(ctx context.Context, f *eventLog, gvk schema.GroupVersionKind) error {
 	if f.handle.HasSynced() {
 		return nil
 	}
-	look, ask := time.NewTicker(glance), time.NewTicker(patience)
+	look, ask := time.NewTicker(checkEvery), time.NewTicker(askAfter)
 	defer look.Stop()
 	defer ask.Stop()
 	for !f.handle.HasSynced() {
@@ -135,9 +138,9 @@ func (c *cached) fill(ctx context.Context, f *feed, gvk schema.GroupVersionKind)
 	return nil
 }
 
-// A subscription is a watch of a feed.
+// A subscription is a watch of an event log.
 type subscription struct {
-	feed      *feed
+	feed      *eventLog
 	selection selection
 	events    chan watch.Event
 	ctx       context.Context
@@ -145,14 +148,15 @@ type subscription struct {
 }
 
 // subscribe tells of objects, and then of the changes from a number on.
-func subscribe(ctx context.Context, f *feed, s selection, objects []*unstructured.Unstructured, number int) *subscription {
+func subscribe(ctx context.Context, f *eventLog, s selection, objects []*unstructured.Unstructured, number int) *subscription {
 	w := &subscription{feed: f, selection: s, events: make(chan watch.Event)}
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	go w.run(objects, number)
 	return w
 }
 
-// ResultChan implements [watch.Interface]. It is closed when the informer ends, and after an Error event: the reader was too slow.
+// ResultChan implements [watch.Interface]. It is closed when the informer ends, and after an Error
+// event: the reader was too slow.
 func (w *subscription) ResultChan() <-chan watch.Event { return w.events }
 
 // Stop implements [watch.Interface].
@@ -163,7 +167,7 @@ func (w *subscription) run(objects []*unstructured.Unstructured, number int) {
 	for _, obj := range objects {
 		w.tell(change{after: obj})
 	}
-	look := time.NewTicker(patience)
+	look := time.NewTicker(askAfter)
 	defer look.Stop()
 	for w.ctx.Err() == nil && !w.feed.informer.IsStopped() {
 		changes, more, err := w.feed.since(number)
@@ -185,7 +189,8 @@ func (w *subscription) run(objects []*unstructured.Unstructured, number int) {
 	}
 }
 
-// tell tells of a change, if it concerns what is selected: an object may come into the selection, change in it, or leave it.
+// tell tells of a change, if it concerns what is selected: an object may come into the selection,
+// change in it, or leave it.
 func (w *subscription) tell(c change) {
 	before, after := c.before != nil && w.selection.has(c.before), c.after != nil && w.selection.has(c.after)
 	switch {

@@ -19,9 +19,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// Cluster is a Kubernetes cluster as a client or a manager of controller-runtime sees it. It is safe for concurrent use.
+// Cluster is a Kubernetes cluster as a client or a manager of controller-runtime sees it. It is
+// safe for concurrent use.
 type Cluster struct {
-	// Users is how Stages that impersonate write. [ForManager] sets it; nil: their effects are refused.
+	// Users is how Stages that impersonate write. [ForManager] sets it; nil: their effects are
+	// refused.
 	Users player.Impersonator
 
 	client client.Client // writes
@@ -45,7 +47,8 @@ func New(c client.Client) *Cluster {
 	return &Cluster{client: c, reader: c, source: direct{c}}
 }
 
-// ForManager returns the cluster of a manager. Lists and watches wait for the manager to have started its caches.
+// ForManager returns the cluster of a manager. Lists and watches wait for the manager to have
+// started its caches.
 func ForManager(m manager.Manager) (*Cluster, error) {
 	users, err := kube.NewForConfig(m.GetConfig())
 	if err != nil {
@@ -62,13 +65,16 @@ func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, name typ
 	return result(obj, gvk, err)
 }
 
-// List returns the objects of a kind, in a namespace or in all if it is "". Caches and fake clients have no pages, and list all.
+// List returns the objects of a kind, in a namespace or in all if it is "". Caches and fake clients
+// have no pages, and list all.
 func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	return c.source.List(ctx, gvk, namespace, o)
 }
 
-// Watch reports changes of the objects of a kind, in a namespace or in all if it is "", since o.ResourceVersion. If that is "" or "0", it first reports all
-// objects as Added. A cache goes on from the version of a list, not from that of an object, and not for long: other versions are expired.
+// Watch reports changes of the objects of a kind, in a namespace or in all if it is "", since
+// o.ResourceVersion. If that is "" or "0", it first reports all objects as Added. A cache goes on
+// from the version of a list, not from that of an object, and not for long: other versions are
+// expired.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	return c.source.Watch(ctx, gvk, namespace, o)
 }

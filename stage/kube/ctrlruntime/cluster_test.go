@@ -32,7 +32,8 @@ var (
 	gone    = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gone"}
 )
 
-// TestPlayOnAFakeClient plays a Pod and waits for it, with controller-runtime's fake client in place of a cluster.
+// TestPlayOnAFakeClient plays a Pod and waits for it, with controller-runtime's fake client in
+// place of a cluster.
 func TestPlayOnAFakeClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -130,7 +131,8 @@ func TestWatchOfAClient(t *testing.T) {
 	require.Equal(t, "a", e.Object.(*unstructured.Unstructured).GetName())
 }
 
-// TestAWatchThatIsStoppedLeavesNothingBehind stops a watch with an event that nobody reads: the bubble fails if a goroutine stays.
+// TestAWatchThatIsStoppedLeavesNothingBehind stops a watch with an event that nobody reads: the
+// bubble fails if a goroutine stays.
 func TestAWatchThatIsStoppedLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakeClient(interceptor.Funcs{})

@@ -9,7 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// Play adds a player to a manager, which runs it when its caches are there and it is the leader, and stops it when the manager ends.
+// Play adds a player to a manager, which runs it when its caches are there and it is the leader,
+// and stops it when the manager ends.
 func Play(m manager.Manager, s *stage.Set, o player.Options) (*player.Player, error) {
 	cluster, err := ForManager(m)
 	if err != nil {
@@ -31,5 +32,6 @@ func (r runnable) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is true: two players would do everything twice. To share the work use package shard.
+// NeedLeaderElection is true: two players would do everything twice. To share the work use package
+// shard.
 func (runnable) NeedLeaderElection() bool { return true }

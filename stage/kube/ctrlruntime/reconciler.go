@@ -27,11 +27,13 @@ type ReconcilerOptions struct {
 	Now func() time.Time
 }
 
-// A Reconciler plays the objects of one kind, for programs that have a reconcile loop of their own: Reconcile does what is due for an object, and asks
-// to be called again when the next transition is. An effect that fails is an error, after which the transition is done again from its beginning
+// A Reconciler plays the objects of one kind, for programs that have a reconcile loop of their own:
+// Reconcile does what is due for an object, and asks to be called again when the next transition
+// is. An effect that fails is an error, after which the transition is done again from its beginning
 // if its Stage still matches; patches that have been done change nothing then.
 //
-// It may read from a cache: a state that is older than what its own effects have left is not looked at.
+// It may read from a cache: a state that is older than what its own effects have left is not looked
+// at.
 //
 // It is safe for concurrent use for different objects, as controllers call it.
 type Reconciler struct {
@@ -54,7 +56,8 @@ type part struct {
 	gone   bool                       // newest was deleted by an effect
 }
 
-// learn takes in a state that was read, and returns the newest; nil if the object is known to be gone. Another uid is another object.
+// learn takes in a state that was read, and returns the newest; nil if the object is known to be
+// gone. Another uid is another object.
 func (p *part) learn(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	same := p.newest != nil && p.newest.GetUID() == obj.GetUID()
 	switch {
@@ -67,7 +70,8 @@ func (p *part) learn(obj *unstructured.Unstructured) *unstructured.Unstructured 
 	return obj
 }
 
-// version is the resourceVersion as a number, 0 if it is none. Kubernetes defines its order since 1.35; before, it was so in practice.
+// version is the resourceVersion as a number, 0 if it is none. Kubernetes defines its order since
+// 1.35; before, it was so in practice.
 func version(obj *unstructured.Unstructured) uint64 {
 	n, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
 	return n
@@ -81,7 +85,8 @@ func NewReconciler(c *Cluster, s *stage.Set, kind schema.GroupVersionKind, o Rec
 	return &Reconciler{cluster: c, set: s, kind: kind, options: o, parts: map[types.NamespacedName]*part{}}
 }
 
-// Reconcile does what is due for an object. The Result says when to call again, if nothing happens before.
+// Reconcile does what is due for an object. The Result says when to call again, if nothing happens
+// before.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	obj, err := r.cluster.Get(ctx, r.kind, request.NamespacedName)
 	if apierrors.IsNotFound(err) {
@@ -148,7 +153,8 @@ func (r *Reconciler) again(ctx context.Context, p *part, obj *unstructured.Unstr
 	return obj, nil
 }
 
-// do carries out a transition, and returns the object as it is then; nil if it is gone, or will be seen again when it changes.
+// do carries out a transition, and returns the object as it is then; nil if it is gone, or will be
+// seen again when it changes.
 func (r *Reconciler) do(ctx context.Context, p *part, t stage.Transition, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	obj, err := player.Do(ctx, r.cluster, t, obj, player.DoOptions{Now: r.options.Now(), Trace: r.options.Trace})
 	if obj == nil {

@@ -51,7 +51,8 @@ func phase(t *testing.T, c client.Client) corev1.PodPhase {
 	return pod.Status.Phase
 }
 
-// TestReconcilerPlaysALife follows a Pod by nothing but the times at which it is asked to come again.
+// TestReconcilerPlaysALife follows a Pod by nothing but the times at which it is asked to come
+// again.
 func TestReconcilerPlaysALife(t *testing.T) {
 	c := fakeClient(interceptor.Funcs{}, job())
 	now := newClock()
@@ -99,7 +100,8 @@ func TestReconcilerDeletes(t *testing.T) {
 	}
 }
 
-// TestReconcilerGoesOnAfterAFailure fails the first patches: the transition is done again at once, without another delay.
+// TestReconcilerGoesOnAfterAFailure fails the first patches: the transition is done again at once,
+// without another delay.
 func TestReconcilerGoesOnAfterAFailure(t *testing.T) {
 	fails := 0
 	funcs := interceptor.Funcs{SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, o ...client.SubResourcePatchOption) error {
@@ -172,7 +174,8 @@ func (l lagging) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _
 	return err
 }
 
-// TestReconcilerDoesNothingTwice reads stale states after its own writes: neither is a Stage played again, nor a Pod deleted again that is gone.
+// TestReconcilerDoesNothingTwice reads stale states after its own writes: neither is a Stage played
+// again, nor a Pod deleted again that is gone.
 func TestReconcilerDoesNothingTwice(t *testing.T) {
 	for name, stages := range map[string]stage.Source{"a patch": presets.PodFast(), "a delete": stage.Parse("end.yaml", []byte(end))} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,8 @@ func (d direct) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return sift(changes, func(e watch.Event) (watch.Event, bool) { return s.filter(e, gvk) }), nil
 }
 
-// A sieve passes on what a watch tells, as watch.Filter does, but lets go of what nobody reads any more once it is stopped.
+// A sieve passes on what a watch tells, as watch.Filter does, but lets go of what nobody reads any
+// more once it is stopped.
 type sieve struct {
 	source  watch.Interface
 	filter  func(watch.Event) (watch.Event, bool)
@@ -102,8 +103,8 @@ func (s *sieve) Stop() {
 	s.source.Stop()
 }
 
-// filter does what an API server does and fake clients do not: it selects, and has all objects without types. An object that is not selected may
-// have been.
+// filter does what an API server does and fake clients do not: it selects, and has all objects
+// without types. An object that is not selected may have been.
 func (s selection) filter(e watch.Event, gvk schema.GroupVersionKind) (watch.Event, bool) {
 	if e.Type == watch.Bookmark || e.Type == watch.Error {
 		return e, true

@@ -3,7 +3,7 @@
 // # Usage
 //
 //	m := metrics.New()
-//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Trace: m.Trace})
+//	p := player.New(set, cluster, player.Options{Trace: m.Trace})
 //	m.Stats(player.Stats)
 //	prometheus.MustRegister(m)
 //	err := player.Run(ctx)
@@ -38,7 +38,8 @@
 //	effect       an effect that failed for good
 //	watch        the objects of a kind could not be listed or watched; that is tried again
 //
-// No label holds the name of an object: the number of series depends on the Stages alone. The gauges are there once there is a player.
+// No label holds the name of an object: the number of series depends on the Stages alone. The
+// gauges are there once there is a player.
 //
 // # Concurrency
 //

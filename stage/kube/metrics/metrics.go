@@ -20,7 +20,8 @@ type Collector struct {
 	stats []func() player.Stats
 }
 
-// buckets of the lag, in seconds: a player that keeps up needs some milliseconds, which is what a request takes.
+// buckets of the lag, in seconds: a player that keeps up needs some milliseconds, which is what a
+// request takes.
 var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 
 // New returns a collector that has counted nothing.

@@ -1,10 +1,11 @@
-// Package nodes manages Nodes as kwok's users know it: it says which Nodes are ours, keeps their heartbeats by Leases, and which Pods are ours to play.
-// It is for stage.PlayerOptions.Plays.
+// Package nodes manages Nodes as kwok's users know it: it says which Nodes are ours, keeps their
+// heartbeats by Leases, and which Pods are ours to play. It is for player.Options.Filter.
 //
 // # Terminology
 //
-// A [Policy] says which Nodes are managed; [Policy.Compile] makes [Rules] of it, which are pure. A [Roster] follows the Nodes of a cluster and holds the
-// Leases of those that are managed. An object is ours if we play it:
+// A [Policy] says which Nodes are managed; [Policy.Compile] makes [Rules] of it, which are pure. A
+// [LeaseHolder] follows the Nodes of a cluster and holds the Leases of those that are managed. An
+// object is ours if we play it:
 //
 //	object                                         ours
 //	---------------------------------------------------------------------------------------------------------------
@@ -16,36 +17,42 @@
 //	an object that is disregarded                  no; nor are the Pods on a Node that is
 //	any other object                               yes
 //
-// A Pod on a Node that does not exist is not made to run: there is nothing it could run on. But when it is deleted it waits for a kubelet that will never
-// come, so that its deletion is played. Whether the Node was managed is known for a policy of names or of all; else the latest 10,000 Nodes that vanished
-// while the roster looked are remembered. What remains is left to the garbage collector of Kubernetes.
+// A Pod on a Node that does not exist is not made to run: there is nothing it could run on. But
+// when it is deleted it waits for a kubelet that will never come, so that its deletion is played.
+// Whether the Node was managed is known for a policy of names or of all; else the latest 10,000
+// Nodes that vanished while the lease holder looked are remembered. What remains is left to the
+// garbage collector of Kubernetes.
 //
 // # Usage
 //
-//	roster, err := nodes.New(cluster, nodes.Options{
+//	holder, err := nodes.New(cluster, nodes.Options{
 //		Policy: nodes.Policy{Labels: "type=fake"},
 //		Lease:  nodes.Lease{Identity: hostname},
 //	})
-//	player := stage.NewPlayer(set, cluster, stage.PlayerOptions{Filter: roster.Plays, Select: roster.Rules().Select()})
-//	go roster.Run(ctx, player.Refilter)
-//	err = player.Run(ctx)
+//	p := player.New(set, cluster, player.Options{Filter: holder.Plays, Select: holder.Rules().Select()})
+//	go holder.Run(ctx, p.Refilter)
+//	err = p.Run(ctx)
 //
 // With replicas (package shard), which all have the same Lease.Identity:
 //
-//	roster, err := nodes.New(cluster, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: group}})
-//	go member.Run(ctx, func() { roster.Reconsider(); player.Refilter() })
-//	go roster.Run(ctx, player.Refilter)
+//	holder, err := nodes.New(cluster, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: group}})
+//	go member.Run(ctx, func() { holder.Refilter(); p.Refilter() })
+//	go holder.Run(ctx, p.Refilter)
 //
 // # Leases
 //
-// A Lease in kube-node-lease named as its Node is created, owned by the Node, and renewed after a quarter of its duration. Nodes with Leases need the
-// Stage of presets.NodeHeartbeatWithLease, which writes their status every ten minutes; without Leases presets.NodeHeartbeat does, every 20 to 25 seconds.
+// A Lease in kube-node-lease named as its Node is created, owned by the Node, and renewed after a
+// quarter of its duration. Nodes with Leases need the Stage of presets.NodeHeartbeatWithLease,
+// which writes their status every ten minutes; without Leases presets.NodeHeartbeat does, every 20
+// to 25 seconds.
 //
-// A Lease that another holder keeps is left alone, and so are the Node and its Pods, until it has not changed for its duration, or names no holder. A Lease of
-// ours that could not be renewed for its duration is not ours any more.
+// A Lease that another holder keeps is left alone, and so are the Node and its Pods, until it has
+// not changed for its duration, or names no holder. A Lease of ours that could not be renewed for
+// its duration is not ours any more.
 //
-// There is one queue for all Nodes, by the time of their next renewal, and Lease.Parallel goroutines; Leases are not watched. It takes the verbs
-// get, create and update on Leases, list and watch on Nodes.
+// There is one queue for all Nodes, by the time of their next renewal, and Lease.Parallel
+// goroutines; Leases are not watched. It takes the verbs get, create and update on Leases, list and
+// watch on Nodes.
 //
 // # Determinism
 //
@@ -53,7 +60,7 @@
 //
 // # Concurrency
 //
-// Rules are immutable, a Roster is safe for concurrent use.
+// Rules are immutable, a LeaseHolder is safe for concurrent use.
 //
 // # Compatibility
 //

@@ -233,7 +233,7 @@ func TestOnlyWhatTheProcessOwnsIsOurs(t *testing.T) {
 		require.True(t, apierrors.IsNotFound(err))
 
 		mine = map[string]bool{"b": true}
-		r.Reconsider()
+		r.Refilter()
 		synctest.Wait()
 		require.False(t, r.Plays(a))
 		require.True(t, r.Plays(b))
@@ -243,14 +243,15 @@ func TestOnlyWhatTheProcessOwnsIsOurs(t *testing.T) {
 		require.Equal(t, renewed, s.spec("a", "renewTime"))
 		s.patch(leaseKind, "kube-node-lease", "a", `{"spec": {"renewTime": "2026-01-01T00:00:00.000000Z"}}`) // by the one that owns it now
 		mine = map[string]bool{"a": true, "b": true}
-		r.Reconsider()
+		r.Refilter()
 		synctest.Wait()
 		require.True(t, r.Plays(a), "it has the same holder")
 	})
 }
 
-// TestRenewalsAreSpread holds that thousands of Nodes cost what they must and no more: each Lease is renewed once in a quarter, evenly in time, by a few
-// goroutines, and the Player is not asked to reconsider for each of them.
+// TestRenewalsAreSpread holds that thousands of Nodes cost what they must and no more: each Lease
+// is renewed once in a quarter, evenly in time, by a few goroutines, and the Player is not asked to
+// reconsider for each of them.
 func TestRenewalsAreSpread(t *testing.T) {
 	const count = 10_000
 	play(t, func(s *scene) {
@@ -280,7 +281,8 @@ func TestRenewalsAreSpread(t *testing.T) {
 	})
 }
 
-// TestHeartbeatsWithLeases plays the Stages that are made for Leases: the status of a Node is written when its Lease is held, and every ten minutes.
+// TestHeartbeatsWithLeases plays the Stages that are made for Leases: the status of a Node is
+// written when its Lease is held, and every ten minutes.
 func TestHeartbeatsWithLeases(t *testing.T) {
 	play(t, func(s *scene) {
 		var status atomic.Int64 // writes

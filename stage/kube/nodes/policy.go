@@ -18,16 +18,20 @@ var (
 	podKind  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 )
 
-// Policy says which Nodes are managed, and which objects are left alone. The zero value manages all.
+// Policy says which Nodes are managed, and which objects are left alone. The zero value manages
+// all.
 //
-// The fields are the options of kwok's command line: manage-single-node (Names; here there may be several), manage-nodes-with-label-selector,
-// manage-nodes-with-annotation-selector, disregard-status-with-label-selector and disregard-status-with-annotation-selector.
+// The fields are the options of kwok's command line: manage-single-node (Names; here there may be
+// several), manage-nodes-with-label-selector, manage-nodes-with-annotation-selector,
+// disregard-status-with-label-selector and disregard-status-with-annotation-selector.
 type Policy struct {
 	// Names are those of the Nodes that are managed. Not together with selectors.
 	Names []string
-	// Labels and Annotations select the Nodes that are managed. If both are given, a Node must match both.
+	// Labels and Annotations select the Nodes that are managed. If both are given, a Node must
+	// match both.
 	Labels, Annotations string
-	// Disregard selects objects of any kind that are left alone. The Pods on a Node that is disregarded are left alone, too.
+	// Disregard selects objects of any kind that are left alone. The Pods on a Node that is
+	// disregarded are left alone, too.
 	Disregard Disregard
 }
 
@@ -103,8 +107,9 @@ func (r *Rules) Disregards(obj *unstructured.Unstructured) bool {
 		d.annotations != nil && d.annotations.Matches(labels.Set(obj.GetAnnotations()))
 }
 
-// Select returns what of Nodes and Pods need be watched, for [player.Options]. Objects outside of it are not played, but some within it are not
-// either: it is no substitute for [Roster.Plays].
+// Select returns what of Nodes and Pods need be watched, for [player.Options]. Objects outside of
+// it are not played, but some within it are not either: it is no substitute for
+// [LeaseHolder.Plays].
 func (r *Rules) Select() map[schema.GroupVersionKind]player.Selection {
 	nodes := player.Selection{Labels: r.policy.Labels}
 	pods := player.Selection{Fields: fields.OneTermNotEqualSelector("spec.nodeName", "").String()}
@@ -115,7 +120,8 @@ func (r *Rules) Select() map[schema.GroupVersionKind]player.Selection {
 	return map[schema.GroupVersionKind]player.Selection{nodeKind: nodes, podKind: pods}
 }
 
-// certain reports whether it is known of a Node that is not there whether it would be managed, and whether it would.
+// certain reports whether it is known of a Node that is not there whether it would be managed, and
+// whether it would.
 func (r *Rules) certain(name string) (managed, certain bool) {
 	switch {
 	case r.names != nil:

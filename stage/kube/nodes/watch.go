@@ -5,75 +5,175 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/stagecraft-go/stagecraft/internal/listwatch"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 )
 
-// follow keeps the roster as the cluster is. It looks at all Nodes, whatever the policy says: one that loses its label has not vanished.
-func (r *Roster) follow(ctx context.Context) {
-	source := listwatch.Source{Lister: r.cluster, Watcher: r.cluster, Kind: nodeKind}
-	options := listwatch.Options{Retry: throttle, Longest: 30 * time.Second, Timeout: 30 * time.Second}
-	listwatch.Run(ctx, source, options, r.heard)
+const (
+	listTimeout = 30 * time.Second // of one page of a list
+	maxBackoff  = 30 * time.Second // between two attempts to list and watch
+)
+
+// followNodes keeps what is known of Nodes as the cluster is, with a reflector of client-go. It
+// looks at all Nodes, whatever the policy says: one that loses its label has not vanished.
+func (h *LeaseHolder) followNodes(ctx context.Context) {
+	expected := &unstructured.Unstructured{}
+	expected.SetGroupVersionKind(nodeKind)
+	options := cache.ReflectorOptions{Name: "stagecraft-nodes"}
+	reflector := cache.NewReflectorWithOptions(nodeLister{h}, expected, nodeStore{h}, options)
+	// Reflector.Run would log each error, and rest for long if the clock is a virtual one.
+	quiet := klog.NewContext(ctx, klog.Logger{})
+	backoff := wait.Backoff{Duration: throttle, Factor: 2, Jitter: 0.5, Steps: 100, Cap: maxBackoff}
+	_ = backoff.DelayWithReset(clock.RealClock{}, 2*maxBackoff).Until(quiet, true, true, func(ctx context.Context) (bool, error) {
+		_ = reflector.ListAndWatchWithContext(ctx) // nodeLister has reported its error
+		return false, nil
+	})
 }
 
-// heard takes in what was seen of Nodes. Only names, uids and what the policy says are kept of them.
-func (r *Roster) heard(e listwatch.Event) {
-	if e.Err != nil {
-		r.options.Failed(fmt.Errorf("nodes: follow Nodes: %w", e.Err))
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch e.What {
-	case listwatch.Found:
-		r.see(e.Object)
-	case listwatch.Gone:
-		r.miss(e.Object.GetName())
-	case listwatch.Listing:
-		r.round++
-	case listwatch.Listed:
-		r.compare()
-	}
+// nodeLister lists and watches Nodes for a reflector, and reports what fails.
+type nodeLister struct{ *LeaseHolder }
+
+var _ cache.ListerWatcherWithContext = nodeLister{}
+
+// IsWatchListSemanticsUnSupported makes the reflector list Nodes, and not ask for them in a watch:
+// not every [Reader] has that.
+func (nodeLister) IsWatchListSemanticsUnSupported() bool { return true }
+
+// List implements [cache.ListerWatcher].
+func (l nodeLister) List(o metav1.ListOptions) (runtime.Object, error) {
+	return l.ListWithContext(context.Background(), o)
 }
 
-// see takes in the state of a Node.
-func (r *Roster) see(obj *unstructured.Unstructured) {
-	n := r.nodes[obj.GetName()]
+// Watch implements [cache.ListerWatcher].
+func (l nodeLister) Watch(o metav1.ListOptions) (watch.Interface, error) {
+	return l.WatchWithContext(context.Background(), o)
+}
+
+// ListWithContext implements [cache.ListerWithContext].
+func (l nodeLister) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	limited, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	list, err := l.cluster.List(limited, nodeKind, "", o)
+	if err == nil && list == nil {
+		err = errNoResult
+	}
+	if err != nil {
+		return nil, l.report(ctx, err)
+	}
+	return list, nil
+}
+
+// WatchWithContext implements [cache.WatcherWithContext].
+func (l nodeLister) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	changes, err := l.cluster.Watch(ctx, nodeKind, "", o)
+	if err == nil && changes == nil {
+		err = errNoResult
+	}
+	if err != nil {
+		return nil, l.report(ctx, err)
+	}
+	return watch.Filter(changes, func(e watch.Event) (watch.Event, bool) {
+		if e.Type == watch.Error {
+			_ = l.report(ctx, apierrors.FromObject(e.Object))
+		}
+		return e, true
+	}), nil
+}
+
+// report tells Options.Failed of an error, and returns it.
+func (l nodeLister) report(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		l.options.Failed(fmt.Errorf("nodes: follow Nodes: %w", err))
+	}
+	return err
+}
+
+// nodeStore takes in what a reflector sees. Only names, uids and what the policy says are kept.
+type nodeStore struct{ *LeaseHolder }
+
+var _ cache.ReflectorStore = nodeStore{}
+
+// Add implements [cache.ReflectorStore].
+func (s nodeStore) Add(obj any) error { return s.Update(obj) }
+
+// Update implements [cache.ReflectorStore].
+func (s nodeStore) Update(obj any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n, ok := obj.(*unstructured.Unstructured); ok {
+		s.nodeFound(n)
+	}
+	return nil
+}
+
+// Delete implements [cache.ReflectorStore].
+func (s nodeStore) Delete(obj any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n, ok := obj.(*unstructured.Unstructured); ok {
+		s.nodeGone(n.GetName())
+	}
+	return nil
+}
+
+// Replace implements [cache.ReflectorStore]: it takes in a list of all Nodes.
+func (s nodeStore) Replace(all []any, _ string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	listed := map[string]bool{}
+	for _, obj := range all {
+		if n, ok := obj.(*unstructured.Unstructured); ok {
+			listed[n.GetName()] = true
+			s.nodeFound(n)
+		}
+	}
+	for name := range s.nodes {
+		if !listed[name] {
+			s.nodeGone(name)
+		}
+	}
+	s.listed = true
+	s.notify()
+	return nil
+}
+
+// Resync implements [cache.ReflectorStore]. There is nothing to do.
+func (s nodeStore) Resync() error { return nil }
+
+// nodeFound takes in the state of a Node.
+func (h *LeaseHolder) nodeFound(obj *unstructured.Unstructured) {
+	n := h.nodes[obj.GetName()]
 	isNew := n == nil
 	if isNew {
 		n = &node{name: obj.GetName()}
-		r.nodes[n.name] = n
+		h.nodes[n.name] = n
 	}
 	wasManaged := n.managed
-	n.uid, n.round = obj.GetUID(), r.round
-	n.managed, n.owned = r.rules.Manages(obj), r.options.Owns(obj)
+	n.uid = obj.GetUID()
+	n.managed, n.owned = h.rules.Manages(obj), h.options.Owns(obj)
 	if isNew || n.managed != wasManaged {
-		r.tell()
+		h.notify()
 	}
-	r.enlist(n, time.Now())
+	h.schedule(n, time.Now())
 }
 
-// miss takes in that there is no Node of a name.
-func (r *Roster) miss(name string) {
-	n := r.nodes[name]
+// nodeGone takes in that there is no Node of a name.
+func (h *LeaseHolder) nodeGone(name string) {
+	n := h.nodes[name]
 	if n == nil {
 		return
 	}
-	delete(r.nodes, name)
-	r.agenda.remove(n)
-	if _, certain := r.rules.certain(name); !certain && n.managed {
-		r.gone.add(name)
+	delete(h.nodes, name)
+	h.due.remove(n)
+	if _, certain := h.rules.certain(name); !certain && n.managed {
+		h.gone.add(name)
 	}
-	r.tell()
-}
-
-// compare finds the Nodes that a list no longer shows.
-func (r *Roster) compare() {
-	for name, n := range r.nodes {
-		if n.round != r.round {
-			r.miss(name)
-		}
-	}
-	r.listed = true
-	r.tell()
+	h.notify()
 }

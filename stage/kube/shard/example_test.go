@@ -19,7 +19,7 @@ func Example() {
 	ctx, leave := context.WithCancel(context.Background())
 	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n1"}}}
 	fmt.Println("before:", member.Owns(obj))
-	_ = member.Run(ctx, func() { // a Player would be told to Reconsider
+	_ = member.Run(ctx, func() { // a Player would be told to Refilter
 		fmt.Println(member.Members(), member.Owns(obj))
 		leave()
 	})

@@ -26,7 +26,7 @@ func (s *session) look(ctx context.Context) error {
 	}
 	s.take(list.Items, time.Now())
 	s.settle()
-	return s.bury(ctx)
+	return s.deleteExpired(ctx)
 }
 
 var errNoResult = errors.New("the cluster returned neither a result nor an error")
@@ -69,11 +69,12 @@ func (s *session) see(identity string, l *unstructured.Unstructured, now time.Ti
 		o = &other{}
 		s.others[identity] = o
 	}
-	o.See(l, now)
+	o.Observe(l, now)
 	o.lease, o.live = l, !o.Expired(l, now)
 }
 
-// find takes in the Lease of our name, nil if there is none. It may have been deleted or taken behind our back.
+// find takes in the Lease of our name, nil if there is none. It may have been deleted or taken
+// behind our back.
 func (s *session) find(l *unstructured.Unstructured, now time.Time) {
 	s.found = l
 	if s.own != "" && l == nil {
@@ -83,11 +84,12 @@ func (s *session) find(l *unstructured.Unstructured, now time.Time) {
 		s.lose(fmt.Errorf("somebody else took Lease %s: is there another member of that name?", s.options.leaseName()))
 	}
 	if s.own == "" && l != nil {
-		s.before.See(l, now)
+		s.before.Observe(l, now)
 	}
 }
 
-// settle shows the share that follows from what was seen. One that has joined has none before those who live have seen it.
+// settle shows the share that follows from what was seen. One that has joined has none before those
+// who live have seen it.
 func (s *session) settle() {
 	if s.own == "" {
 		return
@@ -155,11 +157,12 @@ func (s *session) isSeenBy(o *other) bool {
 	return slices.Contains(seen, s.options.Identity+"="+s.own)
 }
 
-// bury deletes the Leases of those who died long ago. That may fail: others do the same, and whoever comes back creates its Lease anew.
-func (s *session) bury(ctx context.Context) error {
+// deleteExpired deletes the Leases of those who died long ago. That may fail: others do the same,
+// and whoever comes back creates its Lease anew.
+func (s *session) deleteExpired(ctx context.Context) error {
 	now := time.Now()
 	for _, o := range s.others {
-		if s.own == "" || o.live || now.Before(o.Expires(o.lease).Add(s.options.burial())) {
+		if s.own == "" || o.live || now.Before(o.Expires(o.lease).Add(s.options.deleteAfter())) {
 			continue
 		}
 		if err := s.remove(ctx, o.lease); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

@@ -31,7 +31,8 @@ type Reader interface {
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 }
 
-// Writer is what a [Member] keeps its Lease with. An update of another resourceVersion than the stored one is a conflict.
+// Writer is what a [Member] keeps its Lease with. An update of another resourceVersion than the
+// stored one is a conflict.
 type Writer interface {
 	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
 	Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
@@ -48,14 +49,15 @@ type Cluster interface {
 type Options struct {
 	// Group is the name of those who share. Default "stagecraft".
 	Group string
-	// Identity names this member; no other process may have it at the same time. The name of the Pod or of the host is a good one. Required.
+	// Identity names this member; no other process may have it at the same time. The name of the
+	// Pod or of the host is a good one. Required.
 	Identity string
 	// Namespace is where the Leases are. Default "default".
 	Namespace string
 	// Duration is how long a member may go without renewing, in whole seconds. Default 15s.
 	Duration time.Duration
-	// Failed is told of requests that failed, all of which are tried again, and of why a member lost its share. It is called by the
-	// goroutine of Run. Default: nobody is.
+	// Failed is told of requests that failed, all of which are tried again, and of why a member
+	// lost its share. It is called by the goroutine of Run. Default: nobody is.
 	Failed func(error)
 }
 
@@ -96,13 +98,14 @@ func (o Options) leaseName() string { return o.Group + "." + cmp.Or(o.Identity, 
 func (o Options) term() lease.Term { return lease.Term{Holder: o.Identity, Duration: o.Duration} }
 
 // How a member divides the duration of its Lease.
-func (o Options) renewEvery() time.Duration { return o.Duration / 3 }
-func (o Options) lookEvery() time.Duration  { return o.Duration / 15 }
-func (o Options) fence() time.Duration      { return o.Duration * 4 / 5 }
-func (o Options) patience() time.Duration   { return o.Duration / 5 } // for one request
-func (o Options) burial() time.Duration     { return o.Duration * 20 }
+func (o Options) renewEvery() time.Duration     { return o.Duration / 3 }
+func (o Options) lookEvery() time.Duration      { return o.Duration / 15 }
+func (o Options) stopAfter() time.Duration      { return o.Duration * 4 / 5 } // without a renewal
+func (o Options) requestTimeout() time.Duration { return o.Duration / 5 }     // for one request
+func (o Options) deleteAfter() time.Duration    { return o.Duration * 20 }    // the end of another member's Lease
 
-// Member is one of those that share. It owns nothing before [Member.Run] has joined the group, and after it has ended.
+// Member is one of those that share. It owns nothing before [Member.Run] has joined the group, and
+// after it has ended.
 type Member struct {
 	cluster Cluster
 	options Options
@@ -118,13 +121,15 @@ func New(c Cluster, o Options) (*Member, error) {
 	return &Member{cluster: c, options: o}, nil
 }
 
-// Owns reports whether an object belongs to this member, at this moment. It costs less than a microsecond and allocates nothing.
+// Owns reports whether an object belongs to this member, at this moment. It costs less than a
+// microsecond and allocates nothing.
 func (m *Member) Owns(obj *unstructured.Unstructured) bool {
 	v := m.view.Load()
 	return v != nil && v.owns(hashOf(KeyOf(obj)), time.Now())
 }
 
-// Members returns the identities of those who share now, as this member sees it, sorted; none if it has no share itself.
+// Members returns the identities of those who share now, as this member sees it, sorted; none if it
+// has no share itself.
 func (m *Member) Members() []string {
 	v := m.view.Load()
 	if v == nil || !time.Now().Before(v.until) {
@@ -133,8 +138,9 @@ func (m *Member) Members() []string {
 	return slices.Clone(v.members)
 }
 
-// Run joins the group and keeps the Lease until ctx is done; then it leaves and returns the cause. Changed is called whenever [Member.Owns] may
-// answer otherwise than before, by the goroutine of Run, the last time when the member has left. Failures do not end it.
+// Run joins the group and keeps the Lease until ctx is done; then it leaves and returns the cause.
+// Changed is called whenever [Member.Owns] may answer otherwise than before, by the goroutine of
+// Run, the last time when the member has left. Failures do not end it.
 func (m *Member) Run(ctx context.Context, changed func()) error {
 	s := newSession(m, changed)
 	for ctx.Err() == nil {

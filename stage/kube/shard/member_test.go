@@ -191,7 +191,8 @@ func TestChangesAreTold(t *testing.T) {
 	})
 }
 
-// TestAShareEndsOnTime holds that a share lasts four fifths of the duration from the last renewal, however requests fail, and that its end is told of then.
+// TestAShareEndsOnTime holds that a share lasts four fifths of the duration from the last renewal,
+// however requests fail, and that its end is told of then.
 func TestAShareEndsOnTime(t *testing.T) {
 	for name, trouble := range map[string]func(*link){
 		"requests hang":    func(l *link) { l.hangs = true },
@@ -236,8 +237,8 @@ func (r *rig) renewed(identity string) time.Time {
 	return at
 }
 
-// TestAnswersThatComeTooLateAreNone holds that a Lease is joined anew when its renewal is known only after the share has ended: others may have taken it in
-// between.
+// TestAnswersThatComeTooLateAreNone holds that a Lease is joined anew when its renewal is known
+// only after the share has ended: others may have taken it in between.
 func TestAnswersThatComeTooLateAreNone(t *testing.T) {
 	play(t, func(r *rig) {
 		a := r.start("a", "a")
@@ -255,8 +256,9 @@ func TestAnswersThatComeTooLateAreNone(t *testing.T) {
 	})
 }
 
-// TestNoObjectHasTwoOwnersWhateverHappens lets processes die, leave, freeze and lose their connections at random. All the while no object has two
-// owners, and when the troubles end each has one.
+// TestNoObjectHasTwoOwnersWhateverHappens lets processes die, leave, freeze and lose their
+// connections at random. All the while no object has two owners, and when the troubles end each has
+// one.
 func TestNoObjectHasTwoOwnersWhateverHappens(t *testing.T) {
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

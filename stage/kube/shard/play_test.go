@@ -77,72 +77,73 @@ func (w *wire) Patch(ctx context.Context, kind schema.GroupVersionKind, name typ
 	return answer(w.link, got, err)
 }
 
-// A troupe is several processes that play one cluster, each with a Player, a roster and a member of one group.
-type troupe struct {
-	t       *testing.T
-	cluster *memory.Cluster
-	actors  map[string]*actor
-	all     sync.WaitGroup
+// A processGroup is several processes that play one cluster, each with a player, a lease holder and
+// a member of one group.
+type processGroup struct {
+	t         *testing.T
+	cluster   *memory.Cluster
+	processes map[string]*process
+	all       sync.WaitGroup
 
 	mu      sync.Mutex
 	patches map[types.NamespacedName]int // of Pods, that succeeded
 }
 
-type actor struct {
+type process struct {
 	wire  *wire
 	leave context.CancelFunc
 }
 
-func newTroupe(t *testing.T) *troupe {
-	tr := &troupe{t: t, actors: map[string]*actor{}, patches: map[types.NamespacedName]int{}}
-	tr.cluster = memory.New(memory.Options{Trace: tr.count})
-	return tr
+func newProcessGroup(t *testing.T) *processGroup {
+	g := &processGroup{t: t, processes: map[string]*process{}, patches: map[types.NamespacedName]int{}}
+	g.cluster = memory.New(memory.Options{Trace: g.count})
+	return g
 }
 
-func (tr *troupe) count(r memory.Request) {
+func (g *processGroup) count(r memory.Request) {
 	if r.Kind == podKind && r.Verb == "patch" && r.Err == nil {
-		tr.mu.Lock()
-		defer tr.mu.Unlock()
-		tr.patches[r.Name]++
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.patches[r.Name]++
 	}
 }
 
-func (tr *troupe) join(identity string) {
-	w := &wire{link: &link{Cluster: tr.cluster}}
-	ctx, cancel := context.WithCancel(tr.t.Context())
-	tr.actors[identity] = &actor{w, cancel}
+func (g *processGroup) join(identity string) {
+	w := &wire{link: &link{Cluster: g.cluster}}
+	ctx, cancel := context.WithCancel(g.t.Context())
+	g.processes[identity] = &process{w, cancel}
 	member, err := shard.New(w, shard.Options{Identity: identity})
-	require.NoError(tr.t, err)
-	roster, err := nodes.New(w, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: "troupe"}})
-	require.NoError(tr.t, err)
+	require.NoError(g.t, err)
+	holder, err := nodes.New(w, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: "group"}})
+	require.NoError(g.t, err)
 	set := stage.MustCompile(presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodGeneral())
-	player := player.New(set, w, player.Options{Seed: 1, Filter: roster.Plays, Select: roster.Rules().Select()})
-	tr.all.Go(func() { _ = player.Run(ctx) })
-	tr.all.Go(func() { _ = roster.Run(ctx, player.Refilter) })
-	tr.all.Go(func() { _ = member.Run(ctx, func() { roster.Reconsider(); player.Refilter() }) })
+	player := player.New(set, w, player.Options{Seed: 1, Filter: holder.Plays, Select: holder.Rules().Select()})
+	g.all.Go(func() { _ = player.Run(ctx) })
+	g.all.Go(func() { _ = holder.Run(ctx, player.Refilter) })
+	g.all.Go(func() { _ = member.Run(ctx, func() { holder.Refilter(); player.Refilter() }) })
 }
 
 // kill ends a process without a farewell.
-func (tr *troupe) kill(identity string) {
-	tr.actors[identity].wire.trouble(func(l *link) { l.refuses = true })
-	tr.stop(identity)
+func (g *processGroup) kill(identity string) {
+	g.processes[identity].wire.trouble(func(l *link) { l.refuses = true })
+	g.stop(identity)
 }
 
-func (tr *troupe) stop(identity string) {
-	tr.actors[identity].leave()
-	delete(tr.actors, identity)
+func (g *processGroup) stop(identity string) {
+	g.processes[identity].leave()
+	delete(g.processes, identity)
 }
 
-func (tr *troupe) names() []string { return slices.Sorted(maps.Keys(tr.actors)) }
+func (g *processGroup) names() []string { return slices.Sorted(maps.Keys(g.processes)) }
 
-func (tr *troupe) create(manifest string) {
-	tr.t.Helper()
-	require.NoError(tr.t, tr.cluster.Load(tr.t.Context(), []byte(manifest)))
+func (g *processGroup) create(manifest string) {
+	g.t.Helper()
+	require.NoError(g.t, g.cluster.Load(g.t.Context(), []byte(manifest)))
 }
 
-func (tr *troupe) pods() []unstructured.Unstructured {
-	list, err := tr.cluster.List(tr.t.Context(), podKind, "", metav1.ListOptions{})
-	require.NoError(tr.t, err)
+func (g *processGroup) pods() []unstructured.Unstructured {
+	list, err := g.cluster.List(g.t.Context(), podKind, "", metav1.ListOptions{})
+	require.NoError(g.t, err)
 	return list.Items
 }
 
@@ -151,48 +152,50 @@ func phase(obj *unstructured.Unstructured) string {
 	return p
 }
 
-// TestNoTransitionIsLostOrPlayedTwice lets processes that play one cluster die, leave, freeze and lose their connections at random, while Pods are created
-// and deleted. In the end every Pod runs, was patched as often as it has Stages, and has an address of its own; those that were deleted are gone.
+// TestNoTransitionIsLostOrPlayedTwice lets processes that play one cluster die, leave, freeze and
+// lose their connections at random, while Pods are created and deleted. In the end every Pod runs,
+// was patched as often as it has Stages, and has an address of its own; those that were deleted are
+// gone.
 func TestNoTransitionIsLostOrPlayedTwice(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := newTroupe(t)
-				defer tr.all.Wait()
+				g := newProcessGroup(t)
+				defer g.all.Wait()
 				random := rand.New(rand.NewPCG(seed, 1))
 				for i := range 8 {
-					tr.create(fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: n%d}, spec: {podCIDR: 10.0.%d.0/24}}", i, i))
+					g.create(fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: n%d}, spec: {podCIDR: 10.0.%d.0/24}}", i, i))
 				}
 				for i := range 1 + int(seed%5) {
-					tr.join(identity(i))
+					g.join(identity(i))
 				}
 				for i := range 150 {
 					time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second))))
-					tr.create(fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: default}, spec: {nodeName: n%d, containers: [{name: a, image: a}]}}", i, random.IntN(8)))
+					g.create(fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: default}, spec: {nodeName: n%d, containers: [{name: a, image: a}]}}", i, random.IntN(8)))
 					if i%10 == 9 {
-						tr.happen(random, i)
+						g.happen(random, i)
 					}
 					if i%7 == 6 {
 						name := types.NamespacedName{Namespace: "default", Name: fmt.Sprint("p", i-5)}
-						require.NoError(t, tr.cluster.Delete(t.Context(), podKind, name, metav1.DeleteOptions{}))
+						require.NoError(t, g.cluster.Delete(t.Context(), podKind, name, metav1.DeleteOptions{}))
 					}
 				}
-				tr.finish()
+				g.finish()
 			})
 		})
 	}
 }
 
 // happen does something to one process, or adds one.
-func (tr *troupe) happen(random *rand.Rand, i int) {
-	identities := tr.names()
+func (g *processGroup) happen(random *rand.Rand, i int) {
+	identities := g.names()
 	name := identities[random.IntN(len(identities))]
-	w := tr.actors[name].wire
+	w := g.processes[name].wire
 	switch random.IntN(8) {
 	case 0:
-		tr.kill(name)
+		g.kill(name)
 	case 1:
-		tr.stop(name)
+		g.stop(name)
 	case 2:
 		w.trouble(func(l *link) { l.hangs = true })
 	case 3:
@@ -206,41 +209,42 @@ func (tr *troupe) happen(random *rand.Rand, i int) {
 	default:
 		w.trouble((*link).heal)
 	}
-	if len(tr.actors) < len(identities) {
-		tr.join(fmt.Sprintf("late-%d", i))
+	if len(g.processes) < len(identities) {
+		g.join(fmt.Sprintf("late-%d", i))
 	}
 }
 
 // finish ends all troubles and looks at what has become of the Pods.
-func (tr *troupe) finish() {
-	for _, a := range tr.actors {
+func (g *processGroup) finish() {
+	for _, a := range g.processes {
 		a.wire.trouble((*link).heal)
 	}
 	time.Sleep(3 * time.Minute)
-	for _, name := range tr.names() {
-		tr.stop(name)
+	for _, name := range g.names() {
+		g.stop(name)
 	}
-	tr.all.Wait()
+	g.all.Wait()
 	addresses := map[string]string{}
-	pods := tr.pods()
+	pods := g.pods()
 	for _, pod := range pods {
-		require.Nil(tr.t, pod.GetDeletionTimestamp(), "%s is still there: %v", pod.GetName(), pod.Object)
+		require.Nil(g.t, pod.GetDeletionTimestamp(), "%s is still there: %v", pod.GetName(), pod.Object)
 	}
-	require.Len(tr.t, pods, 150-150/7)
+	require.Len(g.t, pods, 150-150/7)
 	for _, pod := range pods {
 		name := types.NamespacedName{Namespace: pod.GetNamespace(), Name: pod.GetName()}
-		require.Equal(tr.t, "Running", phase(&pod), name)
-		require.Equal(tr.t, 2, tr.patches[name], "%s: pod-create and pod-ready", name)
+		require.Equal(g.t, "Running", phase(&pod), name)
+		require.Equal(g.t, 2, g.patches[name], "%s: pod-create and pod-ready", name)
 		ip, _, _ := unstructured.NestedString(pod.Object, "status", "podIP")
-		require.Empty(tr.t, addresses[ip], "%s has the address of another: %s", name, ip)
+		require.Empty(g.t, addresses[ip], "%s has the address of another: %s", name, ip)
 		addresses[ip] = pod.GetName()
 	}
-	for name, n := range tr.patches {
-		require.LessOrEqual(tr.t, n, 2, "%s", name)
+	for name, n := range g.patches {
+		require.LessOrEqual(g.t, n, 2, "%s", name)
 	}
 }
 
-// TestEveryMemberPlaysItsShare holds that the work is shared indeed, and that only who owns a Node patches its Pods.
+// TestEveryMemberPlaysItsShare holds that the work is shared indeed, and that only who owns a Node
+// patches its Pods.
 func TestEveryMemberPlaysItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

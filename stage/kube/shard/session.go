@@ -13,16 +13,18 @@ import (
 
 // A session is what the goroutine of [Member.Run] knows.
 //
-// Safety rests on this: whoever joins lists after it has written its Lease. So of two members at least one finds the other when it joins; it waits until the
-// other has written that it saw it, and before that the other gives up the share. From then on each has the other in its view until the other's Lease has not
-// changed for its duration. By then the other has stopped by its own clock, and joins under another epoch.
+// Safety rests on this: whoever joins lists after it has written its Lease. So of two members at
+// least one finds the other when it joins; it waits until the other has written that it saw it, and
+// before that the other gives up the share. From then on each has the other in its view until the
+// other's Lease has not changed for its duration. By then the other has stopped by its own clock,
+// and joins under another epoch.
 type session struct {
 	*Member
 	changed func()
 	random  *rand.Rand
 
 	found    *unstructured.Unstructured // the Lease of our name as it was seen last; nil if there is none
-	before   lease.Sighting             // of found while somebody else holds it
+	before   lease.Observation          // of found while somebody else holds it
 	own      string                     // the epoch under which we hold it; "" if we do not
 	former   string                     // the epoch under which we held it last
 	renewed  time.Time                  // when the request was sent that renewed it last
@@ -33,7 +35,7 @@ type session struct {
 
 // An other is another Lease of the group.
 type other struct {
-	lease.Sighting
+	lease.Observation
 	lease *unstructured.Unstructured
 	live  bool
 }
@@ -45,7 +47,8 @@ func newSession(m *Member, changed func()) *session {
 	}
 }
 
-// turn looks at the group and writes what has to be written. Who has just joined looks again at once.
+// turn looks at the group and writes what has to be written. Who has just joined looks again at
+// once.
 func (s *session) turn(ctx context.Context) error {
 	for {
 		if err := s.look(ctx); err != nil {
@@ -60,19 +63,22 @@ func (s *session) turn(ctx context.Context) error {
 	}
 }
 
-// until is when the share is lost if nothing succeeds any more. What is renewed was looked at just before.
-func (s *session) until() time.Time { return s.renewed.Add(s.options.fence()) }
+// until is when the share is lost if nothing succeeds any more. What is renewed was looked at just
+// before.
+func (s *session) until() time.Time { return s.renewed.Add(s.options.stopAfter()) }
 
-// lapse notices that the share has come to its end. It is asked after each request: the answer may have come too late, and others may have the share by now.
+// lapse notices that the share has come to its end. It is asked after each request: the answer may
+// have come too late, and others may have the share by now.
 func (s *session) lapse() {
 	if s.own != "" && !time.Now().Before(s.until()) {
-		s.lose(fmt.Errorf("could not renew its Lease for %v", s.options.fence()))
+		s.lose(fmt.Errorf("could not renew its Lease for %v", s.options.stopAfter()))
 	}
 }
 
-// limit gives a request its time: no longer than the share lasts, so that a request that hangs does not hide its end.
+// limit gives a request its time: no longer than the share lasts, so that a request that hangs does
+// not hide its end.
 func (s *session) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline := time.Now().Add(s.options.patience())
+	deadline := time.Now().Add(s.options.requestTimeout())
 	if s.own != "" {
 		deadline = earliest(deadline, s.until())
 	}

@@ -63,7 +63,8 @@ func (s *session) update(ctx context.Context, l *unstructured.Unstructured) (*un
 	return s.cluster.Update(ctx, l, metav1.UpdateOptions{FieldManager: manager})
 }
 
-// send writes our Lease and notes what came of it. The share lasts from when the request was sent, not from when it was answered.
+// send writes our Lease and notes what came of it. The share lasts from when the request was sent,
+// not from when it was answered.
 func (s *session) send(ctx context.Context, now time.Time, l *unstructured.Unstructured, do request) error {
 	ctx, cancel := s.limit(ctx)
 	defer cancel()

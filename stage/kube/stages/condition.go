@@ -15,8 +15,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Accepted is the type of the condition that tells what became of a Stage, as that of Gateway API does of a route: True if its present version is
-// good. The message has the faults, and what is in use instead.
+// Accepted is the type of the condition that tells what became of a Stage, as that of Gateway API
+// does of a route: True if its present version is good. The message has the faults, and what is in
+// use instead.
 const Accepted = "Accepted"
 
 // The reasons of the condition.
@@ -30,8 +31,10 @@ const (
 	longMessage = 32 << 10 // bytes that a condition takes
 )
 
-// tell writes the verdict into the status of a Stage, unless it stands there. The conditions of others stay. A Stage that has changed since is a conflict.
-// A verdict that was told is not told again over another one of the same version: a replica that has another last good version would answer, without end.
+// tell writes the verdict into the status of a Stage, unless it stands there. The conditions of
+// others stay. A Stage that has changed since is a conflict. A verdict that was told is not told
+// again over another one of the same version: a replica that has another last good version would
+// answer, without end.
 func (b *book) tell(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured) error {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	i := slices.IndexFunc(conditions, func(c any) bool { return field(c, "type") == Accepted })
@@ -61,7 +64,8 @@ func (b *book) tell(ctx context.Context, r reconcile.Request, obj *unstructured.
 	return err
 }
 
-// condition is the verdict as it stands in a status. It keeps the time of the old one if it says the same.
+// condition is the verdict as it stands in a status. It keeps the time of the old one if it says
+// the same.
 func (v Verdict) condition(generation int64, old map[string]any, now time.Time) map[string]any {
 	status, reason := "True", ReasonCompiled
 	if !v.Accepted() {

@@ -1,21 +1,23 @@
-// Package stages plays the Stages that are in a cluster: it follows their objects, and gives a player a new Set when one of them has changed.
+// Package stages plays the Stages that are in a cluster: it follows their objects, and gives a
+// player a new Set when one of them has changed.
 //
 // # Terminology
 //
-// A version of a Stage is its spec at a generation. It is good if it compiles. The version in use is the present one if that is good, else the last
-// good one that was seen, or none.
+// A version of a Stage is its spec at a generation. It is good if it compiles. The version in use
+// is the present one if that is good, else the last good one that was seen, or none.
 //
 // # Usage
 //
-//	err := stages.Play(ctx, cluster, stage.PlayerOptions{}, stages.Options{})
+//	err := stages.Play(ctx, cluster, player.Options{}, stages.Options{})
 //
 // or, for a player that is made elsewhere:
 //
-//	player := stage.NewPlayer(stage.MustCompile(), cluster, options)
+//	p := player.New(stage.MustCompile(), cluster, options)
 //	go player.Run(ctx)
 //	err := stages.Follow(ctx, cluster, player, stages.Options{})
 //
-// [Definition] is the manifest of the CustomResourceDefinition. It may be installed later: a cluster without it has no Stages.
+// [Definition] is the manifest of the CustomResourceDefinition. It may be installed later: a
+// cluster without it has no Stages.
 //
 // # Semantics
 //
@@ -30,10 +32,11 @@
 //
 // # Concurrency
 //
-// [Follow] and [Play] return when all that they began has ended. A [reconcile.Controller] of this package belongs to one loop.
+// [Follow] and [Play] return when all that they began has ended. A [reconcile.Controller] of this
+// package belongs to one loop.
 //
 // # Compatibility
 //
-// The kind is kwok's. Kwok has no conditions and no last good versions: it logs a Stage that does not compile, and looks at
-// objects again when they change.
+// The kind is kwok's. Kwok has no conditions and no last good versions: it logs a Stage that does
+// not compile, and looks at objects again when they change.
 package stages

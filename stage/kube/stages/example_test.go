@@ -12,7 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// A cluster plays the Stages that it has, those that come later too. With kube.NewForConfig in place of memory.New it is a real one.
+// A cluster plays the Stages that it has, those that come later too. With kube.NewForConfig in
+// place of memory.New it is a real one.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

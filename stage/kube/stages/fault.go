@@ -38,8 +38,8 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// within turns the place of a fault in the text of a Stage, which is one line of JSON, into the line and column in the field. They are 0 if the
-// fault is the field.
+// within turns the place of a fault in the text of a Stage, which is one line of JSON, into the
+// line and column in the field. They are 0 if the fault is the field.
 func within(obj *unstructured.Unstructured, source stage.Source, e *stage.Error) (line, column int) {
 	text, ok := field(obj.Object, e.Path).(string)
 	if !ok || len(source.Stages()) != 1 || e.Position == source.Locate(0, e.Path, -1) {

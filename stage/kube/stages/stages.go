@@ -27,9 +27,11 @@ type Player interface {
 
 // Options of [Follow]. The zero value is the default.
 type Options struct {
-	// Compile is how Stages are compiled. All Sets have the same Env: if it gives none, one that is made for them.
+	// Compile is how Stages are compiled. All Sets have the same Env: if it gives none, one that is
+	// made for them.
 	Compile stage.Options
-	// Trace is called for each version of a Stage that was looked at, in the order of their names, before it takes effect, by one goroutine at a time.
+	// Trace is called for each version of a Stage that was looked at, in the order of their names,
+	// before it takes effect, by one goroutine at a time.
 	Trace func(Verdict)
 	// Failed is called for requests that failed. They are tried again.
 	Failed func(error)
@@ -56,7 +58,8 @@ func (v Verdict) Accepted() bool {
 	return true
 }
 
-// Follow keeps the Set of a player equal to the Stages in a cluster, until ctx is done, and returns its cause. Failures do not end it.
+// Follow keeps the Set of a player equal to the Stages in a cluster, until ctx is done, and returns
+// its cause. Failures do not end it.
 func Follow(ctx context.Context, cluster reconcile.Transport, player Player, o Options) error {
 	loop := reconcile.Options{RetryAfter: 100 * time.Millisecond, MaxRetryAfter: time.Minute}
 	if o.Failed != nil {
@@ -113,7 +116,8 @@ type book struct {
 	told    bool // the status had the verdict
 }
 
-// read takes in all Stages, which are in the order of their names, and gives the player another Set if that changes anything.
+// read takes in all Stages, which are in the order of their names, and gives the player another Set
+// if that changes anything.
 func (l *library) read(objs []*unstructured.Unstructured) error {
 	books := map[string]*book{}
 	var used []*stage.Source

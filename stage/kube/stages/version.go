@@ -18,8 +18,8 @@ func sameVersion(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(a.Object["spec"], b.Object["spec"])
 }
 
-// check compiles a Stage by itself. It returns what is wrong with it, and the Stage if it is good: without the places of the text that
-// it is checked in, which nobody has seen.
+// check compiles a Stage by itself. It returns what is wrong with it, and the Stage if it is good:
+// without the places of the text that it is checked in, which nobody has seen.
 func check(o stage.Options, obj *unstructured.Unstructured) ([]Fault, *stage.Source) {
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind(),

@@ -47,7 +47,8 @@ func TestAnyShape(t *testing.T) {
 	}
 }
 
-// anyShape puts something else in the place of some field. Where the peer still has an answer, it is ours.
+// anyShape puts something else in the place of some field. Where the peer still has an answer, it
+// is ours.
 func anyShape(t *testing.T, seed uint64) {
 	d := newDice(seed)
 	obj := d.object()
@@ -58,7 +59,8 @@ func anyShape(t *testing.T, seed uint64) {
 	}
 }
 
-// TestEachVerdictIsReached makes sure that the objects are worth comparing: that every status and every reason of the peer comes up.
+// TestEachVerdictIsReached makes sure that the objects are worth comparing: that every status and
+// every reason of the peer comes up.
 func TestEachVerdictIsReached(t *testing.T) {
 	reached := map[string]bool{}
 	for seed := range uint64(seeds) {
@@ -99,7 +101,8 @@ func FuzzTolerance(f *testing.F) {
 	})
 }
 
-// TestTolerance tries each row of the table until the peer has erred, panicked or misread often enough.
+// TestTolerance tries each row of the table until the peer has erred, panicked or misread often
+// enough.
 func TestTolerance(t *testing.T) {
 	for _, row := range tolerances {
 		t.Run(row.name, func(t *testing.T) {
@@ -114,7 +117,8 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// check damages an object and compares with what the peer says of what it means. It reports whether the peer is misled by the damage.
+// check damages an object and compares with what the peer says of what it means. It reports whether
+// the peer is misled by the damage.
 func (row tolerance) check(t *testing.T, seed uint64) bool {
 	d := newDice(seed)
 	good := d.object()
@@ -137,7 +141,8 @@ func (row tolerance) check(t *testing.T, seed uint64) bool {
 	return peer(bad) != want
 }
 
-// settledBefore tells whether deletion, generation or standard conditions decide, whatever the kind.
+// settledBefore tells whether deletion, generation or standard conditions decide, whatever the
+// kind.
 func settledBefore(obj *unstructured.Unstructured) bool {
 	if _, ok := obj.Object["metadata"].(map[string]any); !ok {
 		return false

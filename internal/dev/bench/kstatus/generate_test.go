@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A kind is what the generator knows of one: the fields that rules read, and the words that they look for.
+// A kind is what the generator knows of one: the fields that rules read, and the words that they
+// look for.
 type kind struct {
 	apiVersion, name string
 	numbers          []string // integers of the spec
@@ -92,7 +93,8 @@ func (d dice) object() *unstructured.Unstructured {
 	return obj
 }
 
-// number sets a field near the level that the object as a whole is at, so that all counts agree often enough.
+// number sets a field near the level that the object as a whole is at, so that all counts agree
+// often enough.
 func (d dice) number(obj *unstructured.Unstructured, level int64, part, field string) {
 	switch {
 	case d.chance(12):

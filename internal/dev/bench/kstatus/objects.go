@@ -1,5 +1,5 @@
-// Package kstatus holds package kstatus of stagecraft against that of sigs.k8s.io/cli-utils: the same verdicts on generated objects, and the
-// time that both take.
+// Package kstatus compares package kstatus of stagecraft with that of sigs.k8s.io/cli-utils: their
+// results for generated objects, and the time that both take.
 package kstatus
 
 import (
@@ -11,11 +11,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Sample is an object of everyday.
+// A Sample is a typical object.
 type Sample struct{ Name, Manifest string }
 
-// lookups are the fields that decide about a sample: nobody can tell its status for sure who does not look at each. What they cost alone is
-// the floor.
+// lookups are the fields that decide the status of a sample. Every correct implementation has to
+// look at each of them, so their cost alone is a lower bound.
 var lookups = map[string]string{
 	"Deployment": "spec.replicas status.replicas status.updatedReplicas status.readyReplicas status.availableReplicas " +
 		"metadata.generation status.conditions.0.type status.conditions.0.status status.conditions.1.type status.conditions.1.status " +
@@ -34,14 +34,15 @@ var lookups = map[string]string{
 	"ConfigMap":   "",
 }
 
-// A Lookup is a map and a key that is or is not in it.
+// A Lookup is a map and a key that may be in it.
 type Lookup struct {
 	In  map[string]any
 	Key string
 }
 
-// Lookups are those that no verdict on the sample can do without: of every object the kind, the deletion and, if there is a status, the
-// observed generation and the conditions; of this one what lookups says.
+// Lookups returns the look-ups that every correct implementation needs: for every object those of
+// the kind, the deletion timestamp and, if there is a status, the observed generation and the
+// conditions; for this sample also those in lookups.
 func (s Sample) Lookups(obj *unstructured.Unstructured) (all []Lookup) {
 	paths := "apiVersion kind metadata status metadata.deletionTimestamp "
 	if obj.Object["status"] != nil {
@@ -71,7 +72,7 @@ func lookup(in map[string]any, path string) Lookup {
 	return Lookup{at.(map[string]any), steps[len(steps)-1]}
 }
 
-// Samples are what is measured.
+// Samples are the objects that are measured.
 var Samples = []Sample{
 	{"Deployment", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, generation: 3}, spec: {replicas: 3, progressDeadlineSeconds: 600},
   status: {observedGeneration: 3, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, conditions: [

@@ -9,14 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A tolerance is a way in which an object can be malformed, or newer than the peer's release, and what it is then taken for.
+// A tolerance is a way in which an object can be malformed, or newer than the peer's release, and
+// what it is then taken for.
 type tolerance struct {
 	name string
 	// damage changes an object in place. It reports false if the object gives no occasion.
 	damage func(dice, *unstructured.Unstructured) bool
-	// meaning, if any, changes the object that the damaged one is to be taken for. Without, that is the object before the damage.
+	// meaning, if any, changes the object that the damaged one is to be taken for. Without, that is
+	// the object before the damage.
 	meaning func(*unstructured.Unstructured)
-	// want, if any, is the verdict, unless deletion, generation or standard conditions decide before.
+	// want, if any, is the verdict, unless deletion, generation or standard conditions decide
+	// before.
 	want *outcome
 }
 

@@ -90,10 +90,6 @@ func checkStrategic(t *testing.T, seed uint64) bool {
 	schema, _ := patch.SchemaFor("", "v1", "Pod")
 	unchanged(t, target, body, func() {
 		got, err := patch.Strategic(schema, target, body)
-		if differs, sure := patch.Differs(schema, target, body); sure {
-			require.NoError(t, err)
-			require.Equal(t, !patch.Equal(target, got), differs, "seed %d: %s on %s", seed, encode(t, body), encode(t, target))
-		}
 		if errors.Is(refused, errPanic) {
 			return
 		}

@@ -1,8 +1,10 @@
-// Command ratio times both sides beside each other in one process and prints how many times faster stagecraft is.
+// Command ratio times both sides alternately in one process and prints how many times faster
+// stagecraft is.
 //
 //	go run ./ratio [-rounds 5] [-corpus ../../../../shared/conformance]
 //
-// The rounds of the sides alternate, so that a machine that slows down slows both; the fastest round of each counts.
+// The rounds of the sides alternate, so that a machine that slows down affects both. The fastest
+// round of each side counts.
 package main
 
 import (
@@ -43,7 +45,7 @@ func run(corpus string, rounds int) error {
 	return out.Flush()
 }
 
-// report times all players on one kind of work. The first player is ours.
+// report times all sides of a scenario. The first side is stagecraft.
 func report(out *tabwriter.Writer, work string, s bench.Scenario, rounds int, of func(bench.Side) func() (int, error)) {
 	best := make([]testing.BenchmarkResult, len(s.Sides))
 	for range rounds {

@@ -16,17 +16,17 @@ type program struct {
 	args func(launch) []string
 }
 
-// A launch is what a program is told.
+// A launch is the parameters of a program.
 type launch struct {
 	kubeconfig string
 	workers    int
-	keep       string // prefix of the files that it may leave; "" for none
+	keep       string // prefix of the files that it may write; "" for none
 }
 
-// stages are what kwok and stagecraft play.
+// stages are the Stages that kwok and stagecraft play.
 var stages = []string{"../../../stage/presets/node-fast.yaml", "../../../stage/presets/pod-fast.yaml"}
 
-// provide builds the programs that are asked for, in the order in which they are named.
+// buildPrograms builds the programs that the options name, in that order.
 func buildPrograms(o options) (programs []program, clean func(), err error) {
 	dir, err := os.MkdirTemp("", "stagecraft-bench-")
 	if err != nil {
@@ -62,7 +62,7 @@ func buildProgram(o options, name, dir string) (program, error) {
 	return program{}, fmt.Errorf("-players %q: neither floor nor kwok nor stagecraft", name)
 }
 
-// build builds a program of this module, as kwok is built.
+// build builds a program of this module with the flags with which kwok is built.
 func build(pkg, dir string) (string, error) {
 	path := filepath.Join(dir, filepath.Base(pkg))
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, pkg)
@@ -71,7 +71,8 @@ func build(pkg, dir string) (string, error) {
 	return path, cmd.Run()
 }
 
-// configureKwok writes a configuration for each number of workers, with the Stages behind it. Kwok wants all kinds of parallelism set, or none.
+// configureKwok writes a configuration for each number of workers, followed by the Stages. Kwok
+// wants either all kinds of parallelism set or none.
 func configureKwok(dir string, workers []int) error {
 	text := ""
 	for _, path := range stages {

@@ -1,16 +1,19 @@
-// Command cluster measures simulators of pods beside each other on one real API server: the floor, which is the least that any could do, kwok, and
-// stagecraft. Each is a process of its own, plays the same Stages (the presets of this project) with the same number of workers, and brings the same
+// Command cluster compares simulators of pods on one real API server: kwok, stagecraft, and floor,
+// a program that does the least that any simulator could do. Each is a process of its own, plays
+// the same Stages (the presets of this project) with the same number of workers, and takes the same
 // pods to Running.
 //
 //	go run . [-pods 5000] [-nodes 10] [-rounds 3] [-workers 4,16] [-modes backlog,live] [-players floor,kwok,stagecraft] [-keep DIR]
 //
-// In mode backlog the pods are there before the program starts, and the clock runs from its start. In mode live the program runs and its nodes are
-// ready before 25 goroutines begin to create pods. Rounds of the programs alternate, and each follows each other as often. After each, all pods are
-// deleted with a grace of 30 seconds, and the program lets them go.
+// In mode backlog the pods exist before the program starts, and time is measured from its start. In
+// mode live the program runs and its nodes are ready before 25 goroutines begin to create pods.
+// Rounds of the programs alternate, so that each program follows every other one equally often.
+// After each round all pods are deleted with a grace period of 30 seconds, which the program ends.
 //
-// The machine is saturated: pods/s says what is left over by the server and by this program, so that CPU per pod is the honest measure: "ms/pod" of the
-// program, "all ms/pod" of it with the servers and the creators, over "cores" that were busy. The column "others" says how many cores something else
-// on the machine used meanwhile: a run in which it is not near 0 says little about rates.
+// The machine is fully loaded, so pods/s depends on the CPU that the server and this program leave
+// over. The meaningful figure is CPU per pod: "ms/pod" of the program, "all ms/pod" with the
+// servers and the pod creators, and "cores", how many cores these kept busy. "others" is how many
+// cores other programs on the machine used: unless it is near 0, a run says little about rates.
 //
 // It exits with 1 if a goal is missed: see goals.
 package main
@@ -86,7 +89,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// list reads items with commas between them.
+// list reads items separated by commas.
 func list[T any](text string, item func(string) (T, error)) ([]T, error) {
 	var all []T
 	var errs []error
@@ -135,7 +138,8 @@ func run(ctx context.Context, o options) error {
 	return errors.Join(plane.Stop(), missed)
 }
 
-// measureAll measures every program in every setting. A first round, of which nothing is kept, warms the server up.
+// measureAll measures every program in every setting. A first round, whose result is discarded,
+// warms up the server.
 func measureAll(ctx context.Context, o options, plane *controlplane.Plane, programs []program) ([]result, error) {
 	stand, err := newEnvironment(plane, o)
 	if err != nil {
@@ -159,8 +163,10 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 	return all, nil
 }
 
-// turn has another program begin in each pair of rounds, and the second round of a pair goes the other way round: a server grows slower as it grows older,
-// and what one program leaves is a burden to the next. Six rounds of three programs are all orders.
+// orderForRound returns the order of the programs in a round. Each pair of rounds begins with
+// another program, and the second round of a pair has the reverse order, because a server gets
+// slower with age and what one program leaves slows the next. Six rounds of three programs have all
+// orders.
 func orderForRound(programs []program, round int) []program {
 	first := round / 2 % len(programs)
 	order := slices.Concat(programs[first:], programs[:first])
@@ -170,7 +176,7 @@ func orderForRound(programs []program, round int) []program {
 	return order
 }
 
-// settings are all rounds of a program in their order.
+// settings are all rounds of a program, in order.
 func (o options) settings() []setting {
 	var all []setting
 	for range o.rounds {
@@ -183,5 +189,5 @@ func (o options) settings() []setting {
 	return all
 }
 
-// limit is how long a round may take.
+// roundTimeout is how long a round may take.
 const roundTimeout = 10 * time.Minute

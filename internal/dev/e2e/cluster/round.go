@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 )
 
-// A mode says what comes first, the pods or the program.
+// A mode says whether the pods or the program exist first.
 type mode string
 
 const (
@@ -23,35 +23,35 @@ const (
 	live    mode = "live"
 )
 
-// ways are how pods come to run in each mode.
+// runMode runs a round in each mode.
 var runMode = map[mode]func(*round, context.Context) error{backlog: (*round).backlog, live: (*round).live}
 
-// A setting is what a round is like.
+// A setting is the parameters of a round.
 type setting struct {
 	mode    mode
 	workers int
 	pods    int
 }
 
-// A result is what was measured of one program in one round.
+// A result is the measurements of one program in one round.
 type result struct {
 	setting
 	player string
 
-	took       time.Duration // until the last pod ran
-	cpu        time.Duration // of the program until then, its start included if the mode is backlog
+	took       time.Duration // until the last pod was Running
+	cpu        time.Duration // of the program until then; in mode backlog with its start
 	allCPU     time.Duration // CPU of the program, the servers and the pod creator together
-	peak       int64         // most resident bytes, deletion included
-	p50, p99   time.Duration // from the creation of a pod, or the start of the program, to Running
-	patches    int           // requests for pods
+	peak       int64         // largest number of resident bytes, including the deletion of the pods
+	p50, p99   time.Duration // from the creation of a pod, or from the start of the program, to Running
+	patches    int           // requests for single pods
 	deletes    int
-	otherCores float64 // cores that something else used
+	otherCores float64 // cores that other programs on the machine used
 }
 
 func (r result) rate() float64                  { return float64(r.pods) / r.took.Seconds() }
 func (r result) perPod(d time.Duration) float64 { return d.Seconds() * 1000 / float64(r.pods) }
 
-// A stand is where rounds take place.
+// An environment is the cluster and the files of all rounds.
 type environment struct {
 	client     *kubernetes.Clientset
 	kubeconfig string
@@ -74,7 +74,7 @@ func newEnvironment(plane *controlplane.Plane, o options) (*environment, error) 
 	return s, os.MkdirAll(s.dir, 0o755)
 }
 
-// A round is one program with one crowd.
+// A round is one program with one set of pods.
 type round struct {
 	*environment
 	setting
@@ -84,7 +84,7 @@ type round struct {
 
 	began       time.Time
 	cpu         time.Duration // when it began
-	all, own    time.Duration // of the machine when it began
+	all, own    time.Duration // CPU time of the machine, and of this process and its children, when it began
 	measurement result
 }
 
@@ -124,7 +124,7 @@ func (r *round) run(ctx context.Context) (err error) {
 	return r.recordRequests(ctx, before)
 }
 
-// backlog lets the program find the pods when it starts.
+// backlog starts the program after the pods exist.
 func (r *round) backlog(ctx context.Context) error {
 	if err := errors.Join(r.creator.AddNodes(ctx), r.creator.Create(ctx), r.settle(ctx)); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (r *round) backlog(ctx context.Context) error {
 	return r.creator.WaitRunning(ctx)
 }
 
-// live lets the program see the pods as they come.
+// live starts the program before the pods are created.
 func (r *round) live(ctx context.Context) error {
 	if err := errors.Join(r.start(), r.creator.AddNodes(ctx), r.creator.WaitReady(ctx), r.settle(ctx)); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (r *round) live(ctx context.Context) error {
 	return r.creator.WaitRunning(ctx)
 }
 
-// settle lets the server and the program come to rest.
+// settle waits until the server and the program are idle.
 func (r *round) settle(ctx context.Context) error {
 	err := measure.Collect(ctx, r.client.RESTClient())
 	time.Sleep(time.Second)
@@ -163,7 +163,7 @@ func (r *round) start() (err error) {
 	return err
 }
 
-// begin starts the clock.
+// startMeasuring records the time and the CPU time before a measurement.
 func (r *round) startMeasuring() (err error) {
 	if r.process != nil {
 		u, err := r.process.Usage()
@@ -177,7 +177,7 @@ func (r *round) startMeasuring() (err error) {
 	return err
 }
 
-// ran stops the clock.
+// recordRun records the measurements after the last pod was Running.
 func (r *round) recordRun() error {
 	u, err := r.process.Usage()
 	if err != nil {
@@ -196,7 +196,8 @@ func (r *round) recordRun() error {
 	return nil
 }
 
-// ended counts the requests. Pods are deleted by one request for all, so that every DELETE of one is the program's.
+// recordRequests records the requests. Pods are deleted by one request for the collection, so every
+// DELETE of a single pod was sent by the program.
 func (r *round) recordRequests(ctx context.Context, before measure.Requests) error {
 	time.Sleep(time.Second) // for requests that were not needed
 	after, err := measure.Served(ctx, r.client.RESTClient())

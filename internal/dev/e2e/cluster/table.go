@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// rows prints results as they come, one line each.
+// A rows prints each result as one line.
 type rows struct{ w io.Writer }
 
 func newRows(w io.Writer) rows {
@@ -26,15 +26,16 @@ func (p rows) print(r result) {
 		r.peak>>20, r.p50.Seconds(), r.p99.Seconds(), float64(r.patches)/pods, float64(r.deletes)/pods, r.otherCores)
 }
 
-// A goal is a bound for a figure of stagecraft, which may depend on those of the other programs in the same setting.
+// A goal is a bound for a figure of stagecraft, which may be relative to another program in the
+// same setting.
 type goal struct {
 	text   string
-	beside string // the program that it is measured by, if any
+	beside string // the program that it is relative to, if any
 	mode   mode   // "" for each
 	met    func(of map[string]result) (figure string, met bool)
 }
 
-// applies tells whether there is what the goal is about among the results of a setting.
+// applies reports whether the results of a setting contain what the goal needs.
 func (g goal) applies(m mode, of map[string]result) bool {
 	_, played := of["stagecraft"]
 	_, measured := of[g.beside]
@@ -67,7 +68,7 @@ var goals = []goal{
 
 var errMissed = errors.New("a goal was missed")
 
-// compare prints the medians of every setting and how they stand to the goals.
+// compare prints the medians of every setting and whether they meet the goals.
 func compare(w io.Writer, results []result) error {
 	bySetting := map[setting]map[string]result{}
 	for _, of := range group(results) {
@@ -95,7 +96,7 @@ func compare(w io.Writer, results []result) error {
 	return errors.Join(t.Flush(), missed)
 }
 
-// settingsOf are the settings of results, each once, in order of their first result.
+// settingsOf returns the settings of results, each once, in order of their first result.
 func settingsOf(results []result) []setting {
 	var all []setting
 	for _, r := range results {
@@ -106,7 +107,7 @@ func settingsOf(results []result) []setting {
 	return all
 }
 
-// group puts the results of one program in one setting together.
+// group collects the results of one program in one setting.
 func group(results []result) [][]result {
 	type kind struct {
 		setting
@@ -124,7 +125,8 @@ func group(results []result) [][]result {
 	return all
 }
 
-// median is the median of each figure on its own. Requests are summed up as the worst: one transition that is played twice counts.
+// median is the median of each figure separately. For requests it is the maximum, so that a
+// transition that was played twice is noticed.
 func median(of []result) result {
 	m := of[0]
 	m.took = medianOf(of, func(r result) time.Duration { return r.took })

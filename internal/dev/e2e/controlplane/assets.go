@@ -10,11 +10,13 @@ import (
 	"strings"
 )
 
-// ErrNoAssets is returned by [Assets] if the programs are not there and nobody asked for them to be built.
+// ErrNoAssets is returned by [Assets] if the programs do not exist and STAGECRAFT_E2E does not ask
+// to build them.
 var ErrNoAssets = errors.New("no control plane: set KUBEBUILDER_ASSETS to a directory with etcd and kube-apiserver, or STAGECRAFT_E2E=1 to build one")
 
-// Assets returns the directory of the programs: that of KUBEBUILDER_ASSETS, else the one in the user's cache directory, where the
-// module in the directory kubebin builds them if STAGECRAFT_E2E is 1. What the build says goes to log.
+// Assets returns the directory of the programs: KUBEBUILDER_ASSETS, or else a directory in the
+// user's cache. If STAGECRAFT_E2E is 1 the module in the directory kubebin builds missing programs
+// there; the build writes its messages to log.
 func Assets(kubebin string, log io.Writer) (string, error) {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
 		return dir, nil
@@ -22,16 +24,19 @@ func Assets(kubebin string, log io.Writer) (string, error) {
 	return programDir(kubebin, log, ErrNoAssets)
 }
 
-// ErrNoKwok is returned by [Kwok] if kwok is not there and nobody asked for it to be built.
+// ErrNoKwok is returned by [Kwok] if kwok does not exist and STAGECRAFT_E2E does not ask to build
+// it.
 var ErrNoKwok = errors.New("no kwok: set STAGECRAFT_E2E=1 to build it")
 
-// Kwok returns the program kwok in the user's cache directory, where the module in the directory kwokbin builds it if STAGECRAFT_E2E is 1.
+// Kwok returns the program kwok in the user's cache directory. If STAGECRAFT_E2E is 1 the module in
+// the directory kwokbin builds it if it is missing.
 func Kwok(kwokbin string, log io.Writer) (string, error) {
 	dir, err := programDir(kwokbin, log, ErrNoKwok)
 	return filepath.Join(dir, "kwok"), err
 }
 
-// built asks a module of programs for their directory. If they are not there and not to be built, the error is missing.
+// programDir asks a module that builds programs for their directory. If they do not exist and must
+// not be built, it returns the error missing.
 func programDir(module string, log io.Writer, missing error) (string, error) {
 	ask := os.Getenv("STAGECRAFT_E2E") == "1"
 	args := []string{"run", ".", "-find"}

@@ -10,16 +10,18 @@ import (
 	"time"
 )
 
-// Controllers are the processes beside the API server.
+// Controllers are processes that use the API server.
 type Controllers struct{ children []*child }
 
-// programs are the processes beside the API server and their own flags. Nodes that send no heartbeats stay ready for a day.
+// programs are the controllers and their own flags. Nodes that send no heartbeats stay ready for a
+// day.
 var programs = map[string][]string{
 	"kube-controller-manager": {"--controllers=*", "--node-monitor-grace-period=24h"},
 	"kube-scheduler":          nil,
 }
 
-// StartControllers starts kube-controller-manager, with all controllers, and kube-scheduler. They begin to work within a second or two.
+// StartControllers starts kube-controller-manager, with all controllers, and kube-scheduler. They
+// begin to work within a second or two.
 func (p *Plane) StartControllers() (*Controllers, error) {
 	c := &Controllers{}
 	for name, flags := range programs {
@@ -33,7 +35,7 @@ func (p *Plane) StartControllers() (*Controllers, error) {
 	return c, nil
 }
 
-// StartProgram starts another program beside the API server, kwok for one. [Plane.Kubeconfig] tells it where that is.
+// StartProgram starts another program, such as kwok. [Plane.Kubeconfig] is its configuration.
 func (p *Plane) StartProgram(path string, args ...string) (*Controllers, error) {
 	c, err := startChild(path, p.dir, args)
 	if err != nil {
@@ -42,7 +44,8 @@ func (p *Plane) StartProgram(path string, args ...string) (*Controllers, error) 
 	return &Controllers{children: []*child{c}}, nil
 }
 
-// Stop stops the processes. The error is that of a process which had ended before, with the end of its log.
+// Stop stops the processes. It returns an error, with the end of the log, for a process that had
+// ended before.
 func (c *Controllers) Stop() error {
 	var errs []error
 	for _, child := range c.children {
@@ -74,7 +77,7 @@ func startChild(program, dir string, args []string) (*child, error) {
 	return c, nil
 }
 
-// patience is how long a process may take to end.
+// stopTimeout is how long a process may take to end.
 const stopTimeout = 10 * time.Second
 
 func (c *child) stop() error {
@@ -93,7 +96,7 @@ func (c *child) stop() error {
 	return nil
 }
 
-// tail is the end of the log.
+// tail returns the end of the log.
 func (c *child) tail() string {
 	const most = 4000
 	text, err := os.ReadFile(c.log)

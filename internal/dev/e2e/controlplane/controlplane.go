@@ -1,5 +1,5 @@
-// Package controlplane starts a real Kubernetes control plane for tests, on loopback: etcd and kube-apiserver, and on demand kube-controller-manager
-// and kube-scheduler.
+// Package controlplane starts a real Kubernetes control plane for tests, on loopback: etcd and
+// kube-apiserver, and on demand kube-controller-manager and kube-scheduler.
 //
 // # Usage
 //
@@ -11,11 +11,11 @@
 //	err = plane.Kill(controlplane.APIServer)
 //	err = plane.Restart(controlplane.APIServer)
 //
-// On Linux all of it ends with the program that started it, even without Stop.
+// On Linux all processes end with the program that started them, even without Stop.
 //
 // # Concurrency
 //
-// A Plane may be used from several goroutines; it is stopped by one.
+// A Plane may be used from several goroutines at once, except for Stop.
 package controlplane
 
 import (
@@ -35,18 +35,19 @@ type Plane struct {
 	env        *envtest.Environment
 	config     *rest.Config
 	kubeconfig string
-	dir        string // of all that it writes
-	bin        string // of the programs that it starts
+	dir        string // for all data
+	bin        string // for the scripts that start the servers
 
 	mu        sync.Mutex
 	restarted map[Server]*child
 }
 
-// startTimeout is how long a server may take to start on a machine that has much else to do.
+// startTimeout is how long a server may take to start on a busy machine.
 const startTimeout = time.Minute
 
-// Start starts etcd and kube-apiserver from a directory of programs, and returns when the server is ready: after two to three seconds. Data
-// is in memory where the system has a file system for that, and never synced.
+// Start starts etcd and kube-apiserver from a directory of programs, and returns when the API
+// server is ready, after two to three seconds. Data is in memory if the system has a file system
+// for that, and is never synced to disk.
 func Start(assets string) (*Plane, error) {
 	p := &Plane{assets: assets, env: &envtest.Environment{BinaryAssetsDirectory: assets}, restarted: map[Server]*child{}}
 	if err := p.start(); err != nil {
@@ -83,7 +84,7 @@ func (p *Plane) start() (err error) {
 	return p.admin()
 }
 
-// memoryBacked is a directory that is in memory, or "" for the default one.
+// memoryBacked is a directory in memory, or "" for the default directory.
 func memoryBacked() string {
 	const shm = "/dev/shm"
 	if info, err := os.Stat(shm); err == nil && info.IsDir() {
@@ -92,7 +93,7 @@ func memoryBacked() string {
 	return ""
 }
 
-// admin makes the user that tests and controllers are.
+// admin creates the user that tests and controllers use.
 func (p *Plane) admin() error {
 	user, err := p.env.ControlPlane.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, &rest.Config{QPS: -1})
 	if err != nil {
@@ -108,16 +109,18 @@ func (p *Plane) admin() error {
 	return os.WriteFile(p.kubeconfig, text, 0o600)
 }
 
-// Config returns the configuration of a client that may do everything, as fast as it can.
+// Config returns a client configuration with all permissions and no rate limit.
 func (p *Plane) Config() *rest.Config { return rest.CopyConfig(p.config) }
 
-// Kubeconfig returns the file of the same configuration, for programs.
+// Kubeconfig returns a file with the same configuration, for programs.
 func (p *Plane) Kubeconfig() string { return p.kubeconfig }
 
-// Program returns the path of a program beside the servers, such as kubectl. It need not exist: directories of setup-envtest have fewer.
+// Program returns the path of a program in the directory of the servers, such as kubectl. The
+// program need not exist: directories of setup-envtest have fewer.
 func (p *Plane) Program(name string) string { return filepath.Join(p.assets, name) }
 
-// Stop stops kube-apiserver and then etcd, without which the former does not end, and removes their data.
+// Stop stops kube-apiserver and then etcd, without which kube-apiserver would not end, and removes
+// their data.
 func (p *Plane) Stop() error {
 	return errors.Join(p.stopRestarted(APIServer), p.env.Stop(), p.stopRestarted(Etcd), os.RemoveAll(p.dir), os.RemoveAll(p.bin))
 }

@@ -5,14 +5,14 @@ import (
 	"syscall"
 )
 
-// dieWithParent has a child killed when this process ends, however it does, and not before: what a terminal sends for Ctrl-C is for this process, which may
-// have to clean up with the child.
+// killWithParent makes the system kill a child when this process ends, however it ends. A Ctrl-C in
+// the terminal does not reach the child, because this process may need the child for cleaning up.
 func killWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// mortal returns a command that runs a program, and is killed when the process that starts it ends: envtest itself has no way to ask for that. It is the program
-// alone where the system has no setpriv.
+// killedWithParent returns a command that runs a program and is killed when the process that starts
+// it ends; envtest has no option for that. Without setpriv it is the program alone.
 func killedWithParent(program string) []string {
 	setpriv, err := exec.LookPath("setpriv")
 	if err != nil {

@@ -4,8 +4,8 @@ package controlplane
 
 import "syscall"
 
-// dieWithParent cannot be asked of other systems.
-func dieWithParent() *syscall.SysProcAttr { return nil }
+// killWithParent does nothing on systems other than Linux.
+func killWithParent() *syscall.SysProcAttr { return nil }
 
-// mortal is the program alone: see above.
-func mortal(program string) []string { return []string{program} }
+// killedWithParent returns the program alone on systems other than Linux.
+func killedWithParent(program string) []string { return []string{program} }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Server is one of the two processes that make a [Plane], by the name of its program.
+// A Server is one of the two processes of a [Plane], by the name of its program.
 type Server string
 
 // The servers.
@@ -19,7 +19,8 @@ const (
 	APIServer Server = "kube-apiserver"
 )
 
-// script writes a program that runs a server and leaves a note of its process id and of its arguments.
+// script writes a script that starts a server, and that writes its process id and its arguments to
+// files.
 func (p *Plane) script(s Server) (string, error) {
 	command := killedWithParent(p.Program(string(s)))
 	for i, word := range command {
@@ -30,7 +31,8 @@ func (p *Plane) script(s Server) (string, error) {
 	return path, os.WriteFile(path, []byte(text), 0o700)
 }
 
-// Kill ends a server as a crash does, and returns when it is no more. What it has written is still there: a crash of a process loses no file.
+// Kill kills a server, as a crash would, and returns when the process has ended. The files that it
+// has written remain.
 func (p *Plane) Kill(s Server) error {
 	text, err := os.ReadFile(filepath.Join(p.bin, string(s)+".pid"))
 	if err != nil {
@@ -51,7 +53,8 @@ func (p *Plane) Kill(s Server) error {
 	return nil
 }
 
-// Restart starts a server that was killed, on the same port and data. It does not wait until the server is ready.
+// Restart starts a killed server again, on the same port and data. It does not wait until the
+// server is ready.
 func (p *Plane) Restart(s Server) error {
 	path := filepath.Join(p.bin, string(s))
 	args, err := os.ReadFile(path + ".args")
@@ -68,7 +71,7 @@ func (p *Plane) Restart(s Server) error {
 	return nil
 }
 
-// stopRestarted stops a server if envtest does not know of it, because it was restarted.
+// stopRestarted stops a server that was restarted, which envtest does not know.
 func (p *Plane) stopRestarted(s Server) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Writes tells how often each object was written since it was created, that included, as etcd counts it: whatever happened to the server. Keys are
-// paths such as pods/default/web, below the prefix, which is of the same form.
+// Writes returns how often each object was written since its creation, including that, as counted
+// by etcd. The count survives restarts of the API server. Keys are paths such as pods/default/web
+// that begin with prefix.
 func (p *Plane) Writes(prefix string) (map[string]int64, error) {
 	const root = "/registry/"
 	from := []byte(root + prefix)

@@ -37,7 +37,7 @@ func BenchmarkBinary(b *testing.B) {
 	require.NoError(b, json.Unmarshal(recorded(b, "pod.json"), pod))
 	data, _ := write(b, corev1.SchemeGroupVersion.WithKind("Pod"), pod)
 	for name, o := range map[string]codec.Options{"whole": {}, "lean": {Drop: players}, "sharing": {Drop: players, Share: true}} {
-		o.Shapes = codec.NewShapes(scheme.Scheme)
+		o.Schemas = codec.NewSchemas(scheme.Scheme)
 		binary := media(o, runtime.ContentTypeProtobuf)
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -64,7 +64,8 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkWatch reads one event of a watch, of the six that three Pods make on their way to Running.
+// BenchmarkWatch reads one event of a watch, of the six that three Pods make on their way to
+// Running.
 func BenchmarkWatch(b *testing.B) {
 	data := recorded(b, "watch.json")
 	compared(b, func(b *testing.B, info runtime.SerializerInfo) {

@@ -3,25 +3,27 @@ package codec
 import "hash/maphash"
 
 const (
-	longest = 40  // bytes of a string that is remembered
-	deepest = 100 // objects and lists within each other
-	ofList  = -2  // how deep a list is, so that its items are as deep as objects
+	maxInterned = 40  // bytes of a string that is interned
+	maxDepth    = 100 // objects and lists within each other
+	listDepth   = -2  // the depth of a list object, so that its items begin at depth 0
 )
 
-// A builder makes the values that readers find. It has a memory of strings.
+// A builder makes the maps, lists and strings of an object. Both readers, of JSON and of protobuf,
+// build with it.
 type builder struct {
-	// open holds the members and elements of what has begun and not ended, so that maps and slices are made in their final size.
-	open    []member
-	depth   int // of what is open
-	seed    maphash.Seed
-	words   [512]word
-	phrases *phrases // nil: each object has its own
+	// pending holds the members and elements of all maps and lists that have begun and not ended,
+	// so that each is allocated once, in its final size.
+	pending  []member
+	depth    int // of the maps and lists that have begun
+	seed     maphash.Seed
+	interned [512]interned
+	shared   *sharedParts // nil: each object has its own parts
 }
 
 func newBuilder(share bool) builder {
 	b := builder{seed: maphash.MakeSeed()}
 	if share {
-		b.phrases = new(phrases)
+		b.shared = new(sharedParts)
 	}
 	return b
 }
@@ -31,61 +33,64 @@ type member struct {
 	value any
 }
 
-// enter begins an object or list. It is false if that is too deep.
-func (b *builder) enter() bool {
+// begin begins a map or list. It is false if that is nested too deep.
+func (b *builder) begin() bool {
 	b.depth++
-	return b.depth <= deepest
+	return b.depth <= maxDepth
 }
 
-// mapping ends what began at first, as an object. As everywhere, the last of two members of a name counts.
-func (b *builder) mapping(first int) map[string]any {
-	members := b.open[first:]
+// endMap returns the map whose members are pending from first on. The last of two members of one
+// name counts.
+func (b *builder) endMap(first int) map[string]any {
+	members := b.pending[first:]
 	m := make(map[string]any, len(members))
 	for _, e := range members {
 		m[e.key] = e.value
 	}
-	b.leave(first)
+	b.end(first)
 	return m
 }
 
-// list ends what began at first, as a list.
-func (b *builder) list(first int) []any {
-	elements := b.open[first:]
+// endList returns the list whose elements are pending from first on.
+func (b *builder) endList(first int) []any {
+	elements := b.pending[first:]
 	list := make([]any, len(elements))
 	for i, e := range elements {
 		list[i] = e.value
 	}
-	b.leave(first)
+	b.end(first)
 	return list
 }
 
-func (b *builder) leave(first int) {
-	clear(b.open[first:])
-	b.open = b.open[:first]
+func (b *builder) end(first int) {
+	clear(b.pending[first:])
+	b.pending = b.pending[:first]
 	b.depth--
 }
 
-// A word is a string, and the same as a value once it has been one: making a value of a string takes memory too.
-type word struct {
+// interned is a string that was read before. The same string as an any is kept too, once it was
+// asked for, because converting a string to any allocates.
+type interned struct {
 	text  string
 	value any
 }
 
-func (w *word) boxed() any {
-	if w.value == nil {
-		w.value = w.text
+func (i *interned) boxed() any {
+	if i.value == nil {
+		i.value = i.text
 	}
-	return w.value
+	return i.value
 }
 
-// remember makes a string of bytes, or finds it.
-func (b *builder) remember(text []byte) *word {
-	if len(text) > longest {
-		return &word{text: string(text)}
+// intern returns the string of some bytes. It is the string of an earlier call if that is still in
+// the table.
+func (b *builder) intern(text []byte) *interned {
+	if len(text) > maxInterned {
+		return &interned{text: string(text)}
 	}
-	w := &b.words[maphash.Bytes(b.seed, text)%uint64(len(b.words))]
-	if w.text != string(text) {
-		*w = word{text: string(text)}
+	i := &b.interned[maphash.Bytes(b.seed, text)%uint64(len(b.interned))]
+	if i.text != string(text) {
+		*i = interned{text: string(text)}
 	}
-	return w
+	return i
 }

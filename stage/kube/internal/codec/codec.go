@@ -7,32 +7,33 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Options of [New].
+// Options of [New]. The zero value reads whole objects, from JSON only.
 type Options struct {
-	// Drop is what is left out of objects.
+	// Drop are the fields that objects are read without.
 	Drop Fields
-	// Share gives objects the parts in common that are equal: they must not be changed.
+	// Share gives objects the equal parts in common: they must not be changed.
 	Share bool
-	// Shapes are of the kinds that are read from protobuf. Nil: none.
-	Shapes *Shapes
+	// Schemas are those of the kinds that are read from protobuf. Nil: none.
+	Schemas *Schemas
 }
 
-// Fields are fields of objects: those that map to nil, and of the others the fields within.
+// Fields are fields of objects, by name: a field that maps to nil as a whole, another one the fields
+// within it.
 type Fields map[string]Fields
 
-// New returns a serializer like the one of the dynamic client, which it is given, that reads JSON faster, and protobuf too. What it
-// writes is the same, and so is what it reads of other media types.
+// New returns the serializer of a dynamic client, base, with other readers of JSON, and one of
+// protobuf if there are Schemas. It writes as base does.
 func New(base runtime.NegotiatedSerializer, o Options) runtime.NegotiatedSerializer {
 	s := &serializers{NegotiatedSerializer: base}
 	typed := typedKinds()
 	for _, t := range base.SupportedMediaTypes() {
 		if t.MediaType == runtime.ContentTypeJSON {
-			t = faster(t, newReaders(o), names(typed))
+			t = withJSONReader(t, newJSONReaders(o), names(typed))
 		}
 		s.types = append(s.types, t)
 	}
-	if o.Shapes != nil {
-		s.types = append(s.types, binary(o, typed))
+	if o.Schemas != nil {
+		s.types = append(s.types, protobufInfo(o, typed))
 	}
 	return s
 }
@@ -44,7 +45,7 @@ type serializers struct {
 
 func (s *serializers) SupportedMediaTypes() []runtime.SerializerInfo { return s.types }
 
-// typedKinds are the kinds that the dynamic client reads into Go types of their own, such as Status.
+// typedKinds are the kinds that the dynamic client reads into Go types, such as Status.
 func typedKinds() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -60,27 +61,27 @@ func names(scheme *runtime.Scheme) map[string]bool {
 	return kinds
 }
 
-// faster replaces what reads JSON.
-func faster(t runtime.SerializerInfo, readers *readers, typed map[string]bool) runtime.SerializerInfo {
-	t.Serializer = objects{t.Serializer, readers, typed}
+// withJSONReader replaces what reads JSON.
+func withJSONReader(t runtime.SerializerInfo, readers *jsonReaders, typed map[string]bool) runtime.SerializerInfo {
+	t.Serializer = jsonObjects{t.Serializer, readers, typed}
 	if t.StreamSerializer != nil {
 		stream := *t.StreamSerializer
-		stream.Serializer = events{stream.Serializer}
+		stream.Serializer = jsonEvents{stream.Serializer}
 		stream.Framer = framer{stream.Framer}
 		t.StreamSerializer = &stream
 	}
 	return t
 }
 
-// objects reads objects and lists.
-type objects struct {
+// jsonObjects reads objects and lists.
+type jsonObjects struct {
 	runtime.Serializer
-	readers *readers
+	readers *jsonReaders
 	typed   map[string]bool
 }
 
 // Decode is that of the serializer it stands in for.
-func (o objects) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (o jsonObjects) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	var obj runtime.Object
 	switch into := into.(type) {
 	case nil:
@@ -97,8 +98,9 @@ func (o objects) Decode(data []byte, defaults *schema.GroupVersionKind, into run
 	return obj, &kind, nil
 }
 
-// object reads one object, into a new one if it is given none. It returns nil for what it leaves to others: texts with faults, and what has a Go type.
-func (o objects) object(data []byte, into *unstructured.Unstructured) runtime.Object {
+// object reads one object, into a new one if it is given none. It returns nil for what client-go is
+// to read: texts with faults, and kinds that have a Go type.
+func (o jsonObjects) object(data []byte, into *unstructured.Unstructured) runtime.Object {
 	m, ok := o.readers.read(data)
 	kind, _ := m["kind"].(string)
 	version, _ := m["apiVersion"].(string)
@@ -115,8 +117,8 @@ func (o objects) object(data []byte, into *unstructured.Unstructured) runtime.Ob
 	return into
 }
 
-// list reads a list. Items that do not say what they are get it from the list, as it is with the items of built-in kinds.
-func (o objects) list(data []byte, into *unstructured.UnstructuredList) runtime.Object {
+// list reads a list. Items without a kind, as those of built-in kinds are, get it from the list.
+func (o jsonObjects) list(data []byte, into *unstructured.UnstructuredList) runtime.Object {
 	m, ok := o.readers.readList(data)
 	if kind, _ := m["kind"].(string); !ok || kind == "" || !takeItems(into, m) {
 		return nil
@@ -124,7 +126,7 @@ func (o objects) list(data []byte, into *unstructured.UnstructuredList) runtime.
 	return into
 }
 
-// takeItems makes a list of its fields. It is false if they are none of a list.
+// takeItems makes a list of the fields of one. It is false if there are no items.
 func takeItems(into *unstructured.UnstructuredList, fields map[string]any) bool {
 	items, ok := fields["items"].([]any)
 	if !ok {
@@ -153,11 +155,12 @@ func inherit(item *unstructured.Unstructured, list *unstructured.UnstructuredLis
 	}
 }
 
-// events reads the envelopes of a watch. The object within stays the text it is, and belongs to the buffer that it was read from.
-type events struct{ runtime.Serializer }
+// jsonEvents reads the envelopes of a watch. The object of an event is not read yet: its bytes are
+// those of the buffer that it was read from.
+type jsonEvents struct{ runtime.Serializer }
 
 // Decode is that of the serializer it stands in for.
-func (e events) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (e jsonEvents) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	found, ok := into.(*metav1.WatchEvent)
 	if !ok {
 		return e.Serializer.Decode(data, defaults, into)

@@ -39,7 +39,8 @@ var targets = map[string]func() runtime.Object{
 	"status":   func() runtime.Object { return &metav1.Status{} },
 }
 
-// same holds that both read the same, or refuse with the same words. What is shared comes of reading again.
+// same holds that both read the same, or refuse with the same words. What is shared comes of
+// reading again.
 func same(t *testing.T, data []byte) {
 	t.Helper()
 	theirs, ours := both(codec.Options{})

@@ -1,17 +1,22 @@
-// Package codec reads what an API server sends to a dynamic client: the same objects as client-go's own codec, in a small part of the time.
+// Package codec reads what an API server sends to a dynamic client: the same objects as client-go's
+// own codec, in a small part of the time.
 //
-// Client-go reads each text several times, once to find its kind and twice to validate it; this package reads it once. Fields that nobody wants are
-// passed over without being built. Short strings, and keys above all, are shared between objects, because most objects of a kind differ in few of them; if it is asked
-// for, so are the parts of objects that are equal, and an object that is read twice in a row, as the answer to a patch and as an event of a watch, is
-// built once.
+// Client-go reads each JSON text several times: once to find its kind, twice to validate it, once
+// to build the object. This package reads it once. It skips fields that the caller wants dropped,
+// and keeps tables of short strings, so that objects share them. With [Options].Share, objects also
+// share the maps and lists that are equal, and an object that is read twice in a row, as the answer
+// to a patch and as an event of a watch, is built once.
 //
-// It reads protobuf too, which client-go reads into Go types only: for half of the bytes, and less work of the server. The names of the fields are those
-// in the tags of the Go types, found out once for each ([Shapes]), so that no Go object is made on the way.
+// It also reads protobuf, which client-go reads into Go types only. Protobuf has half of the bytes,
+// and costs the server less. The names of the fields come from the tags of the Go types
+// ([Schemas]); no Go object is made on the way.
 //
 // # Usage
 //
 //	config := dynamic.ConfigFor(config)
-//	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, codec.Options{Drop: codec.Fields{"metadata": {"managedFields": nil}}})
+//	config.NegotiatedSerializer = codec.New(config.NegotiatedSerializer, codec.Options{
+//		Drop: codec.Fields{"metadata": {"managedFields": nil}},
+//	})
 //
 // # Concurrency
 //
@@ -19,9 +24,12 @@
 //
 // # Compatibility
 //
-// A text that this package does not understand goes to the codec that it stands in for, so that errors are the same too. Tests compare the two.
+// A JSON text that this package does not understand is read by client-go's codec, so that errors
+// are the same too. Tests compare the two.
 //
-// What is read from protobuf is what JSON would say of it, with a member for each field that JSON never omits: tests compare random objects of all kinds,
-// and internal/dev/e2e those of a real server. A field that the Go types do not have is lost, as it is to whoever uses those types: ask for protobuf only
-// where the server is not of a later version than they are.
+// What is read from protobuf is what JSON would say, with a member for each field that JSON never
+// omits. Tests compare random objects of all kinds, and internal/dev/e2e those of a real server.
+// Nothing is lost: protobuf has no names, so a field that the Go types of this program do not have,
+// because the server is of a later version, cannot be read. The message is an [UnreadableError]
+// then, and the caller asks for JSON.
 package codec

@@ -11,7 +11,8 @@ import (
 // framer finds the watch events in a stream.
 type framer struct{ runtime.Framer }
 
-// NewFrameReader returns a reader each of whose reads is one object, or, with io.ErrShortBuffer, the next part of one.
+// NewFrameReader returns a reader each of whose reads is one object, or, with io.ErrShortBuffer,
+// the next part of one.
 func (f framer) NewFrameReader(body io.ReadCloser) io.ReadCloser { return &frames{body: body} }
 
 type frames struct {
@@ -85,7 +86,8 @@ func (f *frames) more() error {
 	return err
 }
 
-// brackets finds the end of an object or array, in as many pieces as the text comes in. The zero value is before its first bracket.
+// brackets finds the end of an object or array, in as many pieces as the text comes in. The zero
+// value is before its first bracket.
 type brackets struct {
 	depth   int
 	quoted  bool // within a string
@@ -113,7 +115,8 @@ func (b *brackets) end(data []byte) int {
 	return -1
 }
 
-// unquote steps over what is left of a string, to the quote at its end or the end of the data. Most bytes of an object are in strings: it is a loop of its own to be short.
+// unquote steps over what is left of a string, to the quote at its end or the end of the data. Most
+// bytes of an object are in strings: it is a loop of its own to be short.
 func (b *brackets) unquote(data []byte, i int) int {
 	for ; i < len(data); i++ {
 		switch c := data[i]; {

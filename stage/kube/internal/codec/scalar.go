@@ -13,8 +13,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// scalars are how Go's own types are written.
-var scalars = map[reflect.Kind]value{
+// scalars are how values of Go's own types are read.
+var scalars = map[reflect.Kind]valueSchema{
 	reflect.String:  {wire: protowire.BytesType, read: readString},
 	reflect.Bool:    {wire: protowire.VarintType, read: readBool},
 	reflect.Int:     {wire: protowire.VarintType, read: readInt},
@@ -24,16 +24,16 @@ var scalars = map[reflect.Kind]value{
 	reflect.Float64: {wire: protowire.Fixed64Type, read: readFloat},
 }
 
-func readString(d *decoder, w written, _ Fields) (any, bool) {
-	return d.remember(w.bytes).boxed(), true
+func readString(d *decoder, w wireValue, _ Fields) (any, bool) {
+	return d.intern(w.bytes).boxed(), true
 }
 
-func readBool(_ *decoder, w written, _ Fields) (any, bool) { return w.number != 0, true }
+func readBool(_ *decoder, w wireValue, _ Fields) (any, bool) { return w.number != 0, true }
 
-func readInt(_ *decoder, w written, _ Fields) (any, bool) { return int64(w.number), true }
+func readInt(_ *decoder, w wireValue, _ Fields) (any, bool) { return int64(w.number), true }
 
 // readFloat reads a float as its JSON is read, which does not tell 1.0 from 1.
-func readFloat(_ *decoder, w written, _ Fields) (any, bool) {
+func readFloat(_ *decoder, w wireValue, _ Fields) (any, bool) {
 	text, err := json.Marshal(math.Float64frombits(w.number))
 	if err != nil {
 		return nil, false
@@ -41,49 +41,52 @@ func readFloat(_ *decoder, w written, _ Fields) (any, bool) {
 	return number(text)
 }
 
-func readBytes(_ *decoder, w written, _ Fields) (any, bool) {
+func readBytes(_ *decoder, w wireValue, _ Fields) (any, bool) {
 	return base64.StdEncoding.EncodeToString(w.bytes), true
 }
 
-// special are types that write themselves and of which objects have many: how they are read without being made.
-var special = map[reflect.Type]func(*decoder, written, Fields) (any, bool){
+// directReaders read types with JSON methods of their own that objects have many of, without making
+// a Go value first.
+var directReaders = map[reflect.Type]func(*decoder, wireValue, Fields) (any, bool){
 	reflect.TypeFor[metav1.Time]():       readTime,
 	reflect.TypeFor[resource.Quantity](): readQuantity,
 }
 
 // readTime reads a time, of which JSON has the seconds.
-func readTime(d *decoder, w written, _ Fields) (any, bool) {
+func readTime(d *decoder, w wireValue, _ Fields) (any, bool) {
 	if len(w.bytes) == 0 {
 		return nil, true
 	}
-	seconds, ok := find(w.bytes, 1)
+	seconds, ok := lastValue(w.bytes, 1)
 	if !ok {
 		return nil, false
 	}
 	var text [len(time.RFC3339) + 8]byte
-	return d.remember(time.Unix(int64(seconds.number), 0).UTC().AppendFormat(text[:0], time.RFC3339)).boxed(), true
+	return d.intern(time.Unix(int64(seconds.number), 0).UTC().AppendFormat(text[:0], time.RFC3339)).boxed(), true
 }
 
 // readQuantity reads a quantity, which is written in its canonical form.
-func readQuantity(d *decoder, w written, _ Fields) (any, bool) {
-	text, ok := find(w.bytes, 1)
+func readQuantity(d *decoder, w wireValue, _ Fields) (any, bool) {
+	text, ok := lastValue(w.bytes, 1)
 	if len(text.bytes) == 0 {
 		return "0", ok
 	}
-	return d.remember(text.bytes).boxed(), ok
+	return d.intern(text.bytes).boxed(), ok
 }
 
-// A message is what reads itself from protobuf.
-type message interface{ Unmarshal([]byte) error }
+// unmarshaler is what generated code has.
+type unmarshaler interface{ Unmarshal([]byte) error }
 
-// generated reads a value of a type that writes itself by making one.
-func generated(t reflect.Type) func(*decoder, written, Fields) (any, bool) {
-	return func(_ *decoder, w written, _ Fields) (any, bool) {
+// throughGoType reads a value of a type that writes itself: it makes a Go value, and the JSON of
+// that. Such types are apimachinery's own and have not changed in years: a field that a later
+// version adds to one of them would not be found.
+func throughGoType(t reflect.Type) func(*decoder, wireValue, Fields) (any, bool) {
+	return func(_ *decoder, w wireValue, _ Fields) (any, bool) {
 		made := reflect.New(t)
 		if t.Kind() == reflect.Slice {
 			made.Elem().Set(reflect.MakeSlice(t, 0, 0)) // as generated code begins one
 		}
-		m, ok := made.Interface().(message)
+		m, ok := made.Interface().(unmarshaler)
 		if !ok || m.Unmarshal(w.bytes) != nil {
 			return nil, false
 		}

@@ -2,14 +2,15 @@ package codec
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// written is one value in protobuf: a number, or bytes.
-type written struct {
+// wireValue is one value in protobuf: a number, or bytes.
+type wireValue struct {
 	number uint64
 	bytes  []byte
 }
 
-// part returns the value that a message begins with, the number of its field, and how many bytes they are: less than 0 if they are none that is known.
-func part(data []byte) (field protowire.Number, w written, n int) {
+// part returns the value that a message begins with, the number of its field, and how many bytes
+// they are: less than 0 if they are none that is known.
+func nextField(data []byte) (field protowire.Number, w wireValue, n int) {
 	field, wire, n := protowire.ConsumeTag(data)
 	if n < 0 {
 		return 0, w, n
@@ -32,15 +33,16 @@ func part(data []byte) (field protowire.Number, w written, n int) {
 }
 
 // cut returns the value that a message begins with, which has one.
-func cut(data []byte) (w written, rest []byte) {
-	_, w, n := part(data)
+func firstValue(data []byte) (w wireValue, rest []byte) {
+	_, w, n := nextField(data)
 	return w, data[n:]
 }
 
-// find returns the last value of a field, or nothing if it has none. It is false if the message is not one.
-func find(data []byte, field protowire.Number) (found written, ok bool) {
+// find returns the last value of a field, or nothing if it has none. It is false if the message is
+// not one.
+func lastValue(data []byte, field protowire.Number) (found wireValue, ok bool) {
 	for len(data) > 0 {
-		is, w, n := part(data)
+		is, w, n := nextField(data)
 		if n < 0 {
 			return found, false
 		}

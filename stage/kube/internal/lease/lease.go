@@ -1,8 +1,10 @@
-// Package lease reads and writes Leases of coordination.k8s.io/v1, and judges by the clock of this process alone whether their holders live.
+// Package lease reads and writes Leases of coordination.k8s.io/v1, and judges by the clock of this
+// process alone whether their holders live.
 //
 // # Terminology
 //
-// A term is what a holder asks for: its name and how long it may go without renewing. A [Sighting] is when a Lease was last seen to change.
+// A term is what a holder asks for: its name and how long it may go without renewing. A
+// [Observation] is when a Lease was last seen to change.
 //
 // # Determinism
 //
@@ -35,7 +37,8 @@ func New(namespace, name string) *unstructured.Unstructured {
 	return l
 }
 
-// Acquired returns the Lease as it is for somebody who begins to hold it at a time, having held it before or not.
+// Acquired returns the Lease as it is for somebody who begins to hold it at a time, having held it
+// before or not.
 func (t Term) Acquired(l *unstructured.Unstructured, now time.Time) *unstructured.Unstructured {
 	acquired := t.Renewed(l, now)
 	spec := acquired.Object["spec"].(map[string]any)
@@ -79,23 +82,24 @@ func Transitions(l *unstructured.Unstructured) int64 {
 	return n
 }
 
-// Sighting is when a Lease was last seen to change. The stamps in a Lease are those of another clock: they are not read, as in leader election.
-type Sighting struct {
+// Observation is when a Lease was last seen to change. The stamps in a Lease are those of another
+// clock: they are not read, as in leader election.
+type Observation struct {
 	version string
 	at      time.Time
 }
 
-// See takes in the Lease as it was read before now.
-func (s *Sighting) See(l *unstructured.Unstructured, now time.Time) {
+// Observe takes in the Lease as it was read before now.
+func (s *Observation) Observe(l *unstructured.Unstructured, now time.Time) {
 	if version := l.GetResourceVersion(); version != s.version {
 		s.version, s.at = version, now
 	}
 }
 
 // Expires returns when the holder of the Lease, the one seen last, counts as dead.
-func (s Sighting) Expires(l *unstructured.Unstructured) time.Time { return s.at.Add(Duration(l)) }
+func (s Observation) Expires(l *unstructured.Unstructured) time.Time { return s.at.Add(Duration(l)) }
 
 // Expired reports whether the Lease, the one seen last, has no holder that lives.
-func (s Sighting) Expired(l *unstructured.Unstructured, now time.Time) bool {
+func (s Observation) Expired(l *unstructured.Unstructured, now time.Time) bool {
 	return Holder(l) == "" || !now.Before(s.Expires(l))
 }

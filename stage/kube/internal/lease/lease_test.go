@@ -38,22 +38,22 @@ func TestExpiryIsJudgedByWhenAChangeWasSeen(t *testing.T) {
 	far := epoch.AddDate(-1, 0, 0) // the holder's clock is a year behind
 	l := lease.Term{Holder: "a", Duration: 10 * time.Second}.Acquired(lease.New("ns", "n"), far)
 	l.SetResourceVersion("1")
-	var s lease.Sighting
-	s.See(l, epoch)
-	s.See(l, epoch.Add(9*time.Second))
+	var s lease.Observation
+	s.Observe(l, epoch)
+	s.Observe(l, epoch.Add(9*time.Second))
 	require.False(t, s.Expired(l, epoch.Add(9*time.Second)))
 	require.True(t, s.Expired(l, epoch.Add(10*time.Second)))
 
 	l.SetResourceVersion("2")
-	s.See(l, epoch.Add(11*time.Second))
+	s.Observe(l, epoch.Add(11*time.Second))
 	require.False(t, s.Expired(l, epoch.Add(20*time.Second)))
 	require.Equal(t, epoch.Add(21*time.Second), s.Expires(l))
 }
 
 func TestLeasesThatSayNothingAreFree(t *testing.T) {
 	l := lease.New("ns", "n")
-	var s lease.Sighting
-	s.See(l, epoch)
+	var s lease.Observation
+	s.Observe(l, epoch)
 	require.True(t, s.Expired(l, epoch))
 	l.Object["spec"] = map[string]any{"holderIdentity": "a"}
 	require.True(t, s.Expired(l, epoch), "a holder without a duration holds for no time, as in kwok")

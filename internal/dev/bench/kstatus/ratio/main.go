@@ -1,9 +1,11 @@
-// Command ratio times both sides beside each other in one process and prints how many times faster stagecraft is.
+// Command ratio times both sides alternately in one process and prints how many times faster
+// stagecraft is.
 //
 //	go run ./kstatus/ratio [-rounds 40] [-round 20ms] [-sample Deployment]
 //
-// What counts is the time of the processor, garbage collection included: time on the clock says little on a machine that has more to do. The
-// rounds of the sides alternate, so that a machine that slows down slows both; the fastest round of each counts.
+// It measures CPU time, garbage collection included, because elapsed time says little on a busy
+// machine. The rounds of the sides alternate, so that a machine that slows down affects both. The
+// fastest round of each side counts.
 package main
 
 import (
@@ -23,12 +25,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A side is one of what is compared.
+// A side is one implementation that is timed.
 type side func(*unstructured.Unstructured, time.Time)
 
 var sink any
 
-// sides are the peer, ours, ours extended, and the look-ups without which there is no verdict.
+// sides are cli-utils, package kstatus, its extended profile, and only the map look-ups that every
+// correct implementation needs.
 func sides(lookups []bench.Lookup) []side {
 	return []side{
 		func(obj *unstructured.Unstructured, _ time.Time) { _, _ = status.Compute(obj) },
@@ -81,7 +84,7 @@ func run(rounds int, round time.Duration, sample string) error {
 	return out.Flush()
 }
 
-// A timing is what is known of a side on an object.
+// A timing is the measurements of a side on an object.
 type timing struct {
 	play   func()
 	times  int     // in a round
@@ -100,7 +103,7 @@ func prepare(obj *unstructured.Unstructured, do side, round time.Duration) *timi
 	return t
 }
 
-// again plays a round and returns how long it took.
+// again runs a round and returns how long it took.
 func (t *timing) again() time.Duration {
 	begin := processor()
 	for range t.times {
@@ -113,7 +116,7 @@ func (t *timing) again() time.Duration {
 	return took
 }
 
-// processor is the time that all threads of this process have run.
+// processor is the CPU time of all threads of this process.
 func processor() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {

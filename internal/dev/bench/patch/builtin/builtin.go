@@ -51,7 +51,7 @@ func Types() (map[schema.GroupVersionKind]reflect.Type, error) {
 	return types, nil
 }
 
-// stored leaves out lists, options and review requests, which are never patched.
+// stored excludes lists, options and review requests, which are never patched.
 func stored(gvk schema.GroupVersionKind, t reflect.Type) bool {
 	_, object := t.FieldByName("ObjectMeta")
 	return object && gvk.Version != runtime.APIVersionInternal && !strings.HasSuffix(gvk.Kind, "Review") &&

@@ -32,14 +32,13 @@ func main() {
 	}
 }
 
-// outside lists the kinds whose Go types are not in k8s.io/api; only their metadata
-// has rules.
+// outside lists the kinds whose Go types are not in k8s.io/api; only their metadata has rules.
 var outside = []schema.GroupVersionKind{
 	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 	{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
 }
 
-// metadataOnly are the rules of the many kinds that have none of their own.
+// metadataOnly is the rules of the many kinds that have no rules of their own.
 const metadataOnly = "\"metadata\": {byDefault, \"\", \"ObjectMeta\"},\n"
 
 type table struct {

@@ -1,5 +1,6 @@
-// Command floor is the least that a simulator of pods can do: an informer of typed objects, one patch of the status that is the same for every pod, one
-// delete. It decides nothing and renders nothing. What it costs is what the client and the requests cost.
+// Command floor does the least that a simulator of pods can do, as a lower bound for measurements:
+// an informer of typed objects, one constant status patch for every pod, and one delete. It decides
+// nothing and renders nothing, so its cost is that of the client and the requests.
 package main
 
 import (

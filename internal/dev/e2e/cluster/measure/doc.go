@@ -1,7 +1,7 @@
-// Package measure measures programs from outside: what a [Process] uses of the machine, and what the API server counts of its requests. The first it reads in
-// /proc, which only Linux has.
+// Package measure measures programs from outside: the CPU time and memory of a [Process], which it
+// reads in /proc on Linux, and the requests that the API server counts.
 //
 // # Concurrency
 //
-// A Process belongs to one goroutine.
+// A Process must not be used from several goroutines at once.
 package measure

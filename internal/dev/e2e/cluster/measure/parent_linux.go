@@ -2,5 +2,5 @@ package measure
 
 import "syscall"
 
-// dieWithParent has a child killed when this process ends, however it does.
+// killWithParent makes the system kill a child when this process ends, however it ends.
 func killWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -4,4 +4,4 @@ package measure
 
 import "syscall"
 
-func dieWithParent() *syscall.SysProcAttr { return nil }
+func killWithParent() *syscall.SysProcAttr { return nil }

@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// A Process is a program that is measured. It ends with the one that started it, on Linux.
+// A Process is a program that is measured. On Linux it ends with the process that started it. It
+// must not be used from several goroutines at once.
 type Process struct {
 	cmd   *exec.Cmd
 	ended chan error
 }
 
-// Start starts a program. What it says goes to the file log.
+// Start starts a program. Its output goes to the file log.
 func Start(log string, program string, args ...string) (*Process, error) {
 	file, err := os.Create(log)
 	if err != nil {
@@ -35,10 +36,10 @@ func Start(log string, program string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// patience is how long a process may take to end.
+// stopTimeout is how long a process may take to end.
 const stopTimeout = 10 * time.Second
 
-// Stop ends the process. It is an error if it had ended before, and if it has to be killed.
+// Stop ends the process. It is an error if the process had ended before, or has to be killed.
 func (p *Process) Stop() error {
 	select {
 	case err := <-p.ended:
@@ -60,7 +61,7 @@ func (p *Process) Stop() error {
 type Usage struct {
 	CPU  time.Duration // user and system time, in steps of 10ms
 	RSS  int64         // bytes resident now
-	Peak int64         // most bytes ever resident
+	Peak int64         // largest number of resident bytes so far
 }
 
 // Usage reads what the process has used.
@@ -89,13 +90,13 @@ func kilobytes(status, name string) int64 {
 	return 0
 }
 
-// A stat is what is read of /proc/PID/stat.
+// A stat is fields of /proc/PID/stat.
 type stat struct {
 	parent int
 	cpu    time.Duration
 }
 
-// tick is the unit of /proc on Linux.
+// tick is the unit of time of /proc on Linux.
 const tick = 10 * time.Millisecond
 
 func readStat(pid int) (stat, error) {
@@ -114,7 +115,8 @@ func readStat(pid int) (stat, error) {
 	return stat{parent: parent, cpu: time.Duration(user+system) * tick}, nil
 }
 
-// Machine is the CPU time that all processes of the machine have used, and the part of it that was this process and its children.
+// Machine returns the CPU time that all processes of the machine have used, and the part of this
+// process and its children.
 func Machine() (all, own time.Duration, err error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

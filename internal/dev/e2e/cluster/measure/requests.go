@@ -12,10 +12,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Requests are how many requests for single pods a server has answered, by verb: PATCH, DELETE and so on.
+// Requests is the number of requests for single pods that a server has answered, by verb: PATCH,
+// DELETE and so on.
 type Requests map[string]int
 
-// Served reads the metrics of the API server: all that it has answered since it started.
+// Served reads from the metrics of the API server what it has answered since it started.
 func Served(ctx context.Context, client rest.Interface) (Requests, error) {
 	text, err := client.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -44,7 +45,8 @@ func parseRequests(text []byte) (Requests, error) {
 	return r, lines.Err()
 }
 
-// Collect has the API server collect its garbage: what one round leaves would else be collected during the next one.
+// Collect makes the API server collect garbage, so that garbage of one round is not collected
+// during the next one.
 func Collect(ctx context.Context, client rest.Interface) error {
 	_, err := client.Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command player is stagecraft as a simulator: it plays Stage files on a cluster, manages all Nodes and keeps their Leases, until it is told to end. It
-// collects garbage sooner than others do, unless GOGC says when.
+// Command player is stagecraft as a simulator: it plays Stage files on a cluster, manages all Nodes
+// and renews their Leases, until it receives a signal. It collects garbage earlier than by default,
+// unless GOGC is set.
 //
 //	player -kubeconfig FILE [-workers 16] [-pprof 127.0.0.1:6060] STAGES.yaml…
 package main
@@ -84,11 +85,13 @@ func profile(path string) (end func(), err error) {
 	return func() { pprof.StopCPUProfile(); _ = file.Close() }, pprof.StartCPUProfile(file)
 }
 
-// garbage is how much of it may lie about, in percent of the memory in use, before it is collected.
+// gcPercent is how much the heap may grow, in percent of the memory in use, before garbage is
+// collected.
 const gcPercent = 70
 
-// processors are as many as the player could use up: it takes a fifth of one. With two (GOMAXPROCS=2 in the environment) it takes a sixth more CPU: the
-// goroutines that hand on a request wake the second one each time.
+// maxProcs is enough: the player uses a fifth of a processor. With two (GOMAXPROCS=2 in the
+// environment) it takes a sixth more CPU, because each request that goroutines pass on wakes the
+// second processor.
 const maxProcs = 1
 
 func play(ctx context.Context, config *rest.Config, o options) error {
@@ -101,12 +104,12 @@ func play(ctx context.Context, config *rest.Config, o options) error {
 	if err != nil {
 		return err
 	}
-	roster, err := nodes.New(cluster, nodes.Options{Lease: nodes.Lease{Identity: "stagecraft"}})
+	holder, err := nodes.New(cluster, nodes.Options{Lease: nodes.Lease{Identity: "stagecraft"}})
 	if err != nil {
 		return err
 	}
-	player := player.New(set, cluster, player.Options{Seed: 1, Workers: o.workers, Trace: report, Filter: roster.Plays, Select: roster.Rules().Select()})
-	go func() { _ = roster.Run(ctx, player.Refilter) }()
+	player := player.New(set, cluster, player.Options{Seed: 1, Workers: o.workers, Trace: report, Filter: holder.Plays, Select: holder.Rules().Select()})
+	go func() { _ = holder.Run(ctx, player.Refilter) }()
 	return player.Run(ctx)
 }
 
@@ -119,7 +122,7 @@ func compile(paths []string) (*stage.Set, error) {
 	return stage.Compile(stage.Options{Env: network}, source)
 }
 
-// report prints what fails.
+// report prints errors.
 func report(e stage.TraceEvent) {
 	if e.Err != nil {
 		fmt.Fprintln(os.Stderr, e)

@@ -25,8 +25,8 @@ func start(t testing.TB, s *server, workers int) {
 	<-s.began
 }
 
-// BenchmarkLive is the life of a pod up to Running: two watch events, a patch and its answer, everything but the connection. What is kept is what the
-// player holds of a pod that runs.
+// BenchmarkLive is the life of a pod up to Running: two watch events, a patch and its answer,
+// everything but the connection. What is kept is what the player holds of a pod that runs.
 func BenchmarkLive(b *testing.B) {
 	s := newServer(b)
 	start(b, s, 16)

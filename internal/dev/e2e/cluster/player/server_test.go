@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A server answers as a kube-apiserver that had the recorded pods, without a connection between: what a benchmark of it measures is the player.
+// A server answers as a kube-apiserver that had the recorded pods, without a connection between:
+// what a benchmark of it measures is the player.
 type server struct {
 	added, modified []byte // watch events of a pod
 	patched         []byte // the answer to the patch between

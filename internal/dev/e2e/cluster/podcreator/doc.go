@@ -1,5 +1,5 @@
-// Package crowd is a crowd of pods on fake nodes of a real cluster, as a load for a program that plays the kubelet: it creates them, sees them run and
-// has them deleted.
+// Package podcreator creates pods on fake nodes of a real cluster, as a load for a program that
+// simulates the kubelet, measures when they run, and deletes them.
 //
 // # Usage
 //
@@ -13,5 +13,5 @@
 //
 // # Concurrency
 //
-// A Crowd belongs to one goroutine.
+// A Creator must not be used from several goroutines at once.
 package podcreator

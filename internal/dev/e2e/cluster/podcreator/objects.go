@@ -14,7 +14,8 @@ import (
 	toolswatch "k8s.io/client-go/tools/watch"
 )
 
-// NewClient returns a client that is as cheap as it can be: the machine belongs to the program that is measured.
+// NewClient returns a client that uses little CPU, because the program that is measured needs the
+// machine.
 func NewClient(config *rest.Config) (*kubernetes.Clientset, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -38,8 +39,8 @@ func NewPod(name, node string) *corev1.Pod {
 	}
 }
 
-// Follow calls see with every change of a pod in a namespace from now on, from a goroutine of its own, until ctx is done. A busy server closes
-// watches at any time: it watches again from where it was.
+// Follow calls see for every change of a pod in a namespace from now on, from a goroutine of its
+// own, until ctx is done. If a busy server closes the watch, Follow continues where it ended.
 func Follow(ctx context.Context, client kubernetes.Interface, namespace string, see func(watch.EventType, *corev1.Pod)) error {
 	pods := client.CoreV1().Pods(namespace)
 	list, err := pods.List(ctx, metav1.ListOptions{})

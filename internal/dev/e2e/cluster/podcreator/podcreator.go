@@ -21,10 +21,10 @@ import (
 
 // Options of [New].
 type Options struct {
-	Namespace string // is created
+	Namespace string // to create
 	Pods      int    // default 5000
 	Nodes     int    // default 10
-	Creators  int    // how many create pods at the same time; default 25
+	Creators  int    // goroutines that create pods; default 25
 }
 
 func (o Options) withDefaults() Options {
@@ -34,7 +34,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Crowd is pods on nodes.
+// A Creator creates and deletes pods on nodes, and records when they run. It must not be used from
+// several goroutines at once.
 type Creator struct {
 	client  kubernetes.Interface
 	options Options
@@ -45,10 +46,10 @@ type Creator struct {
 	ran, gone        counter
 }
 
-// A tally counts pods up to all of them.
+// A counter counts pods.
 type counter struct {
 	count int
-	all   chan struct{} // closed when it is full
+	all   chan struct{} // closed when all pods are counted
 }
 
 func (t *counter) add(of int) {
@@ -57,7 +58,7 @@ func (t *counter) add(of int) {
 	}
 }
 
-// New creates the namespace of a crowd and begins to watch it.
+// New creates the namespace and begins to watch its pods.
 func New(ctx context.Context, client kubernetes.Interface, o Options) (*Creator, error) {
 	o = o.withDefaults()
 	c := &Creator{client: client, options: o, created: make([]time.Time, o.Pods), running: make([]time.Time, o.Pods)}
@@ -119,7 +120,7 @@ func (c *Creator) ready(ctx context.Context, node string) bool {
 	})
 }
 
-// Create creates the pods, and stops at the first error.
+// Create creates the pods. It stops at the first error.
 func (c *Creator) Create(ctx context.Context) error {
 	var next atomic.Int64
 	errs := make(chan error, c.options.Creators)
@@ -148,10 +149,10 @@ func (c *Creator) create(ctx context.Context, i int) error {
 	return err
 }
 
-// WaitRunning waits until every pod has been seen Running.
+// WaitRunning waits until every pod has been observed Running.
 func (c *Creator) WaitRunning(ctx context.Context) error { return c.wait(ctx, &c.ran, "Running") }
 
-// WaitGone waits until every pod has been seen to be gone.
+// WaitGone waits until the deletion of every pod has been observed.
 func (c *Creator) WaitGone(ctx context.Context) error { return c.wait(ctx, &c.gone, "gone") }
 
 func (c *Creator) wait(ctx context.Context, t *counter, what string) error {
@@ -165,7 +166,8 @@ func (c *Creator) wait(ctx context.Context, t *counter, what string) error {
 	}
 }
 
-// Latencies are how long each pod took to be seen Running, shortest first: from the time at which it was created, or from start if that is later. All must run.
+// Latencies returns how long each pod took to be observed Running, in ascending order, counted from
+// its creation, or from start if that is later. All pods must have been Running.
 func (c *Creator) Latencies(start time.Time) []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,8 +183,9 @@ func (c *Creator) Latencies(start time.Time) []time.Duration {
 	return took
 }
 
-// Delete asks for all pods to be deleted, with the grace of 30 seconds that Kubernetes gives: somebody has to let them go. A server that is busy does not manage in the
-// time that it gives a request: it is asked again.
+// Delete requests the deletion of all pods with the default grace period of 30 seconds; the program
+// that plays the kubelet has to end them. If a busy server exceeds its time for a request, Delete
+// repeats the request.
 func (c *Creator) Delete(ctx context.Context) error {
 	grace := int64(30)
 	for {
@@ -193,7 +196,8 @@ func (c *Creator) Delete(ctx context.Context) error {
 	}
 }
 
-// Close deletes the nodes and stops watching. The namespace stays: without its controller it would never go.
+// Close deletes the nodes and stops watching. The namespace remains, because without its controller
+// it would never be deleted.
 func (c *Creator) Close(ctx context.Context) error {
 	c.end()
 	var errs []error

@@ -22,19 +22,20 @@ const (
 	stepTimeout = time.Minute // for one step of a pod's life
 )
 
-// A churn is pods that come and go.
+// A churn creates and deletes pods all the time.
 type churn struct {
 	client kubernetes.Interface
-	lives  int
+	// pods at the same time
+	lives int
 
 	mu    sync.Mutex
 	waits map[string]podWait
 	since time.Time
-	ended int             // lives since then
-	took  []time.Duration // from the creation of each pod to its phase, since then
+	ended int             // pods deleted since then
+	took  []time.Duration // from the creation of each pod to its wanted phase, since then
 }
 
-// An await is for a pod to reach a phase, or to be gone if that is "".
+// A podWait waits for a pod to reach a phase, or to be deleted if phase is "".
 type podWait struct {
 	phase   corev1.PodPhase
 	reached chan struct{}
@@ -64,7 +65,8 @@ func (c *churn) see(event watch.EventType, pod *corev1.Pod) {
 	}
 }
 
-// run lets pods live until ctx is done. The first pod that does not come on ends it.
+// run creates and deletes pods until ctx is done. It ends at the first pod that does not reach its
+// next phase in time.
 func (c *churn) run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -82,7 +84,7 @@ func (c *churn) run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// live is the life of one pod.
+// live takes one pod from creation to deletion.
 func (c *churn) live(ctx context.Context, i, n int) error {
 	name, phase := fmt.Sprintf("pod-%d-%d", i, n), corev1.PodRunning
 	pod := podcreator.NewPod(name, fmt.Sprintf("node-%d", i%nodes))
@@ -108,7 +110,7 @@ func (c *churn) live(ctx context.Context, i, n int) error {
 	return err
 }
 
-// step does something to a pod and waits for what comes of it.
+// step calls do and waits until the pod has reached a phase.
 func (c *churn) step(ctx context.Context, name string, phase corev1.PodPhase, do func() error) error {
 	w := podWait{phase, make(chan struct{})}
 	c.mu.Lock()
@@ -127,9 +129,9 @@ func (c *churn) step(ctx context.Context, name string, phase corev1.PodPhase, do
 	}
 }
 
-// lately is what happened since the last time that somebody asked.
+// A recentStats describes what happened since the last call of takeStats.
 type recentStats struct {
-	rate     float64 // pods a second that ended their lives
+	rate     float64 // pods per second that were deleted
 	p50, p99 time.Duration
 }
 

@@ -8,13 +8,14 @@ import (
 	"text/tabwriter"
 )
 
-// A figure of samples is flat if the line through it does not rise by more than it may. Noise is no rise: the slope must be three times its error.
+// A growthLimit is how much a figure of the samples may grow. It fits a line to the samples. A
+// slope counts only if it is three times its standard error.
 type growthLimit struct {
 	name  string
 	of    func(sample) float64
 	unit  float64
-	share float64 // of the mean that it may rise by
-	most  float64 // that it may rise by anyway
+	share float64 // of the mean by which it may grow
+	most  float64 // by which it may always grow
 }
 
 var growthLimits = []growthLimit{
@@ -26,9 +27,9 @@ var growthLimits = []growthLimit{
 
 var errGrows = errors.New("the player does not stay as it was")
 
-const minSamples = 6 // samples that say something
+const minSamples = 6 // below this a line says nothing
 
-// judge fits a line to each figure over the last two thirds of the samples.
+// checkGrowth fits a line to each figure over the last two thirds of the samples.
 func checkGrowth(w io.Writer, samples []sample) error {
 	last := samples[len(samples)/3:]
 	if len(last) < minSamples {
@@ -48,7 +49,8 @@ func checkGrowth(w io.Writer, samples []sample) error {
 	return errors.Join(t.Flush(), grows)
 }
 
-// A line is that of least squares: how much it rises from the first sample to the last, and the standard error of that.
+// A line is a least-squares fit: its rise from the first sample to the last, and the standard error
+// of the rise.
 type line struct{ mean, rise, err float64 }
 
 func fit(samples []sample, of func(sample) float64) line {

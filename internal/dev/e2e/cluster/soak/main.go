@@ -1,10 +1,12 @@
-// Command soak has stagecraft play pods on a real API server for a long time, at the highest rate that the machine gives, and fails if it does not stay as
-// it was: if its heap, its goroutines, its resident memory or the time in which pods run grow.
+// Command soak runs stagecraft on a real API server for a long time, at the highest rate that the
+// machine allows. It fails if the heap, the number of goroutines, the resident memory or the time
+// until pods run grow.
 //
 //	go run ./soak [-duration 30m] [-every 30s] [-lives 25] [-workers 16] [-keep DIR]
 //
-// It keeps -lives pods in the air. Each is created, runs, completes if it is one of the half that belong to a Job, is deleted with a grace of 30 seconds and
-// gone, and another one takes its place. The player is a process of its own, and is looked at by net/http/pprof.
+// There are -lives pods at any time. Each pod is created, runs, completes if it belongs to a Job,
+// as half of them do, is deleted with a grace period of 30 seconds, and is replaced by another pod.
+// The player is a process of its own, measured by net/http/pprof.
 package main
 
 import (
@@ -39,7 +41,7 @@ func main() {
 	var o options
 	flag.DurationVar(&o.duration, "duration", 30*time.Minute, "how long pods come and go")
 	flag.DurationVar(&o.every, "every", 30*time.Second, "time between two samples")
-	flag.IntVar(&o.lives, "lives", 25, "pods in the air")
+	flag.IntVar(&o.lives, "lives", 25, "pods at the same time")
 	flag.IntVar(&o.workers, "workers", 16, "requests of the player under way at once")
 	flag.StringVar(&o.keep, "keep", "", "directory where the log of the player stays (default: it does not)")
 	flag.Parse()
@@ -98,7 +100,7 @@ func startPlayer(o options, kubeconfig string) (*measure.Process, string, error)
 	return p, address, err
 }
 
-// free returns an address on loopback that nobody listens at.
+// freeAddress returns an unused address on loopback.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,7 +110,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// soak has pods come and go, and takes samples meanwhile.
+// soak creates and deletes pods, and takes samples meanwhile.
 func soak(ctx context.Context, o options, plane *controlplane.Plane, p monitor) ([]sample, error) {
 	client, err := podcreator.NewClient(plane.Config())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/cluster/measure"
 )
 
-// A sample is how the player was at one time.
+// A sample is the state of the player at one time.
 type sample struct {
 	recentStats
 	at         time.Time
@@ -28,10 +28,10 @@ func (s sample) String() string {
 		s.at.Format(time.TimeOnly), s.rate, s.heap/(1<<20), s.goroutines, s.rss/(1<<20), s.p50.Milliseconds(), s.p99.Milliseconds(), s.cpu.Seconds())
 }
 
-// A probe looks at a player.
+// A monitor takes samples of a player.
 type monitor struct {
 	process *measure.Process
-	pprof   string // address
+	pprof   string // address of net/http/pprof
 }
 
 var (
@@ -39,7 +39,8 @@ var (
 	goroutines = regexp.MustCompile(`^goroutine profile: total (\d+)`)
 )
 
-// sample collects garbage twice: what a finalizer or a pool held is gone only then.
+// sample collects garbage twice, because memory that a finalizer or a pool held is freed only by
+// the second collection.
 func (p monitor) sample(l recentStats) (sample, error) {
 	s := sample{recentStats: l, at: time.Now()}
 	u, err := p.process.Usage()
@@ -57,7 +58,7 @@ func (p monitor) sample(l recentStats) (sample, error) {
 	return s, err
 }
 
-// read returns the number that a profile says.
+// read returns a number in the text of a profile.
 func (p monitor) read(profile string, number *regexp.Regexp) (float64, error) {
 	r, err := http.Get("http://" + p.pprof + "/debug/pprof/" + profile)
 	if err != nil {

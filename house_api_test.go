@@ -1,0 +1,189 @@
+package stagecraft_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSignaturesAreUsable holds that no exported signature of a public package mentions a type of an internal package: users could neither name nor
+// make it.
+func TestSignaturesAreUsable(t *testing.T) {
+	touchSources(t)
+	for _, dir := range published {
+		packages := exported(t, dir)
+		imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
+		for _, path := range slices.Sorted(maps.Keys(packages)) {
+			if p := packages[path]; p.DepOnly || p.Name == "main" || isInternal(path) {
+				continue
+			}
+			pkg, err := imports.Import(path)
+			require.NoError(t, err)
+			for _, fault := range mentions(pkg) {
+				t.Error(fault)
+			}
+		}
+	}
+}
+
+// A listed is one package as go list prints it.
+type listed struct {
+	ImportPath, Name, Export string
+	DepOnly                  bool
+}
+
+// exported returns the packages of a module and all that they import, with the files that the compiler wrote about them.
+func exported(t *testing.T, dir string) map[string]listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, dir)
+	packages := map[string]listed{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
+		var p listed
+		require.NoError(t, d.Decode(&p))
+		packages[p.ImportPath] = p
+	}
+	return packages
+}
+
+// isInternal tells whether a package is an internal one of ours.
+func isInternal(path string) bool {
+	return strings.HasPrefix(path, module) && slices.Contains(strings.Split(path, "/"), "internal")
+}
+
+// mentions lists the exported names of a package whose signatures mention an internal package.
+func mentions(pkg *types.Package) []string {
+	var faults []string
+	for _, name := range pkg.Scope().Names() {
+		if !token.IsExported(name) {
+			continue
+		}
+		w := &signature{pkg: pkg, seen: map[types.Type]bool{}}
+		w.object(pkg.Scope().Lookup(name))
+		for _, found := range slices.Compact(slices.Sorted(slices.Values(w.found))) {
+			faults = append(faults, fmt.Sprintf("%s.%s mentions %s", pkg.Path(), name, found))
+		}
+	}
+	return faults
+}
+
+// A signature walks what a user of an exported name can reach without naming anything else that is exported.
+type signature struct {
+	pkg   *types.Package
+	seen  map[types.Type]bool
+	found []string
+}
+
+func (s *signature) object(o types.Object) {
+	name, ok := o.(*types.TypeName)
+	if !ok {
+		s.walk(o.Type())
+		return
+	}
+	if alias, ok := name.Type().(*types.Alias); ok && name.IsAlias() {
+		s.params(alias.TypeParams())
+		s.walk(alias.Rhs())
+		return
+	}
+	s.declared(name.Type().(*types.Named))
+}
+
+// declared walks the declaration of a type and its exported methods.
+func (s *signature) declared(named *types.Named) {
+	if s.seen[named] {
+		return
+	}
+	s.seen[named] = true
+	s.params(named.TypeParams())
+	s.walk(named.Underlying())
+	for m := range named.Methods() {
+		if m.Exported() {
+			s.walk(m.Type())
+		}
+	}
+}
+
+func (s *signature) params(list *types.TypeParamList) {
+	for p := range list.TypeParams() {
+		s.walk(p.Constraint())
+	}
+}
+
+// walk walks a type as it is written in a signature.
+func (s *signature) walk(t types.Type) {
+	switch t := t.(type) {
+	case *types.Named:
+		s.name(t.Obj(), t.TypeArgs())
+		if t.Obj().Pkg() == s.pkg && !t.Obj().Exported() { // its methods and fields are reached all the same
+			s.declared(t.Origin())
+		}
+	case *types.Alias:
+		s.name(t.Obj(), t.TypeArgs())
+		if t.Obj().Pkg() == s.pkg && !t.Obj().Exported() {
+			s.walk(t.Rhs())
+		}
+	case *types.Signature:
+		s.params(t.TypeParams())
+		s.walk(t.Params())
+		s.walk(t.Results())
+	case *types.Tuple:
+		for v := range t.Variables() {
+			s.walk(v.Type())
+		}
+	case *types.Map:
+		s.walk(t.Key())
+		s.walk(t.Elem())
+	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
+		s.walk(t.Elem())
+	default:
+		s.members(t)
+	}
+}
+
+// members walks the exported and embedded members of a structure, an interface or a union.
+func (s *signature) members(t types.Type) {
+	switch t := t.(type) {
+	case *types.Struct:
+		for f := range t.Fields() {
+			if f.Exported() || f.Embedded() {
+				s.walk(f.Type())
+			}
+		}
+	case *types.Interface:
+		for m := range t.ExplicitMethods() {
+			if m.Exported() {
+				s.walk(m.Type())
+			}
+		}
+		for e := range t.EmbeddedTypes() {
+			s.walk(e)
+		}
+	case *types.Union:
+		for term := range t.Terms() {
+			s.walk(term.Type())
+		}
+	}
+}
+
+// name notes a type of an internal package, and walks the arguments of a generic one.
+func (s *signature) name(o *types.TypeName, args *types.TypeList) {
+	if o.Pkg() != nil && isInternal(o.Pkg().Path()) {
+		s.found = append(s.found, o.Pkg().Path()+"."+o.Name())
+	}
+	for arg := range args.Types() {
+		s.walk(arg)
+	}
+}

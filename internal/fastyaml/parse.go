@@ -1,0 +1,109 @@
+// Package fastyaml reads YAML 1.1 as sigs.k8s.io/yaml would turn it into JSON, and gives JSON
+// values: nil, bool, string, int64, float64, []any and map[string]any.
+//
+// It has two parsers. The plain one reads what programs usually write: block mappings and sequences
+// of one-line scalars, in printable ASCII, with one-line flow collections. It judges nothing:
+// whatever it is not certain about, faults included, it leaves to the other one, which is the
+// parser of sigs.k8s.io/yaml and about ten times slower.
+//
+// # Determinism
+//
+// Parse is pure. Strings of its values share memory with the text.
+//
+// # Compatibility
+//
+//	sigs.k8s.io/yaml does                       Parse does                  pinned by
+//	two keys with one spelling (1, "1"): either an error                    TestFaults
+//	aliases make values of any size             an error beyond the limit   TestHostileTexts
+//	a text without a document is null           no value, ok is false       TestParse
+package fastyaml
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml/goyaml.v2"
+)
+
+// ErrLimit is what errors.Is finds in the error for a value that is larger than the limit.
+var ErrLimit = errors.New("limit exceeded")
+
+// SyntaxError is a text that is no YAML.
+type SyntaxError struct {
+	Line int    // from 1; 0 if the parser does not name one
+	What string // is wrong
+	Err  error  // of the YAML parser
+}
+
+// Error is the text of the YAML parser.
+func (e *SyntaxError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// newSyntaxError finds the line in the text of the error. A fault in a text of one line is in that.
+func newSyntaxError(text string, err error) *SyntaxError {
+	e := &SyntaxError{What: strings.TrimPrefix(err.Error(), "yaml: "), Err: err}
+	if _, scan := fmt.Sscanf(e.What, "line %d:", &e.Line); scan == nil {
+		_, e.What, _ = strings.Cut(e.What, ": ")
+	} else if !strings.Contains(text, "\n") {
+		e.Line = 1
+	}
+	return e
+}
+
+// Parse reads the first document of text; ok is false if there is none. A value of more than limit
+// bytes is an error, which only aliases can make of a shorter text. Faults of the syntax are
+// *SyntaxError.
+func Parse(text string, limit int) (v any, ok bool, err error) {
+	if isBlank(text) {
+		return nil, false, nil
+	}
+	if v, ok := parsePlain(text); ok {
+		return v, true, nil
+	}
+	v, err = parseAny(text, limit)
+	return v, err == nil, err
+}
+
+// parseAny is the reference of parsePlain.
+func parseAny(text string, limit int) (any, error) {
+	doc, err := decode(text)
+	if err != nil {
+		return nil, newSyntaxError(text, err)
+	}
+	c := converter{limit: limit, left: limit}
+	v, err := c.value(doc)
+	if err != nil {
+		return nil, fmt.Errorf("yaml: %w", err)
+	}
+	return v, nil
+}
+
+// decode makes errors of the decoder's panics, of which it has some left.
+func decode(text string) (doc any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("yaml: %v", p)
+		}
+	}()
+	err = yaml.Unmarshal([]byte(text), &doc)
+	return doc, err
+}
+
+// otherBreaks end a line of YAML, and with it a comment, beside the usual one.
+const otherBreaks = "\r\u0085\u2028\u2029"
+
+// isBlank reports whether the text has nothing but space, comments and document markers.
+func isBlank(text string) bool {
+	for line := range strings.Lines(text) {
+		content := strings.TrimSpace(line)
+		comment := strings.HasPrefix(content, "#") && !strings.ContainsAny(content, otherBreaks)
+		marker := strings.HasPrefix(line, content) && (content == "---" || content == "...")
+		if content != "" && !comment && !marker {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,294 @@
+package kstatus
+
+import (
+	"slices"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
+)
+
+// What the fields of a status say in the ways that are common among APIs. The worst verdict
+// decides, so that one part that is ready does not hide another that is not.
+
+func statusFields(o Object) (Result, bool) {
+	var worst Result
+	found := false
+	if len(o.conditions) > 0 {
+		s := o.summarize(o.conditions)
+		if worst, found = s.result(); found && worst.Status == Current && s.isCertain() {
+			return worst, true
+		}
+	}
+	present := o.scanStatus()
+	for source := conditionLists; source <= replicaCounts; source <<= 1 {
+		if present.sources&source == 0 {
+			continue
+		}
+		if r, ok := o.readSource(source, &present); ok && (!found || r.isWorse(worst)) {
+			worst, found = r, true
+		}
+	}
+	if worst.Status == Failed && words.RunsToEnd(o.kind) {
+		worst.Terminal = true
+	}
+	return worst, found
+}
+
+// A source is a way in which a status says something, besides its conditions.
+type source uint8
+
+const (
+	conditionLists source = 1 << iota // lists of parts that have conditions
+	conditionMaps                     // maps that have conditions
+	errorFields                       // one of errorFieldNames
+	phases                            // a text such as phase: Running
+	boolFields                        // one of boolFieldNames
+	replicaCounts                     // one of replicaFieldNames
+)
+
+// A statusScan is what one pass over a status finds: the sources that may be present, and the phase
+// with the greatest meaning.
+type statusScan struct {
+	sources      source
+	meaning      words.Meaning
+	field, phase string
+}
+
+func (o *Object) scanStatus() (s statusScan) {
+	for field, v := range o.status {
+		switch text := v.(type) {
+		case nil, int64, float64:
+		case bool:
+			s.sources |= boolFields
+		case string:
+			if words.IsPhaseField(field) {
+				s.addPhase(o, field, text)
+				o.recordField("status", field, v)
+			}
+		case []any:
+			if field != "conditions" {
+				s.sources |= conditionLists
+			}
+		default: // a map, or a type that only some decoders produce
+			s.sources |= conditionLists | conditionMaps
+			s.addPhases(o, field, v)
+		}
+		if slices.Contains(errorFieldNames[:], field) {
+			s.sources |= errorFields
+		}
+		if slices.Contains(replicaFieldNames[:], field) {
+			s.sources |= replicaCounts
+		}
+	}
+	return s
+}
+
+func (o *Object) readSource(s source, scan *statusScan) (Result, bool) {
+	switch s {
+	case conditionLists:
+		return listedConditions(o)
+	case conditionMaps:
+		return nestedConditions(o)
+	case errorFields:
+		return errorField(o)
+	case phases:
+		return o.phaseResult(scan), true
+	case boolFields:
+		return boolField(o)
+	default:
+		return replicas(o)
+	}
+}
+
+// isWorse orders verdicts on parts of one object.
+func (r Result) isWorse(than Result) bool {
+	if r.Status != than.Status {
+		return badness[r.Status] > badness[than.Status]
+	}
+	return r.Suspended && !than.Suspended
+}
+
+var badness = map[Status]int{Current: 1, InProgress: 2, Failed: 3}
+
+// listedConditions reads the conditions that controllers write for each part of an object, or for
+// each object that it belongs to.
+func listedConditions(o *Object) (worst Result, found bool) {
+	for _, l := range conditionListFields {
+		list, _ := object.ToSlice(o.status[l.field])
+		for _, item := range list {
+			m, _ := object.ToMap(item)
+			if m["conditions"] == nil {
+				continue
+			}
+			if r := o.partConditions(m, l.path); !found || r.isWorse(worst) {
+				worst, found = r, true
+			}
+		}
+	}
+	return worst, found
+}
+
+var conditionListFields = [...]struct{ field, path string }{
+	{"parents", "status.parents[].conditions"},
+	{"ancestors", "status.ancestors[].conditions"},
+	{"listeners", "status.listeners[].conditions"},
+	{"ingress", "status.ingress[].conditions"},
+}
+
+func (o *Object) partConditions(part map[string]any, path string) Result {
+	conditions, _ := object.ToSlice(part["conditions"])
+	s := o.summarize(conditions)
+	r, ok := s.result()
+	if !ok {
+		return inProgress("ConditionsMissing", text("A part of the status has no conditions yet"), path)
+	}
+	r.path = path
+	return r
+}
+
+// nestedConditions reads the conditions one level down. Of several that are equally bad, the first
+// by name is reported.
+func nestedConditions(o *Object) (worst Result, found bool) {
+	for field, v := range o.status {
+		m, _ := object.ToMap(v)
+		if conditions, _ := object.ToSlice(m["conditions"]); len(conditions) == 0 {
+			continue
+		}
+		r := o.partConditions(m, "").atItem("status", field)
+		if !found || r.isWorse(worst) || !worst.isWorse(r) && field < worst.item {
+			worst, found = r, true
+		}
+	}
+	return worst, found
+}
+
+// errorField reads the fields that are only present when something is wrong.
+func errorField(o *Object) (Result, bool) {
+	for _, field := range errorFieldNames {
+		v := o.statusField(field)
+		if m, ok := object.ToMap(v); ok {
+			v = m["message"]
+		}
+		if s, ok := v.(string); ok && s != "" {
+			return Failed.Because("Error", s).atItem("status", field), true
+		}
+	}
+	return Result{}, false
+}
+
+var errorFieldNames = [...]string{
+	"failureMessage", "failureReason", "errorMessage", "error", "errMsg", "attachError", "detachError",
+}
+
+// boolField reads the first bool that says whether all is well.
+func boolField(o *Object) (Result, bool) {
+	for _, f := range boolFieldNames {
+		on, ok := o.statusField(f.name).(bool)
+		switch {
+		case !ok:
+		case on:
+			return Current.because("", withWords("%s is true", f.name)).atItem("status", f.name), true
+		default:
+			return f.ifFalse.because(f.reason, withWords("%s is false", f.name)).atItem("status", f.name), true
+		}
+	}
+	return Result{}, false
+}
+
+var boolFieldNames = [...]struct {
+	name    string
+	ifFalse Status
+	reason  string
+}{
+	{"ready", InProgress, "NotReady"},
+	{"available", InProgress, "NotAvailable"},
+	{"readyToUse", InProgress, "NotReady"},
+	{"attached", InProgress, "NotAttached"},
+	{"healthy", Failed, "Unhealthy"},
+	{"pass", Failed, "NotPassed"},
+	{"passed", Failed, "NotPassed"},
+}
+
+// replicas compares the counts with the number of replicas that the object shall have.
+func replicas(o *Object) (Result, bool) {
+	wanted, ok := o.Int("spec", "replicas")
+	if !ok {
+		if wanted, ok = integer(o.statusField("replicas")); !ok {
+			return Result{}, false
+		}
+	}
+	counts := 0
+	for _, field := range replicaFieldNames {
+		n, ok := integer(o.statusField(field))
+		if !ok {
+			continue
+		}
+		if counts++; n < wanted {
+			m := withNumbers("%s: %d/%d", n, wanted)
+			m.words[0] = field
+			return InProgress.because("LessReplicas", m).atItem("status", field), true
+		}
+	}
+	return Current.because("", withNumbers("Replicas: %d", wanted)), counts > 0
+}
+
+var replicaFieldNames = [...]string{"readyReplicas", "availableReplicas", "updatedReplicas"}
+
+// Phases are texts in fields such as phase, state, health or deploymentStatus, of the status or of
+// a map in it.
+
+// addPhase takes a phase into account. Of several with the same meaning the first by name of its
+// field is reported.
+func (s *statusScan) addPhase(o *Object, field, phase string) {
+	m := words.OfPhrase(phase)
+	if m == words.Running && words.RunsToEnd(o.kind) {
+		m = words.Busy
+	}
+	if m > s.meaning || m == s.meaning && m != words.None && field < s.field {
+		s.sources |= phases
+		s.meaning, s.field, s.phase = m, field, phase
+	}
+}
+
+// addPhases takes the phases in a map into account.
+func (s *statusScan) addPhases(o *Object, field string, v any) {
+	m, _ := object.ToMap(v)
+	for _, inner := range [...]string{"phase", "state", "status", "health"} {
+		if phase, ok := m[inner].(string); ok {
+			s.addPhase(o, field+"."+inner, phase)
+		}
+	}
+}
+
+func (o *Object) phaseResult(s *statusScan) Result {
+	status := phaseStatuses[s.meaning]
+	return Result{
+		Status: status, Reason: phaseReason(status, s.phase), message: o.phaseMessage(s.field, s.phase),
+		Suspended: s.meaning == words.Paused, Terminal: s.meaning == words.Fatal,
+	}.atItem("status", s.field)
+}
+
+var phaseStatuses = [...]Status{
+	words.StepDone: Current, words.Active: Current, words.Good: Current, words.Accepted: Current,
+	words.Done: Current, words.Running: Current, words.Paused: Current, words.Busy: InProgress,
+	words.Bad: Failed, words.Fatal: Failed,
+}
+
+// phaseReason is the phase if it is one word, otherwise the status.
+func phaseReason(s Status, phase string) string {
+	switch {
+	case s == Current:
+		return ""
+	case words.IsOne(phase):
+		return phase
+	}
+	return string(s)
+}
+
+// phaseMessage is the message of the status, or else the phase.
+func (o *Object) phaseMessage(field, phase string) message {
+	if s, ok := o.status["message"].(string); ok && s != "" {
+		return text(s)
+	}
+	return withWords("%s is %s", field, phase)
+}

@@ -1,0 +1,43 @@
+package words
+
+import "strings"
+
+// meanings are the words by meaning. Words in -ing are Busy unless they are listed.
+var meanings = map[Meaning]string{
+	StepDone: `configured created initialized launched provisioned registered scheduled updated validated`,
+	Active:   `active`,
+	Good: `advertised allocated assigned attached availability available bound connected deployable deployed
+		discoverable enabled ensured exists green idle installed issued joined loaded matched normal ok
+		online operational passing populated programmed provided published reachable readiness ready
+		released rendered resumed satisfied stable up uptodate verified`,
+	Accepted: `accepted admitted adopted applied approved compliant established granted healthy insync
+		reconciled resolved synced synchronized valid`,
+	Done:   `complete completed done finished passed promoted success successful successfully succeeded`,
+	Paused: `disabled hibernated pause paused stopped suspend suspended`,
+	Busy: `inprogress new pending progress progressed provision queued requested retry submitted
+		unavailable unknown wait yellow`,
+	Bad: `backoff broken cannot conflict conflicted corrupt crash crashed critical dead deadlock degraded err
+		error errored errors evicted exceeded expired fail failed failing failure failures faulted
+		inconsistent insufficient lost mismatch misconfigured noncompliant red refused stale timeout
+		unable unhealthy unreachable`,
+	Fatal: `aborted canceled cancelled denied forbidden illegal invalid malformed rejected stalled terminal
+		unauthorized unsupported`,
+	Not:     `no non none not partial partially un`,
+	Running: `running`,
+	None: `archiving disrupting ingress listening missing monitoring nothing remaining serving streaming
+		string warning`,
+}
+
+// lexicon gives the meaning of a word in lower case.
+var lexicon = func() map[string]Meaning {
+	out := map[string]Meaning{}
+	for m, words := range meanings {
+		for word := range strings.FieldsSeq(words) {
+			out[word] = m
+		}
+	}
+	return out
+}()
+
+// longestWord is longer than any word of the lexicon.
+const longestWord = 24

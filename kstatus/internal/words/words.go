@@ -1,0 +1,162 @@
+// Package words tells what the words mean that APIs use for states: in the reasons of conditions,
+// in their types, in phases, and in the names of fields and kinds.
+//
+// # Terminology
+//
+// A phrase is words in CamelCase, kebab-case or plain text, such as ImagePullBackOff. Each word has
+// a [Meaning]; most have none. The table of words is in lexicon.go.
+//
+// # Determinism
+//
+// Every function is pure and allocates nothing.
+package words
+
+// A Meaning says what a word tells about the state of an object. Of several in a phrase the
+// greatest counts.
+type Meaning uint8
+
+// The meanings.
+const (
+	None     Meaning = iota // says nothing
+	StepDone                // one of several steps is done
+	Active                  // good as a phase; a condition of this type may well be False
+	Good                    // a wanted state, which may take a while
+	Accepted                // a judgement in favour; its opposite is an error
+	Done                    // the end of something that ends
+	Running                 // good for what serves, in progress for what ends
+	Paused                  // waits on purpose
+	Busy                    // in progress
+	Bad                     // an error
+	Fatal                   // an error that does not go away by itself
+	Not                     // negates the next word
+)
+
+// IsError reports whether the meaning is that of an error.
+func (m Meaning) IsError() bool { return m == Bad || m == Fatal }
+
+// negated returns the meaning of a word after "not": what is not ready is in progress, and what is
+// not an error says nothing.
+func (m Meaning) negated() Meaning {
+	if StepDone <= m && m <= Running {
+		return Busy
+	}
+	return None
+}
+
+// Of returns the meaning of one word in any case.
+func Of(word string) Meaning {
+	var buffer [longestWord]byte
+	if len(word) > longestWord {
+		return None
+	}
+	for i := range len(word) {
+		buffer[i] = word[i] | 0x20 // words are ASCII letters and digits
+	}
+	lower := buffer[:len(word)]
+	if m, known := lexicon[string(lower)]; known {
+		return m
+	}
+	if n := len(lower); n > 4 && string(lower[n-3:]) == "ing" {
+		return Busy
+	}
+	return None
+}
+
+// OfPhrase returns the greatest meaning of the words of a phrase.
+func OfPhrase(phrase string) Meaning {
+	greatest, negated := None, false
+	for word, rest := Cut(phrase); word != ""; word, rest = Cut(rest) {
+		m := Of(word)
+		if m == Not {
+			negated = true
+			continue
+		}
+		if negated {
+			m = m.negated()
+		}
+		greatest, negated = max(greatest, m), false
+	}
+	return greatest
+}
+
+// OfLast returns the meaning of the last word of a phrase.
+func OfLast(phrase string) (m Meaning) {
+	for word, rest := Cut(phrase); word != ""; word, rest = Cut(rest) {
+		m = Of(word)
+	}
+	return m
+}
+
+// Cut returns the first word of a phrase and what follows it. A word is ASCII letters and digits. A
+// capital begins a word; several capitals in a row are one word. At the end the word is "".
+func Cut(phrase string) (word, rest string) {
+	start := 0
+	for start < len(phrase) && !isLower(phrase[start]) && !isUpper(phrase[start]) {
+		start++
+	}
+	end := start
+	for end < len(phrase) && isUpper(phrase[end]) {
+		end++
+	}
+	if end-start > 1 && end < len(phrase) && isLower(phrase[end]) {
+		return phrase[start : end-1], phrase[end-1:]
+	}
+	for end < len(phrase) && isLower(phrase[end]) {
+		end++
+	}
+	return phrase[start:end], phrase[end:]
+}
+
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
+
+// IsOne reports whether a phrase is one word and nothing else.
+func IsOne(phrase string) bool {
+	word, rest := Cut(phrase)
+	return word == phrase && rest == ""
+}
+
+// IsPhaseField reports whether a field of this name holds a phase: its last word is phase, state,
+// status, health or stage, and its first word does not say that the phase is only wanted.
+func IsPhaseField(field string) bool {
+	first, last := firstAndLast(field)
+	switch first {
+	case "desired", "expected", "previous", "target":
+		return false
+	}
+	switch last {
+	case "phase", "Phase", "state", "State", "status", "Status", "health", "Health", "stage", "Stage":
+		return true
+	}
+	return false
+}
+
+func firstAndLast(phrase string) (first, last string) {
+	for word, rest := Cut(phrase); word != ""; word, rest = Cut(rest) {
+		if first == "" {
+			first = word
+		}
+		last = word
+	}
+	return first, last
+}
+
+// RunsToEnd reports whether objects of a kind end, so that one that is running is in progress: a
+// Job ends, a CronJob does not.
+func RunsToEnd(kind string) bool {
+	last := ""
+	for word, rest := Cut(kind); word != ""; word, rest = Cut(rest) {
+		switch word {
+		case "Cron", "Recurring", "Scaled", "Scheduled":
+			return false
+		}
+		last = word
+	}
+	switch last {
+	case "Action", "Analysis", "Backup", "Build", "Execution", "Experiment", "Job", "Migration",
+		"Operation", "Ops", "Restore", "Run", "Runs", "Task", "Test", "Upgrade", "Workflow":
+		return true
+	}
+	return false
+}

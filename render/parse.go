@@ -1,0 +1,113 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+	"text/template/parse"
+)
+
+// maxText keeps the recursion of the parser far below the largest stack.
+const maxText = 1 << 20
+
+// parse returns the trees of the text, checked and with their counters.
+func (t *Template) parse() (map[string]*parse.Tree, error) {
+	if len(t.text) > maxText {
+		return nil, unplaced(fmt.Errorf("template of %d bytes, more than %d", len(t.text), maxText))
+	}
+	if err := checkFuncs(t.options.Funcs); err != nil {
+		return nil, unplaced(err)
+	}
+	// Without the parser's own check of function names, in order to find all unknown ones.
+	trees := map[string]*parse.Tree{}
+	tree := parse.New(rootName)
+	tree.Mode = parse.SkipFuncCheck
+	if _, err := tree.Parse(strings.TrimSpace(t.text), "", "", trees); err != nil {
+		return nil, t.syntaxError(err)
+	}
+	if trees[rootName] == nil {
+		trees[rootName] = tree // text/template leaves an empty tree out
+	}
+	if err := t.check(trees); err != nil {
+		return nil, err
+	}
+	for _, tree := range trees {
+		count(tree, t.mutates)
+	}
+	return trees, nil
+}
+
+// check finds the functions of the trees, of which none may be unknown.
+func (t *Template) check(trees map[string]*parse.Tree) error {
+	var calls []*parse.IdentifierNode
+	for _, tree := range trees {
+		walk(tree.Root, func(n parse.Node) {
+			if id, ok := n.(*parse.IdentifierNode); ok {
+				calls = append(calls, id)
+			}
+		})
+	}
+	slices.SortFunc(calls, func(a, b *parse.IdentifierNode) int { return int(a.Pos - b.Pos) })
+	var faults []error
+	for _, id := range calls {
+		if !t.known(id.Ident) {
+			faults = append(faults, t.errorAt(t.start+int(id.Pos), fmt.Errorf("function %q not defined", id.Ident)))
+		}
+		_, user := t.options.Funcs[id.Ident]
+		t.names = append(t.names, id.Ident)
+		t.mutates = t.mutates || mutators[id.Ident] && !user
+	}
+	if len(faults) == 1 {
+		return faults[0]
+	}
+	return errors.Join(faults...)
+}
+
+// associate makes the template that states have clones of.
+func (t *Template) associate(trees map[string]*parse.Tree) error {
+	t.root = template.New(rootName)
+	if t.options.MissingKeyError {
+		t.root.Option("missingkey=error")
+	}
+	for name, tree := range trees {
+		if _, err := t.root.AddParseTree(name, tree); err != nil {
+			return unplaced(err)
+		}
+	}
+	return nil
+}
+
+// syntaxError finds the line that the parser names, all that it tells of the place.
+func (t *Template) syntaxError(err error) error {
+	line, text := 0, ""
+	rest, found := strings.CutPrefix(err.Error(), "template: "+rootName+":")
+	if found {
+		_, _ = fmt.Sscanf(rest, "%d:", &line)
+		_, text, found = strings.Cut(rest, ": ")
+	}
+	if !found || line == 0 {
+		return unplaced(err)
+	}
+	offset := offsetOf(t.text, line+strings.Count(t.text[:t.start], "\n"), 0)
+	offset += leadingSpace(t.text[offset:])
+	return t.errorAt(offset, &reworded{text, err})
+}
+
+// checkFuncs refuses what text/template panics on, and the names of the functions that we put in.
+func checkFuncs(funcs map[string]any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("functions: %v", p)
+		}
+	}()
+	template.New("").Funcs(funcs)
+	for _, name := range slices.Sorted(maps.Keys(funcs)) {
+		if name == callFunc || name == rangeFunc || name == weighFunc {
+			return fmt.Errorf("functions: the name %q is taken", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"text/template"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+const (
+	bytesPerStep = 32
+	callSteps    = 100
+	envSteps     = 100
+	keptBuffer   = 64 << 10
+)
+
+// state is that of one rendering at a time. A Template reuses it, because what is bound to it is
+// costly: the functions and the copy of the template that text/template executes.
+type state struct {
+	template  *Template
+	options   *Options
+	reference *template.Template // what text/template executes; nil until it is needed
+	functions []reflect.Value    // those of program.functions, bound to this state; not valid until they are needed
+
+	in   Input
+	left float64 // steps; fractions are text
+	out  []byte
+	rand *rand.Rand
+
+	frame []any // the dots and variables of the definition that is executed
+	depth int   // of template calls
+	stack []any // arguments of functions
+}
+
+func (t *Template) newState() *state {
+	s := &state{template: t, options: &t.options}
+	if t.program != nil {
+		s.functions = make([]reflect.Value, len(t.program.functions))
+	}
+	return s
+}
+
+// execute runs the program of the template. If there is none, or it gives up, text/template
+// executes the whole template.
+func (s *state) execute(in Input) error {
+	if s.template.program != nil {
+		if err := s.attempt(in, s.runProgram); err == nil {
+			return nil
+		}
+	}
+	return s.attempt(in, s.runReference)
+}
+
+// attempt begins a rendering and makes errors of panics: text/template lets some of its own
+// through.
+func (s *state) attempt(in Input, run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	s.begin(in)
+	return run()
+}
+
+func (s *state) begin(in Input) {
+	if in.Env == nil {
+		in.Env = placeholder{}
+	}
+	if s.template.mutates {
+		in.Object = object.CopyMap(in.Object)
+	}
+	s.in, s.left, s.rand = in, float64(s.options.Steps), nil
+	s.out, s.stack, s.depth = s.out[:0], s.stack[:0], 0
+}
+
+func (s *state) runProgram() error {
+	s.call(s.template.program.main, s.in.Object)
+	return nil
+}
+
+func (s *state) runReference() error {
+	if s.reference == nil {
+		s.reference = s.template.bound(s)
+	}
+	return s.reference.Execute(s, s.in.Object)
+}
+
+// bound is the template with its functions for a state.
+func (t *Template) bound(s *state) *template.Template {
+	funcs := template.FuncMap{callFunc: s.payCall, rangeFunc: s.payRange, weighFunc: s.payValue}
+	for _, name := range t.names {
+		if fn := t.function(s, name); fn != nil {
+			funcs[name] = fn
+		}
+	}
+	// Clone only fails for templates of html/template.
+	clone, _ := t.root.Clone()
+	return clone.Funcs(funcs)
+}
+
+// reset drops what must not outlive the rendering.
+func (s *state) reset() {
+	s.in, s.rand, s.frame = Input{}, nil, nil
+	clear(s.stack[:cap(s.stack)])
+	if cap(s.out) > keptBuffer {
+		s.out = nil
+	}
+}
+
+// Write collects the rendered text; text/template is its only caller.
+func (s *state) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil // the counter of calls prints nothing
+	}
+	if len(s.out)+len(p) > s.options.Output {
+		return 0, &limitError{s.options.Output, "bytes of output"}
+	}
+	s.out = append(s.out, p...)
+	return len(p), s.spend(1)
+}
+
+// spend takes steps off the budget.
+func (s *state) spend(steps float64) error {
+	s.left -= steps
+	if s.left < 0 {
+		return &limitError{s.options.Steps, "steps"}
+	}
+	return nil
+}
+
+// payCall pays for a template call.
+func (s *state) payCall() (string, error) { return "", s.spend(callSteps) }
+
+// payValue weighs v. Like payRange it panics with its error, which text/template takes as returned:
+// a second result takes time in every call.
+func (s *state) payValue(v any) any {
+	must(s.weigh(v, 0))
+	return v
+}
+
+// payRange pays for a loop: its passes, which for a map are also what it takes to sort the keys.
+// Iterators, which only functions of the user can return, are not counted.
+func (s *state) payRange(v any) any {
+	passes := length(reflect.ValueOf(v))
+	if n, ok := object.ToInt64(v); ok {
+		passes = float64(n)
+	}
+	must(s.spend(1 + max(passes, 0)))
+	return v
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// errGaveUp is what a program panics with where it is not certain what text/template would do.
+var errGaveUp = errors.New("left to text/template")
+
+func giveUp() { panic(errGaveUp) }
+
+// random is drawn from the seed only when a template asks for it.
+func (s *state) random() *rand.Rand {
+	if s.rand == nil {
+		s.rand = rand.New(rand.NewPCG(s.in.Seed, 0x7374616765637261))
+	}
+	return s.rand
+}

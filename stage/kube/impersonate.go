@@ -1,0 +1,41 @@
+package kube
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/stagecraft-go/stagecraft/stage/player"
+)
+
+// impersonators are the clients of the users that Stages impersonate, one for each.
+type impersonators struct {
+	mu      sync.Mutex
+	writers map[string]player.Writer
+}
+
+func newImpersonators() *impersonators { return &impersonators{writers: map[string]player.Writer{}} }
+
+// As returns the cluster as another user sees it. It is made once for each user, and shares the
+// connections and the limit of this one. A Cluster that [New] made cannot impersonate: every request
+// of what As returns fails.
+func (c *Cluster) As(user string) player.Writer {
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	w, known := c.users.writers[user]
+	if !known {
+		w = c.impersonate(user)
+		c.users.writers[user] = w
+	}
+	return w
+}
+
+func (c *Cluster) impersonate(user string) player.Writer {
+	if c.factory == nil {
+		return failingWriter{fmt.Errorf("cannot impersonate %q: the cluster was made without a configuration", user)}
+	}
+	client, err := c.factory.newClient(user, c.reading)
+	if err != nil {
+		return failingWriter{err}
+	}
+	return &Cluster{client: client, kinds: c.kinds, events: c.events, factory: c.factory, reading: c.reading, users: newImpersonators()}
+}

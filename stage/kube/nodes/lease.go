@@ -1,0 +1,230 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
+)
+
+const (
+	manager   = "stagecraft"      // the field manager of what a lease holder writes
+	namespace = "kube-node-lease" // of the Leases of Nodes
+)
+
+// schedule puts a node on the dueQueue if its Lease is ours to keep, or takes it off. One that is
+// on it or looked after now stays so.
+func (h *LeaseHolder) schedule(n *node, due time.Time) {
+	switch {
+	case n.busy || !h.options.Lease.wanted():
+	case !n.managed || !n.owned:
+		h.due.remove(n)
+		n.until, n.lease = time.Time{}, nil
+	case n.index == 0 && h.due.set(n, due):
+		signal(h.wake)
+	}
+}
+
+// dispatch hands out the nodes as they become due. That is all that happens for a node whose Lease
+// is held: nothing looks at all of them.
+func (h *LeaseHolder) dispatch(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		n, wait := h.next()
+		if n != nil {
+			select {
+			case h.work <- n:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+		case <-h.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+func (h *LeaseHolder) next() (*node, time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n, wait := h.due.pop(time.Now())
+	if n != nil {
+		n.busy = true
+	}
+	return n, wait
+}
+
+// keep looks after one node after another.
+func (h *LeaseHolder) holdLeases(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-h.work:
+			sent := time.Now()
+			held, err := h.hold(ctx, n, sent)
+			if err != nil && ctx.Err() == nil {
+				h.options.Failed(fmt.Errorf("nodes: Lease of %s: %w", n.name, err))
+			}
+			h.done(n, held, err, sent)
+		}
+	}
+}
+
+// done notes what became of a Lease and when to look after it again. A Lease lasts from when its
+// renewal was sent.
+func (h *LeaseHolder) done(n *node, held bool, err error, sent time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	before, first := n.held(now), n.until.IsZero()
+	if err == nil {
+		n.until = time.Time{}
+	}
+	if held {
+		n.until = sent.Add(h.options.Lease.Duration)
+	}
+	if n.held(now) != before {
+		h.notify()
+	}
+	n.busy = false
+	if h.nodes[n.name] == n {
+		h.schedule(n, now.Add(h.untilNextCheck(held && first, err)))
+	}
+}
+
+// pause is when to look after a Lease again. The first time that is anywhere within the period, so
+// that Nodes which came at once are not renewed at once for ever.
+func (h *LeaseHolder) untilNextCheck(first bool, err error) time.Duration {
+	l := h.options.Lease
+	switch {
+	case err != nil:
+		return h.between(l.retry()/2, l.retry())
+	case first:
+		return h.between(0, l.period())
+	}
+	return h.between(l.period(), l.period()+l.period()/25)
+}
+
+func (h *LeaseHolder) between(a, b time.Duration) time.Duration {
+	return a + time.Duration(h.random.Int64N(int64(b-a)+1))
+}
+
+// hold renews the Lease of a node, or takes it if it is free. It reports whether it is held now.
+func (h *LeaseHolder) hold(ctx context.Context, n *node, now time.Time) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.options.Lease.period())
+	defer cancel()
+	if n.lease == nil {
+		err := h.create(ctx, n, now)
+		if !apierrors.IsAlreadyExists(err) {
+			return err == nil, err
+		}
+	}
+	if !h.isOurs(n.lease) {
+		if err := h.read(ctx, n); err != nil || !h.isFree(n, now) {
+			return false, err
+		}
+	}
+	return h.update(ctx, n, now)
+}
+
+func (h *LeaseHolder) isOurs(l *unstructured.Unstructured) bool {
+	return l != nil && lease.Holder(l) == h.options.Lease.Identity
+}
+
+func (h *LeaseHolder) isFree(n *node, now time.Time) bool {
+	return h.isOurs(n.lease) || n.observed.Expired(n.lease, now)
+}
+
+func (h *LeaseHolder) create(ctx context.Context, n *node, now time.Time) error {
+	l := h.options.Lease.term().Acquired(lease.New(namespace, n.name), now)
+	h.setOwner(l, n)
+	got, err := h.cluster.Create(ctx, l, metav1.CreateOptions{FieldManager: manager})
+	return n.answered(got, err)
+}
+
+// read looks whose Lease it is.
+func (h *LeaseHolder) read(ctx context.Context, n *node) error {
+	got, err := h.cluster.Get(ctx, lease.Kind, types.NamespacedName{Namespace: namespace, Name: n.name})
+	return n.answered(got, err)
+}
+
+// update renews the Lease or takes it. If somebody else was faster, or has deleted it, that is
+// known for the next time.
+func (h *LeaseHolder) update(ctx context.Context, n *node, now time.Time) (bool, error) {
+	term := h.options.Lease.term()
+	write := term.Acquired
+	if h.isOurs(n.lease) {
+		write = term.Renewed
+	}
+	l := write(n.lease, now)
+	h.setOwner(l, n)
+	got, err := h.cluster.Update(ctx, l, metav1.UpdateOptions{FieldManager: manager})
+	if apierrors.IsConflict(err) {
+		if readErr := h.read(ctx, n); readErr != nil || !h.isOurs(n.lease) {
+			return false, readErr
+		}
+		return false, err
+	}
+	err = n.answered(got, err)
+	return err == nil, err
+}
+
+var errNoResult = errors.New("the cluster returned neither a result nor an error")
+
+// learn takes in the answer to a request for the Lease.
+func (n *node) answered(l *unstructured.Unstructured, err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		n.lease = nil
+		return err
+	case err == nil && l == nil:
+		return errNoResult
+	case err != nil:
+		return err
+	}
+	l.SetManagedFields(nil) // most of what it would take to remember
+	n.lease = l
+	n.observed.Observe(l, time.Now())
+	return nil
+}
+
+// own makes the Node the owner of its Lease, so that the Lease goes with it, as a kubelet does.
+func (h *LeaseHolder) setOwner(l *unstructured.Unstructured, n *node) {
+	h.mu.RLock()
+	uid := n.uid
+	h.mu.RUnlock()
+	owners := slices.DeleteFunc(l.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.Kind == nodeKind.Kind })
+	l.SetOwnerReferences(append(owners, metav1.OwnerReference{APIVersion: "v1", Kind: nodeKind.Kind, Name: n.name, UID: uid}))
+}
+
+// expire notices Leases that could not be renewed in time: others may have them by now.
+func (h *LeaseHolder) expire(ctx context.Context) {
+	for ctx.Err() == nil {
+		sleep(ctx, h.options.Lease.sweep())
+		h.sweep(time.Now())
+	}
+}
+
+func (h *LeaseHolder) sweep(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.nodes {
+		if !n.until.IsZero() && !n.held(now) {
+			n.until = time.Time{}
+			h.notify()
+		}
+	}
+}

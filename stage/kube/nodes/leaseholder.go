@@ -1,0 +1,247 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
+)
+
+// Reader is what a [LeaseHolder] learns of Nodes from.
+type Reader interface {
+	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
+	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
+}
+
+// Leaser is what a [LeaseHolder] keeps Leases with. An update of another resourceVersion than the
+// stored one is a conflict.
+type Leaser interface {
+	Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error)
+	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
+	Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
+}
+
+// Cluster is where the Nodes are. It must be safe for concurrent use. Kube.Cluster and
+// memory.Cluster are such.
+type Cluster interface {
+	Reader
+	Leaser
+}
+
+// Options of [New]. The zero value manages all Nodes without Leases.
+type Options struct {
+	Policy Policy
+	Lease  Lease
+	// Owns says which objects this process may play at all, for several that share a cluster:
+	// shard.Member.Owns. Of Nodes it may be asked with kind and name alone. It must be fast and
+	// safe for concurrent use. When its answers change, call [LeaseHolder.Refilter]. Nil: all.
+	Owns func(obj *unstructured.Unstructured) bool
+	// Failed is told of requests that failed, all of which are tried again, by several goroutines
+	// at once. Default: nobody is.
+	Failed func(error)
+}
+
+// Lease is how a [LeaseHolder] holds the Leases of Nodes.
+type Lease struct {
+	// Identity is the holder. "": there are no Leases. Processes that share the Nodes by
+	// Options.Owns have the same one.
+	Identity string
+	// Duration is how long a Lease lasts, in whole seconds. It is renewed after a quarter, and up
+	// to 4 % later. Default 40s.
+	Duration time.Duration
+	// Parallel is how many requests are under way at once. Default 16.
+	Parallel int
+}
+
+func (o Options) withDefaults() Options {
+	o.Lease.Duration = cmp.Or(o.Lease.Duration, 40*time.Second)
+	o.Lease.Parallel = cmp.Or(o.Lease.Parallel, 16)
+	if o.Owns == nil {
+		o.Owns = func(*unstructured.Unstructured) bool { return true }
+	}
+	if o.Failed == nil {
+		o.Failed = func(error) {}
+	}
+	return o
+}
+
+func (l Lease) validate() error {
+	var faults []error
+	if l.Duration < time.Second || l.Duration%time.Second != 0 {
+		faults = append(faults, fmt.Errorf("nodes: Lease.Duration %v: must be whole seconds, at least one", l.Duration))
+	}
+	if l.Parallel < 1 {
+		faults = append(faults, fmt.Errorf("nodes: Lease.Parallel %d: must be at least one", l.Parallel))
+	}
+	return errors.Join(faults...)
+}
+
+func (l Lease) wanted() bool     { return l.Identity != "" }
+func (l Lease) term() lease.Term { return lease.Term{Holder: l.Identity, Duration: l.Duration} }
+
+// How the duration of a Lease is divided, as a kubelet and kwok do.
+func (l Lease) period() time.Duration { return l.Duration / 4 }
+func (l Lease) retry() time.Duration  { return l.Duration / 16 }
+func (l Lease) sweep() time.Duration  { return l.Duration / 40 }
+
+// LeaseHolder knows the Nodes of a cluster, and which of them are ours. It is safe for concurrent
+// use; it is run once.
+type LeaseHolder struct {
+	cluster Cluster
+	options Options
+	rules   *Rules
+	changed chan struct{} // has a token if Plays may answer otherwise than it did
+	wake    chan struct{} // has a token if the dueQueue has a new first
+	work    chan *node
+
+	mu     sync.RWMutex
+	listed bool // all Nodes that exist are known
+
+	nodes  map[string]*node // by name
+	gone   names            // Nodes that were ours and vanished
+	due    dueQueue
+	random *rand.Rand
+}
+
+// New returns a lease holder that is ready to run. The error tells of all that is wrong with the
+// options.
+func New(c Cluster, o Options) (*LeaseHolder, error) {
+	o = o.withDefaults()
+	rules, err := o.Policy.Compile()
+	if err := errors.Join(err, o.Lease.validate()); err != nil {
+		return nil, err
+	}
+	return &LeaseHolder{
+		cluster: c, options: o, rules: rules, nodes: map[string]*node{},
+		changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), work: make(chan *node),
+		random: rand.New(rand.NewPCG(uint64(crc32.ChecksumIEEE([]byte(o.Lease.Identity))), 0)),
+	}, nil
+}
+
+// Rules returns the compiled policy.
+func (h *LeaseHolder) Rules() *Rules { return h.rules }
+
+// Plays reports whether an object is ours to play, at this moment. See the package for what that
+// means for Nodes, Pods and others.
+func (h *LeaseHolder) Plays(obj *unstructured.Unstructured) bool {
+	if !h.options.Owns(obj) || h.rules.Disregards(obj) {
+		return false
+	}
+	switch obj.GroupVersionKind() {
+	case nodeKind:
+		return h.rules.Manages(obj) && h.holds(obj.GetName())
+	case podKind:
+		return h.playsPod(obj)
+	}
+	return true
+}
+
+// holds reports whether we hold the Lease of a Node, or do without.
+func (h *LeaseHolder) holds(name string) bool {
+	if !h.options.Lease.wanted() {
+		return true
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	n := h.nodes[name]
+	return n != nil && n.held(time.Now())
+}
+
+func (h *LeaseHolder) playsPod(pod *unstructured.Unstructured) bool {
+	name, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
+	if name == "" {
+		return false // no kubelet has it yet
+	}
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	n := h.nodes[name]
+	if n == nil {
+		return h.listed && pod.GetDeletionTimestamp() != nil && h.wasOurs(name)
+	}
+	return n.managed && (!h.options.Lease.wanted() || n.held(time.Now()))
+}
+
+// wasOurs reports whether a Node that does not exist is one of ours, as far as that can be known.
+func (h *LeaseHolder) wasOurs(name string) bool {
+	if managed, certain := h.rules.certain(name); certain {
+		return managed
+	}
+	return h.gone.has(name)
+}
+
+// Refilter asks Options.Owns anew about every Node. It does not call the function that Run was
+// given. Owns must not call the lease holder.
+func (h *LeaseHolder) Refilter() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.nodes {
+		n.owned = h.options.Owns(n.key())
+		h.schedule(n, time.Now())
+	}
+}
+
+// throttle is the least time between two calls of changed: thousands of Nodes that come at once are
+// told of a few times.
+const throttle = 200 * time.Millisecond
+
+// Run follows the Nodes and keeps their Leases until ctx is done, and returns its cause. All
+// goroutines have ended by then; Leases are left to expire. Changed is called whenever
+// [LeaseHolder.Plays] may answer otherwise than before, by one goroutine at a time and at most five
+// times a second. Failures do not end it.
+func (h *LeaseHolder) Run(ctx context.Context, changed func()) error {
+	var all sync.WaitGroup
+	all.Go(func() { h.followNodes(ctx) })
+	all.Go(func() { h.announce(ctx, changed) })
+	if h.options.Lease.wanted() {
+		all.Go(func() { h.dispatch(ctx) })
+		all.Go(func() { h.expire(ctx) })
+		for range h.options.Lease.Parallel {
+			all.Go(func() { h.holdLeases(ctx) })
+		}
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+func (h *LeaseHolder) announce(ctx context.Context, changed func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.changed:
+			changed()
+		}
+		sleep(ctx, throttle)
+	}
+}
+
+// tell says that Plays may answer otherwise.
+func (h *LeaseHolder) notify() { signal(h.changed) }
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
