@@ -15,23 +15,13 @@ func toGojq(v any) any {
 	switch x := v.(type) {
 	case nil, bool, string, float64, int:
 		return v
+	case []any, map[string]any:
+		return copied(v, toGojq)
 	case int64:
 		if n := int(x); int64(n) == x {
 			return n
 		}
 		return big.NewInt(x)
-	case []any:
-		out := make([]any, len(x))
-		for i, e := range x {
-			out[i] = toGojq(e)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(x))
-		for k, e := range x {
-			out[k] = toGojq(e)
-		}
-		return out
 	case uint64:
 		return smallest(new(big.Int).SetUint64(x))
 	case uint:
@@ -101,16 +91,23 @@ func fromGojq(v any) any {
 		return json.Number(x.String())
 	case json.Number:
 		return fromGojq(toGojq(x))
+	}
+	return copied(v, fromGojq)
+}
+
+// copied is a copy of a list or map with its elements converted; any other value is itself.
+func copied(v any, convert func(any) any) any {
+	switch x := v.(type) {
 	case []any:
 		out := make([]any, len(x))
 		for i, e := range x {
-			out[i] = fromGojq(e)
+			out[i] = convert(e)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(x))
 		for k, e := range x {
-			out[k] = fromGojq(e)
+			out[k] = convert(e)
 		}
 		return out
 	}

@@ -29,8 +29,8 @@ func parse(source string) (*gojq.Query, error) {
 	if query.Term == nil && query.Right == nil {
 		return nil, fault(0, errors.New(`empty program (try ".")`))
 	}
-	if name, at := first(source, namesIn(query), func(name string) bool { return refusal(name) != "" }); name != "" {
-		return nil, fault(at, errors.New(refusal(name)))
+	if err := checkNames(source, query); err != nil {
+		return nil, err
 	}
 	return query, nil
 }
@@ -40,35 +40,55 @@ func fault(offset int, err error) error {
 	return &position.Error{Offset: offset, Err: err}
 }
 
-// first returns the first name in the source that is wrong, and its offset, -1 if that is unknown.
-func first(source string, names map[string]bool, wrong func(string) bool) (found string, at int) {
-	at = -1
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if !wrong(name) {
+// checkNames returns a fault at the first name that is refused.
+func checkNames(source string, query *gojq.Query) error {
+	var refused error
+	first := len(source)
+	for _, key := range slices.Sorted(maps.Keys(namesIn(query))) {
+		name, _, _ := strings.Cut(key, "/")
+		reason := refusal(name)
+		if reason == "" {
 			continue
 		}
-		if i := offsetOf(source, name); found == "" || i >= 0 && (at < 0 || i < at) {
-			found, at = name, i
+		at := offsetOf(source, name, func(changed *gojq.Query, other string) bool {
+			return namesIn(changed)[strings.Replace(key, name, other, 1)]
+		})
+		if at < first {
+			first, refused = at, fault(at, errors.New(reason))
 		}
 	}
-	return found, at
+	return refused
 }
 
-// offsetOf returns where a program first uses or defines a name, -1 if that is not found. Texts, fields
-// and comments may hold the same letters: it is the name where writing another one there makes that one
-// a name of the program.
-func offsetOf(source, name string) int {
+// offsetOf returns where a program first uses a name, -1 if that is not found. Texts, fields and comments
+// may hold the same letters: it is the name where another one in its place makes a program of which isUsed
+// holds.
+func offsetOf(source, name string, isUsed func(changed *gojq.Query, other string) bool) int {
 	other := strings.Repeat("$", strings.Count(name, "$")) + "another_name"
 	for at := range len(source) {
 		if !strings.HasPrefix(source[at:], name) {
 			continue
 		}
 		query, err := gojq.Parse(source[:at] + other + source[at+len(name):])
-		if err == nil && namesIn(query)[other] {
+		if err == nil && isUsed(query, other) {
 			return at
 		}
 	}
 	return -1
+}
+
+// undefinedAt returns where the program uses the name that gojq does not know, -1 if err is another fault.
+func undefinedAt(source string, err error, functions []gojq.CompilerOption) int {
+	const undefined = " not defined: "
+	_, key, _ := strings.Cut(err.Error(), undefined)
+	name, _, _ := strings.Cut(key, "/")
+	if name == "" {
+		return -1
+	}
+	return offsetOf(source, name, func(changed *gojq.Query, other string) bool {
+		_, err := compileGuarded(changed, functions)
+		return err != nil && strings.Contains(err.Error(), undefined+other)
+	})
 }
 
 func refusal(name string) string {
@@ -104,17 +124,6 @@ var refused = map[string]string{
 	"jn":       noEnd, "yn": noEnd,
 }
 
-// undefinedAt returns where the program uses the first name that nobody defines, -1 if there is none.
-func (o Options) undefinedAt(source string, query *gojq.Query) int {
-	defined := definedIn(query)
-	for key := range o.Functions {
-		name, _, _ := strings.Cut(key, "/")
-		defined[name] = true
-	}
-	_, at := first(source, namesIn(query), func(name string) bool { return !defined[name] && !isBuiltin(name) })
-	return at
-}
-
 // functions are the options of gojq for Options.Functions.
 func (o Options) functions() ([]gojq.CompilerOption, error) {
 	var options []gojq.CompilerOption
@@ -143,16 +152,13 @@ var functionName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]*$`)
 
 // isBuiltin reports whether jq has a function of this name, with up to four arguments.
 func isBuiltin(name string) bool {
-	for n := range 5 {
-		f := &gojq.Func{Name: name}
-		for range n {
-			f.Args = append(f.Args, identity())
+	return slices.ContainsFunc([]string{"", "(.)", "(.;.)", "(.;.;.)", "(.;.;.;.)"}, func(args string) bool {
+		query, err := gojq.Parse(name + args)
+		if err == nil {
+			_, err = gojq.Compile(query)
 		}
-		if _, err := gojq.Compile(&gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: f}}); err == nil {
-			return true
-		}
-	}
-	return false
+		return err == nil
+	})
 }
 
 // compileGuarded compiles a program for gojq, with every operator charging its cost.

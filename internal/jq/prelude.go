@@ -44,21 +44,16 @@ func preludeFor(q *gojq.Query) (prelude, error) {
 	return p, nil
 }
 
-// callsIn returns the functions that a program calls, as in definition.name.
+// callsIn returns the functions that a program calls, as in definition.name, and more.
 func callsIn(q *gojq.Query) map[string]bool {
-	calls := map[string]bool{}
+	calls := namesIn(q)
+	calls["tostring/0"] = true // of strings with values in them
 	walk(q, func(node any) {
-		switch x := node.(type) {
-		case *gojq.Func:
-			calls[fmt.Sprintf("%s/%d", x.Name, len(x.Args))] = true
-		case *gojq.Term:
-			if x.Format != "" {
-				calls[formats[x.Format]] = true
-				calls["format/1"] = true
-			}
+		if t, ok := node.(*gojq.Term); ok && t.Format != "" {
+			calls[formats[t.Format]] = true
+			calls["format/1"] = true
 		}
 	})
-	calls["tostring/0"] = true // of strings with values in them
 	return calls
 }
 

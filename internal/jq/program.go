@@ -1,6 +1,7 @@
 package jq
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -79,7 +80,7 @@ func Compile(source string, o Options) (*Program, error) {
 	}
 	code, err := compileGuarded(query, functions)
 	if err != nil {
-		return nil, fault(o.undefinedAt(source, query), err)
+		return nil, fault(undefinedAt(source, err, functions), err)
 	}
 	return &Program{code: code, options: o}, nil
 }
@@ -128,7 +129,7 @@ func (p *Program) interpret(in *Input) (out []any, err error) {
 		in.converted = toGojq(in.Object) // gojq never changes its input, so runs can share it
 	}
 	b := &in.budget
-	*b = budget{steps: p.options.Steps, maxSteps: p.options.Steps, size: p.options.Size, maxSize: p.options.Size}
+	*b = budget{Context: context.Background(), steps: p.options.Steps, size: p.options.Size, limits: p.options}
 	results := p.code.RunWithContext(b, in.converted, b, unixSeconds(in.Now))
 	for v, ok := results.Next(); ok; v, ok = results.Next() {
 		if b.failure != nil {
