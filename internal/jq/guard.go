@@ -88,8 +88,8 @@ func guardAssign(q *gojq.Query) {
 	path := parenthesised(&gojq.Query{Left: null, Op: gojq.OpPipe, Right: call("path", q.Left)})
 	path.Term.SuffixList = []*gojq.Suffix{{Optional: true}}
 	charge := call("__path", call("$__budget"), &gojq.Query{Left: path, Op: gojq.OpAlt, Right: null})
-	assign := *q
-	replace(q, bind(charge, named("$__p"), &assign))
+	assign := &gojq.Query{Left: q.Left, Op: q.Op, Right: q.Right}
+	replace(q, bind(charge, named("$__p"), assign))
 }
 
 // isConstant reports whether a path consists of names and numbers only.

@@ -129,13 +129,17 @@ func (o Options) functions() ([]gojq.CompilerOption, error) {
 	var options []gojq.CompilerOption
 	for _, key := range slices.Sorted(maps.Keys(o.Functions)) {
 		f := o.Functions[key]
-		name, count, _ := strings.Cut(key, "/")
-		arity, err := strconv.Atoi(count)
-		switch {
-		case err != nil || arity < 0 || arity > 30 || !functionName.MatchString(name):
+		parts := functionKey.FindStringSubmatch(key)
+		if parts == nil {
 			return nil, fmt.Errorf("Functions[%q]: want a name and the number of arguments, such as double/1", key)
-		case refusal(name) != "" || isBuiltin(name):
+		}
+		name := parts[1]
+		if refusal(name) != "" || isBuiltin(name) {
 			return nil, fmt.Errorf("Functions[%q]: jq itself has a function %s", key, name)
+		}
+		arity, err := strconv.Atoi(parts[2])
+		if err != nil {
+			return nil, err
 		}
 		options = append(options, gojq.WithFunction(name, arity, arity, func(input any, args []any) any {
 			v := f(input, args)
@@ -148,7 +152,7 @@ func (o Options) functions() ([]gojq.CompilerOption, error) {
 	return options, nil
 }
 
-var functionName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]*$`)
+var functionKey = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9_]*)/([0-9]|[12][0-9]|30)$`)
 
 // isBuiltin reports whether jq has a function of this name, with up to four arguments.
 func isBuiltin(name string) bool {

@@ -51,10 +51,10 @@ func (in *Input) Reset(obj map[string]any, now time.Time) {
 
 // Program is a compiled jq program. It is immutable and safe for concurrent use.
 type Program struct {
-	native   filter // nil: code runs
-	iterates bool   // the native program goes through lists
-	code     *gojq.Code
-	options  Options
+	native  filter // nil: code runs
+	code    *gojq.Code
+	options Options
+	rank    int
 }
 
 // Compile compiles a program. The error is a *position.Error at the faulty token: a fault of syntax,
@@ -72,7 +72,11 @@ func Compile(source string, o Options) (*Program, error) {
 		return nil, err
 	}
 	if f, iterates := compileNative(query); f != nil {
-		return &Program{native: f, iterates: iterates}, nil
+		p := &Program{native: f}
+		if iterates {
+			p.rank = 1
+		}
+		return p, nil
 	}
 	functions, err := o.functions()
 	if err != nil {
@@ -82,19 +86,11 @@ func Compile(source string, o Options) (*Program, error) {
 	if err != nil {
 		return nil, fault(undefinedAt(source, err, functions), err)
 	}
-	return &Program{code: code, options: o}, nil
+	return &Program{code: code, options: o, rank: 2}, nil
 }
 
 // Rank orders programs by what a run takes: 0 follows fields, 1 goes through lists, 2 is run by gojq.
-func (p *Program) Rank() int {
-	switch {
-	case p.native == nil:
-		return 2
-	case p.iterates:
-		return 1
-	}
-	return 0
-}
+func (p *Program) Rank() int { return p.rank }
 
 // Run returns all outputs in order, nulls included, or the error that ended the program; the outputs
 // before it are lost, as in `jq -e`. Values are nil, bool, string, int64, float64, json.Number
