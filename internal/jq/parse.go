@@ -40,24 +40,18 @@ func fault(offset int, err error) error {
 	return &position.Error{Offset: offset, Err: err}
 }
 
-// checkNames returns a fault at the first name that is refused.
+// checkNames returns a fault if a name is refused.
 func checkNames(source string, query *gojq.Query) error {
-	var refused error
-	first := len(source)
 	for _, key := range slices.Sorted(maps.Keys(namesIn(query))) {
 		name, _, _ := strings.Cut(key, "/")
-		reason := refusal(name)
-		if reason == "" {
-			continue
-		}
-		at := offsetOf(source, name, func(changed *gojq.Query, other string) bool {
-			return namesIn(changed)[strings.Replace(key, name, other, 1)]
-		})
-		if at < first {
-			first, refused = at, fault(at, errors.New(reason))
+		if reason := refusal(name); reason != "" {
+			at := offsetOf(source, name, func(changed *gojq.Query, other string) bool {
+				return namesIn(changed)[strings.Replace(key, name, other, 1)]
+			})
+			return fault(at, errors.New(reason))
 		}
 	}
-	return refused
+	return nil
 }
 
 // offsetOf returns where a program first uses a name, -1 if that is not found. Texts, fields and comments
@@ -137,10 +131,7 @@ func (o Options) functions() ([]gojq.CompilerOption, error) {
 		if refusal(name) != "" || isBuiltin(name) {
 			return nil, fmt.Errorf("Functions[%q]: jq itself has a function %s", key, name)
 		}
-		arity, err := strconv.Atoi(parts[2])
-		if err != nil {
-			return nil, err
-		}
+		arity, _ := strconv.Atoi(parts[2]) // these are digits
 		options = append(options, gojq.WithFunction(name, arity, arity, func(input any, args []any) any {
 			v := f(input, args)
 			if err, failed := v.(error); failed {
@@ -167,11 +158,7 @@ func isBuiltin(name string) bool {
 
 // compileGuarded compiles a program for gojq, with every operator charging its cost.
 func compileGuarded(query *gojq.Query, functions []gojq.CompilerOption) (code *gojq.Code, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("gojq: %v", r)
-		}
-	}()
+	defer recovered(&err)
 	prelude, err := preludeFor(query)
 	if err != nil {
 		return nil, err

@@ -112,15 +112,10 @@ func (p *Program) Run(in *Input) ([]any, error) {
 	return in.outputs, nil
 }
 
-// interpret runs the program with gojq. What gojq might do on values of its own making is no reason to
-// take the caller down.
+// interpret runs the program with gojq.
 func (p *Program) interpret(in *Input) (out []any, err error) {
 	out = in.outputs[:0]
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("gojq: %v", r)
-		}
-	}()
+	defer recovered(&err)
 	if in.converted == nil {
 		in.converted = toGojq(in.Object) // gojq never changes its input, so runs can share it
 	}
@@ -140,6 +135,14 @@ func (p *Program) interpret(in *Input) (out []any, err error) {
 		out = append(out, fromGojq(v))
 	}
 	return out, b.failure
+}
+
+// recovered makes a panic of gojq an error: what it might do on values of its own making is no reason to
+// take the caller down.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("gojq: %v", r)
+	}
 }
 
 // unixSeconds is how jq gives a time.
