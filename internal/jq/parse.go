@@ -85,37 +85,33 @@ func undefinedAt(source string, err error, functions []gojq.CompilerOption) int 
 	})
 }
 
-func refusal(name string) string {
-	bare := strings.TrimPrefix(name, "$")
-	switch {
-	case strings.HasPrefix(bare, "__"):
-		return name + ": names that begin with two underscores are reserved"
-	case refused[name] != "":
-		return name + " is not allowed: " + refused[name]
-	case strings.HasPrefix(name, "_") && isBuiltin(name): // would get around the limits
-		return name + " is not allowed: " + noInternals
-	}
-	return ""
+// refused are the names that can be neither used nor defined.
+var refused = []struct{ names, reason string }{
+	{"env $ENV", "an expression has no environment"},
+	{"input inputs input_filename input_line_number", "an expression has one input, the object"},
+	{"debug stderr", "an expression has no console"},
+	{"halt halt_error", "an expression cannot end its host"},
+	{"modulemeta get_search_list", "there are no modules"},
+	{"builtins", internal},
+	{"jn yn", "it may run for ever"},
 }
 
-const (
-	noEnvironment = "an expression has no environment"
-	noInput       = "an expression has one input, the object"
-	noConsole     = "an expression has no console"
-	noHalt        = "an expression cannot end its host"
-	noInternals   = "it is internal to gojq"
-	noEnd         = "it may run for ever"
-)
+const internal = "it is internal to gojq"
 
-// refused are the names that can be neither used nor defined.
-var refused = map[string]string{
-	"env": noEnvironment, "$ENV": noEnvironment,
-	"input": noInput, "inputs": noInput, "input_filename": noInput, "input_line_number": noInput,
-	"debug": noConsole, "stderr": noConsole,
-	"halt": noHalt, "halt_error": noHalt,
-	"modulemeta": "there are no modules", "get_search_list": "there are no modules",
-	"builtins": noInternals,
-	"jn":       noEnd, "yn": noEnd,
+// refusal says why a name is refused, "" if it is not.
+func refusal(name string) string {
+	if strings.HasPrefix(strings.TrimPrefix(name, "$"), "__") {
+		return name + ": names that begin with two underscores are reserved"
+	}
+	for _, r := range refused {
+		if slices.Contains(strings.Fields(r.names), name) {
+			return name + " is not allowed: " + r.reason
+		}
+	}
+	if strings.HasPrefix(name, "_") && isBuiltin(name) { // would get around the limits
+		return name + " is not allowed: " + internal
+	}
+	return ""
 }
 
 // functions are the options of gojq for Options.Functions.
