@@ -78,11 +78,13 @@ func one(f filter, out []any, v any) (output any, found bool, err error) {
 
 // term compiles a term with its suffixes. The `?` of jq belongs to the last suffix before it alone.
 func (c *compiler) term(t *gojq.Term) filter {
-	if names := fieldNames(t); names != nil {
-		return fields(names...)
+	parts, suffixes := []filter{}, t.SuffixList
+	if names := fieldNames(t); len(names) > 0 {
+		parts, suffixes = append(parts, fields(names...)), suffixes[len(names)-1:]
+	} else {
+		parts = append(parts, c.base(t))
 	}
-	parts := []filter{c.base(t)}
-	for _, s := range t.SuffixList {
+	for _, s := range suffixes {
 		switch last := len(parts) - 1; {
 		case s.Optional:
 			parts[last] = optional(parts[last])
@@ -102,15 +104,18 @@ func (c *compiler) term(t *gojq.Term) filter {
 	return f
 }
 
-// fieldNames are those of .a.b.c; nil if the term is anything else.
+// fieldNames are those that a term begins with: a and b of .a.b[0] and of .a.b.c?, none of "a".b.
 func fieldNames(t *gojq.Term) []string {
 	if t.Type != gojq.TermTypeIndex || t.Index.Name == "" {
 		return nil
 	}
 	names := []string{t.Index.Name}
 	for _, s := range t.SuffixList {
-		if s.Index == nil || s.Index.Name == "" {
-			return nil
+		switch {
+		case s.Optional:
+			return names[:len(names)-1]
+		case s.Index == nil || s.Index.Name == "":
+			return names
 		}
 		names = append(names, s.Index.Name)
 	}
