@@ -104,7 +104,7 @@ func (c *compiler) term(t *gojq.Term) filter {
 	return f
 }
 
-// fieldNames are those that a term begins with: a and b of .a.b[0] and of .a.b.c?, none of "a".b.
+// fieldNames are the fields that a term begins with: a and b of .a.b[0], and of .a.b.c? too.
 func fieldNames(t *gojq.Term) []string {
 	if t.Type != gojq.TermTypeIndex || t.Index.Name == "" {
 		return nil
