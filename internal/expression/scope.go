@@ -38,9 +38,9 @@ func NewScope(obj map[string]any, now time.Time) *Scope {
 
 // Reset makes s a Scope for another object, as NewScope does, keeping allocated memory.
 func (s *Scope) Reset(obj map[string]any, now time.Time) {
-	input := s.input
-	input.Reset(obj, now)
-	*s = Scope{Object: obj, Now: now, input: input}
+	s.Object, s.Now, s.Seed, s.Values = obj, now, 0, nil
+	s.input.Reset(obj, now)
+	s.frame = cel.Frame{}
 }
 
 // JQ is the Scope as jq programs see it.
