@@ -8,9 +8,9 @@
 //
 // # Usage
 //
-//	d, err := delay.Compile(stage.Spec.Delay, nil)
+//	d, err := delay.Compile(stage.Spec.Delay, delay.Options{})
 //	if err != nil {
-//		return err // every fault, each with its path
+//		return err // every fault, each an [*Error] with its path
 //	}
 //	r := d.Range(obj, now)
 //	due := now.Add(r.Pick(rand.Uint64()))
@@ -20,6 +20,12 @@
 // The first output of a jq program that is not null counts, if it is a string: "" is no delay at all (or no jitter), an RFC 3339
 // time is that time minus now, and may be negative, anything else is a Go duration such as 1m30s. A CEL result may also be a duration, a timestamp
 // (minus now) or a number of nanoseconds. Where an expression yields none of these, the milliseconds field counts.
+//
+// # Determinism
+//
+// The same delay, object and time give the same [Range] on every machine, and the same random number picks
+// the same delay of it. jq `now` and CEL `Now()` are the time that is given; CEL `Rand()` draws the same
+// numbers in every evaluation.
 //
 // # Concurrency
 //
@@ -31,21 +37,72 @@
 package delay
 
 import (
+	"errors"
 	"math/bits"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/google/cel-go/cel"
+
+	"github.com/stagecraft-go/stagecraft/internal/delays"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Error is one fault of a delay: Path (the field, relative to the delay), Offset (the byte in the text of the
-// expression, -1 if unknown), Err, and Harmless (the delay works, but cannot be meant).
-type Error = position.Error
+// Options are the limits of evaluations and further functions. The zero value of each field means its
+// default. Limits are counted in steps, never in time, so that an answer does not depend on the machine.
+type Options struct {
+	// JQSteps limits the instructions of a jq program in one evaluation. Default 100,000.
+	JQSteps int
+	// Size limits, in bytes, what the operators of one evaluation in jq build and read, all added up, and
+	// the largest value that one operator of a CEL expression builds. Default 16 MiB.
+	Size int
+	// CELCost limits an evaluation in CEL, in the units of cel-go. Default 100,000.
+	CELCost uint64
+	// JQFunctions are more functions for jq, by name and number of arguments, as jq writes them:
+	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int, float64,
+	// *big.Int, string, []any, map[string]any), must not change them, and return a JSON value or an error.
+	// They cannot replace functions of jq.
+	JQFunctions map[string]func(input any, args []any) any
+	// CELOptions are more functions, macros, types and libraries for CEL, as cel-go takes them. Functions
+	// must be pure. Both kinds must be safe for concurrent use, and bound their own work.
+	CELOptions []cel.EnvOption
+}
+
+// Error is one fault of a delay. [Compile] joins one for each.
+type Error struct {
+	// Path is the field, relative to the delay, such as durationFrom.jq.expression.
+	Path string
+	// Offset is the byte in the text of the field at which the fault is; negative if it is the whole field.
+	Offset int
+	// Warning is whether the delay works, but cannot be meant.
+	Warning bool
+	// Err says what is wrong.
+	Err error
+}
+
+// Error prints "path: what is wrong".
+func (e *Error) Error() string { return (*position.Error)(e).Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
 
 // A Delay is a compiled StageDelay. It is immutable and safe for concurrent use.
-type Delay struct {
-	duration, jitter source
-	none             bool // no delay was given
+type Delay struct{ delay *delays.Delay }
+
+// Compile prepares a delay, or returns every fault of it: the error joins an [*Error] for each. When all of
+// them are warnings, the Delay comes with the error, and a lenient caller may use it. A nil StageDelay is no
+// delay.
+func Compile(d *v1alpha1.StageDelay, o Options) (*Delay, error) {
+	compiled, err := delays.Compile(d, expression.NewCompiler(expression.Options(o)))
+	var errs []error
+	for _, e := range position.All(err) {
+		errs = append(errs, (*Error)(e))
+	}
+	if compiled == nil {
+		return nil, errors.Join(errs...)
+	}
+	return &Delay{compiled}, errors.Join(errs...)
 }
 
 // Range is the delays that are possible for one object.
@@ -77,42 +134,37 @@ func (r Range) String() string {
 	}
 }
 
-// Range returns the delays that are possible for obj, a JSON object, seen at the time now. It neither changes nor keeps obj.
+// Range returns the delays that are possible for obj, a JSON object, seen at the time now. It neither
+// changes nor keeps obj.
 func (d *Delay) Range(obj map[string]any, now time.Time) Range {
-	return d.Eval(expr.NewScope(obj, now))
+	return Range(d.delay.Range(expression.NewScope(obj, now)))
 }
-
-// Eval is Range on an object that is already prepared, for the other packages of this module.
-func (d *Delay) Eval(s *expr.Scope) Range { return d.ExplainEval(s).Range }
 
 // Explanation tells how a [Range] came about.
 type Explanation struct {
 	Range Range
 	// Duration and Jitter are where its bounds come from. Jitter was not asked for if Duration is not given.
-	Duration, Jitter Reading
+	Duration, Jitter Evaluation
+}
+
+// An Evaluation tells how the duration or the jitter of a delay was found.
+type Evaluation struct {
+	// Path is the field that counts, relative to the delay: that of the expression, or of the milliseconds; "" if the delay has neither or,
+	// where the expression yields none, not the second.
+	Path string
+	// Text is the source of the expression; "" if there is none.
+	Text string
+	// Seen is what the expression gave, as JSON values or Go's own types for durations and times; nil if nothing.
+	Seen any
+	// Value counts if Given. It may be negative.
+	Value time.Duration
+	Given bool
+	// Err says why the expression does not count: it failed, or gave what is no duration.
+	Err error
 }
 
 // Explain is Range that tells where the bounds come from, and which errors were passed over.
 func (d *Delay) Explain(obj map[string]any, now time.Time) Explanation {
-	return d.ExplainEval(expr.NewScope(obj, now))
-}
-
-// ExplainEval is Explain on an object that is already prepared, for the other packages of this module.
-func (d *Delay) ExplainEval(s *expr.Scope) (e Explanation) {
-	if d.none {
-		return e
-	}
-	if e.Duration = d.duration.read(s); !e.Duration.Given {
-		return e
-	}
-	e.Jitter = d.jitter.read(s)
-	lower, upper := e.Duration.Value, e.Jitter.Value
-	switch {
-	case !e.Jitter.Given:
-		upper = lower
-	case upper <= lower:
-		lower = upper
-	}
-	e.Range = Range{Given: true, Min: lower, Max: upper}
-	return e
+	e := d.delay.Explain(expression.NewScope(obj, now))
+	return Explanation{Range: Range(e.Range), Duration: Evaluation(e.Duration), Jitter: Evaluation(e.Jitter)}
 }

@@ -1,15 +1,18 @@
 package delay_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -71,7 +74,7 @@ func TestRange(t *testing.T) {
 		{"jitter by CEL", "{durationMilliseconds: 1000, jitterDurationFrom: {cel: {expression: \"duration('4s')\"}}}", "[1s, 4s)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d, err := delay.Compile(parse(t, tc.delay), nil)
+			d, err := delay.Compile(parse(t, tc.delay), delay.Options{})
 			require.NoError(t, err)
 			o := obj()
 			require.Equal(t, tc.want, d.Range(o, now).String())
@@ -93,18 +96,21 @@ func TestPickIsUniformAndStaysInside(t *testing.T) {
 
 func TestCompileReportsAllFaults(t *testing.T) {
 	d, err := delay.Compile(parse(t, `{durationMilliseconds: -1, durationFrom: {expressionFrom: '.a |'},
-		jitterDurationMilliseconds: 99999999999999999, jitterDurationFrom: {cel: {expression: 'true'}}}`), nil)
+		jitterDurationMilliseconds: 99999999999999999, jitterDurationFrom: {cel: {expression: 'true'}}}`), delay.Options{})
 	require.Nil(t, d)
 	var paths []string
-	for _, e := range position.All(err) {
+	for _, fault := range err.(interface{ Unwrap() []error }).Unwrap() {
+		e, ok := errors.AsType[*delay.Error](fault)
+		require.True(t, ok)
 		paths = append(paths, e.Path)
 	}
 	require.Equal(t, []string{"durationFrom.expressionFrom", "durationMilliseconds", "jitterDurationFrom.cel.expression", "jitterDurationMilliseconds"}, paths)
 }
 
 func TestCELWinsOverJQ(t *testing.T) {
-	d, err := delay.Compile(parse(t, "{durationFrom: {expressionFrom: '\"1s\"', cel: {expression: duration('2s')}}}"), nil)
-	require.True(t, position.All(err)[0].Harmless)
+	d, err := delay.Compile(parse(t, "{durationFrom: {expressionFrom: '\"1s\"', cel: {expression: duration('2s')}}}"), delay.Options{})
+	warning, ok := errors.AsType[*delay.Error](err)
+	require.True(t, ok && warning.Warning)
 	require.Equal(t, 2*time.Second, d.Range(nil, now).Min)
 }
 
@@ -113,7 +119,7 @@ func ExampleDelay_Range() {
 	d, err := delay.Compile(&v1alpha1.StageDelay{
 		DurationMilliseconds: &ms,
 		JitterDurationFrom:   &v1alpha1.ExpressionFrom{ExpressionFrom: `.metadata.annotations["jitter"]`},
-	}, nil)
+	}, delay.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -121,4 +127,44 @@ func ExampleDelay_Range() {
 	r := d.Range(obj, now)
 	fmt.Println(r, r.Pick(1<<63))
 	// Output: [1s, 5s) 3s
+}
+
+// Limits and functions of one's own, in jq and in CEL.
+func ExampleOptions() {
+	options := delay.Options{
+		JQSteps: 1000,
+		CELCost: 1000,
+		JQFunctions: map[string]func(input any, args []any) any{
+			"seconds/1": func(_ any, args []any) any { return fmt.Sprintf("%vs", args[0]) },
+		},
+		CELOptions: []cel.EnvOption{cel.Function("seconds", cel.Overload("seconds_int", []*cel.Type{cel.IntType}, cel.DurationType,
+			cel.UnaryBinding(func(n ref.Val) ref.Val { return types.Duration{Duration: time.Duration(n.(types.Int)) * time.Second} })))},
+	}
+	d, err := delay.Compile(&v1alpha1.StageDelay{
+		DurationFrom:       &v1alpha1.ExpressionFrom{JQ: &v1alpha1.ExpressionJQ{Expression: "seconds(.spec.grace)"}},
+		JitterDurationFrom: &v1alpha1.ExpressionFrom{CEL: &v1alpha1.ExpressionCEL{Expression: "seconds(self.spec.grace * 2)"}},
+	}, options)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(d.Range(map[string]any{"spec": map[string]any{"grace": int64(30)}}, now))
+
+	_, err = delay.Compile(&v1alpha1.StageDelay{DurationFrom: &v1alpha1.ExpressionFrom{ExpressionFrom: ".spec.grace | second(1)"}}, options)
+	if fault, ok := errors.AsType[*delay.Error](err); ok {
+		fmt.Println(fault.Path, fault.Offset, fault.Err)
+	}
+	// Output:
+	// [30s, 1m0s)
+	// durationFrom.expressionFrom 14 function not defined: second/1
+}
+
+func TestLimitsAreOptions(t *testing.T) {
+	definition := parse(t, "{durationMilliseconds: 1000, durationFrom: {expressionFrom: '[range(100)] | \"5s\"'}}")
+	limited, err := delay.Compile(definition, delay.Options{JQSteps: 50})
+	require.NoError(t, err)
+	require.Equal(t, time.Second, limited.Range(nil, now).Min)
+	require.ErrorContains(t, limited.Explain(nil, now).Duration.Err, "step budget of 50")
+	free, err := delay.Compile(definition, delay.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 5*time.Second, free.Range(nil, now).Min)
 }

@@ -39,7 +39,7 @@ func TestExplain(t *testing.T) {
 		{"a jitter that gives nothing", "{jitterDurationFrom: {expressionFrom: .none}}", "||<nil>|0s|<nil>", "|.none|<nil>|none|<nil>"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d, err := delay.Compile(parse(t, tc.delay), nil)
+			d, err := delay.Compile(parse(t, tc.delay), delay.Options{})
 			require.NoError(t, err)
 			e := d.Explain(obj, now)
 			require.Equal(t, tc.duration, show(e.Duration))
@@ -49,8 +49,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// show prints a reading in one line, a zero one as "".
-func show(r delay.Reading) string {
+// show prints an evaluation in one line, a zero one as "".
+func show(r delay.Evaluation) string {
 	if r.Path == "" && r.Text == "" && !r.Given {
 		return ""
 	}

@@ -113,7 +113,7 @@ func TestGenericHasNoKinds(t *testing.T) {
 	require.Equal(t, "Resource is current", rules.Compute(objectOf("apps/v1", "Deployment"), now).Message())
 }
 
-func TestHints(t *testing.T) {
+func TestExpectations(t *testing.T) {
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{
 		{Group: "example.com", Kind: "Widget"}: kstatus.Expectations{Conditions: []string{"Ready", "Synced"}, ObservedGeneration: true}.Rule,
 	})

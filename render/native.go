@@ -15,8 +15,10 @@ const many = 1 << 10
 
 // natives are the functions in which the templates of Pods and Nodes spend their time.
 var natives = map[string]native{
-	"Now":   {0, 0, func(s *state, _ []any) any { return s.now() }},
-	"Quote": {1, 1, func(s *state, args []any) any { return certain(s.quote(args[0])) }},
+	"Now":        {0, 0, func(s *state, _ []any) any { return s.now() }},
+	"NodeIPWith": {1, 1, func(s *state, args []any) any { return certain(s.nodeIP(as[string](args[0]))) }},
+	"PodIPWith":  {5, 5, func(s *state, args []any) any { return certain(first(s.podIPs(podOfArguments(args)))) }},
+	"Quote":      {1, 1, func(s *state, args []any) any { return certain(s.quote(args[0])) }},
 
 	"index": {2, many, func(_ *state, args []any) any { return index(args[0], args[1:]) }},
 	"list":  {1, many, func(s *state, args []any) any { return s.list(args) }},
@@ -47,6 +49,13 @@ func as[T any](v any) T {
 		giveUp()
 	}
 	return t
+}
+
+func podOfArguments(args []any) Pod {
+	return Pod{
+		Node: as[string](args[0]), HostNetwork: as[bool](args[1]),
+		UID: as[string](args[2]), Name: as[string](args[3]), Namespace: as[string](args[4]),
+	}
 }
 
 // list pays for its arguments and its result, which are the same.

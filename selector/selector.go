@@ -1,32 +1,37 @@
-// Package selector decides whether an object meets the selector of a Stage: labels, annotations, and expressions in jq
-// and CEL, all compiled before the first object is seen.
+// Package selector decides whether an object meets the selector of a Stage: labels, annotations, and
+// expressions in jq and CEL, all compiled before the first object is seen.
 //
 // # Usage
 //
-//	sel, err := selector.Compile(stage.Spec.Selector, nil)
+//	sel, err := selector.Compile(stage.Spec.Selector, selector.Options{})
 //	if err != nil {
-//		return err // every fault, each with its path
+//		return err // every fault, each an [*Error] with its path
 //	}
 //	if sel.Match(obj, time.Now()) { … }
 //
-// A [Family] is for many selectors and one object: what several of them ask is answered once.
-//
 // # Semantics
 //
-// All requirements must hold: labels, then annotations, then expressions in the order given. A nil StageSelector
-// matches nothing, an empty one everything. The outputs of a jq program, nulls dropped, are compared by operator:
+// All requirements must hold: labels, then annotations, then expressions in the order given. A nil
+// StageSelector matches nothing, an empty one everything. The outputs of a jq program, nulls dropped, are
+// compared by operator:
 //
-//   - In: some output is a string, bool or number that is written like one of the values (the number 3 is "3").
+//   - In: some output is a string, bool or number that is written like one of the values (the number 3
+//     is "3").
 //   - NotIn: not In.
 //   - Exists: there is an output; "", [] and false exist.
 //   - DoesNotExist: not Exists.
 //
-// A jq program that fails has no output; a CEL expression that fails, or whose result is not a bool, makes its
-// requirement false. Neither hides the other requirements, and [Selector.Explain] shows both.
+// A jq program that fails has no output; a CEL expression that fails, or whose result is not a bool, makes
+// its requirement false. Neither hides the other requirements, and [Selector.Explain] shows both.
+//
+// # Determinism
+//
+// The same selector, object and time give the same answer on every machine. jq `now` and CEL `Now()` are
+// the time that is given; CEL `Rand()` draws the same numbers in every evaluation.
 //
 // # Concurrency
 //
-// A Selector and a Family are immutable and safe for concurrent use; a Look belongs to one goroutine.
+// A Selector is immutable and safe for concurrent use.
 //
 // # Compatibility
 //
@@ -34,39 +39,76 @@
 package selector
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
-	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/google/cel-go/cel"
+
+	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/match"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Error is one fault of a selector: Path (the field, relative to the selector), Offset (the byte in the text of the
-// expression, -1 if unknown), Err, and Harmless (the selector works, but cannot be meant).
-type Error = position.Error
+// Options are the limits of evaluations and further functions. The zero value of each field means its
+// default. Limits are counted in steps, never in time, so that an answer does not depend on the machine.
+type Options struct {
+	// JQSteps limits the instructions of a jq program in one evaluation. Default 100,000.
+	JQSteps int
+	// Size limits, in bytes, what the operators of one evaluation in jq build and read, all added up, and
+	// the largest value that one operator of a CEL expression builds. Default 16 MiB.
+	Size int
+	// CELCost limits an evaluation in CEL, in the units of cel-go. Default 100,000.
+	CELCost uint64
+	// JQFunctions are more functions for jq, by name and number of arguments, as jq writes them:
+	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int, float64,
+	// *big.Int, string, []any, map[string]any), must not change them, and return a JSON value or an error.
+	// They cannot replace functions of jq.
+	JQFunctions map[string]func(input any, args []any) any
+	// CELOptions are more functions, macros, types and libraries for CEL, as cel-go takes them. Functions
+	// must be pure. Both kinds must be safe for concurrent use, and bound their own work.
+	CELOptions []cel.EnvOption
+}
+
+// Error is one fault of a selector. [Compile] joins one for each.
+type Error struct {
+	// Path is the field, relative to the selector, such as matchExpressions[1].key.
+	Path string
+	// Offset is the byte in the text of the field at which the fault is; negative if it is the whole field.
+	Offset int
+	// Warning is whether the selector works, but cannot be meant.
+	Warning bool
+	// Err says what is wrong.
+	Err error
+}
+
+// Error prints "path: what is wrong".
+func (e *Error) Error() string { return (*position.Error)(e).Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
 
 // A Selector is a compiled StageSelector. It is immutable and safe for concurrent use.
-type Selector struct {
-	requirements []requirement // nil: matches nothing
+type Selector struct{ match *match.Selector }
+
+// Compile prepares a selector, or returns every fault of it: the error joins an [*Error] for each. When all
+// of them are warnings, the Selector comes with the error, and a lenient caller may use it.
+func Compile(s *v1alpha1.StageSelector, o Options) (*Selector, error) {
+	compiled, err := match.Compile(s, expression.NewCompiler(expression.Options(o)))
+	var errs []error
+	for _, e := range position.All(err) {
+		errs = append(errs, (*Error)(e))
+	}
+	if compiled == nil {
+		return nil, errors.Join(errs...)
+	}
+	return &Selector{compiled}, errors.Join(errs...)
 }
 
-// A requirement is one condition on an object.
-type requirement interface {
-	// holds reports whether the requirement is met.
-	holds(s *expr.Scope) bool
-	// explain evaluates like holds and tells what was seen.
-	explain(s *expr.Scope) Requirement
-	// sharing tells what requirements may share, and which come first.
-	sharing() sharing
-}
-
-// sharing is how a requirement is to others. Those with the same question have the same answer, or, if negated, the contrary; an empty question is
-// like no other.
-type sharing struct {
-	question string
-	negated  bool
-	work     expr.Work
+// Match reports whether obj, a JSON object, meets the selector at the time now. It neither changes nor
+// keeps obj.
+func (s *Selector) Match(obj map[string]any, now time.Time) bool {
+	return s.match.Match(expression.NewScope(obj, now))
 }
 
 // Requirement tells how one requirement of a selector fared with an object.
@@ -75,63 +117,16 @@ type Requirement struct {
 	Text string // the requirement in words, such as `.status.phase In [Running]`
 	Seen []any  // the values found in the object, empty if none; of CEL one for each field that it names, nil where there is none
 	OK   bool   // whether it holds
-	Err  error  // the run-time error that was swallowed, if any
+	Err  error  // the run-time error that was passed over, if any
 }
 
-// Match reports whether obj, a JSON object, meets the selector at the time now. It neither changes nor keeps obj.
-func (s *Selector) Match(obj map[string]any, now time.Time) bool {
-	return s.Eval(expr.NewScope(obj, now))
-}
-
-// Eval is Match on an object that is already prepared, for the other packages of this module.
-func (s *Selector) Eval(scope *expr.Scope) bool {
-	for _, r := range s.requirements {
-		if !r.holds(scope) {
-			return false
-		}
-	}
-	return s.requirements != nil
-}
-
-// Explain evaluates every requirement, also those after the first that fails.
+// Explain evaluates every requirement, also those after the first that fails. It neither changes nor keeps
+// obj; values in Seen may be parts of it.
 func (s *Selector) Explain(obj map[string]any, now time.Time) []Requirement {
-	return s.ExplainEval(expr.NewScope(obj, now))
-}
-
-// ExplainEval is Explain on an object that is already prepared, for the other packages of this module.
-func (s *Selector) ExplainEval(scope *expr.Scope) []Requirement {
-	seen := make([]Requirement, 0, len(s.requirements))
-	for _, r := range s.requirements {
-		seen = append(seen, r.explain(scope))
+	seen := s.match.Explain(expression.NewScope(obj, now))
+	requirements := make([]Requirement, len(seen))
+	for i, r := range seen {
+		requirements[i] = Requirement(r)
 	}
-	return seen
+	return requirements
 }
-
-// entry is a requirement on a label or an annotation.
-type entry struct {
-	field, key, value string // field is labels or annotations
-}
-
-func (e entry) get(obj map[string]any) (string, bool) {
-	return object.String(obj, "metadata", e.field, e.key)
-}
-
-func (e entry) holds(s *expr.Scope) bool {
-	got, ok := e.get(s.Object)
-	return ok && got == e.value
-}
-
-func (e entry) sharing() sharing {
-	return sharing{question: fmt.Sprintf("%s[%q]=%q", e.field, e.key, e.value)}
-}
-
-func (e entry) explain(s *expr.Scope) Requirement {
-	r := Requirement{Path: position.Field(paths[e.field], e.key), Text: e.field + "[" + e.key + "] = " + e.value, OK: e.holds(s)}
-	if got, ok := e.get(s.Object); ok {
-		r.Seen = []any{got}
-	}
-	return r
-}
-
-// paths names the selector's field for a field of the metadata.
-var paths = map[string]string{"labels": "matchLabels", "annotations": "matchAnnotations"}

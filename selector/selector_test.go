@@ -1,6 +1,7 @@
 package selector_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
-	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -92,7 +92,7 @@ func TestMatch(t *testing.T) {
 		{"all requirements are needed", "{matchExpressions: [{key: .status.phase, operator: Exists}, {cel: {expression: 'false'}}]}", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, err := selector.Compile(parse(t, tc.selector), nil)
+			s, err := selector.Compile(parse(t, tc.selector), selector.Options{})
 			require.NoError(t, err)
 			obj := web()
 			require.Equal(t, tc.want, s.Match(obj, now))
@@ -104,20 +104,28 @@ func TestMatch(t *testing.T) {
 func TestCompileReportsAllFaults(t *testing.T) {
 	s, err := selector.Compile(parse(t, `{matchExpressions: [
 		{key: '.a |', operator: Exists}, {key: .a, operator: in, values: [x]}, {key: .a, operator: In}, {key: .a, operator: DoesNotExist, values: [x]},
-		{key: .a}, {operator: Exists}, {jq: {key: 'nope(1)', operator: Exists}}, {cel: {expression: '1 + 1'}}, {cel: {expression: 'self. == 1'}}, {}]}`), nil)
+		{key: .a}, {operator: Exists}, {jq: {key: 'nope(1)', operator: Exists}}, {cel: {expression: '1 + 1'}}, {cel: {expression: 'self. == 1'}}, {}]}`), selector.Options{})
 	require.Nil(t, s)
 	var paths []string
-	for _, e := range position.All(err) {
-		require.False(t, e.Harmless)
+	for _, fault := range err.(interface{ Unwrap() []error }).Unwrap() {
+		e, ok := errors.AsType[*selector.Error](fault)
+		require.True(t, ok)
+		require.False(t, e.Warning)
 		paths = append(paths, strings.TrimPrefix(e.Path, "matchExpressions"))
 	}
+	first, ok := errors.AsType[*selector.Error](err)
+	require.True(t, ok)
+	require.Equal(t, 4, first.Offset)
+	require.Equal(t, "matchExpressions[0].key: unexpected EOF", first.Error())
+	require.Equal(t, first.Err, errors.Unwrap(first))
 	require.Equal(t, []string{"[0].key", "[1].operator", "[2].values", "[3].values", "[4].operator", "[5].key",
 		"[6].jq.key", "[7].cel.expression", "[8].cel.expression", "[9]"}, paths)
 }
 
-func TestHarmlessFaultsLeaveASelector(t *testing.T) {
-	s, err := selector.Compile(parse(t, "{matchExpressions: [{key: .metadata.name, operator: Exists, cel: {expression: 'false'}}]}"), nil)
-	require.True(t, position.All(err)[0].Harmless)
+func TestWarningsLeaveASelector(t *testing.T) {
+	s, err := selector.Compile(parse(t, "{matchExpressions: [{key: .metadata.name, operator: Exists, cel: {expression: 'false'}}]}"), selector.Options{})
+	warning, ok := errors.AsType[*selector.Error](err)
+	require.True(t, ok && warning.Warning)
 	require.True(t, s.Match(web(), now), "jq is used")
 }
 
@@ -129,7 +137,7 @@ func ExampleSelector_Explain() {
 			{Key: ".status.phase.name", Operator: v1alpha1.SelectorOpDoesNotExist},
 			{CEL: &v1alpha1.ExpressionCEL{Expression: `self.status.phase == "Failed" || self.status.reason == "Evicted"`}},
 		},
-	}, nil)
+	}, selector.Options{})
 	for _, r := range s.Explain(web(), now) {
 		fmt.Println(r.OK, r.Text, r.Seen, r.Err)
 	}
@@ -147,7 +155,7 @@ func BenchmarkMatch(b *testing.B) {
 		"cel":    `{matchExpressions: [{cel: {expression: "self.status.phase == 'Running'"}}]}`,
 	} {
 		b.Run(name, func(b *testing.B) {
-			s, err := selector.Compile(parse(b, text), nil)
+			s, err := selector.Compile(parse(b, text), selector.Options{})
 			require.NoError(b, err)
 			obj := web()
 			b.ReportAllocs()

@@ -9,30 +9,35 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/delays"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/match"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/random"
-	"github.com/stagecraft-go/stagecraft/internal/valuefrom"
 	"github.com/stagecraft-go/stagecraft/render"
-	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Options of [Compile]. The zero value is strict, with the limits of [Limits] and addresses from a [render.Network] of its own.
+// Options of [Compile]. The zero value is strict, with the limits of [Limits] and addresses from a
+// [render.Network] of its own.
 type Options struct {
-	// Lenient turns faults that leave a Stage usable into warnings: unknown fields, keys given twice, jq and cel in one
-	// expression, Stages of the same name for one kind. Expressions that do not compile stay errors.
+	// Lenient turns faults that leave a Stage usable into warnings: unknown fields, keys given
+	// twice, jq and cel in one expression, Stages of the same name for one kind. Expressions that
+	// do not compile stay errors.
 	Lenient bool
 	// Env gives templates the addresses of nodes and pods. It must be safe for concurrent use.
 	Env render.Env
-	// Funcs are more template functions, as text/template takes them. They win over built-in ones of the same name and must be safe for
-	// concurrent use.
+	// Funcs are more template functions, as text/template takes them. They win over built-in ones
+	// of the same name and must be safe for concurrent use.
 	Funcs map[string]any
-	// MissingKeyError makes it an error when a template reads a field that the object does not have. By default that prints
-	// <no value>.
+	// JQFunctions and CELOptions are further functions for expressions, as in [selector.Options].
+	JQFunctions map[string]func(input any, args []any) any
+	CELOptions  []cel.EnvOption
+	// MissingKeyError makes it an error when a template reads a field that the object does not
+	// have. By default that prints <no value>.
 	MissingKeyError bool
 	// Version is what the template function Version prints, StartTime what StartTime prints.
 	Version   string
@@ -41,18 +46,19 @@ type Options struct {
 	Limits Limits
 }
 
-// Limits bound what one evaluation may cost, in steps, never in time, so that a result does not depend on the machine. Zero
-// means the default, which is far above what Stages need.
+// Limits bound what one evaluation may cost, in steps, never in time, so that a result does not
+// depend on the machine. Zero means the default, which is far above what Stages need.
 type Limits struct {
 	JQSteps       int    // instructions of a jq program
-	JQSize        int    // bytes of a string, or elements of an array, that one jq operator builds
+	JQSize        int    // bytes that a jq program builds and reads, or that one operator of a CEL expression builds
 	CELCost       uint64 // cost of a CEL expression, as cel-go counts it
 	TemplateSteps int    // work units of a template
 	TemplateSize  int    // bytes that a template prints
 }
 
-// Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault of every source, and then no
-// Set. Each fault names its source and Stage, so that a caller can leave those Stages out and compile the rest.
+// Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault
+// of every source, and then no Set. Each fault names its source and Stage, so that a caller can
+// leave those Stages out and compile the rest.
 func Compile(o Options, sources ...Source) (*Set, error) {
 	c := newCompiler(o)
 	for _, s := range sources {
@@ -61,14 +67,14 @@ func Compile(o Options, sources ...Source) (*Set, error) {
 	if faults := c.fatal(); len(faults) > 0 {
 		return nil, faults
 	}
-	c.set.share()
+	c.set.group()
 	c.set.warnings = c.faults
 	return c.set, nil
 }
 
 type compiler struct {
 	options     Options
-	expressions *expr.Compiler
+	expressions *expression.Compiler
 	templates   render.Options
 	set         *Set
 	faults      Errors
@@ -92,8 +98,10 @@ func newCompiler(o Options) *compiler {
 		env = render.NewNetwork(render.NetworkOptions{})
 	}
 	return &compiler{
-		options:     o,
-		expressions: expr.NewCompiler(expr.Options{Steps: o.Limits.JQSteps, Size: o.Limits.JQSize, Cost: o.Limits.CELCost}),
+		options: o,
+		expressions: expression.NewCompiler(expression.Options{
+			JQSteps: o.Limits.JQSteps, Size: o.Limits.JQSize, CELCost: o.Limits.CELCost, JQFunctions: o.JQFunctions, CELOptions: o.CELOptions,
+		}),
 		templates: render.Options{
 			Funcs: o.Funcs, MissingKeyError: o.MissingKeyError, Version: o.Version, StartTime: o.StartTime,
 			Steps: o.Limits.TemplateSteps, Output: o.Limits.TemplateSize,
@@ -103,7 +111,8 @@ func newCompiler(o Options) *compiler {
 	}
 }
 
-// source compiles the Stages of one source. Its faults come in the order of the text, whoever found them.
+// source compiles the Stages of one source. Its faults come in the order of the text, whoever found
+// them.
 func (c *compiler) source(s Source) {
 	first := len(c.faults)
 	c.faults = append(c.faults, s.faults...)
@@ -122,7 +131,7 @@ func (c *compiler) source(s Source) {
 func (c *compiler) fatal() Errors {
 	errs := 0
 	for i, f := range c.faults {
-		if f.harmless && c.options.Lenient {
+		if f.lenient && c.options.Lenient {
 			warning := *f
 			warning.Warning = true
 			c.faults[i] = &warning
@@ -152,11 +161,12 @@ func (c *compiler) warn(path, text string) {
 	c.add(&position.Error{Path: path, Offset: -1, Err: errors.New(text)}).Warning = true
 }
 
-// add records a fault, unless the field, or one around it, is known to be at fault since it was read: a value that is not a string is not also missing.
+// add records a fault, unless the field, or one around it, is known to be at fault since it was
+// read: a value that is not a string is not also missing.
 func (c *compiler) add(e *position.Error) *Error {
 	fault := locate(c.definition.doc, c.definition.stage.Name, e)
 	known := slices.ContainsFunc(c.read, func(f *Error) bool {
-		return !f.harmless && f.Stage == fault.Stage && f.Position.Line == fault.Position.Line && strings.HasPrefix(fault.Path, f.Path)
+		return !f.lenient && f.Stage == fault.Stage && f.Position.Line == fault.Position.Line && strings.HasPrefix(fault.Path, f.Path)
 	})
 	if !known {
 		c.faults = append(c.faults, fault)
@@ -174,7 +184,7 @@ func (c *compiler) stage(s *v1alpha1.Stage) {
 	st.weight = c.weight(&s.Spec)
 	st.delay = c.delay(s.Spec.Delay)
 	st.steps = c.steps(st.kind, &s.Spec)
-	if s.Spec.Selector != nil && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.harmless }) {
+	if s.Spec.Selector != nil && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.lenient }) {
 		c.set.add(st)
 	}
 }
@@ -202,7 +212,7 @@ func (c *compiler) name(s *v1alpha1.Stage, kind schema.GroupVersionKind) {
 		c.faultf("metadata.name", "missing")
 		return
 	}
-	id, at := stageName{kind, s.Name}, &position.Error{Path: "metadata.name", Offset: -1, Harmless: true}
+	id, at := stageName{kind, s.Name}, &position.Error{Path: "metadata.name", Offset: -1, Warning: true}
 	if other, taken := c.names[id]; taken {
 		at.Err = fmt.Errorf("another stage for %s has this name%s", kind.Kind, place(other))
 		c.add(at)
@@ -218,17 +228,17 @@ func place(p Position) string {
 	return ", at " + p.String()
 }
 
-func (c *compiler) selector(s *v1alpha1.StageSelector) *selector.Selector {
+func (c *compiler) selector(s *v1alpha1.StageSelector) *match.Selector {
 	if s == nil {
 		c.warn("spec.selector", "missing, so the stage matches no object; {} matches all")
 	}
-	compiled, err := selector.Compile(s, c.expressions)
+	compiled, err := match.Compile(s, c.expressions)
 	c.fault("spec.selector", err)
 	return compiled
 }
 
-func (c *compiler) delay(d *v1alpha1.StageDelay) *delay.Delay {
-	compiled, err := delay.Compile(d, c.expressions)
+func (c *compiler) delay(d *v1alpha1.StageDelay) *delays.Delay {
+	compiled, err := delays.Compile(d, c.expressions)
 	c.fault("spec.delay", err)
 	return compiled
 }
@@ -237,13 +247,14 @@ func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
 	if s.Weight < 0 {
 		c.faultf("spec.weight", "must not be negative")
 	}
-	program, err := valuefrom.Compile(c.expressions, s.WeightFrom, expr.Int|expr.Uint|expr.Double|expr.Bool)
+	program, err := c.expressions.ValueFrom(s.WeightFrom, expression.Int|expression.Uint|expression.Double|expression.Bool)
 	c.fault("spec.weightFrom", err)
 	program.Path = position.Join("spec.weightFrom", program.Path)
 	return weight{constant: int64(s.Weight), from: program}
 }
 
-// MustCompile is [Compile] with the zero Options for Stages that are part of the program. It panics on a fault.
+// MustCompile is [Compile] with the zero Options for Stages that are part of the program. It panics
+// on a fault.
 func MustCompile(sources ...Source) *Set {
 	set, err := Compile(Options{}, sources...)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/selector"
 )
 
-// String is the explanation for a person at a terminal: in the first line what may happen next, or why nothing does; then the Stages, each
-// with its requirements (✓ holds, ✗ does not), and of those that match also chance, weight, delay and effects.
+// String is the explanation for a person at a terminal: in the first line what may happen next, or
+// why nothing does; then the Stages, each with its requirements (✓ holds, ✗ does not), and of those
+// that match also chance, weight, delay and effects.
 func (e Explanation) String() string {
 	var b strings.Builder
 	if e.Key.Kind != "" {
@@ -193,19 +194,19 @@ func (v StageExplanation) weight() string {
 func (v StageExplanation) delay() string {
 	s := "delay " + v.Delay.Range.String()
 	if d := v.Delay.Duration; d.Path != "" || d.Text != "" {
-		s += ": duration" + reading(d)
+		s += ": duration" + evaluation(d)
 	}
 	if j := v.Delay.Jitter; j.Path != "" || j.Text != "" {
-		s += "; jitter, the upper bound," + reading(j)
+		s += "; jitter, the upper bound," + evaluation(j)
 	}
 	return s
 }
 
-func reading(r delay.Reading) string {
-	if !r.Given {
-		return " none" + origin(r.Path, r.Text, r.Seen, r.Err)
+func evaluation(e delay.Evaluation) string {
+	if !e.Given {
+		return " none" + origin(e.Path, e.Text, e.Seen, e.Err)
 	}
-	return " " + r.Value.String() + origin(r.Path, r.Text, r.Seen, r.Err)
+	return " " + e.Value.String() + origin(e.Path, e.Text, e.Seen, e.Err)
 }
 
 // origin tells where a value comes from, and what became of the expression if there is one.

@@ -10,10 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/delays"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/match"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/render"
-	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -23,14 +24,14 @@ type Set struct {
 	refs     []schema.GroupVersionKind
 	env      render.Env
 	warnings Errors
-	scopes   sync.Pool // of *expr.Scope
+	scopes   sync.Pool // of *expression.Scope
 }
 
 // A kind is the Stages for one kind of object.
 type kind struct {
 	schema.GroupVersionKind
 	stages    []*compiled
-	selectors *selector.Family // of the stages, in their order
+	selectors *match.Group // of the stages, in their order
 }
 
 // compiled is one Stage.
@@ -39,9 +40,9 @@ type compiled struct {
 	doc       *position.Document // nil if the Stage did not come from text
 	spec      *v1alpha1.StageSpec
 	kind      schema.GroupVersionKind
-	selector  *selector.Selector
+	selector  *match.Selector
 	weight    weight
-	delay     *delay.Delay
+	delay     *delays.Delay
 	steps     []step
 	immediate bool
 	salt      uint64 // tells the random numbers of its expressions from those of other Stages
@@ -50,10 +51,12 @@ type compiled struct {
 // Candidate is a Stage that matches an object.
 type Candidate struct {
 	Stage string
-	// Weight is the share of the Stage, 0 or more. It counts only if Weighted; an expression may have given none.
+	// Weight is the weight of the Stage, 0 or more. It counts only if Weighted; an expression may
+	// have given none.
 	Weight   int64
 	Weighted bool
-	// Probability is the chance that this Stage is the one that is played. The sum over all candidates is 1.
+	// Probability is the chance that this Stage is the one that is played. The sum over all
+	// candidates is 1.
 	Probability float64
 	// Delay is the time from entering the Stage to its effects.
 	Delay delay.Range
@@ -61,7 +64,8 @@ type Candidate struct {
 	transition Transition // without random number and due time
 }
 
-// Transition returns the decision for this candidate, whatever its probability. The random number chooses the delay: 0 the least.
+// Transition returns the decision for this candidate, whatever its probability. The random number
+// chooses the delay: 0 the least.
 func (c Candidate) Transition(random uint64) Transition {
 	t := c.transition
 	t.Random, t.Due = random, dueTime(t.Entered, c.Delay.Pick(random))
@@ -86,21 +90,17 @@ func (s *Set) add(st *compiled) {
 	k.stages = append(k.stages, st)
 }
 
-// share has the selectors of each kind share their work, once all Stages are there.
-func (s *Set) share() {
+// group has the selectors of each kind share their work, once all Stages are there.
+func (s *Set) group() {
 	for _, kinds := range s.kinds {
 		for _, k := range kinds {
-			k.selectors = selector.NewFamily(k.each()...)
+			var selectors []*match.Selector
+			for _, st := range k.stages {
+				selectors = append(selectors, st.selector)
+			}
+			k.selectors = match.NewGroup(selectors...)
 		}
 	}
-}
-
-func (k *kind) each() []*selector.Selector {
-	all := make([]*selector.Selector, len(k.stages))
-	for i, st := range k.stages {
-		all[i] = st.selector
-	}
-	return all
 }
 
 // Kinds returns the kinds of object that the Set has Stages for, in the order of the sources.
@@ -152,8 +152,9 @@ type observer interface {
 	Forget(obj map[string]any)
 }
 
-// Candidates returns every Stage that matches obj at the time now, in the order of the sources, with its weight, probability and
-// delays. There are no dice in it. It neither changes nor keeps obj.
+// Candidates returns every Stage that matches obj at the time now, in the order of the sources,
+// with its weight, probability and delays. There are no dice in it. It neither changes nor keeps
+// obj.
 func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candidate {
 	k := s.kindOf(obj)
 	if k == nil {
@@ -164,25 +165,26 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 	t.draws = entry(t.Key.identity(0), 0)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
-	l := k.match(scope, t.draws, nil)
-	l.weigh(scope)
-	candidates := make([]Candidate, len(l.shares))
-	for i, sh := range l.shares {
-		t.Stage, t.stage = sh.stage.name, sh.stage
+	w := k.match(scope, t.draws, nil)
+	w.weigh(scope)
+	candidates := make([]Candidate, len(w.choices))
+	for i, c := range w.choices {
+		t.Stage, t.stage = c.stage.name, c.stage
 		candidates[i] = Candidate{
-			Stage:       sh.stage.name,
-			Weight:      sh.weight,
-			Weighted:    sh.given,
-			Probability: l.probability(i),
-			Delay:       sh.stage.delays(scope, t.draws),
+			Stage:       c.stage.name,
+			Weight:      c.weight,
+			Weighted:    c.given,
+			Probability: w.probability(i),
+			Delay:       c.stage.delays(scope, t.draws),
 			transition:  t,
 		}
 	}
 	return candidates
 }
 
-// Next decides what happens to obj, seen at the time now for the first time: it chooses a Stage and a delay by the n-th dice
-// of the object. It is false if no Stage matches. Next is pure; [Engine] remembers earlier choices and counts n. It neither changes nor keeps obj.
+// Next decides what happens to obj, seen at the time now for the first time: it chooses a Stage and
+// a delay by the n-th dice of the object. It is false if no Stage matches. Next is pure; [Engine]
+// remembers earlier choices and counts n. It neither changes nor keeps obj.
 func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64) (Transition, bool) {
 	k := s.kindOf(obj)
 	if k == nil {
@@ -192,32 +194,33 @@ func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64
 	d := entry(key.identity(seed), n)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
-	var few [4]share
-	l := k.match(scope, d, few[:])
-	if len(l.shares) == 0 {
+	var few [4]choice
+	w := k.match(scope, d, few[:])
+	if len(w.choices) == 0 {
 		return Transition{}, false
 	}
-	st := l.draw(scope)
+	st := w.draw(scope)
 	t := Transition{Key: key, UID: uid, Stage: st.name, N: n, Entered: now, Random: d.delay(st.name), set: s, stage: st, draws: d}
 	t.Due = dueTime(now, st.delays(scope, d).Pick(t.Random))
 	return t, true
 }
 
-// dueTime is the time at which a Stage entered at a time is played: at once if the delay is not positive.
+// dueTime is the time at which a Stage entered at a time is played: at once if the delay is not
+// positive.
 func dueTime(entered time.Time, d time.Duration) time.Time { return entered.Add(max(d, 0)) }
 
 // scope prepares an object for evaluation.
-func (s *Set) scope(obj *unstructured.Unstructured, now time.Time) *expr.Scope {
-	scope, ok := s.scopes.Get().(*expr.Scope)
+func (s *Set) scope(obj *unstructured.Unstructured, now time.Time) *expression.Scope {
+	scope, ok := s.scopes.Get().(*expression.Scope)
 	if !ok {
-		scope = new(expr.Scope)
+		scope = new(expression.Scope)
 	}
 	scope.Reset(obj.Object, now)
 	return scope
 }
 
 // release gives a scope back, without the object.
-func (s *Set) release(scope *expr.Scope) {
+func (s *Set) release(scope *expression.Scope) {
 	scope.Reset(nil, time.Time{})
 	s.scopes.Put(scope)
 }
@@ -245,25 +248,25 @@ func (k *kind) identify(obj *unstructured.Unstructured) (Key, types.UID) {
 	return key, types.UID(text(metadata, "uid"))
 }
 
-// match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
-func (k *kind) match(scope *expr.Scope, d draws, buf []share) lottery {
-	l := lottery{shares: buf[:0], draws: d}
-	look := k.selectors.Look(scope)
+// match returns the Stages whose selectors the object meets, as a weighted choice that reuses buf.
+func (k *kind) match(scope *expression.Scope, d draws, buf []choice) weightedChoice {
+	w := weightedChoice{choices: buf[:0], draws: d}
+	var known match.Answers
 	for i, st := range k.stages {
 		scope.Seed = d.eval(st.salt)
-		if look.Match(i) {
-			l.shares = append(l.shares, share{stage: st})
+		if k.selectors.Match(i, scope, &known) {
+			w.choices = append(w.choices, choice{stage: st})
 		}
 	}
-	return l
+	return w
 }
 
-func (st *compiled) matches(scope *expr.Scope, d draws) bool {
+func (st *compiled) matches(scope *expression.Scope, d draws) bool {
 	scope.Seed = d.eval(st.salt)
-	return st.selector.Eval(scope)
+	return st.selector.Match(scope)
 }
 
-func (st *compiled) delays(scope *expr.Scope, d draws) delay.Range {
+func (st *compiled) delays(scope *expression.Scope, d draws) delay.Range {
 	scope.Seed = d.eval(st.salt)
-	return st.delay.Eval(scope)
+	return delay.Range(st.delay.Range(scope))
 }

@@ -69,8 +69,8 @@ func (c *compiler) step(path string, kind schema.GroupVersionKind, s v1alpha1.St
 	return st
 }
 
-// next turns the legacy form into steps: event, finalizers, patches (or the one that statusTemplate means), delete. Delete wins over
-// patches, as the Stage document says.
+// next turns the legacy form into steps: event, finalizers, patches (or the one that statusTemplate
+// means), delete. Delete wins over patches, as the Stage document says.
 func (c *compiler) next(kind schema.GroupVersionKind, n *v1alpha1.StageNext) []step {
 	steps := []step{
 		{event: c.event("spec.next.event", n.Event)},
@@ -115,7 +115,7 @@ func (c *compiler) event(path string, e *v1alpha1.StageEvent) Effect {
 	switch e.Type {
 	case "Normal", "Warning":
 	case "":
-		c.add(&position.Error{Path: path + ".type", Offset: -1, Harmless: true, Err: errors.New("missing; want Normal or Warning")})
+		c.add(&position.Error{Path: path + ".type", Offset: -1, Warning: true, Err: errors.New("missing; want Normal or Warning")})
 	default:
 		c.faultf(path+".type", "unknown type %q; want Normal or Warning", e.Type)
 	}

@@ -5,21 +5,21 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
-	"github.com/stagecraft-go/stagecraft/internal/valuefrom"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
 // maxWeight keeps the sum of any number of weights within 64 bits.
 const maxWeight = 1 << 40
 
-// A weight is the share of a Stage among all that match: a constant, or read from the object.
+// A weight says how often a Stage is drawn among all that match: a constant, or read from the
+// object.
 type weight struct {
 	constant int64
-	from     valuefrom.From // its Path is that in the Stage
+	from     expression.ValueFrom // its Path is that in the Stage
 }
 
-// A WeightReading tells how the weight of a Stage was found.
-type WeightReading struct {
+// A WeightEvaluation tells how the weight of a Stage was found.
+type WeightEvaluation struct {
 	Path  string // the field that counts: spec.weight, or that of the expression
 	Text  string // the source of the expression; "" if there is none
 	Seen  any    // what the expression gave; nil if nothing
@@ -28,21 +28,21 @@ type WeightReading struct {
 	Err   error  // why the expression does not count, if it failed or gave no integer
 }
 
-// read returns the weight for an object.
-func (w weight) read(s *expr.Scope) WeightReading {
+// evaluate returns the weight for an object.
+func (w weight) evaluate(s *expression.Scope) WeightEvaluation {
 	v, language, err := w.from.Read(s)
-	r := WeightReading{Path: "spec.weight", Text: w.from.Text, Seen: v, Value: w.constant, Given: true, Err: err}
+	e := WeightEvaluation{Path: "spec.weight", Text: w.from.Text, Seen: v, Value: w.constant, Given: true, Err: err}
 	if err == nil && v != nil {
 		var n int64
-		if n, r.Err = integer(v, language); r.Err == nil {
-			r.Path, r.Value = w.from.Path, n
+		if n, e.Err = integer(v, language); e.Err == nil {
+			e.Path, e.Value = w.from.Path, n
 		}
 	}
-	if r.Err != nil && (language == valuefrom.CEL || errors.Is(r.Err, errNoInteger)) {
-		r.Path, r.Value, r.Given = w.from.Path, 0, false
+	if e.Err != nil && (language == expression.CELLanguage || errors.Is(e.Err, errNoInteger)) {
+		e.Path, e.Value, e.Given = w.from.Path, 0, false
 	}
-	r.Value = min(max(r.Value, 0), maxWeight)
-	return r
+	e.Value = min(max(e.Value, 0), maxWeight)
+	return e
 }
 
 var (
@@ -50,8 +50,9 @@ var (
 	errNoNumber  = errors.New("neither a number nor text")
 )
 
-// integer reads the result of an expression as a weight. The languages differ in what their types mean, as in kwok.
-func integer(v any, language valuefrom.Language) (int64, error) {
+// integer reads the result of an expression as a weight. The languages differ in what their types
+// mean, as in kwok.
+func integer(v any, language expression.Language) (int64, error) {
 	switch v := v.(type) {
 	case int64:
 		return v, nil
@@ -61,14 +62,14 @@ func integer(v any, language valuefrom.Language) (int64, error) {
 		return truncate(v)
 	case string:
 		n, err := strconv.ParseInt(v, 0, 64)
-		if err != nil || language != valuefrom.JQ {
+		if err != nil || language != expression.JQLanguage {
 			return 0, errNoInteger
 		}
 		return n, nil
 	case bool:
-		if language == valuefrom.CEL && v {
+		if language == expression.CELLanguage && v {
 			return 1, nil
-		} else if language == valuefrom.CEL {
+		} else if language == expression.CELLanguage {
 			return 0, nil
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
@@ -74,7 +76,7 @@ func newLab(ctx context.Context, s labOptions) (*lab, error) {
 	}})
 	l.Simulation, err = simulation.New(set, simulation.Options{
 		Seed: s.seed, Kinds: mcad.Kinds(), Filter: controllers.Bound, Trace: recorder.Trace,
-		Controllers: append([]reconcile.Controller{batched(controllers.Jobs(), batchTime), controllers.Scheduler("")}, s.controllers...),
+		Controllers: append([]reconcile.Controller{batched(batch.Jobs(), batchTime), scheduling.Scheduler(scheduling.Options{})}, s.controllers...),
 		Reconcile:   reconcile.Options{Trace: l.keepError},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package cron reads cron expressions of five fields and tells when they hold.
+// Package cron parses cron expressions of five fields and computes their times.
 //
-// Beside Kubernetes: names of months and weekdays, ranges, lists, * and steps are the same; macros and ? are not known here.
+// Names of months and weekdays, ranges, lists, * and steps are those of Kubernetes. Macros such as
+// @daily, and ?, are left to the callers.
 package cron
 
 import (
@@ -16,10 +17,11 @@ import (
 // A Schedule is the five fields of a cron expression, as bit sets.
 type Schedule struct {
 	Minutes, Hours, Days, Months, Weekdays uint64
-	EitherDay                              bool // days and weekdays are both limited: either is enough
+	EitherDay                              bool // days and weekdays are both restricted: either is enough
 }
 
-// fields are the fields in their order, with the names that may stand for numbers, from the least on.
+// fields are the fields in their order, with the names that may stand for numbers, the lowest
+// first.
 var fields = []struct {
 	name     string
 	min, max int
@@ -112,11 +114,11 @@ func (s Schedule) onDay(day time.Time) bool {
 	return inMonth && inWeek
 }
 
-// horizon is how many days away the next time is looked for: any day of the month, month and day of the week that ever come together do so within 40
-// years, February 29th on a Sunday beyond 2100 among them.
+// horizon is for how many days After looks. Every combination of day of the month, month and day of
+// the week that exists occurs within 40 years, even a February 29th on a Sunday around 2100.
 const horizon = 40*366 + 1
 
-// After yields the times after t, in order, as far as the horizon.
+// After yields the times after t, in order, for the next 40 years.
 func (s Schedule) After(t time.Time, zone *time.Location) iter.Seq[time.Time] {
 	day := t.In(zone)
 	return func(yield func(time.Time) bool) {
@@ -130,7 +132,7 @@ func (s Schedule) After(t time.Time, zone *time.Location) iter.Seq[time.Time] {
 	}
 }
 
-// On yields the times of one day in order, if the schedule holds on it.
+// On yields the times of one day, in order; none if the schedule is not for that day.
 func (s Schedule) On(year int, month time.Month, day int, zone *time.Location) iter.Seq[time.Time] {
 	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	return func(yield func(time.Time) bool) {
@@ -148,7 +150,8 @@ func (s Schedule) On(year int, month time.Month, day int, zone *time.Location) i
 	}
 }
 
-// instant is the first time at which clocks of a zone show what wall does in UTC. What they skip, when they are put forward, is the instant at which that happens.
+// instant returns the first time at which the clocks of a zone show what wall shows in UTC. If they
+// skip that when they are put forward, it is the time at which they are.
 func instant(wall time.Time, zone *time.Location) time.Time {
 	var found, skipped time.Time
 	for _, around := range []time.Duration{24 * time.Hour, -24 * time.Hour} {

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
@@ -100,7 +100,7 @@ func placed(doc *position.Document, faults []*position.Error) Errors {
 }
 
 func compile(path string, specs []Spec) (Rules, []*position.Error) {
-	compiler := expr.NewCompiler(expr.Options{Variables: append([]string{"self"}, topLevel...)})
+	compiler := expression.NewCompiler(expression.Options{}, topLevel...)
 	rules, faults := Rules{}, position.Faults{}
 	for i, spec := range specs {
 		at := position.Index(path, i)
@@ -126,7 +126,7 @@ func below(path string, errs []*position.Error) (out []*position.Error) {
 
 var errNoCurrent = errors.New("is required: no object would ever be ready")
 
-func newRule(compiler *expr.Compiler, spec Spec) (*rule, []*position.Error) {
+func newRule(compiler *expression.Compiler, spec Spec) (*rule, []*position.Error) {
 	r, faults := &rule{}, position.Faults{}
 	for _, line := range [...]struct {
 		field, source string
@@ -139,7 +139,7 @@ func newRule(compiler *expr.Compiler, spec Spec) (*rule, []*position.Error) {
 		if line.source == "" {
 			continue
 		}
-		program, err := compiler.CEL(line.source, expr.Bool)
+		program, err := compiler.CEL(line.source, expression.Bool)
 		faults.Add(position.Below(line.field, err)...)
 		r.lines = append(r.lines, test{line.field, line.status, program})
 	}
@@ -147,7 +147,7 @@ func newRule(compiler *expr.Compiler, spec Spec) (*rule, []*position.Error) {
 		faults.Add(&position.Error{Path: "current", Offset: -1, Err: errNoCurrent})
 	}
 	if spec.Message != "" {
-		program, err := compiler.CEL(spec.Message, expr.String)
+		program, err := compiler.CEL(spec.Message, expression.String)
 		faults.Add(position.Below("message", err)...)
 		r.message = program
 	}

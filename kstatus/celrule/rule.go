@@ -1,25 +1,25 @@
 package celrule
 
 import (
-	"github.com/stagecraft-go/stagecraft/internal/expr"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
 // A rule is a compiled Spec. It is immutable.
 type rule struct {
 	lines   []test
-	message *expr.CEL // nil if there is none
+	message *expression.CEL // nil if there is none
 }
 
 // A test is one of the expressions and the status for which it stands.
 type test struct {
 	field  string
 	status kstatus.Status
-	holds  *expr.CEL
+	holds  *expression.CEL
 }
 
 func (r *rule) judge(o kstatus.Object) (kstatus.Result, bool) {
-	s := expr.NewScope(o.Fields(), o.Now())
+	s := expression.NewScope(o.Fields(), o.Now())
 	s.Values = byName(s.Object)
 	var failure string
 	for _, line := range r.lines {
@@ -54,7 +54,7 @@ func byName(object map[string]any) map[string]any {
 var reasons = map[kstatus.Status]string{kstatus.InProgress: "InProgress", kstatus.Failed: "Failed"}
 
 // text returns the message of the Spec, or the given one if there is none.
-func (r *rule) text(s *expr.Scope, otherwise string) string {
+func (r *rule) text(s *expression.Scope, otherwise string) string {
 	if r.message == nil {
 		return otherwise
 	}

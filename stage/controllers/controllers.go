@@ -1,43 +1,46 @@
 package controllers
 
 import (
-	"net/netip"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/services"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/volumes"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // Options of [All]. The zero value is the default.
 type Options struct {
-	// Scheduler is the name of the scheduler, see [Scheduler]. Default "default-scheduler".
-	Scheduler string
-	// ServiceIPs is the range of the addresses of Services. Default 10.96.0.0/12.
-	ServiceIPs netip.Prefix
-	// LoadBalancerIPs is the range of the addresses of Services for the outside. Default 198.18.0.0/15, which is no one's.
-	LoadBalancerIPs netip.Prefix
+	// Scheduling are the options of the scheduler.
+	Scheduling scheduling.Options
+	// Services are the options of the controller that gives Services their addresses.
+	Services services.Options
 }
 
-// All returns all controllers of this package, for one loop.
+// All returns all controllers, for one loop.
 func All(o Options) []reconcile.Controller {
 	return []reconcile.Controller{
-		Deployments(),
-		ReplicaSets(),
-		ReplicationControllers(),
-		StatefulSets(),
-		DaemonSets(),
-		Jobs(),
-		CronJobs(),
-		VolumeClaims(),
-		Volumes(),
-		Services(o),
-		EndpointSlices(),
-		SchedulingGates(),
-		Scheduler(o.Scheduler),
+		workloads.Deployments(),
+		workloads.ReplicaSets(),
+		workloads.ReplicationControllers(),
+		workloads.StatefulSets(),
+		workloads.DaemonSets(),
+		batch.Jobs(),
+		batch.CronJobs(),
+		volumes.PersistentVolumeClaims(),
+		volumes.PersistentVolumes(),
+		services.Services(o.Services),
+		services.EndpointSlices(),
+		scheduling.SchedulingGates(),
+		scheduling.Scheduler(o.Scheduling),
 	}
 }
 
-// Bound reports whether an object is not a Pod that still has no node. It is for simulation.Options.Filter: a kubelet runs no other Pods.
+// Bound reports whether an object is anything but a Pod that has no Node yet. It is for the filter
+// of simulation.Options: a kubelet runs no other Pods.
 func Bound(obj *unstructured.Unstructured) bool {
-	return obj.GetKind() != "Pod" || obj.GroupVersionKind().Group != "" || pod{obj}.node() != ""
+	return obj.GetKind() != "Pod" || obj.GroupVersionKind().Group != "" || pods.Of(obj).NodeName() != ""
 }

@@ -1,6 +1,6 @@
 package controllers_test
 
-// A side is who has a field.
+// A side is whose objects have a field.
 type side int
 
 const (
@@ -9,18 +9,19 @@ const (
 	both = real | ours
 )
 
-// A difference is a field that real controllers, or these, have and the others have not or otherwise.
+// A difference is a field that the objects of the real controllers or of these have, and the others
+// do not, or otherwise.
 type difference struct {
-	of    side
-	kind  string
-	path  string // as a JSON pointer, but * is each element of a list
-	value string // the only value, as JSON, that it is about; "": all
-	story string // the only recording that it is about; "": all
-	why   string
+	of        side
+	kind      string
+	path      string // as a JSON pointer, but * is each element of a list
+	value     string // the only value, as JSON, that it is about; "": all
+	recording string // the only recording that it is about; "": all
+	why       string
 }
 
-func (d difference) concerns(story string, obj map[string]any) bool {
-	return d.kind == obj["kind"] && (d.story == "" || d.story == story)
+func (d difference) concerns(recording string, obj map[string]any) bool {
+	return d.kind == obj["kind"] && (d.recording == "" || d.recording == recording)
 }
 
 const (
@@ -30,7 +31,8 @@ const (
 	admitted  = "a plug-in of the API server sets it, and another controller takes it away"
 )
 
-// differences is all in which stage/memory and these controllers differ from the recordings. Each row has to be met.
+// differences are all those between the recordings and stage/memory with these controllers. Each
+// row has to be met.
 var differences = []difference{
 	{of: real, kind: "Pod", path: "status/conditions/*/lastProbeTime", value: "null", why: typed},
 	{of: ours, kind: "Pod", path: "status/conditions/*/reason", value: `""`, why: typed},
@@ -53,11 +55,11 @@ var differences = []difference{
 	{of: real, kind: "DaemonSet", path: "metadata/annotations/deprecated.daemonset.template.generation", why: defaulted},
 	{of: real, kind: "ControllerRevision", path: "metadata/annotations/deprecated.daemonset.template.generation", why: defaulted},
 	{of: both, kind: "Service", path: "spec/type", value: `"ClusterIP"`, why: defaulted},
-	{of: both, kind: "Service", path: "status/loadBalancer", story: "service-loadbalancer", why: "no cloud provider runs beside the real controllers"},
+	{of: both, kind: "Service", path: "status/loadBalancer", recording: "service-loadbalancer", why: "no cloud provider runs beside the real controllers"},
 	{of: real, kind: "EndpointSlice", path: "endpoints", value: "null", why: typed},
 	{of: real, kind: "EndpointSlice", path: "ports", value: "null", why: typed},
 	{of: real, kind: "PersistentVolumeClaim", path: "metadata/finalizers", why: admitted},
 	{of: real, kind: "PersistentVolume", path: "metadata/finalizers", why: admitted},
-	{of: both, kind: "ReplicaSet", path: "metadata/generation", story: "deployment-surge", why: "Pods that get ready at the same time are seen at once"},
-	{of: both, kind: "ReplicaSet", path: "status/observedGeneration", story: "deployment-surge", why: "as above"},
+	{of: both, kind: "ReplicaSet", path: "metadata/generation", recording: "deployment-surge", why: "Pods that get ready at the same time are seen at once"},
+	{of: both, kind: "ReplicaSet", path: "status/observedGeneration", recording: "deployment-surge", why: "as above"},
 }

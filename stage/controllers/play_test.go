@@ -17,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -60,12 +61,12 @@ func TestInRealTimeToo(t *testing.T) {
 			_ = reconcile.Play(ctx, cluster, o, controllers.All(controllers.Options{})...)
 		})
 		require.NoError(t, cluster.Load(ctx, []byte(`{apiVersion: v1, kind: Node, metadata: {name: node-000}, status: {allocatable: {cpu: "32", memory: 128Gi, pods: "200"}}}`)))
-		require.NoError(t, cluster.Load(ctx, []byte(bundle)))
+		require.NoError(t, cluster.Load(ctx, []byte(clustertest.Bundle())))
 		time.Sleep(12 * time.Minute)
 		for _, of := range []struct{ kind, name string }{
 			{"StatefulSet", "db"}, {"Deployment", "web"}, {"DaemonSet", "agent"}, {"Job", "sums"}, {"CronJob", "nightly"}, {"Service", "web"},
 		} {
-			obj, err := cluster.Get(ctx, kinds[of.kind], types.NamespacedName{Namespace: "default", Name: of.name})
+			obj, err := cluster.Get(ctx, clustertest.Kind(of.kind), types.NamespacedName{Namespace: "default", Name: of.name})
 			require.NoError(t, err)
 			require.Equal(t, kstatus.Current, kstatus.Extended().Compute(obj, time.Now()).Status, "%s: %v", of, obj.Object["status"])
 		}
@@ -77,11 +78,11 @@ func TestInRealTimeToo(t *testing.T) {
 
 func TestTheSameSeedTellsTheSameStory(t *testing.T) {
 	tell := func(seed uint64) (story []string) {
-		l := newLab(t, setting{nodes: 3, pods: presets.PodGeneral, seed: seed, trace: func(line string) { story = append(story, line) }})
-		l.load(bundle)
-		l.advance(15 * time.Minute)
-		l.patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
-		l.advance(15 * time.Minute)
+		c := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: presets.PodGeneral, Seed: seed, Trace: func(line string) { story = append(story, line) }})
+		c.Load(clustertest.Bundle())
+		c.Advance(15 * time.Minute)
+		c.Patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+		c.Advance(15 * time.Minute)
 		return story
 	}
 	first := tell(1)

@@ -19,7 +19,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -33,7 +35,7 @@ func (o onePod) Create(ctx context.Context, obj *unstructured.Unstructured, opts
 	if obj.GetKind() != "Pod" {
 		return o.Transport.Create(ctx, obj, opts)
 	}
-	there, err := o.List(ctx, kinds["Pod"], obj.GetNamespace(), metav1.ListOptions{})
+	there, err := o.List(ctx, clustertest.Kind("Pod"), obj.GetNamespace(), metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +46,10 @@ func (o onePod) Create(ctx context.Context, obj *unstructured.Unstructured, opts
 	return o.Transport.Create(ctx, obj, opts)
 }
 
-// TestTheRecordingWithAQuota tells the story that needs one.
+// TestTheRecordingWithAQuota plays the recording that needs a quota.
 func TestTheRecordingWithAQuota(t *testing.T) {
-	const story = "deployment-quota"
-	data, err := os.ReadFile("testdata/recordings/" + story + ".yaml")
+	const name = "deployment-quota"
+	data, err := os.ReadFile("testdata/recordings/" + name + ".yaml")
 	require.NoError(t, err)
 	want, err := recording.Parse(data)
 	require.NoError(t, err)
@@ -58,11 +60,11 @@ func TestTheRecordingWithAQuota(t *testing.T) {
 		all.Go(func() {
 			_ = player.Play(ctx, stage.MustCompile(recording.Kubelet(), presets.NodeFast()), cluster, player.Options{})
 		})
-		all.Go(func() { _ = reconcile.Play(ctx, cluster, reconcile.PlayOptions{}, controllers.Deployments()) })
+		all.Go(func() { _ = reconcile.Play(ctx, cluster, reconcile.PlayOptions{}, workloads.Deployments()) })
 		all.Go(func() {
 			o := reconcile.PlayOptions{}
-			o.MinInterval = 10 * time.Millisecond // so that the Deployment looks between two looks of its ReplicaSet, as it does in the recording
-			_ = reconcile.Play(ctx, onePod{cluster}, o, controllers.ReplicaSets(), controllers.Scheduler(""))
+			o.MinInterval = 10 * time.Millisecond // so that the Deployment is reconciled between two reconciles of its ReplicaSet, as in the recording
+			_ = reconcile.Play(ctx, onePod{cluster}, o, workloads.ReplicaSets(), scheduling.Scheduler(scheduling.Options{}))
 		})
 		require.NoError(t, cluster.Load(ctx, fmt.Appendf(nil, "{apiVersion: v1, kind: Node, metadata: {name: %s1}}", recording.NodePrefix)))
 		time.Sleep(time.Second)
@@ -71,7 +73,7 @@ func TestTheRecordingWithAQuota(t *testing.T) {
 		for i, phase := range want.Phases {
 			withoutQuota(&phase)
 			withoutQuota(&got.Phases[i])
-			comparison{story: story, kinds: want.Kinds, used: make([]int, len(differences))}.require(t, phase, got.Phases[i])
+			comparison{recording: name, kinds: want.Kinds, used: make([]int, len(differences))}.require(t, phase, got.Phases[i])
 		}
 		cancel()
 		all.Wait()
@@ -90,7 +92,7 @@ func settleInBubble(ctx context.Context, look func(context.Context) (recording.P
 	return errors.New("the phase does not end")
 }
 
-// withoutQuota takes the quota away, whose status is that of a controller that is not here.
+// withoutQuota removes the quota, whose status is written by a controller that is not here.
 func withoutQuota(p *recording.Phase) {
 	p.Objects = slices.DeleteFunc(p.Objects, func(obj map[string]any) bool { return obj["kind"] == "ResourceQuota" })
 }

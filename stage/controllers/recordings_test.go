@@ -15,51 +15,53 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 )
 
-// untold are the recordings whose stories these controllers cannot play.
-var untold = map[string]string{
+// unplayable are the recordings that these controllers cannot play, and why.
+var unplayable = map[string]string{
 	"deployment-quota": "stage/memory has no quotas; see TestTheRecordingWithAQuota",
 	"namespace":        "stage/memory deletes what is in a namespace itself, and does not say how far it is",
 }
 
-// TestRecordings tells the stories of the recordings to these controllers and compares what they write, phase by phase, with what the real ones wrote.
+// TestRecordings plays the scripts of the recordings with these controllers and compares what they
+// write, phase by phase, with what the real controllers wrote.
 func TestRecordings(t *testing.T) {
 	files, err := filepath.Glob("testdata/recordings/*.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	used, phases, told := make([]int, len(differences)), 0, 0
+	used, phases, played := make([]int, len(differences)), 0, 0
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		t.Run(name, func(t *testing.T) {
-			told++
+			played++
 			data, err := os.ReadFile(file)
 			require.NoError(t, err)
 			want, err := recording.Parse(data)
 			require.NoError(t, err)
-			got, err := newTheatre(t, "rec-"+name).tell(want)
-			if why, ok := untold[name]; ok {
-				require.Error(t, err, "it can be told now, although %s", why)
+			got, err := newRecordedCluster(t, "rec-"+name).record(want)
+			if why, ok := unplayable[name]; ok {
+				require.Error(t, err, "it can be played now, although %s", why)
 				return
 			}
 			require.NoError(t, err)
 			for i, phase := range want.Phases {
-				comparison{story: name, kinds: want.Kinds, used: used}.require(t, phase, got.Phases[i])
+				comparison{recording: name, kinds: want.Kinds, used: used}.require(t, phase, got.Phases[i])
 			}
 			phases += len(want.Phases)
 		})
 	}
 	for i, d := range differences {
-		require.True(t, used[i] > 0 || told < len(files), "nothing differs any more in %s %s: %s", d.kind, d.path, d.why)
+		require.True(t, used[i] > 0 || played < len(files), "nothing differs any more in %s %s: %s", d.kind, d.path, d.why)
 	}
 	t.Logf("%d phases are equal but for %d differences on purpose", phases, len(differences))
 }
 
-// A comparison is that of one story. It counts which of the differences it met.
+// A comparison is that of one recording. It counts which of the differences it met.
 type comparison struct {
-	story string
-	kinds []string
-	used  []int
+	recording string
+	kinds     []string
+	used      []int
 }
 
 func (c comparison) require(t *testing.T, want, got recording.Phase) {
@@ -73,12 +75,12 @@ func (c comparison) require(t *testing.T, want, got recording.Phase) {
 	require.Equal(t, text(want.Objects, real), text(got.Objects, ours), want.Name)
 }
 
-// strip takes away what differs on purpose, and puts the objects in order again.
+// strip removes what differs on purpose, and sorts the objects again.
 func (c comparison) strip(objects []map[string]any, from side) (stripped []map[string]any) {
 	for _, obj := range objects {
 		obj = runtime.DeepCopyJSON(obj)
 		for i, d := range differences {
-			if d.concerns(c.story, obj) && d.of&from != 0 && d.cut(obj, strings.Split(d.path, "/")) {
+			if d.concerns(c.recording, obj) && d.of&from != 0 && d.cut(obj, strings.Split(d.path, "/")) {
 				c.used[i]++
 			}
 		}
@@ -88,7 +90,8 @@ func (c comparison) strip(objects []map[string]any, from side) (stripped []map[s
 	return stripped
 }
 
-// cut takes the field away, and the maps that have nothing left by it. It is false if there is none.
+// cut removes the field of a difference, and the maps that are empty then. It is false if there is
+// none.
 func (d difference) cut(v any, path []string) bool {
 	switch v := v.(type) {
 	case []any:
@@ -121,45 +124,45 @@ func jsonOf(v any) string {
 	return string(data)
 }
 
-// A theatre is a lab in which scripts are told.
-type theatre struct {
-	*lab
+// A recordedCluster is a cluster in which a recording is played, in a namespace.
+type recordedCluster struct {
+	*clustertest.Cluster
 	namespace string
 }
 
-func newTheatre(t *testing.T, namespace string) *theatre {
-	th := &theatre{lab: newLab(t, setting{pods: recording.Kubelet}), namespace: namespace}
+func newRecordedCluster(t *testing.T, namespace string) *recordedCluster {
+	c := &recordedCluster{Cluster: clustertest.New(t, clustertest.Options{Pods: recording.Kubelet}), namespace: namespace}
 	for i := range 2 {
-		th.load(fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: %s%d}}", recording.NodePrefix, i+1))
+		c.Load(fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: %s%d}}", recording.NodePrefix, i+1))
 	}
-	th.load("{apiVersion: v1, kind: Namespace, metadata: {name: " + namespace + "}}")
-	th.settle()
-	return th
+	c.Load("{apiVersion: v1, kind: Namespace, metadata: {name: " + namespace + "}}")
+	c.Settle()
+	return c
 }
 
-func (th *theatre) tell(s recording.Script) (recording.Script, error) {
-	return recording.New(th.sim.Cluster(), th.namespace, s).Record(context.Background(), th.wait)
+func (c *recordedCluster) record(s recording.Script) (recording.Script, error) {
+	return recording.New(c.Simulation.Cluster(), c.namespace, s).Record(context.Background(), c.wait)
 }
 
 // longest is how long a phase may take.
 const longest = 80 * time.Second
 
 // wait is a recording.Settle in virtual time.
-func (th *theatre) wait(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
-	end := th.sim.Now().Add(longest)
+func (c *recordedCluster) wait(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
+	end := c.Now().Add(longest)
 	for {
 		state, err := look(ctx)
 		if err != nil {
 			return err
 		}
-		next, more := th.sim.Next()
+		next, more := c.Next()
 		switch {
-		case state.Done && (!more || next.Sub(th.sim.Now()) > recording.QuietPeriod):
-			return th.sim.Advance(ctx, recording.QuietPeriod)
+		case state.Done && (!more || next.Sub(c.Now()) > recording.QuietPeriod):
+			return c.Simulation.Advance(ctx, recording.QuietPeriod)
 		case !more || next.After(end):
 			return fmt.Errorf("nothing more happens; the objects are %s", state.Objects)
 		}
-		if _, err := th.sim.Step(ctx); err != nil {
+		if _, err := c.Step(ctx); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 )
 
 func TestWhatAnAPIServerRefusesIsLeftAlone(t *testing.T) {
@@ -15,14 +17,28 @@ func TestWhatAnAPIServerRefusesIsLeftAlone(t *testing.T) {
 			"{matchLabels: {app: other}}": "`selector` does not match template `labels`",
 			"{matchExpressions: [{key: app, operator: NotIn, values: [web]}]}": "`selector` does not match template `labels`",
 		} {
-			l := newLab(t, setting{nodes: 1})
-			l.load(fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: x}, spec: {selector: %s, template: {metadata: {labels: {app: web}}, spec: {}}}}`, kind, selector))
-			l.settle()
-			require.Empty(t, l.list("Pod", ""))
-			require.Contains(t, strings.Join(l.fails, "\n"), want)
+			c := clustertest.New(t, clustertest.Options{Nodes: 1})
+			c.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: x}, spec: {selector: %s, template: {metadata: {labels: {app: web}}, spec: {}}}}`, kind, selector))
+			c.Settle()
+			require.Empty(t, c.List("Pod", ""))
+			require.Contains(t, strings.Join(c.Errors, "\n"), want)
 		}
 	}
 }
+
+// anything is an object of any kind with one more field.
+const anything = `
+apiVersion: %s
+kind: %s
+metadata: {name: x}
+spec:
+  replicas: 1
+  completions: 1
+  schedule: "* * * * *"
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}
+  %s: %s
+`
 
 // TestNonsenseHarmsNobody has objects whose fields are of other types than they should be.
 func TestNonsenseHarmsNobody(t *testing.T) {
@@ -43,11 +59,10 @@ func TestNonsenseHarmsNobody(t *testing.T) {
 	for kind, names := range fields {
 		for _, field := range strings.Fields(names) {
 			for _, value := range values {
-				l := newLab(t, setting{nodes: 1})
-				apiVersion, _ := kinds[kind].ToAPIVersionAndKind()
-				l.load(fmt.Sprintf(`{apiVersion: %s, kind: %s, metadata: {name: x}, spec: {replicas: 1, completions: 1, schedule: "* * * * *",
-  selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}, %s: %s}}`, apiVersion, kind, field, value))
-				l.advance(90e9)
+				c := clustertest.New(t, clustertest.Options{Nodes: 1})
+				apiVersion, _ := clustertest.Kind(kind).ToAPIVersionAndKind()
+				c.Load(fmt.Sprintf(anything, apiVersion, kind, field, value))
+				c.Advance(90e9)
 			}
 		}
 	}

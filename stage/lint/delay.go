@@ -66,7 +66,7 @@ func (s *checkedStage) numericFault(e expression) (message, advice string) {
 // observedValue is what the expression of a delay returned on a probe; nil if nothing.
 func (s *checkedStage) observedValue(e expression) any {
 	for _, v := range s.playable() {
-		for _, r := range []delay.Reading{v.Delay.Duration, v.Delay.Jitter} {
+		for _, r := range []delay.Evaluation{v.Delay.Duration, v.Delay.Jitter} {
 			if r.Text == e.text && r.Seen != nil {
 				return r.Seen
 			}

@@ -54,7 +54,7 @@ func TestImpliesAndExcludesAreSound(t *testing.T) {
 	all := objects()
 	for _, e := range expressions {
 		s := &v1alpha1.StageSelector{MatchExpressions: []v1alpha1.MatchExpression{e}}
-		compiled, err := selector.Compile(s, nil)
+		compiled, err := selector.Compile(s, selector.Options{})
 		require.NoError(t, err)
 		read := requirementsOf(s)
 		require.Len(t, read, 1, e.Key)
@@ -104,7 +104,7 @@ func TestPathsAgreeWithJQ(t *testing.T) {
 			got, found := p.get(obj)
 			require.True(t, found, "%s %s", key, text)
 			require.NotNil(t, got)
-			s, err := selector.Compile(&v1alpha1.StageSelector{MatchExpressions: []v1alpha1.MatchExpression{{Key: key, Operator: v1alpha1.SelectorOpIn, Values: []string{"value"}}}}, nil)
+			s, err := selector.Compile(&v1alpha1.StageSelector{MatchExpressions: []v1alpha1.MatchExpression{{Key: key, Operator: v1alpha1.SelectorOpIn, Values: []string{"value"}}}}, selector.Options{})
 			require.NoError(t, err)
 			require.True(t, s.Match(obj, now), "%s in %v", key, obj)
 		}

@@ -6,7 +6,7 @@
 //	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeat(), presets.PodGeneral())
 //
 // To replace one Stage of a preset, take the other Stages by name from Source.Stages and give them
-// to [stage.Objects]. Templates read fields that an object may lack: they need
+// to [stage.FromStages]. Templates read fields that an object may lack: they need
 // Options.MissingKeyError to be false, the default.
 //
 // # Presets

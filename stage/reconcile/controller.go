@@ -14,29 +14,29 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A Controller brings the objects of one kind in line with what they ask for. It is plain data. Its functions are called from one
-// goroutine at a time.
+// A Controller brings the objects of one kind in line with what they ask for. It is plain data. Its
+// functions are called from one goroutine at a time.
 type Controller struct {
 	// Name is what traces and errors call it.
 	Name string
 	// For is the kind whose names are the keys.
 	For schema.GroupVersionKind
-	// When tells which changes of the objects themselves matter. Default: all.
+	// When reports which changes of the objects themselves matter. Default: all.
 	When func(Change) bool
 	// Watches are the other kinds that the controller reads. A kind may be watched in several ways.
 	Watches []Watch
 	// Indexes are ways to look things up that the controller uses, see [Cache.By].
 	Indexes []*Index
-	// Reconcile does what is to be done for one key, which may be that of an object that is gone. An error has the key tried again, unless it is
-	// [Final].
+	// Reconcile does what is to be done for one key, which may be that of an object that is gone.
+	// An error has the key tried again, unless it is [Final].
 	Reconcile func(context.Context, Request) (Result, error)
 }
 
 // A Watch is a kind whose changes matter to a controller.
 type Watch struct {
 	Kind schema.GroupVersionKind
-	// Map returns the keys that a change is about. Default: the object's controller, as its owner references say, if that is of the
-	// kind For. The cache is that after the change.
+	// Map returns the keys that a change is about. Default: the object's controller, as its owner
+	// references say, if that is of the kind For. The cache is that after the change.
 	Map func(*Cache, Change) []types.NamespacedName
 }
 
@@ -66,12 +66,13 @@ type Request struct {
 
 // A Result is what a controller says when it succeeded.
 type Result struct {
-	// After is when to look at the key again if nothing happens before. Default: never. It holds until the next call for that key.
+	// After is when to look at the key again if nothing happens before. Default: never. It holds
+	// until the next call for that key.
 	After time.Duration
 }
 
-// Final marks an error that no further try will mend, such as an object that makes no sense. It goes to Trace, but the key is not looked at again
-// until something changes. Final(nil) is nil.
+// Final marks an error that no further attempt will repair, such as an object that makes no sense.
+// It goes to Trace, but the key is not looked at again until something changes. Final(nil) is nil.
 func Final(err error) error {
 	if err == nil {
 		return nil

@@ -1,10 +1,12 @@
-// Package reconcile runs controllers on a clock that somebody else owns: it holds what they read, knows which keys they have to look at and
-// when, and calls them one at a time. It is for controllers what stage.Engine is for Stages.
+// Package reconcile runs controllers on a clock that somebody else owns: it holds what they read,
+// knows which keys they have to look at and when, and calls them one at a time. It is for
+// controllers what stage.Engine is for Stages.
 //
 // # Terminology
 //
-// A [Controller] brings the objects of one kind in line with what they ask for. A key is a name of that kind. A [Loop] has a queue of keys
-// and a [Cache] of all that its controllers watch; a change of an object puts keys into the queue.
+// A [Controller] brings the objects of one kind in line with what they ask for. A key is a name of
+// that kind. A [Loop] has a queue of keys and a [Cache] of all that its controllers watch; a change
+// of an object puts keys into the queue.
 //
 // # Usage
 //
@@ -24,7 +26,8 @@
 //		},
 //	}
 //
-// Package stage/simulation runs it in virtual time (Options.Controllers), [Play] in real time on any transport. Both do this:
+// Package stage/simulation runs it in virtual time (Options.Controllers), [Play] in real time on
+// any transport. Both do this:
 //
 //	loop, err := reconcile.NewLoop(cluster, reconcile.Options{}, greeter)
 //	for {
@@ -34,16 +37,18 @@
 //		loop.Step(ctx, now)
 //	}
 //
-// What a controller wrote is in the cache before it is called again, although the watch may tell of it much later. So it never takes its own
-// creations for missing, and needs no book of expectations.
+// What a controller wrote is in the cache before it is called again, although the watch may report
+// it much later. So it never takes its own creations for missing, and does not have to remember
+// what it expects to see, as the expectations of kube-controller-manager do.
 //
 // # Determinism
 //
-// Keys are taken in the order of their due times, of equal times in that in which they were put into the queue. A key stands in the queue
-// once. Lists of the cache are ordered by namespace and name. The same events and the same controllers give the same writes.
+// Keys are taken in the order of their due times, of equal times in that in which they were put
+// into the queue. A key stands in the queue once. Lists of the cache are ordered by namespace and
+// name. The same events and the same controllers give the same writes.
 //
 // # Concurrency
 //
-// A Loop and its Cache must not be used from several goroutines at once; controllers need no locks. Objects of the cache are shared and must
-// not be changed.
+// A Loop and its Cache must not be used from several goroutines at once; controllers need no locks.
+// Objects of the cache are shared and must not be changed.
 package reconcile

@@ -14,20 +14,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// ErrLivelock is why a key is parked: it was reconciled [Options.MaxReconciles] times and time did not pass.
+// ErrLivelock is why a key is parked: it was reconciled [Options.MaxReconciles] times and time did
+// not pass.
 var ErrLivelock = errors.New("reconciled again and again without time passing")
 
 // Options of a [Loop]. The zero value is the default.
 type Options struct {
-	// RetryAfter is the pause after a first error. Each further pause is twice as long, up to MaxRetryAfter. Default 5ms and 1000s, as in
-	// Kubernetes.
+	// RetryAfter is the pause after a first error. Each further pause is twice as long, up to
+	// MaxRetryAfter. Default 5ms and 1000s, as in Kubernetes.
 	RetryAfter    time.Duration
 	MaxRetryAfter time.Duration
-	// MinInterval is how long a key rests after it was reconciled: what happens meanwhile is looked at in one go. A controller that reads all
-	// Pods of an object whenever one of them changes takes time in the square of their number; where that is thousands, 100ms makes it
-	// linear. Default 0.
+	// MinInterval is how long a key waits after it was reconciled: what happens meanwhile is looked
+	// at in one go. A controller that reads all Pods of an object whenever one of them changes
+	// takes time in the square of their number; where that is thousands, 100ms makes it linear.
+	// Default 0.
 	MinInterval time.Duration
-	// MaxReconciles is how often one key may be reconciled at one instant before it is parked until time has passed. Default 10,000.
+	// MaxReconciles is how often one key may be reconciled at one instant before it is parked until
+	// time has passed. Default 10,000.
 	MaxReconciles int
 	// Trace is called after each reconcile.
 	Trace func(TraceEvent)
@@ -54,7 +57,8 @@ func (e TraceEvent) String() string {
 	return s
 }
 
-// A Loop calls controllers. It has no clock and no goroutine. It must not be used from several goroutines at once.
+// A Loop calls controllers. It has no clock and no goroutine. It must not be used from several
+// goroutines at once.
 type Loop struct {
 	options Options
 	client  client
@@ -84,11 +88,11 @@ type task struct {
 	key
 	at    time.Time
 	seq   uint64
-	place int // index in the queue plus 1; 0 if it is not in the queue
+	index int // place in the queue plus 1; 0 if it is not in the queue
 
 	failures int       // since the last success
-	instant  time.Time // of the last reconcile
-	count    int       // of reconciles at that instant
+	lastRun  time.Time // when it was reconciled last
+	runs     int       // how often it was reconciled at that time
 }
 
 // NewLoop returns a loop with an empty cache, whose controllers write to t.
@@ -98,7 +102,7 @@ func NewLoop(t Transport, o Options, controllers ...Controller) *Loop {
 	o.MaxReconciles = cmp.Or(o.MaxReconciles, 10_000)
 	l := &Loop{
 		options: o,
-		cache:   &Cache{shelves: map[schema.GroupVersionKind]*shelf{}},
+		cache:   &Cache{stores: map[schema.GroupVersionKind]*store{}},
 		routes:  map[schema.GroupVersionKind][]route{},
 		tasks:   map[key]*task{},
 	}
@@ -124,50 +128,52 @@ func (l *Loop) add(c *Controller) {
 		l.route(w.Kind, route{c, keys})
 	}
 	for _, i := range c.Indexes {
-		l.shelf(i.Kind).indexes[i] = &drawer{value: i.Value}
+		l.storeOf(i.Kind).indexes[i] = &objectIndex{value: i.Value}
 	}
 }
 
 func (l *Loop) route(kind schema.GroupVersionKind, r route) {
-	l.shelf(kind)
+	l.storeOf(kind)
 	l.routes[kind] = append(l.routes[kind], r)
 }
 
-func (l *Loop) shelf(kind schema.GroupVersionKind) *shelf {
-	s := l.cache.shelves[kind]
+func (l *Loop) storeOf(kind schema.GroupVersionKind) *store {
+	s := l.cache.stores[kind]
 	if s == nil {
-		s = newShelf()
-		l.cache.shelves[kind] = s
+		s = newStore()
+		l.cache.stores[kind] = s
 		l.kinds = append(l.kinds, kind)
 	}
 	return s
 }
 
-// Kinds returns the kinds whose events the loop must be told of, those that come first in its controllers first.
+// Kinds returns the kinds whose events the loop has to be given, those that come first in its
+// controllers first.
 func (l *Loop) Kinds() []schema.GroupVersionKind { return l.kinds }
 
 // Cache returns what the loop knows.
 func (l *Loop) Cache() *Cache { return l.cache }
 
-// Observe takes in a watch event and puts the keys that it matters to into the queue. An object of another kind, one that is not newer than
-// what is known, and events that are about no object are ignored.
+// Observe takes in a watch event and puts the keys that it matters to into the queue. An object of
+// another kind, one that is not newer than what is known, and events that are about no object are
+// ignored.
 func (l *Loop) Observe(e watch.Event, now time.Time) {
 	obj, ok := e.Object.(*unstructured.Unstructured)
 	if !ok {
 		return
 	}
 	kind := obj.GroupVersionKind()
-	s := l.cache.shelves[kind]
+	s := l.cache.stores[kind]
 	if s == nil {
 		return
 	}
 	var change Change
 	switch e.Type {
 	case watch.Added, watch.Modified:
-		change, ok = s.put(obj)
+		change, ok = s.update(obj)
 	case watch.Deleted:
 		change, ok = s.remove(obj)
-		delete(s.gone, obj.GetUID())
+		delete(s.deleted, obj.GetUID())
 	default:
 		return
 	}
@@ -195,14 +201,14 @@ func (l *Loop) enqueue(k key, at time.Time) {
 	if l.parked(t, at) {
 		return
 	}
-	if rested := t.instant.Add(l.options.MinInterval); at.Before(rested) {
+	if rested := t.lastRun.Add(l.options.MinInterval); at.Before(rested) {
 		at = rested
 	}
-	l.queue.advance(t, at)
+	l.queue.add(t, at)
 }
 
 func (l *Loop) parked(t *task, now time.Time) bool {
-	return t.count >= l.options.MaxReconciles && !now.After(t.instant)
+	return t.runs >= l.options.MaxReconciles && !now.After(t.lastRun)
 }
 
 // NextDue returns the earliest time at which a key is due. It is false if the queue is empty.
@@ -213,20 +219,20 @@ func (l *Loop) NextDue() (time.Time, bool) {
 	return l.queue.items[0].at, true
 }
 
-// Step reconciles the first key that is due at the time now. It is false if there is none. Errors of controllers go to Trace, and the key
-// back into the queue.
+// Step reconciles the first key that is due at the time now. It is false if there is none. Errors
+// of controllers go to Trace, and the key back into the queue.
 func (l *Loop) Step(ctx context.Context, now time.Time) bool {
 	at, ok := l.NextDue()
 	if !ok || at.After(now) {
 		return false
 	}
 	l.now = now
-	l.sweep(now)
+	l.dropIdle(now)
 	t := heap.Pop(&l.queue).(*task)
-	if !t.instant.Equal(now) {
-		t.instant, t.count = now, 0
+	if !t.lastRun.Equal(now) {
+		t.lastRun, t.runs = now, 0
 	}
-	t.count++
+	t.runs++
 	l.active = t.controller.Name
 	result, err := t.controller.Reconcile(ctx, Request{Name: t.name, Now: now, Cache: l.cache, Client: &l.client})
 	l.active = ""
@@ -243,15 +249,15 @@ func (l *Loop) done(t *task, result Result, err error) {
 		l.trace(t, Result{}, fmt.Errorf("%w: parked", ErrLivelock))
 	case isFinal(err):
 	case err != nil:
-		l.queue.advance(t, l.now.Add(l.pause(t.failures)))
+		l.queue.add(t, l.now.Add(l.pause(t.failures)))
 		t.failures++
 	default:
 		t.failures = 0
 		if result.After > 0 {
-			l.queue.advance(t, l.now.Add(result.After))
+			l.queue.add(t, l.now.Add(result.After))
 		}
 	}
-	if t.place == 0 && l.cache.Get(t.controller.For, t.name) == nil {
+	if t.index == 0 && l.cache.Get(t.controller.For, t.name) == nil {
 		l.idle = append(l.idle, t)
 	}
 }
@@ -264,14 +270,14 @@ func (l *Loop) pause(failures int) time.Duration {
 	return min(d, l.options.MaxRetryAfter)
 }
 
-// sweep drops the tasks of objects that are gone. They are kept for as long as time does not pass, because a livelock may make objects and
-// delete them.
-func (l *Loop) sweep(now time.Time) {
-	if len(l.idle) == 0 || !now.After(l.idle[0].instant) {
+// dropIdle drops the tasks of objects that are gone. They are kept for as long as time does not
+// pass, because a livelock may make objects and delete them.
+func (l *Loop) dropIdle(now time.Time) {
+	if len(l.idle) == 0 || !now.After(l.idle[0].lastRun) {
 		return
 	}
 	for _, t := range l.idle {
-		if t.place == 0 && l.cache.Get(t.controller.For, t.name) == nil {
+		if t.index == 0 && l.cache.Get(t.controller.For, t.name) == nil {
 			delete(l.tasks, t.key)
 		}
 	}

@@ -16,24 +16,27 @@ import (
 
 // PlayOptions of [Play]. The zero value is the default.
 type PlayOptions struct {
-	// Options of the loop. Its Trace is also told of watches that failed, with the kind as the Controller.
+	// Options of the loop. Its Trace also gets the watches that failed, with the kind as the
+	// Controller.
 	Options
-	// Namespace limits what is read to one namespace. Kinds without namespaces are read whole. Default all.
+	// Namespace limits what is read to one namespace. Kinds without namespaces are read whole.
+	// Default all.
 	Namespace string
 	// Timeout is how long one request may take before it counts as failed. Default 30s.
 	Timeout time.Duration
 }
 
-// Play runs controllers in real time, or in virtual time within a testing/synctest bubble, until ctx is done, and returns its cause. All
-// goroutines have ended by then. Controllers are first called when the objects of every kind have been listed. Failures of requests, of watches
-// and of controllers do not end it; they are tried again.
+// Play runs controllers in real time, or in virtual time within a testing/synctest bubble, until
+// ctx is done, and returns its cause. All goroutines have ended by then. Controllers are first
+// called when the objects of every kind have been listed. Failures of requests, of watches and of
+// controllers do not end it; they are tried again.
 func Play(ctx context.Context, t Transport, o PlayOptions, controllers ...Controller) error {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	t = timed{t, o.Timeout}
-	p := &player{loop: NewLoop(t, o.Options, controllers...), news: make(chan news)}
+	p := &runner{loop: NewLoop(t, o.Options, controllers...), updates: make(chan watchUpdate)}
 	var all sync.WaitGroup
 	for _, kind := range p.loop.Kinds() {
-		w := &watcher{kind: kind, news: p.news}
+		w := &watcher{kind: kind, updates: p.updates}
 		p.unlisted++
 		all.Go(func() { w.run(ctx, t, o.Namespace) })
 	}
@@ -42,26 +45,26 @@ func Play(ctx context.Context, t Transport, o PlayOptions, controllers ...Contro
 	return context.Cause(ctx)
 }
 
-// A player gives time and events to a loop. The loop is used by its goroutine only.
-type player struct {
+// A runner gives time and events to a loop. The loop is used by its goroutine only.
+type runner struct {
 	loop     *Loop
-	news     chan news
+	updates  chan watchUpdate
 	unlisted int // kinds that were not listed yet
 }
 
-// news is what a watcher has to tell.
-type news struct {
+// A watchUpdate is what a watcher reports.
+type watchUpdate struct {
 	event  watch.Event
 	listed bool  // the first list is complete
 	failed error // the watch failed
 	kind   schema.GroupVersionKind
 }
 
-func (p *player) run(ctx context.Context) {
+func (p *runner) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		if p.hear() {
+		if p.receive() {
 			continue
 		}
 		now := time.Now()
@@ -72,38 +75,39 @@ func (p *player) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
-		case n := <-p.news:
-			p.take(n)
+		case u := <-p.updates:
+			p.handle(u)
 		}
 	}
 }
 
-// hear takes in one thing that a watcher has to tell at this moment: what has happened comes before what is due.
-func (p *player) hear() bool {
+// receive handles one update that is there at this moment: what has happened comes before what is
+// due.
+func (p *runner) receive() bool {
 	select {
-	case n := <-p.news:
-		p.take(n)
+	case u := <-p.updates:
+		p.handle(u)
 		return true
 	default:
 		return false
 	}
 }
 
-func (p *player) take(n news) {
+func (p *runner) handle(u watchUpdate) {
 	switch {
-	case n.listed:
+	case u.listed:
 		p.unlisted--
-	case n.failed != nil:
+	case u.failed != nil:
 		if trace := p.loop.options.Trace; trace != nil {
-			trace(TraceEvent{Time: time.Now(), Controller: n.kind.String(), Err: fmt.Errorf("watch: %w", n.failed)})
+			trace(TraceEvent{Time: time.Now(), Controller: u.kind.String(), Err: fmt.Errorf("watch: %w", u.failed)})
 		}
 	default:
-		p.loop.Observe(n.event, time.Now())
+		p.loop.Observe(u.event, time.Now())
 	}
 }
 
 // wait is how long nothing is due.
-func (p *player) wait(now time.Time) time.Duration {
+func (p *runner) wait(now time.Time) time.Duration {
 	at, ok := p.loop.NextDue()
 	if !ok || p.unlisted > 0 {
 		return time.Hour

@@ -5,29 +5,30 @@ import (
 	"time"
 )
 
-// A queue holds tasks by due time, and of equal times in the order in which they came. It is a heap.Interface.
+// A queue holds tasks by due time, and of equal times in the order in which they came. It is a
+// heap.Interface.
 type queue struct {
 	items []*task
 	seq   uint64
 }
 
-// advance puts a task into the queue, or forward if it stands there for later.
-func (q *queue) advance(t *task, at time.Time) {
-	if t.place > 0 && !at.Before(t.at) {
+// add puts a task into the queue, or forward if it stands there for later.
+func (q *queue) add(t *task, at time.Time) {
+	if t.index > 0 && !at.Before(t.at) {
 		return
 	}
 	q.seq++
 	t.at, t.seq = at, q.seq
-	if t.place > 0 {
-		heap.Fix(q, t.place-1)
+	if t.index > 0 {
+		heap.Fix(q, t.index-1)
 		return
 	}
 	heap.Push(q, t)
 }
 
 func (q *queue) remove(t *task) {
-	if t.place > 0 {
-		heap.Remove(q, t.place-1)
+	if t.index > 0 {
+		heap.Remove(q, t.index-1)
 	}
 }
 
@@ -43,12 +44,12 @@ func (q *queue) Less(i, j int) bool {
 
 func (q *queue) Swap(i, j int) {
 	q.items[i], q.items[j] = q.items[j], q.items[i]
-	q.items[i].place, q.items[j].place = i+1, j+1
+	q.items[i].index, q.items[j].index = i+1, j+1
 }
 
 func (q *queue) Push(x any) {
 	q.items = append(q.items, x.(*task))
-	x.(*task).place = len(q.items)
+	x.(*task).index = len(q.items)
 }
 
 func (q *queue) Pop() any {
@@ -56,6 +57,6 @@ func (q *queue) Pop() any {
 	t := q.items[last]
 	q.items[last] = nil
 	q.items = q.items[:last]
-	t.place = 0
+	t.index = 0
 	return t
 }

@@ -1,7 +1,8 @@
 package stagetest_test
 
 import (
-	"strings"
+	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,103 +16,69 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
-// The manifests have the defaults of an API server, as objects have that a test reads back before
-// it makes them ready by hand.
-var manifests = map[string]string{
-	"Deployment": `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, progressDeadlineSeconds: 600, revisionHistoryLimit: 10,
-		strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%, maxUnavailable: 25%}}, selector: {matchLabels: {app: web}}, template: ` + template("Always") + `}}`,
-	"StatefulSet": `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web}, spec: {replicas: 1, serviceName: web, podManagementPolicy: OrderedReady, revisionHistoryLimit: 10,
-		updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}, selector: {matchLabels: {app: web}}, template: ` + template("Always") + `}}`,
-	"Job": `{apiVersion: batch/v1, kind: Job, metadata: {name: web}, spec: {parallelism: 1, completions: 1, backoffLimit: 6, completionMode: NonIndexed, suspend: false,
-		podReplacementPolicy: TerminatingOrFailed, template: ` + template("Never") + `}}`,
+// A situation is a status that a function in tests of controllers writes to make a workload ready
+// by hand.
+type situation struct {
+	Name   string         `json:"name"`
+	Kind   string         `json:"kind"`
+	Status map[string]any `json:"status"`
+	Unsent bool           `json:"unsent"` // it is sent with the object, which ignores it
+	Lacks  []string       `json:"lacks"`  // what is missing; nil: nothing
+
+	manifest string // as JSON
 }
 
-func template(restart string) string {
-	return `{metadata: {labels: {app: web}}, spec: {restartPolicy: ` + restart + `, terminationGracePeriodSeconds: 30, dnsPolicy: ClusterFirst,
-		schedulerName: default-scheduler, containers: [{name: web, image: nginx, imagePullPolicy: Always, resources: {}}]}}`
+// situations reads testdata/situations.yaml.
+func situations(t *testing.T) []situation {
+	t.Helper()
+	data, err := os.ReadFile("testdata/situations.yaml")
+	require.NoError(t, err)
+	var file struct {
+		Manifests  map[string]json.RawMessage `json:"manifests"`
+		Situations []situation                `json:"situations"`
+	}
+	require.NoError(t, yaml.UnmarshalStrict(data, &file))
+	require.Len(t, file.Situations, 18)
+	for i, s := range file.Situations {
+		require.Contains(t, file.Manifests, s.Kind)
+		file.Situations[i].manifest = string(file.Manifests[s.Kind])
+	}
+	return file.Situations
 }
 
-// situations are what functions in tests of controllers write to make a workload ready by hand: 11
-// for Deployments, 3 for StatefulSets, 4 for Jobs.
-var situations = []struct {
-	name, kind string
-	status     string
-	unsent     bool     // it goes the way of the object, which ignores a status, not that of the status
-	lacks      []string // what is missing; nil: it is right
-}{
-	{"ready replicas and the condition Available", "Deployment", `{replicas: 1, readyReplicas: 1, conditions: [{type: Available, status: "True", reason: MinimumReplicasAvailable}]}`, false,
-		[]string{`conditions[type="Progressing"]: missing`, "observedGeneration: missing: 1", "updatedReplicas: missing: 1", "availableReplicas: missing: 1"}},
-	{"counts and nothing else", "Deployment", `{replicas: 1, readyReplicas: 1, availableReplicas: 1, updatedReplicas: 1}`, false,
-		[]string{"observedGeneration: missing: 1", `conditions[type="Progressing"]: missing`}},
-	{"all but Progressing", "Deployment", `{observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, updatedReplicas: 1, conditions: [{type: Available, status: "True"}]}`, false,
-		[]string{`conditions[type="Progressing"]: missing`}},
-	{"all but updatedReplicas", "Deployment", `{observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, conditions: [{type: Available, status: "True"}, {type: Progressing, status: "True", reason: NewReplicaSetAvailable}]}`, false,
-		[]string{"updatedReplicas: missing: 1"}},
-	{"a status that is sent with the object", "Deployment", `{observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, updatedReplicas: 1, conditions: [{type: Available, status: "True"}, {type: Progressing, status: "True", reason: NewReplicaSetAvailable}]}`, true,
-		[]string{"observedGeneration: missing: 1", `conditions[type="Progressing"]: missing`, "readyReplicas: missing: 1"}},
-	{"the condition Available and nothing else", "Deployment", `{conditions: [{type: Available, status: "True", reason: MinimumReplicasAvailable, message: ready}]}`, false,
-		[]string{`conditions[type="Progressing"]: missing`, "replicas: missing: 1", "readyReplicas: missing: 1"}},
-	{"Available and Progressing without a reason", "Deployment", `{observedGeneration: 1, conditions: [{type: Available, status: "True"}, {type: Progressing, status: "True"}]}`, false,
-		[]string{`conditions[type="Progressing"].reason: missing: "NewReplicaSetAvailable"`, "updatedReplicas: missing: 1"}},
-	{"ready replicas and nothing else", "Deployment", `{readyReplicas: 1}`, false,
-		[]string{"replicas: missing: 1", "updatedReplicas: missing: 1", `conditions[type="Progressing"]: missing`}},
-	{"counts for the kubelet and the controller", "Deployment", `{observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, updatedReplicas: 1}`, false,
-		[]string{`conditions[type="Progressing"]: missing`}},
-	{"available replicas in a loop", "Deployment", `{replicas: 1, availableReplicas: 1, readyReplicas: 1, observedGeneration: 1}`, false,
-		[]string{"updatedReplicas: missing: 1", `conditions[type="Progressing"]: missing`}},
-	{"a rollout that has not ended", "Deployment", `{observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, updatedReplicas: 1, conditions: [{type: Available, status: "True"}, {type: Progressing, status: "True", reason: ReplicaSetUpdated}]}`, false,
-		[]string{`conditions[type="Progressing"].reason: "ReplicaSetUpdated", should be "NewReplicaSetAvailable"`}},
-
-	{"every count and both revisions", "StatefulSet", `{observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, currentReplicas: 1, updatedReplicas: 1, currentRevision: web-1, updateRevision: web-1}`, false, nil},
-	{"replicas and ready replicas", "StatefulSet", `{replicas: 1, readyReplicas: 1}`, false,
-		[]string{"observedGeneration: missing: 1", "currentReplicas: missing: 1", "updateRevision: missing"}},
-	{"no revisions", "StatefulSet", `{observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1, currentRevision: "", updateRevision: ""}`, false,
-		[]string{`currentRevision: "", should be "web-`, "updatedReplicas: missing: 1"}},
-
-	{"succeeded Pods and no condition", "Job", `{succeeded: 1}`, false,
-		[]string{"completionTime: missing", "startTime: missing", `conditions[type="Complete"]: missing`}},
-	{"ready Pods of a Job that runs", "Job", `{active: 1, ready: 1}`, false,
-		[]string{"startTime: missing"}},
-	{"a complete Job", "Job", `{startTime: "2006-01-02T15:04:05Z", completionTime: "2006-01-02T15:04:06Z", succeeded: 1, conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]}`, false, nil},
-	{"a complete Job of which no Pod has succeeded", "Job", `{startTime: "2006-01-02T15:04:05Z", completionTime: "2006-01-02T15:04:06Z", conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]}`, false, nil},
-}
-
-// byHand is the object with the status that was written, as an API server has it.
-func byHand(t *testing.T, kind, status string, unsent bool) *unstructured.Unstructured {
+// byHand returns the object with the status that was written, as an API server stores it.
+func (s situation) byHand(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	cluster := memory.New(memory.Options{})
 	obj := &unstructured.Unstructured{}
-	require.NoError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(manifests[kind], "\t", " ")), &obj.Object))
+	require.NoError(t, yaml.Unmarshal([]byte(s.manifest), &obj.Object))
 	obj.SetNamespace("default")
 	obj, err := cluster.Create(t.Context(), obj, metav1.CreateOptions{})
 	require.NoError(t, err)
-	var fields map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(status), &fields))
-	obj.Object["status"] = fields
-	var way []string
-	if !unsent {
-		way = []string{"status"}
+	obj.Object["status"] = s.Status
+	var subresources []string
+	if !s.Unsent {
+		subresources = []string{"status"}
 	}
-	obj, err = cluster.Update(t.Context(), obj, metav1.UpdateOptions{}, way...)
+	obj, err = cluster.Update(t.Context(), obj, metav1.UpdateOptions{}, subresources...)
 	require.NoError(t, err)
 	return obj
 }
 
 func TestSituations(t *testing.T) {
-	require.Len(t, situations, 18)
-	for _, s := range situations {
-		t.Run(s.kind+"/"+s.name, func(t *testing.T) {
-			obj := byHand(t, s.kind, s.status, s.unsent)
+	for _, s := range situations(t) {
+		t.Run(s.Kind+"/"+s.Name, func(t *testing.T) {
+			obj := s.byHand(t)
 			standard := kstatus.Standard().Compute(obj, obj.GetCreationTimestamp().Time).Status
-			said := kstatustest.Check(obj)
-			if s.lacks == nil {
-				require.NoError(t, said)
+			lacks := kstatustest.Check(obj)
+			if s.Lacks == nil {
+				require.NoError(t, lacks)
 				require.Equal(t, kstatus.Current, standard)
 			} else {
-				require.Error(t, said)
+				require.Error(t, lacks)
 			}
-			for _, what := range s.lacks {
-				require.ErrorContains(t, said, what)
+			for _, what := range s.Lacks {
+				require.ErrorContains(t, lacks, what)
 				require.NotEqual(t, kstatus.Current, standard, "it is not only the extended profile that wants more")
 			}
 			require.NoError(t, kstatustest.MakeCurrent(obj))
@@ -120,15 +87,15 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-// TestSituationsInTheLab replaces the functions.
+// TestSituationsInTheLab makes the same workloads ready by a lab instead.
 func TestSituationsInTheLab(t *testing.T) {
-	for _, s := range situations {
-		t.Run(s.kind+"/"+s.name, func(t *testing.T) {
+	for _, s := range situations(t) {
+		t.Run(s.Kind+"/"+s.Name, func(t *testing.T) {
 			lab := stagetest.New(t, stagetest.LabOptions{})
-			lab.Apply(strings.ReplaceAll(manifests[s.kind], "\t", " "))
+			lab.Apply(s.manifest)
 			lab.WaitCurrent()
 			lab.Settle()
-			obj := lab.Get(byHand(t, s.kind, s.status, s.unsent).GetAPIVersion(), s.kind, "web")
+			obj := lab.Get(s.byHand(t).GetAPIVersion(), s.Kind, "web")
 			stagetest.RequireCurrent(t, obj)
 			for profile, rules := range map[string]*kstatus.Rules{"standard": kstatus.Standard(), "extended": kstatus.Extended()} {
 				require.Equal(t, kstatus.Current, rules.Compute(obj, lab.Now()).Status, profile)

@@ -3,35 +3,26 @@ package mcad
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/requests"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 )
 
-// covers reports whether there is enough of everything that is wanted.
-func covers(there, want requests.Amounts) bool {
-	for name, n := range want {
-		if n > there[name] {
-			return false
-		}
-	}
-	return true
-}
-
-// requested is what a Pod requests, and a place for it.
-func requested(pod map[string]any) requests.Amounts {
-	a := requests.Of(pod)
+// requestOf returns what a Pod with this spec requests, and one place for a Pod.
+func requestOf(podSpec map[string]any) resources.Amounts {
+	a := resources.OfPodSpec(podSpec)
 	a["pods"]++
 	return a
 }
 
-// allocatable is what a node has for Pods: nothing while it is not ready, or cordoned.
-func allocatable(node *unstructured.Unstructured) requests.Amounts {
-	if nested[bool](node.Object, "spec", "unschedulable") || !isTrue(node, "Ready") {
-		return requests.Amounts{}
+// usable returns what a Node has for Pods: nothing while it is not ready, or cordoned.
+func usable(node *unstructured.Unstructured) resources.Amounts {
+	if !scheduling.IsSchedulable(node) {
+		return resources.Amounts{}
 	}
-	return requests.Read(nested[map[string]any](node.Object, "status", "allocatable"))
+	return resources.Allocatable(node)
 }
 
-// nested reads a field, which is zero if it is not there or of another type.
+// nested reads a field, which is zero if it is missing or of another type.
 func nested[T any](m map[string]any, fields ...string) T {
 	v, _, _ := unstructured.NestedFieldNoCopy(m, fields...)
 	t, _ := v.(T)

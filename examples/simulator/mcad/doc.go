@@ -12,7 +12,7 @@
 //
 //	sim, err := simulation.New(set, simulation.Options{
 //		Kinds:       mcad.Kinds(),
-//		Controllers: append(mcad.Queue(mcad.QueueOptions{}), mcad.Coscheduler(), controllers.Jobs()),
+//		Controllers: append(mcad.Queue(mcad.QueueOptions{}), mcad.Coscheduler(), batch.Jobs()),
 //	})
 //
 // # Compatibility

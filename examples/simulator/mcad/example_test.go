@@ -12,6 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
@@ -24,7 +26,7 @@ func ExampleQueue() {
 	}
 	queue := mcad.Queue(mcad.QueueOptions{Before: func(a, b *unstructured.Unstructured) bool { return length(a) < length(b) }})
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), stage.Parse("minute.yaml", []byte(minute))), simulation.Options{
-		Kinds: mcad.Kinds(), Filter: controllers.Bound, Controllers: append(queue, controllers.Jobs(), controllers.Scheduler("")),
+		Kinds: mcad.Kinds(), Filter: controllers.Bound, Controllers: append(queue, batch.Jobs(), scheduling.Scheduler(scheduling.Options{})),
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -15,6 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
@@ -38,7 +40,7 @@ func newLab(t *testing.T, nodes int, o mcad.QueueOptions) *lab {
 	var err error
 	l.Simulation, err = simulation.New(stage.MustCompile(presets.NodeFast(), stage.Parse("minute.yaml", []byte(minute))), simulation.Options{
 		Kinds: mcad.Kinds(), Filter: controllers.Bound,
-		Controllers: append(mcad.Queue(o), mcad.Coscheduler(), controllers.Jobs(), controllers.Scheduler("")),
+		Controllers: append(mcad.Queue(o), mcad.Coscheduler(), batch.Jobs(), scheduling.Scheduler(scheduling.Options{})),
 		Reconcile: reconcile.Options{Trace: func(e reconcile.TraceEvent) {
 			if e.Err != nil {
 				l.faults = append(l.faults, e.String())

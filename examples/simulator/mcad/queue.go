@@ -3,6 +3,7 @@ package mcad
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/requests"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -24,11 +25,11 @@ type QueueOptions struct {
 	Before func(a, b *unstructured.Unstructured) bool
 }
 
-// Queue returns the controllers of an MCAD-like queue, for one loop: one that keeps the status of
-// AppWrappers, and one that dispatches them one after another. The head of the line is dispatched
-// as soon as the ready nodes together have room for what it wraps, beside those that were
-// dispatched and have not completed. Room on a single node does not matter: that is for the
-// scheduler.
+// Queue returns the controllers of a queue like that of MCAD, for one loop: one that writes the
+// status of AppWrappers, and one that dispatches them one after another. The head of the line is
+// dispatched as soon as the ready Nodes together have room for what it wraps, beside the
+// AppWrappers that were dispatched and have not completed. Whether a single Node has room for a Pod
+// does not matter: that is for the scheduler.
 func Queue(o QueueOptions) []reconcile.Controller {
 	state := &reconcile.Index{Kind: wrappers, Value: StateOf}
 	d := &dispatcher{options: o, state: state}
@@ -38,7 +39,7 @@ func Queue(o QueueOptions) []reconcile.Controller {
 	return []reconcile.Controller{
 		{
 			Name: "appwrapper", For: wrappers,
-			Watches: []reconcile.Watch{{Kind: jobs}}, Reconcile: follow,
+			Watches: []reconcile.Watch{{Kind: jobs}}, Reconcile: updateStatus,
 		},
 		{
 			Name: "dispatcher", For: wrappers,
@@ -55,8 +56,7 @@ func cycle(*reconcile.Cache, reconcile.Change) []types.NamespacedName {
 	return []types.NamespacedName{{Name: "cycle"}}
 }
 
-// seenBefore is the order in which the queue saw AppWrappers, and by name of those that it saw at
-// once.
+// seenBefore orders AppWrappers by the time at which the queue saw them first, and then by name.
 func seenBefore(a, b *unstructured.Unstructured) bool {
 	const field = "controllerfirsttimestamp" // of a fixed width
 	ta, tb := nested[string](a.Object, "status", field), nested[string](b.Object, "status", field)
@@ -67,7 +67,7 @@ func seenBefore(a, b *unstructured.Unstructured) bool {
 type dispatcher struct {
 	options QueueOptions
 	state   *reconcile.Index
-	idle    time.Time // when it is done with the last one
+	idleAt  time.Time // when it may dispatch the next one
 }
 
 func (d *dispatcher) dispatch(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
@@ -76,23 +76,23 @@ func (d *dispatcher) dispatch(ctx context.Context, r reconcile.Request) (reconci
 		return reconcile.Result{}, nil
 	}
 	s := statusOf(head)
-	s.add("HeadOfLine", "FrontOfQueue.", r.Now)
-	if busy := d.idle.Sub(r.Now); busy > 0 {
+	s.addCondition("HeadOfLine", "FrontOfQueue.", r.Now)
+	if busy := d.idleAt.Sub(r.Now); busy > 0 {
 		return reconcile.Result{After: busy}, s.write(ctx, r.Client)
 	}
-	if !covers(d.room(r.Cache), wants(head)) {
+	if !d.free(r.Cache).Covers(requestOfWrapper(head)) {
 		return reconcile.Result{}, s.write(ctx, r.Client) // again when an AppWrapper or a node changes
 	}
-	d.idle = r.Now.Add(d.options.Rest)
+	d.idleAt = r.Now.Add(d.options.Rest)
 	if err := create(ctx, r.Client, head); err != nil {
 		return reconcile.Result{}, err
 	}
-	s.become("Dispatched", "AppWrapperRunnable", r.Now)
+	s.setState("Dispatched", "AppWrapperRunnable", r.Now)
 	s.fields["canrun"] = true
 	return reconcile.Result{After: max(d.options.Rest, 1)}, s.write(ctx, r.Client)
 }
 
-// head is the first of those that wait.
+// head returns the AppWrapper that is first in the line.
 func (d *dispatcher) head(c *reconcile.Cache) (first *unstructured.Unstructured) {
 	for _, w := range c.By(d.state, "Pending") {
 		if first == nil || d.options.Before(w, first) {
@@ -102,21 +102,22 @@ func (d *dispatcher) head(c *reconcile.Cache) (first *unstructured.Unstructured)
 	return first
 }
 
-// room is what the nodes have together beside what was dispatched and has not completed.
-func (d *dispatcher) room(c *reconcile.Cache) requests.Amounts {
-	sum := requests.Amounts{}
+// free returns what all Nodes have together, without what is requested by the AppWrappers that were
+// dispatched and have not completed.
+func (d *dispatcher) free(c *reconcile.Cache) resources.Amounts {
+	sum := resources.Amounts{}
 	for _, n := range c.List(nodes, "") {
-		sum.Add(allocatable(n), 1)
+		sum.Add(usable(n), 1)
 	}
 	for _, state := range []string{"Dispatched", "Running"} {
 		for _, w := range c.By(d.state, state) {
-			sum.Add(wants(w), -1)
+			sum.Add(requestOfWrapper(w), -1)
 		}
 	}
 	return sum
 }
 
-// create creates all that is wrapped. What is there already is from a try that was cut short.
+// create creates all that is wrapped. What exists already is from an attempt that failed halfway.
 func create(ctx context.Context, w reconcile.Writer, wrapper *unstructured.Unstructured) error {
 	items, err := itemsOf(wrapper)
 	if err != nil {
@@ -132,8 +133,8 @@ func create(ctx context.Context, w reconcile.Writer, wrapper *unstructured.Unstr
 	return nil
 }
 
-// follow keeps the status of an AppWrapper but for what the dispatcher does.
-func follow(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+// updateStatus writes the status of an AppWrapper, except for what the dispatcher writes.
+func updateStatus(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	wrapper := r.Cache.Get(wrappers, r.Name)
 	if wrapper == nil {
 		return reconcile.Result{}, nil
@@ -142,30 +143,30 @@ func follow(ctx context.Context, r reconcile.Request) (reconcile.Result, error) 
 	switch StateOf(wrapper) {
 	case "New":
 		s.fields["controllerfirsttimestamp"] = stamp(r.Now)
-		s.add("Init", "", r.Now)
-		s.become("Pending", "", r.Now)
-		s.add("Queueing", "AwaitingHeadOfLine", r.Now)
+		s.addCondition("Init", "", r.Now)
+		s.setState("Pending", "", r.Now)
+		s.addCondition("Queueing", "AwaitingHeadOfLine", r.Now)
 	case "Dispatched", "Running":
-		s.progress(r.Cache.Owned(jobs, wrapper.GetUID()), r.Now)
+		s.summarize(r.Cache.Owned(jobs, wrapper.GetUID()), r.Now)
 	}
 	return reconcile.Result{}, s.write(ctx, r.Client)
 }
 
-// A status is that of an AppWrapper, to be changed.
+// A status is the status of an AppWrapper while it is changed.
 type status struct {
-	of     types.NamespacedName
-	fields map[string]any
-	now    []any // conditions
-	dirty  bool
+	name       types.NamespacedName
+	fields     map[string]any // that are written, beside the conditions
+	conditions []any
+	changed    bool
 }
 
 func statusOf(wrapper *unstructured.Unstructured) *status {
 	old := nested[[]any](wrapper.Object, "status", "conditions")
-	return &status{of: nameOf(wrapper), fields: map[string]any{}, now: old[:len(old):len(old)]}
+	return &status{name: nameOf(wrapper), fields: map[string]any{}, conditions: slices.Clip(old)}
 }
 
-// progress says what has become of the Jobs.
-func (s *status) progress(all []*unstructured.Unstructured, now time.Time) {
+// summarize sets the state by the Jobs.
+func (s *status) summarize(all []*unstructured.Unstructured, now time.Time) {
 	complete, failed, ready := 0, 0, int64(0)
 	for _, job := range all {
 		switch {
@@ -179,25 +180,25 @@ func (s *status) progress(all []*unstructured.Unstructured, now time.Time) {
 	switch {
 	case len(all) == 0:
 	case failed > 0:
-		s.become("Failed", "PodsFailed", now)
+		s.setState("Failed", "PodsFailed", now)
 	case complete == len(all):
-		s.become("Completed", "PodsCompleted", now)
+		s.setState("Completed", "PodsCompleted", now)
 	case ready > 0:
-		s.become("Running", "PodsRunning", now)
+		s.setState("Running", "PodsRunning", now)
 	}
 }
 
-// become enters a state. All but Pending have a condition.
-func (s *status) become(state, reason string, now time.Time) {
+// setState sets a state and its condition. The state Pending has none.
+func (s *status) setState(state, reason string, now time.Time) {
 	if state != "Pending" {
-		s.add(state, reason, now)
+		s.addCondition(state, reason, now)
 	}
 	s.fields["state"] = state
 }
 
-// add adds a condition, unless it is there.
-func (s *status) add(condition, reason string, now time.Time) {
-	for _, v := range s.now {
+// addCondition adds a condition, unless it is there.
+func (s *status) addCondition(condition, reason string, now time.Time) {
+	for _, v := range s.conditions {
 		if c, _ := v.(map[string]any); c["type"] == condition {
 			return
 		}
@@ -206,22 +207,22 @@ func (s *status) add(condition, reason string, now time.Time) {
 	if reason != "" {
 		c["reason"] = reason
 	}
-	s.now, s.dirty = append(s.now, c), true
+	s.conditions, s.changed = append(s.conditions, c), true
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(metav1.RFC3339Micro) }
 
-// write writes what has changed, if anything has.
+// write writes the status if it has changed.
 func (s *status) write(ctx context.Context, w reconcile.Writer) error {
-	if !s.dirty {
+	if !s.changed {
 		return nil
 	}
-	s.fields["conditions"] = s.now
+	s.fields["conditions"] = s.conditions
 	data, err := json.Marshal(map[string]any{"status": s.fields})
 	if err != nil {
 		return err
 	}
-	_, err = w.Patch(ctx, wrappers, s.of, types.MergePatchType, data, metav1.PatchOptions{}, "status")
+	_, err = w.Patch(ctx, wrappers, s.name, types.MergePatchType, data, metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/requests"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
 // An item is something that an AppWrapper wraps.
@@ -18,7 +18,7 @@ type item struct {
 	replicas int64
 }
 
-// itemsOf reads what is wrapped. The error is that of an item that is no object.
+// itemsOf reads what is wrapped. An item that is no object is an error.
 func itemsOf(wrapper *unstructured.Unstructured) ([]item, error) {
 	var items []item
 	for i, v := range nested[[]any](wrapper.Object, "spec", "resources", "GenericItems") {
@@ -35,7 +35,7 @@ func itemsOf(wrapper *unstructured.Unstructured) ([]item, error) {
 	return items, nil
 }
 
-// object makes the n-th object of an item, which belongs to the AppWrapper.
+// object makes the n-th object of an item, which the AppWrapper owns.
 func (it item) object(wrapper *unstructured.Unstructured, n int64) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(it.template)}
 	if obj.GetNamespace() == "" {
@@ -51,10 +51,11 @@ func (it item) object(wrapper *unstructured.Unstructured, n int64) *unstructured
 	return obj
 }
 
-// wants is what the Pods of all Jobs and of all bare Pods that are wrapped request together.
-func wants(wrapper *unstructured.Unstructured) requests.Amounts {
-	sum := requests.Amounts{}
-	items, _ := itemsOf(wrapper) // faults are told when it is dispatched
+// requestOfWrapper returns what the Pods of all Jobs that are wrapped, and all Pods that are,
+// request together.
+func requestOfWrapper(wrapper *unstructured.Unstructured) resources.Amounts {
+	sum := resources.Amounts{}
+	items, _ := itemsOf(wrapper) // an error is reported when it is dispatched
 	for _, it := range items {
 		switch it.template["kind"] {
 		case jobs.Kind:
@@ -62,9 +63,9 @@ func wants(wrapper *unstructured.Unstructured) requests.Amounts {
 			if !given {
 				parallelism = 1
 			}
-			sum.Add(requested(nested[map[string]any](it.template, "spec", "template")), parallelism*it.replicas)
+			sum.Add(requestOf(nested[map[string]any](it.template, "spec", "template", "spec")), parallelism*it.replicas)
 		case pods.Kind:
-			sum.Add(requested(it.template), it.replicas)
+			sum.Add(requestOf(nested[map[string]any](it.template, "spec")), it.replicas)
 		}
 	}
 	return sum

@@ -1,5 +1,5 @@
-// Package contract is a table of scenarios that every API server must pass, and runs them: on
-// stage/memory in the tests of the root module, and on a real kube-apiserver in those of
+// Package contract has scenarios, in scenarios/*.yaml, that every API server must pass, and runs
+// them: on stage/memory in the tests of the root module, and on a real kube-apiserver in those of
 // internal/dev/e2e. A program that relies only on what both pass works with either.
 //
 // # Terminology
@@ -25,10 +25,10 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -88,28 +88,28 @@ spec:
 // Run runs every scenario in a namespace of its own and removes its objects afterwards. It calls
 // open for each scenario; open may return the same server every time.
 func Run(t *testing.T, open func(t *testing.T) Server) {
-	for i, s := range scenarios() {
-		t.Run(s.name, func(t *testing.T) {
+	all, err := scenarios()
+	require.NoError(t, err)
+	for i, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
 			newScenarioRun(t, open(t), fmt.Sprintf("contract-%d", i+1), s).run()
 		})
 	}
 }
 
 // Bodies yields the text of every object of the scenarios with every text that is sent for it, for
-// tests that need many pairs.
-func Bodies() iter.Seq2[string, string] {
+// tests that need many pairs. Texts are JSON.
+func Bodies(t testing.TB) iter.Seq2[string, string] {
+	all, err := scenarios()
+	require.NoError(t, err)
 	return func(yield func(object, body string) bool) {
-		fill := strings.NewReplacer("$namespace", "default", "$version", "'1'", "$uid", "u")
-		for _, s := range scenarios() {
-			for _, step := range s.steps {
-				if !yield(fill.Replace(s.object), fill.Replace(step.body)) {
+		fill := strings.NewReplacer("$namespace", "default", "$version", "1", "$uid", "u")
+		for _, s := range all {
+			for _, step := range s.Steps {
+				if !yield(fill.Replace(s.Object), fill.Replace(string(step.Body))) {
 					return
 				}
 			}
 		}
 	}
-}
-
-func scenarios() []scenario {
-	return slices.Concat(writing, status, patching, applying, deleting, reading)
 }

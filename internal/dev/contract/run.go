@@ -33,7 +33,7 @@ type scenarioRun struct {
 
 func newScenarioRun(t *testing.T, server Server, namespace string, s scenario) *scenarioRun {
 	story := &scenarioRun{scenario: s, t: t, server: server, namespace: namespace}
-	story.given = story.parse(s.object)
+	story.given = story.parse(s.Object)
 	story.gvk = story.given.GroupVersionKind()
 	return story
 }
@@ -44,8 +44,8 @@ func (s *scenarioRun) run() {
 	require.NoError(s.t, err)
 	defer s.clean()
 	check := s.watch()
-	for i, step := range s.steps {
-		s.step(fmt.Sprintf("step %d: %s", i+1, step.verb), step)
+	for i, step := range s.Steps {
+		s.step(fmt.Sprintf("step %d: %s", i+1, step.Verb), step)
 	}
 	check()
 }
@@ -53,14 +53,14 @@ func (s *scenarioRun) run() {
 // watch begins to watch if the scenario has events, and returns a function that compares the
 // events.
 func (s *scenarioRun) watch() (check func()) {
-	if s.events == nil {
+	if s.Events == nil {
 		return func() {}
 	}
-	changes, err := s.server.Watch(s.t.Context(), s.gvk, s.namespace, metav1.ListOptions{LabelSelector: s.label})
+	changes, err := s.server.Watch(s.t.Context(), s.gvk, s.namespace, metav1.ListOptions{LabelSelector: s.Label})
 	require.NoError(s.t, err)
 	return func() {
 		defer changes.Stop()
-		require.Equal(s.t, s.events, s.receivedEvents(changes))
+		require.Equal(s.t, s.Events, s.receivedEvents(changes))
 	}
 }
 
@@ -68,7 +68,7 @@ func (s *scenarioRun) watch() (check func()) {
 func (s *scenarioRun) receivedEvents(changes watch.Interface) (receivedEvents []string) {
 	late := time.NewTimer(watchTimeout)
 	defer late.Stop()
-	for range s.events {
+	for range s.Events {
 		select {
 		case <-late.C:
 			return receivedEvents
@@ -88,63 +88,63 @@ func (s *scenarioRun) step(at string, step step) {
 	name := s.nameOf(step)
 	before, _ := s.server.Get(s.t.Context(), s.gvk, name)
 	result, err := s.do(step, name, before)
-	if step.reason != "" {
+	if step.Reason != "" {
 		require.Error(s.t, err, at)
-		require.Equal(s.t, step.reason, cmp.Or(apierrors.ReasonForError(err), noReason), "%s: %v", at, err)
+		require.Equal(s.t, step.Reason, cmp.Or(apierrors.ReasonForError(err), noReason), "%s: %v", at, err)
 		return
 	}
 	require.NoError(s.t, err, at)
 	after, _ := s.server.Get(s.t.Context(), s.gvk, name)
-	if step.versionChanged != eitherWay {
+	if step.VersionChanged != nil {
 		require.NotNil(s.t, before, at)
 		require.NotNil(s.t, after, at)
-		require.Equal(s.t, step.versionChanged == yes, before.GetResourceVersion() != after.GetResourceVersion(), "%s: whether the version moved", at)
+		require.Equal(s.t, *step.VersionChanged, before.GetResourceVersion() != after.GetResourceVersion(), "%s: whether the version moved", at)
 	}
 	if result == nil {
 		result = after
 	}
-	s.check(at, step.want, result)
+	s.check(at, string(step.Want), result)
 }
 
 func (s *scenarioRun) nameOf(step step) types.NamespacedName {
 	name := types.NamespacedName{Namespace: s.given.GetNamespace(), Name: s.given.GetName()}
-	if step.target != "" {
-		name.Name = step.target
+	if step.Target != "" {
+		name.Name = step.Target
 	}
 	return name
 }
 
 // do makes the call of a step. It returns the object to check, or nil if that is the stored object.
 func (s *scenarioRun) do(step step, name types.NamespacedName, before *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	body, ctx := s.fill(step.body, before), s.t.Context()
-	switch step.verb {
-	case get:
+	body, ctx := s.fill(string(step.Body), before), s.t.Context()
+	switch step.Verb {
+	case getVerb:
 		_, err := s.server.Get(ctx, s.gvk, name)
 		return nil, err
-	case list:
+	case listVerb:
 		return s.list(body)
-	case create:
+	case createVerb:
 		return s.create(step, body)
-	case update:
+	case updateVerb:
 		return nil, s.update(step, body, before)
-	case remove:
+	case deleteVerb:
 		var o metav1.DeleteOptions
 		require.NoError(s.t, yaml.Unmarshal([]byte(body), &o))
 		return nil, s.server.Delete(ctx, s.gvk, name, o)
 	}
 	data, err := yaml.YAMLToJSON([]byte(body))
 	require.NoError(s.t, err)
-	o := metav1.PatchOptions{FieldManager: step.manager, DryRun: dryRun(step.dry)}
-	if step.force {
-		o.Force = &step.force
+	o := metav1.PatchOptions{FieldManager: step.Manager, DryRun: dryRun(step.DryRun)}
+	if step.Force {
+		o.Force = &step.Force
 	}
-	obj, err := s.server.Patch(ctx, s.gvk, name, patchTypes[step.verb], data, o, subresources(step.sub)...)
+	obj, err := s.server.Patch(ctx, s.gvk, name, patchTypes[step.Verb], data, o, subresources(step.Subresource)...)
 	s.recordCreated(obj)
 	return nil, err
 }
 
 var patchTypes = map[verb]types.PatchType{
-	merge: types.MergePatchType, strategic: types.StrategicMergePatchType, json: types.JSONPatchType, apply: types.ApplyPatchType,
+	mergeVerb: types.MergePatchType, strategicVerb: types.StrategicMergePatchType, jsonVerb: types.JSONPatchType, applyVerb: types.ApplyPatchType,
 }
 
 // create returns the created object if it is not the one of the scenario.
@@ -153,8 +153,8 @@ func (s *scenarioRun) create(step step, body string) (*unstructured.Unstructured
 	if body != "" {
 		obj = s.parse(body)
 	}
-	obj, err := s.server.Create(s.t.Context(), obj, metav1.CreateOptions{FieldManager: step.manager, DryRun: dryRun(step.dry)})
-	if step.dry || err != nil {
+	obj, err := s.server.Create(s.t.Context(), obj, metav1.CreateOptions{FieldManager: step.Manager, DryRun: dryRun(step.DryRun)})
+	if step.DryRun || err != nil {
 		return obj, err
 	}
 	s.recordCreated(obj)
@@ -169,7 +169,7 @@ func (s *scenarioRun) update(step step, body string, before *unstructured.Unstru
 	case before != nil:
 		obj = before
 	}
-	_, err := s.server.Update(s.t.Context(), obj, metav1.UpdateOptions{FieldManager: step.manager, DryRun: dryRun(step.dry)}, subresources(step.sub)...)
+	_, err := s.server.Update(s.t.Context(), obj, metav1.UpdateOptions{FieldManager: step.Manager, DryRun: dryRun(step.DryRun)}, subresources(step.Subresource)...)
 	return err
 }
 
@@ -252,7 +252,7 @@ func (s *scenarioRun) clean() {
 func (s *scenarioRun) fill(text string, before *unstructured.Unstructured) string {
 	pairs := []string{"$namespace", s.namespace}
 	if before != nil {
-		pairs = append(pairs, "$version", "'"+before.GetResourceVersion()+"'", "$uid", string(before.GetUID()))
+		pairs = append(pairs, "$version", before.GetResourceVersion(), "$uid", string(before.GetUID()))
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }

@@ -1,32 +1,53 @@
 package contract
 
 import (
+	"embed"
+	"encoding/json"
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
+
+//go:embed scenarios/*.yaml
+var files embed.FS
 
 // A scenario is a sequence of calls for one object. In all texts "$namespace" is replaced by the
 // namespace of the scenario.
 type scenario struct {
-	name   string
-	object string // YAML
-	steps  []step
-	events []string // what a watch of the kind in the namespace must have received at the end, as "ADDED name"; nil: no watch
-	label  string   // label selector of that watch
+	Name string `json:"name"`
+	// Object is the object, by its name in objects.yaml.
+	Object string `json:"object"`
+	Steps  []step `json:"steps"`
+	// Events are what a watch of the kind in the namespace must have received at the end, as
+	// "ADDED name"; nil: no watch.
+	Events []string `json:"events"`
+	// Label is the label selector of that watch.
+	Label string `json:"label"`
 }
 
 // A step is one call and what is true after it. In its body "$version" and "$uid" are replaced by
 // those of the object before the step.
 type step struct {
-	verb           verb
-	target         string              // name of the object; "" is the scenario's. A create uses its body instead, if there is one
-	sub            string              // subresource
-	body           string              // YAML: the object, the patch, the DeleteOptions or the ListOptions
-	force          bool                // of apply
-	dry            bool                // a dry run
-	manager        string              // field manager
-	reason         metav1.StatusReason // of the wanted error; "": no error, [noReason]: an error without a reason
-	want           string              // YAML of path: value in the stored object after the step; null: absent. For list: names and pages
-	versionChanged change              // whether resourceVersion must have changed
+	Verb verb `json:"verb"`
+	// Target is the name of the object; "" is the scenario's. A create uses its body instead, if
+	// there is one.
+	Target      string `json:"target"`
+	Subresource string `json:"subresource"`
+	// Body is the object, the patch, the DeleteOptions or the ListOptions, or the name of an object
+	// in objects.yaml.
+	Body   json.RawMessage `json:"body"`
+	Force  bool            `json:"force"` // of apply
+	DryRun bool            `json:"dryRun"`
+	// Manager is the field manager.
+	Manager string `json:"manager"`
+	// Reason is that of the wanted error; "": no error, [noReason]: an error without a reason.
+	Reason metav1.StatusReason `json:"reason"`
+	// Want is the wanted value for each path in the stored object after the step; null: absent. For
+	// a list: names and pages.
+	Want json.RawMessage `json:"want"`
+	// VersionChanged is whether resourceVersion must have changed; nil: either way.
+	VersionChanged *bool `json:"versionChanged"`
 }
 
 // noReason is the reason of an error that has none.
@@ -35,32 +56,69 @@ const noReason metav1.StatusReason = "Unknown"
 type verb string
 
 const (
-	create    verb = "create"
-	update    verb = "update"
-	remove    verb = "delete"
-	get       verb = "get"
-	list      verb = "list"
-	merge     verb = "merge"
-	strategic verb = "strategic"
-	json      verb = "json"
-	apply     verb = "apply"
+	createVerb    verb = "create"
+	updateVerb    verb = "update"
+	deleteVerb    verb = "delete"
+	getVerb       verb = "get"
+	listVerb      verb = "list"
+	mergeVerb     verb = "merge"
+	strategicVerb verb = "strategic"
+	jsonVerb      verb = "json"
+	applyVerb     verb = "apply"
 )
 
-// A change says whether something must change.
-type change int
+// scenarios reads all scenarios, with the texts of their objects and bodies.
+func scenarios() ([]scenario, error) {
+	var objects map[string]json.RawMessage
+	if err := read("objects", &objects); err != nil {
+		return nil, err
+	}
+	var all []scenario
+	for _, name := range []string{"writing", "status", "patching", "applying", "deleting", "reading"} {
+		var list []scenario
+		if err := read(name, &list); err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			if err := s.resolve(objects); err != nil {
+				return nil, fmt.Errorf("%s.yaml: %s: %w", name, s.Name, err)
+			}
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
 
-const (
-	eitherWay change = iota
-	yes
-	no
-)
+func read(name string, v any) error {
+	data, err := files.ReadFile("scenarios/" + name + ".yaml")
+	if err != nil {
+		return err
+	}
+	if err := yaml.UnmarshalStrict(data, v); err != nil {
+		return fmt.Errorf("%s.yaml: %w", name, err)
+	}
+	return nil
+}
 
-const (
-	deployment = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: $namespace}, spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a1}]}}}}"
-	pod        = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: $namespace}, spec: {nodeName: n1, containers: [{name: a, image: a1}, {name: b, image: b1}]}}"
-	unbound    = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: $namespace}, spec: {containers: [{name: a, image: a1}]}}"
-	configMap  = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: $namespace}, data: {a: '1'}}"
-	node       = "{apiVersion: v1, kind: Node, metadata: {name: contract-node}}"
-	widget     = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: $namespace}, spec: {size: 1}, status: {phase: Old}}"
-	plain      = "{apiVersion: example.com/v1, kind: Plain, metadata: {name: w}, spec: {size: 1}, status: {phase: Old}}"
-)
+// resolve replaces the names of objects by their texts.
+func (s *scenario) resolve(objects map[string]json.RawMessage) error {
+	object, known := objects[s.Object]
+	if !known {
+		return fmt.Errorf("unknown object %q", s.Object)
+	}
+	s.Object = string(object)
+	for i := range s.Steps {
+		body := &s.Steps[i].Body
+		if len(*body) == 0 || (*body)[0] != '"' {
+			continue
+		}
+		var name string
+		if err := json.Unmarshal(*body, &name); err != nil {
+			return err
+		}
+		if *body, known = objects[name]; !known {
+			return fmt.Errorf("step %d: unknown object %q", i+1, name)
+		}
+	}
+	return nil
+}

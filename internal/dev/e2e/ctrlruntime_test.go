@@ -36,15 +36,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// A meter counts the watches that are open at the same time, by the last word of their path. A
-// server may end one, which is then opened again.
-type meter struct {
+// A requestCounter counts the watches that are open at the same time, by the last word of their
+// path. A server may end a watch, which is then opened again.
+type requestCounter struct {
 	http.RoundTripper
 	mu         *sync.Mutex
 	open, most map[string]int
 }
 
-func (m meter) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m requestCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := m.RoundTripper.RoundTrip(r)
 	if q := r.URL.Query().Get("watch"); err == nil && q != "" && q != "false" {
 		path := strings.Split(r.URL.Path, "/")
@@ -55,7 +55,7 @@ func (m meter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-func (m meter) add(resource string, n int) {
+func (m requestCounter) add(resource string, n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.open[resource] += n
@@ -74,9 +74,9 @@ func (c closing) Close() error {
 }
 
 // newManager returns a manager that serves nothing, and a meter of it.
-func newManager(t *testing.T, config *rest.Config, o manager.Options) (manager.Manager, meter) {
+func newManager(t *testing.T, config *rest.Config, o manager.Options) (manager.Manager, requestCounter) {
 	t.Helper()
-	m := meter{mu: &sync.Mutex{}, open: map[string]int{}, most: map[string]int{}}
+	m := requestCounter{mu: &sync.Mutex{}, open: map[string]int{}, most: map[string]int{}}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		m := m
 		m.RoundTripper = next
@@ -103,13 +103,13 @@ func start(t *testing.T, mgr manager.Manager) (stop func()) {
 	return stop
 }
 
-// A life counts the effects that a player has had, by the name of the object.
-type life struct {
+// A playedCounts counts the effects that a player has sent, by the name of the object.
+type playedCounts struct {
 	mu     sync.Mutex
 	played map[string]int
 }
 
-func (l *life) trace(e stage.TraceEvent) {
+func (l *playedCounts) trace(e stage.TraceEvent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.played == nil {
@@ -120,7 +120,7 @@ func (l *life) trace(e stage.TraceEvent) {
 	}
 }
 
-func (l *life) all() (n int) {
+func (l *playedCounts) all() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, times := range l.played {
@@ -130,7 +130,7 @@ func (l *life) all() (n int) {
 }
 
 // requireOnce holds that nothing was done twice.
-func (l *life) requireOnce(t *testing.T) {
+func (l *playedCounts) requireOnce(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,9 +157,9 @@ func TestManagerPlays(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: manager}}")
 	mgr, meter := newManager(t, plane.Config(), manager.Options{})
 	kind := schema.GroupVersionKind{Group: "managed.example.com", Version: "v1", Kind: "Sprocket"}
-	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.PodGeneral(), marking(kind, ""))
+	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.PodGeneral(), markStage(kind, ""))
 	require.NoError(t, err)
-	var done life
+	var done playedCounts
 	ours := player.Selection{Labels: "manager=ours"}
 	_, err = ctrlruntime.Play(mgr, set, player.Options{
 		Select: map[schema.GroupVersionKind]player.Selection{podKind: ours, nodeKind: ours}, MaxRetryAfter: time.Second, Trace: done.trace,
@@ -175,14 +175,14 @@ func TestManagerPlays(t *testing.T) {
 	refs := append(createPods(t, cluster, "manager", 10, "manager: ours"), refTo(nodeKind, "", "managed"))
 	sprocket := refTo(kind, "manager", "a")
 	late := waitFor(t, seen, wait.Policy{}, append(refs, sprocket)...)
-	late.sees("a", kstatus.NotFound, "NoKind")
+	late.requireState("a", kstatus.NotFound, "NoKind")
 	define(t, cluster, fmt.Sprintf(sprockets, "managed"))
 	create(t, cluster, "{apiVersion: managed.example.com/v1, kind: Sprocket, metadata: {name: a, namespace: manager}}")
-	require.NoError(t, late.ends())
-	eventually(t, "the sprocket is marked", func() bool { return marked(t, cluster, kind, "manager") == 1 })
+	require.NoError(t, late.requireEnd())
+	eventually(t, "the sprocket is marked", func() bool { return countMarked(t, cluster, kind, "manager") == 1 })
 	redefine(t, cluster, fmt.Sprintf(sprockets, "managed"))
 	create(t, cluster, "{apiVersion: managed.example.com/v1, kind: Sprocket, metadata: {name: b, namespace: manager}}")
-	eventually(t, "the new sprocket is marked", func() bool { return marked(t, cluster, kind, "manager") == 1 })
+	eventually(t, "the new sprocket is marked", func() bool { return countMarked(t, cluster, kind, "manager") == 1 })
 
 	require.Equal(t, "", condition(get(t, cluster, nodeKind, "", "unmanaged"), "Ready"))
 	require.Equal(t, "Pending", phase(t, cluster, "manager", "theirs"))
@@ -190,7 +190,7 @@ func TestManagerPlays(t *testing.T) {
 	for _, ref := range refs[:10] {
 		require.NoError(t, cluster.Delete(t.Context(), podKind, types.NamespacedName{Namespace: "manager", Name: ref.Name}, metav1.DeleteOptions{GracePeriodSeconds: new(int64(2))}))
 	}
-	require.NoError(t, waitFor(t, seen, wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, refs[:10]...).ends())
+	require.NoError(t, waitFor(t, seen, wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, refs[:10]...).requireEnd())
 	stop()
 	done.requireOnce(t)
 	require.Equal(t, map[string]int{"pods": 1, "nodes": 1, "sprockets": 1}, meter.most, "one watch for all that ask")
@@ -221,7 +221,7 @@ func TestManagersHandOver(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: leaders}}")
-	var lives [2]life
+	var lives [2]playedCounts
 	var stops [2]func()
 	var leads [2]<-chan struct{}
 	for i := range lives {
@@ -243,7 +243,7 @@ func TestManagersHandOver(t *testing.T) {
 		require.FailNow(t, "nobody leads")
 	}
 	refs := createPods(t, cluster, "leaders", 10, "")
-	require.NoError(t, waitFor(t, cluster, wait.Policy{}, refs...).ends())
+	require.NoError(t, waitFor(t, cluster, wait.Policy{}, refs...).requireEnd())
 	eventually(t, "the last effect is traced", func() bool { return lives[first].all() == len(refs) })
 	require.Zero(t, lives[1-first].all())
 	stops[first]()
@@ -255,7 +255,7 @@ func TestManagersHandOver(t *testing.T) {
 	}
 
 	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: next, namespace: leaders}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}")
-	require.NoError(t, waitFor(t, cluster, wait.Policy{}, refTo(podKind, "leaders", "next")).ends())
+	require.NoError(t, waitFor(t, cluster, wait.Policy{}, refTo(podKind, "leaders", "next")).requireEnd())
 	eventually(t, "the last effect is traced", func() bool { return lives[1-first].all() > 0 })
 	stops[1-first]()
 	require.Len(t, lives[first].played, len(refs))
@@ -280,7 +280,7 @@ func TestReconcilerInAController(t *testing.T) {
 			if namespace == "reconcile-cached" {
 				reads = ctrlruntime.New(mgr.GetClient())
 			}
-			var done life
+			var done playedCounts
 			var failures atomic.Int64
 			trace := func(e stage.TraceEvent) {
 				if e.Kind == stage.TraceFailed && !errors.Is(e.Err, context.Canceled) { // as the manager stops
@@ -295,11 +295,11 @@ func TestReconcilerInAController(t *testing.T) {
 			require.NoError(t, builder.ControllerManagedBy(mgr).Named(namespace).WithOptions(controller.Options{MaxConcurrentReconciles: 3}).For(pod).Complete(r))
 			stop := start(t, mgr)
 			refs := createPods(t, cluster, namespace, 6, "")
-			require.NoError(t, waitFor(t, cluster, wait.Policy{}, refs...).ends())
+			require.NoError(t, waitFor(t, cluster, wait.Policy{}, refs...).requireEnd())
 			for _, ref := range refs {
 				require.NoError(t, cluster.Delete(t.Context(), podKind, types.NamespacedName{Namespace: namespace, Name: ref.Name}, metav1.DeleteOptions{GracePeriodSeconds: new(int64(2))}))
 			}
-			require.NoError(t, waitFor(t, cluster, wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, refs...).ends())
+			require.NoError(t, waitFor(t, cluster, wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, refs...).requireEnd())
 			stop()
 			require.Zero(t, failures.Load())
 			done.requireOnce(t)
@@ -325,10 +325,10 @@ func TestManagerMayNotRead(t *testing.T) {
 	require.NoError(t, err)
 	start(t, mgr)
 	w := waitFor(t, seen, wait.Policy{}, refTo(secretKind, "unread", "a"), refTo(configMapKind, "unread", "b"))
-	w.sees("b", kstatus.Current, "")
-	require.ErrorContains(t, w.sees("a", kstatus.Unknown, "Forbidden").Err, `User "managing" cannot list resource "secrets"`)
+	w.requireState("b", kstatus.Current, "")
+	require.ErrorContains(t, w.requireState("a", kstatus.Unknown, "Forbidden").Err, `User "managing" cannot list resource "secrets"`)
 	_, err = cluster.Patch(t.Context(), schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, types.NamespacedName{Name: "unread"},
 		types.JSONPatchType, []byte(`[{"op": "add", "path": "/rules/0/resources/-", "value": "secrets"}]`), metav1.PatchOptions{})
 	require.NoError(t, err)
-	require.NoError(t, w.ends())
+	require.NoError(t, w.requireEnd())
 }

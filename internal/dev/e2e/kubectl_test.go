@@ -55,16 +55,16 @@ func table(out string, columns ...string) map[string]string {
 	return rows
 }
 
-// A look is an object and what kubectl shows of it.
-type look struct {
+// An expectedRow is an object and what kubectl prints of it.
+type expectedRow struct {
 	more string // of the manifest
 	hold string // the Stage that does not end
 	want string
 }
 
-// podLooks are the states in which kubectl can show a Pod that PodGeneral and PodChaos play: READY,
-// STATUS, RESTARTS and READINESS GATES.
-var podLooks = map[string]look{
+// podRows are the rows that kubectl prints for the states of Pods that PodGeneral and PodChaos
+// play: READY, STATUS and RESTARTS.
+var podRows = map[string]expectedRow{
 	"running":      {more: "spec: {containers: [{name: a, image: a}]}", want: "1/1 Running 0 <none>"},
 	"three":        {more: "spec: {containers: [{name: a, image: a}, {name: b, image: b}, {name: c, image: c}]}", want: "3/3 Running 0 <none>"},
 	"gated":        {more: "spec: {readinessGates: [{conditionType: example.com/lb}], containers: [{name: a, image: a}]}", want: "1/1 Running 0 1/1"},
@@ -81,9 +81,9 @@ var podLooks = map[string]look{
 	"held": {more: "spec: {containers: [{name: a, image: a}]}, metadata: {finalizers: [example.com/hold]}", want: "1/1 Terminating 0 <none>"},
 }
 
-// nodeLooks are those of a Node that NodeFast and NodeChaos play: STATUS, ROLES, VERSION,
+// nodeRows are those of a Node that NodeFast and NodeChaos play: STATUS, ROLES, VERSION,
 // INTERNAL-IP and CONTAINER-RUNTIME.
-var nodeLooks = map[string]look{
+var nodeRows = map[string]expectedRow{
 	"plain":    {want: "Ready <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
 	"control":  {more: "metadata: {labels: {node-role.kubernetes.io/control-plane: ''}}", want: "Ready control-plane kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
 	"cordoned": {more: "spec: {unschedulable: true}", want: "Ready,SchedulingDisabled <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
@@ -112,30 +112,30 @@ func TestKubectlShowsWhatKwokShows(t *testing.T) {
 			t.Parallel()
 			p := ownPlane(t)
 			play(t, p)
-			looks(t, p)
+			requireRows(t, p)
 		})
 	}
 }
 
-// looks creates the objects and waits until kubectl shows them as they must be.
-func looks(t *testing.T, p *controlplane.Plane) {
+// requireRows creates the objects and waits until kubectl prints the wanted rows.
+func requireRows(t *testing.T, p *controlplane.Plane) {
 	t.Helper()
 	cluster, err := kube.NewForConfig(p.Config())
 	require.NoError(t, err)
-	for name, l := range nodeLooks {
+	for name, l := range nodeRows {
 		createAs(t, cluster, "v1", "Node", name, l)
 	}
-	for name, l := range podLooks {
+	for name, l := range podRows {
 		createAs(t, cluster, "v1", "Pod", name, l)
 	}
-	shows(t, p, podLooks, []string{"get", "pods", "-o", "wide"}, func(name string) string { return podLooks[name].before() }, "READY", "STATUS", "RESTARTS", "READINESS GATES")
+	waitRows(t, p, podRows, []string{"get", "pods", "-o", "wide"}, func(name string) string { return podRows[name].beforeDeletion() }, "READY", "STATUS", "RESTARTS", "READINESS GATES")
 	held := types.NamespacedName{Namespace: "default", Name: "held"}
 	require.NoError(t, cluster.Delete(t.Context(), podKind, held, metav1.DeleteOptions{GracePeriodSeconds: new(int64(30))}))
-	want := func(looks map[string]look) func(string) string {
+	want := func(looks map[string]expectedRow) func(string) string {
 		return func(name string) string { return looks[name].want }
 	}
-	shows(t, p, podLooks, []string{"get", "pods", "-o", "wide"}, want(podLooks), "READY", "STATUS", "RESTARTS", "READINESS GATES")
-	shows(t, p, nodeLooks, []string{"get", "nodes", "-o", "wide"}, want(nodeLooks), "STATUS", "ROLES", "VERSION", "INTERNAL-IP", "CONTAINER-RUNTIME")
+	waitRows(t, p, podRows, []string{"get", "pods", "-o", "wide"}, want(podRows), "READY", "STATUS", "RESTARTS", "READINESS GATES")
+	waitRows(t, p, nodeRows, []string{"get", "nodes", "-o", "wide"}, want(nodeRows), "STATUS", "ROLES", "VERSION", "INTERNAL-IP", "CONTAINER-RUNTIME")
 	for name, row := range table(kubectl(t, p, "get", "pods", "-o", "wide"), "AGE", "IP", "NODE") {
 		require.Regexp(t, `^\d+m?\d*s? 10\.0\.0\.\d+ plain$`, row, name)
 	}
@@ -143,17 +143,19 @@ func looks(t *testing.T, p *controlplane.Plane) {
 	require.Regexp(t, `Normal +Created +pod/running +Created container`, kubectl(t, p, "get", "events"))
 }
 
-// before is what kubectl shows of a Pod before it is deleted.
-func (l look) before() string { return strings.ReplaceAll(l.want, "Terminating", "Running") }
+// beforeDeletion is what kubectl prints of a Pod before it is deleted.
+func (l expectedRow) beforeDeletion() string {
+	return strings.ReplaceAll(l.want, "Terminating", "Running")
+}
 
-// shows waits until kubectl shows what is wanted.
-func shows(t *testing.T, p *controlplane.Plane, looks map[string]look, command []string, want func(string) string, columns ...string) {
+// waitRows waits until kubectl prints the wanted rows.
+func waitRows(t *testing.T, p *controlplane.Plane, looks map[string]expectedRow, command []string, want func(string) string, columns ...string) {
 	t.Helper()
 	wanted, got := map[string]string{}, map[string]string{}
 	for name := range looks {
 		wanted[name] = want(name)
 	}
-	inTheEnd(t, fmt.Sprint("kubectl ", command), func() bool {
+	eventuallyWithin(t, fmt.Sprint("kubectl ", command), func() bool {
 		now := table(kubectl(t, p, command...), columns...)
 		if !maps.Equal(now, got) {
 			got = now
@@ -164,11 +166,11 @@ func shows(t *testing.T, p *controlplane.Plane, looks map[string]look, command [
 }
 
 // createAs creates an object that is played quickly, but for the Stage that holds it.
-func createAs(t *testing.T, cluster *kube.Cluster, apiVersion, kind, name string, l look) {
+func createAs(t *testing.T, cluster *kube.Cluster, apiVersion, kind, name string, l expectedRow) {
 	t.Helper()
 	obj := decode(t, fmt.Sprintf("{apiVersion: %s, kind: %s, %s}", apiVersion, kind, l.more))[0]
 	own := obj.GetAnnotations()
-	hasten(obj)
+	removeDelays(obj)
 	all := obj.GetAnnotations()
 	maps.Copy(all, own)
 	if l.hold != "" {

@@ -58,9 +58,9 @@ func defineKubeStellar(t *testing.T, cluster *kube.Cluster) {
 	}
 }
 
-// A galaxy stands in for KubeStellar's controllers on a real server, and for the clusters: each
-// runs what is bound to it, unless it is said to be broken.
-type galaxy struct {
+// A kubeStellar stands in for KubeStellar's controllers on a real server, and for the clusters:
+// each runs what is bound to it, unless it is said to be broken.
+type kubeStellar struct {
 	t          *testing.T
 	hub        *kube.Cluster
 	clusters   map[string]map[string]string
@@ -72,7 +72,7 @@ type galaxy struct {
 }
 
 // step does all that KubeStellar would do now.
-func (g *galaxy) step() {
+func (g *kubeStellar) step() {
 	wanted := map[schema.GroupVersionKind]map[types.NamespacedName]any{bindingKind: {}, combinedKind: {}}
 	for _, p := range g.list(policyKind) {
 		var policy control.BindingPolicy
@@ -97,7 +97,7 @@ func (g *galaxy) step() {
 	}
 }
 
-func (g *galaxy) list(kind schema.GroupVersionKind) (mine []unstructured.Unstructured) {
+func (g *kubeStellar) list(kind schema.GroupVersionKind) (mine []unstructured.Unstructured) {
 	list, err := g.hub.List(g.t.Context(), kind, "", metav1.ListOptions{})
 	require.NoError(g.t, err)
 	for _, item := range list.Items {
@@ -114,7 +114,7 @@ func (g *galaxy) list(kind schema.GroupVersionKind) (mine []unstructured.Unstruc
 
 // report is what a cluster says of the Deployment of a policy. It stands in a WorkStatus, too,
 // whose status is written once.
-func (g *galaxy) report(cluster, policy string) map[string]any {
+func (g *kubeStellar) report(cluster, policy string) map[string]any {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	available := int64(2)
@@ -142,7 +142,7 @@ func (g *galaxy) report(cluster, policy string) map[string]any {
 }
 
 // publish creates and updates what is wanted, and deletes what is not.
-func (g *galaxy) publish(kind schema.GroupVersionKind, wanted map[types.NamespacedName]any) {
+func (g *kubeStellar) publish(kind schema.GroupVersionKind, wanted map[types.NamespacedName]any) {
 	old := map[types.NamespacedName]*unstructured.Unstructured{}
 	for _, item := range g.list(kind) {
 		if wanted[nameOf(&item)] != nil {
@@ -166,8 +166,8 @@ func (g *galaxy) publish(kind schema.GroupVersionKind, wanted map[types.Namespac
 	}
 }
 
-// breaks says whether a cluster cannot run the workload of a policy.
-func (g *galaxy) breaks(cluster, policy string, broken bool) {
+// setBroken says whether a cluster cannot run the workload of a policy.
+func (g *kubeStellar) setBroken(cluster, policy string, broken bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.broken[cluster+"/"+policy] = broken

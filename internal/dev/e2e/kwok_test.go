@@ -49,8 +49,8 @@ func TestSameResultAsKwok(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stages := stageFile(t, files)
-			ours := lifeOf(t, func(t *testing.T, plane *controlplane.Plane) { playAsKwok(t, plane, stages) })
-			theirs := lifeOf(t, func(t *testing.T, plane *controlplane.Plane) { playKwok(t, plane, kwok, stages) })
+			ours := playObjects(t, func(t *testing.T, plane *controlplane.Plane) { playAsKwok(t, plane, stages) })
+			theirs := playObjects(t, func(t *testing.T, plane *controlplane.Plane) { playKwok(t, plane, kwok, stages) })
 			require.Equal(t, theirs, ours)
 		})
 	}
@@ -75,7 +75,7 @@ func playKwok(t *testing.T, plane *controlplane.Plane, program, stages string) {
 	t.Cleanup(func() { require.NoError(t, p.Stop()) })
 }
 
-// playAsKwok plays with all that kwok does: it manages all nodes and keeps their Leases.
+// playAsKwok plays what kwok does: it manages all nodes and renews their Leases.
 func playAsKwok(t *testing.T, plane *controlplane.Plane, stages string) {
 	source, err := stage.Load(stages)
 	require.NoError(t, err)
@@ -98,9 +98,9 @@ func playAsKwok(t *testing.T, plane *controlplane.Plane, stages string) {
 	})
 }
 
-// lifeOf starts a server and a player, has objects come and go, and returns the states that they
-// came to, as YAML.
-func lifeOf(t *testing.T, play func(*testing.T, *controlplane.Plane)) (result string) {
+// playObjects starts a server and a player, creates and deletes objects, and returns the states
+// that they reached, as YAML.
+func playObjects(t *testing.T, play func(*testing.T, *controlplane.Plane)) (result string) {
 	t.Helper()
 	assets, err := controlplane.Assets("../kubebin", io.Discard)
 	require.NoError(t, err)
@@ -111,13 +111,13 @@ func lifeOf(t *testing.T, play func(*testing.T, *controlplane.Plane)) (result st
 		cluster, err := kube.NewForConfig(plane.Config())
 		require.NoError(t, err)
 		play(t, plane)
-		result = act(t, cluster)
+		result = createAndDelete(t, cluster)
 	})
 	return result
 }
 
-// act is the play.
-func act(t *testing.T, cluster *kube.Cluster) string {
+// createAndDelete creates and deletes objects and returns their states.
+func createAndDelete(t *testing.T, cluster *kube.Cluster) string {
 	for _, obj := range decode(t, kwokNodes) {
 		_, err := cluster.Create(t.Context(), obj, metav1.CreateOptions{})
 		require.NoError(t, err)
@@ -128,31 +128,31 @@ func act(t *testing.T, cluster *kube.Cluster) string {
 	}
 	for _, obj := range decode(t, kwokPods) {
 		obj.SetNamespace("default")
-		hasten(obj)
+		removeDelays(obj)
 		_, err := cluster.Create(t.Context(), obj, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
-	inPhases(t, cluster, map[string]string{"one": "Running", "three": "Running", "initialized": "Running", "gated": "Running", "of-the-host": "Running", "work": "Succeeded",
+	waitPhases(t, cluster, map[string]string{"one": "Running", "three": "Running", "initialized": "Running", "gated": "Running", "of-the-host": "Running", "work": "Succeeded",
 		"work-in-steps": "Succeeded", "unbound": "Pending", "astray": "Pending", "deleted": "Running", "held": "Running", "two-steps": "Running"})
-	begun := settled(t, cluster)
+	begun := waitIdle(t, cluster)
 
 	thirty, remove := int64(30), []string{"deleted", "held", "two-steps"}
 	for _, name := range remove {
 		require.NoError(t, cluster.Delete(t.Context(), podKind, types.NamespacedName{Namespace: "default", Name: name}, metav1.DeleteOptions{GracePeriodSeconds: &thirty}))
 	}
 	require.NoError(t, cluster.Delete(t.Context(), nodeKind, types.NamespacedName{Name: "leaving"}, metav1.DeleteOptions{}))
-	inPhases(t, cluster, map[string]string{"deleted": "", "two-steps": "", "held": "Running"})
-	deleted := settled(t, cluster)
+	waitPhases(t, cluster, map[string]string{"deleted": "", "two-steps": "", "held": "Running"})
+	deleted := waitIdle(t, cluster)
 
 	release := []byte(`{"metadata": {"finalizers": null}}`)
 	_, err := cluster.Patch(t.Context(), podKind, types.NamespacedName{Namespace: "default", Name: "held"}, types.MergePatchType, release, metav1.PatchOptions{})
 	require.NoError(t, err)
-	inPhases(t, cluster, map[string]string{"held": ""})
-	return "# begun\n" + begun + "# deleted\n" + deleted + "# released\n" + settled(t, cluster)
+	waitPhases(t, cluster, map[string]string{"held": ""})
+	return "# begun\n" + begun + "# deleted\n" + deleted + "# released\n" + waitIdle(t, cluster)
 }
 
-// hasten takes the delays from the Stages that read them of annotations.
-func hasten(pod *unstructured.Unstructured) {
+// removeDelays removes the delays of Stages that read them from annotations.
+func removeDelays(pod *unstructured.Unstructured) {
 	quick := map[string]string{}
 	for _, name := range []string{"pod-create", "pod-init-container-running", "pod-init-container-completed", "pod-ready", "pod-complete", "pod-delete",
 		"pod-container-running-failed", "pod-init-container-running-failed"} {
@@ -162,16 +162,16 @@ func hasten(pod *unstructured.Unstructured) {
 	pod.SetAnnotations(quick)
 }
 
-// inPhases waits until the Pods have come to the phases: "" if they are gone.
-func inPhases(t *testing.T, cluster *kube.Cluster, want map[string]string) {
+// waitPhases waits until the Pods have reached the phases; "" means that a Pod is gone.
+func waitPhases(t *testing.T, cluster *kube.Cluster, want map[string]string) {
 	t.Helper()
 	for name, p := range want {
 		eventually(t, name+" has come to "+p, func() bool { return phase(t, cluster, "default", name) == p })
 	}
 }
 
-// settled waits until nothing has happened for a while, and returns the state of everything.
-func settled(t *testing.T, cluster *kube.Cluster) (state string) {
+// waitIdle waits until nothing has happened for a while, and returns the state of everything.
+func waitIdle(t *testing.T, cluster *kube.Cluster) (state string) {
 	t.Helper()
 	const quiet = time.Second
 	since := time.Now()
@@ -184,8 +184,8 @@ func settled(t *testing.T, cluster *kube.Cluster) (state string) {
 	return state
 }
 
-// stateOf is what kwok and stagecraft must agree on: all but times, addresses, and what the server
-// makes up.
+// stateOf is the state on which kwok and stagecraft must agree: without times, addresses, and
+// values that the server generates.
 func stateOf(t *testing.T, cluster *kube.Cluster) string {
 	t.Helper()
 	var parts []string
@@ -199,7 +199,7 @@ func stateOf(t *testing.T, cluster *kube.Cluster) string {
 			for _, ours := range []string{"holderIdentity", "acquireTime"} { // of Leases: who, and since when, which kwok does not say
 				unstructured.RemoveNestedField(obj.Object, "spec", ours)
 			}
-			b, err := yaml.Marshal(normal("", obj.Object))
+			b, err := yaml.Marshal(normalValue("", obj.Object))
 			require.NoError(t, err)
 			parts = append(parts, string(b))
 		}
@@ -208,16 +208,16 @@ func stateOf(t *testing.T, cluster *kube.Cluster) string {
 	return strings.Join(parts, "---\n")
 }
 
-// normal replaces what differs from run to run.
-func normal(field string, v any) any {
+// normalValue replaces values that differ from run to run.
+func normalValue(field string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k := range v {
-			v[k] = normal(k, v[k])
+			v[k] = normalValue(k, v[k])
 		}
 	case []any:
 		for i := range v {
-			v[i] = normal(field, v[i])
+			v[i] = normalValue(field, v[i])
 		}
 	case string:
 		if _, err := time.Parse(time.RFC3339, v); err == nil {

@@ -63,13 +63,13 @@ func TestHeartbeats(t *testing.T) {
 			cluster := newCluster(t)
 			node := "beats-" + name
 			createNode(t, cluster, "{apiVersion: v1, kind: Node, metadata: {name: "+node+", labels: {life: "+node+"}}}")
-			playing(t, cluster, onNodes(node), presets.NodeFast(), beat)
+			startPlaying(t, cluster, onNodes(node), presets.NodeFast(), beat)
 			var first map[string]any
-			inTheEnd(t, "the Node is ready", func() bool { first = ready(t, cluster, node); return first != nil })
+			eventuallyWithin(t, "the Node is ready", func() bool { first = ready(t, cluster, node); return first != nil })
 			last := first
 			for range 2 {
 				before := last["lastHeartbeatTime"]
-				inTheEnd(t, "its heart beats", func() bool { last = ready(t, cluster, node); return last["lastHeartbeatTime"] != before })
+				eventuallyWithin(t, "its heart beats", func() bool { last = ready(t, cluster, node); return last["lastHeartbeatTime"] != before })
 				require.Equal(t, "True", last["status"])
 				require.Equal(t, first["lastTransitionTime"], last["lastTransitionTime"])
 			}
@@ -84,10 +84,10 @@ func TestNodesFailAndRecover(t *testing.T) {
 	cluster := newCluster(t)
 	const label, node = "node-not-ready.stage.kwok.x-k8s.io", "chaotic"
 	createNode(t, cluster, "{apiVersion: v1, kind: Node, metadata: {name: chaotic, labels: {life: chaotic}, annotations: {"+label+"/type: MemoryPressure, "+label+"/reason: Chaos, "+label+"/delay: 10ms, "+label+"/jitter-delay: 10ms}}}")
-	playing(t, cluster, onNodes(node), presets.NodeFast(), presets.NodeChaos())
+	startPlaying(t, cluster, onNodes(node), presets.NodeFast(), presets.NodeChaos())
 	is := func(typ, status string) {
 		t.Helper()
-		inTheEnd(t, typ+" is "+status, func() bool {
+		eventuallyWithin(t, typ+" is "+status, func() bool {
 			c := conditionOf(t, cluster, node, typ)
 			return c != nil && c["status"] == status && (c["reason"] == "Chaos") == ((typ == "Ready") == (status == "False"))
 		})
@@ -115,8 +115,8 @@ func TestRestartsAreKept(t *testing.T) {
 	_, err := cluster.Patch(t.Context(), podKind, types.NamespacedName{Namespace: "restarts", Name: "a"}, types.MergePatchType,
 		[]byte(`{"status": {"containerStatuses": [{"name": "a", "image": "a", "imageID": "", "ready": false, "restartCount": 3}]}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
-	playing(t, cluster, player.Options{Namespace: "restarts"}, presets.PodFast())
-	inTheEnd(t, "it runs", func() bool { return phase(t, cluster, "restarts", "a") == "Running" })
+	startPlaying(t, cluster, player.Options{Namespace: "restarts"}, presets.PodFast())
+	eventuallyWithin(t, "it runs", func() bool { return phase(t, cluster, "restarts", "a") == "Running" })
 	require.Equal(t, map[string]string{"a": "1/1 Running 3"}, table(kubectl(t, plane, "get", "pods", "-n", "restarts"), "READY", "STATUS", "RESTARTS"))
 }
 
@@ -153,7 +153,7 @@ func TestCustomResources(t *testing.T) {
 	kind, name := schema.GroupVersionKind{Group: "lifecycle.example.com", Version: "v1", Kind: "Rocket"}, types.NamespacedName{Namespace: "rockets", Name: "a"}
 	var mu sync.Mutex
 	var played []string
-	playing(t, cluster, player.Options{Namespace: "rockets", Trace: func(e stage.TraceEvent) {
+	startPlaying(t, cluster, player.Options{Namespace: "rockets", Trace: func(e stage.TraceEvent) {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Kind == stage.TraceEffected && e.Err == nil {
@@ -170,17 +170,17 @@ func TestCustomResources(t *testing.T) {
 		}
 	}
 	create(t, cluster, "{apiVersion: lifecycle.example.com/v1, kind: Rocket, metadata: {name: a, namespace: rockets}, spec: {crew: 1}}")
-	inTheEnd(t, "it flies", flies(1))
+	eventuallyWithin(t, "it flies", flies(1))
 	_, err := cluster.Patch(t.Context(), kind, name, types.MergePatchType, []byte(`{"spec": {"crew": 2}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
-	inTheEnd(t, "it flies again", flies(2))
+	eventuallyWithin(t, "it flies again", flies(2))
 	require.NoError(t, cluster.Delete(t.Context(), kind, name, metav1.DeleteOptions{}))
-	inTheEnd(t, "it is gone", func() bool {
+	eventuallyWithin(t, "it is gone", func() bool {
 		list, err := cluster.List(t.Context(), kind, "rockets", metav1.ListOptions{})
 		return err == nil && len(list.Items) == 0
 	})
 	want := []string{"hold", "build", "launch", "launch", "build", "launch", "launch", "land", "land"}
-	inTheEnd(t, "the player has heard so", func() bool {
+	eventuallyWithin(t, "the player has heard so", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(played) >= len(want)
@@ -200,7 +200,7 @@ func TestPodsGoWithinTheirGrace(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: grace}}")
 	var mu sync.Mutex
 	due, went := map[string]time.Time{}, map[string]time.Time{}
-	playing(t, cluster, player.Options{Namespace: "grace", Trace: func(e stage.TraceEvent) {
+	startPlaying(t, cluster, player.Options{Namespace: "grace", Trace: func(e stage.TraceEvent) {
 		mu.Lock()
 		defer mu.Unlock()
 		if _, del := e.Effect.(stage.Delete); del && e.Err == nil {
@@ -208,9 +208,9 @@ func TestPodsGoWithinTheirGrace(t *testing.T) {
 		}
 	}}, presets.PodGeneral())
 	for i := range n {
-		createAs(t, cluster, "v1", "Pod", fmt.Sprint("p", i), look{more: "spec: {containers: [{name: a, image: a}]}, metadata: {namespace: grace}"})
+		createAs(t, cluster, "v1", "Pod", fmt.Sprint("p", i), expectedRow{more: "spec: {containers: [{name: a, image: a}]}, metadata: {namespace: grace}"})
 	}
-	inTheEnd(t, "all run", func() bool { return running(t, cluster, "grace") == n })
+	eventuallyWithin(t, "all run", func() bool { return running(t, cluster, "grace") == n })
 	asked := time.Now()
 	for i := range n {
 		name := types.NamespacedName{Namespace: "grace", Name: fmt.Sprint("p", i)}
@@ -219,7 +219,7 @@ func TestPodsGoWithinTheirGrace(t *testing.T) {
 		require.NoError(t, cluster.Delete(t.Context(), podKind, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(grace))}))
 	}
 	until := time.Now().Add((grace + 1) * time.Second)
-	inTheEnd(t, "all are gone", func() bool { return len(podsOf(t, cluster, "grace")) == 0 })
+	eventuallyWithin(t, "all are gone", func() bool { return len(podsOf(t, cluster, "grace")) == 0 })
 	mu.Lock()
 	defer mu.Unlock()
 	require.Len(t, due, n)
@@ -253,7 +253,7 @@ func TestWorkloads(t *testing.T) {
 		require.NoError(t, err)
 	}
 	bound := map[schema.GroupVersionKind]player.Selection{podKind: {Fields: "spec.nodeName!="}}
-	playing(t, cluster, player.Options{Seed: 1, Select: bound}, presets.NodeFast(), presets.PodFast(), volumes)
+	startPlaying(t, cluster, player.Options{Seed: 1, Select: bound}, presets.NodeFast(), presets.PodFast(), volumes)
 	for i := range 2 {
 		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: node-%d}}", i))
 	}
@@ -269,18 +269,18 @@ func TestWorkloads(t *testing.T) {
 		create(t, cluster, manifest)
 	}
 	w := workloads{p}
-	w.shows(t, "statefulsets", "READY", map[string]string{"db": "3/3"})
-	w.shows(t, "daemonsets", "READY", map[string]string{"agent": "2"})
-	w.shows(t, "jobs", "COMPLETIONS", map[string]string{"once": "4/4"})
+	w.waitColumn(t, "statefulsets", "READY", map[string]string{"db": "3/3"})
+	w.waitColumn(t, "daemonsets", "READY", map[string]string{"agent": "2"})
+	w.waitColumn(t, "jobs", "COMPLETIONS", map[string]string{"once": "4/4"})
 	w.scale(t, 5)
-	w.shows(t, "statefulsets", "READY", map[string]string{"db": "5/5"})
+	w.waitColumn(t, "statefulsets", "READY", map[string]string{"db": "5/5"})
 	w.scale(t, 2)
-	w.shows(t, "statefulsets", "READY", map[string]string{"db": "2/2"})
-	w.shows(t, "persistentvolumeclaims", "STATUS", map[string]string{"data-db-0": "Bound", "data-db-1": "Bound", "data-db-2": "Bound", "data-db-3": "Bound", "data-db-4": "Bound"})
+	w.waitColumn(t, "statefulsets", "READY", map[string]string{"db": "2/2"})
+	w.waitColumn(t, "persistentvolumeclaims", "STATUS", map[string]string{"data-db-0": "Bound", "data-db-1": "Bound", "data-db-2": "Bound", "data-db-3": "Bound", "data-db-4": "Bound"})
 	require.Equal(t, 5, strings.Count(kubectl(t, p, "get", "persistentvolumes"), "Bound"))
 	namespaceKind := schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
 	require.NoError(t, cluster.Delete(t.Context(), namespaceKind, types.NamespacedName{Name: "work"}, metav1.DeleteOptions{}))
-	inTheEnd(t, "the namespace and its volumes are gone", func() bool {
+	eventuallyWithin(t, "the namespace and its volumes are gone", func() bool {
 		namespaces, err := cluster.List(context.Background(), namespaceKind, "", metav1.ListOptions{FieldSelector: "metadata.name=work"})
 		require.NoError(t, err)
 		return len(namespaces.Items) == 0 && strings.HasPrefix(kubectl(t, p, "get", "persistentvolumes"), "No resources")
@@ -290,10 +290,10 @@ func TestWorkloads(t *testing.T) {
 // workloads are those of the namespace work.
 type workloads struct{ plane *controlplane.Plane }
 
-// shows waits until kubectl shows a column of a resource.
-func (w workloads) shows(t *testing.T, resource, column string, want map[string]string) {
+// waitColumn waits until kubectl prints the wanted values of a column of a resource.
+func (w workloads) waitColumn(t *testing.T, resource, column string, want map[string]string) {
 	t.Helper()
-	inTheEnd(t, fmt.Sprint(resource, " ", want), func() bool {
+	eventuallyWithin(t, fmt.Sprint(resource, " ", want), func() bool {
 		return maps.Equal(want, table(kubectl(t, w.plane, "get", resource, "-n", "work"), column))
 	})
 }

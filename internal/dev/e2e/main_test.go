@@ -20,7 +20,7 @@ var plane *controlplane.Plane
 
 func TestMain(m *testing.M) {
 	if as := os.Getenv(playerEnv); as != "" {
-		if err := beAPlayer(as); err != nil {
+		if err := runPlayer(as); err != nil {
 			fmt.Fprintln(os.Stderr, "player:", err)
 			os.Exit(1)
 		}
@@ -43,7 +43,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
-	if err := manyAtOnce(); err != nil {
+	if err := parallelTests(); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
@@ -55,9 +55,9 @@ func run(m *testing.M) int {
 	return code
 }
 
-// manyAtOnce lets parallel tests run at the same time on a small machine too: they wait most of the
+// parallelTests lets tests run in parallel on a small machine too, because they wait most of the
 // time.
-func manyAtOnce() error {
+func parallelTests() error {
 	flag.Parse()
 	return flag.Set("test.parallel", "64")
 }

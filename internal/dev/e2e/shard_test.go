@@ -25,8 +25,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// A cable is a connection to the server that can be cut: then every request fails, and no watch
-// hears anything any more.
+// A breakableConnection is a connection to the server that a test can break: then every request
+// fails, and watches receive nothing.
 type breakableConnection struct {
 	http.RoundTripper
 	broken atomic.Bool
@@ -47,7 +47,7 @@ func (c *breakableConnection) RoundTrip(r *http.Request) (*http.Response, error)
 	return c.RoundTripper.RoundTrip(r.WithContext(ctx))
 }
 
-// pull cuts the cable, under what is on its way too.
+// breakAll breaks the connection, also for requests under way.
 func (c *breakableConnection) breakAll() {
 	c.broken.Store(true)
 	c.mu.Lock()
@@ -57,14 +57,14 @@ func (c *breakableConnection) breakAll() {
 	}
 }
 
-// A replica is one of several Players that share a cluster, with all that belongs to it.
+// A replica is one of several Players that share a cluster.
 type replica struct {
 	member     *shard.Member
 	connection *breakableConnection
-	leave      func() // as its user would; twice is once
+	leave      func() // leaves the group, as its user would; it may be called twice
 }
 
-// die ends a replica without a farewell.
+// crash ends a replica without leaving the group.
 func (r *replica) crash() {
 	r.connection.breakAll()
 	r.leave()
@@ -86,7 +86,7 @@ func background(t testing.TB, run ...func(context.Context) error) (stop func()) 
 	return stop
 }
 
-// shared is how the replicas of a test share.
+// A replicaGroup says how the replicas of a test share a cluster.
 type replicaGroup struct {
 	group, label string
 	duration     time.Duration
@@ -163,8 +163,8 @@ func changes(t *testing.T, cluster *kube.Cluster, namespace string) func() map[s
 }
 
 // TestReplicasShareACluster runs two and three Players on one server while Pods are created; one
-// dies, one leaves, one joins. In the end every Pod runs, its status was written once, and no two
-// have one address.
+// crashes, one leaves, one joins. In the end every Pod runs, its status was written once, and no
+// two have the same address.
 func TestReplicasShareACluster(t *testing.T) {
 	for n := 2; n <= 3; n++ {
 		t.Run(fmt.Sprint(n), func(t *testing.T) { shareCluster(t, n) })
@@ -240,7 +240,7 @@ func deletePods(t *testing.T, cluster *kube.Cluster, namespace string, n int) {
 	}
 }
 
-// createNode creates a Node for the time of a test.
+// createNode creates a Node for the duration of a test.
 func createNode(t *testing.T, cluster *kube.Cluster, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	node := create(t, cluster, manifest)

@@ -34,13 +34,13 @@ func threeStages(name string) string {
 		stages: [`+stage("dev", ", soak: 1s")+", "+stage("test", "")+", "+stage("prod", ", approval: {before: true}")+"]}")
 }
 
-// newGalaxy makes a policy and its Deployment for each name, and five clusters.
-func newGalaxy(t *testing.T, hub *kube.Cluster, policies ...string) *galaxy {
+// newKubeStellar creates a policy and its Deployment for each name, and five clusters.
+func newKubeStellar(t *testing.T, hub *kube.Cluster, policies ...string) *kubeStellar {
 	t.Helper()
 	filter := "has(returned.status.availableReplicas) && returned.status.availableReplicas == obj.spec.replicas"
 	ready, err := kubestellar.Compile(control.StatusCollectorSpec{Filter: &filter, CombinedFields: []control.NamedAggregator{{Name: "ready", Type: "COUNT"}}})
 	require.NoError(t, err)
-	g := &galaxy{
+	g := &kubeStellar{
 		t: t, hub: hub, collectors: map[string]*kubestellar.Collector{"ready": ready}, clusters: map[string]map[string]string{},
 		workload: map[string]*unstructured.Unstructured{}, broken: map[string]bool{},
 	}
@@ -58,7 +58,7 @@ func newGalaxy(t *testing.T, hub *kube.Cluster, policies ...string) *galaxy {
 }
 
 // rollout is the status of a policy.
-func (g *galaxy) rollout(policy string) (status v1alpha1.Status) {
+func (g *kubeStellar) rollout(policy string) (status v1alpha1.Status) {
 	obj, err := g.hub.Get(g.t.Context(), stagedKind, types.NamespacedName{Name: policy})
 	require.NoError(g.t, err)
 	var stored v1alpha1.StagedBindingPolicy
@@ -66,8 +66,8 @@ func (g *galaxy) rollout(policy string) (status v1alpha1.Status) {
 	return stored.Status
 }
 
-// reaches steps until a stage of a policy is in a phase with a message.
-func (g *galaxy) reaches(policy, stage string, phase v1alpha1.Phase, message string) {
+// waitPhase calls step until a stage of a policy is in a phase with a message.
+func (g *kubeStellar) waitPhase(policy, stage string, phase v1alpha1.Phase, message string) {
 	g.t.Helper()
 	var last v1alpha1.Status
 	defer func() {
@@ -84,8 +84,8 @@ func (g *galaxy) reaches(policy, stage string, phase v1alpha1.Phase, message str
 	})
 }
 
-// settles steps until a policy has one BindingPolicy, of this name.
-func (g *galaxy) settles(policy, name string) {
+// waitSinglePolicy calls step until a policy has exactly one BindingPolicy, with this name.
+func (g *kubeStellar) waitSinglePolicy(policy, name string) {
 	g.t.Helper()
 	eventually(g.t, "the workload is at "+name+" alone", func() bool {
 		g.step()
@@ -99,8 +99,9 @@ func (g *galaxy) settles(policy, name string) {
 	})
 }
 
-// least returns how few BindingPolicies a policy had at any time since it first had one.
-func (g *galaxy) least(policy string) func() int {
+// minimumPolicies returns a function that returns the smallest number of BindingPolicies that a
+// policy had since it first had one.
+func (g *kubeStellar) minimumPolicies(policy string) func() int {
 	list, err := g.hub.List(g.t.Context(), policyKind, "", metav1.ListOptions{})
 	require.NoError(g.t, err)
 	changes, err := g.hub.Watch(g.t.Context(), policyKind, "", metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
@@ -127,26 +128,26 @@ func (g *galaxy) least(policy string) func() int {
 	}
 }
 
-// told are the Events of a policy: what a person sees in kubectl describe, in no order.
-func (g *galaxy) told(policy string) (told []string) {
+// events are the Events of a policy, as in kubectl describe, in no order.
+func (g *kubeStellar) events(policy string) (events []string) {
 	list, err := g.hub.List(g.t.Context(), eventKind, metav1.NamespaceDefault, metav1.ListOptions{FieldSelector: "involvedObject.kind=" + v1alpha1.Kind + ",involvedObject.name=" + policy})
 	require.NoError(g.t, err)
 	for _, e := range list.Items {
-		told = append(told, fmt.Sprint(e.Object["type"], " ", e.Object["reason"], ": ", e.Object["message"]))
+		events = append(events, fmt.Sprint(e.Object["type"], " ", e.Object["reason"], ": ", e.Object["message"]))
 	}
-	return told
+	return events
 }
 
-// TestStagedRollouts moves two workloads over three stages of clusters on a real server. One gets
-// through, over a restart of the player, which then sees the hub by the cache of a manager; of the
-// other one cluster fails, until it is repaired.
+// TestStagedRollouts moves two workloads over three stages of clusters on a real server. One
+// succeeds, across a restart of the player, which then reads the hub through the cache of a
+// manager. The other one fails in one cluster until that is repaired.
 func TestStagedRollouts(t *testing.T) {
 	t.Parallel()
 	hub := newCluster(t)
 	defineKubeStellar(t, hub)
-	g := newGalaxy(t, hub, "smooth", "rough")
-	g.breaks("test1", "rough", true)
-	least := g.least("smooth")
+	g := newKubeStellar(t, hub, "smooth", "rough")
+	g.setBroken("test1", "rough", true)
+	least := g.minimumPolicies("smooth")
 	play := func(hub player.Transport) (stop func()) {
 		return background(t, func(ctx context.Context) error {
 			return player.Play(ctx, hub, player.Options{
@@ -156,9 +157,9 @@ func TestStagedRollouts(t *testing.T) {
 	}
 	stop := play(hub)
 
-	g.reaches("smooth", "test", v1alpha1.Soaking, "approval")
-	g.settles("smooth", "smooth.stage.test")
-	g.reaches("rough", "test", v1alpha1.Progressing, "ready")
+	g.waitPhase("smooth", "test", v1alpha1.Soaking, "approval")
+	g.waitSinglePolicy("smooth", "smooth.stage.test")
+	g.waitPhase("rough", "test", v1alpha1.Progressing, "ready")
 	stop()
 	_, err := hub.Patch(t.Context(), stagedKind, types.NamespacedName{Name: "smooth"}, types.MergePatchType,
 		[]byte(`{"metadata": {"annotations": {"approval.community.kubestellar.io/before.prod": "jane"}}}`), metav1.PatchOptions{})
@@ -170,9 +171,9 @@ func TestStagedRollouts(t *testing.T) {
 	require.NoError(t, err)
 	start(t, mgr)
 	defer play(cached)()
-	g.reaches("smooth", "prod", v1alpha1.Succeeded, "")
-	g.settles("smooth", "smooth.stage.prod")
-	g.settles("rough", "rough.stage.test")
+	g.waitPhase("smooth", "prod", v1alpha1.Succeeded, "")
+	g.waitSinglePolicy("smooth", "smooth.stage.prod")
+	g.waitSinglePolicy("rough", "rough.stage.test")
 	require.Equal(t, "jane", g.rollout("smooth").Stages[2].ApprovedBefore)
 	require.Equal(t, 1, least(), "the workload was somewhere all the time")
 	want := []string{
@@ -182,9 +183,9 @@ func TestStagedRollouts(t *testing.T) {
 		`Normal StageStarted: stage "prod"`, `Normal BindingPolicyCreated: created BindingPolicy smooth.stage.prod`, `Normal BindingPolicyDeleted: deleted BindingPolicy smooth.stage.test`,
 		`Normal Succeeded: stage "prod", the last, is satisfied`,
 	}
-	eventually(t, "all Events are written", func() bool { return len(g.told("smooth")) >= len(want) })
-	require.ElementsMatch(t, want, g.told("smooth"), "each once")
+	eventually(t, "all Events are written", func() bool { return len(g.events("smooth")) >= len(want) })
+	require.ElementsMatch(t, want, g.events("smooth"), "each once")
 
-	g.breaks("test1", "rough", false)
-	g.reaches("rough", "test", v1alpha1.Soaking, "approval")
+	g.setBroken("test1", "rough", false)
+	g.waitPhase("rough", "test", v1alpha1.Soaking, "approval")
 }

@@ -31,8 +31,8 @@ func stageOf(name, namespace, from, to string, delay time.Duration) string {
 		name, from, namespace, delay.Milliseconds(), to)
 }
 
-// respec puts the spec of a manifest into the Stage of its name.
-func respec(t *testing.T, cluster *kube.Cluster, manifest string) {
+// replaceSpec writes the spec of a manifest into the Stage of the same name.
+func replaceSpec(t *testing.T, cluster *kube.Cluster, manifest string) {
 	t.Helper()
 	next := decode(t, manifest)[0]
 	obj, err := cluster.Get(t.Context(), stageKind, types.NamespacedName{Name: next.GetName()})
@@ -83,7 +83,7 @@ func TestStagesOfTheCluster(t *testing.T) {
 	began := time.Now()
 	create(t, cluster, stageOf("run", "stages", "Pending", "Running", delay))
 	eventually(t, "the Stage is accepted", func() bool { return accepted(t, cluster, "run") == "True @1 " })
-	respec(t, cluster, strings.ReplaceAll(stageOf("run", "stages", "Pending", "Running", delay), "self.metadata.namespace", "slf.x"))
+	replaceSpec(t, cluster, strings.ReplaceAll(stageOf("run", "stages", "Pending", "Running", delay), "self.metadata.namespace", "slf.x"))
 	eventually(t, "the fault is told", func() bool {
 		return accepted(t, cluster, "run") == "False @2 spec.selector.matchExpressions[1].cel.expression:1:1: undeclared reference to 'slf'; generation 1 stays in use"
 	})
@@ -92,7 +92,7 @@ func TestStagesOfTheCluster(t *testing.T) {
 	eventually(t, "the last good version is played", is("Running"))
 	require.Less(t, time.Since(began), delay+4*time.Second, "the delay began with the first version; discovery takes two seconds")
 
-	respec(t, cluster, stageOf("run", "stages", "Nothing", "Running", 0))
+	replaceSpec(t, cluster, stageOf("run", "stages", "Nothing", "Running", 0))
 	eventually(t, "it is repaired", func() bool { return accepted(t, cluster, "run") == "True @3 " })
 	require.NoError(t, cluster.Delete(t.Context(), stageKind, types.NamespacedName{Name: "fail"}, metav1.DeleteOptions{}))
 	create(t, cluster, stageOf("end", "stages", "Running", "Succeeded", 0))

@@ -22,8 +22,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// playing plays Stages for the time of a test.
-func playing(t *testing.T, transport player.Transport, o player.Options, stages ...stage.Source) {
+// startPlaying plays Stages for the duration of a test.
+func startPlaying(t *testing.T, transport player.Transport, o player.Options, stages ...stage.Source) {
 	t.Helper()
 	set, err := stage.Compile(stage.Options{}, stages...)
 	require.NoError(t, err)
@@ -55,13 +55,13 @@ var (
 	gadgetKind    = schema.GroupVersionKind{Group: "transport.example.com", Version: "v1", Kind: "Gadget"}
 )
 
-// gadgets is the definition of a kind that comes and goes.
+// gadgets is the definition of a kind that is created and deleted during a test.
 const gadgets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.transport.example.com}, spec: {group: transport.example.com, scope: Namespaced,
 	names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
 	schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
 
-// marking is a Stage that puts a mark on objects, once.
-func marking(kind schema.GroupVersionKind, more string) stage.Source {
+// markStage is a Stage that marks objects, once.
+func markStage(kind schema.GroupVersionKind, more string) stage.Source {
 	apiVersion, name := kind.ToAPIVersionAndKind()
 	return stage.Parse("marking.yaml", fmt.Appendf(nil, `
 apiVersion: kwok.x-k8s.io/v1alpha1
@@ -73,8 +73,8 @@ spec:
   steps: [{patch: {type: merge, template: "{metadata: {labels: {mark: played}}}" %s}}]`, apiVersion, name, more))
 }
 
-// marked counts the objects of a namespace that have the mark.
-func marked(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, namespace string) int {
+// countMarked counts the marked objects of a namespace.
+func countMarked(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, namespace string) int {
 	t.Helper()
 	list, err := cluster.List(t.Context(), kind, namespace, metav1.ListOptions{LabelSelector: "mark=played"})
 	if apierrors.IsNotFound(err) {
@@ -84,8 +84,8 @@ func marked(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, n
 	return len(list.Items)
 }
 
-// A witness is a transport that notes how it is used.
-type witness struct {
+// A recordingTransport records how it is used.
+type recordingTransport struct {
 	player.Transport
 	lists   atomic.Int64
 	watches atomic.Int64
@@ -94,12 +94,12 @@ type witness struct {
 	from    func(version string) string // the version to watch from; nil: the one asked for
 }
 
-func (w *witness) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+func (w *recordingTransport) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	w.lists.Add(1)
 	return w.Transport.List(ctx, kind, namespace, o)
 }
 
-func (w *witness) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+func (w *recordingTransport) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	w.watches.Add(1)
 	if w.from != nil {
 		o.ResourceVersion = w.from(o.ResourceVersion)
@@ -107,18 +107,18 @@ func (w *witness) Watch(ctx context.Context, kind schema.GroupVersionKind, names
 	return w.Transport.Watch(ctx, kind, namespace, o)
 }
 
-func (w *witness) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+func (w *recordingTransport) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	w.patches.Add(1)
 	return w.Transport.Patch(ctx, kind, name, t, data, o, sub...)
 }
 
-func (w *witness) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+func (w *recordingTransport) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	w.deletes.Add(1)
 	return w.Transport.Delete(ctx, kind, name, o)
 }
 
-// many does something n times, by many at once.
-func many(n int, do func(i int)) {
+// inParallel calls do n times from many goroutines.
+func inParallel(n int, do func(i int)) {
 	const workers = 25
 	var all sync.WaitGroup
 	for worker := range workers {
@@ -136,10 +136,10 @@ func many(n int, do func(i int)) {
 func TestBusyServersLoseNothing(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: busy}}")
-	w := &witness{Transport: cluster.Share()}
-	playing(t, w, player.Options{Namespace: "busy"}, presets.PodFast())
+	w := &recordingTransport{Transport: cluster.Share()}
+	startPlaying(t, w, player.Options{Namespace: "busy"}, presets.PodFast())
 	const n = 600
-	many(n, func(i int) {
+	inParallel(n, func(i int) {
 		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: busy}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}", i))
 	})
 	count := func(fields string) int {
@@ -149,7 +149,7 @@ func TestBusyServersLoseNothing(t *testing.T) {
 	}
 	eventually(t, "all run", func() bool { return count("status.phase=Running") == n })
 	require.EqualValues(t, n, w.patches.Load())
-	many(n, func(i int) {
+	inParallel(n, func(i int) {
 		require.NoError(t, cluster.Delete(t.Context(), podKind, types.NamespacedName{Namespace: "busy", Name: fmt.Sprint("p", i)}, metav1.DeleteOptions{GracePeriodSeconds: new(int64(30))}))
 	})
 	eventually(t, "all are gone", func() bool { return count("") == 0 })
@@ -163,12 +163,12 @@ func TestListsComeInPages(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: pages}}")
 	const n = 1_050
-	many(n, func(i int) {
+	inParallel(n, func(i int) {
 		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: pages}}", i))
 	})
-	w := &witness{Transport: cluster.Share()}
-	playing(t, w, player.Options{Namespace: "pages"}, marking(configMapKind, ""))
-	eventually(t, "all are marked", func() bool { return marked(t, cluster, configMapKind, "pages") == n })
+	w := &recordingTransport{Transport: cluster.Share()}
+	startPlaying(t, w, player.Options{Namespace: "pages"}, markStage(configMapKind, ""))
+	eventually(t, "all are marked", func() bool { return countMarked(t, cluster, configMapKind, "pages") == n })
 	require.EqualValues(t, 3, w.lists.Load())
 	require.EqualValues(t, n, w.patches.Load())
 }
@@ -206,17 +206,17 @@ func TestVersionsThatAreTooOldAskForAList(t *testing.T) {
 	require.True(t, apierrors.IsResourceExpired(err), "%v", err)
 
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: expired}}")
-	w := &witness{Transport: cluster.Share()}
+	w := &recordingTransport{Transport: cluster.Share()}
 	w.from = func(version string) string {
 		if w.watches.Load() <= 2 {
 			return "1"
 		}
 		return version
 	}
-	playing(t, w, player.Options{Namespace: "expired"}, marking(gadgetKind, ""))
+	startPlaying(t, w, player.Options{Namespace: "expired"}, markStage(gadgetKind, ""))
 	eventually(t, "the watch has begun", func() bool { return w.watches.Load() > 2 })
 	create(t, cluster, "{apiVersion: transport.example.com/v1, kind: Gadget, metadata: {name: a, namespace: expired}}")
-	eventually(t, "what came later is marked", func() bool { return marked(t, cluster, gadgetKind, "expired") == 1 })
+	eventually(t, "what came later is marked", func() bool { return countMarked(t, cluster, gadgetKind, "expired") == 1 })
 	require.EqualValues(t, 3, w.lists.Load(), "one at first, and one after each watch that was too old")
 }
 
@@ -245,19 +245,19 @@ func TestKindsComeAndGo(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: kinds}}")
 	var failures atomic.Int64
-	playing(t, newCluster(t), player.Options{Namespace: "kinds", MaxRetryAfter: time.Second, Trace: func(e stage.TraceEvent) {
+	startPlaying(t, newCluster(t), player.Options{Namespace: "kinds", MaxRetryAfter: time.Second, Trace: func(e stage.TraceEvent) {
 		if e.Kind == stage.TraceFailed {
 			failures.Add(1)
 			if !apierrors.IsNotFound(e.Err) {
 				t.Errorf("%v", e.Err)
 			}
 		}
-	}}, marking(gadgetKind, ""))
+	}}, markStage(gadgetKind, ""))
 	for range 2 {
 		defineGadgets(t, cluster)
 		create(t, cluster, "{apiVersion: transport.example.com/v1, kind: Gadget, metadata: {name: a, namespace: kinds}}")
 		began := time.Now()
-		eventually(t, "the gadget is marked", func() bool { return marked(t, cluster, gadgetKind, "kinds") == 1 })
+		eventually(t, "the gadget is marked", func() bool { return countMarked(t, cluster, gadgetKind, "kinds") == 1 })
 		require.Less(t, time.Since(began), 10*time.Second)
 		before := failures.Load()
 		undefineGadgets(t, cluster)
@@ -291,14 +291,14 @@ func TestImpersonation(t *testing.T) {
 			refused <- e.Err
 		}
 	}
-	playing(t, cluster, player.Options{Namespace: "users", Trace: trace}, marking(configMapKind, ", impersonation: {username: jane}"), marking(secretKind, ", impersonation: {username: joe}"))
+	startPlaying(t, cluster, player.Options{Namespace: "users", Trace: trace}, markStage(configMapKind, ", impersonation: {username: jane}"), markStage(secretKind, ", impersonation: {username: joe}"))
 	create(t, cluster, "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: users}}")
 	create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: users}}")
 	err := <-refused
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
 	require.ErrorContains(t, err, `User "joe" cannot patch resource "secrets"`)
-	eventually(t, "the other is marked", func() bool { return marked(t, cluster, configMapKind, "users") > 0 })
-	require.Zero(t, marked(t, cluster, secretKind, "users"))
+	eventually(t, "the other is marked", func() bool { return countMarked(t, cluster, configMapKind, "users") > 0 })
+	require.Zero(t, countMarked(t, cluster, secretKind, "users"))
 }
 
 // TestEventsAreCounted holds that what a Stage says again and again is one Event, and that kubectl
@@ -307,7 +307,7 @@ func TestEventsAreCounted(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: events}}")
 	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: events}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}")
-	playing(t, cluster, player.Options{Namespace: "events"}, stage.Parse("events.yaml", []byte(`
+	startPlaying(t, cluster, player.Options{Namespace: "events"}, stage.Parse("events.yaml", []byte(`
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
 metadata: {name: restart}
@@ -341,7 +341,7 @@ func TestLeanObjectsArePatchedAsWhole(t *testing.T) {
 	const applied = "kubectl.kubernetes.io/last-applied-configuration"
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: lean}}")
 	create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: lean, annotations: {"+applied+": '{}'}}}")
-	playing(t, cluster, player.Options{Namespace: "lean"}, stage.Parse("lean.yaml", []byte(`
+	startPlaying(t, cluster, player.Options{Namespace: "lean"}, stage.Parse("lean.yaml", []byte(`
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
 metadata: {name: annotate}

@@ -22,8 +22,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// A waiting is a wait on its way, and what it was told.
-type waiting struct {
+// A waitResult is a wait in progress, and what it has reported.
+type waitResult struct {
 	t      *testing.T
 	done   chan error
 	states chan wait.State
@@ -31,9 +31,9 @@ type waiting struct {
 }
 
 // waitFor waits for objects in the background.
-func waitFor(t *testing.T, cluster wait.Lister, p wait.Policy, refs ...wait.Ref) *waiting {
+func waitFor(t *testing.T, cluster wait.Lister, p wait.Policy, refs ...wait.Ref) *waitResult {
 	t.Helper()
-	w := &waiting{t: t, done: make(chan error, 1), states: make(chan wait.State, 1000), last: map[string]wait.State{}}
+	w := &waitResult{t: t, done: make(chan error, 1), states: make(chan wait.State, 1000), last: map[string]wait.State{}}
 	p.Observe = func(_ *wait.Collector, s wait.State) { w.states <- s }
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	go func() { w.done <- wait.For(ctx, cluster, refs, p) }()
@@ -41,8 +41,8 @@ func waitFor(t *testing.T, cluster wait.Lister, p wait.Policy, refs ...wait.Ref)
 	return w
 }
 
-// sees waits until an object has a status for a reason, if it has not.
-func (w *waiting) sees(name string, status kstatus.Status, reason string) wait.State {
+// requireState waits until an object has a status for a reason.
+func (w *waitResult) requireState(name string, status kstatus.Status, reason string) wait.State {
 	w.t.Helper()
 	for {
 		if last := w.last[name]; last.Result.Status == status && last.Result.Reason == reason {
@@ -59,7 +59,7 @@ func (w *waiting) sees(name string, status kstatus.Status, reason string) wait.S
 	}
 }
 
-func (w *waiting) ends() error {
+func (w *waitResult) requireEnd() error {
 	w.t.Helper()
 	select {
 	case err := <-w.done:
@@ -100,10 +100,10 @@ func TestWaitForWorkloads(t *testing.T) {
 	playNodes(t, cluster, 1, presets.PodFast())
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: workloads}}")
 	refs := []wait.Ref{refTo(deploymentKind, "workloads", "web"), refTo(jobKind, "workloads", "work")}
-	var waits []*waiting
+	var waits []*waitResult
 	for _, c := range clients(t, plane.Config()) {
 		w := waitFor(t, c, wait.Policy{Options: wait.Options{Rules: kstatus.Standard().WaitForJobs(true), Interval: 200 * time.Millisecond}}, refs...)
-		w.sees("web", kstatus.NotFound, "")
+		w.requireState("web", kstatus.NotFound, "")
 		waits = append(waits, w)
 	}
 	create(t, cluster, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: workloads}, spec: {replicas: 10, selector: {matchLabels: {app: web}},
@@ -111,7 +111,7 @@ func TestWaitForWorkloads(t *testing.T) {
 	create(t, cluster, `{apiVersion: batch/v1, kind: Job, metadata: {name: work, namespace: workloads}, spec: {parallelism: 2, completions: 4,
 		template: {spec: {restartPolicy: Never, containers: [{name: a, image: a1}]}}}}`)
 	for _, w := range waits {
-		require.NoError(t, w.ends())
+		require.NoError(t, w.requireEnd())
 	}
 	work, err := cluster.Get(t.Context(), jobKind, types.NamespacedName{Namespace: "workloads", Name: "work"})
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestWaitForWorkloads(t *testing.T) {
 		require.NoError(t, cluster.Delete(t.Context(), ref.Kind, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, metav1.DeleteOptions{PropagationPolicy: &foreground}))
 	}
 	for _, c := range clients(t, plane.Config()) {
-		require.NoError(t, waitFor(t, c, wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, refs...).ends())
+		require.NoError(t, waitFor(t, c, wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}}, refs...).requireEnd())
 	}
 }
 
@@ -142,11 +142,11 @@ func TestWaitForAKindThatComesLate(t *testing.T) {
 			create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: "+group+"}}")
 			definition := refTo(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}, "", "sprockets."+kind.Group)
 			w := waitFor(t, c, wait.Policy{Options: wait.Options{Interval: 200 * time.Millisecond}}, refTo(kind, group, "a"), definition)
-			w.sees("a", kstatus.NotFound, "NoKind")
+			w.requireState("a", kstatus.NotFound, "NoKind")
 			define(t, cluster, fmt.Sprintf(sprockets, group))
-			w.sees("a", kstatus.NotFound, "")
+			w.requireState("a", kstatus.NotFound, "")
 			create(t, cluster, fmt.Sprintf(`{apiVersion: %s/v1, kind: Sprocket, metadata: {name: a, namespace: %s}}`, kind.Group, group))
-			require.NoError(t, w.ends())
+			require.NoError(t, w.requireEnd())
 		})
 	}
 }
@@ -167,12 +167,12 @@ func TestWaitAmongForbiddenKinds(t *testing.T) {
 			create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
 			allow(t, cluster, namespace, "reader", "configmaps")
 			w := waitFor(t, c, wait.Policy{Options: wait.Options{Interval: 200 * time.Millisecond}}, refTo(secretKind, namespace, "a"), refTo(configMapKind, namespace, "b"))
-			require.ErrorContains(t, w.sees("a", kstatus.Unknown, "Forbidden").Err, `User "reader" cannot list resource "secrets"`)
+			require.ErrorContains(t, w.requireState("a", kstatus.Unknown, "Forbidden").Err, `User "reader" cannot list resource "secrets"`)
 			create(t, cluster, "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: "+namespace+"}}")
 			create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: "+namespace+"}}")
-			w.sees("b", kstatus.Current, "")
+			w.requireState("b", kstatus.Current, "")
 			allow(t, cluster, namespace, "reader", "secrets")
-			require.NoError(t, w.ends())
+			require.NoError(t, w.requireEnd())
 		})
 	}
 }
@@ -199,19 +199,19 @@ func TestWaitOverRecreation(t *testing.T) {
 			ref := refTo(podKind, namespace, "a")
 			options := wait.Options{Interval: 100 * time.Millisecond}
 			gone := waitFor(t, c, wait.Policy{Options: options, Goal: wait.Goal{Status: kstatus.NotFound}}, ref)
-			first := gone.sees("a", kstatus.InProgress, "PodPending")
+			first := gone.requireState("a", kstatus.InProgress, "PodPending")
 			at := types.NamespacedName{Namespace: namespace, Name: "a"}
 			require.NoError(t, cluster.Delete(t.Context(), podKind, at, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
-			gone.sees("a", kstatus.Terminating, "")
+			gone.requireState("a", kstatus.Terminating, "")
 			there := waitFor(t, c, wait.Policy{Options: options}, ref)
-			there.sees("a", kstatus.Terminating, "")
+			there.requireState("a", kstatus.Terminating, "")
 			_, err := cluster.Patch(t.Context(), podKind, at, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
 			require.NoError(t, err)
 			create(t, cluster, fmt.Sprintf(manifest, namespace, ""))
-			require.NoError(t, gone.ends(), "%v is gone, although there is another", first)
+			require.NoError(t, gone.requireEnd(), "%v is gone, although there is another", first)
 			_, err = cluster.Patch(t.Context(), podKind, at, types.MergePatchType, []byte(`{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`), metav1.PatchOptions{}, "status")
 			require.NoError(t, err)
-			require.NoError(t, there.ends())
+			require.NoError(t, there.requireEnd())
 		})
 	}
 }
@@ -234,10 +234,10 @@ func TestWaitOverACutWatch(t *testing.T) {
 	w := waitFor(t, cut, wait.Policy{
 		Options: wait.Options{Retry: 200 * time.Millisecond}, Goals: map[wait.Ref]wait.Goal{refTo(configMapKind, "cut", "b"): {Status: kstatus.NotFound}},
 	}, refTo(podKind, "cut", "a"), refTo(configMapKind, "cut", "b"))
-	w.sees("a", kstatus.InProgress, "PodPending")
-	w.sees("b", kstatus.Current, "")
+	w.requireState("a", kstatus.InProgress, "PodPending")
+	w.requireState("b", kstatus.Current, "")
 	line.breakAll()
-	require.ErrorIs(t, w.sees("a", kstatus.Unknown, "LookUpFailed").Err, errBroken)
+	require.ErrorIs(t, w.requireState("a", kstatus.Unknown, "LookUpFailed").Err, errBroken)
 	_, err = cluster.Patch(t.Context(), podKind, types.NamespacedName{Namespace: "cut", Name: "a"}, types.MergePatchType,
 		[]byte(`{"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
@@ -246,5 +246,5 @@ func TestWaitOverACutWatch(t *testing.T) {
 	_, err = cluster.Patch(t.Context(), configMapKind, b, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	line.broken.Store(false)
-	require.NoError(t, w.ends())
+	require.NoError(t, w.requireEnd())
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
-// patience is how long the control plane may take for anything: on a busy machine, with several
-// more of them for the tests of failures, that is long.
+// timeout is how long the control plane may take for anything. The machine may be busy, with
+// several control planes for the tests of faults.
 const timeout = time.Minute
 
-// eventually waits for what other processes do.
+// eventually waits until f returns true, because of what other processes do.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	require.Eventually(t, f, timeout, 20*time.Millisecond, what)
@@ -69,7 +69,7 @@ func served(t testing.TB, cluster *kube.Cluster, crd *unstructured.Unstructured)
 
 var nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 
-// serverVersion is what kube-apiserver says that it is.
+// serverVersion is the version of kube-apiserver.
 func serverVersion(t testing.TB) string {
 	t.Helper()
 	client, err := discovery.NewDiscoveryClientForConfig(plane.Config())

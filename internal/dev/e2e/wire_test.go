@@ -34,7 +34,7 @@ func TestWire(t *testing.T) {
 	}
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: wire}}")
-	playing(t, cluster, player.Options{Namespace: "wire"}, presets.PodFast())
+	startPlaying(t, cluster, player.Options{Namespace: "wire"}, presets.PodFast())
 	names := []string{"web-7c5ddbdf54-2x8kq", "web-7c5ddbdf54-9wz4v", "web-7c5ddbdf54-lm7tp"}
 	for _, name := range names {
 		create(t, cluster, `{apiVersion: v1, kind: Pod, metadata: {name: `+name+`, namespace: wire, labels: {app: web, pod-template-hash: 7c5ddbdf54}}, spec: {nodeName: node-1,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
@@ -34,7 +35,7 @@ func queue(t *testing.T, servers, n int, gap, size load.Distribution) record.Log
 	var log record.Log
 	recorder := record.New(record.Options{Sink: log.Append})
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), stage.Parse("work.yaml", []byte(work))), simulation.Options{
-		Controllers: []reconcile.Controller{controllers.Scheduler("")}, Filter: controllers.Bound, Trace: recorder.Trace,
+		Controllers: []reconcile.Controller{scheduling.Scheduler(scheduling.Options{})}, Filter: controllers.Bound, Trace: recorder.Trace,
 	})
 	require.NoError(t, err)
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}

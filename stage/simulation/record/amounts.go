@@ -5,27 +5,25 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/internal/requests"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
 // amountsOf returns what a Pod requests or a Node can allocate.
-func amountsOf(obj *unstructured.Unstructured) requests.Amounts {
+func amountsOf(obj *unstructured.Unstructured) resources.Amounts {
 	if obj.GroupVersionKind().Group != "" {
 		return nil
 	}
 	switch obj.GetKind() {
 	case "Pod":
-		return requests.Of(obj.Object)
+		return resources.OfPod(obj)
 	case "Node":
-		allocatable, _ := object.Map(obj.Object, "status", "allocatable")
-		return requests.Read(allocatable)
+		return resources.Allocatable(obj)
 	}
 	return nil
 }
 
 // changed returns the amounts for a record: nil if they are the same as before.
-func changed(before, now requests.Amounts) Amounts {
+func changed(before, now resources.Amounts) Amounts {
 	if maps.Equal(before, now) {
 		return nil
 	}

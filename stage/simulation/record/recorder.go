@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/stagecraft-go/stagecraft/internal/requests"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
 // Options of [New]. The zero value discards all records.
@@ -45,7 +45,7 @@ type Recorder struct {
 // A lastSeen is the last record of an object.
 type lastSeen struct {
 	last    Record
-	amounts requests.Amounts
+	amounts resources.Amounts
 }
 
 // A playedStage is a Stage that was played and whose watch events are expected.

@@ -1,6 +1,9 @@
 package eval
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,9 +23,12 @@ var cellFunctions = []cel.EnvOption{
 	cel.Macros(
 		parser.NewGlobalMacro("num", 1, inObj("@num")),
 		parser.NewGlobalMacro("cell", 2, inObj("@cell"))),
-	cel.Function("@num", cel.Overload("@num_string", []*cel.Type{cel.DynType, cel.StringType}, cel.DoubleType, cel.BinaryBinding(num))),
+	cel.Function("@num", cel.Overload("@num_string", []*cel.Type{cel.DynType, cel.StringType}, cel.DoubleType,
+		cel.BinaryBinding(func(obj, column ref.Val) ref.Val { return asCEL(num(obj.Value(), column.Value())) }))),
 	cel.Function("@cell", cel.Overload("@cell_string_string", []*cel.Type{cel.DynType, cel.StringType, cel.StringType}, cel.DynType,
-		cel.FunctionBinding(func(args ...ref.Val) ref.Val { return lookup(args[0], args[1], args[2]) }))),
+		cel.FunctionBinding(func(args ...ref.Val) ref.Val {
+			return asCEL(lookup(args[0].Value(), args[1].Value(), args[2].Value()))
+		}))),
 }
 
 func inObj(function string) parser.MacroExpander {
@@ -31,49 +37,72 @@ func inObj(function string) parser.MacroExpander {
 	}
 }
 
-func num(obj, column ref.Val) ref.Val {
-	v := lookup(obj, nil, column)
-	if _, ok := v.(types.Double); !ok && !types.IsError(v) {
-		return types.NewErr("column %s is no number", column.Value())
-	}
-	return v
+// nativeCellFunctions are the same on plain Go values. What fails is left to cel-go, which asks again.
+var nativeCellFunctions = map[string]func([]any) (any, bool){
+	"@num":  func(args []any) (any, bool) { return scalar(num(args[0], args[1])) },
+	"@cell": func(args []any) (any, bool) { return scalar(lookup(args[0], args[1], args[2])) },
 }
 
-// lookup finds the cell of a column in the table of a collector, or in the only table that has it. The table must have one row.
-func lookup(obj, collector, column ref.Val) ref.Val {
-	name, ok := column.(types.String)
-	status, isMap := obj.Value().(map[string]any)
+func scalar(v any, err error) (any, bool) {
+	switch v.(type) {
+	case bool, float64, string:
+		return v, err == nil
+	}
+	return nil, false
+}
+
+// asCEL gives a result to cel-go.
+func asCEL(v any, err error) ref.Val {
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.DefaultTypeAdapter.NativeToValue(v)
+}
+
+func num(obj, column any) (any, error) {
+	v, err := lookup(obj, nil, column)
+	if _, ok := v.(float64); !ok && err == nil {
+		return nil, fmt.Errorf("column %s is no number", column)
+	}
+	return v, err
+}
+
+// lookup finds the cell of a column in the table of a collector, or, if that is nil, in the only table that
+// has it. The table must have one row.
+func lookup(obj, collector, column any) (any, error) {
+	name, ok := column.(string)
+	status, isMap := obj.(map[string]any)
 	if !ok || !isMap {
-		return types.MaybeNoSuchOverloadErr(column)
+		return nil, errors.New("no such overload")
 	}
 	var table map[string]any
 	at, found := 0, 0
 	results, _ := object.Slice(status, "results")
 	for _, item := range results {
 		result, _ := object.ToMap(item)
-		if collector != nil && collector.Value() != result["name"] {
+		if collector != nil && collector != result["name"] {
 			continue
 		}
-		if i := columnIndex(result, string(name)); i >= 0 {
+		if i := columnIndex(result, name); i >= 0 {
 			table, at = result, i
 			found++
 		}
 	}
 	switch {
 	case found == 0:
-		return absent(results, collector, string(name))
+		return nil, absent(results, collector, name)
 	case found > 1:
-		return types.NewErr("%d collectors have a column %s: name one with cell", found, string(name))
+		return nil, fmt.Errorf("%d collectors have a column %s: name one with cell", found, name)
 	}
-	return single(table, at, string(name))
+	return single(table, at, name)
 }
 
 // absent says which columns there are instead.
-func absent(results []any, collector ref.Val, name string) ref.Val {
+func absent(results []any, collector any, name string) error {
 	var columns []string
 	for _, item := range results {
 		result, _ := object.ToMap(item)
-		if collector == nil || collector.Value() == result["name"] {
+		if collector == nil || collector == result["name"] {
 			names, _ := object.Strings(result, "columnNames")
 			columns = append(columns, names...)
 		}
@@ -83,52 +112,43 @@ func absent(results []any, collector ref.Val, name string) ref.Val {
 		only = ", only " + strings.Join(columns, ", ")
 	}
 	if collector == nil {
-		return types.NewErr("no collector has a column %s%s", name, only)
+		return fmt.Errorf("no collector has a column %s%s", name, only)
 	}
-	return types.NewErr("collector %v has no column %s%s", collector.Value(), name, only)
+	return fmt.Errorf("collector %v has no column %s%s", collector, name, only)
 }
 
 func columnIndex(result map[string]any, name string) int {
 	columns, _ := object.Strings(result, "columnNames")
-	for i, c := range columns {
-		if c == name {
-			return i
-		}
-	}
-	return -1
+	return slices.Index(columns, name)
 }
 
-func single(table map[string]any, column int, name string) ref.Val {
+func single(table map[string]any, column int, name string) (any, error) {
 	rows, _ := object.Slice(table, "rows")
 	if len(rows) != 1 {
-		return types.NewErr("column %s has %d rows, not one", name, len(rows))
+		return nil, fmt.Errorf("column %s has %d rows, not one", name, len(rows))
 	}
 	row, _ := object.ToMap(rows[0])
 	cells, _ := object.Slice(row, "columns")
 	if column >= len(cells) {
-		return types.NewErr("column %s has no cell", name)
+		return nil, fmt.Errorf("column %s has no cell", name)
 	}
 	value, _ := object.ToMap(cells[column])
 	return payload(value)
 }
 
 // payload is the value of a cell.
-func payload(value map[string]any) ref.Val {
+func payload(value map[string]any) (any, error) {
 	kind, _ := value["type"].(string)
 	switch kind {
 	case "Number":
 		text, _ := value["float"].(string)
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return types.WrapErr(err)
-		}
-		return types.Double(f)
+		return strconv.ParseFloat(text, 64)
 	case "String", "Bool", "Object", "Array":
-		return values.NativeToValue(value[payloads[kind]])
+		return value[payloads[kind]], nil
 	case "Null":
-		return types.NullValue
+		return nil, nil
 	}
-	return types.NewErr("a cell of type %q", kind)
+	return nil, fmt.Errorf("a cell of type %q", kind)
 }
 
 var payloads = map[string]string{"String": "string", "Bool": "bool", "Object": "object", "Array": "array"}

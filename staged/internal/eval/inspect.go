@@ -20,7 +20,7 @@ type Mention struct {
 // element of obj.results is compared with, in the order of the text.
 func (p *Program) Collectors() []Mention {
 	var found []ast.Expr
-	ast.PostOrderVisit(p.tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+	ast.PostOrderVisit(p.Written().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.CallKind:
 			if call := e.AsCall(); call.FunctionName() == "@cell" {
@@ -43,7 +43,7 @@ func (p *Program) mentions(parts []ast.Expr) []Mention {
 			continue
 		}
 		if s, ok := e.AsLiteral().(types.String); ok {
-			all = append(all, Mention{string(s), offset(p.source, p.tree.SourceInfo().GetStartLocation(e.ID()))})
+			all = append(all, Mention{string(s), p.Place(e)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Mention) int { return cmp.Compare(a.Offset, b.Offset) })
@@ -91,7 +91,7 @@ type Part struct {
 // Conjuncts are the parts that && joins at the top.
 func (p *Program) Conjuncts() []Part {
 	var parts []Part
-	for _, e := range conjuncts(p.tree.Expr()) {
+	for _, e := range conjuncts(p.Written().Expr()) {
 		part := Part{Text: p.text(e)}
 		if op, left, right, ok := comparison(e); ok {
 			if left.Kind() == ast.LiteralKind && mirrored[op] != "" {
@@ -142,7 +142,7 @@ func (p *Program) wants(e ast.Expr) (wants []string) {
 
 // text is the source text of a part; "" if it has none.
 func (p *Program) text(e ast.Expr) string {
-	text, err := parser.Unparse(e, p.tree.SourceInfo(), parser.WrapOnColumn(1<<20))
+	text, err := parser.Unparse(e, p.Written().SourceInfo(), parser.WrapOnColumn(1<<20))
 	if err != nil {
 		return ""
 	}

@@ -2,45 +2,50 @@ package eval
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
-	"github.com/google/cel-go/cel"
+	googlecel "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/stagecraft-go/stagecraft/internal/cel"
 )
 
 // Program is a compiled expression.
 type Program struct {
-	source    string
-	program   cel.Program
-	quick     quick // nil: there is only program
-	output    *cel.Type
-	tree      *ast.AST // as it was written, for what is said of it
-	variables []string
-	literals  []string
+	*cel.Program
+	literals []string
 }
 
-// Source is the text.
-func (p *Program) Source() string { return p.source }
-
-// Variables are the names of the variables that the expression reads, sorted.
-func (p *Program) Variables() []string { return slices.Clone(p.variables) }
-
 // Reads reports whether the expression reads a variable.
-func (p *Program) Reads(variable string) bool { return slices.Contains(p.variables, variable) }
+func (p *Program) Reads(variable string) bool { return slices.Contains(p.Variables(), variable) }
 
 // Literals are the texts that stand in the expression, sorted.
 func (p *Program) Literals() []string { return p.literals }
 
+func literals(tree *ast.AST) []string {
+	texts := map[string]bool{}
+	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.LiteralKind {
+			if s, ok := e.AsLiteral().(types.String); ok {
+				texts[string(s)] = true
+			}
+		}
+	}))
+	return slices.Sorted(maps.Keys(texts))
+}
+
 // A Value is the result of an evaluation.
 type Value struct{ ref.Val }
 
-// Eval evaluates the expression; a value of obj is also one of combinedStatus, and the other way round. Whatever keeps it from having a value is an error: a missing key, types that do not fit, the limits. It
-// never panics: cel.Program turns panics into errors.
+// Eval evaluates the expression; a value of obj is also one of combinedStatus, and the other way round.
+// Whatever keeps it from having a value is an error: a missing key, types that do not fit, the limits. It
+// never panics.
 func (p *Program) Eval(variables map[string]any) (Value, error) {
-	out, _, err := p.program.Eval(activation(variables))
+	out, err := p.Program.Eval(activation(variables))
 	return Value{out}, err
 }
 
@@ -50,7 +55,7 @@ type activation map[string]any
 // aliases are names that stand for each other.
 var aliases = map[string]string{"obj": "combinedStatus", "combinedStatus": "obj"}
 
-// ResolveName implements cel.Activation.
+// ResolveName implements googlecel.Activation.
 func (a activation) ResolveName(name string) (any, bool) {
 	v, ok := a[name]
 	if !ok {
@@ -59,31 +64,12 @@ func (a activation) ResolveName(name string) (any, bool) {
 	return v, ok
 }
 
-// Parent implements cel.Activation.
-func (activation) Parent() cel.Activation { return nil }
+// Parent implements googlecel.Activation.
+func (activation) Parent() googlecel.Activation { return nil }
 
 // Bool evaluates an expression that must be true or false; any other result is an error too.
 func (p *Program) Bool(variables map[string]any) (bool, error) {
-	if b, ok := p.quickly(variables); ok {
-		return b, nil
-	}
-	v, err := p.Eval(variables)
-	if err != nil {
-		return false, err
-	}
-	b, ok := v.Val.(types.Bool)
-	if !ok {
-		return false, fmt.Errorf("the result is %s, not bool", v.Type().TypeName())
-	}
-	return bool(b), nil
-}
-
-// quickly is the result, if it is known without cel-go.
-func (p *Program) quickly(variables map[string]any) (result, ok bool) {
-	if p.quick == nil {
-		return false, false
-	}
-	return as[bool](p.quick, &frame{free: variables})
+	return p.Program.Bool(activation(variables), new(cel.Frame))
 }
 
 // Plain returns the value as JSON has it: nil, bool, int64, uint64, float64, string, []any and map[string]any; times, durations and bytes are strings.

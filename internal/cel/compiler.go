@@ -1,0 +1,170 @@
+package cel
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+)
+
+// Defaults of Options.
+const (
+	DefaultCost = 100_000
+	DefaultSize = 16 << 20
+)
+
+// Options of a [Compiler]. The zero value of each field means its default.
+type Options struct {
+	// Variables are the names that expressions may use, with their types.
+	Variables map[string]*types.Type
+	// Library adds functions, macros and types.
+	Library []cel.EnvOption
+	// Native are functions of the Library that native expressions may call. They decline by false, and
+	// cel-go evaluates the expression.
+	Native map[string]func(args []any) (result any, ok bool)
+	// Rewrite changes an expression between parsing and checking.
+	Rewrite func(*ast.AST)
+
+	// Cost limits an evaluation, in cel-go's units; default DefaultCost.
+	Cost uint64
+	// CallCost is the cost of functions of the Library that cel-go does not know; false leaves a
+	// function to cel-go.
+	CallCost func(function string, args []ref.Val, result ref.Val) (uint64, bool)
+	// LinearMacros takes the limits off expressions that build nothing and whose macros go over each
+	// element once at most, and refuses those whose cost exceeds the limit whatever the values are.
+	LinearMacros bool
+	// Size limits what an expression builds, in bytes, about; default DefaultSize.
+	Size int
+}
+
+// Compiler compiles expressions over the same variables.
+type Compiler struct {
+	env     *cel.Env
+	options Options
+}
+
+// NewCompiler returns a Compiler. The error is that of a variable or a Library that cel-go cannot have.
+func NewCompiler(o Options) (*Compiler, error) {
+	if o.Cost == 0 {
+		o.Cost = DefaultCost
+	}
+	if o.Size <= 0 {
+		o.Size = DefaultSize
+	}
+	options := []cel.EnvOption{
+		cel.CustomTypeAdapter(adapter{types.DefaultTypeAdapter}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction,
+	}
+	for name, t := range o.Variables {
+		options = append(options, cel.Variable(name, t))
+	}
+	env, err := cel.NewEnv(append(options, o.Library...)...)
+	return &Compiler{env: env, options: o}, err
+}
+
+// A CompileError is every fault of an expression. It unwraps to one *position.Error for each.
+type CompileError struct {
+	text   string
+	faults []error
+}
+
+// Error prints the faults as cel-go does, beneath what failed.
+func (e *CompileError) Error() string { return e.text }
+
+// Unwrap returns the faults.
+func (e *CompileError) Unwrap() []error { return e.faults }
+
+// Compile compiles an expression. The error is a *CompileError.
+func (c *Compiler) Compile(source string) (*Program, error) {
+	if strings.TrimSpace(source) == "" {
+		return nil, Fault("empty expression")
+	}
+	parsed, issues := c.env.Parse(source)
+	if issues.Err() != nil {
+		return nil, newCompileError("parse", source, issues)
+	}
+	written := ast.Copy(parsed.NativeRep())
+	if c.options.Rewrite != nil {
+		c.options.Rewrite(parsed.NativeRep())
+	}
+	sortRanges(parsed.NativeRep())
+	checked, issues := c.env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, newCompileError("check", source, issues)
+	}
+	if least := c.leastCost(checked); least > c.options.Cost {
+		return nil, Fault(fmt.Sprintf("the expression costs at least %d, over the limit of %d", least, c.options.Cost))
+	}
+	tree := checked.NativeRep()
+	bounded := c.isBounded(tree)
+	program, err := c.env.Program(checked, c.programOptions(bounded)...)
+	if err != nil {
+		return nil, Fault(err.Error())
+	}
+	p := &Program{program: program, limit: math.MaxInt}
+	p.source, p.written, p.output, p.variables = source, written, checked.OutputType(), variablesOf(written)
+	if !bounded {
+		p.cost, p.limit = costOf(tree.Expr()), int(min(c.options.Cost, math.MaxInt))
+	}
+	p.native = (&nativeCompiler{functions: c.options.Native, variables: c.options.Variables, counted: !bounded}).of(tree.Expr())
+	return p, nil
+}
+
+// Fault is the error of a whole expression.
+func Fault(text string) *CompileError {
+	return &CompileError{text, []error{&position.Error{Offset: 0, Err: errors.New(text)}}}
+}
+
+func newCompileError(action, source string, issues *cel.Issues) *CompileError {
+	e := &CompileError{text: fmt.Sprintf("failed to %s expression: %s", action, issues.Err())}
+	for _, i := range issues.Errors() {
+		message := strings.TrimSuffix(i.Message, " (in container '')")
+		e.faults = append(e.faults, &position.Error{Offset: offset(source, i.Location), Err: errors.New(message)})
+	}
+	return e
+}
+
+// offset turns a line and column into bytes from the start; -1 if unknown.
+func offset(source string, at common.Location) int {
+	characters, ok := common.NewTextSource(source).LocationOffset(at)
+	if !ok {
+		return -1
+	}
+	n := 0
+	for range characters {
+		_, size := utf8.DecodeRuneInString(source[n:])
+		n += size
+	}
+	return n
+}
+
+// adapter gives cel-go the values of an object without copying them. It differs from cel-go's own in
+// json.Number, a number.
+type adapter struct{ types.Adapter }
+
+// NativeToValue implements types.Adapter.
+func (a adapter) NativeToValue(v any) ref.Val {
+	switch x := v.(type) {
+	case map[string]any:
+		return types.NewStringInterfaceMap(a, x)
+	case []any:
+		return types.NewDynamicList(a, x)
+	case []map[string]any:
+		return types.NewDynamicList(a, x)
+	case json.Number:
+		if n := object.Number(x); n != nil {
+			return a.Adapter.NativeToValue(n)
+		}
+	}
+	return a.Adapter.NativeToValue(v)
+}

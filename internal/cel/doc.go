@@ -1,0 +1,25 @@
+// Package cel compiles expressions of the Common Expression Language once and evaluates them with
+// bounded work. It knows no variables or functions of its own: package expression gives it those of
+// Stages, staged/internal/eval those of staged placement.
+//
+//	c, err := cel.NewCompiler(cel.Options{Variables: map[string]*types.Type{"obj": types.DynType}})
+//	...
+//	p, err := c.Compile(`obj.status.phase == "Running"`)
+//	...
+//	holds, err := p.Bool(activation)
+//
+// # Terminology
+//
+// A native expression is one that only follows fields, compares, and asks whether some or all elements
+// of a list are so. It is evaluated on plain Go values; whatever that cannot decide beyond doubt is
+// left to cel-go, so that the results do not tell which of the two evaluated an expression.
+//
+// # Determinism
+//
+// Maps are iterated in the order of their keys. Work is counted, not timed: an expression that does too
+// much fails at the same point everywhere.
+//
+// # Concurrency
+//
+// Compilers and Programs are immutable and safe for concurrent use.
+package cel

@@ -1,0 +1,118 @@
+package delays
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/expression"
+)
+
+// A source is where a duration comes from: an expression, and a constant where that yields none.
+type source struct {
+	from     expression.ValueFrom // its Path is relative to the delay
+	constant Evaluation
+}
+
+// An Evaluation is a delay.Evaluation.
+type Evaluation struct {
+	Path  string
+	Text  string
+	Seen  any
+	Value time.Duration
+	Given bool
+	Err   error
+}
+
+func (f source) evaluate(s *expression.Scope) Evaluation {
+	v, language, err := f.from.Read(s)
+	if language == expression.NoLanguage {
+		return f.constant
+	}
+	if err == nil && v != nil {
+		var e Evaluation
+		if e, err = interpret(v, language, s.Now); err == nil {
+			e.Path, e.Text, e.Seen = f.from.Path, f.from.Text, v
+			return e
+		}
+	}
+	e := f.constant
+	e.Text, e.Seen, e.Err = f.from.Text, v, err
+	return e
+}
+
+var (
+	errNoUnit = errors.New(`a number from jq has no unit; want text such as "5s"`)
+	errNoTime = errors.New(`neither a duration such as "5s" nor a time`)
+)
+
+// interpret reads the result of an expression as a duration. Jq has no durations: a number from it could mean any unit.
+func interpret(v any, language expression.Language, now time.Time) (Evaluation, error) {
+	text, isText := v.(string)
+	switch {
+	case isText:
+		return parse(text, now)
+	case language == expression.CELLanguage:
+		return typed(v, now)
+	case isNumber(v):
+		return Evaluation{}, errNoUnit
+	default:
+		return Evaluation{}, errNoTime
+	}
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int64, float64, json.Number:
+		return true
+	}
+	return false
+}
+
+// typed reads a result of CEL. A number of it is nanoseconds, as in kwok.
+func typed(v any, now time.Time) (Evaluation, error) {
+	switch v := v.(type) {
+	case time.Duration:
+		return of(v), nil
+	case time.Time:
+		return of(v.Sub(now)), nil
+	case int64:
+		return of(time.Duration(v)), nil
+	case uint64:
+		return of(time.Duration(min(v, math.MaxInt64))), nil
+	case float64:
+		return nanoseconds(v)
+	}
+	return Evaluation{}, errNoTime
+}
+
+func of(d time.Duration) Evaluation { return Evaluation{Value: d, Given: true} }
+
+// parse reads text: nothing, a time or a duration.
+func parse(text string, now time.Time) (Evaluation, error) {
+	if text == "" {
+		return Evaluation{}, nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return of(t.Sub(now)), nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return Evaluation{}, errNoTime
+	}
+	return of(d), nil
+}
+
+func nanoseconds(f float64) (Evaluation, error) {
+	switch {
+	case math.IsNaN(f):
+		return Evaluation{}, errNoTime
+	case f >= math.MaxInt64:
+		return of(math.MaxInt64), nil
+	case f <= math.MinInt64:
+		return of(math.MinInt64), nil
+	default:
+		return of(time.Duration(f)), nil
+	}
+}

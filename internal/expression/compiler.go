@@ -1,0 +1,74 @@
+package expression
+
+import (
+	"sync"
+
+	googlecel "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/cel"
+	"github.com/stagecraft-go/stagecraft/internal/jq"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+)
+
+// Options are the limits of evaluations and the functions that expressions may call. The zero value of
+// each field means its default. Packages selector, delay and stage have the same fields.
+type Options struct {
+	// JQSteps limits the instructions of a jq program; default 100,000.
+	JQSteps int
+	// Size limits, in bytes, what the operators of one run of a jq program build and read, all added
+	// up, and the largest value that one operator of a CEL expression builds; default 16 MiB.
+	Size int
+	// CELCost limits an evaluation of CEL, in cel-go's units; default 100,000.
+	CELCost uint64
+	// JQFunctions are as in [jq.Options], CELOptions what cel-go calls the options of an environment.
+	JQFunctions map[string]func(input any, args []any) any
+	CELOptions  []googlecel.EnvOption
+}
+
+// Compiler compiles expressions. It is immutable and safe for concurrent use.
+type Compiler struct {
+	jq jq.Options
+	// cel builds the CEL environment at the first use: it takes longer than all jq programs of a Stage set.
+	cel func() (*cel.Compiler, error)
+}
+
+// NewCompiler returns a Compiler with these options. CEL expressions may use self and the variables.
+func NewCompiler(o Options, variables ...string) *Compiler {
+	all := map[string]*types.Type{"self": types.DynType}
+	for _, name := range variables {
+		all[name] = types.DynType
+	}
+	size := o.Size
+	if size <= 0 {
+		size = jq.DefaultSize
+	}
+	return &Compiler{
+		jq: jq.Options{Steps: o.JQSteps, Size: size, Functions: o.JQFunctions},
+		cel: sync.OnceValues(func() (*cel.Compiler, error) {
+			return cel.NewCompiler(cel.Options{
+				Variables: all, Library: append(library(size), o.CELOptions...), Cost: o.CELCost, CallCost: callCost, Size: size,
+			})
+		}),
+	}
+}
+
+// JQ compiles a jq program, as [jq.Compile] does.
+func (c *Compiler) JQ(source string) (*jq.Program, error) { return jq.Compile(source, c.jq) }
+
+// CEL compiles a CEL expression whose result is of one of the kinds wanted; one that is known only at run
+// time passes. The error is one *position.Error, or several joined, each at its token.
+func (c *Compiler) CEL(source string, want Kinds) (*CEL, error) {
+	compiler, err := c.cel()
+	if err != nil {
+		return nil, &position.Error{Offset: -1, Err: err}
+	}
+	p, err := compiler.Compile(source)
+	if err != nil {
+		return nil, err
+	}
+	if t := p.Type(); !want.has(t) {
+		return nil, cel.Fault("the result is " + t.String() + ", not " + want.String())
+	}
+	return &CEL{program: p, reads: readsOf(p)}, nil
+}

@@ -1,0 +1,66 @@
+package expression
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/ext"
+	"github.com/google/cel-go/parser"
+)
+
+const (
+	nowVariable  = "@now"
+	randVariable = "@rand"
+)
+
+// library is what CEL in Stages has beyond the standard library. Limit is the largest value that one
+// function makes.
+func library(limit int) []cel.EnvOption {
+	options := []cel.EnvOption{
+		cel.OptionalTypes(),
+		ext.Strings(), ext.Math(), ext.Sets(), ext.Encoders(), ext.TwoVarComprehensions(),
+		ext.Lists(ext.ListsMaxRangeSize(int64(limit / elementSize))),
+		cel.Variable(nowVariable, cel.TimestampType),
+		cel.Variable(randVariable, cel.DoubleType),
+		cel.Macros(macros...),
+	}
+	return slices.Concat(options, functions(limit), quantityFunctions)
+}
+
+// elementSize is how many bytes an element of a list takes, about.
+const elementSize = 16
+
+// macros give functions what their callers do not write: the time, the seed. They also lead to our own versions of the
+// library functions that could build more than Options.Size.
+var macros = []cel.Macro{
+	parser.NewGlobalMacro("Now", 0, variableMacro(nowVariable)),
+	parser.NewGlobalMacro("Rand", 0, variableMacro(randVariable)),
+	parser.NewGlobalMacro("SinceSecond", 1, sinceMacro),
+	parser.NewReceiverMacro("SinceSecond", 0, sinceMacro),
+	parser.NewReceiverMacro("replace", 2, callMacro("@replace")),
+	parser.NewReceiverMacro("replace", 3, callMacro("@replace")),
+	parser.NewReceiverMacro("join", 0, callMacro("@join")),
+	parser.NewReceiverMacro("join", 1, callMacro("@join")),
+}
+
+func variableMacro(name string) parser.MacroExpander {
+	return func(h parser.ExprHelper, _ ast.Expr, _ []ast.Expr) (ast.Expr, *common.Error) {
+		return h.NewIdent(name), nil
+	}
+}
+
+// sinceMacro expands SinceSecond(x) and x.SinceSecond().
+func sinceMacro(h parser.ExprHelper, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+	if target == nil {
+		target = args[0]
+	}
+	return h.NewCall("@since", target, h.NewIdent(nowVariable)), nil
+}
+
+func callMacro(function string) parser.MacroExpander {
+	return func(h parser.ExprHelper, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+		return h.NewCall(function, append([]ast.Expr{target}, args...)...), nil
+	}
+}

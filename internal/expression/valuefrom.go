@@ -1,0 +1,84 @@
+package expression
+
+import (
+	"errors"
+
+	"github.com/stagecraft-go/stagecraft/internal/jq"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// A ValueFrom reads one value from an object. It is immutable and safe for concurrent use.
+type ValueFrom struct {
+	// Path is the field of the expression that counts, such as cel.expression, and Text its source; both are "" if there is none.
+	Path, Text string
+
+	jq  *jq.Program
+	cel *CEL
+}
+
+// A Language says who produced a value, because the two languages have different types for the same things.
+type Language int
+
+// The languages. NoLanguage is that of an absent expression.
+const (
+	NoLanguage Language = iota
+	JQLanguage
+	CELLanguage
+)
+
+// ValueFrom prepares an expression whose CEL result must be one of the kinds want. A nil f reads nothing.
+// The error joins a [*position.Error] for each fault, relative to f; if it is a warning, the ValueFrom is
+// usable: of two expressions, both must be sound and the one in CEL counts, as in kwok.
+func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want Kinds) (from ValueFrom, err error) {
+	if f == nil {
+		return from, nil
+	}
+	var faults position.Faults
+	switch {
+	case f.JQ != nil:
+		from.Path, from.Text = "jq.expression", f.JQ.Expression
+	case f.ExpressionFrom != "":
+		from.Path, from.Text = "expressionFrom", f.ExpressionFrom
+	case f.CEL == nil:
+		faults.Addf("", "want jq, cel or expressionFrom")
+	}
+	if from.Path != "" {
+		from.jq, err = c.JQ(from.Text)
+		faults.Add(position.Below(from.Path, err)...)
+	}
+	if f.CEL != nil {
+		from.Path, from.Text = "cel.expression", f.CEL.Expression
+		from.cel, err = c.CEL(from.Text, want)
+		faults.Add(position.Below(from.Path, err)...)
+	}
+	if from.jq != nil && from.cel != nil {
+		faults.Add(&position.Error{Offset: -1, Warning: true, Err: errors.New("jq and cel in one expression; cel is used")})
+	}
+	return from, faults.Err()
+}
+
+// Read evaluates the expression on an object: to the result of a CEL expression, or to the first output of a jq program that is not null, if
+// there is one and the program does not fail, as in kwok.
+func (f ValueFrom) Read(s *Scope) (any, Language, error) {
+	switch {
+	case f.cel != nil:
+		v, err := f.cel.Value(s)
+		return v, CELLanguage, err
+	case f.jq != nil:
+		outputs, err := f.jq.Run(s.JQ())
+		return first(outputs), JQLanguage, err
+	default:
+		return nil, NoLanguage, nil
+	}
+}
+
+// first returns the first output that is not null.
+func first(outputs []any) any {
+	for _, v := range outputs {
+		if v != nil {
+			return v
+		}
+	}
+	return nil
+}

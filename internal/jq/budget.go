@@ -1,0 +1,104 @@
+package jq
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// budget is what is left to one run of gojq. As a context, it ends the run after so many steps, because gojq asks
+// for Done before each instruction; as a value in the program, it takes the charges of guarded operators.
+type budget struct {
+	steps, maxSteps int
+	size, maxSize   int
+	failure         error
+}
+
+// done is closed.
+var done = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// Done counts a step.
+func (b *budget) Done() <-chan struct{} {
+	if b.steps--; b.steps < 0 && b.failure == nil {
+		b.failure = fmt.Errorf("step budget of %d exceeded", b.maxSteps)
+	}
+	if b.failure != nil {
+		return done
+	}
+	return nil
+}
+
+// Err returns what ended the run.
+func (b *budget) Err() error { return b.failure }
+
+// Deadline is that of a context without one: budgets know no time.
+func (b *budget) Deadline() (deadline time.Time, ok bool) { return }
+
+// Value returns nil.
+func (b *budget) Value(any) any { return nil }
+
+// charge takes n bytes off. Once it fails, the run ends, even if the program catches errors.
+func (b *budget) charge(n int) error {
+	if b.failure == nil && (n < 0 || n > b.size) {
+		b.failure = fmt.Errorf("size budget of %d bytes exceeded", b.maxSize)
+	}
+	b.size -= n
+	return b.failure
+}
+
+const (
+	elementSize = 16     // bytes of an element of a list or map, about
+	maxDepth    = 10_000 // of nested lists and maps, well within what recursion can take
+)
+
+// times multiplies sizes; what is over every limit stays over it.
+func times(a, b int) int {
+	if a > 0 && b > 1<<50/a {
+		return 1 << 50
+	}
+	return a * b
+}
+
+// shallowSize is the size of v without what is in its elements.
+func shallowSize(v any) int {
+	switch x := v.(type) {
+	case string:
+		return elementSize + len(x)
+	case []any:
+		return elementSize + times(elementSize, len(x))
+	case map[string]any:
+		return elementSize + times(2*elementSize, len(x))
+	case *big.Int:
+		n := x.BitLen() / 8 // arithmetic and printing take longer than linear time
+		return elementSize + n + times(n, n)/64
+	}
+	return elementSize
+}
+
+// deepSize is the size of v with all that is in it. It stops counting soon after limit: sharing can make a small value of
+// gojq look larger than any memory.
+func deepSize(v any, limit int) int { return deepSizeWithin(v, limit, maxDepth) }
+
+func deepSizeWithin(v any, limit, depth int) int {
+	n := shallowSize(v)
+	if depth == 0 {
+		return times(limit, 2) + 1
+	}
+	switch x := v.(type) {
+	case []any:
+		for i := 0; i < len(x) && n <= limit; i++ {
+			n += deepSizeWithin(x[i], limit-n, depth-1)
+		}
+	case map[string]any:
+		for k, e := range x {
+			if n += len(k) + deepSizeWithin(e, limit-n, depth-1); n > limit {
+				break
+			}
+		}
+	}
+	return n
+}

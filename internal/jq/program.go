@@ -1,0 +1,151 @@
+package jq
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/itchyny/gojq"
+)
+
+// Defaults of Options.
+const (
+	DefaultSteps = 100_000
+	DefaultSize  = 16 << 20
+)
+
+// Options of [Compile]. The zero value of each field means its default.
+type Options struct {
+	// Steps limits the instructions of gojq in one run; default DefaultSteps. A native program needs
+	// no limit: its work grows with its length and the size of the object only.
+	Steps int
+	// Size limits, in bytes, what the operators of one run build and read, all added up; default
+	// DefaultSize.
+	Size int
+	// Functions are more functions, by name and number of arguments as jq writes them: "double/1".
+	// Each takes its input and arguments as gojq has them (nil, bool, int, float64, *big.Int, string,
+	// []any, map[string]any), must not change them, and returns a JSON value or an error. It must be
+	// pure and safe for concurrent use.
+	Functions map[string]func(input any, args []any) any
+}
+
+// An Input is one object at one moment. It keeps what the runs of several programs share.
+type Input struct {
+	// Object is the input of programs. They never change it; it must not change while the Input is
+	// in use.
+	Object map[string]any
+	// Now is the time that jq `now` gives.
+	Now time.Time
+
+	converted any // Object as gojq takes it, nil until it is needed
+	outputs   []any
+	budget    budget
+}
+
+// Reset makes in an Input for another object, keeping allocated memory.
+func (in *Input) Reset(obj map[string]any, now time.Time) {
+	outputs := in.outputs[:cap(in.outputs)]
+	clear(outputs)
+	*in = Input{Object: obj, Now: now, outputs: outputs[:0]}
+}
+
+// Program is a compiled jq program. It is immutable and safe for concurrent use.
+type Program struct {
+	native   filter // nil: code runs
+	iterates bool   // the native program goes through lists
+	code     *gojq.Code
+	options  Options
+}
+
+// Compile compiles a program. The error is a *position.Error at the faulty token: a fault of syntax,
+// a function or variable that does not exist, or one that is refused because an expression has no use
+// for it (see the package comment).
+func Compile(source string, o Options) (*Program, error) {
+	if o.Steps <= 0 {
+		o.Steps = DefaultSteps
+	}
+	if o.Size <= 0 {
+		o.Size = DefaultSize
+	}
+	query, err := parse(source)
+	if err != nil {
+		return nil, err
+	}
+	if f, iterates := compileNative(query); f != nil {
+		return &Program{native: f, iterates: iterates}, nil
+	}
+	functions, err := o.functions()
+	if err != nil {
+		return nil, fault(-1, err)
+	}
+	code, err := compileGuarded(query, functions)
+	if err != nil {
+		return nil, fault(o.undefinedAt(source, query), err)
+	}
+	return &Program{code: code, options: o}, nil
+}
+
+// Rank orders programs by what a run takes: 0 follows fields, 1 goes through lists, 2 is run by gojq.
+func (p *Program) Rank() int {
+	switch {
+	case p.native == nil:
+		return 2
+	case p.iterates:
+		return 1
+	}
+	return 0
+}
+
+// Run returns all outputs in order, nulls included, or the error that ended the program; the outputs
+// before it are lost, as in `jq -e`. Values are nil, bool, string, int64, float64, json.Number
+// (integers beyond int64), []any and map[string]any. Maps and lists may be the object's own, so treat
+// them as read-only. The slice is valid until the next run on in.
+func (p *Program) Run(in *Input) ([]any, error) {
+	if cap(in.outputs) == 0 {
+		in.outputs = make([]any, 0, spare)
+	}
+	var err error
+	if p.native == nil {
+		in.outputs, err = p.interpret(in)
+	} else {
+		in.outputs, err = p.native(in.outputs[:0], in.Object)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return in.outputs, nil
+}
+
+// interpret runs the program with gojq. What gojq might do on values of its own making is no reason to
+// take the caller down.
+func (p *Program) interpret(in *Input) (out []any, err error) {
+	out = in.outputs[:0]
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("gojq: %v", r)
+		}
+	}()
+	if in.converted == nil {
+		in.converted = toGojq(in.Object) // gojq never changes its input, so runs can share it
+	}
+	b := &in.budget
+	*b = budget{steps: p.options.Steps, maxSteps: p.options.Steps, size: p.options.Size, maxSize: p.options.Size}
+	results := p.code.RunWithContext(b, in.converted, b, unixSeconds(in.Now))
+	for v, ok := results.Next(); ok; v, ok = results.Next() {
+		if b.failure != nil {
+			return out, b.failure
+		}
+		if err, ok := v.(error); ok {
+			return out, err
+		}
+		if err := b.charge(deepSize(v, b.size)); err != nil { // what shares memory no longer does in our form
+			return out, err
+		}
+		out = append(out, fromGojq(v))
+	}
+	return out, b.failure
+}
+
+// unixSeconds is how jq gives a time.
+func unixSeconds(t time.Time) float64 {
+	return float64(t.Unix()) + float64(t.Nanosecond())/1e9
+}

@@ -1,0 +1,66 @@
+package clustertest
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+//go:embed manifests
+var manifests embed.FS
+
+// Manifest returns the objects of a file of the directory manifests, as YAML. Several files are put
+// together.
+func Manifest(names ...string) string {
+	var texts []string
+	for _, name := range names {
+		data, err := manifests.ReadFile("manifests/" + name + ".yaml")
+		if err != nil {
+			panic(err)
+		}
+		texts = append(texts, string(data))
+	}
+	return strings.Join(texts, "---\n")
+}
+
+// Pod returns a Pod with a spec, as YAML.
+func Pod(name, spec string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s}, spec: {%s}}", name, spec)
+}
+
+// SmallPod is the spec of a Pod with one container.
+const SmallPod = `containers: [{name: c, image: i, resources: {requests: {cpu: "1", memory: 1Gi}}}]`
+
+// Fleet returns n Deployments of ten replicas each, named web-0000 and so on, as YAML.
+func Fleet(n int) string {
+	var b strings.Builder
+	for i := range n {
+		replacer := strings.NewReplacer("web", fmt.Sprintf("web-%04d", i), "replicas: 3", "replicas: 10")
+		fmt.Fprintf(&b, "---\n%s", replacer.Replace(Manifest("deployment")))
+	}
+	return b.String()
+}
+
+// Kind returns the kind of a name, which is one of those that the tests use.
+func Kind(name string) schema.GroupVersionKind {
+	for _, gv := range []struct{ version, kinds string }{
+		{"v1", "Pod Node Service Endpoints Namespace PersistentVolume PersistentVolumeClaim ReplicationController"},
+		{"apps/v1", "Deployment ReplicaSet StatefulSet DaemonSet ControllerRevision"},
+		{"batch/v1", "Job CronJob"},
+		{"storage.k8s.io/v1", "StorageClass"},
+		{"discovery.k8s.io/v1", "EndpointSlice"},
+		{"apiextensions.k8s.io/v1", "CustomResourceDefinition"},
+	} {
+		for _, kind := range strings.Fields(gv.kinds) {
+			if kind == name {
+				return schema.FromAPIVersionAndKind(gv.version, kind)
+			}
+		}
+	}
+	panic("unknown kind " + name)
+}
+
+// Bundle returns at least one object of each kind that there is a controller for, as YAML.
+func Bundle() string { return Manifest("storageclass", "bundle", "daemonset", "job", "cronjob") }

@@ -1,0 +1,130 @@
+// Package control has what all controllers do while they reconcile a key: create, patch and delete
+// objects, write a status, and adopt or release the objects that belong to an owner.
+package control
+
+import (
+	"context"
+	"maps"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// fieldManager is the field manager of what controllers write.
+const fieldManager = "kube-controller-manager"
+
+// A Call is a request with its context: where a controller reads and writes while it reconciles one
+// key, and the time.
+type Call struct {
+	reconcile.Request
+	Context context.Context
+}
+
+// NewCall returns the call of a request.
+func NewCall(ctx context.Context, r reconcile.Request) Call { return Call{Request: r, Context: ctx} }
+
+// OnExisting returns a Controller.Reconcile that calls a function if the object is there. An object
+// that is gone needs nothing: what it owned is garbage-collected.
+func OnExisting(kind schema.GroupVersionKind, do func(Call, *unstructured.Unstructured) (reconcile.Result, error)) func(context.Context, reconcile.Request) (reconcile.Result, error) {
+	return func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+		obj := r.Cache.Get(kind, r.Name)
+		if obj == nil {
+			return reconcile.Result{}, nil
+		}
+		return do(NewCall(ctx, r), obj)
+	}
+}
+
+// Timestamp returns the time as objects have it.
+func (c Call) Timestamp() string { return fields.FormatTime(c.Now) }
+
+// Create creates an object and returns it as stored.
+func (c Call) Create(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return c.Client.Create(c.Context, obj, metav1.CreateOptions{FieldManager: fieldManager})
+}
+
+// Delete deletes an object if the one of its name still has its uid. One that is gone is no error.
+func (c Call) Delete(obj *unstructured.Unstructured) error {
+	uid, policy := obj.GetUID(), metav1.DeletePropagationBackground
+	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy}
+	err := c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// DeleteAll deletes objects until one fails.
+func (c Call) DeleteAll(objs []*unstructured.Unstructured) error {
+	for _, obj := range objs {
+		if err := c.Delete(obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MergePatch sends a merge patch for the version of an object that was read, and returns the object
+// as stored.
+func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) (*unstructured.Unstructured, error) {
+	change = maps.Clone(change)
+	metadata := fields.CloneMap(change, "metadata")
+	metadata["resourceVersion"] = obj.GetResourceVersion()
+	change["metadata"] = metadata
+	data, err := object.AppendJSON(nil, change)
+	if err != nil {
+		return nil, err
+	}
+	o := metav1.PatchOptions{FieldManager: fieldManager}
+	return c.Client.Patch(c.Context, obj.GroupVersionKind(), NameOf(obj), types.MergePatchType, data, o)
+}
+
+// WriteStatus replaces the status of an object if it differs, and does other operations of a JSON
+// patch in the same request.
+func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others ...any) error {
+	if len(others) == 0 && patch.Equal(obj.Object["status"], map[string]any(status)) {
+		return nil
+	}
+	data, err := object.AppendJSON(nil, append(others,
+		map[string]any{"op": "add", "path": "/status", "value": map[string]any(status)},
+		map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": obj.GetResourceVersion()},
+	))
+	if err != nil {
+		return err
+	}
+	o := metav1.PatchOptions{FieldManager: fieldManager}
+	_, err = c.Client.Patch(c.Context, obj.GroupVersionKind(), NameOf(obj), types.JSONPatchType, data, o, "status")
+	return err
+}
+
+// IgnoreOwnStatus returns a Controller.When that leaves out the changes of a status that the
+// controller of this name made itself.
+func IgnoreOwnStatus(name string) func(reconcile.Change) bool {
+	return func(ch reconcile.Change) bool { return ch.By != name || changesMoreThanStatus(ch) }
+}
+
+func changesMoreThanStatus(ch reconcile.Change) bool {
+	if ch.Old == nil || ch.New == nil || ch.Old.GetUID() != ch.New.GetUID() {
+		return true
+	}
+	for field, v := range ch.New.Object {
+		if field != "status" && field != "metadata" && !patch.Equal(v, ch.Old.Object[field]) {
+			return true
+		}
+	}
+	before, now := fields.Map(ch.Old.Object, "metadata"), fields.Map(ch.New.Object, "metadata")
+	for _, field := range []string{"generation", "labels", "annotations", "deletionTimestamp", "ownerReferences", "finalizers"} {
+		if !patch.Equal(before[field], now[field]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,151 @@
+// Package resources does arithmetic with the resources that Pods request and that Nodes offer, as a
+// scheduler or a quota needs it.
+//
+// # Usage
+//
+//	free := resources.Allocatable(node)
+//	for _, pod := range podsOnTheNode {
+//		free.Add(resources.OfPod(pod), -1)
+//	}
+//	fits := free.Covers(resources.OfPod(next))
+//
+// # Units
+//
+// An amount is an int64. CPU is in thousandths of a core: 1500 for the quantity 1500m. Everything
+// else is in its base unit, which is bytes for memory and storage, and pieces for Pods and extended
+// resources such as GPUs. Fractions are rounded up.
+//
+// # Concurrency
+//
+// The functions are safe for concurrent use; they read what they are given and change nothing of
+// it. Amounts are a map: Add must not be called while another goroutine uses the same map.
+//
+// # Compatibility
+//
+// OfPod counts as kube-scheduler 1.36 does, without resources of whole Pods (spec.resources) and
+// without resource claims.
+package resources
+
+import (
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+// Amounts are resources by name, such as cpu, memory or nvidia.com/gpu. A name that is missing
+// stands for 0. The units are those of the package comment.
+type Amounts map[string]int64
+
+// Add adds other amounts a number of times; -1 subtracts them.
+func (a Amounts) Add(other Amounts, times int64) {
+	for name, n := range other {
+		a[name] += times * n
+	}
+}
+
+// Covers reports whether there is at least as much of every resource as is wanted. A resource of
+// which 0 is wanted is covered unless the amount is negative.
+func (a Amounts) Covers(wanted Amounts) bool {
+	for name, n := range wanted {
+		if n > a[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// raiseTo makes each amount at least that of other.
+func (a Amounts) raiseTo(other Amounts) {
+	for name, n := range other {
+		a[name] = max(a[name], n)
+	}
+}
+
+// Parse reads Kubernetes quantities by name, for example the field status.allocatable of a Node. A
+// quantity that cannot be read is left out.
+func Parse(quantities map[string]any) Amounts {
+	a := make(Amounts, len(quantities))
+	for name, v := range quantities {
+		q, err := resource.ParseQuantity(quantityText(v))
+		switch {
+		case err != nil:
+		case name == "cpu":
+			a[name] = q.MilliValue()
+		default:
+			a[name] = q.Value()
+		}
+	}
+	return a
+}
+
+// quantityText returns a quantity as text: YAML turns a quantity that looks like a number into one.
+func quantityText(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return fmt.Sprint(v)
+}
+
+// Allocatable returns what a Node has for Pods, as status.allocatable says. The amount of "pods" is
+// how many Pods it takes.
+func Allocatable(node *unstructured.Unstructured) Amounts {
+	quantities, _ := object.Map(node.Object, "status", "allocatable")
+	return Parse(quantities)
+}
+
+// OfPod returns what a Pod requests, see [OfPodSpec].
+func OfPod(pod *unstructured.Unstructured) Amounts {
+	spec, _ := object.Map(pod.Object, "spec")
+	return OfPodSpec(spec)
+}
+
+// OfPodSpec returns what a Pod with this spec, for example that of a template, requests: the sum of
+// its containers, or the request of an init container if that is higher, in both cases with the
+// sidecars that run at that time; plus spec.overhead. A container that has a limit and no request
+// for a resource requests its limit. Resources of which the Pod requests 0 are left out. The place
+// that the Pod takes among the "pods" of a Node is not counted.
+func OfPodSpec(spec map[string]any) Amounts {
+	sum, highest, sidecars := Amounts{}, Amounts{}, Amounts{}
+	for _, c := range containers(spec, "initContainers") {
+		request := ofContainer(c)
+		if policy, _ := object.String(c, "restartPolicy"); policy == "Always" {
+			sidecars.Add(request, 1)
+			highest.raiseTo(sidecars)
+			continue
+		}
+		request.Add(sidecars, 1)
+		highest.raiseTo(request)
+	}
+	for _, c := range containers(spec, "containers") {
+		sum.Add(ofContainer(c), 1)
+	}
+	sum.Add(sidecars, 1)
+	sum.raiseTo(highest)
+	overhead, _ := object.Map(spec, "overhead")
+	sum.Add(Parse(overhead), 1)
+	maps.DeleteFunc(sum, func(_ string, n int64) bool { return n == 0 })
+	return sum
+}
+
+func containers(spec map[string]any, field string) (found []map[string]any) {
+	list, _ := object.Slice(spec, field)
+	for _, v := range list {
+		if c, ok := object.ToMap(v); ok {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// ofContainer returns the requests of a container, and its limits for what it does not request.
+func ofContainer(c map[string]any) Amounts {
+	limits, _ := object.Map(c, "resources", "limits")
+	requests, _ := object.Map(c, "resources", "requests")
+	a := Parse(limits)
+	maps.Copy(a, Parse(requests))
+	return a
+}

@@ -1,0 +1,300 @@
+package services
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/lists"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// EndpointSlices returns the controller that lists the Pods that a Service selects, in
+// EndpointSlices and in the older Endpoints. A Pod is listed with its first address.
+//
+// The controller has a state. Give each loop one of its own.
+func EndpointSlices() reconcile.Controller {
+	tracker := triggerTimeTracker{}
+	selecting := func(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
+		for _, s := range c.List(kinds.Service, ch.Object().GetNamespace()) {
+			if selectsPod(s, ch.Old) || selectsPod(s, ch.New) {
+				names = append(names, control.NameOf(s))
+			}
+		}
+		return names
+	}
+	return reconcile.Controller{
+		Name: "endpointslice", For: kinds.Service,
+		Watches: []reconcile.Watch{
+			{Kind: kinds.Pod, Map: selecting},
+			{Kind: kinds.EndpointSlice},
+			{Kind: kinds.Endpoints, Map: func(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+				return []types.NamespacedName{control.NameOf(ch.Object())}
+			}},
+		},
+		Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			service := r.Cache.Get(kinds.Service, r.Name)
+			if service == nil {
+				delete(tracker, r.Name)
+				return reconcile.Result{}, nil
+			}
+			return reconcile.Result{}, reconcileEndpoints(control.NewCall(ctx, r), service, tracker)
+		},
+	}
+}
+
+const (
+	serviceNameLabel = "kubernetes.io/service-name"
+	managedByLabel   = "endpointslice.kubernetes.io/managed-by"
+	sliceManager     = "endpointslice-controller.k8s.io"
+	largestSlice     = 100
+)
+
+func serviceSelector(service *unstructured.Unstructured) selectors.Selector {
+	return selectors.Selector{MatchLabels: fields.Map(service.Object, "spec", "selector")}
+}
+
+func selectsPod(service, p *unstructured.Unstructured) bool {
+	return p != nil && serviceSelector(service).Matches(p)
+}
+
+// A portGroup is the Pods of a Service that have the same ports: a named port may be another one in
+// each Pod.
+type portGroup struct {
+	ports []any
+	pods  []pods.Pod
+}
+
+func reconcileEndpoints(c control.Call, service *unstructured.Unstructured, tracker triggerTimeTracker) error {
+	if len(fields.Map(service.Object, "spec", "selector")) == 0 || fields.IsTerminating(service) {
+		return nil // the endpoints of a Service without a selector are kept by somebody else
+	}
+	selected := lists.Filter(pods.OfAll(c.Cache.List(kinds.Pod, service.GetNamespace())), func(p pods.Pod) bool { return selectsPod(service, p.Unstructured) })
+	groups := portGroups(service, selected)
+	w := sliceWriter{Call: c, service: service, triggerTime: tracker.next(service, selected)}
+	if err := w.sync(groups); err != nil {
+		return err
+	}
+	return syncEndpoints(c, service, groups)
+}
+
+func portGroups(service *unstructured.Unstructured, selected []pods.Pod) (groups []*portGroup) {
+	for _, p := range selected {
+		if podIP(p) == "" || p.IsTerminal() {
+			continue
+		}
+		ports := portsOf(service, p)
+		i := slices.IndexFunc(groups, func(g *portGroup) bool { return patch.Equal(g.ports, ports) })
+		if i < 0 {
+			i, groups = len(groups), append(groups, &portGroup{ports: ports})
+		}
+		groups[i].pods = append(groups[i].pods, p)
+	}
+	return groups
+}
+
+func podIP(p pods.Pod) string { return fields.String(p.Object, "status", "podIP") }
+
+// portsOf returns the ports of a Service in a Pod. A named port that no container has is left out.
+func portsOf(service *unstructured.Unstructured, p pods.Pod) []any {
+	ports := []any{}
+	for _, port := range fields.Maps(service.Object, "spec", "ports") {
+		protocol := cmp.Or(fields.String(port, "protocol"), "TCP")
+		n, ok := object.ToInt64(port["targetPort"])
+		if name, named := port["targetPort"].(string); named {
+			n, ok = namedPort(p, name, protocol)
+		} else if !ok {
+			n, ok = object.ToInt64(port["port"])
+		}
+		if ok {
+			ports = append(ports, map[string]any{"name": fields.String(port, "name"), "port": n, "protocol": protocol})
+		}
+	}
+	return ports
+}
+
+func namedPort(p pods.Pod, name, protocol string) (int64, bool) {
+	for _, c := range fields.Maps(p.Object, "spec", "containers") {
+		for _, port := range fields.Maps(c, "ports") {
+			if fields.String(port, "name") == name && cmp.Or(fields.String(port, "protocol"), "TCP") == protocol {
+				return object.Int64(port, "containerPort")
+			}
+		}
+	}
+	return 0, false
+}
+
+func podRef(p pods.Pod) map[string]any {
+	return map[string]any{"kind": "Pod", "namespace": p.GetNamespace(), "name": p.GetName(), "uid": string(p.GetUID())}
+}
+
+// A sliceWriter writes the slices of one Service.
+type sliceWriter struct {
+	control.Call
+	service     *unstructured.Unstructured
+	triggerTime string                       // of the changes that are written; "" if it is not known
+	old         []*unstructured.Unstructured // the slices that are not used yet, by name
+}
+
+// sync writes the Pods into as many slices as it takes, and deletes the others. Without Pods there
+// is one slice without endpoints.
+func (w *sliceWriter) sync(groups []*portGroup) error {
+	w.old = lists.Filter(w.Cache.Owned(kinds.EndpointSlice, w.service.GetUID()), func(s *unstructured.Unstructured) bool { return !fields.IsTerminating(s) })
+	for _, g := range groups {
+		for chunk := range slices.Chunk(g.pods, largestSlice) {
+			if err := w.write(newSlice(w.service, g.ports, chunk)); err != nil {
+				return err
+			}
+		}
+	}
+	if len(groups) == 0 {
+		if err := w.write(newSlice(w.service, nil, nil)); err != nil {
+			return err
+		}
+	}
+	return w.DeleteAll(w.old)
+}
+
+func newSlice(service *unstructured.Unstructured, ports []any, chunk []pods.Pod) *unstructured.Unstructured {
+	s := control.NewGenerated(kinds.EndpointSlice, service)
+	control.Metadata(s)["labels"] = map[string]any{serviceNameLabel: service.GetName(), managedByLabel: sliceManager}
+	var found []any
+	s.Object["addressType"] = "IPv4"
+	publish := fields.Bool(service.Object, "spec", "publishNotReadyAddresses")
+	for _, p := range chunk {
+		if strings.Contains(podIP(p), ":") {
+			s.Object["addressType"] = "IPv6"
+		}
+		found = append(found, endpoint(p, publish))
+	}
+	if len(found) > 0 {
+		s.Object["endpoints"] = found
+	}
+	if len(ports) > 0 {
+		s.Object["ports"] = ports
+	}
+	return s
+}
+
+func endpoint(p pods.Pod, publish bool) map[string]any {
+	e := map[string]any{
+		"addresses":  []any{podIP(p)},
+		"conditions": map[string]any{"ready": publish || p.IsReady() && !p.IsTerminating(), "serving": p.IsReady(), "terminating": p.IsTerminating()},
+		"targetRef":  podRef(p),
+	}
+	if node := p.NodeName(); node != "" {
+		e["nodeName"] = node
+	}
+	if host := fields.String(p.Object, "spec", "hostname"); host != "" && fields.String(p.Object, "spec", "subdomain") != "" {
+		e["hostname"] = host
+	}
+	return e
+}
+
+// write changes the next of the old slices into a new one, or creates it if there is none.
+func (w *sliceWriter) write(next *unstructured.Unstructured) error {
+	if len(w.old) == 0 {
+		if w.triggerTime != "" {
+			next.SetAnnotations(map[string]string{triggerTimeKey: w.triggerTime})
+		}
+		_, err := w.Create(next)
+		return err
+	}
+	var old *unstructured.Unstructured
+	old, w.old = w.old[0], w.old[1:]
+	change := map[string]any{}
+	for _, field := range []string{"endpoints", "ports", "addressType"} {
+		if !patch.Equal(old.Object[field], next.Object[field]) {
+			change[field] = next.Object[field]
+		}
+	}
+	if len(change) == 0 {
+		return nil
+	}
+	var at any // null deletes the annotation
+	if w.triggerTime != "" {
+		at = w.triggerTime
+	}
+	change["metadata"] = map[string]any{"annotations": map[string]any{triggerTimeKey: at}}
+	_, err := w.MergePatch(old, change)
+	return err
+}
+
+// syncEndpoints writes the Endpoints object, which has the name of the Service.
+func syncEndpoints(c control.Call, service *unstructured.Unstructured, groups []*portGroup) error {
+	publish := fields.Bool(service.Object, "spec", "publishNotReadyAddresses")
+	var subsets []any
+	for _, g := range groups {
+		if s := subset(g, publish); s != nil {
+			subsets = append(subsets, s)
+		}
+	}
+	old := c.Cache.Get(kinds.Endpoints, control.NameOf(service))
+	if old == nil {
+		e := control.NewObject(kinds.Endpoints, service.GetNamespace(), service.GetName())
+		control.Metadata(e)["ownerReferences"] = []any{control.ControllerRef(service)}
+		if subsets != nil {
+			e.Object["subsets"] = subsets
+		}
+		_, err := c.Create(e)
+		return err
+	}
+	if patch.Equal(fields.Slice(old.Object, "subsets"), subsets) {
+		return nil
+	}
+	change := map[string]any{"subsets": subsets}
+	if subsets == nil {
+		change["subsets"] = nil
+	}
+	_, err := c.MergePatch(old, change)
+	return err
+}
+
+func subset(g *portGroup, publish bool) map[string]any {
+	s := map[string]any{}
+	for _, p := range g.pods {
+		field := "notReadyAddresses"
+		if publish || p.IsReady() && !p.IsTerminating() {
+			field = "addresses"
+		} else if p.IsTerminating() {
+			continue
+		}
+		address := map[string]any{"ip": podIP(p), "targetRef": podRef(p)}
+		if node := p.NodeName(); node != "" {
+			address["nodeName"] = node
+		}
+		s[field] = append(fields.Slice(s, field), address)
+	}
+	if len(s) == 0 {
+		return nil
+	}
+	if len(g.ports) > 0 {
+		s["ports"] = withoutEmptyNames(g.ports)
+	}
+	return s
+}
+
+// withoutEmptyNames leaves out names that are "": Endpoints do, and EndpointSlices do not.
+func withoutEmptyNames(ports []any) []any {
+	bare := make([]any, len(ports))
+	for i, v := range ports {
+		port, _ := object.ToMap(v)
+		if port = maps.Clone(port); port["name"] == "" {
+			delete(port, "name")
+		}
+		bare[i] = port
+	}
+	return bare
+}

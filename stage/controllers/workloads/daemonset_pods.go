@@ -1,0 +1,94 @@
+package workloads
+
+import (
+	"slices"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
+)
+
+// daemonTaints are the taints that every Pod of a DaemonSet tolerates.
+var daemonTaints = []struct{ key, effect string }{
+	{"node.kubernetes.io/not-ready", "NoExecute"},
+	{"node.kubernetes.io/unreachable", "NoExecute"},
+	{"node.kubernetes.io/disk-pressure", "NoSchedule"},
+	{"node.kubernetes.io/memory-pressure", "NoSchedule"},
+	{"node.kubernetes.io/pid-pressure", "NoSchedule"},
+	{"node.kubernetes.io/unschedulable", "NoSchedule"},
+}
+
+// templateGenerationKey is an annotation that an API server, and not stage/memory, gives to a
+// DaemonSet.
+const templateGenerationKey = "deprecated.daemonset.template.generation"
+
+func (r *daemonRun) createPod(node string) error {
+	created, err := r.Create(r.newPod(node).Unstructured)
+	if err == nil {
+		r.podsOn[node] = append(r.podsOn[node], pods.Of(created))
+	}
+	return err
+}
+
+func (r *daemonRun) deletePods(all []pods.Pod) error {
+	for _, p := range all {
+		if p.IsTerminating() {
+			continue
+		}
+		if err := r.Delete(p.Unstructured); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newPod makes a Pod that runs on one Node only, or on any if node is "".
+func (r *daemonRun) newPod(node string) pods.Pod {
+	p := pods.FromTemplate(r.set, podTemplate(r.set))
+	metadata := control.Metadata(p.Unstructured)
+	labels := fields.CloneMap(metadata, "labels")
+	labels[revisionLabel] = r.hash
+	if generation := fields.Annotation(r.set, templateGenerationKey); generation != "" {
+		labels["pod-template-generation"] = generation
+	}
+	metadata["labels"] = labels
+	spec := specOf(p)
+	tolerateDaemonTaints(spec)
+	if node != "" {
+		spec["affinity"] = withNode(fields.Map(spec, "affinity"), node)
+	}
+	return p
+}
+
+// specOf returns the spec of a new Pod, to be changed.
+func specOf(p pods.Pod) map[string]any {
+	spec := fields.Map(p.Object, "spec")
+	if spec == nil {
+		spec = map[string]any{}
+		p.Object["spec"] = spec
+	}
+	return spec
+}
+
+func tolerateDaemonTaints(spec map[string]any) {
+	tolerations := slices.Clone(fields.Slice(spec, "tolerations"))
+	for _, t := range daemonTaints {
+		tolerations = append(tolerations, map[string]any{"key": t.key, "operator": "Exists", "effect": t.effect})
+	}
+	if fields.Bool(spec, "hostNetwork") {
+		unavailable := map[string]any{"key": "node.kubernetes.io/network-unavailable", "operator": "Exists", "effect": "NoSchedule"}
+		tolerations = append(tolerations, unavailable)
+	}
+	spec["tolerations"] = tolerations
+}
+
+// withNode returns an affinity whose required node affinity is for one Node.
+func withNode(affinity map[string]any, node string) map[string]any {
+	result, nodeAffinity := fields.CloneMap(affinity), fields.CloneMap(affinity, "nodeAffinity")
+	field := map[string]any{"key": "metadata.name", "operator": "In", "values": []any{node}}
+	nodeAffinity["requiredDuringSchedulingIgnoredDuringExecution"] = map[string]any{
+		"nodeSelectorTerms": []any{map[string]any{"matchFields": []any{field}}},
+	}
+	result["nodeAffinity"] = nodeAffinity
+	return result
+}

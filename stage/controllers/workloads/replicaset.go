@@ -1,0 +1,145 @@
+package workloads
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/conditions"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/lists"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// ReplicaSets returns the controller that keeps as many Pods as a ReplicaSet asks for.
+//
+// The controller has a state. Give each loop one of its own.
+func ReplicaSets() reconcile.Controller { return replicas("replicaset", kinds.ReplicaSet) }
+
+// ReplicationControllers returns the controller that keeps as many Pods as a ReplicationController
+// asks for.
+//
+// The controller has a state. Give each loop one of its own.
+func ReplicationControllers() reconcile.Controller {
+	return replicas("replicationcontroller", kinds.ReplicationController)
+}
+
+func replicas(name string, kind schema.GroupVersionKind) reconcile.Controller {
+	t := podTracker{}
+	return reconcile.Controller{
+		Name: name, For: kind, When: control.IgnoreOwnStatus(name),
+		Watches: append(t.watches(kind), control.WatchOwned(kinds.Pod, kind)...),
+		Reconcile: control.OnExisting(kind, func(c control.Call, rs *unstructured.Unstructured) (reconcile.Result, error) {
+			return reconcileReplicas(c, rs, t)
+		}),
+	}
+}
+
+// reconcileReplicas writes into the status what was there before it creates or deletes Pods, as
+// kube-controller-manager does. The changes of the Pods bring the key back.
+func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTracker) (reconcile.Result, error) {
+	n, err := t.count(c, rs)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	available, next := availableReplicas(c, rs, n)
+	failed := scaleReplicas(c, rs, n.active, t)
+	if current := c.Cache.Get(rs.GroupVersionKind(), c.Name); current == nil {
+		return reconcile.Result{}, failed
+	}
+	status := replicasStatus(rs, n, available)
+	replicasConditions(rs, n.active, failed, c.Now).WriteTo(status)
+	return reconcile.Result{After: next}, errors.Join(failed, c.WriteStatus(rs, status))
+}
+
+// scaleReplicas creates the Pods that are missing and deletes those that are too many.
+func scaleReplicas(c control.Call, rs *unstructured.Unstructured, active int64, t podTracker) error {
+	if fields.IsTerminating(rs) {
+		return nil
+	}
+	diff := specReplicas(rs) - active
+	for ; diff > 0; diff-- {
+		if _, err := c.Create(pods.FromTemplate(rs, podTemplate(rs)).Unstructured); err != nil {
+			return err
+		}
+	}
+	if diff == 0 {
+		return nil
+	}
+	for _, candidate := range pods.ToDelete(t.candidates(rs), t.onNodes(siblings(c, rs)), int(-diff), c.Now) {
+		if err := c.Delete(candidate.Pod.Unstructured); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func podTemplate(owner *unstructured.Unstructured) map[string]any {
+	return fields.Map(owner.Object, "spec", "template")
+}
+
+// siblings are the ReplicaSets that have the same controller, or this one alone.
+func siblings(c control.Call, rs *unstructured.Unstructured) []*unstructured.Unstructured {
+	if uid := control.ControllerUID(rs); uid != "" {
+		return c.Cache.Owned(rs.GroupVersionKind(), uid)
+	}
+	return []*unstructured.Unstructured{rs}
+}
+
+// availableReplicas returns how many Pods have been ready for minReadySeconds, and after which time
+// there will be more.
+func availableReplicas(c control.Call, rs *unstructured.Unstructured, n podCounts) (available int64, next time.Duration) {
+	minReadySeconds := fields.Int64(rs.Object, 0, "spec", "minReadySeconds")
+	if minReadySeconds == 0 || n.ready == 0 {
+		return n.ready, 0
+	}
+	for _, p := range lists.Filter(pods.OfAll(c.Cache.Owned(kinds.Pod, rs.GetUID())), pods.Pod.IsActive) {
+		is, left := p.Available(minReadySeconds, c.Now)
+		available += one(is)
+		next = control.Sooner(next, left)
+	}
+	return available, next
+}
+
+// replicasStatus returns the status of a ReplicaSet or ReplicationController, without its
+// conditions.
+func replicasStatus(rs *unstructured.Unstructured, n podCounts, available int64) control.Status {
+	status := control.Status{"replicas": n.active}
+	status.SetNonZero("fullyLabeledReplicas", n.labelled)
+	status.SetNonZero("readyReplicas", n.ready)
+	status.SetNonZero("availableReplicas", available)
+	status.SetNonZero("observedGeneration", rs.GetGeneration())
+	if rs.GetKind() == kinds.ReplicaSet.Kind {
+		status["terminatingReplicas"] = n.terminating
+	}
+	return status
+}
+
+// replicasConditions has the condition ReplicaFailure while Pods cannot be created or deleted.
+func replicasConditions(rs *unstructured.Unstructured, active int64, failed error, now time.Time) conditions.List {
+	l := conditions.Of(rs)
+	if failed == nil {
+		return l.Without("ReplicaFailure")
+	}
+	if l.Find("ReplicaFailure") != nil {
+		return l
+	}
+	reason := "FailedCreate"
+	if active > specReplicas(rs) {
+		reason = "FailedDelete"
+	}
+	return l.Set(conditions.New("ReplicaFailure", "True", reason, failed.Error(), fields.FormatTime(now)))
+}
+
+// one counts a condition: 1 if it holds, else 0.
+func one(holds bool) int64 {
+	if holds {
+		return 1
+	}
+	return 0
+}

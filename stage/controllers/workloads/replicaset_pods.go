@@ -1,0 +1,171 @@
+package workloads
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// podCounts are how many Pods an owner has.
+type podCounts struct {
+	active      int64 // those that count as replicas
+	labelled    int64 // of the active ones, those with all labels of the template
+	ready       int64 // of the active ones, those that are ready
+	terminating int64 // those that are being deleted and are not terminal
+}
+
+// add counts a Pod; times is -1 to take it away.
+func (n *podCounts) add(p pods.Pod, templateLabels map[string]any, times int64) {
+	switch {
+	case p.IsTerminal():
+	case p.IsTerminating():
+		n.terminating += times
+	default:
+		n.active += times
+		n.labelled += times * one(selectors.HasLabels(fields.Map(p.Object, "metadata", "labels"), templateLabels))
+		n.ready += times * one(p.IsReady())
+	}
+}
+
+// trackedPods are the Pods of one owner, kept up to date by their changes.
+type trackedPods struct {
+	podCounts
+	selector       selectors.Selector
+	templateLabels map[string]any
+	active         map[types.UID]*pods.Candidate
+	onNode         map[string]int // how many active Pods each Node has
+}
+
+func newTrackedPods(owner *unstructured.Unstructured) *trackedPods {
+	return &trackedPods{
+		selector: selectors.Of(owner), templateLabels: templateLabels(owner),
+		active: map[types.UID]*pods.Candidate{}, onNode: map[string]int{},
+	}
+}
+
+func templateLabels(owner *unstructured.Unstructured) map[string]any {
+	return fields.Map(owner.Object, "spec", "template", "metadata", "labels")
+}
+
+func (t *trackedPods) add(p pods.Pod) {
+	t.podCounts.add(p, t.templateLabels, 1)
+	if p.IsActive() {
+		t.active[p.GetUID()] = pods.CandidateOf(p)
+		t.onNode[p.NodeName()]++
+	}
+}
+
+func (t *trackedPods) remove(p pods.Pod) {
+	t.podCounts.add(p, t.templateLabels, -1)
+	if p.IsActive() {
+		delete(t.active, p.GetUID())
+		t.onNode[p.NodeName()]--
+	}
+}
+
+// A podTracker has the Pods of owners, by the uid of the owner, so that a reconcile costs as much
+// as what has changed, and not as much as the owner has Pods. An owner that is not tracked, because
+// it is new or because Pods are to be adopted or released, has its Pods claimed and counted anew.
+type podTracker map[types.UID]*trackedPods
+
+// count returns how many Pods an owner has.
+func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (podCounts, error) {
+	uid := owner.GetUID()
+	if tracked := t[uid]; tracked != nil && patch.Equal(tracked.templateLabels, templateLabels(owner)) {
+		return tracked.podCounts, nil
+	}
+	delete(t, uid)
+	claimed, err := pods.Claim(c, owner)
+	if err != nil {
+		return podCounts{}, err
+	}
+	tracked := newTrackedPods(owner)
+	for _, p := range claimed {
+		tracked.add(p)
+	}
+	t[uid] = tracked
+	return tracked.podCounts, nil
+}
+
+// candidates returns the active Pods of an owner, by uid.
+func (t podTracker) candidates(owner *unstructured.Unstructured) []*pods.Candidate {
+	tracked := t[owner.GetUID()]
+	if tracked == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Values(tracked.active), func(a, b *pods.Candidate) int { return cmp.Compare(a.UID(), b.UID()) })
+}
+
+// onNodes returns how many active Pods of several owners each Node has. An owner that is not
+// tracked is new and has none.
+func (t podTracker) onNodes(owners []*unstructured.Unstructured) map[string]int {
+	sum := map[string]int{}
+	for _, owner := range owners {
+		if tracked := t[owner.GetUID()]; tracked != nil {
+			for node, n := range tracked.onNode {
+				sum[node] += n
+			}
+		}
+	}
+	return sum
+}
+
+// watches keep the Pods of the owners of a kind up to date.
+func (t podTracker) watches(owner schema.GroupVersionKind) []reconcile.Watch {
+	return []reconcile.Watch{
+		{Kind: owner, Map: t.onOwner},
+		{Kind: kinds.Pod, Map: func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+			t.onPod(c, owner, ch)
+			return nil
+		}},
+	}
+}
+
+func (t podTracker) onOwner(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+	if ch.Old != nil && (ch.New == nil || ch.New.GetUID() != ch.Old.GetUID()) {
+		delete(t, ch.Old.GetUID())
+	}
+	return nil
+}
+
+func (t podTracker) onPod(c *reconcile.Cache, owner schema.GroupVersionKind, ch reconcile.Change) {
+	if ch.Old != nil {
+		t.update(ch.Old, (*trackedPods).remove)
+	}
+	if ch.New == nil {
+		return
+	}
+	if control.HasController(ch.New) {
+		t.update(ch.New, (*trackedPods).add)
+		return
+	}
+	for _, name := range control.Selecting(c, owner, ch.New) { // they have to adopt it
+		delete(t, c.Get(owner, name).GetUID())
+	}
+}
+
+// update adds a Pod to those of its owner, or removes it. If the owner does not select the Pod, the
+// Pod is to be released.
+func (t podTracker) update(pod *unstructured.Unstructured, do func(*trackedPods, pods.Pod)) {
+	uid := control.ControllerUID(pod)
+	tracked := t[uid]
+	switch {
+	case tracked == nil:
+	case !tracked.selector.Matches(pod):
+		delete(t, uid)
+	default:
+		do(tracked, pods.Of(pod))
+	}
+}

@@ -1,0 +1,289 @@
+package workloads
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// StatefulSets returns the controller that keeps Pods with ordinals, each with claims of its own,
+// by default one after another. It deletes no claims, whatever the retention policy says.
+func StatefulSets() reconcile.Controller {
+	// Claims are watched so that they are in the cache.
+	none := func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }
+	return reconcile.Controller{
+		Name: "statefulset", For: kinds.StatefulSet,
+		Watches: append(control.WatchOwned(kinds.Pod, kinds.StatefulSet),
+			reconcile.Watch{Kind: kinds.ControllerRevision},
+			reconcile.Watch{Kind: kinds.PersistentVolumeClaim, Map: none},
+		),
+		Reconcile: control.OnExisting(kinds.StatefulSet, reconcileStatefulSet),
+	}
+}
+
+// A statefulRun is one reconcile of a StatefulSet.
+type statefulRun struct {
+	control.Call
+	set       *unstructured.Unstructured
+	history   history
+	current   *unstructured.Unstructured // the revision that is being replaced
+	all       []pods.Pod
+	replicas  []pods.Pod // by ordinal without start; the zero Pod where one is missing
+	condemned []pods.Pod // those with an ordinal out of range, the highest first
+
+	start, partition, minReadySeconds int64
+	onDelete, ordered                 bool
+	deleted                           int64 // Pods that were deleted now because of their revision
+}
+
+func reconcileStatefulSet(c control.Call, set *unstructured.Unstructured) (reconcile.Result, error) {
+	all, err := pods.Claim(c, set)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	h, err := syncRevisions(c, set, revisionHashLabel)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	r := newStatefulRun(c, set, h, all)
+	if !fields.IsTerminating(set) {
+		err = r.act()
+	}
+	status, after := r.status()
+	if statusErr := r.WriteStatus(set, status); err == nil {
+		err = statusErr
+	}
+	if err == nil && !fields.IsTerminating(set) {
+		err = truncateHistory(c, h, set, r.inUse)
+	}
+	return reconcile.Result{After: after}, err
+}
+
+func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, all []pods.Pod) *statefulRun {
+	spec := fields.Map(set.Object, "spec")
+	r := &statefulRun{
+		Call: c, set: set, history: h, all: all,
+		start:           fields.Int64(spec, 0, "ordinals", "start"),
+		partition:       fields.Int64(spec, 0, "updateStrategy", "rollingUpdate", "partition"),
+		minReadySeconds: fields.Int64(spec, 0, "minReadySeconds"),
+		onDelete:        fields.String(spec, "updateStrategy", "type") == "OnDelete",
+		ordered:         fields.String(spec, "podManagementPolicy") != "Parallel",
+		replicas:        make([]pods.Pod, max(0, fields.Int64(spec, 1, "replicas"))),
+	}
+	if r.current = h.named(fields.String(set.Object, "status", "currentRevision")); r.current == nil {
+		r.current = h.update
+	}
+	for _, p := range all {
+		switch i := ordinalOf(p.GetName()) - r.start; {
+		case i >= 0 && i < int64(len(r.replicas)):
+			r.replicas[i] = p
+		case ordinalOf(p.GetName()) >= 0:
+			r.condemned = append(r.condemned, p)
+		}
+	}
+	slices.SortFunc(r.condemned, func(a, b pods.Pod) int {
+		return cmp.Compare(ordinalOf(b.GetName()), ordinalOf(a.GetName()))
+	})
+	return r
+}
+
+// act creates the Pods that are missing, deletes those that are too many, and replaces those of
+// another revision. In an ordered set it does one thing at a time, and waits for each Pod to be
+// available, or gone.
+func (r *statefulRun) act() error {
+	for i := range r.replicas {
+		if wait, err := r.processReplica(i); err != nil || wait && r.ordered {
+			return err
+		}
+	}
+	first := r.firstUnavailable()
+	for _, p := range r.condemned {
+		if wait, err := r.processCondemned(p, first); err != nil || wait && r.ordered {
+			return err
+		}
+	}
+	if r.onDelete {
+		return nil
+	}
+	return r.rollingUpdate()
+}
+
+// processReplica brings one Pod in line. It reports whether an ordered set has to wait for it.
+func (r *statefulRun) processReplica(i int) (wait bool, err error) {
+	p := r.replicas[i]
+	switch {
+	case p.Unstructured == nil:
+		return true, r.createPod(i)
+	case p.IsTerminal() && p.IsTerminating():
+		return true, nil
+	case p.IsTerminal():
+		return true, r.Delete(p.Unstructured)
+	case p.Phase() == "Pending" && !p.IsTerminating():
+		if err := r.ensureClaims(r.start + int64(i)); err != nil {
+			return true, err
+		}
+	}
+	return r.isUnavailable(p), nil
+}
+
+func (r *statefulRun) isUnavailable(p pods.Pod) bool {
+	if p.Unstructured == nil || p.IsTerminating() {
+		return true
+	}
+	is, _ := p.Available(r.minReadySeconds, r.Now)
+	return !is
+}
+
+// firstUnavailable returns the Pod with the lowest ordinal that is not available: others wait for
+// it.
+func (r *statefulRun) firstUnavailable() pods.Pod {
+	for _, p := range append(slices.Clip(r.replicas), reversed(r.condemned)...) {
+		if r.isUnavailable(p) {
+			return p
+		}
+	}
+	return pods.Pod{}
+}
+
+func reversed[T any](s []T) []T {
+	s = slices.Clone(s)
+	slices.Reverse(s)
+	return s
+}
+
+// processCondemned deletes a Pod that is one too many. It reports whether an ordered set has to
+// wait.
+func (r *statefulRun) processCondemned(p, first pods.Pod) (wait bool, err error) {
+	switch {
+	case p.IsTerminating():
+		return true, nil
+	case r.ordered && r.isUnavailable(p) && p != first:
+		return true, nil
+	}
+	return true, r.Delete(p.Unstructured)
+}
+
+// rollingUpdate deletes the Pod with the highest ordinal that has another revision, once those
+// above it are available.
+func (r *statefulRun) rollingUpdate() error {
+	for i := len(r.replicas) - 1; int64(i) >= r.partition; i-- {
+		p := r.replicas[i]
+		if p.Unstructured == nil {
+			return nil
+		}
+		if fields.Label(p.Unstructured, revisionLabel) != r.history.update.GetName() && !p.IsTerminating() {
+			r.deleted++
+			return r.Delete(p.Unstructured)
+		}
+		if r.isUnavailable(p) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// createPod creates a Pod and its claims. Below the partition it has the old revision.
+func (r *statefulRun) createPod(i int) error {
+	ordinal, rev := r.start+int64(i), r.history.update
+	if !r.onDelete && int64(i) < r.partition {
+		rev = r.current
+	}
+	if err := r.ensureClaims(ordinal); err != nil {
+		return err
+	}
+	_, err := r.Create(r.newPod(ordinal, rev))
+	return err
+}
+
+func (r *statefulRun) podName(ordinal int64) string {
+	return fmt.Sprintf("%s-%d", r.set.GetName(), ordinal)
+}
+
+func (r *statefulRun) newPod(ordinal int64, rev *unstructured.Unstructured) *unstructured.Unstructured {
+	p := pods.FromTemplate(r.set, templateOf(rev))
+	metadata, name := control.Metadata(p.Unstructured), r.podName(ordinal)
+	metadata["name"], metadata["generateName"] = name, r.set.GetName()+"-"
+	labels := fields.CloneMap(metadata, "labels")
+	labels["statefulset.kubernetes.io/pod-name"] = name
+	labels["apps.kubernetes.io/pod-index"] = strconv.FormatInt(ordinal, 10)
+	labels[revisionLabel] = rev.GetName()
+	metadata["labels"] = labels
+	spec := specOf(p)
+	spec["hostname"] = name
+	if service := fields.String(r.set.Object, "spec", "serviceName"); service != "" {
+		spec["subdomain"] = service
+	}
+	r.mountClaims(spec, ordinal)
+	return p.Unstructured
+}
+
+// mountClaims gives a Pod volumes of its claims, in place of volumes of the same names.
+func (r *statefulRun) mountClaims(spec map[string]any, ordinal int64) {
+	var volumes []any
+	claimed := map[string]bool{}
+	for _, template := range fields.Maps(r.set.Object, "spec", "volumeClaimTemplates") {
+		name := fields.String(template, "metadata", "name")
+		claimed[name] = true
+		volumes = append(volumes, map[string]any{
+			"name": name, "persistentVolumeClaim": map[string]any{"claimName": name + "-" + r.podName(ordinal)},
+		})
+	}
+	for _, v := range fields.Maps(spec, "volumes") {
+		if !claimed[fields.String(v, "name")] {
+			volumes = append(volumes, v)
+		}
+	}
+	if len(volumes) > 0 {
+		spec["volumes"] = volumes
+	}
+}
+
+// ensureClaims creates the claims of a Pod that are missing. They stay when the Pod is deleted.
+func (r *statefulRun) ensureClaims(ordinal int64) error {
+	for _, template := range fields.Maps(r.set.Object, "spec", "volumeClaimTemplates") {
+		claim := control.NewObject(kinds.PersistentVolumeClaim, r.Name.Namespace, fields.String(template, "metadata", "name")+"-"+r.podName(ordinal))
+		if r.Cache.Get(kinds.PersistentVolumeClaim, control.NameOf(claim)) != nil {
+			continue
+		}
+		metadata, labels := control.Metadata(claim), fields.CloneMap(template, "metadata", "labels")
+		maps.Copy(labels, fields.Map(r.set.Object, "spec", "selector", "matchLabels"))
+		metadata["labels"] = labels
+		if annotations := fields.Map(template, "metadata", "annotations"); len(annotations) > 0 {
+			metadata["annotations"] = maps.Clone(annotations)
+		}
+		claim.Object["spec"] = maps.Clone(fields.Map(template, "spec"))
+		if _, err := r.Create(claim); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// inUse reports whether a revision is that of a Pod, or the one that is being replaced.
+func (r *statefulRun) inUse(rev *unstructured.Unstructured) bool {
+	return rev == r.current || slices.ContainsFunc(r.all, func(p pods.Pod) bool {
+		return fields.Label(p.Unstructured, revisionLabel) == rev.GetName()
+	})
+}
+
+// ordinalOf returns the number at the end of a name, -1 if there is none.
+func ordinalOf(name string) int64 {
+	n, err := strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 32)
+	if err != nil {
+		return -1
+	}
+	return n
+}
