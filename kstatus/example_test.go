@@ -81,8 +81,7 @@ func ExampleRules_Explain() {
 	//   generation status.observedGeneration=2 metadata.generation=2
 	//   readable
 	//   standard conditions
-	// * Deployment.apps spec.replicas=3 status.replicas=3 status.updatedReplicas=1
-	// status.readyReplicas=- status.availableReplicas=-
+	// * Deployment.apps spec.replicas=3 status.replicas=3 status.updatedReplicas=1 status.readyReplicas=- status.availableReplicas=-
 }
 
 func ExampleRules_Augment() {

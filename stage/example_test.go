@@ -42,8 +42,9 @@ func ExampleSet_Next() {
 	fmt.Println(ok, t)
 	effects, err := t.Effects(pod, t.Due)
 	fmt.Println(effects, err)
-	// Output: true Pod default/web: stage "pod-ready" due 00:00:01.42511329 [patch strategic
-	// /status {"status":{"phase":"Running","startTime":"2026-01-01T00:00:01.42511329Z"}}] <nil>
+	// Output:
+	// true Pod default/web: stage "pod-ready" due 00:00:01.42511329
+	// [patch strategic /status {"status":{"phase":"Running","startTime":"2026-01-01T00:00:01.42511329Z"}}] <nil>
 }
 
 func ExampleCompile_errors() {
@@ -63,11 +64,11 @@ spec:
       podIP: {{ PodIp }}
 `)))
 	fmt.Println(err)
-	// Output: ready.yaml:8:7: stage "pod-ready": spec.selector.matchExpressions[0].values: In needs
-	// at least one value ready.yaml:8:29: stage "pod-ready": spec.selector.matchExpressions[0].key:
-	// unexpected token "|" ready.yaml:10:47: stage "pod-ready":
-	// spec.delay.durationFrom.cel.expression: undeclared reference to 'slf' ready.yaml:14:17: stage
-	// "pod-ready": spec.next.statusTemplate: function "PodIp" not defined
+	// Output:
+	// ready.yaml:8:7: stage "pod-ready": spec.selector.matchExpressions[0].values: In needs at least one value
+	// ready.yaml:8:29: stage "pod-ready": spec.selector.matchExpressions[0].key: unexpected token "|"
+	// ready.yaml:10:47: stage "pod-ready": spec.delay.durationFrom.cel.expression: undeclared reference to 'slf'
+	// ready.yaml:14:17: stage "pod-ready": spec.next.statusTemplate: function "PodIp" not defined
 }
 
 func ExampleSet_Candidates() {
@@ -105,8 +106,8 @@ spec:
 		return
 	}
 	fmt.Print(set.Explain(pendingPod(), time.Now()))
-	// Output: Pod default/web: nothing happens: no stage matches; closest, 2 requirements short:
-	// "pod-ready"
+	// Output:
+	// Pod default/web: nothing happens: no stage matches; closest, 2 requirements short: "pod-ready"
 	//
 	// ✗ "pod-ready", at ready.yaml:5:9
 	//   ✓ .status.phase In [Pending]: saw "Pending"

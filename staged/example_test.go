@@ -57,9 +57,9 @@ func ExamplePolicy_Explain() {
 	for _, line := range policies[0].Explain(v1alpha1.Status{ActiveStage: "dev"}, halfReady(), time.Now()) {
 		fmt.Println(line)
 	}
-	// Output: waiting: stage "dev": deployments.apps shop/nginx: num("sum") is 1, want >= 2 ok:
-	// stage "dev": not checked for 1 objects, because nobody says which clusters reported when:
-	// silence, age, maxFailures
+	// Output:
+	// waiting: stage "dev": deployments.apps shop/nginx: num("sum") is 1, want >= 2
+	// ok: stage "dev": not checked for 1 objects, because nobody says which clusters reported when: silence, age, maxFailures
 }
 
 // halfReady is one Deployment in dev with one replica available.

@@ -33,7 +33,8 @@ func Example() {
 	if err := out.Flush(); err != nil {
 		fmt.Println(err)
 	}
-	// Output: ns,kind,namespace,name,uid,from,stage,to,seed,owner,node,amounts
+	// Output:
+	// ns,kind,namespace,name,uid,from,stage,to,seed,owner,node,amounts
 	// 1136214245000000000,Node,,node-1,84fe335c-d9e9-4bbb-bb7a-de2da452356d,,,NotReady,,,,cpu=0.5
 	// 1136214245000000000,Node,,node-1,84fe335c-d9e9-4bbb-bb7a-de2da452356d,NotReady,node-initialize,Ready,1/Node//node-1/0/node-initialize,,,
 }
