@@ -16,9 +16,9 @@ const many = 1 << 10
 // natives are the functions in which the templates of Pods and Nodes spend their time.
 var natives = map[string]native{
 	"Now":        {0, 0, func(s *state, _ []any) any { return s.now() }},
-	"NodeIPWith": {1, 1, func(s *state, args []any) any { return certain(s.nodeIP(as[string](args[0]))) }},
-	"PodIPWith":  {5, 5, func(s *state, args []any) any { return certain(first(s.podIPs(podOfArguments(args)))) }},
-	"Quote":      {1, 1, func(s *state, args []any) any { return certain(s.quote(args[0])) }},
+	"NodeIPWith": {1, 1, func(s *state, args []any) any { return s.nodeIP(as[string](args[0])) }},
+	"PodIPWith":  {5, 5, func(s *state, args []any) any { return first(s.podIPs(podOfArguments(args))) }},
+	"Quote":      {1, 1, func(s *state, args []any) any { return s.quote(args[0]) }},
 
 	"index": {2, many, func(_ *state, args []any) any { return index(args[0], args[1:]) }},
 	"list":  {1, many, func(s *state, args []any) any { return s.list(args) }},
@@ -31,7 +31,7 @@ var natives = map[string]native{
 	"gt":    {2, 2, func(_ *state, args []any) any { return order(args[0], args[1]) > 0 }},
 	"ge":    {2, 2, func(_ *state, args []any) any { return order(args[0], args[1]) >= 0 }},
 
-	callFunc:  {0, 0, func(s *state, _ []any) any { return certain(s.payCall()) }},
+	callFunc:  {0, 0, func(s *state, _ []any) any { return s.payCall() }},
 	rangeFunc: {1, 1, func(s *state, args []any) any { return s.payRange(args[0]) }},
 	weighFunc: {1, 1, func(s *state, args []any) any { return s.payValue(args[0]) }},
 }
@@ -61,8 +61,8 @@ func podOfArguments(args []any) Pod {
 // list pays for its arguments and its result, which are the same.
 func (s *state) list(args []any) any {
 	v := append([]any(nil), args...)
-	must(s.weigh(v, 0))
-	must(s.weigh(v, 0))
+	s.weigh(v, 0)
+	s.weigh(v, 0)
 	return v
 }
 

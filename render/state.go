@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"text/template"
 
+	"github.com/stagecraft-go/stagecraft/internal/fastyaml"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
@@ -29,6 +30,8 @@ type state struct {
 	left float64 // steps; fractions are text
 	out  []byte
 	rand *rand.Rand
+
+	parser fastyaml.Parser // of the text
 
 	frame []any // the dots and variables of the definition that is executed
 	depth int   // of template calls
@@ -120,11 +123,10 @@ func (s *state) Write(p []byte) (int, error) {
 		return 0, &limitError{s.options.Output, "bytes of output"}
 	}
 	s.out = append(s.out, p...)
-	return len(p), s.spend(1)
+	return len(p), s.withdraw(1)
 }
 
-// spend takes steps off the budget.
-func (s *state) spend(steps float64) error {
+func (s *state) withdraw(steps float64) error {
 	s.left -= steps
 	if s.left < 0 {
 		return &limitError{s.options.Steps, "steps"}
@@ -132,13 +134,21 @@ func (s *state) spend(steps float64) error {
 	return nil
 }
 
-// payCall pays for a template call.
-func (s *state) payCall() (string, error) { return "", s.spend(callSteps) }
+// spend takes steps off the budget. It panics with its error, which text/template takes as returned
+// by the function that it calls.
+func (s *state) spend(steps float64) { must(s.withdraw(steps)) }
 
-// payValue weighs v. Like payRange it panics with its error, which text/template takes as returned:
-// a second result takes time in every call.
+func (s *state) spendText(bytes float64) { s.spend(bytes / bytesPerStep) }
+
+// payCall pays for a template call.
+func (s *state) payCall() string {
+	s.spend(callSteps)
+	return ""
+}
+
+// payValue weighs v.
 func (s *state) payValue(v any) any {
-	must(s.weigh(v, 0))
+	s.weigh(v, 0)
 	return v
 }
 
@@ -149,7 +159,7 @@ func (s *state) payRange(v any) any {
 	if n, ok := object.ToInt64(v); ok {
 		passes = float64(n)
 	}
-	must(s.spend(1 + max(passes, 0)))
+	s.spend(1 + max(passes, 0))
 	return v
 }
 
