@@ -121,10 +121,7 @@ func (p *plain) below(indent int, isKey bool) (any, bool) {
 
 // inline reads a scalar or empty collection that is all of s, the end of the current line.
 func (p *plain) inline(s string) (v any, ok bool) {
-	v, ok = scalar(s)
-	if text, isString := v.(string); isString {
-		v = p.strings.get(text)
-	}
+	v, ok = p.strings.scalar(s)
 	p.next()
 	return v, ok
 }

@@ -60,7 +60,7 @@ func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
 // scalar reads a scalar or an empty collection, or returns false where it is not certain what YAML
 // makes of it.
-func scalar(s string) (any, bool) {
+func (t *stringTable) scalar(s string) (any, bool) {
 	switch {
 	case s == "{}":
 		return map[string]any{}, true
@@ -68,7 +68,7 @@ func scalar(s string) (any, bool) {
 		return []any{}, true
 	case isQuote(s[0]):
 		text, rest, ok := cutQuoted(s)
-		return text, ok && rest == ""
+		return t.get(text), ok && rest == ""
 	}
 	all, some := scan(s)
 	if all&inText == 0 {
@@ -82,11 +82,11 @@ func scalar(s string) (any, bool) {
 		if v, ok := word(s); ok {
 			return v, true
 		}
-		return s, true
+		return t.get(s), true
 	case isDigit(c), c == '-' && len(s) > 1 && isDigit(s[1]):
-		return integer(s, some)
+		return t.integer(s, some)
 	case c == '_', c == '/':
-		return s, true
+		return t.get(s), true
 	}
 	return nil, false
 }
@@ -106,9 +106,9 @@ func word(s string) (v any, ok bool) {
 
 // integer reads what begins like a number: a decimal integer is an int64, a text that cannot be a
 // number is a string.
-func integer(s string, some class) (any, bool) {
+func (t *stringTable) integer(s string, some class) (any, bool) {
 	if some&notNumber != 0 || strings.Count(s, ".") > 1 {
-		return s, true
+		return t.get(s), true
 	}
 	if strings.TrimPrefix(s, "-")[0] == '0' && s != "0" {
 		return nil, false
