@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ var own = map[string]func(s *state) any{
 	"NodeName":       func(s *state) any { return func() string { return s.in.Env.Node("").Name } },
 	"NodePort":       func(s *state) any { return func() int { return s.in.Env.Node("").Port } },
 	"NodeIPWith":     func(s *state) any { return s.nodeIP },
-	"NodeIPsWith":    func(s *state) any { return s.nodeIPs },
+	"NodeIPsWith":    func(s *state) any { return func(node string) []string { return slices.Clone(s.nodeIPs(node)) } },
 	"PodIP":          func(s *state) any { return s.podIP },
 	"PodIPWith":      func(s *state) any { return s.podIPWith },
 	"PodIPsWith":     func(s *state) any { return s.podIPsWith },
@@ -142,11 +143,12 @@ func (s *state) nodeIPs(node string) []string {
 func (s *state) podIP() string { return first(s.podIPs(podOf(s.in.Object))) }
 
 func (s *state) podIPWith(node string, hostNetwork bool, uid, name, namespace string) string {
-	return first(s.podIPsWith(node, hostNetwork, uid, name, namespace))
+	return first(s.podIPs(Pod{node, hostNetwork, uid, name, namespace}))
 }
 
+// podIPsWith is a list of the template's own, which sortAlpha sorts in place.
 func (s *state) podIPsWith(node string, hostNetwork bool, uid, name, namespace string) []string {
-	return s.podIPs(Pod{Node: node, HostNetwork: hostNetwork, UID: uid, Name: name, Namespace: namespace})
+	return slices.Clone(s.podIPs(Pod{node, hostNetwork, uid, name, namespace}))
 }
 
 // podIPs takes a pod without a name for the one that is rendered.

@@ -17,8 +17,10 @@ const many = 1 << 10
 var natives = map[string]native{
 	"Now":        {0, 0, func(s *state, _ []any) any { return s.now() }},
 	"NodeIPWith": {1, 1, func(s *state, args []any) any { return s.nodeIP(as[string](args[0])) }},
-	"PodIPWith":  {5, 5, func(s *state, args []any) any { return first(s.podIPs(podOfArguments(args))) }},
-	"Quote":      {1, 1, func(s *state, args []any) any { return s.quote(args[0]) }},
+	"PodIPWith": {5, 5, func(s *state, args []any) any {
+		return s.podIPWith(as[string](args[0]), as[bool](args[1]), as[string](args[2]), as[string](args[3]), as[string](args[4]))
+	}},
+	"Quote": {1, 1, func(s *state, args []any) any { return s.quote(args[0]) }},
 
 	"index": {2, many, func(_ *state, args []any) any { return index(args[0], args[1:]) }},
 	"list":  {1, many, func(s *state, args []any) any { return s.list(args) }},
@@ -49,13 +51,6 @@ func as[T any](v any) T {
 		giveUp()
 	}
 	return t
-}
-
-func podOfArguments(args []any) Pod {
-	return Pod{
-		Node: as[string](args[0]), HostNetwork: as[bool](args[1]),
-		UID: as[string](args[2]), Name: as[string](args[3]), Namespace: as[string](args[4]),
-	}
 }
 
 // list pays for its arguments and its result, which are the same.

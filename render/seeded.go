@@ -3,7 +3,6 @@ package render
 import (
 	"encoding/base64"
 	"fmt"
-	"math/rand/v2"
 	"time"
 )
 
@@ -25,21 +24,14 @@ var seeded = map[string]func(s *state) any{
 	"randNumeric":    func(s *state) any { return s.randText(digits) },
 	"randAlpha":      func(s *state) any { return s.randText(letters) },
 	"randAlphaNum":   func(s *state) any { return s.randText(digits + letters) },
-	"randAscii":      func(s *state) any { return s.randText(ascii()) },
+	"randAscii":      func(s *state) any { return s.randText(ascii) },
 }
 
 const (
 	digits  = "0123456789"
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	ascii   = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
 )
-
-func ascii() string {
-	var chars []byte
-	for c := byte(' '); c <= '~'; c++ {
-		chars = append(chars, c)
-	}
-	return string(chars)
-}
 
 // moment reads a time or seconds since 1970; anything else is now.
 func (s *state) moment(v any) time.Time {
@@ -112,13 +104,11 @@ func (s *state) randBytes(count int) string {
 
 // randText returns the function that draws so many characters of the alphabet.
 func (s *state) randText(alphabet string) func(int) string {
-	return func(count int) string { return draw(s.random(), alphabet, count) }
-}
-
-func draw(rnd *rand.Rand, alphabet string, count int) string {
-	text := make([]byte, max(count, 0))
-	for i := range text {
-		text[i] = alphabet[rnd.IntN(len(alphabet))]
+	return func(count int) string {
+		text := make([]byte, max(count, 0))
+		for i := range text {
+			text[i] = alphabet[s.random().IntN(len(alphabet))]
+		}
+		return string(text)
 	}
-	return string(text)
 }
