@@ -23,8 +23,8 @@ const (
 type state struct {
 	template  *Template
 	options   *Options
-	reference *template.Template // what text/template executes; nil until it is needed
-	functions []reflect.Value    // those of program.functions, bound to this state; not valid until they are needed
+	reference *template.Template       // what text/template executes; nil until it is needed
+	functions map[string]reflect.Value // that programs call by reflection, bound to this state
 
 	in   Input
 	left float64 // steps; fractions are text
@@ -39,11 +39,7 @@ type state struct {
 }
 
 func (t *Template) newState() *state {
-	s := &state{template: t, options: &t.options}
-	if t.program != nil {
-		s.functions = make([]reflect.Value, len(t.program.functions))
-	}
-	return s
+	return &state{template: t, options: &t.options, functions: map[string]reflect.Value{}}
 }
 
 // execute runs the program of the template. If there is none, or it gives up, text/template
@@ -81,7 +77,7 @@ func (s *state) begin(in Input) {
 }
 
 func (s *state) runProgram() error {
-	s.call(s.template.program.main, s.in.Object)
+	s.call(s.template.program, s.in.Object)
 	return nil
 }
 

@@ -56,8 +56,8 @@ type Template struct {
 	names   []string           // functions that occur in it
 	mutates bool               // one of them changes its arguments
 
-	program *program  // nil if it has none
-	states  sync.Pool // of *state
+	program *definition // nil if it has none
+	states  sync.Pool   // of *state
 }
 
 // Input is what one rendering reads.

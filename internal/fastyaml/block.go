@@ -12,11 +12,11 @@ const (
 // left over, and then the text is not plain.
 type plain struct {
 	strings *stringTable
-	rest   string // after the current line
-	line   string // the current one, without spaces at both ends
-	indent int
-	end    bool // there is no current line
-	depth  int
+	rest    string // after the current line
+	line    string // the current one, without spaces at both ends
+	indent  int
+	end     bool // there is no current line
+	depth   int
 }
 
 // parsePlain returns the value of text, or false if the text is not plain.
