@@ -238,7 +238,7 @@ func elements(over any) (keys []string, values []any) {
 }
 
 func (c *compiler) templateCall(n *parse.TemplateNode) action {
-	dot := expression(func(*state) any { return nil })
+	dot := constant(nil)
 	if n.Pipe != nil {
 		c.unknown = c.unknown || len(n.Pipe.Decl) > 0
 		dot = c.pipeline(n.Pipe)

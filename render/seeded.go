@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
 // seeded are the functions that sprig feeds from the clock, the zone of the machine and chance;
@@ -42,12 +44,9 @@ func (s *state) moment(v any) time.Time {
 		if v != nil {
 			return *v
 		}
-	case int64:
-		return time.Unix(v, 0)
-	case int:
-		return time.Unix(int64(v), 0)
-	case int32:
-		return time.Unix(int64(v), 0)
+	case int, int32, int64:
+		seconds, _ := object.ToInt64(v)
+		return time.Unix(seconds, 0)
 	}
 	return s.in.Now
 }

@@ -126,25 +126,29 @@ func sequence(start, stop, step int) []int {
 	return list
 }
 
-// seq prints what the command of that name does: last; first and last; or first, step and last.
+// seq prints what the command of that name does.
 func seq(params ...int) string {
-	first, step, last := 1, 1, 0
+	return strings.Trim(fmt.Sprint(sequence(seqBounds(params))), "[]")
+}
+
+// seqBounds reads last; first and last; or first, step and last.
+func seqBounds(params []int) (first, past, step int) {
+	last, direction := 0, 1
 	switch len(params) {
 	case 1:
-		last = params[0]
+		first, last = 1, params[0]
 	case 2:
 		first, last = params[0], params[1]
 	case 3:
 		first, step, last = params[0], params[1], params[2]
 	default:
-		return ""
+		return 0, 0, 0
 	}
-	past := 1
 	if last < first {
-		past = -1
+		direction = -1
 	}
 	if len(params) < 3 {
-		step = past
+		step = direction
 	}
-	return strings.Trim(fmt.Sprint(sequence(first, last+past, step)), "[]")
+	return first, last + direction, step
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
@@ -200,6 +201,20 @@ func TestUsualTextsArePlain(t *testing.T) {
 	require.Nil(t, m["hostIP"])
 	require.Len(t, m["conditions"], 2)
 	sameAsReference(t, status)
+}
+
+// TestValuesDoNotKeepTheText fails if a string of a value is a part of the text.
+func TestValuesDoNotKeepTheText(t *testing.T) {
+	text := strings.Repeat("key: value\nlong: "+strings.Repeat("x", 100)+"\n", 2)
+	first, last := unsafe.StringData(text), unsafe.StringData(text[len(text)-1:])
+	v, _, err := new(Parser).Parse(text, testLimit)
+	require.NoError(t, err)
+	for key, value := range v.(map[string]any) {
+		for _, s := range []string{key, value.(string)} {
+			at := uintptr(unsafe.Pointer(unsafe.StringData(s)))
+			require.False(t, uintptr(unsafe.Pointer(first)) <= at && at <= uintptr(unsafe.Pointer(last)), s)
+		}
+	}
 }
 
 func TestParse(t *testing.T) {
