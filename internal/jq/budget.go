@@ -1,17 +1,19 @@
 package jq
 
 import (
+	"context"
 	"fmt"
 	"math/big"
-	"time"
 )
 
 // budget is what is left to one run of gojq. As a context, it ends the run after so many steps, because gojq asks
 // for Done before each instruction; as a value in the program, it takes the charges of guarded operators.
 type budget struct {
-	steps, maxSteps int
-	size, maxSize   int
-	failure         error
+	context.Context // without an end
+
+	steps, size int
+	limits      Options // for the texts of errors
+	failure     error
 }
 
 // done is closed.
@@ -24,7 +26,7 @@ var done = func() chan struct{} {
 // Done counts a step.
 func (b *budget) Done() <-chan struct{} {
 	if b.steps--; b.steps < 0 && b.failure == nil {
-		b.failure = fmt.Errorf("step budget of %d exceeded", b.maxSteps)
+		b.failure = fmt.Errorf("step budget of %d exceeded", b.limits.Steps)
 	}
 	if b.failure != nil {
 		return done
@@ -35,16 +37,10 @@ func (b *budget) Done() <-chan struct{} {
 // Err returns what ended the run.
 func (b *budget) Err() error { return b.failure }
 
-// Deadline is that of a context without one: budgets know no time.
-func (b *budget) Deadline() (deadline time.Time, ok bool) { return }
-
-// Value returns nil.
-func (b *budget) Value(any) any { return nil }
-
 // charge takes n bytes off. Once it fails, the run ends, even if the program catches errors.
 func (b *budget) charge(n int) error {
 	if b.failure == nil && (n < 0 || n > b.size) {
-		b.failure = fmt.Errorf("size budget of %d bytes exceeded", b.maxSize)
+		b.failure = fmt.Errorf("size budget of %d bytes exceeded", b.limits.Size)
 	}
 	b.size -= n
 	return b.failure

@@ -15,29 +15,15 @@ func toGojq(v any) any {
 	switch x := v.(type) {
 	case nil, bool, string, float64, int:
 		return v
+	case []any, map[string]any:
+		return copied(v, toGojq)
 	case int64:
 		if n := int(x); int64(n) == x {
 			return n
 		}
 		return big.NewInt(x)
-	case []any:
-		out := make([]any, len(x))
-		for i, e := range x {
-			out[i] = toGojq(e)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(x))
-		for k, e := range x {
-			out[k] = toGojq(e)
-		}
-		return out
-	case uint64:
-		return smallest(new(big.Int).SetUint64(x))
-	case uint:
-		return smallest(new(big.Int).SetUint64(uint64(x)))
-	case *big.Int:
-		return smallest(x)
+	case float32:
+		return float64(x)
 	case json.Number:
 		return numberToGojq(x)
 	}
@@ -45,9 +31,6 @@ func toGojq(v any) any {
 }
 
 func otherToGojq(v any) any {
-	if n := object.Number(v); n != nil {
-		return toGojq(n)
-	}
 	if m, ok := object.ToMap(v); ok {
 		return toGojq(m)
 	}
@@ -68,24 +51,17 @@ func otherToGojq(v any) any {
 }
 
 func numberToGojq(text json.Number) any {
-	if i, ok := new(big.Int).SetString(string(text), 10); ok {
-		return smallest(i)
-	}
-	if f, err := text.Float64(); err == nil {
-		return f
-	}
-	return nil
-}
-
-// smallest is an int if that holds the number.
-func smallest(x *big.Int) any {
+	i, isInteger := new(big.Int).SetString(string(text), 10)
+	f, err := text.Float64()
 	switch {
-	case x == nil:
+	case isInteger && i.IsInt64() && int64(int(i.Int64())) == i.Int64():
+		return int(i.Int64())
+	case isInteger:
+		return i
+	case err != nil:
 		return nil
-	case x.IsInt64() && int64(int(x.Int64())) == x.Int64():
-		return int(x.Int64())
 	}
-	return x
+	return f
 }
 
 // fromGojq turns a value of gojq into one of ours: nil, bool, string, int64, float64, json.Number for
@@ -101,16 +77,23 @@ func fromGojq(v any) any {
 		return json.Number(x.String())
 	case json.Number:
 		return fromGojq(toGojq(x))
+	}
+	return copied(v, fromGojq)
+}
+
+// copied is a copy of a list or map with its elements converted; any other value is itself.
+func copied(v any, convert func(any) any) any {
+	switch x := v.(type) {
 	case []any:
 		out := make([]any, len(x))
 		for i, e := range x {
-			out[i] = fromGojq(e)
+			out[i] = convert(e)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(x))
 		for k, e := range x {
-			out[k] = fromGojq(e)
+			out[k] = convert(e)
 		}
 		return out
 	}

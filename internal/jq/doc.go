@@ -6,8 +6,8 @@
 //
 // # Terminology
 //
-// A native program is one that only follows paths, compares and selects, as nearly all programs of
-// real Stages do: it runs on the object's own maps. Every other program is run by gojq on a copy of
+// A native program is one that only follows paths, compares and selects (also with and, or, not, //
+// and length), as nearly all programs of real Stages do: it runs on the object's own maps. Every other program is run by gojq on a copy of
 // the object, which an [Input] makes once. The results do not tell which of the two ran.
 //
 // # Determinism
@@ -29,8 +29,7 @@
 //     underscores are refused.
 //   - now is the time of the Input; localtime and strflocaltime work in UTC.
 //   - An interpolated string as an object key needs a value: {"a\(.b)": 1}, not {"a\(.b)"}.
-//   - (if .a then 1 else 2 end | 3) < 10 is true in a native program. gojq 0.12.20 says false where
-//     .a holds: of two constant branches before another constant, it leaves one on its stack. So it
-//     does with a constant after and or or: .b | select(1 or .a | 2).
+//   - .b | select(1 or .a | 2) is .b, as and and or are native: gojq 0.12.20 leaves a value on its stack
+//     if a constant follows them.
 //   - A program that exceeds Options.Steps or Options.Size fails, even if the error would be caught.
 package jq

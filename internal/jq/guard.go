@@ -1,15 +1,15 @@
 package jq
 
 import (
-	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/itchyny/gojq"
 )
 
 // guard rewrites a program in place so that each operator charges its cost to the budget before it works:
 //
-//	l + r    =>  __add($__budget; l; r) as [$__l, $__r] | $__l + $__r
+//	l + r    =>  __shallow($__budget; l; r) as [$__l, $__r] | $__l + $__r
 //	l += r   =>  r as $__r | l |= . + $__r, with + as above
 //	l |= f   =>  getpath(__path($__budget; path(l))) |= f
 //	"\(x)"   =>  "" + (x | tostring), with + as above
@@ -24,24 +24,25 @@ func guard(q *gojq.Query) (err error) {
 		case *gojq.Term:
 			guardTerm(x)
 		case *gojq.Index:
-			if isInterpolated(x.Str) {
-				x.Start, x.Str = interpolated(x.Str, textFunc), nil
-			}
+			guardKey(&x.Str, &x.Start)
 		case *gojq.PatternObject:
-			if isInterpolated(x.KeyString) {
-				x.KeyQuery, x.KeyString = interpolated(x.KeyString, textFunc), nil
-			}
+			guardKey(&x.KeyString, &x.KeyQuery)
 		case *gojq.ObjectKeyVal:
-			if !isInterpolated(x.KeyString) {
-				return
-			}
-			if x.Val == nil {
+			if guardKey(&x.KeyString, &x.KeyQuery) && x.Val == nil {
 				err = errors.New("an interpolated key needs a value")
 			}
-			x.KeyQuery, x.KeyString = interpolated(x.KeyString, textFunc), nil
 		}
 	})
 	return err
+}
+
+// guardKey makes a text with values in it a query, and reports whether it was one.
+func guardKey(text **gojq.String, query **gojq.Query) bool {
+	if !isInterpolated(*text) {
+		return false
+	}
+	*query, *text = interpolated(*text, textFunc), nil
+	return true
 }
 
 func isInterpolated(s *gojq.String) bool { return s != nil && s.Queries != nil }
@@ -59,12 +60,12 @@ func guardQuery(q *gojq.Query) {
 	if q.Term != nil || q.Left == nil || q.Right == nil {
 		return
 	}
-	if o, ok := operands[q.Op]; ok {
-		replace(q, guardedOperator(o.name, q.Op, q.Left, q.Right))
+	if operators[q.Op] != "" {
+		replace(q, guardedOperator(q.Op, q.Left, q.Right))
 		return
 	}
 	if op, ok := arithmetic[q.Op]; ok {
-		update := guardedOperator(operands[op].name, op, identity(), call("$__r"))
+		update := guardedOperator(op, dot, call("$__r"))
 		replace(q, bind(q.Right, named("$__r"), &gojq.Query{Left: guardedPath(q.Left), Op: gojq.OpModify, Right: update}))
 		return
 	}
@@ -76,15 +77,39 @@ func guardQuery(q *gojq.Query) {
 	}
 }
 
-// guardAssign leaves a constant path where it is: gojq has other words for its errors.
+// guardAssign leaves a constant path where it is: gojq has other words for its errors. It is the same path on any input,
+// (null | path(l))? // null.
 func guardAssign(q *gojq.Query) {
-	path, ok := constantPath(q.Left)
-	if !ok {
+	if !isConstant(q.Left) {
 		q.Left = guardedPath(q.Left)
 		return
 	}
+	null := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeNull}}
+	path := parenthesised(&gojq.Query{Left: null, Op: gojq.OpPipe, Right: call("path", q.Left)})
+	path.Term.SuffixList = []*gojq.Suffix{{Optional: true}}
+	charge := call("__path", call("$__budget"), &gojq.Query{Left: path, Op: gojq.OpAlt, Right: null})
 	assign := &gojq.Query{Left: q.Left, Op: q.Op, Right: q.Right}
-	replace(q, bind(call("__path", call("$__budget"), path), named("$__p"), assign))
+	replace(q, bind(charge, named("$__p"), assign))
+}
+
+// isConstant reports whether a path consists of names and numbers only.
+func isConstant(q *gojq.Query) bool {
+	constant := true
+	walk(q, func(node any) {
+		switch x := node.(type) {
+		case *gojq.Query:
+			constant = constant && x.Term != nil
+		case *gojq.Term:
+			constant = constant && slices.Contains(constantTerms, x.Type)
+		case *gojq.Suffix:
+			constant = constant && x.Index != nil && !x.Index.IsSlice
+		}
+	})
+	return constant
+}
+
+var constantTerms = []gojq.TermType{
+	gojq.TermTypeIndex, gojq.TermTypeQuery, gojq.TermTypeString, gojq.TermTypeNumber, gojq.TermTypeUnary,
 }
 
 func guardTerm(t *gojq.Term) {
@@ -112,71 +137,23 @@ func interpolated(s *gojq.String, convert *gojq.Query) *gojq.Query {
 			sum = part
 			continue
 		}
-		sum = guardedOperator(operands[gojq.OpAdd].name, gojq.OpAdd, sum, part)
+		sum = guardedOperator(gojq.OpAdd, sum, part)
 	}
 	return parenthesised(sum)
 }
 
-func guardedOperator(name string, op gojq.Operator, left, right *gojq.Query) *gojq.Query {
+func guardedOperator(op gojq.Operator, left, right *gojq.Query) *gojq.Query {
 	pair := &gojq.Pattern{Array: []*gojq.Pattern{named("$__l"), named("$__r")}}
 	apply := &gojq.Query{Left: call("$__l"), Op: op, Right: call("$__r")}
-	return bind(call(name, call("$__budget"), left, right), pair, apply)
+	return bind(call(operators[op], call("$__budget"), left, right), pair, apply)
 }
 
 func guardedPath(q *gojq.Query) *gojq.Query {
 	return call("getpath", call("__path", call("$__budget"), call("path", q)))
 }
 
-// constantPath returns the path that q is, as a query, if it consists of names and numbers only.
-func constantPath(q *gojq.Query) (*gojq.Query, bool) {
-	path, ok := keys(q, []any{})
-	if !ok {
-		return nil, false
-	}
-	text, err := json.Marshal(path)
-	if err != nil {
-		return nil, false
-	}
-	literal, err := gojq.Parse(string(text))
-	return literal, err == nil
-}
-
-func keys(q *gojq.Query, path []any) ([]any, bool) {
-	if !isPlain(q) || q.Term == nil {
-		return nil, false
-	}
-	ok := false
-	switch q.Term.Type {
-	case gojq.TermTypeIndex:
-		path, ok = appendKey(path, q.Term.Index)
-	case gojq.TermTypeQuery:
-		path, ok = keys(q.Term.Query, path)
-	}
-	for _, s := range q.Term.SuffixList {
-		if !ok || s.Index == nil {
-			return nil, false
-		}
-		path, ok = appendKey(path, s.Index)
-	}
-	return path, ok
-}
-
-func appendKey(path []any, x *gojq.Index) ([]any, bool) {
-	switch {
-	case x.Name != "":
-		return append(path, x.Name), true
-	case x.Str != nil:
-		return append(path, x.Str.Str), x.Str.Queries == nil
-	case x.IsSlice:
-		return nil, false
-	}
-	key, ok := constant(x.Start)
-	return append(path, key), ok && key != nil && key != true && key != false
-}
-
-func identity() *gojq.Query {
-	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIdentity}}
-}
+// dot is `.`.
+var dot = &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIdentity}}
 
 func call(name string, args ...*gojq.Query) *gojq.Query {
 	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name, Args: args}}}

@@ -2,6 +2,8 @@ package jq
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/itchyny/gojq"
 )
@@ -16,50 +18,51 @@ const spare = 8
 
 // A compiler compiles one program, or a part of one.
 type compiler struct {
+	foreign  bool // the part is outside the native subset, what is compiled means nothing
 	iterates bool // the part goes through lists, so that it may have several outputs
 }
 
-// compileNative returns nil if the program is outside the native subset. What is in it does work that is
-// bounded by the size of the object: nothing repeats, and nothing has two outputs for one place in the
-// object. A wider subset that does (`,`, `..`, `range`) has to count steps.
+// compileNative returns nil if the program is outside the native subset, which is about what the Stages
+// of kwok and the presets use. What is in it does work that is bounded by the size of the object: nothing
+// repeats, and nothing has two outputs for one place in the object. A wider subset that does (`,`, `..`,
+// `range`) has to count steps.
 func compileNative(q *gojq.Query) (f filter, iterates bool) {
 	c := compiler{}
-	f = c.query(q)
+	if f = c.query(q); c.foreign {
+		return nil, false
+	}
 	return f, c.iterates
 }
 
 func (c *compiler) query(q *gojq.Query) filter {
 	switch {
-	case !isPlain(q):
-		return nil
+	case len(q.FuncDefs) > 0 || len(q.Patterns) > 0:
+		return c.refuse()
 	case q.Term != nil:
 		return c.term(q.Term)
 	case q.Op == gojq.OpPipe:
 		return pipe(c.query(q.Left), c.query(q.Right))
-	}
-	left, right := single(q.Left), single(q.Right)
-	if left == nil || right == nil {
-		return nil
-	}
-	switch q.Op {
-	case gojq.OpAnd, gojq.OpOr:
-		return logic(left, right, q.Op == gojq.OpOr)
-	case gojq.OpAlt:
-		return alternative(left, right)
+	case q.Op == gojq.OpAnd, q.Op == gojq.OpOr:
+		return logic(c.single(q.Left), c.single(q.Right), q.Op == gojq.OpOr)
+	case q.Op == gojq.OpAlt:
+		return alternative(c.single(q.Left), c.single(q.Right))
 	}
 	if holds := comparisons[q.Op]; holds != nil {
-		return compared(left, right, holds)
+		return compared(c.single(q.Left), c.single(q.Right), holds)
 	}
-	return nil
+	return c.refuse()
 }
 
-// single compiles a query that has at most one output for an input.
-func single(q *gojq.Query) filter {
-	c := compiler{}
-	f := c.query(q)
-	if c.iterates {
-		return nil
-	}
+func (c *compiler) refuse() filter {
+	c.foreign = true
+	return identity
+}
+
+// single compiles a query that must have at most one output for an input.
+func (c *compiler) single(q *gojq.Query) filter {
+	part := compiler{}
+	f := part.query(q)
+	c.foreign = c.foreign || part.foreign || part.iterates
 	return f
 }
 
@@ -73,28 +76,30 @@ func one(f filter, out []any, v any) (output any, found bool, err error) {
 	return out[n], true, nil
 }
 
-// isPlain reports that q defines no functions and binds no variables.
-func isPlain(q *gojq.Query) bool {
-	return q != nil && q.Meta == nil && len(q.Imports) == 0 && len(q.FuncDefs) == 0 && len(q.Patterns) == 0
-}
-
 // term compiles a term with its suffixes. The `?` of jq belongs to the last suffix before it alone.
 func (c *compiler) term(t *gojq.Term) filter {
-	n := len(t.SuffixList)
-	if n == 0 {
-		return c.base(t)
-	}
 	if names := fieldNames(t); names != nil {
-		return fields(names)
+		return fields(names...)
 	}
-	last, before := t.SuffixList[n-1], t.SuffixList[:n-1]
-	switch {
-	case !last.Optional:
-		return pipe(c.suffixed(t, before), c.suffix(last))
-	case n == 1:
-		return optional(c.base(t))
+	parts := []filter{c.base(t)}
+	for _, s := range t.SuffixList {
+		switch last := len(parts) - 1; {
+		case s.Optional:
+			parts[last] = optional(parts[last])
+		case s.Iter:
+			c.iterates = true
+			parts = append(parts, elements)
+		case s.Index != nil:
+			parts = append(parts, c.index(s.Index))
+		default:
+			return c.refuse()
+		}
 	}
-	return pipe(c.suffixed(t, before[:n-2]), optional(c.suffix(before[n-2])))
+	f := parts[0]
+	for _, next := range parts[1:] {
+		f = pipe(f, next)
+	}
+	return f
 }
 
 // fieldNames are those of .a.b.c; nil if the term is anything else.
@@ -112,53 +117,99 @@ func fieldNames(t *gojq.Term) []string {
 	return names
 }
 
-// suffixed compiles a term as if it had these suffixes.
-func (c *compiler) suffixed(t *gojq.Term, suffixes []*gojq.Suffix) filter {
-	other := *t
-	other.SuffixList = suffixes
-	return c.term(&other)
-}
-
-func (c *compiler) suffix(s *gojq.Suffix) filter {
-	switch {
-	case s.Iter:
-		c.iterates = true
-		return elements
-	case s.Index != nil:
-		return index(s.Index)
-	}
-	return nil
-}
-
 // base compiles a term without its suffixes.
 func (c *compiler) base(t *gojq.Term) filter {
 	switch t.Type {
 	case gojq.TermTypeIdentity:
-		return same
+		return identity
 	case gojq.TermTypeIndex:
-		return index(t.Index)
+		return c.index(t.Index)
 	case gojq.TermTypeQuery:
 		return c.query(t.Query)
 	case gojq.TermTypeFunc:
-		return function(t.Func)
-	case gojq.TermTypeIf:
-		return condition(t.If.Cond, t.If.Then, t.If.Elif, t.If.Else)
+		return c.call(t.Func)
 	}
 	v, ok := literal(t)
 	if !ok {
-		return nil
+		return c.refuse()
 	}
 	return func(out []any, _ any) ([]any, error) { return append(out, v), nil }
 }
 
-// same is `.`.
-func same(out []any, v any) ([]any, error) { return append(out, v), nil }
-
-// pipe is left | right; nil if one of them is.
-func pipe(left, right filter) filter {
-	if left == nil || right == nil {
-		return nil
+// call compiles a call of a function.
+func (c *compiler) call(f *gojq.Func) filter {
+	switch {
+	case f.Name == "select" && len(f.Args) == 1:
+		return selected(c.single(f.Args[0]))
+	case f.Name == "length" && len(f.Args) == 0:
+		return mapped(length)
+	case f.Name == "not" && len(f.Args) == 0:
+		return mapped(func(v any) (any, error) { return !truth(v), nil })
 	}
+	return c.refuse()
+}
+
+// index compiles .name, ."name", ["name"] and [3].
+func (c *compiler) index(x *gojq.Index) filter {
+	switch {
+	case x.Name != "":
+		return fields(x.Name)
+	case x.Str != nil && x.Str.Queries == nil:
+		return fields(x.Str.Str)
+	case x.Str != nil || x.IsSlice:
+		return c.refuse()
+	}
+	switch key, _ := constant(x.Start); k := key.(type) {
+	case string:
+		return fields(k)
+	case int64:
+		if int64(int(k)) == k {
+			return element(int(k))
+		}
+	}
+	return c.refuse()
+}
+
+// constant returns the value of a query that is a literal and nothing else.
+func constant(q *gojq.Query) (any, bool) {
+	if q.Term == nil || len(q.Term.SuffixList) > 0 || len(q.FuncDefs) > 0 {
+		return nil, false
+	}
+	return literal(q.Term)
+}
+
+// literal returns the value of a term that is a constant.
+func literal(t *gojq.Term) (any, bool) {
+	switch t.Type {
+	case gojq.TermTypeNull:
+		return nil, true
+	case gojq.TermTypeTrue, gojq.TermTypeFalse:
+		return t.Type == gojq.TermTypeTrue, true
+	case gojq.TermTypeString:
+		return t.Str.Str, t.Str.Queries == nil
+	case gojq.TermTypeNumber:
+		return number(t.Number)
+	case gojq.TermTypeUnary:
+		if u := t.Unary; u.Op == gojq.OpSub && u.Term.Type == gojq.TermTypeNumber && len(u.Term.SuffixList) == 0 {
+			return number("-" + u.Term.Number)
+		}
+	}
+	return nil, false
+}
+
+func number(text string) (any, bool) {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return i, true
+	}
+	f, err := strconv.ParseFloat(text, 64) // of an integer, it would lose digits
+	return f, err == nil && strings.ContainsAny(text, ".eE")
+}
+
+// identity is `.`.
+func identity(out []any, v any) ([]any, error) { return append(out, v), nil }
+
+// pipe is left | right.
+func pipe(left, right filter) filter {
 	return func(out []any, v any) ([]any, error) {
 		start := len(out)
 		out, err := left(out, v)
@@ -180,9 +231,6 @@ func pipe(left, right filter) filter {
 
 // optional drops the error of a filter, and what it would have put out after it.
 func optional(f filter) filter {
-	if f == nil {
-		return nil
-	}
 	return func(out []any, v any) ([]any, error) {
 		out, _ = f(out, v)
 		return out, nil
@@ -232,47 +280,13 @@ func alternative(left, right filter) filter {
 	}
 }
 
-// condition compiles if, elif and else.
-func condition(cond, then *gojq.Query, elif []*gojq.IfElif, otherwise *gojq.Query) filter {
-	c, yes, no := single(cond), single(then), filter(same)
-	switch {
-	case len(elif) > 0:
-		no = condition(elif[0].Cond, elif[0].Then, elif[1:], otherwise)
-	case otherwise != nil:
-		no = single(otherwise)
-	}
-	if c == nil || yes == nil || no == nil {
-		return nil
-	}
+// selected is select(holds).
+func selected(holds filter) filter {
 	return func(out []any, v any) ([]any, error) {
-		x, found, err := one(c, out, v)
-		switch {
-		case !found:
-			return out, err
-		case truth(x):
-			return yes(out, v)
+		x, found, err := one(holds, out, v)
+		if found && truth(x) {
+			out = append(out, v)
 		}
-		return no(out, v)
+		return out, err
 	}
-}
-
-// index compiles .name, ."name", ["name"] and [3].
-func index(x *gojq.Index) filter {
-	switch {
-	case x.Name != "":
-		return fields([]string{x.Name})
-	case x.Str != nil && !isInterpolated(x.Str):
-		return fields([]string{x.Str.Str})
-	case x.Str != nil || x.IsSlice:
-		return nil
-	}
-	switch key, _ := constant(x.Start); k := key.(type) {
-	case string:
-		return fields([]string{k})
-	case int64:
-		if int64(int(k)) == k {
-			return element(int(k))
-		}
-	}
-	return nil
 }

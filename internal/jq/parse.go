@@ -29,8 +29,8 @@ func parse(source string) (*gojq.Query, error) {
 	if query.Term == nil && query.Right == nil {
 		return nil, fault(0, errors.New(`empty program (try ".")`))
 	}
-	if name, at := first(source, namesIn(query), func(name string) bool { return refusal(name) != "" }); name != "" {
-		return nil, fault(at, errors.New(refusal(name)))
+	if err := checkNames(source, query); err != nil {
+		return nil, err
 	}
 	return query, nil
 }
@@ -40,79 +40,78 @@ func fault(offset int, err error) error {
 	return &position.Error{Offset: offset, Err: err}
 }
 
-// first returns the first name in the source that is wrong, and its offset, -1 if that is unknown.
-func first(source string, names map[string]bool, wrong func(string) bool) (found string, at int) {
-	at = -1
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if !wrong(name) {
-			continue
-		}
-		if i := offsetOf(source, name); found == "" || i >= 0 && (at < 0 || i < at) {
-			found, at = name, i
+// checkNames returns a fault if a name is refused.
+func checkNames(source string, query *gojq.Query) error {
+	for _, key := range slices.Sorted(maps.Keys(namesIn(query))) {
+		name, _, _ := strings.Cut(key, "/")
+		if reason := refusal(name); reason != "" {
+			at := offsetOf(source, name, func(changed *gojq.Query, other string) bool {
+				return namesIn(changed)[strings.Replace(key, name, other, 1)]
+			})
+			return fault(at, errors.New(reason))
 		}
 	}
-	return found, at
+	return nil
 }
 
-// offsetOf returns where a program first uses or defines a name, -1 if that is not found. Texts, fields
-// and comments may hold the same letters: it is the name where writing another one there makes that one
-// a name of the program.
-func offsetOf(source, name string) int {
+// offsetOf returns where a program first uses a name, -1 if that is not found. Texts, fields and comments
+// may hold the same letters: it is the name where another one in its place makes a program of which isUsed
+// holds.
+func offsetOf(source, name string, isUsed func(changed *gojq.Query, other string) bool) int {
 	other := strings.Repeat("$", strings.Count(name, "$")) + "another_name"
 	for at := range len(source) {
 		if !strings.HasPrefix(source[at:], name) {
 			continue
 		}
 		query, err := gojq.Parse(source[:at] + other + source[at+len(name):])
-		if err == nil && namesIn(query)[other] {
+		if err == nil && isUsed(query, other) {
 			return at
 		}
 	}
 	return -1
 }
 
-func refusal(name string) string {
-	bare := strings.TrimPrefix(name, "$")
-	switch {
-	case strings.HasPrefix(bare, "__"):
-		return name + ": names that begin with two underscores are reserved"
-	case refused[name] != "":
-		return name + " is not allowed: " + refused[name]
-	case strings.HasPrefix(name, "_") && isBuiltin(name): // would get around the limits
-		return name + " is not allowed: " + noInternals
+// undefinedAt returns where the program uses the name that gojq does not know, -1 if err is another fault.
+func undefinedAt(source string, err error, functions []gojq.CompilerOption) int {
+	const undefined = " not defined: "
+	_, key, _ := strings.Cut(err.Error(), undefined)
+	name, _, _ := strings.Cut(key, "/")
+	if name == "" {
+		return -1
 	}
-	return ""
+	return offsetOf(source, name, func(changed *gojq.Query, other string) bool {
+		_, err := compileGuarded(changed, functions)
+		return err != nil && strings.Contains(err.Error(), undefined+other)
+	})
 }
-
-const (
-	noEnvironment = "an expression has no environment"
-	noInput       = "an expression has one input, the object"
-	noConsole     = "an expression has no console"
-	noHalt        = "an expression cannot end its host"
-	noInternals   = "it is internal to gojq"
-	noEnd         = "it may run for ever"
-)
 
 // refused are the names that can be neither used nor defined.
-var refused = map[string]string{
-	"env": noEnvironment, "$ENV": noEnvironment,
-	"input": noInput, "inputs": noInput, "input_filename": noInput, "input_line_number": noInput,
-	"debug": noConsole, "stderr": noConsole,
-	"halt": noHalt, "halt_error": noHalt,
-	"modulemeta": "there are no modules", "get_search_list": "there are no modules",
-	"builtins": noInternals,
-	"jn":       noEnd, "yn": noEnd,
+var refused = []struct{ names, reason string }{
+	{"env $ENV", "an expression has no environment"},
+	{"input inputs input_filename input_line_number", "an expression has one input, the object"},
+	{"debug stderr", "an expression has no console"},
+	{"halt halt_error", "an expression cannot end its host"},
+	{"modulemeta get_search_list", "there are no modules"},
+	{"builtins", internal},
+	{"jn yn", "it may run for ever"},
 }
 
-// undefinedAt returns where the program uses the first name that nobody defines, -1 if there is none.
-func (o Options) undefinedAt(source string, query *gojq.Query) int {
-	defined := definedIn(query)
-	for key := range o.Functions {
-		name, _, _ := strings.Cut(key, "/")
-		defined[name] = true
+const internal = "it is internal to gojq"
+
+// refusal says why a name is refused, "" if it is not.
+func refusal(name string) string {
+	if strings.HasPrefix(strings.TrimPrefix(name, "$"), "__") {
+		return name + ": names that begin with two underscores are reserved"
 	}
-	_, at := first(source, namesIn(query), func(name string) bool { return !defined[name] && !isBuiltin(name) })
-	return at
+	for _, r := range refused {
+		if slices.Contains(strings.Fields(r.names), name) {
+			return name + " is not allowed: " + r.reason
+		}
+	}
+	if strings.HasPrefix(name, "_") && isBuiltin(name) { // would get around the limits
+		return name + " is not allowed: " + internal
+	}
+	return ""
 }
 
 // functions are the options of gojq for Options.Functions.
@@ -120,14 +119,15 @@ func (o Options) functions() ([]gojq.CompilerOption, error) {
 	var options []gojq.CompilerOption
 	for _, key := range slices.Sorted(maps.Keys(o.Functions)) {
 		f := o.Functions[key]
-		name, count, _ := strings.Cut(key, "/")
-		arity, err := strconv.Atoi(count)
-		switch {
-		case err != nil || arity < 0 || arity > 30 || !functionName.MatchString(name):
+		parts := functionKey.FindStringSubmatch(key)
+		if parts == nil {
 			return nil, fmt.Errorf("Functions[%q]: want a name and the number of arguments, such as double/1", key)
-		case refusal(name) != "" || isBuiltin(name):
+		}
+		name := parts[1]
+		if refusal(name) != "" || isBuiltin(name) {
 			return nil, fmt.Errorf("Functions[%q]: jq itself has a function %s", key, name)
 		}
+		arity, _ := strconv.Atoi(parts[2]) // these are digits
 		options = append(options, gojq.WithFunction(name, arity, arity, func(input any, args []any) any {
 			v := f(input, args)
 			if err, failed := v.(error); failed {
@@ -139,29 +139,22 @@ func (o Options) functions() ([]gojq.CompilerOption, error) {
 	return options, nil
 }
 
-var functionName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]*$`)
+var functionKey = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9_]*)/([0-9]|[12][0-9]|30)$`)
 
 // isBuiltin reports whether jq has a function of this name, with up to four arguments.
 func isBuiltin(name string) bool {
-	for n := range 5 {
-		f := &gojq.Func{Name: name}
-		for range n {
-			f.Args = append(f.Args, identity())
+	return slices.ContainsFunc([]string{"", "(.)", "(.;.)", "(.;.;.)", "(.;.;.;.)"}, func(args string) bool {
+		query, err := gojq.Parse(name + args)
+		if err == nil {
+			_, err = gojq.Compile(query)
 		}
-		if _, err := gojq.Compile(&gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: f}}); err == nil {
-			return true
-		}
-	}
-	return false
+		return err == nil
+	})
 }
 
 // compileGuarded compiles a program for gojq, with every operator charging its cost.
 func compileGuarded(query *gojq.Query, functions []gojq.CompilerOption) (code *gojq.Code, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("gojq: %v", r)
-		}
-	}()
+	defer recovered(&err)
 	prelude, err := preludeFor(query)
 	if err != nil {
 		return nil, err

@@ -44,44 +44,42 @@ func preludeFor(q *gojq.Query) (prelude, error) {
 	return p, nil
 }
 
-// callsIn returns the functions that a program calls, as in definition.name.
+// callsIn returns the functions that a program calls, as in definition.name, and more.
 func callsIn(q *gojq.Query) map[string]bool {
-	calls := map[string]bool{}
+	calls := namesIn(q)
+	calls["tostring/0"] = true // of strings with values in them, and of @text
 	walk(q, func(node any) {
-		switch x := node.(type) {
-		case *gojq.Func:
-			calls[fmt.Sprintf("%s/%d", x.Name, len(x.Args))] = true
-		case *gojq.Term:
-			if x.Format != "" {
-				calls[formats[x.Format]] = true
-				calls["format/1"] = true
-			}
+		if t, ok := node.(*gojq.Term); ok && t.Format != "" {
+			name := t.Format[1:]
+			calls["to"+name+"/0"], calls["_to"+name+"/0"], calls["format/1"] = true, true, true
 		}
 	})
-	calls["tostring/0"] = true // of strings with values in them
 	return calls
 }
 
-var formats = map[string]string{
-	"@text": "tostring/0", "@json": "tojson/0", "@html": "_tohtml/0", "@uri": "_touri/0", "@urid": "_tourid/0",
-	"@csv": "_tocsv/0", "@tsv": "_totsv/0", "@sh": "_tosh/0", "@base64": "_tobase64/0", "@base64d": "_tobase64d/0",
-}
+// Texts of definitions: %[1]s is the name of the function, %[2]s its parameters, %[3]s what charges.
+const (
+	byInput    = "def __%[1]s%[2]s: %[1]s%[2]s; def %[1]s%[2]s: %[3]s($__budget) | __%[1]s%[2]s;"
+	byArgument = "def __%[1]s(x): %[1]s(x); def %[1]s(x): %[3]s($__budget; x) as $__x | __%[1]s($__x);"
+	byKey      = "def %[1]s(f): %[3]s($__budget; map([f])) as $__k | _%[1]s($__k);"
+)
 
 // definitions hide what takes more than constant time or memory for one step of gojq, and what reads the machine.
 var definitions = slices.Concat(
-	charged("__shallow", "keys/0 reverse/0 explode/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 length/0 utf8bytelength/0 test/1 test/2"),
-	charged("__deep", "tojson/0 tostring/0 implode/0 add/0 sort/0 unique/0 min/0 max/0 flatten/0 error/0 "+
+	charged(byInput, "__shallow", "keys/0 reverse/0 explode/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 "+
+		"length/0 utf8bytelength/0 test/1 test/2"),
+	charged(byInput, "__deep", "tojson/0 tostring/0 implode/0 add/0 sort/0 unique/0 min/0 max/0 flatten/0 error/0 "+
 		"_tohtml/0 _touri/0 _tourid/0 _tocsv/0 _totsv/0 _tosh/0 _tobase64/0 _tobase64d/0"),
-	charged("__digits", "tonumber/0"),
-	charged("__parse", "fromjson/0"),
-	charged("__grid", "transpose/0"),
-	charged("__square", "match/1 match/2 capture/1 capture/2 scan/1 scan/2 splits/1 splits/2 split/2"),
-	chargedByArgument("__shallow", "startswith endswith ltrimstr rtrimstr trimstr"),
-	chargedByArgument("__deep", "flatten error format bsearch delpaths"),
-	chargedByArgument("__product", "contains inside index rindex indices split"),
-	chargedByArgument("__wide", "strftime strptime"),
-	chargedByArgument("__join", "join"),
-	keyed("min_by max_by sort_by group_by unique_by"),
+	charged(byInput, "__digits", "tonumber/0"),
+	charged(byInput, "__parse", "fromjson/0"),
+	charged(byInput, "__grid", "transpose/0"),
+	charged(byInput, "__square", "match/1 match/2 capture/1 capture/2 scan/1 scan/2 splits/1 splits/2 split/2"),
+	charged(byArgument, "__shallow", "startswith/1 endswith/1 ltrimstr/1 rtrimstr/1 trimstr/1"),
+	charged(byArgument, "__deep", "flatten/1 error/1 format/1 bsearch/1 delpaths/1"),
+	charged(byArgument, "__product", "contains/1 inside/1 index/1 rindex/1 indices/1 split/1"),
+	charged(byArgument, "__wide", "strftime/1 strptime/1"),
+	charged(byArgument, "__join", "join/1"),
+	charged(byKey, "__deep", "min_by/1 max_by/1 sort_by/1 group_by/1 unique_by/1"),
 	[]definition{
 		{"now/0", "def now: $__now;"},
 		{"localtime/0", "def localtime: gmtime;"},
@@ -108,32 +106,12 @@ const substitute = `def sub($re; str; $flags):
 		| .next = $offset + $length)
 	| .r[] + .s[.next:] // .s;`
 
-// charged hides functions whose cost is known from their input.
-func charged(cost, names string) (out []definition) {
+// charged hides functions by definitions of the given text.
+func charged(text, cost, names string) (out []definition) {
 	for _, full := range strings.Fields(names) {
 		name, arity, _ := strings.Cut(full, "/")
-		args := map[string]string{"0": "", "1": "(a)", "2": "(a; b)"}[arity]
-		out = append(out, definition{full, fmt.Sprintf(
-			"def __%[1]s%[2]s: %[1]s%[2]s; def %[1]s%[2]s: %[3]s($__budget) | __%[1]s%[2]s;", name, args, cost)})
-	}
-	return out
-}
-
-// chargedByArgument hides functions whose cost depends on their only argument too.
-func chargedByArgument(cost, names string) (out []definition) {
-	for _, name := range strings.Fields(names) {
-		out = append(out, definition{name + "/1", fmt.Sprintf(
-			"def __%[1]s(x): %[1]s(x); def %[1]s(x): %[2]s($__budget; x) as $__x | __%[1]s($__x);", name, cost)})
-	}
-	return out
-}
-
-// keyed hides functions that compare the elements of a list by a key.
-func keyed(names string) []definition {
-	var out []definition
-	for _, name := range strings.Fields(names) {
-		out = append(out, definition{name + "/1", fmt.Sprintf(
-			"def %[1]s(f): __deep($__budget; map([f])) as $__k | _%[1]s($__k);", name)})
+		parameters := map[string]string{"0": "", "1": "(a)", "2": "(a; b)"}[arity]
+		out = append(out, definition{full, fmt.Sprintf(text, name, parameters, cost)})
 	}
 	return out
 }

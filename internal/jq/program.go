@@ -1,6 +1,7 @@
 package jq
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -51,10 +52,10 @@ func (in *Input) Reset(obj map[string]any, now time.Time) {
 
 // Program is a compiled jq program. It is immutable and safe for concurrent use.
 type Program struct {
-	native   filter // nil: code runs
-	iterates bool   // the native program goes through lists
-	code     *gojq.Code
-	options  Options
+	native  filter // nil: code runs
+	code    *gojq.Code
+	options Options
+	rank    int
 }
 
 // Compile compiles a program. The error is a *position.Error at the faulty token: a fault of syntax,
@@ -72,7 +73,11 @@ func Compile(source string, o Options) (*Program, error) {
 		return nil, err
 	}
 	if f, iterates := compileNative(query); f != nil {
-		return &Program{native: f, iterates: iterates}, nil
+		p := &Program{native: f}
+		if iterates {
+			p.rank = 1
+		}
+		return p, nil
 	}
 	functions, err := o.functions()
 	if err != nil {
@@ -80,21 +85,13 @@ func Compile(source string, o Options) (*Program, error) {
 	}
 	code, err := compileGuarded(query, functions)
 	if err != nil {
-		return nil, fault(o.undefinedAt(source, query), err)
+		return nil, fault(undefinedAt(source, err, functions), err)
 	}
-	return &Program{code: code, options: o}, nil
+	return &Program{code: code, options: o, rank: 2}, nil
 }
 
 // Rank orders programs by what a run takes: 0 follows fields, 1 goes through lists, 2 is run by gojq.
-func (p *Program) Rank() int {
-	switch {
-	case p.native == nil:
-		return 2
-	case p.iterates:
-		return 1
-	}
-	return 0
-}
+func (p *Program) Rank() int { return p.rank }
 
 // Run returns all outputs in order, nulls included, or the error that ended the program; the outputs
 // before it are lost, as in `jq -e`. Values are nil, bool, string, int64, float64, json.Number
@@ -116,20 +113,15 @@ func (p *Program) Run(in *Input) ([]any, error) {
 	return in.outputs, nil
 }
 
-// interpret runs the program with gojq. What gojq might do on values of its own making is no reason to
-// take the caller down.
+// interpret runs the program with gojq.
 func (p *Program) interpret(in *Input) (out []any, err error) {
 	out = in.outputs[:0]
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("gojq: %v", r)
-		}
-	}()
+	defer recovered(&err)
 	if in.converted == nil {
 		in.converted = toGojq(in.Object) // gojq never changes its input, so runs can share it
 	}
 	b := &in.budget
-	*b = budget{steps: p.options.Steps, maxSteps: p.options.Steps, size: p.options.Size, maxSize: p.options.Size}
+	*b = budget{Context: context.Background(), steps: p.options.Steps, size: p.options.Size, limits: p.options}
 	results := p.code.RunWithContext(b, in.converted, b, unixSeconds(in.Now))
 	for v, ok := results.Next(); ok; v, ok = results.Next() {
 		if b.failure != nil {
@@ -144,6 +136,14 @@ func (p *Program) interpret(in *Input) (out []any, err error) {
 		out = append(out, fromGojq(v))
 	}
 	return out, b.failure
+}
+
+// recovered makes a panic of gojq an error: what it might do on values of its own making is no reason to
+// take the caller down.
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("gojq: %v", r)
+	}
 }
 
 // unixSeconds is how jq gives a time.

@@ -111,10 +111,12 @@ func TestJQFaults(t *testing.T) {
 		"our own variables":                    {`$__budget`, "$__budget", "reserved"},
 		"our own functions":                    {`def __walk: 1; __walk`, "__walk", "reserved"},
 		"an interpolated key without a value":  {`{"\(.a)"}`, "?", "needs a value"},
-		"a wrong number of arguments":          {`.a | test`, "?", "function not defined: test/0"},
-		"a label that does not exist":          {`break $x`, "?", "label not defined"},
+		"a wrong number of arguments":          {`.a | test`, "test", "function not defined: test/0"},
+		"a label that does not exist":          {`break $x`, "$x", "label not defined"},
 		"a token after wide characters":        {`"é世" ]`, "]", "unexpected token"},
 		"an escape that is none":               {`"\x"`, `\x`, "invalid escape"},
+		"a name defined elsewhere":             {`(def h: 1; h) | h`, "h", "function not defined: h/0"},
+		"a function with other arguments":      {`test("h") | test`, "test", "function not defined: test/0"},
 		"a name beside a comment of that name": {"# nope\nnope", "nope\x00", "function not defined"},
 	}
 	for name, tc := range cases {
@@ -214,7 +216,7 @@ func TestNativeAllocatesNothing(t *testing.T) {
 	for _, source := range []string{
 		`.status.phase`, `.metadata.labels["a"]`, `.metadata.labels."a"`, `.spec.containers[0].args[1]`, `.metadata.deletionTimestamp`,
 		`.status.conditions.[] | select( .type == "Ready" ) | .status`, `.status.initContainerStatuses.[]?.state.waiting.reason`,
-		`.metadata.generation > 1 and (.kind | test("P.d")) | not`, `.status.podIP // "none"`, `.metadata.name | length`,
+		`.metadata.generation > 1 and .kind == "Pod" | not`, `.status.podIP // "none"`, `.metadata.name | length`,
 	} {
 		p, err := jq.Compile(source, jq.Options{})
 		require.NoError(t, err)

@@ -2,6 +2,7 @@ package jq
 
 import (
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/itchyny/gojq"
@@ -29,42 +30,37 @@ func walkValue(v reflect.Value, visit func(node any)) {
 	}
 }
 
-// namesIn returns the names of all functions and variables that a program uses or defines.
+// namesIn returns what a program uses or defines: functions, with the number of arguments as in "sort/0",
+// and variables, as in "$x".
 func namesIn(q *gojq.Query) map[string]bool {
-	names := definedIn(q)
+	names := map[string]bool{}
+	function := func(name string, args int) {
+		if !strings.HasPrefix(name, "$") {
+			name += "/" + strconv.Itoa(args)
+		}
+		names[name] = true
+	}
+	variable := func(key string) { // of an object, as in {$x}
+		if strings.HasPrefix(key, "$") {
+			names[key] = true
+		}
+	}
 	walk(q, func(node any) {
 		switch x := node.(type) {
 		case *gojq.Func:
-			names[x.Name] = true
-		case *gojq.ObjectKeyVal:
-			addVariable(names, x.Key)
-		}
-	})
-	return names
-}
-
-// definedIn returns the names that a program defines: functions, their parameters, variables.
-func definedIn(q *gojq.Query) map[string]bool {
-	names := map[string]bool{}
-	walk(q, func(node any) {
-		switch x := node.(type) {
+			function(x.Name, len(x.Args))
 		case *gojq.FuncDef:
-			names[x.Name] = true
-			for _, a := range x.Args {
-				names[a] = true
+			function(x.Name, len(x.Args))
+			for _, parameter := range x.Args {
+				function(parameter, 0)
 			}
 		case *gojq.Pattern:
-			names[x.Name] = true
+			variable(x.Name)
 		case *gojq.PatternObject:
-			addVariable(names, x.Key)
+			variable(x.Key)
+		case *gojq.ObjectKeyVal:
+			variable(x.Key)
 		}
 	})
 	return names
-}
-
-// addVariable adds a key of an object if it is also a variable: {$name}.
-func addVariable(names map[string]bool, key string) {
-	if strings.HasPrefix(key, "$") {
-		names[key] = true
-	}
 }
