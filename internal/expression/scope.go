@@ -6,7 +6,6 @@ import (
 	googlecel "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/cel"
 	"github.com/stagecraft-go/stagecraft/internal/jq"
 )
 
@@ -27,7 +26,6 @@ type Scope struct {
 	Values map[string]any
 
 	input jq.Input
-	frame cel.Frame
 	draws uint64 // of Rand in this evaluation
 }
 

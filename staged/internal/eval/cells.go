@@ -37,20 +37,6 @@ func inObj(function string) parser.MacroExpander {
 	}
 }
 
-// nativeCellFunctions are the same on plain Go values. What fails is left to cel-go, which asks again.
-var nativeCellFunctions = map[string]func([]any) (any, bool){
-	"@num":  func(args []any) (any, bool) { return scalar(num(args[0], args[1])) },
-	"@cell": func(args []any) (any, bool) { return scalar(lookup(args[0], args[1], args[2])) },
-}
-
-func scalar(v any, err error) (any, bool) {
-	switch v.(type) {
-	case bool, float64, string:
-		return v, err == nil
-	}
-	return nil, false
-}
-
 // asCEL gives a result to cel-go.
 func asCEL(v any, err error) ref.Val {
 	if err != nil {
