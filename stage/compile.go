@@ -243,7 +243,7 @@ func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
 	if s.Weight < 0 {
 		c.faultf("spec.weight", "must not be negative")
 	}
-	program, err := c.expressions.ValueFrom(s.WeightFrom, types.IntType, types.UintType, types.DoubleType, types.BoolType)
+	program, err := c.expressions.ValueFrom(s.WeightFrom, types.BoolType, types.IntType, types.UintType, types.DoubleType)
 	c.fault("spec.weightFrom", err)
 	program.Path = position.Join("spec.weightFrom", program.Path)
 	return weight{constant: int64(s.Weight), from: program}

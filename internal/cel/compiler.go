@@ -70,12 +70,9 @@ func NewCompiler(o Options) (*Compiler, error) {
 
 // A CompileError is every fault of an expression. It unwraps to one *position.Error for each.
 type CompileError struct {
-	text   string
+	error  // prints the faults as cel-go does, beneath what failed
 	faults []error
 }
-
-// Error prints the faults as cel-go does, beneath what failed.
-func (e *CompileError) Error() string { return e.text }
 
 // Unwrap returns the faults.
 func (e *CompileError) Unwrap() []error { return e.faults }
@@ -109,7 +106,7 @@ func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error)
 	if t := checked.OutputType(); !isOneOf(t, want) {
 		return nil, fault("the result is %s, not %s", t, alternatives(want))
 	}
-	return &Program{program: program, source: source, written: written, variables: variablesOf(written)}, nil
+	return &Program{program, source, written}, nil
 }
 
 func isOneOf(t *types.Type, want []*types.Type) bool {
@@ -134,11 +131,11 @@ func alternatives(want []*types.Type) string {
 // fault is the error of a whole expression.
 func fault(format string, args ...any) *CompileError {
 	err := fmt.Errorf(format, args...)
-	return &CompileError{err.Error(), []error{&position.Error{Offset: 0, Err: err}}}
+	return &CompileError{err, []error{&position.Error{Offset: 0, Err: err}}}
 }
 
 func newCompileError(action, source string, issues *cel.Issues) *CompileError {
-	e := &CompileError{text: fmt.Sprintf("failed to %s expression: %s", action, issues.Err())}
+	e := &CompileError{error: fmt.Errorf("failed to %s expression: %w", action, issues.Err())}
 	for _, i := range issues.Errors() {
 		message := strings.TrimSuffix(i.Message, " (in container '')")
 		e.faults = append(e.faults, &position.Error{Offset: offset(source, i.Location), Err: errors.New(message)})

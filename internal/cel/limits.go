@@ -164,47 +164,11 @@ func sizeLimit(limit int) interpreter.InterpretableDecoratorV2 {
 			return limitedConstructor{node, limit}, nil
 		case interpreter.InterpretableCall:
 			if node.Function() == operators.Add {
-				return limitedSum{node, limit, addsLiteral(node)}, nil
+				return limitedSum{node, limit}, nil
 			}
 		}
 		return i, nil
 	}
-}
-
-// addsLiteral reports a sum as in the expansion of map: accumulated + [element].
-func addsLiteral(sum interpreter.InterpretableCall) bool {
-	args := sum.Args()
-	if len(args) != 2 {
-		return false
-	}
-	_, ok := args[1].(interpreter.InterpretableConstructor)
-	return ok
-}
-
-type limitedSum struct {
-	interpreter.InterpretableCall
-	limit int
-	// literal: the right side has been measured, and measuring the left one at each element would take square time.
-	literal bool
-}
-
-func (c limitedSum) Exec(f *interpreter.ExecutionFrame) ref.Val {
-	return c.limited(c.InterpretableCall.Exec(f))
-}
-
-func (c limitedSum) Eval(a interpreter.Activation) ref.Val {
-	return c.limited(c.InterpretableCall.Eval(a))
-}
-
-func (c limitedSum) limited(v ref.Val) ref.Val {
-	list, ok := v.(traits.Lister)
-	if !ok || !c.literal {
-		return limited(v, c.limit)
-	}
-	if n, _ := list.Size().(types.Int); int(n) > c.limit/ElementSize {
-		return TooLarge(c.limit)
-	}
-	return v
 }
 
 type limitedConstructor struct {
@@ -218,6 +182,32 @@ func (c limitedConstructor) Exec(f *interpreter.ExecutionFrame) ref.Val {
 
 func (c limitedConstructor) Eval(a interpreter.Activation) ref.Val {
 	return limited(c.InterpretableConstructor.Eval(a), c.limit)
+}
+
+type limitedSum struct {
+	interpreter.InterpretableCall
+	limit int
+}
+
+func (c limitedSum) Exec(f *interpreter.ExecutionFrame) ref.Val {
+	return c.limited(c.InterpretableCall.Exec(f))
+}
+
+func (c limitedSum) Eval(a interpreter.Activation) ref.Val {
+	return c.limited(c.InterpretableCall.Eval(a))
+}
+
+// limited counts the elements of accumulated + [element], as in the expansion of map: the right side has been
+// measured, and measuring the left one at each element would take square time.
+func (c limitedSum) limited(v ref.Val) ref.Val {
+	list, isList := v.(traits.Lister)
+	if _, literal := c.Args()[1].(interpreter.InterpretableConstructor); !literal || !isList {
+		return limited(v, c.limit)
+	}
+	if n, _ := list.Size().(types.Int); int(n) > c.limit/ElementSize {
+		return TooLarge(c.limit)
+	}
+	return v
 }
 
 func limited(v ref.Val, limit int) ref.Val {

@@ -13,10 +13,9 @@ import (
 
 // Program is a compiled expression.
 type Program struct {
-	program   cel.Program
-	source    string
-	written   *ast.AST
-	variables []string
+	program cel.Program
+	source  string
+	written *ast.AST
 }
 
 // Source is the text of the expression, Written its syntax tree as it was parsed.
@@ -28,12 +27,10 @@ func (p *Program) Place(e ast.Expr) int {
 	return offset(p.source, p.written.SourceInfo().GetStartLocation(e.ID()))
 }
 
-// Variables are the names of the variables that the expression reads, sorted; not to be changed.
-func (p *Program) Variables() []string { return p.variables }
-
-func variablesOf(tree *ast.AST) []string {
+// Variables are the names of the variables that the expression reads, sorted.
+func (p *Program) Variables() []string {
 	free := map[string]bool{}
-	addVariables(free, ast.NavigateAST(tree), nil)
+	addVariables(free, ast.NavigateAST(p.written), nil)
 	return slices.Sorted(maps.Keys(free))
 }
 

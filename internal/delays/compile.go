@@ -15,7 +15,7 @@ import (
 // all of them are warnings, the Delay comes with it.
 func Compile(d *v1alpha1.StageDelay, c *expression.Compiler) (*Delay, error) {
 	if d == nil {
-		return &Delay{none: true}, nil
+		return &Delay{}, nil
 	}
 	b := builder{compiler: c}
 	duration := b.source("duration", d.DurationMilliseconds, d.DurationFrom)
@@ -33,7 +33,7 @@ type builder struct {
 }
 
 // results are the CEL types that mean a duration.
-var results = []*types.Type{types.StringType, types.DurationType, types.TimestampType, types.IntType, types.UintType, types.DoubleType}
+var results = []*types.Type{types.StringType, types.IntType, types.UintType, types.DoubleType, types.DurationType, types.TimestampType}
 
 // source compiles the fields nameMilliseconds and nameFrom.
 func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) source {

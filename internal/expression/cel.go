@@ -9,10 +9,7 @@ import (
 )
 
 // CEL is a compiled CEL expression. It is immutable and safe for concurrent use.
-type CEL struct {
-	program *cel.Program
-	reads   [][]string
-}
+type CEL struct{ program *cel.Program }
 
 // Draws reports whether the result depends on Scope.Seed.
 func (p *CEL) Draws() bool { return slices.Contains(p.program.Variables(), randVariable) }

@@ -67,5 +67,5 @@ func (c *Compiler) CEL(source string, want ...*types.Type) (*CEL, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &CEL{program: p, reads: readsOf(p)}, nil
+	return &CEL{p}, nil
 }
