@@ -69,7 +69,8 @@ func lookup(obj, collector, column any) (any, error) {
 		if collector != nil && collector != result["name"] {
 			continue
 		}
-		if i := columnIndex(result, name); i >= 0 {
+		columns, _ := object.Strings(result, "columnNames")
+		if i := slices.Index(columns, name); i >= 0 {
 			table, at = result, i
 			found++
 		}
@@ -103,11 +104,6 @@ func absent(results []any, collector any, name string) error {
 	return fmt.Errorf("collector %v has no column %s%s", collector, name, only)
 }
 
-func columnIndex(result map[string]any, name string) int {
-	columns, _ := object.Strings(result, "columnNames")
-	return slices.Index(columns, name)
-}
-
 func single(table map[string]any, column int, name string) (any, error) {
 	rows, _ := object.Slice(table, "rows")
 	if len(rows) != 1 {
@@ -130,11 +126,9 @@ func payload(value map[string]any) (any, error) {
 		text, _ := value["float"].(string)
 		return strconv.ParseFloat(text, 64)
 	case "String", "Bool", "Object", "Array":
-		return value[payloads[kind]], nil
+		return value[strings.ToLower(kind)], nil
 	case "Null":
 		return nil, nil
 	}
 	return nil, fmt.Errorf("a cell of type %q", kind)
 }
-
-var payloads = map[string]string{"String": "string", "Bool": "bool", "Object": "object", "Array": "array"}

@@ -7,9 +7,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/cel"
 )
 
-// DefaultCost is the default of Options.Cost.
-const DefaultCost = cel.DefaultCost
-
 // maxSize is how large a value an expression may build, in bytes, about.
 const maxSize = 1 << 20
 
@@ -19,7 +16,7 @@ type Options struct {
 	Variables map[string]*types.Type
 	// Cells adds num(column) and cell(collector, column), which look into the variable obj, a CombinedStatus.
 	Cells bool
-	// Cost limits an evaluation, in CEL's units. Default DefaultCost.
+	// Cost limits an evaluation, in CEL's units. Default [cel.DefaultCost].
 	Cost uint64
 }
 
