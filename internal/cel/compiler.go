@@ -59,7 +59,7 @@ func NewCompiler(o Options) (*Compiler, error) {
 		o.Size = DefaultSize
 	}
 	options := []cel.EnvOption{
-		cel.CustomTypeAdapter(adapter{types.DefaultTypeAdapter}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction,
+		cel.CustomTypeAdapter(adapter{}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction,
 	}
 	for name, t := range o.Variables {
 		options = append(options, cel.Variable(name, t))
@@ -159,7 +159,7 @@ func offset(source string, at common.Location) int {
 
 // adapter gives cel-go the values of an object without copying them. It differs from cel-go's own in
 // json.Number, a number.
-type adapter struct{ types.Adapter }
+type adapter struct{}
 
 // NativeToValue implements types.Adapter.
 func (a adapter) NativeToValue(v any) ref.Val {
@@ -170,10 +170,12 @@ func (a adapter) NativeToValue(v any) ref.Val {
 		return types.NewDynamicList(a, x)
 	case []map[string]any:
 		return types.NewDynamicList(a, x)
+	case string:
+		return types.String(x)
 	case json.Number:
 		if n := object.Number(x); n != nil {
-			return a.Adapter.NativeToValue(n)
+			v = n
 		}
 	}
-	return a.Adapter.NativeToValue(v)
+	return types.DefaultTypeAdapter.NativeToValue(v)
 }
