@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"internal/txtar":                  {},
 	"internal/jq":                     {"internal/object", "internal/position"},
 	"internal/cel":                    {"internal/object", "internal/position"},
-	"internal/expression":             {"internal/cel", "internal/jq", "internal/object", "internal/position", "stage/v1alpha1"},
+	"internal/expression":             {"internal/cel", "internal/jq", "internal/object", "internal/position", "internal/random", "stage/v1alpha1"},
 	"internal/match":                  {"internal/expression", "internal/jq", "internal/object", "internal/position", "stage/v1alpha1"},
 	"internal/delays":                 {"internal/expression", "internal/position", "stage/v1alpha1"},
 	"selector":                        {"internal/expression", "internal/match", "internal/position", "stage/v1alpha1"},
