@@ -39,7 +39,6 @@ func NewScope(obj map[string]any, now time.Time) *Scope {
 func (s *Scope) Reset(obj map[string]any, now time.Time) {
 	s.Object, s.Now, s.Seed, s.Values = obj, now, 0, nil
 	s.input.Reset(obj, now)
-	s.frame = cel.Frame{}
 }
 
 // JQ is the Scope as jq programs see it.
