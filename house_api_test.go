@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSignaturesAreUsable holds that no exported signature of a public package mentions a type of an internal package: users could neither name nor
-// make it.
+// TestSignaturesAreUsable holds that no exported signature of a public package mentions a type of
+// an internal package: users could neither name nor make it.
 func TestSignaturesAreUsable(t *testing.T) {
 	touchSources(t)
 	for _, dir := range published {
@@ -43,7 +43,8 @@ type listed struct {
 	DepOnly                  bool
 }
 
-// exported returns the packages of a module and all that they import, with the files that the compiler wrote about them.
+// exported returns the packages of a module and all that they import, with the files that the
+// compiler wrote about them.
 func exported(t *testing.T, dir string) map[string]listed {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
@@ -80,7 +81,8 @@ func mentions(pkg *types.Package) []string {
 	return faults
 }
 
-// A signature walks what a user of an exported name can reach without naming anything else that is exported.
+// A signature walks what a user of an exported name can reach without naming anything else that is
+// exported.
 type signature struct {
 	pkg   *types.Package
 	seen  map[types.Type]bool

@@ -8,11 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// published are the directories of the modules that users get with go get; internal/dev/release packs them, and has the same list.
+// published are the directories of the modules that users get with go get; internal/dev/release
+// packs them, and has the same list.
 var published = []string{".", "stage/kube", "stage/stagetest/fakes", "stage/stagetest/gomega", "examples/simulator"}
 
-// TestNestedModulesUseThePublicAPI holds that a module which is not the root imports no internal package of another one, in tests neither: two versions
-// would drift apart. What only developers run, in internal/dev, is excepted.
+// TestNestedModulesUseThePublicAPI holds that a module which is not the root imports no internal
+// package of another one, in tests neither: two versions would drift apart. What only developers
+// run, in internal/dev, is excepted.
 func TestNestedModulesUseThePublicAPI(t *testing.T) {
 	touchSources(t)
 	for _, dir := range append(published[1:], "examples/testing", "examples/cluster") {

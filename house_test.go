@@ -14,8 +14,8 @@ import (
 
 const module = "github.com/stagecraft-go/stagecraft/"
 
-// mayImport lists, for each package, which others of this module it may use directly. Arrows point down only; what stands nowhere else
-// may be imported by commands, examples and tests alone.
+// mayImport lists, for each package, which others of this module it may use directly. Arrows point
+// down only; what stands nowhere else may be imported by commands, examples and tests alone.
 var mayImport = map[string][]string{
 	"stage/v1alpha1":                  {},
 	"internal/object":                 {},
@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"internal/txtar":                  {},
 	"internal/jq":                     {"internal/object", "internal/position"},
 	"internal/cel":                    {"internal/object", "internal/position"},
-	"internal/expression":             {"internal/cel", "internal/jq", "internal/object", "internal/position", "stage/v1alpha1"},
+	"internal/expression":             {"internal/cel", "internal/jq", "internal/object", "internal/position", "internal/random", "stage/v1alpha1"},
 	"internal/match":                  {"internal/expression", "internal/jq", "internal/object", "internal/position", "stage/v1alpha1"},
 	"internal/delays":                 {"internal/expression", "internal/position", "stage/v1alpha1"},
 	"selector":                        {"internal/expression", "internal/match", "internal/position", "stage/v1alpha1"},
@@ -103,7 +103,8 @@ func golist(t *testing.T, args ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// touchSources looks at every Go file, so that go test knows that a cached result is stale: it does not see what go list reads.
+// touchSources looks at every Go file, so that go test knows that a cached result is stale: it does
+// not see what go list reads.
 func touchSources(t *testing.T) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -18,7 +18,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// TestReadmeProgramsBuild builds every Go program of the README as if it were a package of this module, and runs those that are tests.
+// TestReadmeProgramsBuild builds every Go program of the README as if it were a package of this
+// module, and runs those that are tests.
 func TestReadmeProgramsBuild(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -36,7 +37,8 @@ func TestReadmeProgramsBuild(t *testing.T) {
 	}
 }
 
-// build builds one file as a package of this module in a folder that does not exist, and returns the program.
+// build builds one file as a package of this module in a folder that does not exist, and returns
+// the program.
 func build(t *testing.T, source []byte, dir, name string, verb ...string) string {
 	t.Helper()
 	root, err := os.Getwd()

@@ -7,11 +7,11 @@
 //     (sigs.k8s.io/cli-utils/pkg/kstatus) defines them.
 //   - A [Result] is a status with its reason, a message, the field that decided, and the time after
 //     which the object must be computed again. "Verdict" means the same.
-//   - A [Rule] returns a verdict on an [Object], or has no opinion. [Rules] are all rules of a profile,
-//     in the order in which they are tried.
+//   - A [Rule] returns a verdict on an [Object], or has no opinion. [Rules] are all rules of a
+//     profile, in the order in which they are tried.
 //   - [Standard] is the profile of upstream, [Extended] the one that is right more often.
-//   - Reconciling and Stalled are the abnormal-true conditions: Reconciling=True goes with InProgress,
-//     Stalled=True with Failed.
+//   - Reconciling and Stalled are the abnormal-true conditions: Reconciling=True goes with
+//     InProgress, Stalled=True with Failed.
 //   - A [Child] of an object is a dependent, as the Pods of a Deployment, or an object to which it
 //     refers. [Rules.Combine] says how children change the verdict.
 //   - An object is Suspended if someone paused it on purpose. A Failed object is Terminal if trying

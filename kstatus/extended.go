@@ -30,8 +30,9 @@ var extended = (&Rules{
 //     known, it is Current after five minutes.
 //   - An observedGeneration may also be a string of digits. Only one that is older than the
 //     generation blocks. Conditions about an older generation are not believed.
-//   - The rules for built-in kinds look at more fields: containers that cannot start, load balancers
-//     without an address, paused and failed rollouts. Jobs are waited for (see [Rules.WaitForJobs]).
+//   - The rules for built-in kinds look at more fields: containers that cannot start, load
+//     balancers without an address, paused and failed rollouts. Jobs are waited for (see
+//     [Rules.WaitForJobs]).
 //   - Some 200 kinds of custom resources have rules of their own: those of Argo, cert-manager,
 //     Cluster API, Crossplane, Flux, Gateway API, Kueue and others.
 //   - For all other kinds the words of the status decide. Ready=False is Failed if its reason or

@@ -10,7 +10,8 @@ import (
 // What it means that an object has no status:
 //
 //   - Kinds that never get one are Current as soon as they exist.
-//   - If the controller of a kind is known to report a status, the object is InProgress until it does.
+//   - If the controller of a kind is known to report a status, the object is InProgress until it
+//     does.
 //   - For all other kinds, an object is InProgress for the first five minutes, then Current.
 
 // reportGrace is how long an unknown controller has to report on a new object. In this time its own

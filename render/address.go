@@ -15,15 +15,16 @@ func kind(obj map[string]any) string {
 func nodeIPs(obj map[string]any) []string {
 	var list []string
 	var family int
+	addresses, _ := object.Slice(obj, "status", "addresses")
 	for _, wanted := range []string{"InternalIP", "ExternalIP"} {
-		for _, entry := range entries(obj, "status", "addresses") {
+		for _, e := range addresses {
+			entry, _ := object.ToMap(e)
 			kind, _ := object.String(entry, "type")
 			ip, _ := object.String(entry, "address")
 			addr, err := netip.ParseAddr(ip)
-			if kind != wanted || err != nil || addr.BitLen() == family || len(list) == 2 {
-				continue
+			if kind == wanted && err == nil && addr.BitLen() != family && len(list) < 2 {
+				list, family = append(list, ip), addr.BitLen()
 			}
-			list, family = append(list, ip), addr.BitLen()
 		}
 	}
 	return list
@@ -43,29 +44,22 @@ func podCIDRs(obj map[string]any) []netip.Prefix {
 	return masked(list)
 }
 
-func podIPs(obj map[string]any) []netip.Addr {
-	var texts []string
+// podIPs are those of status.podIPs, or else status.podIP, without what is no address.
+func podIPs(obj map[string]any) []string {
 	status, _ := object.Map(obj, "status")
-	for _, entry := range entries(status, "podIPs") {
-		ip, _ := object.String(entry, "ip")
-		texts = append(texts, ip)
+	list, _ := object.Slice(status, "podIPs")
+	if len(list) == 0 {
+		list = []any{map[string]any{"ip": status["podIP"]}}
 	}
-	if one, _ := object.String(status, "podIP"); len(texts) == 0 && one != "" {
-		texts = []string{one}
-	}
-	return addrs(texts)
-}
-
-// entries are the maps in a list.
-func entries(obj map[string]any, path ...string) []map[string]any {
-	list, _ := object.Slice(obj, path...)
-	var maps []map[string]any
+	ips := make([]string, 0, len(list))
 	for _, e := range list {
-		if m, ok := object.ToMap(e); ok {
-			maps = append(maps, m)
+		entry, _ := object.ToMap(e)
+		ip, _ := object.String(entry, "ip")
+		if addr := address(ip); addr.IsValid() {
+			ips = append(ips, addr.String())
 		}
 	}
-	return maps
+	return ips
 }
 
 // masked drops prefixes that are not valid.
@@ -79,21 +73,8 @@ func masked(prefixes []netip.Prefix) []netip.Prefix {
 	return list
 }
 
-// addrs drops what is not an address.
-func addrs(texts []string) []netip.Addr {
-	var list []netip.Addr
-	for _, text := range texts {
-		if addr, err := netip.ParseAddr(text); err == nil {
-			list = append(list, addr.Unmap().WithZone(""))
-		}
-	}
-	return list
-}
-
-func texts(list []netip.Addr) []string {
-	out := make([]string, len(list))
-	for i, addr := range list {
-		out[i] = addr.String()
-	}
-	return out
+// address reads one; it is not valid if the text is none.
+func address(ip string) netip.Addr {
+	addr, _ := netip.ParseAddr(ip)
+	return addr.Unmap().WithZone("")
 }

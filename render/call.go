@@ -6,47 +6,24 @@ import (
 	"text/template/parse"
 )
 
-// call compiles a call of a function with operands. A piped value is its last argument.
+// call compiles a call of a function with operands. A piped value is its last argument, but computed
+// before all others. The arguments are on the stack of the state: a slice of their own would be
+// allocated.
 func (c *compiler) call(name string, operands []parse.Node, piped expression) expression {
+	var args []expression
+	for _, n := range operands {
+		args = append(args, c.operand(n))
+	}
 	_, user := c.template.options.Funcs[name] // which hides all others of the name
-	native, isNative := natives[name]
-	args := c.operands(operands)
-	switch {
-	case !user && (name == "or" || name == "and"):
+	if !user && (name == "or" || name == "and") {
 		return c.choice(name == "or", args, piped)
-	case user || !isNative:
-		return c.reflected(name, stacked(args, piped))
 	}
-	count := len(operands)
-	if piped != nil {
-		count++
-	}
-	c.unknown = c.unknown || count < native.min || count > native.max
-	onStack := stacked(args, piped)
-	return func(s *state) any {
-		base := len(s.stack)
-		v := native.call(s, onStack(s))
-		s.stack = s.stack[:base]
-		return v
-	}
-}
-
-func (c *compiler) operands(nodes []parse.Node) []expression {
-	var list []expression
-	for _, n := range nodes {
-		list = append(list, c.operand(n))
-	}
-	return list
-}
-
-// stacked computes arguments, a piped one before all others, and puts them on the stack of the
-// state: a slice of their own would be allocated.
-func stacked(args []expression, piped expression) func(s *state) []any {
 	count := len(args)
 	if piped != nil {
 		count++
 	}
-	return func(s *state) []any {
+	do := c.function(name, count)
+	return func(s *state) any {
 		base := len(s.stack)
 		s.stack = slices.Grow(s.stack, count)[:base+count]
 		if piped != nil {
@@ -57,7 +34,9 @@ func stacked(args []expression, piped expression) func(s *state) []any {
 			v := arg(s) // may move the stack
 			s.stack[base+i] = v
 		}
-		return s.stack[base:]
+		v := do(s, s.stack[base:])
+		s.stack = s.stack[:base]
+		return v
 	}
 }
 
@@ -82,28 +61,26 @@ func (c *compiler) choice(wanted bool, args []expression, piped expression) expr
 	}
 }
 
-// reflected calls a function that is no native.
-func (c *compiler) reflected(name string, args func(s *state) []any) expression {
-	at := slices.Index(c.program.functions, name)
-	if at < 0 {
-		at, c.program.functions = len(c.program.functions), append(c.program.functions, name)
+// function finds a native, or else calls the function by reflection.
+func (c *compiler) function(name string, count int) func(s *state, args []any) any {
+	_, user := c.template.options.Funcs[name]
+	if native, ok := natives[name]; ok && !user {
+		c.unknown = c.unknown || count < native.min || count > native.max
+		return native.call
 	}
 	// The builtins of text/template that are no natives cannot be called from outside.
 	c.unknown = c.unknown || c.template.function(&state{options: &c.template.options}, name) == nil
-	return func(s *state) any {
-		base := len(s.stack)
-		v := apply(s.function(at), args(s))
-		s.stack = s.stack[:base]
-		return v
-	}
+	return func(s *state, args []any) any { return apply(s.function(name), args) }
 }
 
-// function is one of the program, bound to this state.
-func (s *state) function(at int) reflect.Value {
-	if !s.functions[at].IsValid() {
-		s.functions[at] = reflect.ValueOf(s.template.function(s, s.template.program.functions[at]))
+// function is one that is called by reflection, bound to this state.
+func (s *state) function(name string) reflect.Value {
+	f, ok := s.functions[name]
+	if !ok {
+		f = reflect.ValueOf(s.template.function(s, name))
+		s.functions[name] = f
 	}
-	return s.functions[at]
+	return f
 }
 
 var reflectValue = reflect.TypeFor[reflect.Value]()

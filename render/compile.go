@@ -4,10 +4,13 @@ import (
 	"maps"
 	"slices"
 	"text/template/parse"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A program is a template as closures, which do the same as text/template without looking up every
-// field and function by reflection.
+// A definition is the whole text or a {{define}} of it, as closures. That of the whole text is the
+// program of a template. It does the same as text/template without looking up every field and
+// function by reflection.
 //
 // The compiler knows only the usual: if, with, range, break, continue, variables, template calls,
 // and pipelines of fields, literals and functions, over JSON values. A template with anything else
@@ -15,12 +18,6 @@ import (
 // would do, errors included, it gives up: then the rendering begins anew, with text/template. So
 // texts, errors with their places and the steps that are left are always those of text/template;
 // FuzzProgram holds that.
-type program struct {
-	main      *definition
-	functions []string // that are called by reflection
-}
-
-// A definition is the whole text or a {{define}} of it.
 type definition struct {
 	body  action
 	slots int // how long its frame is
@@ -59,7 +56,6 @@ type compiler struct {
 	template    *Template
 	trees       map[string]*parse.Tree
 	definitions map[string]*definition
-	program     *program
 	unknown     bool // the template has something that programs do not have
 
 	scope scope // of the node at hand
@@ -67,16 +63,16 @@ type compiler struct {
 }
 
 // compile returns nil for a template that has no program.
-func (t *Template) compile(trees map[string]*parse.Tree) *program {
+func (t *Template) compile(trees map[string]*parse.Tree) *definition {
 	if t.mutates {
 		return nil
 	}
-	c := &compiler{template: t, trees: trees, definitions: map[string]*definition{}, program: &program{}}
-	c.program.main = c.definition(rootName)
+	c := &compiler{template: t, trees: trees, definitions: map[string]*definition{}}
+	main := c.definition(rootName)
 	if c.unknown {
 		return nil
 	}
-	return c.program
+	return main
 }
 
 // definition compiles one once, so that it may call itself.
@@ -222,33 +218,27 @@ func (c *compiler) loop(n *parse.RangeNode) action {
 func elements(over any) (keys []string, values []any) {
 	switch over := over.(type) {
 	case nil:
-	case []any:
-		values = over
 	case map[string]any:
 		keys = slices.Sorted(maps.Keys(over))
 		for _, k := range keys {
 			values = append(values, over[k])
 		}
-	case []string:
-		values = anys(over)
 	case []int:
-		values = anys(over)
+		for _, n := range over {
+			values = append(values, n)
+		}
 	default:
-		giveUp()
+		list, ok := object.ToSlice(over)
+		if !ok {
+			giveUp()
+		}
+		values = list
 	}
 	return keys, values
 }
 
-func anys[T any](list []T) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		out[i] = v
-	}
-	return out
-}
-
 func (c *compiler) templateCall(n *parse.TemplateNode) action {
-	dot := expression(func(*state) any { return nil })
+	dot := constant(nil)
 	if n.Pipe != nil {
 		c.unknown = c.unknown || len(n.Pipe.Decl) > 0
 		dot = c.pipeline(n.Pipe)

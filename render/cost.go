@@ -17,19 +17,17 @@ var costs = map[string]costFunc{
 	"untilStep": func(in []reflect.Value) float64 { return span(argument(in[0]), argument(in[2]), argument(in[1])) },
 	"seq":       seqCost,
 
-	"repeat":   func(in []reflect.Value) float64 { return bytes(argument(in[0]) * length(in[1])) },
-	"indent":   indentCost,
-	"nindent":  indentCost,
-	"replace":  replaceCost,
-	"join":     func(in []reflect.Value) float64 { return bytes(length(in[0]) * length(in[1])) },
-	"wrap":     func(in []reflect.Value) float64 { return length(in[1]) },
-	"wrapWith": func(in []reflect.Value) float64 { return length(in[2]) + bytes((1+length(in[1]))*length(in[2])) },
-	"split":    func(in []reflect.Value) float64 { return 4 * pieces(in[0], in[1]) },
-	"splitn":   func(in []reflect.Value) float64 { return 4 * pieces(in[0], in[2]) },
-	"splitList": func(in []reflect.Value) float64 {
-		return pieces(in[0], in[1])
-	},
-	"trimall": productCost, "trimAll": productCost,
+	"repeat":    func(in []reflect.Value) float64 { return bytes(argument(in[0]) * length(in[1])) },
+	"indent":    indentCost,
+	"nindent":   indentCost,
+	"replace":   replaceCost,
+	"join":      func(in []reflect.Value) float64 { return bytes(length(in[0]) * length(in[1])) },
+	"wrap":      func(in []reflect.Value) float64 { return length(in[1]) },
+	"wrapWith":  func(in []reflect.Value) float64 { return length(in[2]) + bytes((1+length(in[1]))*length(in[2])) },
+	"split":     func(in []reflect.Value) float64 { return 4 * pieces(in[0], in[1]) },
+	"splitn":    func(in []reflect.Value) float64 { return 4 * pieces(in[0], in[2]) },
+	"splitList": func(in []reflect.Value) float64 { return pieces(in[0], in[1]) },
+	"trimall":   productCost, "trimAll": productCost,
 
 	"randBytes": countCost, "randNumeric": countCost, "randAlpha": countCost, "randAlphaNum": countCost, "randAscii": countCost,
 
@@ -72,16 +70,8 @@ func span(start, step, stop float64) float64 {
 }
 
 func seqCost(in []reflect.Value) float64 {
-	params := in[0].Interface().([]int)
-	switch len(params) {
-	case 1:
-		return math.Abs(float64(params[0]) - 1)
-	case 2:
-		return math.Abs(float64(params[1]) - float64(params[0]))
-	case 3:
-		return span(float64(params[0]), float64(params[1]), float64(params[2]))
-	}
-	return 0
+	first, past, step := seqBounds(in[0].Interface().([]int))
+	return span(float64(first), float64(step), float64(past))
 }
 
 func indentCost(in []reflect.Value) float64 {

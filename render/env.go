@@ -8,7 +8,8 @@ import (
 )
 
 // Env answers what templates ask about the surroundings of an object. An Env must be safe for
-// concurrent use if the renderings that share it are concurrent. [Network] is one.
+// concurrent use if the renderings that share it are concurrent. Nobody changes the lists that it
+// returns. [Network] is one.
 type Env interface {
 	// Node is the node of that name, and the simulator's own for "". A node that is not known has
 	// the simulator's addresses.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,11 +20,11 @@ var own = map[string]func(s *state) any{
 	"StartTime":      func(s *state) any { return s.startTime },
 	"Version":        func(s *state) any { return func() string { return s.options.Version } },
 	"NodeConditions": func(s *state) any { return s.nodeConditions },
-	"NodeIP":         func(s *state) any { return func() (string, error) { return s.nodeIP("") } },
+	"NodeIP":         func(s *state) any { return func() string { return s.nodeIP("") } },
 	"NodeName":       func(s *state) any { return func() string { return s.in.Env.Node("").Name } },
 	"NodePort":       func(s *state) any { return func() int { return s.in.Env.Node("").Port } },
 	"NodeIPWith":     func(s *state) any { return s.nodeIP },
-	"NodeIPsWith":    func(s *state) any { return s.nodeIPs },
+	"NodeIPsWith":    func(s *state) any { return func(node string) []string { return slices.Clone(s.nodeIPs(node)) } },
 	"PodIP":          func(s *state) any { return s.podIP },
 	"PodIPWith":      func(s *state) any { return s.podIPWith },
 	"PodIPsWith":     func(s *state) any { return s.podIPsWith },
@@ -58,29 +59,25 @@ func (t *Template) function(s *state, name string) any {
 var builtins = names(`and call eq ge gt index le len lt ne not or`)
 
 // quote makes a JSON string: of a string itself, of other values their JSON text.
-func (s *state) quote(v any) (string, error) {
-	if err := s.weigh(v, 0); err != nil {
-		return "", err
-	}
+func (s *state) quote(v any) string {
+	s.weigh(v, 0)
 	if text, ok := v.(string); ok && object.IsPlain(text) {
-		return `"` + text + `"`, nil
+		return `"` + text + `"`
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
-		return strconv.Quote(fmt.Sprint(v)), nil
+		return strconv.Quote(fmt.Sprint(v))
 	}
 	if data[0] == '"' {
-		return string(data), nil
+		return string(data)
 	}
-	return strconv.Quote(string(data)), nil
+	return strconv.Quote(string(data))
 }
 
 // yaml writes v as YAML. One indent above 0 puts every line, with a line break in front, below so
 // many levels of two spaces; any other number of indents leaves it at none.
 func (s *state) yaml(v any, indent ...any) (string, error) {
-	if err := s.weigh(v, 0); err != nil {
-		return "", err
-	}
+	s.weigh(v, 0)
 	data, err := marshalYAML(v)
 	if err != nil || len(indent) != 1 {
 		return string(data), err
@@ -90,9 +87,7 @@ func (s *state) yaml(v any, indent ...any) (string, error) {
 		return string(data), err
 	}
 	text := "\n" + string(data)
-	if err := s.spendText(float64(strings.Count(text, "\n")) * 2 * float64(n)); err != nil {
-		return "", err
-	}
+	s.spendText(float64(strings.Count(text, "\n")) * 2 * float64(n))
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 2*n)), nil
 }
 
@@ -100,18 +95,15 @@ func (s *state) now() string { return s.in.Now.UTC().Format(time.RFC3339Nano) }
 
 func (s *state) startTime() string { return s.options.StartTime.UTC().Format(time.RFC3339Nano) }
 
-func (s *state) printf(format string, args ...any) (string, error) {
+func (s *state) printf(format string, args ...any) string {
 	before := s.left
 	for _, arg := range args {
-		if err := s.weigh(arg, 0); err != nil {
-			return "", err
-		}
+		s.weigh(arg, 0)
 	}
-	if err := s.spend(formatCost(format, args, before-s.left)); err != nil {
-		return "", err
-	}
+	s.spend(formatCost(format, args, before-s.left))
 	text := fmt.Sprintf(format, args...)
-	return text, s.spendText(float64(len(text)))
+	s.spendText(float64(len(text)))
+	return text
 }
 
 // conditions of a healthy node, as the kubelet words them.
@@ -131,46 +123,47 @@ func condition(kind, status, reason, message string) map[string]any {
 }
 
 // nodeConditions are the template's own: it may change them.
-func (s *state) nodeConditions() ([]any, error) {
+func (s *state) nodeConditions() []any {
+	s.spend(float64(len(conditions)))
 	var list []any
 	for _, c := range conditions {
 		list = append(list, maps.Clone(c))
 	}
-	return list, s.spend(float64(len(list)))
+	return list
 }
 
-func (s *state) nodeIP(node string) (string, error) { return first(s.nodeIPs(node)) }
+func (s *state) nodeIP(node string) string { return first(s.nodeIPs(node)) }
 
-func (s *state) nodeIPs(node string) ([]string, error) {
-	return s.in.Env.Node(node).IPs, s.spend(envSteps)
+func (s *state) nodeIPs(node string) []string {
+	s.spend(envSteps)
+	return s.in.Env.Node(node).IPs
 }
 
 // podIP is the address of the pod that is rendered.
-func (s *state) podIP() (string, error) { return first(s.podIPs(podOf(s.in.Object))) }
+func (s *state) podIP() string { return first(s.podIPs(podOf(s.in.Object))) }
 
-func (s *state) podIPWith(node string, hostNetwork bool, uid, name, namespace string) (string, error) {
-	return first(s.podIPsWith(node, hostNetwork, uid, name, namespace))
+func (s *state) podIPWith(node string, hostNetwork bool, uid, name, namespace string) string {
+	return first(s.podIPs(Pod{node, hostNetwork, uid, name, namespace}))
 }
 
-func (s *state) podIPsWith(node string, hostNetwork bool, uid, name, namespace string) ([]string, error) {
-	return s.podIPs(Pod{Node: node, HostNetwork: hostNetwork, UID: uid, Name: name, Namespace: namespace})
+// podIPsWith is a list of the template's own, which sortAlpha sorts in place.
+func (s *state) podIPsWith(node string, hostNetwork bool, uid, name, namespace string) []string {
+	return slices.Clone(s.podIPs(Pod{node, hostNetwork, uid, name, namespace}))
 }
 
 // podIPs takes a pod without a name for the one that is rendered.
-func (s *state) podIPs(p Pod) ([]string, error) {
+func (s *state) podIPs(p Pod) []string {
 	if p.UID == "" && p.Name == "" {
 		self := podOf(s.in.Object)
 		p.UID, p.Name, p.Namespace = self.UID, self.Name, self.Namespace
 	}
-	if err := s.spend(envSteps); err != nil {
-		return nil, err
-	}
-	return s.in.Env.PodIPs(p)
+	s.spend(envSteps)
+	return certain(s.in.Env.PodIPs(p))
 }
 
-func first(list []string, err error) (string, error) {
-	if err != nil || len(list) == 0 {
-		return "", err
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
 	}
-	return list[0], nil
+	return list[0]
 }

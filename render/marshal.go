@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 )
@@ -55,42 +54,37 @@ func keyOf(i goyaml.MapItem) string {
 // precedes the next and the last the first. Such keys the encoder writes in an order that changes
 // from call to call; a stable sort of sorted keys does not.
 func compareKeys(a, b string) int {
-	same := common(a, b)
-	if same == len(a) || same == len(b) {
-		return cmp.Compare(len(a), len(b))
+	x, y := []rune(a), []rune(b)
+	i := 0
+	for i < len(x) && i < len(y) && x[i] == y[i] {
+		i++
 	}
-	x, _ := utf8.DecodeRuneInString(a[same:])
-	y, _ := utf8.DecodeRuneInString(b[same:])
-	switch isLetter := unicode.IsLetter(x); {
-	case isLetter != unicode.IsLetter(y) && isLetter:
+	if i == len(x) || i == len(y) {
+		return cmp.Compare(len(x), len(y))
+	}
+	isLetter := unicode.IsLetter(x[i])
+	switch {
+	case isLetter != unicode.IsLetter(y[i]) && isLetter:
 		return 1
-	case isLetter != unicode.IsLetter(y):
+	case isLetter != unicode.IsLetter(y[i]):
 		return -1
 	case isLetter:
-		return cmp.Compare(x, y)
+		return cmp.Compare(x[i], y[i])
 	}
 	before := int64(0)
-	if digits := a[len(strings.TrimRightFunc(a[:same], unicode.IsDigit)):same]; (x == '0' || y == '0') && strings.Trim(digits, "0") != "" {
-		before = 1 // so that the zero counts
-	}
-	n, nDigits := number(before, a[same:])
-	m, mDigits := number(before, b[same:])
-	return cmp.Or(cmp.Compare(n, m), cmp.Compare(nDigits, mDigits), cmp.Compare(x, y))
-}
-
-// common is the length of what two texts begin with, in whole runes.
-func common(a, b string) int {
-	for i, r := range a {
-		if other, _ := utf8.DecodeRuneInString(b[i:]); r != other || i >= len(b) {
-			return i
+	for k := i - 1; (x[i] == '0' || y[i] == '0') && k >= 0 && unicode.IsDigit(x[k]); k-- {
+		if x[k] != '0' {
+			before = 1 // so that the zero counts
 		}
 	}
-	return len(a)
+	n, nDigits := number(before, x[i:])
+	m, mDigits := number(before, y[i:])
+	return cmp.Or(cmp.Compare(n, m), cmp.Compare(nDigits, mDigits), cmp.Compare(x[i], y[i]))
 }
 
 // number reads the digits that a text begins with, after those of n. It counts them too, and
 // overflows as the encoder does.
-func number(n int64, s string) (value int64, digits int) {
+func number(n int64, s []rune) (value int64, digits int) {
 	for _, r := range s {
 		if !unicode.IsDigit(r) {
 			break

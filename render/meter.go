@@ -8,17 +8,19 @@ import (
 )
 
 // metered is fn with its cost counted. Its arguments of type int become any, so that they take
-// whole numbers of every type. It panics with an error, of which text/template makes a fault: not
-// every function has one among its results.
+// whole numbers of every type.
 func (s *state) metered(name string, fn any) any {
 	f := reflect.ValueOf(fn)
 	return reflect.MakeFunc(loose(f.Type()), func(in []reflect.Value) []reflect.Value {
-		in, err := tighten(f.Type(), in)
-		must(err)
-		must(s.pay(name, in))
-		out := callWith(f, in)
+		in = tighten(f.Type(), in)
+		s.pay(name, in)
+		call := f.Call
+		if f.Type().IsVariadic() {
+			call = f.CallSlice
+		}
+		out := call(in)
 		if !cheap[name] {
-			must(s.weighValues(out))
+			s.weighValues(out)
 		}
 		return out
 	}).Interface()
@@ -26,21 +28,19 @@ func (s *state) metered(name string, fn any) any {
 
 // pay counts the arguments of a function, and what it is going to do as costs says. A cheap one
 // looks at no more than the top of its arguments, and at texts as a whole.
-func (s *state) pay(name string, in []reflect.Value) error {
+func (s *state) pay(name string, in []reflect.Value) {
 	if cheap[name] {
 		size := 0.0
 		for _, v := range in {
 			size += top(v.Interface())
 		}
-		return s.spend(1 + size/bytesPerStep)
+		s.spend(1 + size/bytesPerStep)
+		return
 	}
-	if err := s.weighValues(in); err != nil {
-		return err
-	}
+	s.weighValues(in)
 	if cost := costs[name]; cost != nil {
-		return s.spend(cost(in))
+		s.spend(cost(in))
 	}
-	return nil
 }
 
 // top is the length of a value and, in a list, of its elements.
@@ -52,13 +52,6 @@ func top(v any) float64 {
 		}
 	}
 	return size
-}
-
-func callWith(f reflect.Value, in []reflect.Value) []reflect.Value {
-	if f.Type().IsVariadic() {
-		return f.CallSlice(in)
-	}
-	return f.Call(in)
 }
 
 var (
@@ -83,28 +76,20 @@ func loose(t reflect.Type) reflect.Type {
 }
 
 // tighten makes the arguments of a loose type those of t.
-func tighten(t reflect.Type, in []reflect.Value) ([]reflect.Value, error) {
+func tighten(t reflect.Type, in []reflect.Value) []reflect.Value {
 	for i, v := range in {
 		switch t.In(i) {
 		case intType:
-			n, err := whole(v.Interface())
-			if err != nil {
-				return nil, err
-			}
-			in[i] = reflect.ValueOf(n)
+			in[i] = reflect.ValueOf(certain(whole(v.Interface())))
 		case intsType:
 			list := make([]int, v.Len())
 			for j := range list {
-				n, err := whole(v.Index(j).Interface())
-				if err != nil {
-					return nil, err
-				}
-				list[j] = n
+				list[j] = certain(whole(v.Index(j).Interface()))
 			}
 			in[i] = reflect.ValueOf(list)
 		}
 	}
-	return in, nil
+	return in
 }
 
 // whole reads a number that has no fraction.
@@ -116,64 +101,46 @@ func whole(v any) (int, error) {
 	return int(n), nil
 }
 
-func (s *state) weighValues(values []reflect.Value) error {
+func (s *state) weighValues(values []reflect.Value) {
 	for _, v := range values {
-		if err := s.weigh(v.Interface(), 0); err != nil {
-			return err
-		}
+		s.weigh(v.Interface(), 0)
 	}
-	return nil
 }
 
 // weigh spends a step for every value within v and more where it is deeply nested, as printing
 // indents it. Shared values count as often as they would be printed.
-func (s *state) weigh(v any, depth int) error {
-	err := s.spend(1 + float64(depth)/8)
-	if err != nil {
-		return err
-	}
+func (s *state) weigh(v any, depth int) {
+	s.spend(1 + float64(depth)/8)
 	switch v := v.(type) {
 	case nil, bool, int, int64, float64:
 	case string:
-		err = s.spendText(float64(len(v)))
+		s.spendText(float64(len(v)))
 	case []any:
-		for i := 0; i < len(v) && err == nil; i++ {
-			err = s.weigh(v[i], depth+1)
+		for _, e := range v {
+			s.weigh(e, depth+1)
 		}
 	case map[string]any:
 		for k, e := range v {
-			if err = s.weighEntry(k, e, depth+1); err != nil {
-				break
-			}
+			s.spendText(float64(len(k)))
+			s.weigh(e, depth+1)
 		}
 	default:
-		err = s.weighOther(reflect.ValueOf(v), depth)
+		s.weighOther(reflect.ValueOf(v), depth)
 	}
-	return err
 }
 
-func (s *state) weighEntry(key string, v any, depth int) error {
-	if err := s.spendText(float64(len(key))); err != nil {
-		return err
-	}
-	return s.weigh(v, depth)
-}
-
-func (s *state) weighOther(v reflect.Value, depth int) error {
-	var err error
+func (s *state) weighOther(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Array:
-		for i := 0; i < v.Len() && err == nil; i++ {
-			err = s.weigh(v.Index(i).Interface(), depth+1)
+		for i := range v.Len() {
+			s.weigh(v.Index(i).Interface(), depth+1)
 		}
 	case reflect.Map:
-		for entries := v.MapRange(); err == nil && entries.Next(); {
-			err = s.weighEntry(entries.Key().String(), entries.Value().Interface(), depth+1)
+		for entries := v.MapRange(); entries.Next(); {
+			s.spendText(float64(len(entries.Key().String())))
+			s.weigh(entries.Value().Interface(), depth+1)
 		}
 	case reflect.String:
-		err = s.spendText(float64(v.Len()))
+		s.spendText(float64(v.Len()))
 	}
-	return err
 }
-
-func (s *state) spendText(bytes float64) error { return s.spend(bytes / bytesPerStep) }

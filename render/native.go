@@ -16,9 +16,11 @@ const many = 1 << 10
 // natives are the functions in which the templates of Pods and Nodes spend their time.
 var natives = map[string]native{
 	"Now":        {0, 0, func(s *state, _ []any) any { return s.now() }},
-	"NodeIPWith": {1, 1, func(s *state, args []any) any { return certain(s.nodeIP(as[string](args[0]))) }},
-	"PodIPWith":  {5, 5, func(s *state, args []any) any { return certain(first(s.podIPs(podOfArguments(args)))) }},
-	"Quote":      {1, 1, func(s *state, args []any) any { return certain(s.quote(args[0])) }},
+	"NodeIPWith": {1, 1, func(s *state, args []any) any { return s.nodeIP(as[string](args[0])) }},
+	"PodIPWith": {5, 5, func(s *state, args []any) any {
+		return s.podIPWith(as[string](args[0]), as[bool](args[1]), as[string](args[2]), as[string](args[3]), as[string](args[4]))
+	}},
+	"Quote": {1, 1, func(s *state, args []any) any { return s.quote(args[0]) }},
 
 	"index": {2, many, func(_ *state, args []any) any { return index(args[0], args[1:]) }},
 	"list":  {1, many, func(s *state, args []any) any { return s.list(args) }},
@@ -31,7 +33,7 @@ var natives = map[string]native{
 	"gt":    {2, 2, func(_ *state, args []any) any { return order(args[0], args[1]) > 0 }},
 	"ge":    {2, 2, func(_ *state, args []any) any { return order(args[0], args[1]) >= 0 }},
 
-	callFunc:  {0, 0, func(s *state, _ []any) any { return certain(s.payCall()) }},
+	callFunc:  {0, 0, func(s *state, _ []any) any { return s.payCall() }},
 	rangeFunc: {1, 1, func(s *state, args []any) any { return s.payRange(args[0]) }},
 	weighFunc: {1, 1, func(s *state, args []any) any { return s.payValue(args[0]) }},
 }
@@ -51,18 +53,11 @@ func as[T any](v any) T {
 	return t
 }
 
-func podOfArguments(args []any) Pod {
-	return Pod{
-		Node: as[string](args[0]), HostNetwork: as[bool](args[1]),
-		UID: as[string](args[2]), Name: as[string](args[3]), Namespace: as[string](args[4]),
-	}
-}
-
 // list pays for its arguments and its result, which are the same.
 func (s *state) list(args []any) any {
 	v := append([]any(nil), args...)
-	must(s.weigh(v, 0))
-	must(s.weigh(v, 0))
+	s.weigh(v, 0)
+	s.weigh(v, 0)
 	return v
 }
 

@@ -37,8 +37,8 @@ type Network struct {
 
 	mu    sync.Mutex
 	nodes map[string]knownNode
-	pods  map[string][]netip.Addr
-	held  holders
+	pods  map[string][]string
+	held  map[netip.Addr]int // how many use an address
 	pools map[netip.Prefix]*pool
 	bits  []int // lengths of the prefixes of pools, each once
 }
@@ -46,7 +46,6 @@ type Network struct {
 // knownNode is what was read of a Node.
 type knownNode struct {
 	Node
-	addrs []netip.Addr   // that it holds
 	cidrs []netip.Prefix // none: the default ones
 }
 
@@ -56,8 +55,8 @@ func NewNetwork(o NetworkOptions) *Network {
 		self:  o.Node,
 		cidrs: masked(o.CIDRs),
 		nodes: map[string]knownNode{},
-		pods:  map[string][]netip.Addr{},
-		held:  holders{},
+		pods:  map[string][]string{},
+		held:  map[netip.Addr]int{},
 		pools: map[netip.Prefix]*pool{},
 	}
 	if len(n.self.IPs) == 0 {
@@ -66,7 +65,7 @@ func NewNetwork(o NetworkOptions) *Network {
 	if len(n.cidrs) == 0 {
 		n.cidrs = []netip.Prefix{netip.MustParsePrefix(defaultCIDR)}
 	}
-	n.hold(addrs(n.self.IPs))
+	n.hold(n.self.IPs)
 	return n
 }
 
@@ -97,7 +96,7 @@ func (n *Network) PodIPs(p Pod) ([]string, error) {
 		}
 		n.pods[p.key()] = list
 	}
-	return texts(list), nil
+	return list, nil
 }
 
 // Observe learns from a Node its addresses and podCIDRs and from a Pod the addresses in its status;
@@ -120,7 +119,7 @@ func (n *Network) Forget(obj map[string]any) {
 	p := podOf(obj)
 	switch kind(obj) {
 	case "Node":
-		n.release(n.nodes[p.Name].addrs)
+		n.release(n.nodes[p.Name].IPs)
 		delete(n.nodes, p.Name)
 	case "Pod":
 		n.release(n.pods[p.key()])
@@ -130,11 +129,10 @@ func (n *Network) Forget(obj map[string]any) {
 
 func (n *Network) observeNode(obj map[string]any) {
 	name, _ := object.String(obj, "metadata", "name")
-	node := knownNode{Node: Node{Name: name, IPs: nodeIPs(obj)}, cidrs: podCIDRs(obj)}
 	port, _ := object.Int64(obj, "status", "daemonEndpoints", "kubeletEndpoint", "Port")
-	node.Port, node.addrs = int(port), addrs(node.IPs)
-	n.hold(node.addrs)
-	n.release(n.nodes[name].addrs)
+	node := knownNode{Node{Name: name, IPs: nodeIPs(obj), Port: int(port)}, podCIDRs(obj)}
+	n.hold(node.IPs)
+	n.release(n.nodes[name].IPs)
 	n.nodes[name] = node
 }
 
@@ -149,19 +147,19 @@ func (n *Network) observePod(obj map[string]any) {
 	n.pods[p.key()] = seen
 }
 
-func (n *Network) allocate(node string) ([]netip.Addr, error) {
+func (n *Network) allocate(node string) ([]string, error) {
 	cidrs := n.nodes[node].cidrs
 	if len(cidrs) == 0 {
 		cidrs = n.cidrs
 	}
-	var list []netip.Addr
+	var list []string
 	for _, cidr := range cidrs {
 		addr, err := n.pool(cidr).take(n.held)
 		if err != nil {
 			n.release(list)
 			return nil, err
 		}
-		list = append(list, addr)
+		list = append(list, addr.String())
 		n.held[addr]++
 	}
 	return list, nil
@@ -179,31 +177,25 @@ func (n *Network) pool(cidr netip.Prefix) *pool {
 	return p
 }
 
-func (n *Network) hold(list []netip.Addr) {
-	for _, addr := range list {
-		n.held[addr]++
+func (n *Network) hold(ips []string) {
+	for _, ip := range ips {
+		n.held[address(ip)]++
 	}
 }
 
-func (n *Network) release(list []netip.Addr) {
-	for _, addr := range list {
+// release offers what nobody holds any more to the pools of all prefixes around it.
+func (n *Network) release(ips []string) {
+	for _, ip := range ips {
+		addr := address(ip)
 		if n.held[addr]--; n.held[addr] > 0 {
 			continue
 		}
 		delete(n.held, addr)
-		n.offer(addr)
-	}
-}
-
-// offer tells the pools of all prefixes around the address that it is free.
-func (n *Network) offer(addr netip.Addr) {
-	for _, bits := range n.bits {
-		prefix, err := addr.Prefix(bits)
-		if err != nil {
-			continue
-		}
-		if p := n.pools[prefix]; p != nil {
-			p.release(addr)
+		for _, bits := range n.bits {
+			prefix, _ := addr.Prefix(bits)
+			if p := n.pools[prefix]; p != nil {
+				p.release(addr)
+			}
 		}
 	}
 }

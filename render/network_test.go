@@ -191,3 +191,13 @@ func BenchmarkNetwork(b *testing.B) {
 		n.Forget(obj)
 	}
 }
+
+// TestTemplatesDoNotChangeTheLists of an Env: sortAlpha sorts in place.
+func TestTemplatesDoNotChangeTheLists(t *testing.T) {
+	n := render.NewNetwork(render.NetworkOptions{})
+	n.Observe(node("n", cidrs("fd00::/64", "10.1.0.0/24"), "InternalIP", "fd01::1", "InternalIP", "10.0.0.9"))
+	text := `{{ NodeIPsWith "n" | sortAlpha }}{{ NodeIPsWith "n" }} {{ PodIPsWith "n" false "a" "" "" | sortAlpha }}{{ PodIPsWith "n" false "a" "" "" }}`
+	got, err := compile(t, text, render.Options{}).Text(render.Input{Env: n})
+	require.NoError(t, err)
+	require.Equal(t, "[10.0.0.9 fd01::1][fd01::1 10.0.0.9] [10.1.0.1 fd00::1][fd00::1 10.1.0.1]", got)
+}

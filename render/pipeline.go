@@ -110,23 +110,20 @@ func (c *compiler) operand(n parse.Node) expression {
 	case *parse.PipeNode:
 		c.unknown = c.unknown || len(n.Decl) > 0
 		return c.commands(n.Cmds)
+	case *parse.StringNode:
+		return constant(n.Text)
+	case *parse.BoolNode:
+		return constant(n.True)
+	case *parse.NumberNode:
+		v, ok := numeral(n)
+		c.unknown = c.unknown || !ok
+		return constant(v)
 	}
-	v, ok := literal(n)
-	c.unknown = c.unknown || !ok
-	return func(*state) any { return v }
+	c.unknown = true
+	return nil
 }
 
-func literal(n parse.Node) (v any, ok bool) {
-	switch n := n.(type) {
-	case *parse.StringNode:
-		return n.Text, true
-	case *parse.BoolNode:
-		return n.True, true
-	case *parse.NumberNode:
-		return numeral(n)
-	}
-	return nil, false
-}
+func constant(v any) expression { return func(*state) any { return v } }
 
 // numeral is an integer that is an int wherever it stands, or a decimal fraction.
 func numeral(n *parse.NumberNode) (any, bool) {

@@ -36,10 +36,10 @@ func (s *state) printValue(v any) {
 func (s *state) printQuoted(v any) {
 	text, ok := v.(string)
 	if !ok || !object.IsPlain(text) {
-		s.print(certain(s.quote(v)))
+		s.print(s.quote(v))
 		return
 	}
-	must(s.weigh(v, 0))
+	s.weigh(v, 0)
 	s.out = append(s.out, '"')
 	s.out = append(s.out, text...)
 	s.out = append(s.out, '"')

@@ -3,8 +3,9 @@ package render
 import (
 	"encoding/base64"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
 // seeded are the functions that sprig feeds from the clock, the zone of the machine and chance;
@@ -25,21 +26,14 @@ var seeded = map[string]func(s *state) any{
 	"randNumeric":    func(s *state) any { return s.randText(digits) },
 	"randAlpha":      func(s *state) any { return s.randText(letters) },
 	"randAlphaNum":   func(s *state) any { return s.randText(digits + letters) },
-	"randAscii":      func(s *state) any { return s.randText(ascii()) },
+	"randAscii":      func(s *state) any { return s.randText(ascii) },
 }
 
 const (
 	digits  = "0123456789"
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	ascii   = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
 )
-
-func ascii() string {
-	var chars []byte
-	for c := byte(' '); c <= '~'; c++ {
-		chars = append(chars, c)
-	}
-	return string(chars)
-}
 
 // moment reads a time or seconds since 1970; anything else is now.
 func (s *state) moment(v any) time.Time {
@@ -50,12 +44,9 @@ func (s *state) moment(v any) time.Time {
 		if v != nil {
 			return *v
 		}
-	case int64:
-		return time.Unix(v, 0)
-	case int:
-		return time.Unix(int64(v), 0)
-	case int32:
-		return time.Unix(int64(v), 0)
+	case int, int32, int64:
+		seconds, _ := object.ToInt64(v)
+		return time.Unix(seconds, 0)
 	}
 	return s.in.Now
 }
@@ -112,13 +103,11 @@ func (s *state) randBytes(count int) string {
 
 // randText returns the function that draws so many characters of the alphabet.
 func (s *state) randText(alphabet string) func(int) string {
-	return func(count int) string { return draw(s.random(), alphabet, count) }
-}
-
-func draw(rnd *rand.Rand, alphabet string, count int) string {
-	text := make([]byte, max(count, 0))
-	for i := range text {
-		text[i] = alphabet[rnd.IntN(len(alphabet))]
+	return func(count int) string {
+		text := make([]byte, max(count, 0))
+		for i := range text {
+			text[i] = alphabet[s.random().IntN(len(alphabet))]
+		}
+		return string(text)
 	}
-	return string(text)
 }

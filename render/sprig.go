@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -65,11 +66,17 @@ var pure = sync.OnceValue(func() map[string]any {
 	for name := range fromSprig {
 		funcs[name] = all[name]
 	}
-	for _, name := range []string{"merge", "mergeOverwrite"} {
-		funcs[name] = merging(all[name].(func(map[string]any, ...map[string]any) any))
-	}
-	for _, name := range []string{"mustMerge", "mustMergeOverwrite"} {
-		funcs[name] = mustMerging(all[name].(func(map[string]any, ...map[string]any) (any, error)))
+	for name, mustName := range map[string]string{"merge": "mustMerge", "mergeOverwrite": "mustMergeOverwrite"} {
+		merge := all[mustName].(func(map[string]any, ...map[string]any) (any, error))
+		must := func(dst map[string]any, srcs ...map[string]any) (any, error) { return merge(dst, cloned(srcs)...) }
+		funcs[mustName] = must
+		funcs[name] = func(dst map[string]any, srcs ...map[string]any) any {
+			merged, err := must(dst, srcs...)
+			if err != nil {
+				return ""
+			}
+			return merged
+		}
 	}
 	return funcs
 })
@@ -78,14 +85,6 @@ var pure = sync.OnceValue(func() map[string]any {
 func set(m map[string]any, key string, v any) map[string]any {
 	m[key] = object.DeepCopy(v)
 	return m
-}
-
-func merging(merge func(map[string]any, ...map[string]any) any) any {
-	return func(dst map[string]any, srcs ...map[string]any) any { return merge(dst, cloned(srcs)...) }
-}
-
-func mustMerging(merge func(map[string]any, ...map[string]any) (any, error)) any {
-	return func(dst map[string]any, srcs ...map[string]any) (any, error) { return merge(dst, cloned(srcs)...) }
 }
 
 func cloned(maps []map[string]any) []map[string]any {
@@ -112,12 +111,7 @@ func values(m map[string]any) []any {
 	return list
 }
 
-func until(count int) []int {
-	if count < 0 {
-		return sequence(0, count, -1)
-	}
-	return sequence(0, count, 1)
-}
+func until(count int) []int { return sequence(0, count, cmp.Compare(count, 0)) }
 
 // sequence counts from start up to stop, exclusive, and ends where an int does.
 func sequence(start, stop, step int) []int {
@@ -132,25 +126,29 @@ func sequence(start, stop, step int) []int {
 	return list
 }
 
-// seq prints what the command of that name does: last; first and last; or first, step and last.
+// seq prints what the command of that name does.
 func seq(params ...int) string {
-	first, step, last := 1, 1, 0
+	return strings.Trim(fmt.Sprint(sequence(seqBounds(params))), "[]")
+}
+
+// seqBounds reads last; first and last; or first, step and last.
+func seqBounds(params []int) (first, past, step int) {
+	last, direction := 0, 1
 	switch len(params) {
 	case 1:
-		last = params[0]
+		first, last = 1, params[0]
 	case 2:
 		first, last = params[0], params[1]
 	case 3:
 		first, step, last = params[0], params[1], params[2]
 	default:
-		return ""
+		return 0, 0, 0
 	}
-	past := 1
 	if last < first {
-		past = -1
+		direction = -1
 	}
 	if len(params) < 3 {
-		step = past
+		step = direction
 	}
-	return strings.Trim(fmt.Sprint(sequence(first, last+past, step)), "[]")
+	return first, last + direction, step
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"text/template"
 
+	"github.com/stagecraft-go/stagecraft/internal/fastyaml"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
@@ -22,13 +23,15 @@ const (
 type state struct {
 	template  *Template
 	options   *Options
-	reference *template.Template // what text/template executes; nil until it is needed
-	functions []reflect.Value    // those of program.functions, bound to this state; not valid until they are needed
+	reference *template.Template       // what text/template executes; nil until it is needed
+	functions map[string]reflect.Value // that programs call by reflection, bound to this state
 
 	in   Input
 	left float64 // steps; fractions are text
 	out  []byte
 	rand *rand.Rand
+
+	parser fastyaml.Parser // of the text
 
 	frame []any // the dots and variables of the definition that is executed
 	depth int   // of template calls
@@ -36,11 +39,7 @@ type state struct {
 }
 
 func (t *Template) newState() *state {
-	s := &state{template: t, options: &t.options}
-	if t.program != nil {
-		s.functions = make([]reflect.Value, len(t.program.functions))
-	}
-	return s
+	return &state{template: t, options: &t.options, functions: map[string]reflect.Value{}}
 }
 
 // execute runs the program of the template. If there is none, or it gives up, text/template
@@ -78,7 +77,7 @@ func (s *state) begin(in Input) {
 }
 
 func (s *state) runProgram() error {
-	s.call(s.template.program.main, s.in.Object)
+	s.call(s.template.program, s.in.Object)
 	return nil
 }
 
@@ -120,11 +119,10 @@ func (s *state) Write(p []byte) (int, error) {
 		return 0, &limitError{s.options.Output, "bytes of output"}
 	}
 	s.out = append(s.out, p...)
-	return len(p), s.spend(1)
+	return len(p), s.withdraw(1)
 }
 
-// spend takes steps off the budget.
-func (s *state) spend(steps float64) error {
+func (s *state) withdraw(steps float64) error {
 	s.left -= steps
 	if s.left < 0 {
 		return &limitError{s.options.Steps, "steps"}
@@ -132,13 +130,21 @@ func (s *state) spend(steps float64) error {
 	return nil
 }
 
-// payCall pays for a template call.
-func (s *state) payCall() (string, error) { return "", s.spend(callSteps) }
+// spend takes steps off the budget. It panics with its error, which text/template takes as returned
+// by the function that it calls.
+func (s *state) spend(steps float64) { must(s.withdraw(steps)) }
 
-// payValue weighs v. Like payRange it panics with its error, which text/template takes as returned:
-// a second result takes time in every call.
+func (s *state) spendText(bytes float64) { s.spend(bytes / bytesPerStep) }
+
+// payCall pays for a template call.
+func (s *state) payCall() string {
+	s.spend(callSteps)
+	return ""
+}
+
+// payValue weighs v.
 func (s *state) payValue(v any) any {
-	must(s.weigh(v, 0))
+	s.weigh(v, 0)
 	return v
 }
 
@@ -149,7 +155,7 @@ func (s *state) payRange(v any) any {
 	if n, ok := object.ToInt64(v); ok {
 		passes = float64(n)
 	}
-	must(s.spend(1 + max(passes, 0)))
+	s.spend(1 + max(passes, 0))
 	return v
 }
 

@@ -6,8 +6,6 @@ import (
 	"text/template"
 	"text/template/parse"
 	"time"
-
-	"github.com/stagecraft-go/stagecraft/internal/fastyaml"
 )
 
 const (
@@ -58,8 +56,8 @@ type Template struct {
 	names   []string           // functions that occur in it
 	mutates bool               // one of them changes its arguments
 
-	program *program  // nil if it has none
-	states  sync.Pool // of *state
+	program *definition // nil if it has none
+	states  sync.Pool   // of *state
 }
 
 // Input is what one rendering reads.
@@ -111,13 +109,16 @@ func (t *Template) Text(in Input) (string, error) {
 // text that is empty but for space and comments gives no value, and ok is false. Errors are *Error;
 // one about the YAML shows the rendered line.
 //
-// The value shares nothing with the object and other renderings.
+// The value shares nothing that can be changed with the object and other renderings.
 func (t *Template) Value(in Input) (v any, ok bool, err error) {
-	text, err := t.Text(in)
-	if err != nil {
-		return nil, false, err
+	s := t.states.Get().(*state)
+	defer t.states.Put(s)
+	defer s.reset()
+	if err := s.execute(in); err != nil {
+		return nil, false, t.fault(err)
 	}
-	v, ok, err = fastyaml.Parse(text, t.options.Output)
+	text := string(s.out)
+	v, ok, err = s.parser.Parse(text, t.options.Output)
 	if err != nil {
 		return nil, false, unplaced(t.yamlError(text, err))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/delays"
@@ -21,21 +22,23 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Options of [Compile]. The zero value is strict, with the limits of [Limits] and addresses from a [render.Network] of its own.
+// Options of [Compile]. The zero value is strict, with the limits of [Limits] and addresses from a
+// [render.Network] of its own.
 type Options struct {
-	// Lenient turns faults that leave a Stage usable into warnings: unknown fields, keys given twice, jq and cel in one
-	// expression, Stages of the same name for one kind. Expressions that do not compile stay errors.
+	// Lenient turns faults that leave a Stage usable into warnings: unknown fields, keys given
+	// twice, jq and cel in one expression, Stages of the same name for one kind. Expressions that
+	// do not compile stay errors.
 	Lenient bool
 	// Env gives templates the addresses of nodes and pods. It must be safe for concurrent use.
 	Env render.Env
-	// Funcs are more template functions, as text/template takes them. They win over built-in ones of the same name and must be safe for
-	// concurrent use.
+	// Funcs are more template functions, as text/template takes them. They win over built-in ones
+	// of the same name and must be safe for concurrent use.
 	Funcs map[string]any
 	// JQFunctions and CELOptions are further functions for expressions, as in [selector.Options].
 	JQFunctions map[string]func(input any, args []any) any
 	CELOptions  []cel.EnvOption
-	// MissingKeyError makes it an error when a template reads a field that the object does not have. By default that prints
-	// <no value>.
+	// MissingKeyError makes it an error when a template reads a field that the object does not
+	// have. By default that prints <no value>.
 	MissingKeyError bool
 	// Version is what the template function Version prints, StartTime what StartTime prints.
 	Version   string
@@ -44,8 +47,8 @@ type Options struct {
 	Limits Limits
 }
 
-// Limits bound what one evaluation may cost, in steps, never in time, so that a result does not depend on the machine. Zero
-// means the default, which is far above what Stages need.
+// Limits bound what one evaluation may cost, in steps, never in time, so that a result does not
+// depend on the machine. Zero means the default, which is far above what Stages need.
 type Limits struct {
 	JQSteps       int    // instructions of a jq program
 	JQSize        int    // bytes that a jq program builds and reads, or that one operator of a CEL expression builds
@@ -54,8 +57,9 @@ type Limits struct {
 	TemplateSize  int    // bytes that a template prints
 }
 
-// Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault of every source, and then no
-// Set. Each fault names its source and Stage, so that a caller can leave those Stages out and compile the rest.
+// Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault
+// of every source, and then no Set. Each fault names its source and Stage, so that a caller can
+// leave those Stages out and compile the rest.
 func Compile(o Options, sources ...Source) (*Set, error) {
 	c := newCompiler(o)
 	for _, s := range sources {
@@ -108,7 +112,8 @@ func newCompiler(o Options) *compiler {
 	}
 }
 
-// source compiles the Stages of one source. Its faults come in the order of the text, whoever found them.
+// source compiles the Stages of one source. Its faults come in the order of the text, whoever found
+// them.
 func (c *compiler) source(s Source) {
 	first := len(c.faults)
 	c.faults = append(c.faults, s.faults...)
@@ -157,7 +162,8 @@ func (c *compiler) warn(path, text string) {
 	c.add(&position.Error{Path: path, Offset: -1, Err: errors.New(text)}).Warning = true
 }
 
-// add records a fault, unless the field, or one around it, is known to be at fault since it was read: a value that is not a string is not also missing.
+// add records a fault, unless the field, or one around it, is known to be at fault since it was
+// read: a value that is not a string is not also missing.
 func (c *compiler) add(e *position.Error) *Error {
 	fault := locate(c.definition.doc, c.definition.stage.Name, e)
 	known := slices.ContainsFunc(c.read, func(f *Error) bool {
@@ -242,13 +248,14 @@ func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
 	if s.Weight < 0 {
 		c.faultf("spec.weight", "must not be negative")
 	}
-	program, err := c.expressions.ValueFrom(s.WeightFrom, expression.Int|expression.Uint|expression.Double|expression.Bool)
+	program, err := c.expressions.ValueFrom(s.WeightFrom, types.BoolType, types.IntType, types.UintType, types.DoubleType)
 	c.fault("spec.weightFrom", err)
 	program.Path = position.Join("spec.weightFrom", program.Path)
 	return weight{constant: int64(s.Weight), from: program}
 }
 
-// MustCompile is [Compile] with the zero Options for Stages that are part of the program. It panics on a fault.
+// MustCompile is [Compile] with the zero Options for Stages that are part of the program. It panics
+// on a fault.
 func MustCompile(sources ...Source) *Set {
 	set, err := Compile(Options{}, sources...)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// TestDifferences pins what differs from kwok on purpose: the table of COMPATIBILITY.md names these cases.
+// TestDifferences pins what differs from kwok on purpose: the table of COMPATIBILITY.md names these
+// cases.
 func TestDifferences(t *testing.T) {
 	const always = "  selector: {}\n"
 	first := func(t *testing.T, set *stage.Set, annotations, status string) stage.Candidate {

@@ -9,8 +9,8 @@
 //   - A Candidate is a Stage that matches an object, with its chance and its possible delays.
 //   - A Transition is the decision to play one Stage on one object at one time.
 //   - An Effect is one thing that a transition does: an Event, a Patch, an Apply or a Delete.
-//   - An entry is the time from when an object is seen to match a Stage until the Stage is played, or
-//     the object no longer matches.
+//   - An entry is the time from when an object is seen to match a Stage until the Stage is played,
+//     or the object no longer matches.
 //   - An Engine remembers entries and says what is due.
 //
 // # Usage
@@ -25,39 +25,39 @@
 //	effects, err := t.Effects(obj, now)    // what it does
 //	fmt.Print(set.Explain(obj, now))       // why: every Stage, every requirement, what was seen
 //
-// To play the Stages on a cluster, use stage/player. To own the time, drive an Engine by the loop in
-// its documentation. Package stage/lint finds Stages that compile but cannot be meant.
+// To play the Stages on a cluster, use stage/player. To own the time, drive an Engine by the loop
+// in its documentation. Package stage/lint finds Stages that compile but cannot be meant.
 //
 // # Semantics
 //
-// Of the Stages for the kind of an object, those whose selectors it meets are candidates. One of them
-// is drawn by weight. It is played after a delay drawn from its range, unless the object stops
+// Of the Stages for the kind of an object, those whose selectors it meets are candidates. One of
+// them is drawn by weight. It is played after a delay drawn from its range, unless the object stops
 // matching before: see packages selector and delay. Steps are carried out in order, and within a
 // step: event, finalizers, then delete, else patch, then apply. After a delete only the events of
 // later steps happen. Templates read the object as it was when the transition fired; finalizers and
 // no-op checks read it as earlier steps left it.
 //
-// An expression that fails on an object makes its requirement false, its weight not given, its delay
-// that of the milliseconds field. It never hides another Stage, nor another object.
+// An expression that fails on an object makes its requirement false, its weight not given, its
+// delay that of the milliseconds field. It never hides another Stage, nor another object.
 //
-// A Stage that was played is entered again at the next observation, if it still matches: a heartbeat
-// goes on because its patch changes the object. If the effects change nothing, or are only an event,
-// the Stage is not played again until somebody else changes the object. Rendered YAML is YAML 1.1, as
-// in kwok: n, y, no, yes, on and off are booleans, as keys too.
+// A Stage that was played is entered again at the next observation, if it still matches: a
+// heartbeat goes on because its patch changes the object. If the effects change nothing, or are
+// only an event, the Stage is not played again until somebody else changes the object. Rendered
+// YAML is YAML 1.1, as in kwok: n, y, no, yes, on and off are booleans, as keys too.
 //
 // # Determinism
 //
 // Random numbers are hashes of the seed, the group, kind, namespace and name of the object, the
-// number of the entry and the Stage. They are drawn once an entry, so that an object which is updated
-// often still advances. They do not depend on the order of events, the number of workers or other
-// objects. Template Now, jq now and CEL Now() are the time that the caller gives. The same Set, seed
-// and sequence of observations of an object give the same transitions and effects; only addresses
-// allocated by a [render.Env] depend on order.
+// number of the entry and the Stage. They are drawn once an entry, so that an object which is
+// updated often still advances. They do not depend on the order of events, the number of workers or
+// other objects. Template Now, jq now and CEL Now() are the time that the caller gives. The same
+// Set, seed and sequence of observations of an object give the same transitions and effects; only
+// addresses allocated by a [render.Env] depend on order.
 //
 // # Concurrency
 //
-// Sources, Sets, Transitions and Effects are immutable and safe for concurrent use. An Engine belongs
-// to one goroutine. Objects that are passed in are neither changed nor kept.
+// Sources, Sets, Transitions and Effects are immutable and safe for concurrent use. An Engine
+// belongs to one goroutine. Objects that are passed in are neither changed nor kept.
 //
 // # Compatibility
 //

@@ -18,7 +18,8 @@ func (d draws) choice() uint64 { return random.Hash(d).Text("choice").Sum() }
 // delay decides the delay of the chosen Stage.
 func (d draws) delay(stage string) uint64 { return random.Hash(d).Text("delay").Text(stage).Sum() }
 
-// eval is the seed of Rand() in the expressions of the Stage with that salt. It is asked for at every match, so it is cheap.
+// eval is the seed of Rand() in the expressions of the Stage with that salt. It is asked for at
+// every match, so it is cheap.
 func (d draws) eval(salt uint64) uint64 { return uint64(d) ^ salt }
 
 // effects is the seed of random functions in templates.

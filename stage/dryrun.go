@@ -13,7 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
-// outcomeOf returns obj as one effect leaves it, itself if it does not change, nil if it is gone. Effects on other objects do not change it.
+// outcomeOf returns obj as one effect leaves it, itself if it does not change, nil if it is gone.
+// Effects on other objects do not change it.
 func effectOn(e Effect, obj *unstructured.Unstructured, now time.Time) (*unstructured.Unstructured, error) {
 	switch e := e.(type) {
 	case Patch:

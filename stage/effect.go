@@ -14,8 +14,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
-// Effect is one thing that a transition does to the cluster: an [Event], a [Patch], an [Apply] or a [Delete]. Effects are data: they
-// can be printed, compared with reflect.DeepEqual, kept and sent later. They must not be changed: they share parts with each other.
+// Effect is one thing that a transition does to the cluster: an [Event], a [Patch], an [Apply] or a
+// [Delete]. Effects are data: they can be printed, compared with reflect.DeepEqual, kept and sent
+// later. They must not be changed: they share parts with each other.
 type Effect interface {
 	// String prints the effect in one line.
 	String() string
@@ -38,8 +39,9 @@ type Patch struct {
 	Data        any    // the whole patch as JSON values: map[string]any, or []any for a JSON patch
 }
 
-// Apply creates the object, or changes it if it exists: by server-side apply or by a patch. With a Subresource it only patches that.
-// An object of a namespaced kind that names no namespace belongs to that of the object the transition is for.
+// Apply creates the object, or changes it if it exists: by server-side apply or by a patch. With a
+// Subresource it only patches that. An object of a namespaced kind that names no namespace belongs
+// to that of the object the transition is for.
 type Apply struct {
 	Type        types.PatchType // ApplyPatchType, merge patch or strategic merge patch
 	Subresource string
@@ -85,8 +87,9 @@ func (a Apply) JSON() []byte {
 	return encode(a.Object.Object)
 }
 
-// NoOp reports whether the patch would change nothing on obj. It neither changes nor keeps obj. The error says why the patch cannot be
-// applied, for example because a JSON patch removes a field that is not there.
+// NoOp reports whether the patch would change nothing on obj. It neither changes nor keeps obj. The
+// error says why the patch cannot be applied, for example because a JSON patch removes a field that
+// is not there.
 func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
 	if obj == nil {
 		return false, errors.New("there is no object to patch")
@@ -98,7 +101,8 @@ func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
 	return patch.Equal(obj.Object, after), nil
 }
 
-// schemaOf says how patches of an object merge. Without one, lists are replaced; a server will refuse.
+// schemaOf says how patches of an object merge. Without one, lists are replaced; a server will
+// refuse.
 func schemaOf(obj *unstructured.Unstructured) patch.Schema {
 	gvk := obj.GroupVersionKind()
 	schema, _ := patch.SchemaFor(gvk.Group, gvk.Version, gvk.Kind)
@@ -107,8 +111,8 @@ func schemaOf(obj *unstructured.Unstructured) patch.Schema {
 
 // Result returns what the patch makes of obj, as JSON values. It neither changes nor keeps obj, but
 // the result shares with it what the patch does not change. The error says why the patch cannot be
-// applied. Lists of the kinds that a strategic merge patch knows are merged by their keys, as an API
-// server does; those of other kinds are replaced.
+// applied. Lists of the kinds that a strategic merge patch knows are merged by their keys, as an
+// API server does; those of other kinds are replaced.
 func (p Patch) Result(obj *unstructured.Unstructured) (any, error) {
 	switch p.Type {
 	case types.JSONPatchType:
@@ -128,8 +132,9 @@ func (p Patch) Result(obj *unstructured.Unstructured) (any, error) {
 // usualPatch is the room for what is written: enough for the status of a Pod with one container.
 const usualPatch = 1 << 10
 
-// encode writes JSON values. What it is given came from a template or from Go code of the user, who may have put anything into a
-// Patch: what is not JSON is written as an error, which every server refuses.
+// encode writes JSON values. What it is given came from a template or from Go code of the user, who
+// may have put anything into a Patch: what is not JSON is written as an error, which every server
+// refuses.
 func encode(v any) []byte {
 	data, err := object.AppendJSON(make([]byte, 0, usualPatch), v)
 	if err != nil {

@@ -28,8 +28,8 @@ type EngineOptions struct {
 	LivelockWindow time.Duration
 }
 
-// An Engine schedules transitions: it is told what objects look like and says which Stage is due when. It has no clock, no goroutine and
-// no I/O, and keeps keys and due times but no objects.
+// An Engine schedules transitions: it is told what objects look like and says which Stage is due
+// when. It has no clock, no goroutine and no I/O, and keeps keys and due times but no objects.
 //
 // The loop that drives it:
 //
@@ -48,7 +48,7 @@ type Engine struct {
 	options EngineOptions
 	records map[Key]*record
 	queue   timequeue.Queue[*record]
-	shares  []share // buffer of Observe
+	choices []choice // buffer of Observe
 }
 
 // A record is what the engine remembers of one object.
@@ -78,12 +78,15 @@ func NewEngine(s *Set, o EngineOptions) *Engine {
 	return &Engine{set: s, options: o, records: map[Key]*record{}}
 }
 
-// Observe looks at the present state of an object: it enters a Stage, keeps to the one entered before, or leaves it.
+// Observe looks at the present state of an object: it enters a Stage, keeps to the one entered
+// before, or leaves it.
 //
-// While the Stage chosen before can still be played, the choice, the time of entry and the random number stay, and the due time is
-// computed anew from them. A transition that was returned by [Engine.Due] has ended its entry. An object with another UID is a new object.
+// While the Stage chosen before can still be played, the choice, the time of entry and the random
+// number stay, and the due time is computed anew from them. A transition that was returned by
+// [Engine.Due] has ended its entry. An object with another UID is a new object.
 //
-// The only error is [ErrLivelock]. An object of a kind without Stages is ignored, one that is deleted, with nothing left to wait for, is forgotten. Observe neither changes nor keeps obj.
+// The only error is [ErrLivelock]. An object of a kind without Stages is ignored, one that is
+// deleted, with nothing left to wait for, is forgotten. Observe neither changes nor keeps obj.
 func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 	k := e.set.kindOf(obj)
 	if k == nil {
@@ -109,8 +112,8 @@ func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 	return nil
 }
 
-// leaves reports the last state of an object whose deletion needs nothing more: an API server shows it for a moment before the object is gone. A
-// Stage for deletion would match it once more.
+// leaves reports the last state of an object whose deletion needs nothing more: an API server shows
+// it for a moment before the object is gone. A Stage for deletion would match it once more.
 func leaves(obj *unstructured.Unstructured) bool {
 	metadata := metadataOf(obj)
 	return metadata["deletionTimestamp"] != nil && metadata["deletionGracePeriodSeconds"] == int64(0) &&
@@ -129,15 +132,17 @@ func (e *Engine) Forget(k Key, now time.Time) bool {
 	return true
 }
 
-// Len returns the number of objects that the engine knows, Pending how many of them have a transition ahead.
+// Len returns the number of objects that the engine knows, Pending how many of them have a
+// transition ahead.
 func (e *Engine) Len() int     { return len(e.records) }
 func (e *Engine) Pending() int { return e.queue.Len() }
 
 // NextDue returns the earliest time at which a transition is due. It is false if none is pending.
 func (e *Engine) NextDue() (time.Time, bool) { return e.queue.Next() }
 
-// Due takes the transitions that are due at the time now out of the engine, in the order of their due times, and of equal times in that of
-// their scheduling. What becomes due while the caller goes through them is included.
+// Due takes the transitions that are due at the time now out of the engine, in the order of their
+// due times, and of equal times in that of their scheduling. What becomes due while the caller goes
+// through them is included.
 func (e *Engine) Due(now time.Time) iter.Seq[Transition] {
 	return func(yield func(Transition) bool) {
 		for {
@@ -187,27 +192,27 @@ func (e *Engine) evaluate(r *record, k *kind, obj *unstructured.Unstructured, no
 	}
 	scope := e.set.scope(obj, now)
 	defer e.set.release(scope)
-	l := k.match(scope, d, e.shares)
-	e.shares = l.shares
-	if len(l.shares) > 1 {
-		l.weigh(scope)
+	w := k.match(scope, d, e.choices)
+	e.choices = w.choices
+	if len(w.choices) > 1 {
+		w.weigh(scope)
 	}
 	switch {
-	case r.stage != nil && l.has(r.stage):
+	case r.stage != nil && w.has(r.stage):
 		e.schedule(r, scope)
-	case len(l.shares) == 0:
+	case len(w.choices) == 0:
 		e.cancel(r, now)
 	default:
 		e.cancel(r, now)
-		e.enter(r, &l, scope)
+		e.enter(r, &w, scope)
 	}
 }
 
 // enter draws a Stage and a random number for its delay.
-func (e *Engine) enter(r *record, l *lottery, scope *expression.Scope) {
+func (e *Engine) enter(r *record, w *weightedChoice, scope *expression.Scope) {
 	r.draws = entry(r.hash, r.next)
 	r.next++
-	r.stage = l.choose(r.draws.choice())
+	r.stage = w.choose(r.draws.choice())
 	r.random = r.draws.delay(r.stage.name)
 	r.entered = scope.Now
 	e.schedule(r, scope)
@@ -216,7 +221,8 @@ func (e *Engine) enter(r *record, l *lottery, scope *expression.Scope) {
 	}
 }
 
-// schedule computes the due time from the time of entry: a delay that is read from the object as a time means that time, whenever it is read.
+// schedule computes the due time from the time of entry: a delay that is read from the object as a
+// time means that time, whenever it is read.
 func (e *Engine) schedule(r *record, scope *expression.Scope) {
 	scope.Now = r.entered
 	due := dueTime(r.entered, r.stage.delays(scope, r.draws).Pick(r.random))
@@ -234,7 +240,8 @@ func (e *Engine) cancel(r *record, now time.Time) {
 	r.stage = nil
 }
 
-// livelocked reports whether the object has made its transitions of this instant and another one is due within it.
+// livelocked reports whether the object has made its transitions of this instant and another one is
+// due within it.
 func (e *Engine) livelocked(r *record, now time.Time) bool {
 	return r.stage != nil && !r.At().After(now) && r.count >= e.options.LivelockLimit && e.withinWindow(r, now)
 }

@@ -29,7 +29,8 @@ type Error struct {
 	lenient bool // a warning if Options.Lenient, else an error
 }
 
-// Error prints `file:line:col: stage "name": field.path: what is wrong`, leaving out what is unknown.
+// Error prints `file:line:col: stage "name": field.path: what is wrong`, leaving out what is
+// unknown.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if p := e.Position.String(); p != "" {
@@ -60,7 +61,8 @@ func (e Errors) Error() string { return position.Lines(e) }
 // Unwrap returns the faults.
 func (e Errors) Unwrap() []error { return position.Unwrapped(e) }
 
-// EvalError says which part of a Stage failed on an object. The Stage is sound, the object and it do not go together.
+// EvalError says which part of a Stage failed on an object. The Stage is sound, the object and it
+// do not go together.
 type EvalError struct {
 	Key   Key
 	Stage string
@@ -76,5 +78,6 @@ func (e *EvalError) Error() string {
 // Unwrap returns Err.
 func (e *EvalError) Unwrap() error { return e.Err }
 
-// ErrLivelock is returned for an object on which Stages go on without time passing. The object is parked until it changes.
+// ErrLivelock is returned for an object on which Stages go on without time passing. The object is
+// parked until it changes.
 var ErrLivelock = errors.New("livelock: stages follow one another without delay; the object is parked until it changes")

@@ -15,23 +15,26 @@ import (
 	"github.com/stagecraft-go/stagecraft/selector"
 )
 
-// An Explanation says what a [Set] makes of an object, and why. It is plain data, and must not be changed; [Explanation.String] is the
-// form for people.
+// An Explanation says what a [Set] makes of an object, and why. It is plain data, and must not be
+// changed; [Explanation.String] is the form for people.
 type Explanation struct {
 	Key  Key
 	Time time.Time // at which the object was looked at
-	// Verdicts are those on all Stages for the kind of the object, in the order of the sources. There are none if the Set has no Stage for it.
+	// Verdicts are those on all Stages for the kind of the object, in the order of the sources.
+	// There are none if the Set has no Stage for it.
 	Stages []StageExplanation
 	// Kinds are those that the Set has Stages for.
 	Kinds []schema.GroupVersionKind
 }
 
-// A Verdict says how one Stage fares with an object. All paths in it are those of fields of the Stage.
+// A Verdict says how one Stage fares with an object. All paths in it are those of fields of the
+// Stage.
 type StageExplanation struct {
 	Stage        string
 	Requirements []selector.Requirement // all of the selector, each with what was seen and the error that was passed over
 	Matches      bool                   // whether all of them hold
-	// Candidate is the Stage as [Set.Candidates] lists it. It is zero, like all that follows, unless the Stage matches.
+	// Candidate is the Stage as [Set.Candidates] lists it. It is zero, like all that follows,
+	// unless the Stage matches.
 	Candidate Candidate
 	Weight    WeightEvaluation
 	Delay     delay.Explanation
@@ -43,16 +46,19 @@ type StageExplanation struct {
 
 // An DryRun is what the effects of a Stage would do to an object.
 type DryRun struct {
-	// Effects are those of [Transition.Effects], except that the addresses of nodes and pods are placeholders.
+	// Effects are those of [Transition.Effects], except that the addresses of nodes and pods are
+	// placeholders.
 	Effects []Effect
 	// Err says why there are none, or why one of them cannot be carried out.
 	Err error
-	// After is the object as its own patches leave it; nil if it is deleted, or after an error. What an API server changes besides is
-	// not in it.
+	// After is the object as its own patches leave it; nil if it is deleted, or after an error.
+	// What an API server changes besides is not in it.
 	After *unstructured.Unstructured
-	// Idle is whether the effects leave the object as it is, so that the Stage is not played again until somebody else changes it.
+	// Idle is whether the effects leave the object as it is, so that the Stage is not played again
+	// until somebody else changes it.
 	Idle bool
-	// Livelock is whether the Stage matches again at once after its effects, without delay, and changes the object again a moment later.
+	// Livelock is whether the Stage matches again at once after its effects, without delay, and
+	// changes the object again a moment later.
 	Livelock bool
 }
 
@@ -61,9 +67,11 @@ func (v StageExplanation) Locate(path string) Position {
 	return locate(v.doc, v.Stage, &position.Error{Path: path, Offset: -1}).Position
 }
 
-// Explain tells what may happen next to obj, seen at the time now, and why: for every Stage of its kind every requirement, the weight,
-// the delay and the effects. It evaluates what [Set.Candidates] and [Set.Next] evaluate, so it agrees with them; Rand() in CEL draws what it draws
-// for Candidates. Stages without a selector are not in it, [Set.Warnings] names them. It neither changes nor keeps obj.
+// Explain tells what may happen next to obj, seen at the time now, and why: for every Stage of its
+// kind every requirement, the weight, the delay and the effects. It evaluates what [Set.Candidates]
+// and [Set.Next] evaluate, so it agrees with them; Rand() in CEL draws what it draws for
+// Candidates. Stages without a selector are not in it, [Set.Warnings] names them. It neither
+// changes nor keeps obj.
 func (s *Set) Explain(obj *unstructured.Unstructured, now time.Time) Explanation {
 	e := Explanation{Key: KeyOf(obj), Time: now, Kinds: s.Kinds()}
 	stages := s.stagesFor(obj)
@@ -107,10 +115,12 @@ func (st *compiled) explainDelay(scope *expression.Scope) delay.Explanation {
 	return delay.Explanation{Range: delay.Range(e.Range), Duration: delay.Evaluation(e.Duration), Jitter: delay.Evaluation(e.Jitter)}
 }
 
-// moment is how much later an outcome is tried again: a template that prints the time prints another one.
+// moment is how much later an outcome is tried again: a template that prints the time prints
+// another one.
 const moment = time.Millisecond
 
-// outcome plays the candidate on obj and, if it is a candidate again at once, on what is left of it.
+// outcome plays the candidate on obj and, if it is a candidate again at once, on what is left of
+// it.
 func (c Candidate) dryRun(obj *unstructured.Unstructured, now time.Time) DryRun {
 	o := c.try(obj, now)
 	if o.After == nil || o.Idle {

@@ -19,7 +19,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// TestExplain compares explanations with files: stages.yaml and object.yaml give want. The flag -update rewrites them.
+// TestExplain compares explanations with files: stages.yaml and object.yaml give want. The flag
+// -update rewrites them.
 func TestExplain(t *testing.T) {
 	files, err := filepath.Glob("testdata/explain/*.txtar")
 	require.NoError(t, err)

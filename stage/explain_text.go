@@ -12,8 +12,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/selector"
 )
 
-// String is the explanation for a person at a terminal: in the first line what may happen next, or why nothing does; then the Stages, each
-// with its requirements (✓ holds, ✗ does not), and of those that match also chance, weight, delay and effects.
+// String is the explanation for a person at a terminal: in the first line what may happen next, or
+// why nothing does; then the Stages, each with its requirements (✓ holds, ✗ does not), and of those
+// that match also chance, weight, delay and effects.
 func (e Explanation) String() string {
 	var b strings.Builder
 	if e.Key.Kind != "" {

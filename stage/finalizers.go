@@ -13,10 +13,11 @@ type finalizers struct {
 
 const finalizersPath = "/metadata/finalizers"
 
-// edit returns the JSON patch that makes the change to the list, and the list after it. No operations: no change.
+// edit returns the JSON patch that makes the change to the list, and the list after it. No
+// operations: no change.
 //
-// The operations are the reference's: items are removed before others are added, by descending index; a list of which nothing is kept is removed as
-// a whole.
+// The operations are the reference's: items are removed before others are added, by descending
+// index; a list of which nothing is kept is removed as a whole.
 func (f *finalizers) edit(list []string) (ops []any, after []string) {
 	kept := f.kept(list)
 	missing := f.missing(kept)

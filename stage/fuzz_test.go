@@ -12,7 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// FuzzNext decides and renders for arbitrary objects: never a panic, the object unchanged, the same answer twice.
+// FuzzNext decides and renders for arbitrary objects: never a panic, the object unchanged, the same
+// answer twice.
 func FuzzNext(f *testing.F) {
 	for _, s := range []string{
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"c"}],"nodeName":"n"}}`,

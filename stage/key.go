@@ -59,7 +59,8 @@ func (k Key) Compare(other Key) int {
 		cmp.Compare(k.Namespace, other.Namespace), cmp.Compare(k.Name, other.Name))
 }
 
-// String prints Kind.group namespace/name, such as "Pod default/web" or "Train.demo.example.com rail/t1".
+// String prints Kind.group namespace/name, such as "Pod default/web" or "Train.demo.example.com
+// rail/t1".
 func (k Key) String() string {
 	s := k.Kind
 	if k.Group != "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// TestHostileInput plays Stages and objects that try to take all time or memory, beside one that is sound. Each ends, within bounded memory, and the
-// sound one is played.
+// TestHostileInput plays Stages and objects that try to take all time or memory, beside one that is
+// sound. Each ends, within bounded memory, and the sound one is played.
 func TestHostileInput(t *testing.T) {
 	const pending = "{key: .status.phase, operator: In, values: [Pending]}"
 	labelled := func(rest string) string { return "  selector: {matchLabels: {hostile: 'yes'}}\n" + rest }
@@ -62,7 +62,8 @@ func TestHostileInput(t *testing.T) {
 	}
 }
 
-// playPair plays a hostile and a sound pod and returns the trace of the hostile one and the bytes allocated meanwhile.
+// playPair plays a hostile and a sound pod and returns the trace of the hostile one and the bytes
+// allocated meanwhile.
 func playPair(t *testing.T, set *stage.Set, hostile *unstructured.Unstructured) (string, uint64) {
 	t.Helper()
 	var trace strings.Builder
@@ -83,7 +84,8 @@ func playPair(t *testing.T, set *stage.Set, hostile *unstructured.Unstructured) 
 	return trace.String(), after.TotalAlloc - before.TotalAlloc
 }
 
-// TestHostileObjects matches and renders objects that are larger, deeper or stranger than an API server would store.
+// TestHostileObjects matches and renders objects that are larger, deeper or stranger than an API
+// server would store.
 func TestHostileObjects(t *testing.T) {
 	set := compile(t, stageYAML("go", `
   selector:

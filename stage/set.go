@@ -51,10 +51,12 @@ type compiled struct {
 // Candidate is a Stage that matches an object.
 type Candidate struct {
 	Stage string
-	// Weight is the share of the Stage, 0 or more. It counts only if Weighted; an expression may have given none.
+	// Weight is the weight of the Stage, 0 or more. It counts only if Weighted; an expression may
+	// have given none.
 	Weight   int64
 	Weighted bool
-	// Probability is the chance that this Stage is the one that is played. The sum over all candidates is 1.
+	// Probability is the chance that this Stage is the one that is played. The sum over all
+	// candidates is 1.
 	Probability float64
 	// Delay is the time from entering the Stage to its effects.
 	Delay delay.Range
@@ -62,7 +64,8 @@ type Candidate struct {
 	transition Transition // without random number and due time
 }
 
-// Transition returns the decision for this candidate, whatever its probability. The random number chooses the delay: 0 the least.
+// Transition returns the decision for this candidate, whatever its probability. The random number
+// chooses the delay: 0 the least.
 func (c Candidate) Transition(random uint64) Transition {
 	t := c.transition
 	t.Random, t.Due = random, dueTime(t.Entered, c.Delay.Pick(random))
@@ -149,8 +152,9 @@ type observer interface {
 	Forget(obj map[string]any)
 }
 
-// Candidates returns every Stage that matches obj at the time now, in the order of the sources, with its weight, probability and
-// delays. There are no dice in it. It neither changes nor keeps obj.
+// Candidates returns every Stage that matches obj at the time now, in the order of the sources,
+// with its weight, probability and delays. There are no dice in it. It neither changes nor keeps
+// obj.
 func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candidate {
 	k := s.kindOf(obj)
 	if k == nil {
@@ -161,25 +165,26 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 	t.draws = entry(t.Key.identity(0), 0)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
-	l := k.match(scope, t.draws, nil)
-	l.weigh(scope)
-	candidates := make([]Candidate, len(l.shares))
-	for i, sh := range l.shares {
-		t.Stage, t.stage = sh.stage.name, sh.stage
+	w := k.match(scope, t.draws, nil)
+	w.weigh(scope)
+	candidates := make([]Candidate, len(w.choices))
+	for i, c := range w.choices {
+		t.Stage, t.stage = c.stage.name, c.stage
 		candidates[i] = Candidate{
-			Stage:       sh.stage.name,
-			Weight:      sh.weight,
-			Weighted:    sh.given,
-			Probability: l.probability(i),
-			Delay:       sh.stage.delays(scope, t.draws),
+			Stage:       c.stage.name,
+			Weight:      c.weight,
+			Weighted:    c.given,
+			Probability: w.probability(i),
+			Delay:       c.stage.delays(scope, t.draws),
 			transition:  t,
 		}
 	}
 	return candidates
 }
 
-// Next decides what happens to obj, seen at the time now for the first time: it chooses a Stage and a delay by the n-th dice
-// of the object. It is false if no Stage matches. Next is pure; [Engine] remembers earlier choices and counts n. It neither changes nor keeps obj.
+// Next decides what happens to obj, seen at the time now for the first time: it chooses a Stage and
+// a delay by the n-th dice of the object. It is false if no Stage matches. Next is pure; [Engine]
+// remembers earlier choices and counts n. It neither changes nor keeps obj.
 func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64) (Transition, bool) {
 	k := s.kindOf(obj)
 	if k == nil {
@@ -189,18 +194,19 @@ func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64
 	d := entry(key.identity(seed), n)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
-	var few [4]share
-	l := k.match(scope, d, few[:])
-	if len(l.shares) == 0 {
+	var few [4]choice
+	w := k.match(scope, d, few[:])
+	if len(w.choices) == 0 {
 		return Transition{}, false
 	}
-	st := l.draw(scope)
+	st := w.draw(scope)
 	t := Transition{Key: key, UID: uid, Stage: st.name, N: n, Entered: now, Random: d.delay(st.name), set: s, stage: st, draws: d}
 	t.Due = dueTime(now, st.delays(scope, d).Pick(t.Random))
 	return t, true
 }
 
-// dueTime is the time at which a Stage entered at a time is played: at once if the delay is not positive.
+// dueTime is the time at which a Stage entered at a time is played: at once if the delay is not
+// positive.
 func dueTime(entered time.Time, d time.Duration) time.Time { return entered.Add(max(d, 0)) }
 
 // scope prepares an object for evaluation.
@@ -242,17 +248,17 @@ func (k *kind) identify(obj *unstructured.Unstructured) (Key, types.UID) {
 	return key, types.UID(text(metadata, "uid"))
 }
 
-// match returns the Stages whose selectors the object meets, in a lottery that reuses buf.
-func (k *kind) match(scope *expression.Scope, d draws, buf []share) lottery {
-	l := lottery{shares: buf[:0], draws: d}
+// match returns the Stages whose selectors the object meets, as a weighted choice that reuses buf.
+func (k *kind) match(scope *expression.Scope, d draws, buf []choice) weightedChoice {
+	w := weightedChoice{choices: buf[:0], draws: d}
 	var known match.Answers
 	for i, st := range k.stages {
 		scope.Seed = d.eval(st.salt)
 		if k.selectors.Match(i, scope, &known) {
-			l.shares = append(l.shares, share{stage: st})
+			w.choices = append(w.choices, choice{stage: st})
 		}
 	}
-	return l
+	return w
 }
 
 func (st *compiled) matches(scope *expression.Scope, d draws) bool {

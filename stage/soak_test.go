@@ -21,8 +21,9 @@ import (
 
 var soakPods = flag.Int("soak", 0, "play the life of so many pods in TestSoak")
 
-// TestSoak prints what the whole life of many pods costs on one core: `make soak`, which collects no garbage before there is none of the memory left that it
-// is given (GOGC=off, GOMEMLIMIT). A simulation has the machine to itself, and at the default the collector takes a third of the time.
+// TestSoak prints what the whole life of many pods costs on one core: `make soak`, which collects
+// no garbage before there is none of the memory left that it is given (GOGC=off, GOMEMLIMIT). A
+// simulation has the machine to itself, and at the default the collector takes a third of the time.
 func TestSoak(t *testing.T) {
 	if *soakPods == 0 {
 		t.Skip("a long run: make soak, or -soak N")
@@ -31,7 +32,8 @@ func TestSoak(t *testing.T) {
 	t.Log(playLives(t, *soakPods))
 }
 
-// BenchmarkLives plays whole lives on one core. What a transition costs should not depend on how many pods there are.
+// BenchmarkLives plays whole lives on one core. What a transition costs should not depend on how
+// many pods there are.
 func BenchmarkLives(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, n := range []int{10_000, 100_000} {
@@ -47,8 +49,8 @@ func BenchmarkLives(b *testing.B) {
 	}
 }
 
-// ttl ends the life of a Pod that has completed, as the owner's ttlSecondsAfterFinished does. The Stage pod-delete has no part in it: a Pod that has
-// ended is gone as soon as it is deleted.
+// ttl ends the life of a Pod that has completed, as the owner's ttlSecondsAfterFinished does. The
+// Stage pod-delete has no part in it: a Pod that has ended is gone as soon as it is deleted.
 const ttl = `
   selector: {matchExpressions: [{jq: {key: .status.phase, operator: In, values: [Succeeded]}}]}
   delay: {durationMilliseconds: 1000, jitterDurationMilliseconds: 5000}

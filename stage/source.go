@@ -17,10 +17,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A Source is Stage definitions together with where they came from. It also holds the faults that were found while reading;
-// [Compile] reports these with its own, so that a user sees all of them at once.
+// A Source is Stage definitions together with where they came from. It also holds the faults that
+// were found while reading; [Compile] reports these with its own, so that a user sees all of them
+// at once.
 //
-// A Source is immutable and safe for concurrent use; what its methods return is shared with it and must not be changed.
+// A Source is immutable and safe for concurrent use; what its methods return is shared with it and
+// must not be changed.
 type Source struct {
 	definitions []definition
 	others      []*unstructured.Unstructured
@@ -33,8 +35,9 @@ type definition struct {
 	doc   *position.Document // nil if the Stage did not come from text
 }
 
-// Parse reads Stages from YAML or JSON text: any number of documents, each an object or a List of objects. Name is what errors call
-// the text. Parse itself cannot fail: faults go to [Source.Errors] and to [Compile].
+// Parse reads Stages from YAML or JSON text: any number of documents, each an object or a List of
+// objects. Name is what errors call the text. Parse itself cannot fail: faults go to
+// [Source.Errors] and to [Compile].
 func Parse(name string, data []byte) Source {
 	var r reader
 	docs, faults := position.Parse(name, data)
@@ -56,8 +59,8 @@ func Read(name string, from io.Reader) (Source, error) {
 	return Parse(name, data), nil
 }
 
-// Load reads files, and of directories the files below them that end in .yaml, .yml or .json, in the order of their
-// names. The error is that of the file system: nothing is read by half.
+// Load reads files, and of directories the files below them that end in .yaml, .yml or .json, in
+// the order of their names. The error is that of the file system: nothing is read by half.
 func Load(paths ...string) (Source, error) {
 	var all Source
 	for _, p := range paths {
@@ -101,7 +104,8 @@ func LoadFS(fsys fs.FS, paths ...string) (Source, error) {
 	return all, nil
 }
 
-// loadFS reads the file root, or the Stage files below the directory root. Display gives the name that errors print.
+// loadFS reads the file root, or the Stage files below the directory root. Display gives the name
+// that errors print.
 func loadFS(fsys fs.FS, root string, display func(string) string) (Source, error) {
 	var all Source
 	err := fs.WalkDir(fsys, root, func(name string, d fs.DirEntry, err error) error {
@@ -124,8 +128,8 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// Objects makes a Source of Stages that did not come from text. Its faults carry paths but no positions. The
-// Stages must not be changed afterwards.
+// Objects makes a Source of Stages that did not come from text. Its faults carry paths but no
+// positions. The Stages must not be changed afterwards.
 func FromStages(stages ...v1alpha1.Stage) Source {
 	var s Source
 	for _, st := range stages {
@@ -143,8 +147,9 @@ func (s Source) Stages() []v1alpha1.Stage {
 	return stages
 }
 
-// Locate returns the place of a field of the i-th of [Source.Stages], such as spec.next.statusTemplate, or of the byte at an offset in its text; the offset -1 means
-// the whole field. It is zero if the Stage did not come from text.
+// Locate returns the place of a field of the i-th of [Source.Stages], such as
+// spec.next.statusTemplate, or of the byte at an offset in its text; the offset -1 means the whole
+// field. It is zero if the Stage did not come from text.
 func (s Source) Locate(i int, path string, offset int) Position {
 	return locate(s.definitions[i].doc, "", &position.Error{Path: path, Offset: offset}).Position
 }
@@ -152,7 +157,8 @@ func (s Source) Locate(i int, path string, offset int) Position {
 // Others returns the objects that are not Stages, in the order of the files.
 func (s Source) OtherObjects() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
-// Errors returns what was wrong with the text: syntax, unknown fields, values of the wrong type. [Compile] finds more.
+// Errors returns what was wrong with the text: syntax, unknown fields, values of the wrong type.
+// [Compile] finds more.
 func (s Source) Errors() Errors { return slices.Clone(s.faults) }
 
 func (s Source) with(more Source) Source {

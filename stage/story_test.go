@@ -9,7 +9,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the traces of the stories")
 
-// TestStories plays testdata/*.txtar. Only a few transitions at one instant are a livelock, to keep the traces short.
+// TestStories plays testdata/*.txtar. Only a few transitions at one instant are a livelock, to keep
+// the traces short.
 func TestStories(t *testing.T) {
 	stagetest.Run(t, "testdata/*.txtar", stagetest.Options{Update: *update, LivelockLimit: 5})
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TraceEvent is one thing that an [Engine] or a [Player] did. Fields that do not belong to its Kind are zero.
+// TraceEvent is one thing that an [Engine] or a [Player] did. Fields that do not belong to its Kind
+// are zero.
 type TraceEvent struct {
 	Time time.Time // the time given to the engine, or that of the player
 	Kind TraceKind
@@ -48,7 +49,8 @@ func (k TraceKind) String() string {
 	return traceKinds[k]
 }
 
-// String prints the event in one line, without its time and without what differs from run to run (resourceVersions).
+// String prints the event in one line, without its time and without what differs from run to run
+// (resourceVersions).
 func (e TraceEvent) String() string {
 	words := []string{e.Kind.String(), e.Key.String()}
 	if e.Stage != "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/render"
 )
 
-// A Transition is the decision to play a Stage on an object at a time. It is plain data, made by [Set.Next] or an [Engine], and safe for
-// concurrent use.
+// A Transition is the decision to play a Stage on an object at a time. It is plain data, made by
+// [Set.Next] or an [Engine], and safe for concurrent use.
 type Transition struct {
 	Key     Key
 	UID     types.UID // of the object; "" if it has none
@@ -35,12 +35,14 @@ func (t Transition) String() string {
 	return fmt.Sprintf("%s: stage %q due %s", t.Key, t.Stage, t.Due.Format("15:04:05.999999999"))
 }
 
-// Immediate reports whether the Stage asks to look at the patched object at once, without waiting for the watch event.
+// Immediate reports whether the Stage asks to look at the patched object at once, without waiting
+// for the watch event.
 func (t Transition) Immediate() bool { return t.stage != nil && t.stage.immediate }
 
-// Effects returns what the transition does, in order, patches that change nothing included. It is pure: templates read obj,
-// the time now and the random numbers of the transition; only the addresses of pods come from the [render.Env]. It neither changes nor keeps obj. On an error
-// (an [*EvalError]) there are no effects.
+// Effects returns what the transition does, in order, patches that change nothing included. It is
+// pure: templates read obj, the time now and the random numbers of the transition; only the
+// addresses of pods come from the [render.Env]. It neither changes nor keeps obj. On an error (an
+// [*EvalError]) there are no effects.
 func (t Transition) Effects(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
 	plan, err := t.Plan(obj, now)
 	return filled(plan), err
@@ -58,10 +60,10 @@ func filled(slots []Effect) []Effect {
 // slotsOfStep are those for an event, finalizers, delete or patch, and apply.
 const slotsOfStep = 4
 
-// Plan returns the effects that [Transition.Effects] returns, each at a fixed place: four places for
-// each step of the Stage, for its event, finalizers, delete or patch, and apply; nil where there is
-// nothing to do. A place means the same thing for every version of the object, so that a transition
-// that was interrupted can go on at the place where it stopped.
+// Plan returns the effects that [Transition.Effects] returns, each at a fixed place: four places
+// for each step of the Stage, for its event, finalizers, delete or patch, and apply; nil where
+// there is nothing to do. A place means the same thing for every version of the object, so that a
+// transition that was interrupted can go on at the place where it stopped.
 func (t Transition) Plan(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
 	if t.stage == nil || obj == nil {
 		return nil, errors.New("stage: effects of a zero Transition, or without an object")
@@ -150,7 +152,8 @@ func (p *planner) editFinalizers(f *finalizers) Effect {
 	return Patch{Type: types.JSONPatchType, Data: ops}
 }
 
-// patch renders a patch. An empty rendering is no patch: the reference sends null, which deletes what the root names.
+// patch renders a patch. An empty rendering is no patch: the reference sends null, which deletes
+// what the root names.
 func (p *planner) patch(st *patchStep) (Effect, error) {
 	data, ok, err := st.template.Value(p.input)
 	if err != nil || !ok {

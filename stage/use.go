@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Use puts another Set in the place of the present one, and returns the kinds whose Stages differ in name, spec or order: the caller observes
-// its objects of those kinds again. What is pending for a Stage that the new Set has, too, with the same name and spec, stays as it is, its
-// random number and due time included; what is pending for others is cancelled. Objects of kinds that have no Stages any more are forgotten,
-// those that were parked as livelocks get another chance if the Stages of their kind differ. A transition that was returned by [Engine.Due]
-// keeps its own Set.
+// Use puts another Set in the place of the present one, and returns the kinds whose Stages differ
+// in name, spec or order: the caller observes its objects of those kinds again. What is pending for
+// a Stage that the new Set has, too, with the same name and spec, stays as it is, its random number
+// and due time included; what is pending for others is cancelled. Objects of kinds that have no
+// Stages any more are forgotten, those that were parked as livelocks get another chance if the
+// Stages of their kind differ. A transition that was returned by [Engine.Due] keeps its own Set.
 func (e *Engine) Use(s *Set, now time.Time) []schema.GroupVersionKind {
 	differs, twins := e.set.compare(s)
 	e.set = s
@@ -48,7 +49,8 @@ func (e *Engine) renew(k Key, now time.Time) {
 	r.parked, r.count = false, 0
 }
 
-// compare returns the kinds whose Stages are not the same in another Set, and for each Stage of s its equal there.
+// compare returns the kinds whose Stages are not the same in another Set, and for each Stage of s
+// its equal there.
 func (s *Set) compare(other *Set) (differs []schema.GroupVersionKind, twins map[*compiled]*compiled) {
 	twins = map[*compiled]*compiled{}
 	for _, kind := range s.with(other.refs) {

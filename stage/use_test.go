@@ -59,7 +59,8 @@ func TestEngineUse(t *testing.T) {
 	}
 }
 
-// TestEngineUseFreesWhatLooped holds that whoever repairs a Stage need not touch the objects that it parked.
+// TestEngineUseFreesWhatLooped holds that whoever repairs a Stage need not touch the objects that
+// it parked.
 func TestEngineUseFreesWhatLooped(t *testing.T) {
 	e := stage.NewEngine(compile(t, phased("loop", "Pending", "")), stage.EngineOptions{LivelockLimit: 3})
 	obj := pod(t, "{}", "{phase: Pending}")

@@ -11,7 +11,8 @@ import (
 // maxWeight keeps the sum of any number of weights within 64 bits.
 const maxWeight = 1 << 40
 
-// A weight is the share of a Stage among all that match: a constant, or read from the object.
+// A weight says how often a Stage is drawn among all that match: a constant, or read from the
+// object.
 type weight struct {
 	constant int64
 	from     expression.ValueFrom // its Path is that in the Stage
@@ -49,7 +50,8 @@ var (
 	errNoNumber  = errors.New("neither a number nor text")
 )
 
-// integer reads the result of an expression as a weight. The languages differ in what their types mean, as in kwok.
+// integer reads the result of an expression as a weight. The languages differ in what their types
+// mean, as in kwok.
 func integer(v any, language expression.Language) (int64, error) {
 	switch v := v.(type) {
 	case int64:

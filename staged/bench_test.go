@@ -22,9 +22,9 @@ var printedInput = map[string]any{"obj": map[string]any{"results": []any{map[str
 	"rows": []any{map[string]any{"columns": []any{map[string]any{"type": "Number", "float": "1"}}}}}}}}
 
 // BenchmarkConditionCompiledOnceAgainstEachTime compares an evaluation of a compiled condition with
-// what the workload stager does: compiling with cel-go, in an environment that is made once, at every
-// evaluation. Rounds alternate, so that a busy machine slows both; the median ratio must be at least
-// 100.
+// what the workload stager does: compiling with cel-go, in an environment that is made once, at
+// every evaluation. Rounds alternate, so that a busy machine slows both; the median ratio must be
+// at least 100.
 func BenchmarkConditionCompiledOnceAgainstEachTime(b *testing.B) {
 	env, err := cel.NewEnv(cel.Variable("obj", cel.DynType))
 	require.NoError(b, err)

@@ -47,8 +47,8 @@ func (w *world) finish() end {
 	return w.end()
 }
 
-// A controller that is interrupted between any two writes, at any decision, and starts again from what
-// is stored, comes to the same end.
+// A controller that is interrupted between any two writes, at any decision, and starts again from
+// what is stored, comes to the same end.
 func TestRestartAtAnyPointComesToTheSameEnd(t *testing.T) {
 	for _, text := range rolloutPolicies {
 		policy := compile(t, text)
@@ -71,8 +71,8 @@ func TestRestartAtAnyPointComesToTheSameEnd(t *testing.T) {
 	}
 }
 
-// Observations that are late, repeated or lost, statuses that come and go, and writes that fail: the
-// rollout still comes to the same end, and there is always a BindingPolicy.
+// Observations that are late, repeated or lost, statuses that come and go, and writes that fail:
+// the rollout still comes to the same end, and there is always a BindingPolicy.
 func TestAnyOrderOfEventsConverges(t *testing.T) {
 	runs := uint64(2000)
 	if testing.Short() {

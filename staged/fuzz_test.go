@@ -33,8 +33,8 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// FuzzDecide: for any stored status and observation there is no panic, the same decision follows twice,
-// the arguments do not change, and a decision that was carried out leaves nothing to do.
+// FuzzDecide: for any stored status and observation there is no panic, the same decision follows
+// twice, the arguments do not change, and a decision that was carried out leaves nothing to do.
 func FuzzDecide(f *testing.F) {
 	f.Add(`{"activeStage": "dev"}`, `{}`, int64(0))
 	f.Add(`{"activeStage": "prod", "stages": [{"name": "prod", "phase": "RolledBack", "batch": 7, "batches": [{"clusters": ["a"]}]}]}`, `{"Clusters": {"a": {"env": "dev"}}}`, int64(100))

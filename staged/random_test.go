@@ -69,8 +69,8 @@ func (g generator) time() *metav1.Time {
 	return oneOf(g, nil, &metav1.Time{Time: start.Add(time.Duration(g.IntN(40)-30) * time.Second)})
 }
 
-// For any policy and any stored status there is no panic, the same decision follows twice, and once a
-// BindingPolicy exists there is always one: world.decide checks that.
+// For any policy and any stored status there is no panic, the same decision follows twice, and once
+// a BindingPolicy exists there is always one: world.decide checks that.
 func TestAnyPolicyIsDecidedFromAnyStatus(t *testing.T) {
 	runs := uint64(3000)
 	if testing.Short() {

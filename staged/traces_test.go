@@ -117,8 +117,9 @@ func (r *replay) play(events []string) {
 	}
 }
 
-// A controller that is interrupted after any event of a trace and any of its writes, and starts again
-// from the stored status and the objects on the hub, comes to the same end as one that was not.
+// A controller that is interrupted after any event of a trace and any of its writes, and starts
+// again from the stored status and the objects on the hub, comes to the same end as one that was
+// not.
 func TestTracesCutAnywhere(t *testing.T) {
 	for _, tr := range loadTraces(t) {
 		t.Run(tr.Name, func(t *testing.T) {

@@ -20,7 +20,8 @@ type Schedule struct {
 	EitherDay                              bool // days and weekdays are both restricted: either is enough
 }
 
-// fields are the fields in their order, with the names that may stand for numbers, the lowest first.
+// fields are the fields in their order, with the names that may stand for numbers, the lowest
+// first.
 var fields = []struct {
 	name     string
 	min, max int

@@ -11,16 +11,17 @@ const (
 // collection reads lines as long as they have its indentation. A line that no collection takes is
 // left over, and then the text is not plain.
 type plain struct {
-	rest   string // after the current line
-	line   string // the current one, without spaces at both ends
-	indent int
-	end    bool // there is no current line
-	depth  int
+	strings *stringTable
+	rest    string // after the current line
+	line    string // the current one, without spaces at both ends
+	indent  int
+	end     bool // there is no current line
+	depth   int
 }
 
 // parsePlain returns the value of text, or false if the text is not plain.
-func parsePlain(text string) (any, bool) {
-	p := &plain{rest: text}
+func parsePlain(text string, strings *stringTable) (any, bool) {
+	p := &plain{rest: text, strings: strings}
 	p.next()
 	if p.end {
 		return nil, false
@@ -67,14 +68,16 @@ func (p *plain) mapping(indent int) (any, bool) {
 		if !ok {
 			return nil, false
 		}
+		var v any
 		if text != "" {
-			m[key], ok = p.inline(text)
+			v, ok = p.inline(text)
 		} else {
-			m[key], ok = p.below(indent, true)
+			v, ok = p.below(indent, true)
 		}
 		if !ok {
 			return nil, false
 		}
+		m[p.strings.get(key).(string)] = v
 	}
 	return m, true
 }
@@ -116,15 +119,9 @@ func (p *plain) below(indent int, isKey bool) (any, bool) {
 	return p.node()
 }
 
-// inline reads a scalar or flow collection that is all of s, the end of the current line.
+// inline reads a scalar or empty collection that is all of s, the end of the current line.
 func (p *plain) inline(s string) (v any, ok bool) {
-	if s[0] == '[' || s[0] == '{' {
-		f := flow{rest: s}
-		v, ok = f.value(p.depth)
-		ok = ok && f.rest == ""
-	} else {
-		v, ok = scalar(s, inBlock)
-	}
+	v, ok = p.strings.scalar(s)
 	p.next()
 	return v, ok
 }
@@ -153,7 +150,7 @@ func cutName(s string) (name, rest string, ok bool) {
 		return "", "", false
 	}
 	end := 1
-	for end < len(s) && classes[s[end]]&inFlow != 0 {
+	for end < len(s) && classes[s[end]]&inName != 0 {
 		end++
 	}
 	_, isWord := word(s[:end])

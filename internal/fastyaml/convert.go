@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -85,23 +86,13 @@ func (c *converter) key(k any) (string, error) {
 	case bool:
 		return strconv.FormatBool(k), nil
 	case float64:
-		return floatKey(k), nil
+		return infinities.Replace(strconv.FormatFloat(k, 'g', -1, 32)), nil
 	}
 	return "", fmt.Errorf("unsupported key of type %v", reflect.TypeOf(k))
 }
 
-func floatKey(f float64) string {
-	switch s := strconv.FormatFloat(f, 'g', -1, 32); s {
-	case "+Inf":
-		return ".inf"
-	case "-Inf":
-		return "-.inf"
-	case "NaN":
-		return ".nan"
-	default:
-		return s
-	}
-}
+// infinities replaces the words of strconv by those of YAML.
+var infinities = strings.NewReplacer("+Inf", ".inf", "-Inf", "-.inf", "NaN", ".nan")
 
 // number reads back what JSON would print: a float without a fraction is an integer.
 func number(f float64) (any, error) {

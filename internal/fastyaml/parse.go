@@ -2,13 +2,14 @@
 // values: nil, bool, string, int64, float64, []any and map[string]any.
 //
 // It has two parsers. The plain one reads what programs usually write: block mappings and sequences
-// of one-line scalars, in printable ASCII, with one-line flow collections. It judges nothing:
-// whatever it is not certain about, faults included, it leaves to the other one, which is the
-// parser of sigs.k8s.io/yaml and about ten times slower.
+// of one-line scalars, in printable ASCII, with empty flow collections. It judges nothing: whatever
+// it is not certain about, faults included, it leaves to the other one, which is the parser of
+// sigs.k8s.io/yaml and about ten times slower.
 //
 // # Determinism
 //
-// Parse is pure. Strings of its values share memory with the text.
+// What Parse returns follows from its arguments alone. Strings of its values share no memory with
+// the text; short ones are shared with other values of the same Parser.
 //
 // # Compatibility
 //
@@ -53,14 +54,17 @@ func newSyntaxError(text string, err error) *SyntaxError {
 	return e
 }
 
+// Parser reads texts. The zero value is ready for use; it is not safe for concurrent use.
+type Parser struct{ strings stringTable }
+
 // Parse reads the first document of text; ok is false if there is none. A value of more than limit
 // bytes is an error, which only aliases can make of a shorter text. Faults of the syntax are
 // *SyntaxError.
-func Parse(text string, limit int) (v any, ok bool, err error) {
+func (p *Parser) Parse(text string, limit int) (v any, ok bool, err error) {
 	if isBlank(text) {
 		return nil, false, nil
 	}
-	if v, ok := parsePlain(text); ok {
+	if v, ok := parsePlain(text, &p.strings); ok {
 		return v, true, nil
 	}
 	v, err = parseAny(text, limit)
@@ -106,4 +110,23 @@ func isBlank(text string) bool {
 		}
 	}
 	return true
+}
+
+// stringTable remembers strings, because texts of one kind have mostly the same keys and values. A
+// string that comes to the place of another replaces it.
+type stringTable [256]any
+
+const longestKept = 64
+
+// get returns a copy of s that shares no memory with it, as an any, so that nobody allocates one.
+func (t *stringTable) get(s string) any {
+	n := len(s)
+	if n == 0 || n > longestKept {
+		return strings.Clone(s)
+	}
+	known := &t[(7*uint(n)+31*uint(s[0])+11*uint(s[n/2])+uint(s[n-1]))%uint(len(t))]
+	if *known != any(s) {
+		*known = strings.Clone(s)
+	}
+	return *known
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
@@ -55,8 +56,8 @@ func numbers(v any) any {
 // sameAsReference compares Parse with sigs.k8s.io/yaml, and the plain parser with the other one.
 func sameAsReference(t *testing.T, text string) {
 	t.Helper()
-	got, ok, err := Parse(text, testLimit)
-	if v, isPlain := parsePlain(text); isPlain && !isBlank(text) {
+	got, ok, err := new(Parser).Parse(text, testLimit)
+	if v, isPlain := parsePlain(text, new(stringTable)); isPlain && !isBlank(text) {
 		other, otherErr := parseAny(text, testLimit)
 		require.NoError(t, otherErr, "%q", text)
 		require.Equal(t, other, v, "%q", text)
@@ -174,13 +175,15 @@ conditions:
   lastTransitionTime: "2026-08-01T12:00:00Z"
 
 # the usual
-- {type: Initialized, status: "True", message: 'as it should be'}
+- type: Initialized
+  status: "True"
+  message: 'as it should be'
 containerStatuses:
   - name: app
     image: docker.io/library/nginx:1.27
     ready: true
     restartCount: 0
-    command: ["a", 'b', -7]
+    command: []
     state:
       running:
         startedAt: "2026-08-01T12:00:00Z"
@@ -191,13 +194,27 @@ resources: {}
 `
 
 func TestUsualTextsArePlain(t *testing.T) {
-	v, ok := parsePlain(status)
+	v, ok := parsePlain(status, new(stringTable))
 	require.True(t, ok)
 	m := v.(map[string]any)
 	require.Equal(t, "10.0.0.1", m["podIP"])
 	require.Nil(t, m["hostIP"])
 	require.Len(t, m["conditions"], 2)
 	sameAsReference(t, status)
+}
+
+// TestValuesDoNotKeepTheText fails if a string of a value is a part of the text.
+func TestValuesDoNotKeepTheText(t *testing.T) {
+	text := strings.Repeat("key: value\nlong: "+strings.Repeat("x", 100)+"\n", 2)
+	first, last := unsafe.StringData(text), unsafe.StringData(text[len(text)-1:])
+	v, _, err := new(Parser).Parse(text, testLimit)
+	require.NoError(t, err)
+	for key, value := range v.(map[string]any) {
+		for _, s := range []string{key, value.(string)} {
+			at := uintptr(unsafe.Pointer(unsafe.StringData(s)))
+			require.False(t, uintptr(unsafe.Pointer(first)) <= at && at <= uintptr(unsafe.Pointer(last)), s)
+		}
+	}
 }
 
 func TestParse(t *testing.T) {
@@ -216,7 +233,7 @@ func TestParse(t *testing.T) {
 		"the first doc counts": {"a: 1\n---\nb: 2", map[string]any{"a": int64(1)}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok, err := Parse(c.text, testLimit)
+			got, ok, err := new(Parser).Parse(c.text, testLimit)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 			require.Equal(t, c.ok, ok)
@@ -232,7 +249,7 @@ func TestFaults(t *testing.T) {
 		"a number that JSON has no word for": {"a: .inf", "yaml: unsupported number +Inf"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, ok, err := Parse(c.text, testLimit)
+			_, ok, err := new(Parser).Parse(c.text, testLimit)
 			require.EqualError(t, err, c.message)
 			require.False(t, ok)
 		})
@@ -244,19 +261,20 @@ func TestHostileTexts(t *testing.T) {
 		strings.Repeat("[", 500_000), strings.Repeat("- ", 500_000), strings.Repeat("{a: ", 200_000), `a: &a [*a]`,
 	}
 	for _, text := range texts {
-		_, _, err := Parse(text, testLimit)
+		_, _, err := new(Parser).Parse(text, testLimit)
 		require.Error(t, err)
 	}
 	text := `a: &a ` + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 100) + "]"
-	_, _, err := Parse(text, testLimit)
+	_, _, err := new(Parser).Parse(text, testLimit)
 	require.ErrorIs(t, err, ErrLimit)
 	require.EqualError(t, err, "yaml: needs more than 1048576 bytes of values: limit exceeded")
 }
 
 func BenchmarkParse(b *testing.B) {
+	var p Parser
 	b.ReportAllocs()
 	for b.Loop() {
-		_, _, err := Parse(status, testLimit)
+		_, _, err := p.Parse(status, testLimit)
 		require.NoError(b, err)
 	}
 }

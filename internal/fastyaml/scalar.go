@@ -9,8 +9,8 @@ import (
 type class uint8
 
 const (
-	inFlow    class = 1 << iota // of names, numbers and paths: scalars without quotes have them wherever they stand
-	inBlock                     // those of inFlow, and punctuation that means nothing outside flow collections
+	inName    class = 1 << iota // of names, numbers and paths
+	inText                      // those of inName, and punctuation that means nothing outside flow collections
 	notNumber                   // in no number of YAML 1.1
 	colon                       // what may end a key
 	printable                   // ASCII that is neither a control character nor a line break
@@ -27,8 +27,8 @@ var classes = func() (table [256]class) {
 			table[chars[i]] |= c
 		}
 	}
-	set(digits+letters+"_./-+", inFlow|inBlock)
-	set(" :,()=;", inBlock)
+	set(digits+letters+"_./-+", inName|inText)
+	set(" :,()=;", inText)
 	set(":", colon)
 	set("ghjklmqrstuvwyzGHJKLMQRSTUVWYZ :/,()=;", notNumber)
 	for c := ' '; c <= '~'; c++ {
@@ -58,15 +58,20 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
-// scalar reads a scalar, or returns false where it is not certain what YAML makes of it. One
-// without quotes has the allowed characters.
-func scalar(s string, allowed class) (any, bool) {
-	if s != "" && isQuote(s[0]) {
+// scalar reads a scalar or an empty collection, or returns false where it is not certain what YAML
+// makes of it.
+func (t *stringTable) scalar(s string) (any, bool) {
+	switch {
+	case s == "{}":
+		return map[string]any{}, true
+	case s == "[]":
+		return []any{}, true
+	case isQuote(s[0]):
 		text, rest, ok := cutQuoted(s)
-		return text, ok && rest == ""
+		return t.get(text), ok && rest == ""
 	}
 	all, some := scan(s)
-	if s == "" || all&allowed == 0 {
+	if all&inText == 0 {
 		return nil, false
 	}
 	if some&colon != 0 && (strings.Contains(s, ": ") || s[len(s)-1] == ':') {
@@ -77,11 +82,11 @@ func scalar(s string, allowed class) (any, bool) {
 		if v, ok := word(s); ok {
 			return v, true
 		}
-		return s, true
+		return t.get(s), true
 	case isDigit(c), c == '-' && len(s) > 1 && isDigit(s[1]):
-		return integer(s, some)
+		return t.integer(s, some)
 	case c == '_', c == '/':
-		return s, true
+		return t.get(s), true
 	}
 	return nil, false
 }
@@ -101,9 +106,9 @@ func word(s string) (v any, ok bool) {
 
 // integer reads what begins like a number: a decimal integer is an int64, a text that cannot be a
 // number is a string.
-func integer(s string, some class) (any, bool) {
+func (t *stringTable) integer(s string, some class) (any, bool) {
 	if some&notNumber != 0 || strings.Count(s, ".") > 1 {
-		return s, true
+		return t.get(s), true
 	}
 	if strings.TrimPrefix(s, "-")[0] == '0' && s != "0" {
 		return nil, false

@@ -29,7 +29,8 @@ type Options struct {
 	Functions map[string]func(input any, args []any) any
 }
 
-// An Input is one object at one moment. It keeps what the runs of several programs share.
+// An Input is one object at one moment. It keeps what the runs of several programs share. It must not be
+// copied after a run.
 type Input struct {
 	// Object is the input of programs. They never change it; it must not change while the Input is
 	// in use.
@@ -39,14 +40,14 @@ type Input struct {
 
 	converted any // Object as gojq takes it, nil until it is needed
 	outputs   []any
+	room      [2 * spare]any // of outputs, as long as they are few
 	budget    budget
 }
 
 // Reset makes in an Input for another object, keeping allocated memory.
 func (in *Input) Reset(obj map[string]any, now time.Time) {
-	outputs := in.outputs[:cap(in.outputs)]
-	clear(outputs)
-	*in = Input{Object: obj, Now: now, outputs: outputs[:0]}
+	clear(in.outputs[:cap(in.outputs)])
+	in.Object, in.Now, in.converted, in.outputs = obj, now, nil, in.outputs[:0]
 }
 
 // Program is a compiled jq program. It is immutable and safe for concurrent use.
@@ -98,7 +99,7 @@ func (p *Program) Rank() int { return p.rank }
 // them as read-only. The slice is valid until the next run on in.
 func (p *Program) Run(in *Input) ([]any, error) {
 	if cap(in.outputs) == 0 {
-		in.outputs = make([]any, 0, spare)
+		in.outputs = in.room[:0]
 	}
 	var err error
 	if p.native == nil {

@@ -6,7 +6,8 @@
 // # Terminology
 //
 //   - A [Source] is what is listed and watched: the objects of a kind in a namespace.
-//   - An [Event] is what was observed: an object, its deletion, the begin and end of a list, a failure.
+//   - An [Event] is what was observed: an object, its deletion, the begin and end of a list, a
+//     failure.
 //   - [Objects] are those that exist, according to the events. They find deletions that no watch
 //     reported, by comparing lists.
 //

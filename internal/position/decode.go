@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Decode puts the document into a struct with JSON tags and returns every fault on the way: unknown fields (warnings) and values of the wrong
-// type, each with its path. Fields whose value is at fault keep their zero value. Unlike encoding/json it does
-// not stop at the first, and tells a field in the wrong case from an unknown one.
+// Decode puts the document into a struct with JSON tags and returns every fault on the way: unknown
+// fields (warnings) and values of the wrong type, each with its path. Fields whose value is at
+// fault keep their zero value. Unlike encoding/json it does not stop at the first, and tells a
+// field in the wrong case from an unknown one.
 func (d *Document) Decode(into any) []*Error {
 	var dec decoder
 	dec.value("", d.Value, reflect.ValueOf(into).Elem())
@@ -88,8 +89,8 @@ func (d *decoder) object(path string, v any, dst reflect.Value) {
 	}
 }
 
-// unknown reports a field of m that the type does not have. One that differs only in case is still decoded, as encoding/json would, unless m has the
-// right one too.
+// unknown reports a field of m that the type does not have. One that differs only in case is still
+// decoded, as encoding/json would, unless m has the right one too.
 func (d *decoder) unknown(path, name string, m map[string]any, fields map[string]reflect.Value) (reflect.Value, bool) {
 	err := errors.New("unknown field")
 	var found reflect.Value

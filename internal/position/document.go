@@ -19,7 +19,8 @@ import (
 
 // A Document is one YAML or JSON document of a file: its value, and where each field of it stands.
 type Document struct {
-	// Value is the document as sigs.k8s.io/yaml reads it (YAML 1.1): map[string]any, []any, string, bool, nil, int64, float64.
+	// Value is the document as sigs.k8s.io/yaml reads it (YAML 1.1): map[string]any, []any, string,
+	// bool, nil, int64, float64.
 	Value any
 
 	file  string
@@ -33,8 +34,9 @@ type Document struct {
 	twice []string // paths of keys that occur twice in their mapping
 }
 
-// Parse splits a file into its documents and reads each. Documents that hold nothing are left out. A document that cannot be read
-// becomes an Error, located by the line that the YAML parser names; the others are still returned.
+// Parse splits a file into its documents and reads each. Documents that hold nothing are left out.
+// A document that cannot be read becomes an Error, located by the line that the YAML parser names;
+// the others are still returned.
 func Parse(file string, data []byte) ([]*Document, []Located) {
 	var docs []*Document
 	var faults []Located
@@ -70,12 +72,13 @@ func read(file string, c chunk) (*Document, error) {
 	return d, utiljson.Unmarshal(raw, &d.Value)
 }
 
-// maxExpanded is how many bytes a document may have once its aliases are written out. The YAML libraries bound the number of values
-// that aliases make, not their size.
+// maxExpanded is how many bytes a document may have once its aliases are written out. The YAML
+// libraries bound the number of values that aliases make, not their size.
 const maxExpanded = 64 << 20
 
-// expanded takes the bytes of a node, aliases written out, from what is left. It is negative if they are more. Within are the anchors that the node is
-// in, for one that contains itself, which the YAML library reports.
+// expanded takes the bytes of a node, aliases written out, from what is left. It is negative if
+// they are more. Within are the anchors that the node is in, for one that contains itself, which
+// the YAML library reports.
 func expanded(n *yamlv3.Node, left int, within []*yamlv3.Node) int {
 	if n.Kind == yamlv3.AliasNode && !slices.Contains(within, n.Alias) {
 		return expanded(n.Alias, left, append(within, n.Alias))
@@ -117,7 +120,8 @@ func split(data []byte) []chunk {
 	return chunks
 }
 
-// splitJSON cuts `{...} {...}` into its values. Whatever is not a sequence of JSON objects or arrays stays one chunk, for YAML.
+// splitJSON cuts `{...} {...}` into its values. Whatever is not a sequence of JSON objects or
+// arrays stays one chunk, for YAML.
 func splitJSON(c chunk) []chunk {
 	text := bytes.TrimSpace(c.text)
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
@@ -149,12 +153,14 @@ func (c chunk) position(offset int) Position {
 
 var (
 	yamlLine = regexp.MustCompile(`^line (\d+): `)
-	// yamlParser are the faults that the parser, not the scanner, finds: it counts their lines from 0.
+	// yamlParser are the faults that the parser, not the scanner, finds: it counts their lines from
+	// 0.
 	yamlParser = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or '.'|<document start>)`)
 )
 
-// unreadable is the fault of a document that cannot be read. The YAML libraries have no typed syntax error that tells the line, so it is taken from their
-// message, where it counts from the start of the document; if that changes shape, the fault stands at the start.
+// unreadable is the fault of a document that cannot be read. The YAML libraries have no typed
+// syntax error that tells the line, so it is taken from their message, where it counts from the
+// start of the document; if that changes shape, the fault stands at the start.
 func unreadable(file string, start Position, path string, err error) Located {
 	start.File = file
 	text, syntax := strings.CutPrefix(err.Error(), "yaml: ")
@@ -192,8 +198,8 @@ func (d *Document) Duplicates() []*Error {
 	return faults
 }
 
-// Locate finds the place of a fault: of the token inside the text of a field if the offset is known, else of the field, else
-// of the nearest field around it that the document has.
+// Locate finds the place of a fault: of the token inside the text of a field if the offset is
+// known, else of the field, else of the nearest field around it that the document has.
 func (d *Document) Locate(e *Error) Position {
 	d.index()
 	path := e.Path
@@ -280,8 +286,8 @@ func Join(path, rest string) string {
 	return path + "." + rest
 }
 
-// parent cuts the last field or index off a path. A dot or bracket inside a quoted key cuts too short a piece, which only
-// costs another step.
+// parent cuts the last field or index off a path. A dot or bracket inside a quoted key cuts too
+// short a piece, which only costs another step.
 func parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }

@@ -2,7 +2,8 @@ package position
 
 import "strings"
 
-// Lines prints faults, one a line. With [Unwrapped] it is what the lists of faults of the packages have in common.
+// Lines prints faults, one a line. With [Unwrapped] it is what the lists of faults of the packages
+// have in common.
 func Lines[F error](faults []F) string {
 	lines := make([]string, len(faults))
 	for i, fault := range faults {

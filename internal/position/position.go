@@ -1,10 +1,11 @@
-// Package position finds the place of a fault in the text it came from: file, line and column of a YAML or JSON
-// document, of a field in it, and of a token inside the text of a field.
+// Package position finds the place of a fault in the text it came from: file, line and column of a
+// YAML or JSON document, of a field in it, and of a token inside the text of a field.
 //
 // # Terminology
 //
-// A path names a field the way kubectl prints it: `spec.steps[0].patch.template`; a key that is not a plain name is
-// quoted: `metadata.labels["a/b"]`. Lines and columns count from 1, columns and offsets in bytes; 0 means unknown.
+// A path names a field the way kubectl prints it: `spec.steps[0].patch.template`; a key that is not
+// a plain name is quoted: `metadata.labels["a/b"]`. Lines and columns count from 1, columns and
+// offsets in bytes; 0 means unknown.
 //
 // # Concurrency
 //
@@ -46,9 +47,11 @@ func (p Position) String() string {
 type Error struct {
 	// Path is the field, relative to what was compiled; empty for that itself.
 	Path string
-	// Offset is the byte in the text of the field where the fault is, -1 if the fault is the whole field, or AtKey.
+	// Offset is the byte in the text of the field where the fault is, -1 if the fault is the whole
+	// field, or AtKey.
 	Offset int
-	// Warning is whether the definition can be used all the same, by a caller who asks for leniency.
+	// Warning is whether the definition can be used all the same, by a caller who asks for
+	// leniency.
 	Warning bool
 	// Err says what is wrong.
 	Err error

@@ -10,9 +10,10 @@ import (
 
 // within finds the place of the byte at offset in the value of a scalar.
 //
-// YAML transforms the text of a scalar (indentation, folding, escapes), so the two texts are walked side by side: white space
-// of the value stands for any run of white space in the text, an escape for one character, and text that the value does not have (quotes, a second
-// single quote) is skipped.
+// YAML transforms the text of a scalar (indentation, folding, escapes), so the two texts are walked
+// side by side: white space of the value stands for any run of white space in the text, an escape
+// for one character, and text that the value does not have (quotes, a second single quote) is
+// skipped.
 func (d *Document) within(n *yamlv3.Node, offset int) Position {
 	at, double := d.contentOf(n), n.Style&yamlv3.DoubleQuotedStyle != 0
 	value := n.Value[:min(offset, len(n.Value))]
@@ -49,7 +50,8 @@ func skipRune(text []byte, at int, r rune, double bool) int {
 	return min(at+1, len(text))
 }
 
-// contentOf is the offset in the text at which the content of a scalar begins: after the quote, or after the header line of a block.
+// contentOf is the offset in the text at which the content of a scalar begins: after the quote, or
+// after the header line of a block.
 func (d *Document) contentOf(n *yamlv3.Node) int {
 	at := lineStart(d.text, n.Line) + n.Column - 1
 	switch {

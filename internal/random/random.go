@@ -8,11 +8,11 @@ package random
 
 import "math/bits"
 
-// A Hash turns the names of things into a random number that depends on nothing else: not on the order of events, the number of
-// workers, other objects, or the machine.
+// A Hash turns the names of things into a random number that depends on nothing else: not on the
+// order of events, the number of workers, other objects, or the machine.
 //
-// It is FNV-1a over the bytes and lengths, finished by the mixer of splitmix64, which makes all bits of the result depend on all
-// of the input. Changing it changes every recorded trace.
+// It is FNV-1a over the bytes and lengths, finished by the mixer of splitmix64, which makes all
+// bits of the result depend on all of the input. Changing it changes every recorded trace.
 type Hash uint64
 
 const (
@@ -32,7 +32,8 @@ func (h Hash) Text(s string) Hash {
 	return h.Number(uint64(len(s)))
 }
 
-// Number adds the eight bytes of n. Those of a small one are zeros but for the first, and a zero only multiplies: eight steps are one.
+// Number adds the eight bytes of n. Those of a small one are zeros but for the first, and a zero
+// only multiplies: eight steps are one.
 func (h Hash) Number(n uint64) Hash {
 	if n < 256 {
 		return (h ^ Hash(n)) * fnvPrime8

@@ -27,11 +27,12 @@ type Timed interface {
 	self() *Timer
 }
 
-// A Queue holds elements by time, and those of equal times in the order in which they were set. Setting and popping cost O(log n), removing O(1).
-// The zero value is empty.
+// A Queue holds elements by time, and those of equal times in the order in which they were set.
+// Setting and popping cost O(log n), removing O(1). The zero value is empty.
 //
-// It is a heap of times beside elements, with four children a node, that is never searched: an element that is set again or removed leaves a seat
-// behind that is stale. So with a million elements an operation touches a few lines of memory, not one element at each level.
+// It is a heap of times beside elements, with four children a node, that is never searched: an
+// element that is set again or removed leaves a seat behind that is stale. So with a million
+// elements an operation touches a few lines of memory, not one element at each level.
 type Queue[T Timed] struct {
 	seats []seat[T]
 	stale int

@@ -1,5 +1,6 @@
-// Package txtar reads and writes text archives: a comment, and then files, each after a line "-- NAME --". The format is that of
-// golang.org/x/tools/txtar. That package is not used here because everybody who tests Stages would have to download all of Go's tools with it.
+// Package txtar reads and writes text archives: a comment, and then files, each after a line "--
+// NAME --". The format is that of golang.org/x/tools/txtar. That package is not used here because
+// everybody who tests Stages would have to download all of Go's tools with it.
 package txtar
 
 import (
@@ -9,7 +10,8 @@ import (
 	"strings"
 )
 
-// An Archive is a comment and files in their order. It must not be changed while another goroutine uses it.
+// An Archive is a comment and files in their order. It must not be changed while another goroutine
+// uses it.
 type Archive struct {
 	Comment []byte
 	Files   []File
@@ -30,7 +32,8 @@ func ParseFile(name string) (*Archive, error) {
 	return Parse(data), nil
 }
 
-// Parse parses an archive. It takes every text: what stands before the first file is the comment. The archive shares no memory with data.
+// Parse parses an archive. It takes every text: what stands before the first file is the comment.
+// The archive shares no memory with data.
 func Parse(data []byte) *Archive {
 	a := &Archive{}
 	text := &a.Comment
@@ -46,7 +49,8 @@ func Parse(data []byte) *Archive {
 	return a
 }
 
-// Format writes an archive. Parse reads the same archive from it, unless a line of the comment or of a file looks like the name of a file.
+// Format writes an archive. Parse reads the same archive from it, unless a line of the comment or
+// of a file looks like the name of a file.
 func Format(a *Archive) []byte {
 	var b bytes.Buffer
 	b.Write(endLine(a.Comment))

@@ -5,8 +5,8 @@
 // # Terminology
 //
 //   - A [Ref] names an object, whether it exists or not.
-//   - A [State] is the last verdict on an object. NotSeen means that it was not looked up yet, NotFound
-//     that it does not exist, and Unknown that the look-up failed: see State.Err.
+//   - A [State] is the last verdict on an object. NotSeen means that it was not looked up yet,
+//     NotFound that it does not exist, and Unknown that the look-up failed: see State.Err.
 //   - A [Goal] is the status that an object shall reach.
 //   - A [Collector] keeps the states and counts them.
 //

@@ -73,8 +73,8 @@ func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	})
 }
 
-// Create creates an object and returns it as stored. An Event of stagecraft itself may be counted on
-// an Event that is there, as the package comment says.
+// Create creates an object and returns it as stored. An Event of stagecraft itself may be counted
+// on an Event that is there, as the package comment says.
 func (c *Cluster) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	if e, ok := c.occurrence(obj); ok {
 		return c.record(ctx, e, o)

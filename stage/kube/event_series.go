@@ -77,8 +77,8 @@ func (k *countedEvent) begin(e occurrence) {
 	k.event, k.last, k.seen, k.count, k.stored = e.event, e.event, e.seen, 1, false
 }
 
-// restart makes an occurrence the first, because the Event that it was to be counted on is gone from
-// the server.
+// restart makes an occurrence the first, because the Event that it was to be counted on is gone
+// from the server.
 func (s *recentEvents) restart(e occurrence) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

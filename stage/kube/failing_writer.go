@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// failingWriter refuses every request. Its errors are those of a server (Forbidden), because players
-// send a request again after other errors.
+// failingWriter refuses every request. Its errors are those of a server (Forbidden), because
+// players send a request again after other errors.
 type failingWriter struct{ why error }
 
 func (r failingWriter) err() error {

@@ -16,8 +16,8 @@ type impersonators struct {
 func newImpersonators() *impersonators { return &impersonators{writers: map[string]player.Writer{}} }
 
 // As returns the cluster as another user sees it. It is made once for each user, and shares the
-// connections and the limit of this one. A Cluster that [New] made cannot impersonate: every request
-// of what As returns fails.
+// connections and the limit of this one. A Cluster that [New] made cannot impersonate: every
+// request of what As returns fails.
 func (c *Cluster) As(user string) player.Writer {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()

@@ -43,8 +43,8 @@ func newHTTPClient(config *rest.Config) (*http.Client, error) {
 	return &http.Client{Transport: wrapped, Timeout: config.Timeout}, err
 }
 
-// connectionConfig is the part of a configuration that says how to connect: without the credentials,
-// and without what the owner of the configuration wraps around requests.
+// connectionConfig is the part of a configuration that says how to connect: without the
+// credentials, and without what the owner of the configuration wraps around requests.
 func connectionConfig(c transport.Config, protocols ...string) *transport.Config {
 	c.TLS.NextProtos = protocols
 	return &transport.Config{

@@ -68,7 +68,8 @@ func labelFaults(name string) []string {
 	return validation.IsDNS1123Label(name)
 }
 
-// isSubdomain is true for most names, and spares them the regular expressions of package validation.
+// isSubdomain is true for most names, and spares them the regular expressions of package
+// validation.
 func isSubdomain(name string) bool {
 	for len(name) <= validation.DNS1123SubdomainMaxLength {
 		label, rest, more := strings.Cut(name, ".")

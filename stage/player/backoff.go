@@ -10,7 +10,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/random"
 )
 
-// backoff is a growing pause between tries. Its randomness comes from a hash, so that a run can be repeated.
+// backoff is a growing pause between tries. Its randomness comes from a hash, so that a run can be
+// repeated.
 type backoff struct {
 	first, longest time.Duration
 	hash           random.Hash
@@ -30,8 +31,9 @@ func (b *backoff) next() time.Duration {
 
 func (b *backoff) reset() { b.tries = 0 }
 
-// transient reports whether the same request may succeed later: the server is busy, away, or does not accept the credentials of the moment; or
-// the answer is not that of a server at all, so that the connection is to blame.
+// transient reports whether the same request may succeed later: the server is busy, away, or does
+// not accept the credentials of the moment; or the answer is not that of a server at all, so that
+// the connection is to blame.
 func transient(err error) bool {
 	var local *localError
 	if errors.As(err, &local) {
@@ -52,13 +54,15 @@ func unanswered(err error) bool {
 	return transient(err) && !errors.As(err, &status)
 }
 
-// longestOutage bounds the pauses between tries whether the server is there again: it may be asked often, because a connection that is
-// refused costs it nothing, and whoever restarts a server wants things to go on.
+// longestOutage bounds the pauses between tries whether the server is there again: it may be asked
+// often, because a connection that is refused costs it nothing, and whoever restarts a server wants
+// things to go on.
 const longestOutage = 5 * time.Second
 
-// An outage is when requests are not answered. The first time that may be due to the one request, and only its object waits. When the next one
-// is not answered either, nothing more is sent until a pause has passed, so that the objects that are due do not spend the time of a request
-// each, one after another, and need not wait each for a pause of its own when the server is back.
+// An outage is when requests are not answered. The first time that may be due to the one request,
+// and only its object waits. When the next one is not answered either, nothing more is sent until a
+// pause has passed, so that the objects that are due do not spend the time of a request each, one
+// after another, and need not wait each for a pause of its own when the server is back.
 type outage struct {
 	pause  backoff
 	failed bool // the last request

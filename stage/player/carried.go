@@ -9,8 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// carriedOut reports whether the object is as the patch leaves it. It allows for what a server changes:
-// it adds and drops fields with empty values, and keeps times to the second.
+// carriedOut reports whether the object is as the patch leaves it. It allows for what a server
+// changes: it adds and drops fields with empty values, and keeps times to the second.
 func carriedOut(p stage.Patch, obj *unstructured.Unstructured) bool {
 	after, err := p.Result(obj)
 	return err == nil && asStored(after, obj.Object)

@@ -22,9 +22,9 @@ type DoOptions struct {
 // last effect left it: nil after a [stage.Delete]. Patches that change nothing are not sent. Each
 // patch requires that the object still is the version that the one before it returned.
 //
-// Do does not retry: the error is a [*stage.EvalError], or a [*SendError] that says how far it came.
-// Simulators and tests use it; a [Player] adds retries. A writer that is a [ValueWriter] or an
-// [Impersonator] is used as one.
+// Do does not retry: the error is a [*stage.EvalError], or a [*SendError] that says how far it
+// came. Simulators and tests use it; a [Player] adds retries. A writer that is a [ValueWriter] or
+// an [Impersonator] is used as one.
 func Do(ctx context.Context, w Writer, t stage.Transition, obj *unstructured.Unstructured, o DoOptions) (*unstructured.Unstructured, error) {
 	trace := func(e stage.TraceEvent) {
 		if o.Trace != nil {

@@ -1,5 +1,5 @@
-// Package player plays the transitions of package stage on a cluster: it watches objects, waits until
-// transitions are due, sends their effects, and retries what failed.
+// Package player plays the transitions of package stage on a cluster: it watches objects, waits
+// until transitions are due, sends their effects, and retries what failed.
 //
 // # Terminology
 //
@@ -16,20 +16,21 @@
 //	…
 //	err = player.Play(ctx, set, cluster, player.Options{Seed: 1})
 //
-// [Options.Select] limits what is watched and [Options.Filter] what is played; [Player.Use] swaps the
-// Set while it plays. [Do] carries out a single transition, without a clock and without retries.
+// [Options.Select] limits what is watched and [Options.Filter] what is played; [Player.Use] swaps
+// the Set while it plays. [Do] carries out a single transition, without a clock and without
+// retries.
 //
 // # Transports
 //
 // A Transport returns a result or an error, never neither, and obeys its context: a request that
 // hangs is given up after [Options.Timeout]. Objects carry a resourceVersion that grows.
 //
-// Errors of an API server (apimachinery's api/errors) say what to do. After a conflict the object is
-// read again. Throttling, timeouts, 401 and 5xx are tried again. The rest is reported. An error of any
-// other type is taken for a failure of the connection, and tried again. While nobody answers, a worker
-// sends one request at a time with pauses of up to five seconds; when the server is back, all that is
-// due is sent. A kind that does not exist is asked for every five seconds at most, and its objects are
-// forgotten.
+// Errors of an API server (apimachinery's api/errors) say what to do. After a conflict the object
+// is read again. Throttling, timeouts, 401 and 5xx are tried again. The rest is reported. An error
+// of any other type is taken for a failure of the connection, and tried again. While nobody
+// answers, a worker sends one request at a time with pauses of up to five seconds; when the server
+// is back, all that is due is sent. A kind that does not exist is asked for every five seconds at
+// most, and its objects are forgotten.
 //
 // # Determinism
 //
@@ -38,6 +39,6 @@
 //
 // # Concurrency
 //
-// A Player is safe for concurrent use, and calls its Transport from several goroutines. Objects from a
-// Transport are shared and never changed.
+// A Player is safe for concurrent use, and calls its Transport from several goroutines. Objects
+// from a Transport are shared and never changed.
 package player

@@ -91,7 +91,8 @@ func TestPlaysChooses(t *testing.T) {
 	})
 }
 
-// TestReconsiderTouchesOnlyWhatChanges: a Stage whose effect changes nothing is not played again because somebody asks.
+// TestReconsiderTouchesOnlyWhatChanges: a Stage whose effect changes nothing is not played again
+// because somebody asks.
 func TestReconsiderTouchesOnlyWhatChanges(t *testing.T) {
 	var played atomic.Int32
 	o := player.Options{
@@ -113,7 +114,8 @@ func TestReconsiderTouchesOnlyWhatChanges(t *testing.T) {
 	})
 }
 
-// TestWhoMayNoLongerPlayStopsAtOnce: the right is lost between two effects, and again while one waits to be sent another time.
+// TestWhoMayNoLongerPlayStopsAtOnce: the right is lost between two effects, and again while one
+// waits to be sent another time.
 func TestWhoMayNoLongerPlayStopsAtOnce(t *testing.T) {
 	steps := phased("go", "Pending", "  steps: [{patch: {root: metadata, template: 'labels: {one: done}'}}, {patch: {root: metadata, template: 'labels: {two: done}'}}]")
 	for _, failure := range []error{nil, apierrors.NewServiceUnavailable("away")} {

@@ -79,7 +79,8 @@ func TestKindsComeAndGo(t *testing.T) {
 	})
 }
 
-// vanishing is a cluster that loses a kind, and does not say so in its watches, which end each minute.
+// vanishing is a cluster that loses a kind, and does not say so in its watches, which end each
+// minute.
 type vanishing struct {
 	*memory.Cluster
 	vanished *atomic.Bool
@@ -105,7 +106,8 @@ func (v vanishing) Watch(ctx context.Context, k schema.GroupVersionKind, ns stri
 	return real, err
 }
 
-// TestKindsComeLateAndVanish: a kind is defined when the player has waited for it for an hour, and taken away again while its objects wait.
+// TestKindsComeLateAndVanish: a kind is defined when the player has waited for it for an hour, and
+// taken away again while its objects wait.
 func TestKindsComeLateAndVanish(t *testing.T) {
 	var vanished atomic.Bool
 	trains := schema.GroupVersionKind{Group: "demo.example.com", Version: "v1", Kind: "Train"}

@@ -18,8 +18,8 @@ type Options struct {
 	// Seed decides all draws, together with the names of the objects.
 	Seed uint64
 	// Workers is how many requests are under way at once: each worker sends one after another. The
-	// result does not depend on it. Choose it by the rate that is wanted and the time that a request
-	// takes. Default 16.
+	// result does not depend on it. Choose it by the rate that is wanted and the time that a
+	// request takes. Default 16.
 	Workers int
 	// Timeout is how long one request may take before it counts as failed and is tried again.
 	// Default 30s.
@@ -27,14 +27,14 @@ type Options struct {
 	// Namespace limits the player to one namespace. Default all.
 	Namespace string
 	// Select limits what is listed and watched of a kind. Objects that leave the selection count as
-	// gone. A Node that is not selected is unknown to the Env: its pods get addresses as if it had no
-	// podCIDRs. Default all.
+	// gone. A Node that is not selected is unknown to the Env: its pods get addresses as if it had
+	// no podCIDRs. Default all.
 	Select map[schema.GroupVersionKind]Selection
-	// Filter reports whether an object that is watched is played. The others are left alone; the Env
-	// observes them. It is asked at each change of the object and again before each effect, so that
-	// nothing is written any more to an object that it excludes. It must be fast, must be safe for
-	// concurrent use, and must not change obj. When its answers change for another reason than a change
-	// of the object, call [Player.Refilter]. Nil: all are played.
+	// Filter reports whether an object that is watched is played. The others are left alone; the
+	// Env observes them. It is asked at each change of the object and again before each effect, so
+	// that nothing is written any more to an object that it excludes. It must be fast, must be safe
+	// for concurrent use, and must not change obj. When its answers change for another reason than
+	// a change of the object, call [Player.Refilter]. Nil: all are played.
 	Filter func(obj *unstructured.Unstructured) bool
 	// Trace is called for everything that happens, by one goroutine at a time.
 	Trace func(stage.TraceEvent)
@@ -44,9 +44,9 @@ type Options struct {
 	// LivelockWindow is the time within which transitions count as following one another without
 	// delay. Default 1s.
 	LivelockWindow time.Duration
-	// RetryAfter is the first pause before an effect that failed is sent again. Each further pause is
-	// twice as long, up to MaxRetryAfter, and is shortened by up to half at random. Default 200ms and
-	// 30s. If the connection failed, it is 5s at most.
+	// RetryAfter is the first pause before an effect that failed is sent again. Each further pause
+	// is twice as long, up to MaxRetryAfter, and is shortened by up to half at random. Default
+	// 200ms and 30s. If the connection failed, it is 5s at most.
 	RetryAfter    time.Duration
 	MaxRetryAfter time.Duration
 }
@@ -67,10 +67,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Player plays a Set on a cluster in real time, or in virtual time within a testing/synctest bubble.
-// It watches the objects of every kind that the Set has Stages for, gives each to one of its workers
-// by the hash of its key, and sends the effects as they come due. Effects of one object are sent one
-// after another.
+// A Player plays a Set on a cluster in real time, or in virtual time within a testing/synctest
+// bubble. It watches the objects of every kind that the Set has Stages for, gives each to one of
+// its workers by the hash of its key, and sends the effects as they come due. Effects of one object
+// are sent one after another.
 //
 // A Player may be run once. Its methods are safe for concurrent use.
 type Player struct {
@@ -143,8 +143,8 @@ func (p *Player) takeUpSets(ctx context.Context) {
 	}
 }
 
-// prepare starts the watches that a Set needs, and returns a channel that is closed once the Set can be played: when the nodes are known, if it
-// needs them. Other kinds are not listed before.
+// prepare starts the watches that a Set needs, and returns a channel that is closed once the Set
+// can be played: when the nodes are known, if it needs them. Other kinds are not listed before.
 func (p *Player) prepare(ctx context.Context, s *stage.Set) <-chan struct{} {
 	ready := make(chan struct{})
 	close(ready)
@@ -159,17 +159,18 @@ func (p *Player) prepare(ctx context.Context, s *stage.Set) <-chan struct{} {
 	return ready
 }
 
-// Refilter asks Options.Filter anew about every object that is known. What is pending for objects that
-// are no longer played is cancelled, and their transitions in flight send nothing more. Objects that
-// are played now are observed as if they were new. It returns at once and may be called at any time by
-// any goroutine.
+// Refilter asks Options.Filter anew about every object that is known. What is pending for objects
+// that are no longer played is cancelled, and their transitions in flight send nothing more.
+// Objects that are played now are observed as if they were new. It returns at once and may be
+// called at any time by any goroutine.
 func (p *Player) Refilter() {
 	for _, w := range p.workers {
 		w.inbox.askRefilter()
 	}
 }
 
-// Stats are numbers of a [Player] at one moment. Those of different workers are of slightly different moments.
+// Stats are numbers of a [Player] at one moment. Those of different workers are of slightly
+// different moments.
 type Stats struct {
 	Objects  int // that are known and played
 	Pending  int // of those, how many have a transition ahead

@@ -77,7 +77,8 @@ func phase(t testing.TB, c *memory.Cluster, name types.NamespacedName) string {
 	return p
 }
 
-// lifecycle is a pod's life: Running after 1s, Succeeded after 1s more, deleted 1s after it was asked for.
+// lifecycle is a pod's life: Running after 1s, Succeeded after 1s more, deleted 1s after it was
+// asked for.
 func lifecycle(t testing.TB) *stage.Set {
 	none := "{key: .metadata.deletionTimestamp, operator: DoesNotExist}"
 	return compile(t,
@@ -304,7 +305,8 @@ func TestDeleteOfMissingObject(t *testing.T) {
 	})
 }
 
-// TestPodIsDeletedOnce holds that the state in which an API server shows a Pod whose grace period has ended is not one to delete again.
+// TestPodIsDeletedOnce holds that the state in which an API server shows a Pod whose grace period
+// has ended is not one to delete again.
 func TestPodIsDeletedOnce(t *testing.T) {
 	f := &flaky{}
 	set := compile(t, stageYAML("delete", "  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}\n  next: {delete: true}"))
@@ -386,7 +388,8 @@ func TestPlayerStopsInTheMiddle(t *testing.T) {
 	})
 }
 
-// TestAHangingRequestHoldsUpNobodyForLong: one object whose patches hang, among others on the same worker.
+// TestAHangingRequestHoldsUpNobodyForLong: one object whose patches hang, among others on the same
+// worker.
 func TestAHangingRequestHoldsUpNobodyForLong(t *testing.T) {
 	set := compile(t, phased("go", "Pending", "  next: {statusTemplate: 'phase: Running'}"))
 	wrap := func(t player.Transport) player.Transport { return hanging{t.(*memory.Cluster)} }
@@ -439,7 +442,8 @@ func TestAnotherRunRecordsItsOwnEvents(t *testing.T) {
 	})
 }
 
-// TestALostAnswerDoesNotLoseTheRest: after some failures the first patch is carried out, but its answer is lost.
+// TestALostAnswerDoesNotLoseTheRest: after some failures the first patch is carried out, but its
+// answer is lost.
 func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 	set := compile(t, phased("go", "Pending", "  steps: [{patch: {subresource: status, root: status, template: 'phase: Running'}}, {patch: {root: metadata, template: 'labels: {done: really}'}}]"))
 	var lost atomic.Bool
@@ -470,7 +474,8 @@ func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 	})
 }
 
-// TestALostAnswerIsNotPlayedAgain: the patch has the time in it, so that a second one would change the object once more.
+// TestALostAnswerIsNotPlayedAgain: the patch has the time in it, so that a second one would change
+// the object once more.
 func TestALostAnswerIsNotPlayedAgain(t *testing.T) {
 	set := compile(t, phased("go", "Pending", `  steps: [{patch: {subresource: status, root: status, template: "phase: Running\nstartTime: {{ Now | Quote }}"}}]`))
 	var lost atomic.Bool

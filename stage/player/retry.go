@@ -23,8 +23,8 @@ func (w *worker) onError(ctx context.Context, o *objectState, err error) {
 	}
 }
 
-// retryLater sends the effect again after a pause. Unless the server refused it, the effect may have
-// been carried out although the answer was lost, so that the transition counts as begun.
+// retryLater sends the effect again after a pause. Unless the server refused it, the effect may
+// have been carried out although the answer was lost, so that the transition counts as begun.
 func (w *worker) retryLater(o *objectState, err error) {
 	p := o.inFlight
 	o.conflicted = apierrors.IsConflict(err)
@@ -55,9 +55,9 @@ func (w *worker) giveUp(o *objectState, err error) {
 	}
 }
 
-// retryAfterConflict goes on with the present state of the object, because an effect was for an older
-// state. If the object was made again under its name, or the Stage no longer matches and nothing was
-// sent yet, the transition is abandoned; one that has begun is finished.
+// retryAfterConflict goes on with the present state of the object, because an effect was for an
+// older state. If the object was made again under its name, or the Stage no longer matches and
+// nothing was sent yet, the transition is abandoned; one that has begun is finished.
 func (w *worker) retryAfterConflict(ctx context.Context, o *objectState, conflict error) {
 	p := o.inFlight
 	obj, err := w.get(ctx, o.key)

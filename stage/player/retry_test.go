@@ -24,7 +24,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// Where the tests of this file say "as specified" they mean what the specification of effects says on resuming a transition.
+// Where the tests of this file say "as specified" they mean what the specification of effects says
+// on resuming a transition.
 
 // away is a cluster that nobody can reach for a time.
 type away struct {
@@ -64,8 +65,8 @@ func (a *away) List(ctx context.Context, k schema.GroupVersionKind, ns string, o
 	return a.Cluster.List(ctx, k, ns, o)
 }
 
-// TestAnOutageIsOverForAllAtOnce: a worker with 200 objects neither tries each of them while the server is away, nor do they wait for each other when it is
-// back.
+// TestAnOutageIsOverForAllAtOnce: a worker with 200 objects neither tries each of them while the
+// server is away, nor do they wait for each other when it is back.
 func TestAnOutageIsOverForAllAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -125,7 +126,8 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 	})
 }
 
-// As specified: what is invalid, forbidden or not found is reported, not sent again, and others go on.
+// As specified: what is invalid, forbidden or not found is reported, not sent again, and others go
+// on.
 func TestRefusalsConcernOneObject(t *testing.T) {
 	resource := schema.GroupResource{Resource: "pods"}
 	for name, refusal := range map[string]error{
@@ -206,8 +208,9 @@ func (f *flaky) total() int {
 	return len(f.calls)
 }
 
-// As specified: when a conflict shows that the object is another one, or gone, the transition is dropped; the new object has its own life. That holds
-// for a Delete, too, whose UID is no longer there.
+// As specified: when a conflict shows that the object is another one, or gone, the transition is
+// dropped; the new object has its own life. That holds for a Delete, too, whose UID is no longer
+// there.
 func TestConflictWithAnotherObject(t *testing.T) {
 	for _, effect := range []string{"  delay: {durationMilliseconds: 1000}\n  next: {statusTemplate: 'phase: Running'}", "  delay: {durationMilliseconds: 1000}\n  next: {delete: true}"} {
 		for _, replaced := range []bool{true, false} {
@@ -284,7 +287,8 @@ func (y young) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, 
 	return watch.NewProxyWatcher(changes), nil
 }
 
-// TestAYoungServerCutsWatches: nothing is lost, nothing is played twice, and it does not take long: 1,000 Pods have 3,000 events at least, 10 to a watch.
+// TestAYoungServerCutsWatches: nothing is lost, nothing is played twice, and it does not take long:
+// 1,000 Pods have 3,000 events at least, 10 to a watch.
 func TestAYoungServerCutsWatches(t *testing.T) {
 	var played atomic.Int32
 	o := player.Options{Trace: func(e stage.TraceEvent) {

@@ -99,7 +99,8 @@ func (p *inFlight) became(obj *unstructured.Unstructured) {
 	p.obj, p.last = obj, version
 }
 
-// noOp reports whether the patch changes nothing. For a Writer that takes it, it keeps what the patch makes of the object.
+// noOp reports whether the patch changes nothing. For a Writer that takes it, it keeps what the
+// patch makes of the object.
 func (p *PatchResult) noOp(w Writer) (bool, error) {
 	if _, ok := w.(ValueWriter); !ok || p.Before == nil {
 		return p.NoOp(p.Before)
@@ -119,8 +120,8 @@ func (p *PatchResult) send(ctx context.Context, w Writer) (*unstructured.Unstruc
 	return w.Patch(ctx, p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, data, o, subresources(p.Subresource)...)
 }
 
-// withVersion adds the resourceVersion of obj to the patch, so that the server refuses it if the object
-// has changed.
+// withVersion adds the resourceVersion of obj to the patch, so that the server refuses it if the
+// object has changed.
 func withVersion(p stage.Patch, obj *unstructured.Unstructured) stage.Patch {
 	version := obj.GetResourceVersion()
 	if version == "" {
@@ -168,7 +169,8 @@ func (p *inFlight) delete(ctx context.Context, w Writer) error {
 	return nil
 }
 
-// apply patches a subresource, or applies the object; the other types create it first and patch it if it is there.
+// apply patches a subresource, or applies the object; the other types create it first and patch it
+// if it is there.
 func (p *inFlight) apply(ctx context.Context, w Writer, e stage.Apply) error {
 	w, err := impersonate(w, e.Impersonate)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// Transport is a cluster as a [Player] sees it: the six requests that the player makes, in the types
-// of apimachinery, so that most clients need a few lines each. It must be safe for concurrent use.
-// Package stage/memory is one; module stage/kube adapts client-go.
+// Transport is a cluster as a [Player] sees it: the six requests that the player makes, in the
+// types of apimachinery, so that most clients need a few lines each. It must be safe for concurrent
+// use. Package stage/memory is one; module stage/kube adapts client-go.
 //
 // A Transport may also be an [Impersonator], a [Sharer] or a [ValueWriter].
 type Transport interface {
@@ -24,15 +24,15 @@ type Transport interface {
 
 // Reader is what a [Player] reads from. The player does not change the results.
 type Reader interface {
-	// Get returns one object, or an error for which apierrors.IsNotFound is true. It is asked after a
-	// conflict.
+	// Get returns one object, or an error for which apierrors.IsNotFound is true. It is asked after
+	// a conflict.
 	Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error)
-	// List returns the objects of a namespace, or of all if it is "". It obeys the selectors, Limit and
-	// Continue of the options.
+	// List returns the objects of a namespace, or of all if it is "". It obeys the selectors, Limit
+	// and Continue of the options.
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
-	// Watch sends what happens after o.ResourceVersion. A version that is too old ends it with an Error
-	// event, or with an error for which apierrors.IsResourceExpired or IsGone is true. Plain closing is
-	// not an error: the player goes on from where it was.
+	// Watch sends what happens after o.ResourceVersion. A version that is too old ends it with an
+	// Error event, or with an error for which apierrors.IsResourceExpired or IsGone is true. Plain
+	// closing is not an error: the player goes on from where it was.
 	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
 }
 
@@ -65,9 +65,9 @@ type Sharer interface {
 }
 
 // A ValueWriter takes what it is to write as values, so that a simulation in memory neither encodes
-// nor decodes nor copies them. Values are as decoding JSON gives them: map[string]any, []any, string
-// in UTF-8, bool, nil, int64, and float64 for other numbers only. They may be kept and must not be
-// changed.
+// nor decodes nor copies them. Values are as decoding JSON gives them: map[string]any, []any,
+// string in UTF-8, bool, nil, int64, and float64 for other numbers only. They may be kept and must
+// not be changed.
 type ValueWriter interface {
 	// CreateValue is Create of an object without nulls. Its root and metadata may be changed too:
 	// nobody else uses them.
@@ -82,7 +82,7 @@ type PatchResult struct {
 	stage.Patch
 	Key    stage.Key
 	Before *unstructured.Unstructured // the object
-	// After is the object with the patch. It shares with Before what did not change; its root is new if
-	// the patch is a merge.
+	// After is the object with the patch. It shares with Before what did not change; its root is
+	// new if the patch is a merge.
 	After any
 }

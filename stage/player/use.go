@@ -8,19 +8,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// Use puts another Set in the place of the present one, while the player plays or before. It returns
-// at once and may be called at any time by any goroutine. If Sets come faster than the player can take
-// them up, the last one counts.
+// Use puts another Set in the place of the present one, while the player plays or before. It
+// returns at once and may be called at any time by any goroutine. If Sets come faster than the
+// player can take them up, the last one counts.
 //
 // The player observes the objects of all kinds whose Stages differ again, without waiting for a
-// change, each by the old Set or by the new one, never by both. What is pending for a Stage that has
-// the same name and spec in both keeps its draw and its due time (see [stage.Engine.Use]). A
+// change, each by the old Set or by the new one, never by both. What is pending for a Stage that
+// has the same name and spec in both keeps its draw and its due time (see [stage.Engine.Use]). A
 // transition in flight is finished with the Set it began with. Kinds that are new are listed and
 // watched; those without Stages are forgotten, and their watches end.
 //
-// The Env of the new Set observes all objects that the player knows before anything is played. It does
-// not know the addresses that the old Env gave to pods and that are not yet in their status: give all
-// Sets of a player the same Env (see [stage.Options]).
+// The Env of the new Set observes all objects that the player knows before anything is played. It
+// does not know the addresses that the old Env gave to pods and that are not yet in their status:
+// give all Sets of a player the same Env (see [stage.Options]).
 func (p *Player) Use(s *stage.Set) {
 	p.using.Lock()
 	defer p.using.Unlock()

@@ -88,7 +88,8 @@ func TestTheLastSetCounts(t *testing.T) {
 	})
 }
 
-// TestAPlayIsFinishedWithItsOwnSet: the Set changes, and the kind goes, while an effect waits to be sent again.
+// TestAPlayIsFinishedWithItsOwnSet: the Set changes, and the kind goes, while an effect waits to be
+// sent again.
 func TestAPlayIsFinishedWithItsOwnSet(t *testing.T) {
 	old := phased("go", "Pending", "  steps: [{patch: {subresource: status, root: status, template: 'phase: Running'}}, {patch: {root: metadata, template: 'labels: {by: old}'}}]")
 	for name, next := range map[string]string{
@@ -124,7 +125,8 @@ func TestAPlayIsFinishedWithItsOwnSet(t *testing.T) {
 	}
 }
 
-// TestTheNewEnvLearns holds that addresses that pods have are not given again by the Env of a new Set, nor nodes forgotten.
+// TestTheNewEnvLearns holds that addresses that pods have are not given again by the Env of a new
+// Set, nor nodes forgotten.
 func TestTheNewEnvLearns(t *testing.T) {
 	addressed := phased("address", "Pending", "  next: {statusTemplate: \"phase: Running\\npodIP: {{ PodIPWith .spec.nodeName false .metadata.uid .metadata.name .metadata.namespace }}\"}")
 	fresh := func() *stage.Set {

@@ -16,7 +16,8 @@ import (
 
 var nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 
-// watched returns the kinds to watch for a Set. Nodes are the first if the addresses of pods depend on them.
+// watched returns the kinds to watch for a Set. Nodes are the first if the addresses of pods depend
+// on them.
 func watched(s *stage.Set) []schema.GroupVersionKind {
 	if !s.NeedsNodes() {
 		return s.Kinds()
@@ -73,8 +74,8 @@ func (w *watcher) options() listwatch.Options {
 	return listwatch.Options{Retry: o.RetryAfter, Longest: o.MaxRetryAfter, Timeout: o.Timeout, Seed: o.Seed}
 }
 
-// hear takes in events of the watch. The Env observes all of them first, so that no worker renders an
-// object that the Env does not know.
+// hear takes in events of the watch. The Env observes all of them first, so that no worker renders
+// an object that the Env does not know.
 func (w *watcher) hear(e listwatch.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

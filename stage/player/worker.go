@@ -13,7 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A worker plays the objects whose keys hash to it. Everything it has is used by one goroutine only.
+// A worker plays the objects whose keys hash to it. Everything it has is used by one goroutine
+// only.
 type worker struct {
 	player  *Player
 	inbox   *mailbox
@@ -169,7 +170,8 @@ func (w *worker) exclude(o *objectState) {
 	}
 }
 
-// isOld reports whether the engine has seen this state of the object already, or a newer one is known.
+// isOld reports whether the engine has seen this state of the object already, or a newer one is
+// known.
 func (o *objectState) isOld(obj *unstructured.Unstructured) bool {
 	v := version(obj)
 	return v > 0 && o.obj.GetUID() == obj.GetUID() && (v <= o.observedVersion || v < version(o.obj))
@@ -211,7 +213,8 @@ func (w *worker) abandon(o *objectState) {
 	o.inFlight = nil
 }
 
-// forgetIfUnwatched forgets an object that is not watched any more, unless a transition is in flight.
+// forgetIfUnwatched forgets an object that is not watched any more, unless a transition is in
+// flight.
 func (w *worker) forgetIfUnwatched(o *objectState) {
 	if o.unwatched && o.inFlight == nil {
 		w.forget(o.key)
@@ -276,8 +279,8 @@ func (w *worker) send(ctx context.Context, p *inFlight) error {
 	return err
 }
 
-// finish ends a transition. The engine observes the state that the effects left now, if the Stage asks
-// for it, else when its watch event comes. It does not observe states from before it any more.
+// finish ends a transition. The engine observes the state that the effects left now, if the Stage
+// asks for it, else when its watch event comes. It does not observe states from before it any more.
 func (w *worker) finish(o *objectState) {
 	p := o.inFlight
 	o.inFlight = nil

@@ -30,8 +30,8 @@ func (c *client) Patch(ctx context.Context, kind schema.GroupVersionKind, name t
 	return c.observe(got, err, len(o.DryRun) > 0)
 }
 
-// observe takes in the result of a write. An object that is being deleted is gone when the write has
-// removed its last finalizer.
+// observe takes in the result of a write. An object that is being deleted is gone when the write
+// has removed its last finalizer.
 func (c *client) observe(obj *unstructured.Unstructured, err error, dry bool) (*unstructured.Unstructured, error) {
 	switch {
 	case err == nil && obj == nil:

@@ -71,8 +71,8 @@ type Result struct {
 	After time.Duration
 }
 
-// Final marks an error that no further attempt will repair, such as an object that makes no sense. It
-// goes to Trace, but the key is not looked at again until something changes. Final(nil) is nil.
+// Final marks an error that no further attempt will repair, such as an object that makes no sense.
+// It goes to Trace, but the key is not looked at again until something changes. Final(nil) is nil.
 func Final(err error) error {
 	if err == nil {
 		return nil

@@ -270,8 +270,8 @@ func (l *Loop) pause(failures int) time.Duration {
 	return min(d, l.options.MaxRetryAfter)
 }
 
-// dropIdle drops the tasks of objects that are gone. They are kept for as long as time does not pass,
-// because a livelock may make objects and delete them.
+// dropIdle drops the tasks of objects that are gone. They are kept for as long as time does not
+// pass, because a livelock may make objects and delete them.
 func (l *Loop) dropIdle(now time.Time) {
 	if len(l.idle) == 0 || !now.After(l.idle[0].lastRun) {
 		return

@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
-// A situation is a status that a function in tests of controllers writes to make a workload ready by
-// hand.
+// A situation is a status that a function in tests of controllers writes to make a workload ready
+// by hand.
 type situation struct {
 	Name   string         `json:"name"`
 	Kind   string         `json:"kind"`

@@ -47,7 +47,8 @@ type StageSpec struct {
 	Next *StageNext `json:"next,omitempty"`
 	// Steps are the effects, in order.
 	Steps []StageStep `json:"steps,omitempty"`
-	// ImmediateNextStage looks at the patched object at once instead of waiting for the watch event.
+	// ImmediateNextStage looks at the patched object at once instead of waiting for the watch
+	// event.
 	ImmediateNextStage *bool `json:"immediateNextStage,omitempty"`
 }
 
@@ -95,7 +96,8 @@ const (
 	SelectorOpDoesNotExist SelectorOperator = "DoesNotExist"
 )
 
-// ExpressionFrom takes a value from the object: CEL, JQ or the legacy ExpressionFrom, which is jq too.
+// ExpressionFrom takes a value from the object: CEL, JQ or the legacy ExpressionFrom, which is jq
+// too.
 type ExpressionFrom struct {
 	CEL            *ExpressionCEL `json:"cel,omitempty"`
 	JQ             *ExpressionJQ  `json:"jq,omitempty"`
@@ -132,13 +134,15 @@ type StageNext struct {
 
 	// StatusTemplate is a patch of root status. Patches win over it.
 	StatusTemplate string `json:"statusTemplate,omitempty"`
-	// StatusSubresource is the subresource of the StatusTemplate patch. Default "status"; "" is the main resource.
+	// StatusSubresource is the subresource of the StatusTemplate patch. Default "status"; "" is the
+	// main resource.
 	StatusSubresource *string `json:"statusSubresource,omitempty"`
 	// StatusPatchAs is the user who sends the StatusTemplate patch.
 	StatusPatchAs *ImpersonationConfig `json:"statusPatchAs,omitempty"`
 }
 
-// StageStep is one step of the effects. Within a step: event, finalizers, then delete, else patch, then apply.
+// StageStep is one step of the effects. Within a step: event, finalizers, then delete, else patch,
+// then apply.
 type StageStep struct {
 	Event      *StageEvent      `json:"event,omitempty"`
 	Finalizers *StageFinalizers `json:"finalizers,omitempty"`

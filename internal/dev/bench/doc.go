@@ -15,8 +15,8 @@
 //	go test -run '^$' -bench . -benchmem               # times
 //	go run ./ratio                                     # ratios of times
 //
-// The directories below compare other packages with their peers: kstatus with cli-utils (go run ./kstatus/ratio), patch with the API server's
-// libraries.
+// The directories below compare other packages with their peers: kstatus with cli-utils (go run
+// ./kstatus/ratio), patch with the API server's libraries.
 //
 // # Determinism
 //

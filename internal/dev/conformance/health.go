@@ -11,7 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A healthCase is a case of health/: an object, and the status that another project's health is mapped to; none if it is not scored.
+// A healthCase is a case of health/: an object, and the status that another project's health is
+// mapped to; none if it is not scored.
 type healthCase struct {
 	Name, Manifest string
 	WantStatus     kstatus.Status
@@ -33,8 +34,8 @@ var profiles = []struct {
 //
 //	suite PROFILE/FILE agree/total falseCurrent N
 //
-// and, if verbose, the disagreements. Scores are no tests: another project's opinion decides nothing. Objects that are being deleted are not
-// scored, because the other project ignores that.
+// and, if verbose, the disagreements. Scores are no tests: another project's opinion decides
+// nothing. Objects that are being deleted are not scored, because the other project ignores that.
 func scoreHealth(w io.Writer, dir, only string, verbose bool) error {
 	for _, file := range []string{"argo", "gitops"} {
 		var cases []healthCase

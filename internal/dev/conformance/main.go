@@ -1,9 +1,11 @@
-// Command conformance runs the cases of a directory in the format that its README describes, and prints for each suite
+// Command conformance runs the cases of a directory in the format that its README describes, and
+// prints for each suite
 //
 //	suite NAME passed/total
 //
-// and the failing cases, with -v as diffs. It exits with 1 if a case failed and with 2 if a file cannot be read. Suites whose folder or file
-// is missing are skipped. Scores against the health rules of other projects follow, as
+// and the failing cases, with -v as diffs. It exits with 1 if a case failed and with 2 if a file
+// cannot be read. Suites whose folder or file is missing are skipped. Scores against the health
+// rules of other projects follow, as
 //
 //	suite NAME agreed/total falseCurrent N
 //

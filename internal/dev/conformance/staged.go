@@ -206,7 +206,8 @@ func plain(v any) (out any, err error) {
 	return out, err
 }
 
-// withoutTexts drops the texts and clusters of errors, which need not be equal; their columns must be.
+// withoutTexts drops the texts and clusters of errors, which need not be equal; their columns must
+// be.
 func withoutTexts(results any) any {
 	list, _ := results.([]any)
 	for _, r := range list {
@@ -249,7 +250,8 @@ func checkMatching(raw json.RawMessage) string {
 	return record.Diff(want, have)
 }
 
-// checkHang runs a case of hang.json: an expression whose variables must be found. One that is not declared makes it invalid.
+// checkHang runs a case of hang.json: an expression whose variables must be found. One that is not
+// declared makes it invalid.
 func checkHang(raw json.RawMessage) string {
 	var c struct {
 		Expression string

@@ -58,8 +58,8 @@ func defineKubeStellar(t *testing.T, cluster *kube.Cluster) {
 	}
 }
 
-// A kubeStellar stands in for KubeStellar's controllers on a real server, and for the clusters: each
-// runs what is bound to it, unless it is said to be broken.
+// A kubeStellar stands in for KubeStellar's controllers on a real server, and for the clusters:
+// each runs what is bound to it, unless it is said to be broken.
 type kubeStellar struct {
 	t          *testing.T
 	hub        *kube.Cluster

@@ -1,13 +1,16 @@
-// Command kubebin builds the programs of a Kubernetes control plane from the Go module proxy, once, and prints the directory they are in.
+// Command kubebin builds the programs of a Kubernetes control plane from the Go module proxy, once,
+// and prints the directory they are in.
 //
 //	go run . [-find] [etcd] [kube-apiserver] [kube-controller-manager] [kube-scheduler] [kubectl]
 //
-// Without names it is about all of them. What is there already is not built again. With -find nothing is built, and a program that is not
-// there is an error. Run it in its own directory: the versions are those of the go.mod beside it, which pins k8s.io/kubernetes and its 33
-// staging modules, and therefore must not take part in a go.work.
+// Without names it is about all of them. What is there already is not built again. With -find
+// nothing is built, and a program that is not there is an error. Run it in its own directory: the
+// versions are those of the go.mod beside it, which pins k8s.io/kubernetes and its 33 staging
+// modules, and therefore must not take part in a go.work.
 //
-// The directory is stagecraft/kubebin/VERSION-HASH in the user's cache directory; the hash is that of the files of this module and the
-// platform. On two cores with empty caches etcd and kube-apiserver take about 200 seconds, the others 70 more.
+// The directory is stagecraft/kubebin/VERSION-HASH in the user's cache directory; the hash is that
+// of the files of this module and the platform. On two cores with empty caches etcd and
+// kube-apiserver take about 200 seconds, the others 70 more.
 package main
 
 import (
@@ -109,7 +112,8 @@ func kubernetesVersion(mod string) (string, error) {
 	return m[1], nil
 }
 
-// provide builds one program unless it is there. It appears at once and whole, whoever else builds it at the same time.
+// provide builds one program unless it is there. It appears at once and whole, whoever else builds
+// it at the same time.
 func provide(path, pkg, version string, find bool) error {
 	if _, err := os.Stat(path); err == nil || find {
 		return err

@@ -1,14 +1,15 @@
-// Command kwokbin builds kwok, the peer that stagecraft is measured and compared with, from the Go module proxy, once, and prints the directory
-// it is in.
+// Command kwokbin builds kwok, the peer that stagecraft is measured and compared with, from the Go
+// module proxy, once, and prints the directory it is in.
 //
 //	go run . [-find]
 //
-// With -find nothing is built, and it is an error if kwok is not there. Run it in its own directory: the version is that of the go.mod beside
-// it. That module is not the one of internal/dev/bench, which links parts of kwok beside stagecraft: here kwok has the libraries that it was
-// released with, and nothing of ours.
+// With -find nothing is built, and it is an error if kwok is not there. Run it in its own
+// directory: the version is that of the go.mod beside it. That module is not the one of
+// internal/dev/bench, which links parts of kwok beside stagecraft: here kwok has the libraries that
+// it was released with, and nothing of ours.
 //
-// The directory is stagecraft/kwokbin/VERSION-HASH in the user's cache directory; the hash is that of the files of this module and the platform.
-// The build takes a minute or two on two cores.
+// The directory is stagecraft/kwokbin/VERSION-HASH in the user's cache directory; the hash is that
+// of the files of this module and the platform. The build takes a minute or two on two cores.
 package main
 
 import (

@@ -14,13 +14,16 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// published are the directories of the modules that users get. A module comes after those of ours that it requires.
+// published are the directories of the modules that users get. A module comes after those of ours
+// that it requires.
 var published = []string{".", "stage/kube", "stage/stagetest/fakes", "stage/stagetest/gomega", "examples/simulator"}
 
-// devVersion is what our modules require of each other between releases; replace lines tell where they are.
+// devVersion is what our modules require of each other between releases; replace lines tell where
+// they are.
 const devVersion = "v0.0.0"
 
-// A checkout is the modules of a directory tree, published ones first. It must not be used from several goroutines at once.
+// A checkout is the modules of a directory tree, published ones first. It must not be used from
+// several goroutines at once.
 type checkout struct {
 	root    string
 	modules []*module
@@ -124,7 +127,8 @@ func (c *checkout) module(path string) *module {
 	return c.modules[i]
 }
 
-// set has all modules require each other at a version. Published ones get replace lines or lose them; the others always have them.
+// set has all modules require each other at a version. Published ones get replace lines or lose
+// them; the others always have them.
 func (c *checkout) set(version string, replace bool) error {
 	for _, m := range c.modules {
 		m.sum = slices.DeleteFunc(m.sum, func(line string) bool { return c.module(strings.Fields(line)[0]) != nil })

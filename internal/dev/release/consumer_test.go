@@ -23,14 +23,16 @@ const (
 // maxModules bounds what go list -m all prints for a program that uses package stage alone.
 const maxModules = 90
 
-// An outsider is somebody else's machine: it gets our modules from a proxy directory, the others from the usual proxy.
+// An outsider is somebody else's machine: it gets our modules from a proxy directory, the others
+// from the usual proxy.
 type outsider struct {
 	version string
 	env     []string
 }
 
-// outside packs the checkout as a version that stands for its content, so that a module cache never has a stale one. The cache of modules and that
-// of builds are the usual ones: what does not come from us is neither downloaded nor compiled again.
+// outside packs the checkout as a version that stands for its content, so that a module cache never
+// has a stale one. The cache of modules and that of builds are the usual ones: what does not come
+// from us is neither downloaded nor compiled again.
 func outside(t *testing.T) outsider {
 	t.Helper()
 	c, err := read(root)
@@ -57,7 +59,8 @@ func contentHash(t *testing.T, c *checkout) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// forget deletes test versions from the module cache that are an hour old, this one excepted: another run may be using those that are younger.
+// forget deletes test versions from the module cache that are an hour old, this one excepted:
+// another run may be using those that are younger.
 func forget(t *testing.T, except string) {
 	t.Helper()
 	cache := goEnv(t, "GOMODCACHE")

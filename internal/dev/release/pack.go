@@ -22,7 +22,8 @@ type packed struct {
 	mod, zip []byte
 }
 
-// pack sets the version in memory, packs the published modules, and adds their checksums to the go.sum files of those that require them.
+// pack sets the version in memory, packs the published modules, and adds their checksums to the
+// go.sum files of those that require them.
 func (c *checkout) pack(version string) ([]packed, error) {
 	if err := c.set(version, false); err != nil {
 		return nil, err
@@ -53,8 +54,8 @@ func (c *checkout) packModule(m *module, version string) (packed, error) {
 	return packed{path: m.path(), mod: m.texts()["go.mod"], zip: b.Bytes()}, err
 }
 
-// contents returns the files of a module: package zip leaves those of nested modules out. A module without a license gets that of the root, as
-// the go command does it.
+// contents returns the files of a module: package zip leaves those of nested modules out. A module
+// without a license gets that of the root, as the go command does it.
 func (c *checkout) contents(m *module) []zip.File {
 	texts := m.texts()
 	var files []zip.File
@@ -79,7 +80,8 @@ func (c *checkout) contents(m *module) []zip.File {
 	return files
 }
 
-// addSums adds the checksums of a packed module to the modules that require it and have no replace line for it.
+// addSums adds the checksums of a packed module to the modules that require it and have no replace
+// line for it.
 func (c *checkout) addSums(p packed, version string) error {
 	open := func(data []byte) func(string) (io.ReadCloser, error) {
 		return func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
@@ -116,7 +118,8 @@ func hashZip(data []byte) (string, error) {
 	return dirhash.HashZip(f.Name(), dirhash.Hash1)
 }
 
-// writeProxy writes modules at one version to a directory for GOPROXY=file://DIR. Versions that are there already stay.
+// writeProxy writes modules at one version to a directory for GOPROXY=file://DIR. Versions that are
+// there already stay.
 func writeProxy(dir, version string, modules []packed) error {
 	for _, m := range modules {
 		escaped, err := xmodule.EscapePath(m.path)

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// unpublished are the modules outside internal/dev that users do not get: examples to read in a clone.
+// unpublished are the modules outside internal/dev that users do not get: examples to read in a
+// clone.
 var unpublished = []string{"examples/cluster", "examples/testing"}
 
 func TestEveryModuleIsAccountedFor(t *testing.T) {
@@ -30,7 +31,8 @@ func TestEveryModuleIsAccountedFor(t *testing.T) {
 	}
 }
 
-// floor is the newest version that published modules may require of these modules: what users have who are two minors behind.
+// floor is the newest version that published modules may require of these modules: what users have
+// who are two minors behind.
 var floor = map[string]string{
 	"k8s.io/api": "v0.35", "k8s.io/apimachinery": "v0.35", "k8s.io/client-go": "v0.35", "k8s.io/apiextensions-apiserver": "v0.35",
 	"sigs.k8s.io/controller-runtime": "v0.23",
@@ -48,7 +50,8 @@ func TestKubernetesFloor(t *testing.T) {
 	}
 }
 
-// TestPack holds what a proxy serves: requirements on our modules at that version, no replace lines, a license, and no nested modules.
+// TestPack holds what a proxy serves: requirements on our modules at that version, no replace
+// lines, a license, and no nested modules.
 func TestPack(t *testing.T) {
 	c, err := read(root)
 	require.NoError(t, err)

@@ -17,7 +17,8 @@ import (
 //go:embed testdata/failing-pods.yaml
 var failingPods []byte
 
-// failing returns Stages by which the Pods whose names match fail a second after they run; the others complete after ten.
+// failing returns Stages by which the Pods whose names match fail a second after they run; the
+// others complete after ten.
 func failing(match string) func() stage.Source {
 	return func() stage.Source {
 		return stage.Parse("failing-pods.yaml", bytes.ReplaceAll(failingPods, []byte("PATTERN"), []byte(match)))

@@ -103,8 +103,8 @@ func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*even
 	return f, err
 }
 
-// How often is looked whether an event log is filled, how long until the server is asked what hinders it,
-// and how often a watch looks for the end of its informer.
+// How often is looked whether an event log is filled, how long until the server is asked what
+// hinders it, and how often a watch looks for the end of its informer.
 const (
 	checkEvery = 10 * time.Millisecond
 	askAfter   = time.Second
@@ -112,8 +112,8 @@ const (
 
 var errStopped = errors.New("the cache has stopped")
 
-// fill waits until an event log knows all objects. An informer goes on asking a server that refuses; this
-// does not.
+// fill waits until an event log knows all objects. An informer goes on asking a server that
+// refuses; this does not.
 func (c *cached) fill(ctx context.Context, f *eventLog, gvk schema.GroupVersionKind) error {
 	if f.handle.HasSynced() {
 		return nil

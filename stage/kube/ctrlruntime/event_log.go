@@ -13,10 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// An eventLog is what an informer has told of a kind: all objects, and the last changes. Informers tell
-// each handler from its beginning on, but a watch must go on from where a list was: what vanished
-// between the two would never be told. So lists and watches are both of the feed, as those of an
-// API server are of its watch cache.
+// An eventLog is what an informer has told of a kind: all objects, and the last changes. Informers
+// tell each handler from its beginning on, but a watch must go on from where a list was: what
+// vanished between the two would never be told. So lists and watches are both of the feed, as those
+// of an API server are of its watch cache.
 //
 // It hears of its informer as long as that lives, and never makes it wait.
 type eventLog struct {

@@ -27,11 +27,14 @@
 // A member looks at the Leases of its group each fifteenth of the lease duration and renews its own
 // each third. Then, as long as clocks run at the same rate, whatever they show:
 //
-//   - An object has at most one owner. A member that could not look and renew for four fifths of the duration stops owning before the others, who
-//     wait for the whole of it without a change of its Lease, take its share. After that it joins anew.
-//   - One that joins owns nothing until all who were there before it have written into their Leases that they saw it: they give up its share first.
-//     That takes two looks, two seconds by default. Those who come later find it there.
-//   - One that dies hands over after the duration and a look. One whose Run ends deletes its Lease, and hands over at the next look.
+//   - An object has at most one owner. A member that could not look and renew for four fifths of
+//     the duration stops owning before the others, who wait for the whole of it without a change of
+//     its Lease, take its share. After that it joins anew.
+//   - One that joins owns nothing until all who were there before it have written into their Leases
+//     that they saw it: they give up its share first. That takes two looks, two seconds by default.
+//     Those who come later find it there.
+//   - One that dies hands over after the duration and a look. One whose Run ends deletes its Lease,
+//     and hands over at the next look.
 //
 // What was under way when an object changed hands is begun anew by the new owner: a delay starts
 // again, as it does when a process starts again. Nothing is lost, because state is in the objects

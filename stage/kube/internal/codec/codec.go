@@ -17,8 +17,8 @@ type Options struct {
 	Schemas *Schemas
 }
 
-// Fields are fields of objects, by name: a field that maps to nil as a whole, another one the fields
-// within it.
+// Fields are fields of objects, by name: a field that maps to nil as a whole, another one the
+// fields within it.
 type Fields map[string]Fields
 
 // New returns the serializer of a dynamic client, base, with other readers of JSON, and one of

@@ -74,7 +74,8 @@ func (d *decoder) members(s *messageSchema, data []byte, drop Fields) bool {
 }
 
 // next returns the field that a message begins with, nil for one that the schema does not have, and
-// the number of bytes of its values: those of a list or map that follow each other are read at once.
+// the number of bytes of its values: those of a list or map that follow each other are read at
+// once.
 func (s *messageSchema) next(data []byte) (f *field, end int) {
 	number, wire, tag := protowire.ConsumeTag(data)
 	if tag < 0 {

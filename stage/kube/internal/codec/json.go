@@ -21,7 +21,8 @@ func newJSONReaders(o Options) *jsonReaders {
 	return rs
 }
 
-// read reads an object. It is false if the text is none, or has something that is left to client-go.
+// read reads an object. It is false if the text is none, or has something that is left to
+// client-go.
 func (rs *jsonReaders) read(data []byte) (map[string]any, bool) { return rs.with(data, rs.drop, 0) }
 
 // readList reads a list of objects.

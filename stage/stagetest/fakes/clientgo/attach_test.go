@@ -296,8 +296,9 @@ func TestReactorsThatComeLaterComeFirst(t *testing.T) {
 	require.Len(t, client.Actions(), 1)
 }
 
-// TestAControllerInABubble runs a controller as they are written with client-go: an informer, a queue and a goroutine, all on the clock of the bubble. For
-// each ConfigMap it makes a Deployment, after a minute.
+// TestAControllerInABubble runs a controller as they are written with client-go: an informer, a
+// queue and a goroutine, all on the clock of the bubble. For each ConfigMap it makes a Deployment,
+// after a minute.
 func TestAControllerInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
