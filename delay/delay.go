@@ -1,10 +1,12 @@
-// Package delay computes how long an object stays before a Stage is played on it: a duration and an upper bound, each a
-// constant or read from the object by jq or CEL, and one random number in between.
+// Package delay computes how long an object stays before a Stage is played on it: a duration and an
+// upper bound, each a constant or read from the object by jq or CEL, and one random number in
+// between.
 //
 // # Terminology
 //
-// The duration is the least delay. The jitter is the upper bound of the delay, not an addend: a duration of 1s with a jitter of 5s gives a
-// delay in [1s, 5s), and a jitter that is not greater than the duration is the delay itself.
+// The duration is the least delay. The jitter is the upper bound of the delay, not an addend: a
+// duration of 1s with a jitter of 5s gives a delay in [1s, 5s), and a jitter that is not greater
+// than the duration is the delay itself.
 //
 // # Usage
 //
@@ -17,15 +19,16 @@
 //
 // # Semantics
 //
-// The first output of a jq program that is not null counts, if it is a string: "" is no delay at all (or no jitter), an RFC 3339
-// time is that time minus now, and may be negative, anything else is a Go duration such as 1m30s. A CEL result may also be a duration, a timestamp
-// (minus now) or a number of nanoseconds. Where an expression yields none of these, the milliseconds field counts.
+// The first output of a jq program that is not null counts, if it is a string: "" is no delay at
+// all (or no jitter), an RFC 3339 time is that time minus now, and may be negative, anything else
+// is a Go duration such as 1m30s. A CEL result may also be a duration, a timestamp (minus now) or a
+// number of nanoseconds. Where an expression yields none of these, the milliseconds field counts.
 //
 // # Determinism
 //
-// The same delay, object and time give the same [Range] on every machine, and the same random number picks
-// the same delay of it. jq `now` and CEL `Now()` are the time that is given; CEL `Rand()` draws the same
-// numbers in every evaluation.
+// The same delay, object and time give the same [Range] on every machine, and the same random
+// number picks the same delay of it. jq `now` and CEL `Now()` are the time that is given; CEL
+// `Rand()` draws the same numbers in every evaluation.
 //
 // # Concurrency
 //
@@ -49,23 +52,24 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Options are the limits of evaluations and further functions. The zero value of each field means its
-// default. Limits are counted in steps, never in time, so that an answer does not depend on the machine.
+// Options are the limits of evaluations and further functions. The zero value of each field means
+// its default. Limits are counted in steps, never in time, so that an answer does not depend on the
+// machine.
 type Options struct {
 	// JQSteps limits the instructions of a jq program in one evaluation. Default 100,000.
 	JQSteps int
-	// Size limits, in bytes, what the operators of one evaluation in jq build and read, all added up, and
-	// the largest value that one operator of a CEL expression builds. Default 16 MiB.
+	// Size limits, in bytes, what the operators of one evaluation in jq build and read, all added
+	// up, and the largest value that one operator of a CEL expression builds. Default 16 MiB.
 	Size int
 	// CELCost limits an evaluation in CEL, in the units of cel-go. Default 100,000.
 	CELCost uint64
 	// JQFunctions are more functions for jq, by name and number of arguments, as jq writes them:
-	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int, float64,
-	// *big.Int, string, []any, map[string]any), must not change them, and return a JSON value or an error.
-	// They cannot replace functions of jq.
+	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int,
+	// float64, *big.Int, string, []any, map[string]any), must not change them, and return a JSON
+	// value or an error. They cannot replace functions of jq.
 	JQFunctions map[string]func(input any, args []any) any
-	// CELOptions are more functions, macros, types and libraries for CEL, as cel-go takes them. Functions
-	// must be pure. Both kinds must be safe for concurrent use, and bound their own work.
+	// CELOptions are more functions, macros, types and libraries for CEL, as cel-go takes them.
+	// Functions must be pure. Both kinds must be safe for concurrent use, and bound their own work.
 	CELOptions []cel.EnvOption
 }
 
@@ -73,7 +77,8 @@ type Options struct {
 type Error struct {
 	// Path is the field, relative to the delay, such as durationFrom.jq.expression.
 	Path string
-	// Offset is the byte in the text of the field at which the fault is; negative if it is the whole field.
+	// Offset is the byte in the text of the field at which the fault is; negative if it is the
+	// whole field.
 	Offset int
 	// Warning is whether the delay works, but cannot be meant.
 	Warning bool
@@ -90,9 +95,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // A Delay is a compiled StageDelay. It is immutable and safe for concurrent use.
 type Delay struct{ delay *delays.Delay }
 
-// Compile prepares a delay, or returns every fault of it: the error joins an [*Error] for each. When all of
-// them are warnings, the Delay comes with the error, and a lenient caller may use it. A nil StageDelay is no
-// delay.
+// Compile prepares a delay, or returns every fault of it: the error joins an [*Error] for each.
+// When all of them are warnings, the Delay comes with the error, and a lenient caller may use it. A
+// nil StageDelay is no delay.
 func Compile(d *v1alpha1.StageDelay, o Options) (*Delay, error) {
 	compiled, err := delays.Compile(d, expression.NewCompiler(expression.Options(o)))
 	var errs []error
@@ -109,7 +114,8 @@ func Compile(d *v1alpha1.StageDelay, o Options) (*Delay, error) {
 type Range struct {
 	// Given is false if there is no delay at all: none in the Stage, or durationFrom read "".
 	Given bool
-	// Min is the least delay and Max the bound that is not reached; Max is Min where the delay is always the same. Both may be negative.
+	// Min is the least delay and Max the bound that is not reached; Max is Min where the delay is
+	// always the same. Both may be negative.
 	Min, Max time.Duration
 }
 
@@ -134,8 +140,8 @@ func (r Range) String() string {
 	}
 }
 
-// Range returns the delays that are possible for obj, a JSON object, seen at the time now. It neither
-// changes nor keeps obj.
+// Range returns the delays that are possible for obj, a JSON object, seen at the time now. It
+// neither changes nor keeps obj.
 func (d *Delay) Range(obj map[string]any, now time.Time) Range {
 	return Range(d.delay.Range(expression.NewScope(obj, now)))
 }
@@ -143,18 +149,21 @@ func (d *Delay) Range(obj map[string]any, now time.Time) Range {
 // Explanation tells how a [Range] came about.
 type Explanation struct {
 	Range Range
-	// Duration and Jitter are where its bounds come from. Jitter was not asked for if Duration is not given.
+	// Duration and Jitter are where its bounds come from. Jitter was not asked for if Duration is
+	// not given.
 	Duration, Jitter Evaluation
 }
 
 // An Evaluation tells how the duration or the jitter of a delay was found.
 type Evaluation struct {
-	// Path is the field that counts, relative to the delay: that of the expression, or of the milliseconds; "" if the delay has neither or,
-	// where the expression yields none, not the second.
+	// Path is the field that counts, relative to the delay: that of the expression, or of the
+	// milliseconds; "" if the delay has neither or, where the expression yields none, not the
+	// second.
 	Path string
 	// Text is the source of the expression; "" if there is none.
 	Text string
-	// Seen is what the expression gave, as JSON values or Go's own types for durations and times; nil if nothing.
+	// Seen is what the expression gave, as JSON values or Go's own types for durations and times;
+	// nil if nothing.
 	Seen any
 	// Value counts if Given. It may be negative.
 	Value time.Duration

@@ -6,9 +6,9 @@ import (
 	"text/template/parse"
 )
 
-// call compiles a call of a function with operands. A piped value is its last argument, but computed
-// before all others. The arguments are on the stack of the state: a slice of their own would be
-// allocated.
+// call compiles a call of a function with operands. A piped value is its last argument, but
+// computed before all others. The arguments are on the stack of the state: a slice of their own
+// would be allocated.
 func (c *compiler) call(name string, operands []parse.Node, piped expression) expression {
 	var args []expression
 	for _, n := range operands {

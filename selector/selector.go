@@ -1,5 +1,5 @@
-// Package selector decides whether an object meets the selector of a Stage: labels, annotations, and
-// expressions in jq and CEL, all compiled before the first object is seen.
+// Package selector decides whether an object meets the selector of a Stage: labels, annotations,
+// and expressions in jq and CEL, all compiled before the first object is seen.
 //
 // # Usage
 //
@@ -12,22 +12,23 @@
 // # Semantics
 //
 // All requirements must hold: labels, then annotations, then expressions in the order given. A nil
-// StageSelector matches nothing, an empty one everything. The outputs of a jq program, nulls dropped, are
-// compared by operator:
+// StageSelector matches nothing, an empty one everything. The outputs of a jq program, nulls
+// dropped, are compared by operator:
 //
-//   - In: some output is a string, bool or number that is written like one of the values (the number 3
-//     is "3").
+//   - In: some output is a string, bool or number that is written like one of the values (the
+//     number 3 is "3").
 //   - NotIn: not In.
 //   - Exists: there is an output; "", [] and false exist.
 //   - DoesNotExist: not Exists.
 //
-// A jq program that fails has no output; a CEL expression that fails, or whose result is not a bool, makes
-// its requirement false. Neither hides the other requirements, and [Selector.Explain] shows both.
+// A jq program that fails has no output; a CEL expression that fails, or whose result is not a
+// bool, makes its requirement false. Neither hides the other requirements, and [Selector.Explain]
+// shows both.
 //
 // # Determinism
 //
-// The same selector, object and time give the same answer on every machine. jq `now` and CEL `Now()` are
-// the time that is given; CEL `Rand()` draws the same numbers in every evaluation.
+// The same selector, object and time give the same answer on every machine. jq `now` and CEL
+// `Now()` are the time that is given; CEL `Rand()` draws the same numbers in every evaluation.
 //
 // # Concurrency
 //
@@ -50,23 +51,24 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Options are the limits of evaluations and further functions. The zero value of each field means its
-// default. Limits are counted in steps, never in time, so that an answer does not depend on the machine.
+// Options are the limits of evaluations and further functions. The zero value of each field means
+// its default. Limits are counted in steps, never in time, so that an answer does not depend on the
+// machine.
 type Options struct {
 	// JQSteps limits the instructions of a jq program in one evaluation. Default 100,000.
 	JQSteps int
-	// Size limits, in bytes, what the operators of one evaluation in jq build and read, all added up, and
-	// the largest value that one operator of a CEL expression builds. Default 16 MiB.
+	// Size limits, in bytes, what the operators of one evaluation in jq build and read, all added
+	// up, and the largest value that one operator of a CEL expression builds. Default 16 MiB.
 	Size int
 	// CELCost limits an evaluation in CEL, in the units of cel-go. Default 100,000.
 	CELCost uint64
 	// JQFunctions are more functions for jq, by name and number of arguments, as jq writes them:
-	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int, float64,
-	// *big.Int, string, []any, map[string]any), must not change them, and return a JSON value or an error.
-	// They cannot replace functions of jq.
+	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int,
+	// float64, *big.Int, string, []any, map[string]any), must not change them, and return a JSON
+	// value or an error. They cannot replace functions of jq.
 	JQFunctions map[string]func(input any, args []any) any
-	// CELOptions are more functions, macros, types and libraries for CEL, as cel-go takes them. Functions
-	// must be pure. Both kinds must be safe for concurrent use, and bound their own work.
+	// CELOptions are more functions, macros, types and libraries for CEL, as cel-go takes them.
+	// Functions must be pure. Both kinds must be safe for concurrent use, and bound their own work.
 	CELOptions []cel.EnvOption
 }
 
@@ -74,7 +76,8 @@ type Options struct {
 type Error struct {
 	// Path is the field, relative to the selector, such as matchExpressions[1].key.
 	Path string
-	// Offset is the byte in the text of the field at which the fault is; negative if it is the whole field.
+	// Offset is the byte in the text of the field at which the fault is; negative if it is the
+	// whole field.
 	Offset int
 	// Warning is whether the selector works, but cannot be meant.
 	Warning bool
@@ -91,8 +94,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // A Selector is a compiled StageSelector. It is immutable and safe for concurrent use.
 type Selector struct{ match *match.Selector }
 
-// Compile prepares a selector, or returns every fault of it: the error joins an [*Error] for each. When all
-// of them are warnings, the Selector comes with the error, and a lenient caller may use it.
+// Compile prepares a selector, or returns every fault of it: the error joins an [*Error] for each.
+// When all of them are warnings, the Selector comes with the error, and a lenient caller may use
+// it.
 func Compile(s *v1alpha1.StageSelector, o Options) (*Selector, error) {
 	compiled, err := match.Compile(s, expression.NewCompiler(expression.Options(o)))
 	var errs []error
@@ -105,8 +109,8 @@ func Compile(s *v1alpha1.StageSelector, o Options) (*Selector, error) {
 	return &Selector{compiled}, errors.Join(errs...)
 }
 
-// Match reports whether obj, a JSON object, meets the selector at the time now. It neither changes nor
-// keeps obj.
+// Match reports whether obj, a JSON object, meets the selector at the time now. It neither changes
+// nor keeps obj.
 func (s *Selector) Match(obj map[string]any, now time.Time) bool {
 	return s.match.Match(expression.NewScope(obj, now))
 }
@@ -120,8 +124,8 @@ type Requirement struct {
 	Err  error  // the run-time error that was passed over, if any
 }
 
-// Explain evaluates every requirement, also those after the first that fails. It neither changes nor keeps
-// obj; values in Seen may be parts of it.
+// Explain evaluates every requirement, also those after the first that fails. It neither changes
+// nor keeps obj; values in Seen may be parts of it.
 func (s *Selector) Explain(obj map[string]any, now time.Time) []Requirement {
 	seen := s.match.Explain(expression.NewScope(obj, now))
 	requirements := make([]Requirement, len(seen))

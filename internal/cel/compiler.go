@@ -37,8 +37,9 @@ type Options struct {
 	Cost uint64
 	// Builders are functions of the Library whose cost is the size of what they make.
 	Builders []string
-	// LinearMacros takes the limits off expressions that build nothing and whose macros go over each
-	// element once at most, and refuses those whose cost exceeds the limit whatever the values are.
+	// LinearMacros takes the limits off expressions that build nothing and whose macros go over
+	// each element once at most, and refuses those whose cost exceeds the limit whatever the values
+	// are.
 	LinearMacros bool
 	// Size limits what an expression builds, in bytes, about; default DefaultSize.
 	Size int
@@ -50,7 +51,8 @@ type Compiler struct {
 	options Options
 }
 
-// NewCompiler returns a Compiler. The error is that of a variable or a Library that cel-go cannot have.
+// NewCompiler returns a Compiler. The error is that of a variable or a Library that cel-go cannot
+// have.
 func NewCompiler(o Options) (*Compiler, error) {
 	if o.Cost == 0 {
 		o.Cost = DefaultCost
@@ -77,8 +79,8 @@ type CompileError struct {
 // Unwrap returns the faults.
 func (e *CompileError) Unwrap() []error { return e.faults }
 
-// Compile compiles an expression whose result is of one of the types wanted, if there are any; one that is
-// known only at run time passes. The error is a *CompileError.
+// Compile compiles an expression whose result is of one of the types wanted, if there are any; one
+// that is known only at run time passes. The error is a *CompileError.
 func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error) {
 	if strings.TrimSpace(source) == "" {
 		return nil, fault("empty expression")
@@ -157,8 +159,8 @@ func offset(source string, at common.Location) int {
 	return n
 }
 
-// adapter gives cel-go the values of an object without copying them. It differs from cel-go's own in
-// json.Number, a number.
+// adapter gives cel-go the values of an object without copying them. It differs from cel-go's own
+// in json.Number, a number.
 type adapter struct{}
 
 // NativeToValue implements types.Adapter.

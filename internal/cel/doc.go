@@ -10,8 +10,8 @@
 //
 // # Determinism
 //
-// Maps are iterated in the order of their keys. Work is counted, not timed: an expression that does too
-// much fails at the same point everywhere.
+// Maps are iterated in the order of their keys. Work is counted, not timed: an expression that does
+// too much fails at the same point everywhere.
 //
 // # Concurrency
 //

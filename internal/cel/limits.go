@@ -14,8 +14,8 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// programOptions leave out the counting of cost, which takes longer than most expressions, where there
-// is nothing to count.
+// programOptions leave out the counting of cost, which takes longer than most expressions, where
+// there is nothing to count.
 func (c *Compiler) programOptions(tree *ast.AST) []cel.ProgramOption {
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 	if c.isBounded(tree) {
@@ -28,7 +28,8 @@ func (c *Compiler) programOptions(tree *ast.AST) []cel.ProgramOption {
 // ElementSize is how many bytes an element of a list or map takes, about.
 const ElementSize = 16
 
-// bounded are the functions whose work and result are bounded by the sizes of their arguments, added up.
+// bounded are the functions whose work and result are bounded by the sizes of their arguments,
+// added up.
 var bounded = map[string]bool{
 	operators.Equals: true, operators.NotEquals: true, operators.Less: true, operators.LessEquals: true,
 	operators.Greater: true, operators.GreaterEquals: true, operators.In: true, operators.OldIn: true,
@@ -40,7 +41,8 @@ var bounded = map[string]bool{
 	"@since": true, "UnixSecond": true, "Quantity": true, // of package expression
 }
 
-// isBounded reports whether the work of an expression is bounded by its length and what it is given.
+// isBounded reports whether the work of an expression is bounded by its length and what it is
+// given.
 func (c *Compiler) isBounded(tree *ast.AST) bool {
 	root := ast.NavigateAST(tree)
 	if c.options.LinearMacros {
@@ -65,9 +67,9 @@ func builds(e ast.NavigableExpr) bool {
 	return false
 }
 
-// isLinear reports whether each macro within another goes over a part of the other's element, as exists
-// over the rows of a result does, so that no element is looked at twice by one macro. Inner is the
-// variable of the macro around e.
+// isLinear reports whether each macro within another goes over a part of the other's element, as
+// exists over the rows of a result does, so that no element is looked at twice by one macro. Inner
+// is the variable of the macro around e.
 func isLinear(e ast.NavigableExpr, inner string) bool {
 	within := inner
 	if e.Kind() == ast.ComprehensionKind {
@@ -123,8 +125,8 @@ func (e estimator) CallCost(function, _ string, args []ref.Val, result ref.Val) 
 
 func buildingCost(v ref.Val) uint64 { return uint64(valueSize(v, 1<<30)/10 + 1) }
 
-// sortingCost is the number of the elements for lists and maps of the object. What an expression made may be
-// far larger than any object, because parts of it can be shared, and counts in full.
+// sortingCost is the number of the elements for lists and maps of the object. What an expression
+// made may be far larger than any object, because parts of it can be shared, and counts in full.
 func sortingCost(v ref.Val) uint64 {
 	switch reflect.TypeOf(v) {
 	case objectList, objectMap: // of which Value takes no time
@@ -155,8 +157,9 @@ func (estimator) EstimateCallCost(function, _ string, _ *checker.AstNode, args [
 	return &checker.CallEstimate{ResultSize: args[0].ComputedSize()}
 }
 
-// sizeLimit makes too large a result of + or of a list or map literal an error. Without it a few nested macros double
-// a value until comparing or printing it takes for ever, and CEL counts the cost of a call only after it.
+// sizeLimit makes too large a result of + or of a list or map literal an error. Without it a few
+// nested macros double a value until comparing or printing it takes for ever, and CEL counts the
+// cost of a call only after it.
 func sizeLimit(limit int) interpreter.InterpretableDecoratorV2 {
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 		switch node := i.(type) {
@@ -197,8 +200,8 @@ func (c limitedSum) Eval(a interpreter.Activation) ref.Val {
 	return c.limited(c.InterpretableCall.Eval(a))
 }
 
-// limited counts the elements of accumulated + [element], as in the expansion of map: the right side has been
-// measured, and measuring the left one at each element would take square time.
+// limited counts the elements of accumulated + [element], as in the expansion of map: the right
+// side has been measured, and measuring the left one at each element would take square time.
 func (c limitedSum) limited(v ref.Val) ref.Val {
 	list, isList := v.(traits.Lister)
 	if _, literal := c.Args()[1].(interpreter.InterpretableConstructor); !literal || !isList {

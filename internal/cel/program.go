@@ -49,8 +49,8 @@ func addVariables(free map[string]bool, e ast.NavigableExpr, bound []string) {
 	}
 }
 
-// Eval evaluates the expression. Whatever keeps it from having a value is an error: a missing key, types
-// that do not fit, the limits. It never panics: cel.Program turns panics into errors.
+// Eval evaluates the expression. Whatever keeps it from having a value is an error: a missing key,
+// types that do not fit, the limits. It never panics: cel.Program turns panics into errors.
 func (p *Program) Eval(variables cel.Activation) (ref.Val, error) {
 	out, _, err := p.program.Eval(variables)
 	return out, err

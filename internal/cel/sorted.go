@@ -11,7 +11,8 @@ import (
 	"github.com/google/cel-go/common/types/traits"
 )
 
-// sortedName is the function that macros have put around what they go over. Its name cannot be written.
+// sortedName is the function that macros have put around what they go over. Its name cannot be
+// written.
 const sortedName = "@sorted"
 
 var sortedFunction = cel.Function(sortedName,

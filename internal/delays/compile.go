@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Compile prepares a delay; a nil StageDelay is none. The error joins a [*position.Error] for each fault; if
-// all of them are warnings, the Delay comes with it.
+// Compile prepares a delay; a nil StageDelay is none. The error joins a [*position.Error] for each
+// fault; if all of them are warnings, the Delay comes with it.
 func Compile(d *v1alpha1.StageDelay, c *expression.Compiler) (*Delay, error) {
 	if d == nil {
 		return &Delay{}, nil

@@ -1,5 +1,6 @@
-// Package delays computes how long an object stays before a Stage is played on it. It is what package delay
-// offers to everybody, with the expression.Compiler and expression.Scope that the parts of a Stage share.
+// Package delays computes how long an object stays before a Stage is played on it. It is what
+// package delay offers to everybody, with the expression.Compiler and expression.Scope that the
+// parts of a Stage share.
 //
 // # Concurrency
 //

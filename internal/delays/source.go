@@ -47,7 +47,8 @@ var (
 	errNoTime = errors.New(`neither a duration such as "5s" nor a time`)
 )
 
-// interpret reads the result of an expression as a duration. Jq has no durations: a number from it could mean any unit.
+// interpret reads the result of an expression as a duration. Jq has no durations: a number from it
+// could mean any unit.
 func interpret(v any, language expression.Language, now time.Time) (Evaluation, error) {
 	switch v := v.(type) {
 	case string:

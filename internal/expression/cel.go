@@ -14,15 +14,15 @@ type CEL struct{ program *cel.Program }
 // Draws reports whether the result depends on Scope.Seed.
 func (p *CEL) Draws() bool { return slices.Contains(p.program.Variables(), randVariable) }
 
-// Bool evaluates the expression. Whatever keeps it from being true or false is an error: a missing key, a
-// type that does not fit, a result that is no bool, a limit.
+// Bool evaluates the expression. Whatever keeps it from being true or false is an error: a missing
+// key, a type that does not fit, a result that is no bool, a limit.
 func (p *CEL) Bool(s *Scope) (bool, error) {
 	s.draws = 0
 	return p.program.Bool((*activation)(s))
 }
 
-// Value evaluates the expression. The result is a bool, string, int64, uint64, float64, time.Duration or
-// time.Time; any other is an error, as for Bool.
+// Value evaluates the expression. The result is a bool, string, int64, uint64, float64,
+// time.Duration or time.Time; any other is an error, as for Bool.
 func (p *CEL) Value(s *Scope) (any, error) {
 	s.draws = 0
 	out, err := p.program.Eval((*activation)(s))

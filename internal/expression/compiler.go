@@ -11,17 +11,18 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
-// Options are the limits of evaluations and the functions that expressions may call. The zero value of
-// each field means its default. Packages selector, delay and stage have the same fields.
+// Options are the limits of evaluations and the functions that expressions may call. The zero value
+// of each field means its default. Packages selector, delay and stage have the same fields.
 type Options struct {
 	// JQSteps limits the instructions of a jq program; default 100,000.
 	JQSteps int
-	// Size limits, in bytes, what the operators of one run of a jq program build and read, all added
-	// up, and the largest value that one operator of a CEL expression builds; default 16 MiB.
+	// Size limits, in bytes, what the operators of one run of a jq program build and read, all
+	// added up, and the largest value that one operator of a CEL expression builds; default 16 MiB.
 	Size int
 	// CELCost limits an evaluation of CEL, in cel-go's units; default 100,000.
 	CELCost uint64
-	// JQFunctions are as in [jq.Options], CELOptions what cel-go calls the options of an environment.
+	// JQFunctions are as in [jq.Options], CELOptions what cel-go calls the options of an
+	// environment.
 	JQFunctions map[string]func(input any, args []any) any
 	CELOptions  []googlecel.EnvOption
 }
@@ -29,11 +30,13 @@ type Options struct {
 // Compiler compiles expressions. It is immutable and safe for concurrent use.
 type Compiler struct {
 	jq jq.Options
-	// cel builds the CEL environment at the first use: it takes longer than all jq programs of a Stage set.
+	// cel builds the CEL environment at the first use: it takes longer than all jq programs of a
+	// Stage set.
 	cel func() (*cel.Compiler, error)
 }
 
-// NewCompiler returns a Compiler with these options. CEL expressions may use self and the variables.
+// NewCompiler returns a Compiler with these options. CEL expressions may use self and the
+// variables.
 func NewCompiler(o Options, variables ...string) *Compiler {
 	all := map[string]*types.Type{"self": types.DynType}
 	for _, name := range variables {
@@ -56,8 +59,8 @@ func NewCompiler(o Options, variables ...string) *Compiler {
 // JQ compiles a jq program, as [jq.Compile] does.
 func (c *Compiler) JQ(source string) (*jq.Program, error) { return jq.Compile(source, c.jq) }
 
-// CEL compiles a CEL expression whose result is of one of the types wanted; one that is known only at run
-// time passes. The error is one *position.Error, or several joined, each at its token.
+// CEL compiles a CEL expression whose result is of one of the types wanted; one that is known only
+// at run time passes. The error is one *position.Error, or several joined, each at its token.
 func (c *Compiler) CEL(source string, want ...*types.Type) (*CEL, error) {
 	compiler, err := c.cel()
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	randVariable = "@rand"
 )
 
-// library is what CEL in Stages has beyond the standard library. Limit is the largest value that one
-// function makes.
+// library is what CEL in Stages has beyond the standard library. Limit is the largest value that
+// one function makes.
 func library(limit int) []googlecel.EnvOption {
 	options := []googlecel.EnvOption{
 		googlecel.OptionalTypes(),
@@ -31,8 +31,8 @@ func library(limit int) []googlecel.EnvOption {
 	return slices.Concat(options, functions(limit), quantityFunctions)
 }
 
-// macros give functions what their callers do not write: the time, the seed. They also lead to our own versions of the
-// library functions that could build more than Options.Size.
+// macros give functions what their callers do not write: the time, the seed. They also lead to our
+// own versions of the library functions that could build more than Options.Size.
 var macros = []googlecel.Macro{
 	parser.NewGlobalMacro("Now", 0, variableMacro(nowVariable)),
 	parser.NewGlobalMacro("Rand", 0, variableMacro(randVariable)),

@@ -12,8 +12,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// Reads returns what the fields of self hold that the expression names, each once, in the order of the
-// text: nil where there is no such field. It is for people who want to know why a result is what it is.
+// Reads returns what the fields of self hold that the expression names, each once, in the order of
+// the text: nil where there is no such field. It is for people who want to know why a result is
+// what it is.
 func (p *CEL) Reads(s *Scope) []any {
 	values := []any{}
 	for _, path := range readsOf(p.program) {
@@ -43,7 +44,8 @@ func readsOf(p *cel.Program) (paths [][]string) {
 	return paths
 }
 
-// pathOf returns the fields that lead from self to e. It is false if e is anything but self or a field below it.
+// pathOf returns the fields that lead from self to e. It is false if e is anything but self or a
+// field below it.
 func pathOf(e ast.Expr) ([]string, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:

@@ -10,20 +10,21 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/random"
 )
 
-// Scope is one object, prepared for the evaluations of one moment. It keeps what evaluations share, so use
-// one Scope for all expressions on an object, and Reset to use it for the next.
+// Scope is one object, prepared for the evaluations of one moment. It keeps what evaluations share,
+// so use one Scope for all expressions on an object, and Reset to use it for the next.
 //
-// A Scope must not be used from several goroutines at once. It reads the object and never changes it; the
-// object must not change before Reset. Fields may be set between evaluations.
+// A Scope must not be used from several goroutines at once. It reads the object and never changes
+// it; the object must not change before Reset. Fields may be set between evaluations.
 type Scope struct {
 	// Object is the input of jq and the variable self of CEL.
 	Object map[string]any
 	// Now is the time that jq `now` and CEL `Now()` give.
 	Now time.Time
-	// Seed makes the numbers of CEL `Rand()`. Give each expression its own, or equal draws are equal numbers.
+	// Seed makes the numbers of CEL `Rand()`. Give each expression its own, or equal draws are
+	// equal numbers.
 	Seed uint64
-	// Values are further CEL variables; "self" in it hides Object. A variable that is not there is an error
-	// at run time.
+	// Values are further CEL variables; "self" in it hides Object. A variable that is not there is
+	// an error at run time.
 	Values map[string]any
 
 	input jq.Input
@@ -47,8 +48,8 @@ func (s *Scope) JQ() *jq.Input {
 	return &s.input
 }
 
-// activation is a Scope as CEL sees it. The names that begin with @ cannot be written in CEL; macros expand
-// to them.
+// activation is a Scope as CEL sees it. The names that begin with @ cannot be written in CEL;
+// macros expand to them.
 type activation Scope
 
 // Parent returns nil: there are no further names.

@@ -12,14 +12,16 @@ import (
 
 // A ValueFrom reads one value from an object. It is immutable and safe for concurrent use.
 type ValueFrom struct {
-	// Path is the field of the expression that counts, such as cel.expression, and Text its source; both are "" if there is none.
+	// Path is the field of the expression that counts, such as cel.expression, and Text its source;
+	// both are "" if there is none.
 	Path, Text string
 
 	jq  *jq.Program
 	cel *CEL
 }
 
-// A Language says who produced a value, because the two languages have different types for the same things.
+// A Language says who produced a value, because the two languages have different types for the same
+// things.
 type Language int
 
 // The languages. NoLanguage is that of an absent expression.
@@ -29,9 +31,10 @@ const (
 	CELLanguage
 )
 
-// ValueFrom prepares an expression whose CEL result must be of one of the types wanted. A nil f reads nothing.
-// The error joins a [*position.Error] for each fault, relative to f; if it is a warning, the ValueFrom is
-// usable: of two expressions, both must be sound and the one in CEL counts, as in kwok.
+// ValueFrom prepares an expression whose CEL result must be of one of the types wanted. A nil f
+// reads nothing. The error joins a [*position.Error] for each fault, relative to f; if it is a
+// warning, the ValueFrom is usable: of two expressions, both must be sound and the one in CEL
+// counts, as in kwok.
 func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want ...*types.Type) (from ValueFrom, err error) {
 	if f == nil {
 		return from, nil
@@ -60,8 +63,9 @@ func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want ...*types.Type) (f
 	return from, faults.Err()
 }
 
-// Read evaluates the expression on an object: to the result of a CEL expression, or to the first output of a jq program that is not null, if
-// there is one and the program does not fail, as in kwok.
+// Read evaluates the expression on an object: to the result of a CEL expression, or to the first
+// output of a jq program that is not null, if there is one and the program does not fail, as in
+// kwok.
 func (f ValueFrom) Read(s *Scope) (any, Language, error) {
 	switch {
 	case f.cel != nil:

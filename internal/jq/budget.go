@@ -6,8 +6,9 @@ import (
 	"math/big"
 )
 
-// budget is what is left to one run of gojq. As a context, it ends the run after so many steps, because gojq asks
-// for Done before each instruction; as a value in the program, it takes the charges of guarded operators.
+// budget is what is left to one run of gojq. As a context, it ends the run after so many steps,
+// because gojq asks for Done before each instruction; as a value in the program, it takes the
+// charges of guarded operators.
 type budget struct {
 	context.Context // without an end
 
@@ -75,8 +76,8 @@ func shallowSize(v any) int {
 	return elementSize
 }
 
-// deepSize is the size of v with all that is in it. It stops counting soon after limit: sharing can make a small value of
-// gojq look larger than any memory.
+// deepSize is the size of v with all that is in it. It stops counting soon after limit: sharing can
+// make a small value of gojq look larger than any memory.
 func deepSize(v any, limit int) int { return deepSizeWithin(v, limit, maxDepth) }
 
 func deepSizeWithin(v any, limit, depth int) int {

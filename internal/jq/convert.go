@@ -8,9 +8,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// toGojq returns a copy of v in the Go types that gojq takes; others make it panic. Integers become int,
-// or *big.Int where an int does not hold them. What is no JSON value becomes what encoding/json makes of
-// it, or null.
+// toGojq returns a copy of v in the Go types that gojq takes; others make it panic. Integers become
+// int, or *big.Int where an int does not hold them. What is no JSON value becomes what
+// encoding/json makes of it, or null.
 func toGojq(v any) any {
 	switch x := v.(type) {
 	case nil, bool, string, float64, int:
@@ -64,8 +64,8 @@ func numberToGojq(text json.Number) any {
 	return f
 }
 
-// fromGojq turns a value of gojq into one of ours: nil, bool, string, int64, float64, json.Number for
-// integers beyond int64, []any, map[string]any.
+// fromGojq turns a value of gojq into one of ours: nil, bool, string, int64, float64, json.Number
+// for integers beyond int64, []any, map[string]any.
 func fromGojq(v any) any {
 	switch x := v.(type) {
 	case int:

@@ -7,7 +7,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// A cost says how much one call works and builds, at most, as charged to the budget before the call.
+// A cost says how much one call works and builds, at most, as charged to the budget before the
+// call.
 type cost func(b *budget, x, y any) int
 
 // costs are the functions that charge, by name.
@@ -115,10 +116,11 @@ func eventCost(b *budget, _, y any) int {
 	return pathCost(b, nil, event[0])
 }
 
-// guards are the functions that charge. Each takes the budget as its first argument: one with a second returns that, one
-// without its input, one with a third the list of the second and third, which are operands, so that they vanish from the
-// program they are put into. The budget is first because gojq computes arguments from the last to the first, and code that
-// it has optimised (such as `if . then 1 else 2 end | 3`) may leave a value too many on the stack, below what follows.
+// guards are the functions that charge. Each takes the budget as its first argument: one with a
+// second returns that, one without its input, one with a third the list of the second and third,
+// which are operands, so that they vanish from the program they are put into. The budget is first
+// because gojq computes arguments from the last to the first, and code that it has optimised (such
+// as `if . then 1 else 2 end | 3`) may leave a value too many on the stack, below what follows.
 func guards() []gojq.CompilerOption {
 	options := []gojq.CompilerOption{gojq.WithVariables([]string{"$__budget", "$__now"})}
 	for name, c := range costs {

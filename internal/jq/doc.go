@@ -1,4 +1,5 @@
-// Package jq compiles jq programs once and runs them on one object at one moment, with bounded work.
+// Package jq compiles jq programs once and runs them on one object at one moment, with bounded
+// work.
 //
 //	p, err := jq.Compile(`.status.conditions[] | select(.type == "Ready") | .status`, jq.Options{})
 //	...
@@ -7,8 +8,9 @@
 // # Terminology
 //
 // A native program is one that only follows paths, compares and selects (also with and, or, not, //
-// and length), as nearly all programs of real Stages do: it runs on the object's own maps. Every other program is run by gojq on a copy of
-// the object, which an [Input] makes once. The results do not tell which of the two ran.
+// and length), as nearly all programs of real Stages do: it runs on the object's own maps. Every
+// other program is run by gojq on a copy of the object, which an [Input] makes once. The results do
+// not tell which of the two ran.
 //
 // # Determinism
 //
@@ -29,7 +31,8 @@
 //     underscores are refused.
 //   - now is the time of the Input; localtime and strflocaltime work in UTC.
 //   - An interpolated string as an object key needs a value: {"a\(.b)": 1}, not {"a\(.b)"}.
-//   - .b | select(1 or .a | 2) is .b, as and and or are native: gojq 0.12.20 leaves a value on its stack
-//     if a constant follows them.
-//   - A program that exceeds Options.Steps or Options.Size fails, even if the error would be caught.
+//   - .b | select(1 or .a | 2) is .b, as and and or are native: gojq 0.12.20 leaves a value on its
+//     stack if a constant follows them.
+//   - A program that exceeds Options.Steps or Options.Size fails, even if the error would be
+//     caught.
 package jq

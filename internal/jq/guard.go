@@ -7,15 +7,16 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// guard rewrites a program in place so that each operator charges its cost to the budget before it works:
+// guard rewrites a program in place so that each operator charges its cost to the budget before it
+// works:
 //
 //	l + r    =>  __shallow($__budget; l; r) as [$__l, $__r] | $__l + $__r
 //	l += r   =>  r as $__r | l |= . + $__r, with + as above
 //	l |= f   =>  getpath(__path($__budget; path(l))) |= f
 //	"\(x)"   =>  "" + (x | tostring), with + as above
 //
-// Operands are still evaluated in the same order, once, on the same input, and bound outside of path expressions, so
-// results and errors stay what they are.
+// Operands are still evaluated in the same order, once, on the same input, and bound outside of
+// path expressions, so results and errors stay what they are.
 func guard(q *gojq.Query) (err error) {
 	walk(q, func(node any) {
 		switch x := node.(type) {
@@ -77,8 +78,8 @@ func guardQuery(q *gojq.Query) {
 	}
 }
 
-// guardAssign leaves a constant path where it is: gojq has other words for its errors. It is the same path on any input,
-// (null | path(l))? // null.
+// guardAssign leaves a constant path where it is: gojq has other words for its errors. It is the
+// same path on any input, (null | path(l))? // null.
 func guardAssign(q *gojq.Query) {
 	if !isConstant(q.Left) {
 		q.Left = guardedPath(q.Left)

@@ -8,12 +8,12 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// A filter is a native program or a part of one. It appends its outputs for v to out. If it fails, those
-// before the error are there too.
+// A filter is a native program or a part of one. It appends its outputs for v to out. If it fails,
+// those before the error are there too.
 type filter func(out []any, v any) ([]any, error)
 
-// spare is how much room a filter finds in out, about, so that intermediate values need no memory of
-// their own.
+// spare is how much room a filter finds in out, about, so that intermediate values need no memory
+// of their own.
 const spare = 8
 
 // A compiler compiles one program, or a part of one.
@@ -22,10 +22,10 @@ type compiler struct {
 	iterates bool // the part goes through lists, so that it may have several outputs
 }
 
-// compileNative returns nil if the program is outside the native subset, which is about what the Stages
-// of kwok and the presets use. What is in it does work that is bounded by the size of the object: nothing
-// repeats, and nothing has two outputs for one place in the object. A wider subset that does (`,`, `..`,
-// `range`) has to count steps.
+// compileNative returns nil if the program is outside the native subset, which is about what the
+// Stages of kwok and the presets use. What is in it does work that is bounded by the size of the
+// object: nothing repeats, and nothing has two outputs for one place in the object. A wider subset
+// that does (`,`, `..`, `range`) has to count steps.
 func compileNative(q *gojq.Query) (f filter, iterates bool) {
 	c := compiler{}
 	if f = c.query(q); c.foreign {
@@ -66,7 +66,8 @@ func (c *compiler) single(q *gojq.Query) filter {
 	return f
 }
 
-// one returns the output of a filter that has at most one. Out is room to work in, which stays as it is.
+// one returns the output of a filter that has at most one. Out is room to work in, which stays as
+// it is.
 func one(f filter, out []any, v any) (output any, found bool, err error) {
 	n := len(out)
 	out, err = f(out, v)
@@ -257,7 +258,8 @@ func compared(left, right filter, holds func(int) bool) filter {
 	}
 }
 
-// logic is `and`, or `or` if enough is true: the truth of the left side that makes the right one irrelevant.
+// logic is `and`, or `or` if enough is true: the truth of the left side that makes the right one
+// irrelevant.
 func logic(left, right filter, enough bool) filter {
 	return func(out []any, v any) ([]any, error) {
 		x, found, err := one(left, out, v)

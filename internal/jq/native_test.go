@@ -17,7 +17,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
-// reference is what gojq, on its own, makes of a program and an object whose numbers it takes as they are.
+// reference is what gojq, on its own, makes of a program and an object whose numbers it takes as
+// they are.
 func reference(source string, obj map[string]any) (outputs []any, compileErr, err error) {
 	q, err := gojq.Parse(source)
 	if err != nil {
@@ -37,7 +38,8 @@ func reference(source string, obj map[string]any) (outputs []any, compileErr, er
 	return outputs, nil, nil
 }
 
-// TestNativeDiffersWhereGojqLeavesAValue pins what the package comment says, and that gojq still does so.
+// TestNativeDiffersWhereGojqLeavesAValue pins what the package comment says, and that gojq still
+// does so.
 func TestNativeDiffersWhereGojqLeavesAValue(t *testing.T) {
 	obj := map[string]any{"a": true, "b": "x"}
 	for source, want := range map[string]any{
@@ -123,7 +125,8 @@ func (g grammar) quantified(depth int) string {
 	return pick(g, name, name+"("+g.query(depth)+")", name+"("+g.path(depth)+"; "+g.query(depth)+")", "map("+g.query(depth)+")")
 }
 
-// afterAll is a query that may follow any: gojq 0.12.20 leaves a value on its stack if a constant follows an `and` or `or`.
+// afterAll is a query that may follow any: gojq 0.12.20 leaves a value on its stack if a constant
+// follows an `and` or `or`.
 func (g grammar) afterAll(query string) string {
 	if strings.HasPrefix(query, ".") || strings.HasPrefix(query, "(.") || strings.HasPrefix(query, "if ") {
 		return query
@@ -154,7 +157,8 @@ func (g grammar) query(depth int) string {
 	case 6:
 		return g.path(d) + " | " + pick(g, `has("a")`, "has(0)", `test("R.*")`, `startswith("R")`, `endswith("x")`)
 	case 7:
-		// Not a constant in both branches: gojq 0.12.20 leaves a value on its stack if another constant follows.
+		// Not a constant in both branches: gojq 0.12.20 leaves a value on its stack if another
+		// constant follows.
 		return "if " + g.query(d) + " then " + g.path(d) + pick(g, "", " else "+g.query(d), " elif . then .a else 2") + " end"
 	}
 	return g.path(d)
@@ -228,7 +232,8 @@ func FuzzNativeIsGojq(f *testing.F) {
 	})
 }
 
-// cases is how many programs the tests of native evaluation generate, each from its own seed, from 0: -cases 1000000 takes minutes.
+// cases is how many programs the tests of native evaluation generate, each from its own seed, from
+// 0: -cases 1000000 takes minutes.
 var cases = flag.Uint64("cases", 2000, "how many generated programs to compare with gojq")
 
 func TestNativeIsGojq(t *testing.T) {

@@ -75,8 +75,8 @@ func elements(out []any, v any) ([]any, error) {
 // errIterateNull comes often, since a missing field is null.
 var errIterateNull = errors.New("cannot iterate over: null")
 
-// typeError is a run-time error about a value other than null, in the words of gojq. Its text is made at
-// once: it must not keep the object.
+// typeError is a run-time error about a value other than null, in the words of gojq. Its text is
+// made at once: it must not keep the object.
 func typeError(problem string, v any) error {
 	n := toGojq(v)
 	return errors.New(problem + gojq.TypeOf(n) + " (" + gojq.Preview(n) + ")")

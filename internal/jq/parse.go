@@ -54,9 +54,9 @@ func checkNames(source string, query *gojq.Query) error {
 	return nil
 }
 
-// offsetOf returns where a program first uses a name, -1 if that is not found. Texts, fields and comments
-// may hold the same letters: it is the name where another one in its place makes a program of which isUsed
-// holds.
+// offsetOf returns where a program first uses a name, -1 if that is not found. Texts, fields and
+// comments may hold the same letters: it is the name where another one in its place makes a program
+// of which isUsed holds.
 func offsetOf(source, name string, isUsed func(changed *gojq.Query, other string) bool) int {
 	other := strings.Repeat("$", strings.Count(name, "$")) + "another_name"
 	for at := range len(source) {
@@ -71,7 +71,8 @@ func offsetOf(source, name string, isUsed func(changed *gojq.Query, other string
 	return -1
 }
 
-// undefinedAt returns where the program uses the name that gojq does not know, -1 if err is another fault.
+// undefinedAt returns where the program uses the name that gojq does not know, -1 if err is another
+// fault.
 func undefinedAt(source string, err error, functions []gojq.CompilerOption) int {
 	const undefined = " not defined: "
 	_, key, _ := strings.Cut(err.Error(), undefined)

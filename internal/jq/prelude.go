@@ -14,7 +14,8 @@ type definition struct {
 	text string
 }
 
-// prelude are the definitions that a program needs; gojq compiles them in the scope around the program.
+// prelude are the definitions that a program needs; gojq compiles them in the scope around the
+// program.
 type prelude []*gojq.Query
 
 // LoadInitModules implements what gojq wants of a module loader.
@@ -57,14 +58,16 @@ func callsIn(q *gojq.Query) map[string]bool {
 	return calls
 }
 
-// Texts of definitions: %[1]s is the name of the function, %[2]s its parameters, %[3]s what charges.
+// Texts of definitions: %[1]s is the name of the function, %[2]s its parameters, %[3]s what
+// charges.
 const (
 	byInput    = "def __%[1]s%[2]s: %[1]s%[2]s; def %[1]s%[2]s: %[3]s($__budget) | __%[1]s%[2]s;"
 	byArgument = "def __%[1]s(x): %[1]s(x); def %[1]s(x): %[3]s($__budget; x) as $__x | __%[1]s($__x);"
 	byKey      = "def %[1]s(f): %[3]s($__budget; map([f])) as $__k | _%[1]s($__k);"
 )
 
-// definitions hide what takes more than constant time or memory for one step of gojq, and what reads the machine.
+// definitions hide what takes more than constant time or memory for one step of gojq, and what
+// reads the machine.
 var definitions = slices.Concat(
 	charged(byInput, "__shallow", "keys/0 reverse/0 explode/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 "+
 		"length/0 utf8bytelength/0 test/1 test/2"),
@@ -99,7 +102,8 @@ var definitions = slices.Concat(
 	},
 )
 
-// substitute joins the pieces between the matches, for each combination of outputs of str as gojq orders them.
+// substitute joins the pieces between the matches, for each combination of outputs of str as gojq
+// orders them.
 const substitute = `def sub($re; str; $flags):
 	reduce match($re; $flags) as {$offset, $length, $captures} ({s: ., r: []};
 		reduce ($captures | _captures | str) as $s (.i = 0; .r[.i] += .s[.next:$offset] + $s | .i += 1)

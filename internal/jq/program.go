@@ -16,21 +16,21 @@ const (
 
 // Options of [Compile]. The zero value of each field means its default.
 type Options struct {
-	// Steps limits the instructions of gojq in one run; default DefaultSteps. A native program needs
-	// no limit: its work grows with its length and the size of the object only.
+	// Steps limits the instructions of gojq in one run; default DefaultSteps. A native program
+	// needs no limit: its work grows with its length and the size of the object only.
 	Steps int
 	// Size limits, in bytes, what the operators of one run build and read, all added up; default
 	// DefaultSize.
 	Size int
 	// Functions are more functions, by name and number of arguments as jq writes them: "double/1".
-	// Each takes its input and arguments as gojq has them (nil, bool, int, float64, *big.Int, string,
-	// []any, map[string]any), must not change them, and returns a JSON value or an error. It must be
-	// pure and safe for concurrent use.
+	// Each takes its input and arguments as gojq has them (nil, bool, int, float64, *big.Int,
+	// string, []any, map[string]any), must not change them, and returns a JSON value or an error.
+	// It must be pure and safe for concurrent use.
 	Functions map[string]func(input any, args []any) any
 }
 
-// An Input is one object at one moment. It keeps what the runs of several programs share. It must not be
-// copied after a run.
+// An Input is one object at one moment. It keeps what the runs of several programs share. It must
+// not be copied after a run.
 type Input struct {
 	// Object is the input of programs. They never change it; it must not change while the Input is
 	// in use.
@@ -58,9 +58,9 @@ type Program struct {
 	rank    int
 }
 
-// Compile compiles a program. The error is a *position.Error at the faulty token: a fault of syntax,
-// a function or variable that does not exist, or one that is refused because an expression has no use
-// for it (see the package comment).
+// Compile compiles a program. The error is a *position.Error at the faulty token: a fault of
+// syntax, a function or variable that does not exist, or one that is refused because an expression
+// has no use for it (see the package comment).
 func Compile(source string, o Options) (*Program, error) {
 	if o.Steps <= 0 {
 		o.Steps = DefaultSteps
@@ -90,13 +90,14 @@ func Compile(source string, o Options) (*Program, error) {
 	return &Program{code: code, options: o, rank: 2}, nil
 }
 
-// Rank orders programs by what a run takes: 0 follows fields, 1 goes through lists, 2 is run by gojq.
+// Rank orders programs by what a run takes: 0 follows fields, 1 goes through lists, 2 is run by
+// gojq.
 func (p *Program) Rank() int { return p.rank }
 
-// Run returns all outputs in order, nulls included, or the error that ended the program; the outputs
-// before it are lost, as in `jq -e`. Values are nil, bool, string, int64, float64, json.Number
-// (integers beyond int64), []any and map[string]any. Maps and lists may be the object's own, so treat
-// them as read-only. The slice is valid until the next run on in.
+// Run returns all outputs in order, nulls included, or the error that ended the program; the
+// outputs before it are lost, as in `jq -e`. Values are nil, bool, string, int64, float64,
+// json.Number (integers beyond int64), []any and map[string]any. Maps and lists may be the object's
+// own, so treat them as read-only. The slice is valid until the next run on in.
 func (p *Program) Run(in *Input) ([]any, error) {
 	if cap(in.outputs) == 0 {
 		in.outputs = in.room[:0]
@@ -138,8 +139,8 @@ func (p *Program) interpret(in *Input) (out []any, err error) {
 	return out, b.failure
 }
 
-// recovered makes a panic of gojq an error: what it might do on values of its own making is no reason to
-// take the caller down.
+// recovered makes a panic of gojq an error: what it might do on values of its own making is no
+// reason to take the caller down.
 func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("gojq: %v", r)

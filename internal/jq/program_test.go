@@ -137,7 +137,8 @@ func TestJQFaults(t *testing.T) {
 	}
 }
 
-// lastOf is the offset of the last occurrence, for programs that define a name and use it: the first one is at fault.
+// lastOf is the offset of the last occurrence, for programs that define a name and use it: the
+// first one is at fault.
 func lastOf(source, token string, offset int) int {
 	if strings.HasPrefix(source[max(0, offset):], token) {
 		return strings.LastIndex(source, token)

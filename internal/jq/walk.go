@@ -30,8 +30,8 @@ func walkValue(v reflect.Value, visit func(node any)) {
 	}
 }
 
-// namesIn returns what a program uses or defines: functions, with the number of arguments as in "sort/0",
-// and variables, as in "$x".
+// namesIn returns what a program uses or defines: functions, with the number of arguments as in
+// "sort/0", and variables, as in "$x".
 func namesIn(q *gojq.Query) map[string]bool {
 	names := map[string]bool{}
 	function := func(name string, args int) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Compile prepares a selector. The error joins a [*position.Error] for each fault; if all of them are
-// warnings, the Selector comes with it.
+// Compile prepares a selector. The error joins a [*position.Error] for each fault; if all of them
+// are warnings, the Selector comes with it.
 func Compile(s *v1alpha1.StageSelector, c *expression.Compiler) (*Selector, error) {
 	if s == nil {
 		return &Selector{}, nil

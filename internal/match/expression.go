@@ -78,8 +78,8 @@ func exists(outputs []any) bool {
 	return slices.ContainsFunc(outputs, func(v any) bool { return v != nil })
 }
 
-// written is the text of a value in a selector that an output is equal to. No text is equal to null, NaN, lists
-// and maps.
+// written is the text of a value in a selector that an output is equal to. No text is equal to
+// null, NaN, lists and maps.
 func written(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

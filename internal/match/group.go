@@ -7,9 +7,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
-// A Group is Selectors for the same objects, such as those of all Stages for one kind. It decides what each of
-// them decides alone, with less work: a requirement that several have is evaluated once for an object, which
-// makes matching about twice as fast. It is immutable and safe for concurrent use.
+// A Group is Selectors for the same objects, such as those of all Stages for one kind. It decides
+// what each of them decides alone, with less work: a requirement that several have is evaluated
+// once for an object, which makes matching about twice as fast. It is immutable and safe for
+// concurrent use.
 type Group struct{ members [][]check }
 
 // A check is a requirement of a Selector in a Group.
@@ -53,8 +54,8 @@ func NewGroup(selectors ...*Selector) *Group {
 	return g
 }
 
-// Match reports whether an object meets the i-th Selector. The answers must be on the same object at the same
-// time.
+// Match reports whether an object meets the i-th Selector. The answers must be on the same object
+// at the same time.
 func (g *Group) Match(i int, scope *expression.Scope, known *Answers) bool {
 	checks := g.members[i]
 	for j := range checks {

@@ -1,5 +1,6 @@
-// Package match decides whether an object meets the selector of a Stage. It is what package selector offers
-// to everybody, with the expression.Compiler and expression.Scope that the parts of a Stage share.
+// Package match decides whether an object meets the selector of a Stage. It is what package
+// selector offers to everybody, with the expression.Compiler and expression.Scope that the parts of
+// a Stage share.
 //
 // # Concurrency
 //
@@ -25,8 +26,8 @@ type requirement interface {
 	holds(s *expression.Scope) bool
 	// rank is higher the more work it takes.
 	rank() int
-	// key is the same for requirements that have the same answer; "" if that depends on more than the object
-	// and the time.
+	// key is the same for requirements that have the same answer; "" if that depends on more than
+	// the object and the time.
 	key() string
 	// explain evaluates like holds and tells what was seen.
 	explain(s *expression.Scope) Requirement

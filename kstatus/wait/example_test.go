@@ -34,7 +34,8 @@ func ExampleFor() {
 	// 1 import JobFailed
 }
 
-// Who wants another end than a Policy has, loops over the events. Here the first object that is there is enough.
+// Who wants another end than a Policy has, loops over the events. Here the first object that is
+// there is enough.
 func ExampleEvents() {
 	ctx, cluster := context.Background(), memory.New(memory.Options{})
 	err := cluster.Load(ctx, []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: blue}}`))

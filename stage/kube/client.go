@@ -12,10 +12,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
 
-// A client asks for answers in protobuf where it can, which costs the server less than JSON. Protobuf
-// has no names: a field that the Go types of this program do not have, because the server is of a later
-// version, cannot be read. The first answer with such a field is asked for again in JSON, and so is
-// everything of that kind from then on.
+// A client asks for answers in protobuf where it can, which costs the server less than JSON.
+// Protobuf has no names: a field that the Go types of this program do not have, because the server
+// is of a later version, cannot be read. The first answer with such a field is asked for again in
+// JSON, and so is everything of that kind from then on.
 type client struct {
 	json     dynamic.Interface
 	protobuf dynamic.Interface // nil: everything is read as JSON

@@ -66,11 +66,11 @@
 //
 // # Protobuf
 //
-// Objects of built-in kinds are read from protobuf, which has half of the bytes of JSON and costs the
-// server less. Protobuf has no names: a field that the Go types of this program do not have,
-// because the server is of a later version than the module k8s.io/api, cannot be read from it. No such
-// field is lost. The first answer that has one is asked for again in JSON, and so is every answer of
-// that kind from then on:
+// Objects of built-in kinds are read from protobuf, which has half of the bytes of JSON and costs
+// the server less. Protobuf has no names: a field that the Go types of this program do not have,
+// because the server is of a later version than the module k8s.io/api, cannot be read from it. No
+// such field is lost. The first answer that has one is asked for again in JSON, and so is every
+// answer of that kind from then on:
 //
 //	get, list, dry run                      | the request is sent again
 //	create, update, patch                   | the object is read again; others may have changed it meanwhile

@@ -17,7 +17,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// cellFunctions are num(column), a double, and cell(collector, column), of any type. Macros hand them the CombinedStatus.
+// cellFunctions are num(column), a double, and cell(collector, column), of any type. Macros hand
+// them the CombinedStatus.
 var cellFunctions = []cel.EnvOption{
 	cel.CrossTypeNumericComparisons(true),
 	cel.Macros(
@@ -53,8 +54,8 @@ func num(obj, column any) (any, error) {
 	return v, err
 }
 
-// lookup finds the cell of a column in the table of a collector, or, if that is nil, in the only table that
-// has it. The table must have one row.
+// lookup finds the cell of a column in the table of a collector, or, if that is nil, in the only
+// table that has it. The table must have one row.
 func lookup(obj, collector, column any) (any, error) {
 	name, ok := column.(string)
 	status, isMap := obj.(map[string]any)

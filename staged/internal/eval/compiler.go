@@ -14,7 +14,8 @@ const maxSize = 1 << 20
 type Options struct {
 	// Variables are the names that expressions may use, with their types.
 	Variables map[string]*types.Type
-	// Cells adds num(column) and cell(collector, column), which look into the variable obj, a CombinedStatus.
+	// Cells adds num(column) and cell(collector, column), which look into the variable obj, a
+	// CombinedStatus.
 	Cells bool
 	// Cost limits an evaluation, in CEL's units. Default [cel.DefaultCost].
 	Cost uint64

@@ -16,8 +16,8 @@ type Mention struct {
 	Offset int // -1 if unknown
 }
 
-// Collectors are the names of the collectors that the expression asks for: the first argument of cell, and what the name of an
-// element of obj.results is compared with, in the order of the text.
+// Collectors are the names of the collectors that the expression asks for: the first argument of
+// cell, and what the name of an element of obj.results is compared with, in the order of the text.
 func (p *Program) Collectors() []Mention {
 	var found []ast.Expr
 	ast.PostOrderVisit(p.Written().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -82,7 +82,8 @@ func namesOf(variable string, e ast.Expr) (names []ast.Expr) {
 // A Part is a piece of an expression, in its own words.
 type Part struct {
 	Text string
-	// Operator, Left and Right are set for a comparison. A literal stands on the right, if that is possible.
+	// Operator, Left and Right are set for a comparison. A literal stands on the right, if that is
+	// possible.
 	Operator, Left, Right string
 	// Wants are the comparisons with literals within a part that is none itself.
 	Wants []string

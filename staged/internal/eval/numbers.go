@@ -9,9 +9,10 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// num is a double, so that its misuse is a fault; CEL alone would then refuse num('sum') == 1 and num('sum') + 1. So integers that meet a
-// num become doubles before types are checked: literals, variables, size(…) and what is computed of these. So do those that meet a cell, which is a
-// double if it is a number at all.
+// num is a double, so that its misuse is a fault; CEL alone would then refuse num('sum') == 1 and
+// num('sum') + 1. So integers that meet a num become doubles before types are checked: literals,
+// variables, size(…) and what is computed of these. So do those that meet a cell, which is a double
+// if it is a number at all.
 
 // a numeral is what can be said of the type of a part without checking it.
 type numeral int

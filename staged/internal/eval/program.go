@@ -36,9 +36,9 @@ func (p *Program) Literals() []string {
 // A Value is the result of an evaluation.
 type Value struct{ ref.Val }
 
-// Eval evaluates the expression; a value of obj is also one of combinedStatus, and the other way round.
-// Whatever keeps it from having a value is an error: a missing key, types that do not fit, the limits. It
-// never panics.
+// Eval evaluates the expression; a value of obj is also one of combinedStatus, and the other way
+// round. Whatever keeps it from having a value is an error: a missing key, types that do not fit,
+// the limits. It never panics.
 func (p *Program) Eval(variables map[string]any) (Value, error) {
 	out, err := p.Program.Eval(activation(variables))
 	return Value{out}, err
@@ -67,7 +67,8 @@ func (p *Program) Bool(variables map[string]any) (bool, error) {
 	return p.Program.Bool(activation(variables))
 }
 
-// Plain returns the value as JSON has it: nil, bool, int64, uint64, float64, string, []any and map[string]any; times, durations and bytes are strings.
+// Plain returns the value as JSON has it: nil, bool, int64, uint64, float64, string, []any and
+// map[string]any; times, durations and bytes are strings.
 func (v Value) Plain() any {
 	switch x := v.Val.(type) {
 	case types.Null:
