@@ -3,8 +3,6 @@ package expression_test
 import (
 	"testing"
 
-	"github.com/google/cel-go/common/types"
-
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
@@ -15,7 +13,7 @@ func BenchmarkCELConditions(b *testing.B) {
 }
 
 func benchmarkCEL(b *testing.B, source string) {
-	p, err := expression.NewCompiler(expression.Options{}).CEL(source, types.BoolType)
+	p, err := expression.NewCompiler(expression.Options{}).CEL(source, expression.Bool)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -32,7 +30,7 @@ func BenchmarkCompileCEL(b *testing.B) {
 	c := expression.NewCompiler(expression.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.CEL(`self.status.phase == "Running"`, types.BoolType); err != nil {
+		if _, err := c.CEL(`self.status.phase == "Running"`, expression.Bool); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/cel-go/common/types"
-
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
@@ -15,7 +13,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	old, err := c.CEL(`SinceSecond(self) > 60.0`, types.BoolType)
+	old, err := c.CEL(`SinceSecond(self) > 60.0`, expression.Bool)
 	if err != nil {
 		panic(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/expression"
@@ -111,16 +110,23 @@ func compile(path string, specs []Spec) (Rules, []*position.Error) {
 		}
 		faults.Add(position.Below(position.Field(at, "group"), checkGroup(spec.Group))...)
 		faults.Add(position.Below(position.Field(at, "kind"), checkKind(spec.Kind))...)
-		r, err := newRule(compiler, spec)
-		faults.Add(position.Below(at, err)...)
+		r, errs := newRule(compiler, spec)
+		faults.Add(below(at, errs)...)
 		rules[kind] = r.judge
 	}
 	return rules, position.All(faults.Err())
 }
 
+func below(path string, errs []*position.Error) (out []*position.Error) {
+	for _, e := range errs {
+		out = append(out, position.Below(path, e)...)
+	}
+	return out
+}
+
 var errNoCurrent = errors.New("is required: no object would ever be ready")
 
-func newRule(compiler *expression.Compiler, spec Spec) (*rule, error) {
+func newRule(compiler *expression.Compiler, spec Spec) (*rule, []*position.Error) {
 	r, faults := &rule{}, position.Faults{}
 	for _, line := range [...]struct {
 		field, source string
@@ -133,7 +139,7 @@ func newRule(compiler *expression.Compiler, spec Spec) (*rule, error) {
 		if line.source == "" {
 			continue
 		}
-		program, err := compiler.CEL(line.source, types.BoolType)
+		program, err := compiler.CEL(line.source, expression.Bool)
 		faults.Add(position.Below(line.field, err)...)
 		r.lines = append(r.lines, test{line.field, line.status, program})
 	}
@@ -141,9 +147,9 @@ func newRule(compiler *expression.Compiler, spec Spec) (*rule, error) {
 		faults.Add(&position.Error{Path: "current", Offset: -1, Err: errNoCurrent})
 	}
 	if spec.Message != "" {
-		program, err := compiler.CEL(spec.Message, types.StringType)
+		program, err := compiler.CEL(spec.Message, expression.String)
 		faults.Add(position.Below("message", err)...)
 		r.message = program
 	}
-	return r, faults.Err()
+	return r, position.All(faults.Err())
 }
