@@ -20,15 +20,15 @@ import (
 type Explanation struct {
 	Key  Key
 	Time time.Time // at which the object was looked at
-	// Verdicts are those on all Stages for the kind of the object, in the order of the sources.
-	// There are none if the Set has no Stage for it.
+	// Stages explains every Stage for the kind of the object, in the order of the sources. It is
+	// empty if the Set has no Stage for the kind.
 	Stages []StageExplanation
-	// Kinds are those that the Set has Stages for.
+	// Kinds are the kinds that the Set has Stages for.
 	Kinds []schema.GroupVersionKind
 }
 
-// A Verdict says how one Stage fares with an object. All paths in it are those of fields of the
-// Stage.
+// A StageExplanation says whether and how one Stage applies to an object. Its paths are those of
+// fields of the Stage.
 type StageExplanation struct {
 	Stage        string
 	Requirements []selector.Requirement // all of the selector, each with what was seen and the error that was passed over
@@ -44,7 +44,7 @@ type StageExplanation struct {
 	doc *position.Document
 }
 
-// An DryRun is what the effects of a Stage would do to an object.
+// A DryRun is what the effects of a Stage would do to an object.
 type DryRun struct {
 	// Effects are those of [Transition.Effects], except that the addresses of nodes and pods are
 	// placeholders.

@@ -31,18 +31,18 @@ const (
 	longMessage = 32 << 10 // bytes that a condition takes
 )
 
-// tell writes the verdict into the status of a Stage, unless it stands there. The conditions of
-// others stay. A Stage that has changed since is a conflict. A verdict that was told is not told
-// again over another one of the same version: a replica that has another last good version would
-// answer, without end.
-func (b *book) tell(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured) error {
+// tell writes the condition into the status of a Stage, unless it is there already. Conditions of
+// others stay. If the Stage has changed since, the write is a conflict. A condition that was written
+// once is not written again over another one of the same version: two replicas with different last
+// good versions would overwrite each other without end.
+func (b *stageRecord) tell(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured) error {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	i := slices.IndexFunc(conditions, func(c any) bool { return field(c, "type") == Accepted })
 	var old map[string]any
 	if i >= 0 {
 		old, _ = conditions[i].(map[string]any)
 	}
-	next := b.verdict.condition(obj.GetGeneration(), old, r.Now)
+	next := b.versionStatus.condition(obj.GetGeneration(), old, r.Now)
 	switch {
 	case i >= 0 && (equal(old, next) || b.told && old["observedGeneration"] == obj.GetGeneration()):
 		b.told = true
@@ -64,9 +64,9 @@ func (b *book) tell(ctx context.Context, r reconcile.Request, obj *unstructured.
 	return err
 }
 
-// condition is the verdict as it stands in a status. It keeps the time of the old one if it says
-// the same.
-func (v Verdict) condition(generation int64, old map[string]any, now time.Time) map[string]any {
+// condition is the condition Accepted for the status of a Stage. It keeps the time of the old one if
+// its value is the same.
+func (v VersionStatus) condition(generation int64, old map[string]any, now time.Time) map[string]any {
 	status, reason := "True", ReasonCompiled
 	if !v.Accepted() {
 		status, reason = "False", ReasonInvalid
@@ -82,7 +82,7 @@ func (v Verdict) condition(generation int64, old map[string]any, now time.Time) 
 }
 
 // message lists the faults, and tells what is in use instead of a version that has some.
-func (v Verdict) message() string {
+func (v VersionStatus) message() string {
 	var lines []string
 	for _, f := range v.Faults {
 		lines = append(lines, f.String())

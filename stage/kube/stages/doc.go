@@ -31,7 +31,7 @@
 //     written when it changes, for the version that was read, and needs the permission to patch
 //     stages/status.
 //  4. The last good version is remembered as long as the program runs. So replicas that began at
-//     different times may have different ones, until the Stage is repaired; each tells its verdict
+//     different times may have different ones, until the Stage is repaired; each writes its status
 //     once, and the condition shows the latest.
 //
 // # Concurrency

@@ -24,7 +24,7 @@ func Example() {
 	done := make(chan error)
 	go func() {
 		done <- stages.Play(ctx, cluster, player.Options{}, stages.Options{
-			Trace: func(v stages.Verdict) { fmt.Println(v.Stage, v.Accepted(), v.Faults) },
+			Trace: func(v stages.VersionStatus) { fmt.Println(v.Stage, v.Accepted(), v.Faults) },
 		})
 	}()
 	_ = cluster.Load(ctx, []byte(`

@@ -32,13 +32,13 @@ type Options struct {
 	Compile stage.Options
 	// Trace is called for each version of a Stage that was looked at, in the order of their names,
 	// before it takes effect, by one goroutine at a time.
-	Trace func(Verdict)
+	Trace func(VersionStatus)
 	// Failed is called for requests that failed. They are tried again.
 	Failed func(error)
 }
 
-// A Verdict is what became of a version of a Stage.
-type Verdict struct {
+// A VersionStatus says whether a version of a Stage is accepted and which version is in use.
+type VersionStatus struct {
 	Stage      string
 	Generation int64 // metadata.generation of the version that was looked at
 	InUse      int64 // that of the version in use; 0 if there is none
@@ -49,7 +49,7 @@ type Verdict struct {
 }
 
 // Accepted reports whether the version is good.
-func (v Verdict) Accepted() bool {
+func (v VersionStatus) Accepted() bool {
 	for _, f := range v.Faults {
 		if !f.Warning {
 			return false
@@ -87,7 +87,7 @@ func Controller(player Player, o Options) reconcile.Controller {
 	if o.Compile.Env == nil {
 		o.Compile.Env = render.NewNetwork(render.NetworkOptions{})
 	}
-	l := &library{options: o, player: player, books: map[string]*book{}}
+	l := &library{options: o, player: player, stageRecords: map[string]*stageRecord{}}
 	return reconcile.Controller{Name: "stages", For: stageKind, Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		if err := l.read(r.Cache.List(stageKind, "")); err != nil {
 			return reconcile.Result{}, reconcile.Final(err)
@@ -96,40 +96,40 @@ func Controller(player Player, o Options) reconcile.Controller {
 		if obj == nil {
 			return reconcile.Result{}, nil
 		}
-		return reconcile.Result{}, l.books[obj.GetName()].tell(ctx, r, obj)
+		return reconcile.Result{}, l.stageRecords[obj.GetName()].tell(ctx, r, obj)
 	}}
 }
 
 // A library is all Stages of a cluster.
 type library struct {
-	options Options
-	player  Player
-	books   map[string]*book
-	used    []*stage.Source // in the order of their names
+	options      Options
+	player       Player
+	stageRecords map[string]*stageRecord
+	used         []*stage.Source // in the order of their names
 }
 
-// A book is one Stage.
-type book struct {
-	obj     *unstructured.Unstructured // the version that was looked at last
-	good    *stage.Source              // the version in use; nil if there is none
-	verdict Verdict
-	told    bool // the status had the verdict
+// A stageRecord is what is known of one Stage.
+type stageRecord struct {
+	obj           *unstructured.Unstructured // the version that was looked at last
+	good          *stage.Source              // the version in use; nil if there is none
+	versionStatus VersionStatus
+	told          bool // whether the status of the Stage says so already
 }
 
 // read takes in all Stages, which are in the order of their names, and gives the player another Set
 // if that changes anything.
 func (l *library) read(objs []*unstructured.Unstructured) error {
-	books := map[string]*book{}
+	stageRecords := map[string]*stageRecord{}
 	var used []*stage.Source
 	for _, obj := range objs {
 		b := l.look(obj)
-		books[obj.GetName()] = b
+		stageRecords[obj.GetName()] = b
 		if b.good != nil {
 			used = append(used, b.good)
 		}
 	}
 	same := slices.Equal(l.used, used)
-	l.books, l.used = books, used
+	l.stageRecords, l.used = stageRecords, used
 	if same {
 		return nil
 	}
@@ -148,24 +148,24 @@ func (l *library) use() error {
 	return err
 }
 
-// look returns the book of a Stage, with the present version in it.
-func (l *library) look(obj *unstructured.Unstructured) *book {
-	old := l.books[obj.GetName()]
+// look returns the stageRecord of a Stage, with the present version in it.
+func (l *library) look(obj *unstructured.Unstructured) *stageRecord {
+	old := l.stageRecords[obj.GetName()]
 	switch {
 	case old == nil || old.obj.GetUID() != obj.GetUID():
-		old = &book{}
+		old = &stageRecord{}
 	case sameVersion(old.obj, obj):
 		return old
 	}
-	b := &book{obj: obj, good: old.good, verdict: Verdict{Stage: obj.GetName(), Generation: obj.GetGeneration(), InUse: old.verdict.InUse}}
+	b := &stageRecord{obj: obj, good: old.good, versionStatus: VersionStatus{Stage: obj.GetName(), Generation: obj.GetGeneration(), InUse: old.versionStatus.InUse}}
 	faults, good := check(l.options.Compile, obj)
-	b.verdict.Faults = faults
+	b.versionStatus.Faults = faults
 	if good != nil {
-		b.good, b.verdict.InUse = good, obj.GetGeneration()
+		b.good, b.versionStatus.InUse = good, obj.GetGeneration()
 	}
-	b.verdict.used = b.good != nil
+	b.versionStatus.used = b.good != nil
 	if l.options.Trace != nil {
-		l.options.Trace(b.verdict)
+		l.options.Trace(b.versionStatus)
 	}
 	return b
 }

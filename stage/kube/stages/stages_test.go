@@ -35,7 +35,7 @@ var (
 type lab struct {
 	*testing.T
 	cluster  *memory.Cluster
-	verdicts []stages.Verdict
+	verdicts []stages.VersionStatus
 	failures []error
 	writes   atomic.Int64 // of statuses of Stages, by all who play
 }
@@ -58,7 +58,7 @@ func (l *lab) play() (stop func()) {
 	done := make(chan error, 1)
 	go func() {
 		done <- stages.Play(ctx, l.cluster, player.Options{}, stages.Options{
-			Trace:  func(v stages.Verdict) { l.verdicts = append(l.verdicts, v) },
+			Trace:  func(v stages.VersionStatus) { l.verdicts = append(l.verdicts, v) },
 			Failed: func(err error) { l.failures = append(l.failures, err) },
 		})
 	}()
@@ -275,7 +275,7 @@ func TestAnotherStageOfTheNameHasNoLastVersion(t *testing.T) {
 	require.Equal(t, 2, sets)
 }
 
-func TestVerdictsAreWrittenWhenTheyChange(t *testing.T) {
+func TestStatusesAreWrittenWhenTheyChange(t *testing.T) {
 	bubble(t, func(t *testing.T, l *lab) {
 		l.create(stageNamed("run", "x", "y", 0))
 		other := map[string]any{"type": "Seen", "status": "True", "reason": "Yes", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": int64(7)}
