@@ -24,7 +24,7 @@ type launch struct {
 }
 
 // stages are the Stages that kwok and stagecraft play.
-var stages = []string{"../../../stage/presets/node-fast.yaml", "../../../stage/presets/pod-fast.yaml"}
+var stages = []string{"../../../../stage/presets/node-fast.yaml", "../../../../stage/presets/pod-fast.yaml"}
 
 // buildPrograms builds the programs that the options name, in that order.
 func buildPrograms(o options) (programs []program, clean func(), err error) {

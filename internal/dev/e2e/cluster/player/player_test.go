@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-var presets = []string{"../../../../stage/presets/node-fast.yaml", "../../../../stage/presets/pod-fast.yaml"}
+var presets = []string{"../../../../../stage/presets/node-fast.yaml", "../../../../../stage/presets/pod-fast.yaml"}
 
 // start plays the presets on a server.
 func start(t testing.TB, s *server, workers int) {

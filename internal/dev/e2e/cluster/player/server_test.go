@@ -35,7 +35,7 @@ const (
 )
 
 func newServer(t testing.TB) *server {
-	const recorded = "../../../../stage/kube/internal/codec/testdata/"
+	const recorded = "../../../../../stage/kube/internal/codec/testdata/"
 	patched, err := os.ReadFile(recorded + "pod.json")
 	require.NoError(t, err)
 	events, err := os.ReadFile(recorded + "watch.json")

@@ -81,7 +81,7 @@ func run(ctx context.Context, o options) (err error) {
 	return checkGrowth(os.Stdout, samples)
 }
 
-var stages = []string{"../../../stage/presets/node-fast.yaml", "../../../stage/presets/pod-fast.yaml"}
+var stages = []string{"../../../../stage/presets/node-fast.yaml", "../../../../stage/presets/pod-fast.yaml"}
 
 // startPlayer builds and starts the player, and returns the address of its pprof.
 func startPlayer(o options, kubeconfig string) (*measure.Process, string, error) {
