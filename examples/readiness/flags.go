@@ -26,7 +26,7 @@ var profiles = map[string]*kstatus.Rules{"standard": kstatus.Standard(), "extend
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("readiness", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.profile, "profile", "standard", "`standard`, as upstream, or extended, which is right more often")
+	flags.StringVar(&o.profile, "profile", "extended", "`extended`, which is right more often, or standard, as upstream")
 	flags.StringVar(&o.output, "o", "table", "print a `table` or json")
 	flags.BoolVar(&o.explain, "explain", false, "print which rules were tried, and what they saw")
 	flags.Usage = func() {

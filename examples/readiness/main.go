@@ -2,11 +2,12 @@
 // kubectl, and does not connect to a cluster.
 //
 //	kubectl get deployments,pods -o yaml | go run ./examples/readiness
-//	go run ./examples/readiness -profile extended -explain web.yaml
+//	go run ./examples/readiness -explain web.yaml
+//	go run ./examples/readiness -profile standard web.yaml
 //	go run ./examples/readiness -o json web.yaml db.yaml
 //
 // The exit code is 0 if all objects are Current, 1 if one is not, and 2 if the flags or the input
-// are wrong or there is no object. If the input has the children of an object, such as the Pods of
+// are wrong or there is no object. The sound objects of a faulty input are judged too. If the input has the children of an object, such as the Pods of
 // a Deployment, they count too.
 //
 // This file shows how to use package kstatus. The other files have what a command needs besides:
@@ -43,13 +44,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case err != nil:
 		return 2
 	}
-	verdicts, err := o.judge(stdin)
-	if err == nil {
-		err = o.print(stdout, verdicts)
+	objects, faults := readAll(o.files, stdin)
+	verdicts := o.judge(objects)
+	if len(objects) > 0 {
+		faults = errors.Join(faults, o.print(stdout, verdicts))
 	}
 	switch {
-	case err != nil:
-		fmt.Fprintln(stderr, "readiness:", strings.ReplaceAll(err.Error(), "\n", "\nreadiness: "))
+	case faults != nil:
+		fmt.Fprintln(stderr, "readiness:", strings.ReplaceAll(faults.Error(), "\n", "\nreadiness: "))
 		return 2
 	case slices.ContainsFunc(verdicts, func(v verdict) bool { return v.Status != kstatus.Current }):
 		return 1
@@ -65,12 +67,8 @@ type verdict struct {
 	children []kstatus.Child
 }
 
-// judge reads all objects and computes the status of each, with the others as possible children.
-func (o options) judge(stdin io.Reader) ([]verdict, error) {
-	objects, err := readAll(o.files, stdin)
-	if err != nil {
-		return nil, err
-	}
+// judge computes the status of each object, with the others as possible children.
+func (o options) judge(objects []*unstructured.Unstructured) []verdict {
 	rules, now := profiles[o.profile], time.Now()
 	var verdicts []verdict
 	for _, obj := range objects {
@@ -80,5 +78,5 @@ func (o options) judge(stdin io.Reader) ([]verdict, error) {
 			Result: result, obj: obj, explain: rules.Explain(obj, now), children: children,
 		})
 	}
-	return verdicts, nil
+	return verdicts
 }

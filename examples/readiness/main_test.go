@@ -19,10 +19,10 @@ func TestGolden(t *testing.T) {
 		args   string
 		code   int
 	}{
-		{golden: "standard.txt", args: "testdata/web.yaml", code: 1},
-		{golden: "extended.txt", args: "-profile extended testdata/web.yaml", code: 1},
-		{golden: "explain.txt", args: "-profile extended -explain testdata/web.yaml", code: 1},
-		{golden: "json.txt", args: "-o json -profile extended testdata/web.yaml", code: 1},
+		{golden: "standard.txt", args: "-profile standard testdata/web.yaml", code: 1},
+		{golden: "extended.txt", args: "testdata/web.yaml", code: 1},
+		{golden: "explain.txt", args: "-explain testdata/web.yaml", code: 1},
+		{golden: "json.txt", args: "-o json testdata/web.yaml", code: 1},
 		{golden: "ready.txt", args: "testdata/ready.json", code: 0},
 	} {
 		t.Run(c.golden, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestInput(t *testing.T) {
 		{name: "a key in several maps of JSON", stdin: `{"apiVersion": "v1", "kind": "Secret", "a": {"a": ["a", "a", {"a": "a"}]}, "b": {"a": "a"}}`},
 		{name: "the answer of an API server", stdin: "{\n\"kind\": \"Status\",\n\"apiVersion\": \"v1\", \"status\": \"Failure\",\n\"message\": \"pods \\\"x\\\" not found\"}", code: 2,
 			stderr: `-:4: no object, but an answer of the API server: pods "x" not found`},
-		{name: "a kind called Status of another group", stdin: "apiVersion: x.com/v1\nkind: Status\n"},
+		{name: "a kind called Status of another group", stdin: "apiVersion: x.com/v1\nkind: Status\n", code: 1},
 		{name: "a kind that ends in List", stdin: "apiVersion: x.com/v1\nkind: AllowList\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: \"False\"}]}\n", code: 1},
 		{name: "a list of kinds that end in List", stdin: "apiVersion: x.com/v1\nkind: AllowListList\nitems: [{metadata: {name: a}, status: {conditions: [{type: Ready, status: \"False\"}]}}]\n", code: 1},
 		{name: "a list of Pods without kinds", stdin: "apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a}, status: {phase: Pending}}]\n", code: 1},
@@ -87,6 +87,21 @@ func TestInput(t *testing.T) {
 			require.Equal(t, c.code, run(strings.Fields(c.args), strings.NewReader(c.stdin), &stdout, &stderr), stderr.String())
 			require.Contains(t, stderr.String(), c.stderr)
 		})
+	}
+}
+
+// TestFaultsHideNoVerdict: a document without a kind says nothing of the others.
+func TestFaultsHideNoVerdict(t *testing.T) {
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Pending}\n"
+	for _, input := range []string{
+		pod + "---\nmetadata: {name: q}\n", "metadata: {name: q}\n---\n" + pod,
+		"kind: List\nitems:\n- {metadata: {name: q}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p}, status: {phase: Pending}}\n",
+		pod + "---\n{\n",
+	} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, 2, run([]string{"-profile", "standard"}, strings.NewReader(input), &stdout, &stderr))
+		require.Equal(t, "KIND   NAME   STATUS       REASON       MESSAGE\nPod    p      InProgress   PodPending   Pod is in the Pending phase\n", stdout.String())
+		require.Regexp(t, `^readiness: -:\d+: (it has no kind|not YAML: .*)\n$`, stderr.String())
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// readAll reads the objects of all files ("-" is standard input), and reports all faults. It is a
-// fault if there are no objects: if kubectl fails, its empty output must not count as ready.
+// readAll reads the objects of all files ("-" is standard input), and reports all faults. The
+// objects without a fault are returned all the same. It is a fault if there are no objects: if
+// kubectl fails, its empty output must not count as ready.
 func readAll(files []string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -62,7 +63,10 @@ func (d document) objects() ([]*unstructured.Unstructured, error) {
 	case obj.GetKind() == "Status" && obj.GetAPIVersion() == "v1":
 		return nil, d.fault(d.lineOf("message"), "no object, but an answer of the API server: %s", answer(fields))
 	case !named || fields["items"] == nil && obj.GetName() != "": // a kind whose name ends in List, but is none
-		return []*unstructured.Unstructured{obj}, d.check(obj)
+		if err := d.check(obj); err != nil {
+			return nil, err
+		}
+		return []*unstructured.Unstructured{obj}, nil
 	case !isList && fields["items"] != nil:
 		return nil, d.fault(d.lineOf("items"), "its items are no list")
 	}
@@ -75,7 +79,11 @@ func (d document) objects() ([]*unstructured.Unstructured, error) {
 			item.SetKind(kind)
 			item.SetAPIVersion(obj.GetAPIVersion())
 		}
-		objects, errs = append(objects, item), append(errs, d.check(item, "items", i))
+		if err := d.check(item, "items", i); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		objects = append(objects, item)
 	}
 	return objects, errors.Join(errs...)
 }

@@ -97,4 +97,5 @@ func (f *faults) goal(path string, g Goal) {
 		f.add("%s.Status: %q is none of %q", path, g.Status, goals)
 	}
 	f.notNegative(path+".Timeout", g.Timeout)
+	f.notNegative(path+".MissingTimeout", g.MissingTimeout)
 }

@@ -95,6 +95,15 @@ type owner struct {
 	levels  []*source         // the sources of these queries
 }
 
+// err returns the error of a look-up of children that failed. The owner may be nil.
+func (o *owner) err() error {
+	if o == nil {
+		return nil
+	}
+	_, err := o.children()
+	return err
+}
+
 // children returns the children of the current revision, those of the last level first, and the
 // error of a look-up that failed.
 func (o *owner) children() (children []kstatus.Child, err error) {

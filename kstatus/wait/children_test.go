@@ -49,21 +49,20 @@ func all(acts ...func(world)) func(world) {
 
 // withChildren are scenarios in which children change the verdict on their owner.
 func withChildren() []scenario {
-	extended := wait.Options{Rules: kstatus.Extended()}
 	return []scenario{
 		{
 			name: "a failed child", refs: []wait.Ref{rs}, policy: wait.Policy{FailFast: true},
 			before: create(rs, selects),
 			script: do(own(web, rs, 0, "status: "+podUnready), status(web, podCrashes)),
 			want:   "rs: InProgress Failed", after: 10 * time.Second,
-			err: wait.ErrFailed, says: []string{"ReplicaSet.apps default/rs: Failed, PodsFailed: 1 pods have failed"},
+			err: wait.ErrFailed, says: []string{"ReplicaSet.apps default/rs: Failed, PodsFailed: web: Container app: CrashLoopBackOff"},
 		}, {
 			name: "a failed child that is replaced", refs: []wait.Ref{rs},
 			before: all(create(rs, selects), own(web, rs, 0, "status: "+podCrashes)),
 			script: do(remove(web), own(pod("web-b"), rs, 0, "status: "+podReady), status(rs, setReady)),
 			want:   "rs: InProgress Failed InProgress Current", after: 15 * time.Second,
 		}, {
-			name: "a child that fails as time goes by", refs: []wait.Ref{rs}, policy: wait.Policy{FailFast: true},
+			name: "a child that fails as time goes by", refs: []wait.Ref{rs}, policy: wait.Policy{FailFast: true, Options: wait.Options{Rules: kstatus.Standard()}},
 			before: create(rs, selects),
 			script: do(own(web, rs, 0, "status: "+unschedulable)),
 			want:   "rs: InProgress Failed", after: 20 * time.Second, err: wait.ErrFailed,
@@ -79,7 +78,7 @@ func withChildren() []scenario {
 			want:      "rs: InProgress", after: 8 * time.Second,
 			err: context.DeadlineExceeded, says: []string{"InProgress for 8s, LessLabelled: Labelled: 0/1 (Pod is forbidden"},
 		}, {
-			name: "a Deployment rolls out", refs: []wait.Ref{deployment}, policy: wait.Policy{Options: extended},
+			name: "a Deployment rolls out", refs: []wait.Ref{deployment},
 			before: all(create(deployment, "  annotations: {deployment.kubernetes.io/revision: '2'}\n"+selects),
 				own(oldSet, deployment, 1, selects), own(pod("old"), oldSet, 0, "status: "+podCrashes)),
 			script: do(own(newSet, deployment, 2, selects), own(web, newSet, 0, "status: "+podCrashes), status(web, podReady),
@@ -87,7 +86,7 @@ func withChildren() []scenario {
 					"conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]}")),
 			want: "web: InProgress Failed InProgress Current", after: 20 * time.Second,
 		}, {
-			name: "a claim that waits for its first consumer", refs: []wait.Ref{claim}, policy: wait.Policy{Options: extended},
+			name: "a claim that waits for its first consumer", refs: []wait.Ref{claim},
 			before: create(claim, "spec: {storageClassName: local}\nstatus: {phase: Pending}"),
 			script: do(func(w world) {
 				w.create("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: local}\nvolumeBindingMode: WaitForFirstConsumer")

@@ -21,13 +21,14 @@ type State struct {
 	// Terminal, the reference can never be met.
 	Result kstatus.Result
 
-	// Err is the error of a look-up that failed: of the object, which is then Unknown or NotFound,
-	// or of its children.
+	// Err is the error of a look-up that failed: of the object, or of its children. The verdict is
+	// then the last one; after half a minute, or if the object was not seen yet, it is Unknown.
 	Err error
 
 	wanted   kstatus.Status
 	phase    phase
-	replaced bool // an object with another uid has taken the name
+	replaced bool           // an object with another uid has taken the name
+	finished kstatus.Status // the status when it had done its work; "": it has not
 }
 
 // A phase is how far an object is from its goal.
@@ -37,6 +38,7 @@ const (
 	pending phase = iota
 	failing       // Failed, but may recover
 	failed        // cannot recover
+	missing       // for longer than the goal permits, but may come
 	timedOut
 	reached
 	phases
@@ -47,6 +49,7 @@ type Progress struct {
 	Total    int
 	Reached  int
 	Failed   int // whether they may recover or not
+	Missing  int // for longer than [Goal].MissingTimeout
 	TimedOut int
 	Open     map[kstatus.Status]int // the objects that have not reached their goal, by status
 }
@@ -121,11 +124,11 @@ func (c *Collector) judge(s State) phase {
 			return reached
 		}
 		return pending
-	case status == wanted,
+	case status == wanted, s.finished == wanted && wasDeleted(status),
 		status == kstatus.NotFound && c.policy.goal(s.Ref).AbsentOK,
 		wanted == kstatus.NotFound && s.replaced:
 		return reached
-	case status == kstatus.Unknown && s.Result.Terminal:
+	case status == kstatus.Unknown && s.Result.Terminal, s.finished == kstatus.Failed && wasDeleted(status):
 		return failed
 	case status != kstatus.Failed || wanted == kstatus.NotFound:
 		return pending
@@ -136,9 +139,10 @@ func (c *Collector) judge(s State) phase {
 }
 
 // Done reports whether there is nothing more to wait for: each object has reached its goal, timed
-// out, or Failed and cannot recover; or one has Failed and the policy is FailFast.
+// out, is missing for too long, or Failed and cannot recover; or one has Failed or is missing for
+// too long and the policy is FailFast.
 func (c *Collector) Done() bool {
-	if c.policy.FailFast && c.phases[failing]+c.phases[failed] > 0 {
+	if c.policy.FailFast && c.phases[failing]+c.phases[failed]+c.phases[missing] > 0 {
 		return true
 	}
 	return c.phases[pending]+c.phases[failing] == 0
@@ -150,7 +154,7 @@ func (c *Collector) Progress() Progress {
 	maps.DeleteFunc(open, func(_ kstatus.Status, n int) bool { return n == 0 })
 	return Progress{
 		Total: len(c.states), Reached: c.phases[reached], Failed: c.phases[failing] + c.phases[failed],
-		TimedOut: c.phases[timedOut], Open: open,
+		Missing: c.phases[missing], TimedOut: c.phases[timedOut], Open: open,
 	}
 }
 
@@ -176,10 +180,16 @@ func (c *Collector) where(holds func(phase) bool) iter.Seq[State] {
 func (c *Collector) giveUp(after time.Duration) {
 	for i := range c.states {
 		s := &c.states[i]
-		if d := c.policy.goal(s.Ref).Timeout; d > 0 && d <= after && (s.phase == pending || s.phase == failing) {
-			c.count(*s, -1)
-			s.phase = timedOut
-			c.count(*s, 1)
+		if d := c.policy.goal(s.Ref).Timeout; d > 0 && d <= after && (s.phase == pending || s.phase == failing || s.phase == missing) {
+			c.enter(int32(i), timedOut)
 		}
 	}
+}
+
+// enter moves an object to another phase.
+func (c *Collector) enter(i int32, p phase) {
+	s := &c.states[i]
+	c.count(*s, -1)
+	s.phase = p
+	c.count(*s, 1)
 }

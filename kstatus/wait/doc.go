@@ -6,7 +6,7 @@
 //
 //   - A [Ref] names an object, whether it exists or not.
 //   - A [State] is the last verdict on an object. NotSeen means that it was not looked up yet,
-//     NotFound that it does not exist, and Unknown that the look-up failed: see State.Err.
+//     NotFound that it does not exist, and Unknown that it cannot be looked up: see State.Err.
 //   - A [Goal] is the status that an object shall reach.
 //   - A [Collector] keeps the states and counts them.
 //
@@ -35,11 +35,18 @@
 //
 // If the cluster does not have a kind, its objects are NotFound with the reason NoKind; if listing
 // it is forbidden, they are Unknown. Both are tried again after a backoff, and other kinds are not
-// affected. If time alone can change a verdict, it is computed again at that time.
+// affected. After any other failure of a list the verdicts on its objects stay, with the error
+// beside them; they become Unknown at the first failure after half a minute of failures. If time
+// alone can change a verdict, it is computed again at that time.
+//
+// A Job that is complete has reached its goal also when it is deleted afterwards, as
+// ttlSecondsAfterFinished demands, and so has any object that writes when it ended, and a Pod that
+// succeeded. One that has failed for good stays failed. An object that is created, ends and is
+// deleted between two polls was never seen.
 //
 // A wait that cannot succeed ends early: a reference that cannot name an object is an error at once
 // ([ErrInvalid]). A reference whose namespace does not suit its kind fails when the first object of
-// that kind is seen.
+// that kind is seen. Goal.MissingTimeout limits how long an object may be missing.
 //
 // # Determinism
 //
@@ -65,6 +72,10 @@
 //	children: by label, listed at every change                   by owner and current revision, watched
 //	a failed look-up of children: the parent is Unknown          the error is in the state
 //	every update is an event                                     every change of the verdict is an event
+//	a failed list: every object is Unknown                       the last verdicts hold for half a minute
+//	a Job that is deleted after it is complete: NotFound         it has reached its goal
+//	the rules of package status                                  [kstatus.Extended]; Options.Rules has them
+//	                                                             by the name of [kstatus.Standard]
 //	a suspended object is ready                                  only if the Policy says so
 //	a namespace that does not suit the kind: an error of the     failed, once an object of the kind is
 //	RESTMapper                                                   seen

@@ -1,6 +1,7 @@
 package wait
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,13 +14,14 @@ import (
 // Causes of an [Error], besides those of a context.
 var (
 	ErrFailed   = errors.New("objects failed")
+	ErrMissing  = errors.New("objects are missing")
 	ErrTimedOut = errors.New("objects took too long")
 )
 
 // An Error says why a wait ended early, and for which objects it still waited. errors.Is finds the
 // cause.
 type Error struct {
-	Cause error     // ErrFailed, ErrTimedOut, or both; or why the context ended
+	Cause error     // why the context ended, and which of ErrFailed, ErrMissing and ErrTimedOut hold
 	Open  []State   // the objects that had not reached their goal, in the order of the references
 	Total int       // of all objects
 	Time  time.Time // when the wait ended
@@ -27,6 +29,35 @@ type Error struct {
 
 func newError(c *Collector, cause error) *Error {
 	return &Error{Cause: cause, Open: slices.Collect(c.Open()), Total: len(c.states), Time: time.Now()}
+}
+
+// causes are several causes of an error, of which the message is one line.
+type causes []error
+
+func (c causes) Error() string {
+	texts := make([]string, len(c))
+	for i, err := range c {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Unwrap returns all of them.
+func (c causes) Unwrap() []error { return c }
+
+// ended is why a context ended: its cause, for which errors.Is also finds the error of the context.
+type ended struct{ cause, err error }
+
+func (e ended) Error() string   { return e.cause.Error() }
+func (e ended) Unwrap() []error { return []error{e.cause, e.err} }
+
+// endOf returns why a context ended, nil if it has not.
+func endOf(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if err == nil || errors.Is(cause, err) {
+		return cause
+	}
+	return ended{cause, err}
 }
 
 // Unwrap returns the cause.
@@ -75,6 +106,7 @@ func (s State) notes() (notes []string) {
 	}{
 		{s.Result.Suspended, "suspended"},
 		{s.wanted != "" && s.wanted != kstatus.Current && s.phase != reached, "want " + string(s.wanted)},
+		{s.phase == missing, "missing for too long"},
 		{s.phase == timedOut, "timed out"},
 	} {
 		if note.holds {

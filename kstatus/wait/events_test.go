@@ -131,7 +131,7 @@ func TestChangesAtOnceAreOne(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var last []string
-		for state := range follow(t, ctx, w.Cluster, []wait.Ref{rs}, wait.Options{}) {
+		for state := range follow(t, ctx, w.Cluster, []wait.Ref{rs}, wait.Options{Rules: kstatus.Standard()}) {
 			last = append(last, state.Result.Message())
 		}
 		require.Equal(t, []string{"Labelled: 0/1", "2 pods have failed"}, last)
@@ -161,7 +161,7 @@ func TestRechecksBetweenPages(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Second)
 		defer cancel()
 		c := collector(t, refs, wait.Policy{})
-		for state := range follow(t, ctx, slow{w.Cluster}, refs, wait.Options{}) {
+		for state := range follow(t, ctx, slow{w.Cluster}, refs, wait.Options{Rules: kstatus.Standard()}) {
 			require.NotEqual(t, kstatus.NotFound, state.Result.Status)
 			c.Add(state)
 		}

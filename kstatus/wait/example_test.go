@@ -22,7 +22,7 @@ func ExampleFor() {
 `))
 	jobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	refs := []wait.Ref{{Kind: jobs, Namespace: "shop", Name: "migrate"}, {Kind: jobs, Namespace: "shop", Name: "import"}}
-	err = errors.Join(err, wait.For(ctx, cluster, refs, wait.Policy{Options: wait.Options{Rules: kstatus.Extended()}}))
+	err = errors.Join(err, wait.For(ctx, cluster, refs, wait.Policy{}))
 	fmt.Println(err)
 	var open *wait.Error
 	if errors.As(err, &open) {

@@ -9,7 +9,7 @@ import (
 
 // Options say how the cluster is observed. The zero value is the default.
 type Options struct {
-	Rules        *kstatus.Rules // nil: the standard profile
+	Rules        *kstatus.Rules // nil: [kstatus.Extended]
 	Interval     time.Duration  // between two polls, with a jitter of a tenth; 0: two seconds
 	Retry        time.Duration  // backoff after a failure, doubled up to 16 times that; 0: one second
 	Alone        bool           // judge objects without their children
@@ -19,7 +19,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Rules == nil {
-		o.Rules = kstatus.Standard()
+		o.Rules = kstatus.Extended()
 	}
 	o.Interval = min(cmp.Or(o.Interval, 2*time.Second), longest)
 	o.Retry = min(cmp.Or(o.Retry, time.Second), longest)
@@ -37,6 +37,12 @@ type Goal struct {
 	Status   kstatus.Status
 	AbsentOK bool          // an object that does not exist has reached the goal too
 	Timeout  time.Duration // from the begin of the wait until the object is given up; 0: none
+
+	// MissingTimeout is how long at a stretch the object may be missing: NotFound though it is not
+	// waited for that, of a kind that the cluster does not have, or of a kind that must not be
+	// read. It is then given up, unless it comes while other objects are still waited for. 0: no
+	// limit, but half a minute if the policy is FailFast.
+	MissingTimeout time.Duration
 }
 
 func (g Goal) wanted() kstatus.Status {
@@ -49,7 +55,7 @@ type Policy struct {
 	Options
 	Goal
 	Goals    map[Ref]Goal // goals of single objects, instead of Goal
-	FailFast bool         // end with the first object that Failed, even if it may recover
+	FailFast bool         // end with the first object that Failed, even if it may recover, or is missing for too long
 
 	// IgnoreSuspended: suspended objects have reached their goal. Otherwise the wait goes on until
 	// someone resumes them, although their status is Current.
@@ -62,8 +68,12 @@ type Policy struct {
 }
 
 func (p *Policy) goal(ref Ref) Goal {
-	if g, ok := p.Goals[ref]; ok {
-		return g
+	g, ok := p.Goals[ref]
+	if !ok {
+		g = p.Goal
 	}
-	return p.Goal
+	if g.MissingTimeout == 0 && p.FailFast {
+		g.MissingTimeout = patience
+	}
+	return g
 }

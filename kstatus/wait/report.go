@@ -136,6 +136,7 @@ func counts(p Progress) string {
 		{p.Open[kstatus.NotFound], "not found"},
 		{p.Open[kstatus.Unknown], "unknown"},
 		{p.Open[NotSeen], "not seen"},
+		{p.Missing, "of these missing for too long"},
 		{p.TimedOut, "of these timed out"},
 	} {
 		if part.n > 0 {

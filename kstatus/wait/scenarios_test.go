@@ -42,7 +42,7 @@ var (
 )
 
 func scenarios() []scenario {
-	return slices.Concat(lives(), goals(), ends(), troubles(), withChildren(), manyParents())
+	return slices.Concat(lives(), goals(), ends(), deletedWhenFinished(), missingForTooLong(), troubles(), withChildren(), manyParents())
 }
 
 // lives are what can become of an object.
@@ -161,12 +161,12 @@ func ends() []scenario {
 			before: create(web, "status: "+podUnready),
 			script: do(status(web, podCrashes)),
 			want:   "config: NotFound; web: InProgress Failed", after: 5 * time.Second,
-			err: wait.ErrFailed, says: []string{"2 of 2 objects", "Containers in CrashLoop state: app", "ConfigMap default/config: NotFound for "},
+			err: wait.ErrFailed, says: []string{"2 of 2 objects", "Failed, CrashLoopBackOff: Container app: CrashLoopBackOff", "ConfigMap default/config: NotFound for "},
 		}, {
 			name: "suspended, until it is resumed", refs: []wait.Ref{job},
 			before: create(job, "spec: {suspend: true}\nstatus: {conditions: [{type: Suspended, status: 'True'}]}"),
-			script: do(nothing, status(job, "{conditions: [{type: Complete, status: 'True'}]}")),
-			want:   "job: Current", after: 10 * time.Second,
+			script: do(nothing, resume(job), status(job, "{conditions: [{type: Complete, status: 'True'}]}")),
+			want:   "job: Current InProgress Current", after: 15 * time.Second,
 		}, {
 			name: "suspended, for ever", refs: []wait.Ref{job},
 			before: create(job, "spec: {suspend: true}\nstatus: {conditions: [{type: Suspended, status: 'True'}]}"),

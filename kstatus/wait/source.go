@@ -1,6 +1,8 @@
 package wait
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/ownership"
@@ -12,7 +14,22 @@ type source struct {
 	query    ownership.Query
 	members  []int32   // indexes of the waited-for objects; nil for a source of children
 	children *childSet // nil for a source of waited-for objects
+
+	err     error     // of the last list of the waited-for objects; nil: it succeeded
+	failing time.Time // since when lists fail
 }
+
+// fail notes that a list failed. It reports whether the last verdicts on the objects still hold.
+func (s *source) fail(err error, now time.Time) (holds bool) {
+	if s.err == nil {
+		s.failing = now
+	}
+	s.err = err
+	return !isAnswer(err) && now.Sub(s.failing) < patience
+}
+
+// patience is how long the last verdict on an object holds while it cannot be looked up.
+const patience = 30 * time.Second
 
 // Above these numbers it costs less to watch a whole namespace or all namespaces than each object
 // by itself.

@@ -76,9 +76,9 @@ func (s *stream) startObservers() {
 	s.start = nil
 }
 
-// step waits for one observation, or for the time of a recheck.
+// step waits for one observation, or for the time of a recheck or of a limit.
 func (s *stream) step(until time.Time) bool {
-	timer := time.NewTimer(durationUntil(s.rechecks.due, until))
+	timer := time.NewTimer(durationUntil(s.rechecks.due, s.missing.due, until))
 	defer timer.Stop()
 	select {
 	case <-s.ctx.Done():
@@ -91,6 +91,7 @@ func (s *stream) step(until time.Time) bool {
 		for _, due := range s.rechecks.take(now) {
 			s.observe(due.observation, now)
 		}
+		s.giveUpMissing(now)
 		return until.IsZero() || now.Before(until)
 	}
 }

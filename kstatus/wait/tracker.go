@@ -24,6 +24,7 @@ type tracker struct {
 	roots        map[types.UID]int32     // waited-for objects whose children are watched
 	ownerOf      map[types.UID]types.UID // owners of children that have children themselves
 	rechecks     rechecks
+	missing      missingLimits
 
 	// namespaced says whether a kind has namespaces. Kinds of which no object was seen are missing.
 	namespaced map[schema.GroupVersionKind]bool
@@ -35,6 +36,8 @@ type record struct {
 	owner   *owner // nil: its children are not watched
 	round   uint32 // the last list that contained it
 	changed bool   // it is in tracker.changed
+
+	finished *ending // nil: it has not done its work yet
 }
 
 // newTracker begins at a time with objects that were not looked up yet.
@@ -47,6 +50,7 @@ func newTracker(refs []Ref, policy Policy, now time.Time) *tracker {
 		roots:        map[types.UID]int32{},
 		ownerOf:      map[types.UID]types.UID{},
 		rechecks:     rechecks{planned: map[recheckKey]recheck{}},
+		missing:      missingLimits{at: map[int32]time.Time{}},
 		namespaced:   map[schema.GroupVersionKind]bool{},
 	}
 	for i := range t.states {
@@ -76,17 +80,38 @@ func (t *tracker) observe(o observation, now time.Time) {
 			t.absent(i, now)
 		}
 	case listed:
-		for _, i := range o.source.members {
-			if t.records[i].round != o.round {
-				t.absent(i, now)
-			}
-		}
+		t.listed(o, now)
 	case listFailed:
-		result := failure(o.source.query.Kind, o.err)
-		for _, i := range o.source.members {
-			t.forget(i)
-			t.update(i, State{Result: result, UID: t.states[i].UID, Err: o.err}, now)
+		t.listFailed(o, now)
+	}
+}
+
+// listed ends a list: members that it did not contain do not exist.
+func (t *tracker) listed(o observation, now time.Time) {
+	recovered := o.source.err != nil
+	o.source.err = nil
+	for _, i := range o.source.members {
+		switch r := &t.records[i]; {
+		case r.round != o.round:
+			t.absent(i, now)
+		case recovered:
+			t.states[i].Err = r.owner.err()
 		}
+	}
+}
+
+// listFailed keeps the verdicts on the members for a time, unless they have none yet or the failure
+// tells something of them.
+func (t *tracker) listFailed(o observation, now time.Time) {
+	holds := o.source.fail(o.err, now)
+	result := failure(o.source.query.Kind, o.err)
+	for _, i := range o.source.members {
+		if old := &t.states[i]; holds && old.Result.Status != NotSeen {
+			old.Err = o.err
+			continue
+		}
+		t.forget(i)
+		t.update(i, State{Result: result, UID: t.states[i].UID, Err: o.err}, now)
 	}
 }
 
@@ -107,6 +132,9 @@ func (t *tracker) found(o observation, now time.Time) {
 		r.round = o.round
 	}
 	own := t.options.Rules.Compute(o.obj, now)
+	if own.Status != kstatus.Terminating || t.states[i].UID != o.obj.GetUID() {
+		r.finished = finished(o.obj, own)
+	}
 	t.rechecks.set(o, own.RecheckAfter, now)
 	if t.needsChildren(o.obj, own) {
 		t.trackChildren(i, o.obj)
@@ -118,7 +146,7 @@ func (t *tracker) found(o observation, now time.Time) {
 		t.judgeWithChildren(i, now)
 		return
 	}
-	t.update(i, State{Result: own, UID: o.obj.GetUID()}, now)
+	t.update(i, State{Result: own, UID: o.obj.GetUID(), finished: r.finished.status()}, now)
 }
 
 // learnScope notes whether the kind of an object has namespaces. A reference that does not suit its
@@ -157,7 +185,11 @@ func (t *tracker) needsChildren(obj *unstructured.Unstructured, own kstatus.Resu
 
 func (t *tracker) absent(i int32, now time.Time) {
 	t.forget(i)
-	t.update(i, State{Result: t.absence(t.states[i].Ref), UID: t.states[i].UID}, now)
+	s := State{Result: t.absence(t.states[i].Ref), UID: t.states[i].UID}
+	if end := t.records[i].finished; end != nil {
+		s.Result, s.finished = end.deleted(), end.status()
+	}
+	t.update(i, s, now)
 }
 
 // forget drops the recheck and the children of an object that can no longer be seen.
@@ -173,21 +205,29 @@ func (t *tracker) update(i int32, s State, now time.Time) {
 	old := &t.states[i]
 	s.Ref, s.Since, s.Time = old.Ref, old.Since, now
 	s.Result.RecheckAfter = 0
-	if s.Result == old.Result && s.UID == old.UID && message(s.Err) == message(old.Err) {
+	if s.Result == old.Result && s.UID == old.UID && answer(s.Err) == answer(old.Err) {
+		old.Err = s.Err // a failure that passes is no event
 		return
 	}
 	if s.Result.Status != old.Result.Status || s.Result.Suspended != old.Result.Suspended || s.UID != old.UID {
 		s.Since = now
 	}
 	t.set(i, s)
+	t.limitMissing(i)
+	t.report(i)
+}
+
+// report makes pop return the state of an object.
+func (t *tracker) report(i int32) {
 	if !t.records[i].changed {
 		t.records[i].changed = true
 		t.changed = append(t.changed, i)
 	}
 }
 
-func message(err error) string {
-	if err == nil {
+// answer returns the message of an error that tells something of objects, "" for other errors.
+func answer(err error) string {
+	if err == nil || !isAnswer(err) {
 		return ""
 	}
 	return err.Error()

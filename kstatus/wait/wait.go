@@ -2,7 +2,6 @@ package wait
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -11,8 +10,8 @@ import (
 // started have ended when it returns.
 //
 // The error is an [ErrInvalid] if the arguments are wrong; nothing was looked up then. Otherwise it
-// is an [*Error]: ctx has ended, or objects failed or timed out and there is nothing more to wait
-// for.
+// is an [*Error]: ctx has ended, or objects failed, timed out or are missing and there is nothing
+// more to wait for.
 //
 // A transport that is a [Watcher] is watched, any other is polled. The verdicts are the same.
 func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error {
@@ -30,9 +29,9 @@ func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error
 		case ok:
 			policy.report(s.Collector, state)
 		case ctx.Err() != nil && s.Done():
-			return result(s.Collector)
+			return result(s.Collector, nil)
 		case ctx.Err() != nil:
-			return newError(s.Collector, context.Cause(ctx))
+			return result(s.Collector, endOf(ctx))
 		case !limit.IsZero() && !time.Now().Before(limit):
 			s.giveUp(limits.pass())
 			policy.reportTime(s.Collector)
@@ -40,7 +39,7 @@ func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error
 			policy.reportTime(s.Collector)
 		}
 	}
-	return result(s.Collector)
+	return result(s.Collector, nil)
 }
 
 func (p *Policy) report(c *Collector, s State) {
@@ -75,18 +74,29 @@ func first(a, b time.Time) time.Time {
 	return a
 }
 
-// result returns the error of a wait that is done, nil if every object has reached its goal.
-func result(c *Collector) error {
-	p := c.Progress()
-	switch {
-	case p.Failed > 0 && p.TimedOut > 0:
-		return newError(c, fmt.Errorf("%w, %w", ErrFailed, ErrTimedOut))
-	case p.Failed > 0:
-		return newError(c, ErrFailed)
-	case p.TimedOut > 0:
-		return newError(c, ErrTimedOut)
+// result returns the error of a wait that has ended, also because of a context: nil if every object
+// has reached its goal.
+func result(c *Collector, end error) error {
+	var all causes
+	if end != nil {
+		all = append(all, end)
 	}
-	return nil
+	p := c.Progress()
+	for _, cause := range []struct {
+		n   int
+		err error
+	}{{p.Failed, ErrFailed}, {p.Missing, ErrMissing}, {p.TimedOut, ErrTimedOut}} {
+		if cause.n > 0 {
+			all = append(all, cause.err)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return newError(c, all[0])
+	}
+	return newError(c, all)
 }
 
 // timeouts are the different timeouts of the objects, the shortest first.

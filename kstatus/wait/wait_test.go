@@ -198,4 +198,11 @@ func status(ref wait.Ref, status string) func(world) {
 	return func(w world) { w.status(ref, status) }
 }
 
+func resume(ref wait.Ref) func(world) {
+	return func(w world) {
+		_, err := w.Patch(w.t.Context(), ref.Kind, name(ref), types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
+		require.NoError(w.t, err)
+	}
+}
+
 func remove(ref wait.Ref) func(world) { return func(w world) { w.remove(ref) } }
