@@ -37,6 +37,17 @@ func TestReadmeProgramsBuild(t *testing.T) {
 	}
 }
 
+// TestReadmeNamesEveryModule holds that the section on installing has each module that users import.
+func TestReadmeNamesEveryModule(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	for _, dir := range published(t) {
+		if !strings.HasPrefix(dir, "examples/") {
+			require.Contains(t, string(readme), "go get "+strings.TrimSuffix(module+dir, "/.")+" ")
+		}
+	}
+}
+
 // build builds one file as a package of this module in a folder that does not exist, and returns
 // the program.
 func build(t *testing.T, source []byte, dir, name string, verb ...string) string {

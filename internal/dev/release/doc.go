@@ -7,7 +7,7 @@
 //
 // # Terminology
 //
-// A published module is one that users get with go get; [published] lists them. The other modules
+// A published module is one that users get with go get; published.txt lists them. The other modules
 // are for development: they keep their replace lines, and are not packed. A proxy is a directory
 // tree as GOPROXY=file://DIR wants it.
 //
