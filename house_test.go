@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"internal/match":                  {"internal/expression", "internal/jq", "internal/object", "internal/position", "stage/v1alpha1"},
 	"internal/delays":                 {"internal/expression", "internal/position", "stage/v1alpha1"},
 	"selector":                        {"internal/expression", "internal/match", "internal/position", "stage/v1alpha1"},
-	"delay":                           {"internal/delays", "internal/expression", "internal/position", "stage/v1alpha1"},
+	"delay":                           {"internal/delays", "internal/expression", "internal/position", "selector", "stage/v1alpha1"},
 	"internal/fastyaml":               {},
 	"render":                          {"internal/fastyaml", "internal/object"},
 	"stage":                           {"selector", "delay", "render", "internal/delays", "internal/expression", "internal/match", "internal/random", "internal/timequeue", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},

@@ -40,38 +40,18 @@
 package delay
 
 import (
-	"errors"
 	"math/bits"
 	"time"
-
-	"github.com/google/cel-go/cel"
 
 	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Options are the limits of evaluations and further functions. The zero value of each field means
-// its default. Limits are counted in steps, never in time, so that an answer does not depend on the
-// machine.
-type Options struct {
-	// JQSteps limits the instructions of a jq program in one evaluation. Default 100,000.
-	JQSteps int
-	// Size limits, in bytes, what the operators of one evaluation in jq build and read, all added
-	// up, and the largest value that one operator of a CEL expression builds. Default 16 MiB.
-	Size int
-	// CELCost limits an evaluation in CEL, in the units of cel-go. Default 100,000.
-	CELCost uint64
-	// JQFunctions are more functions for jq, by name and number of arguments, as jq writes them:
-	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int,
-	// float64, *big.Int, string, []any, map[string]any), must not change them, and return a JSON
-	// value or an error. They cannot replace functions of jq.
-	JQFunctions map[string]func(input any, args []any) any
-	// CELOptions are more functions, macros, types and libraries for CEL, as cel-go takes them.
-	// Functions must be pure. Both kinds must be safe for concurrent use, and bound their own work.
-	CELOptions []cel.EnvOption
-}
+// Options are the limits of evaluations and further functions: those of selectors.
+type Options = selector.Options
 
 // Error is one fault of a delay. [Compile] joins one for each.
 type Error struct {
@@ -100,14 +80,11 @@ type Delay struct{ delay *delays.Delay }
 // nil StageDelay is no delay.
 func Compile(d *v1alpha1.StageDelay, o Options) (*Delay, error) {
 	compiled, err := delays.Compile(d, expression.NewCompiler(expression.Options(o)))
-	var errs []error
-	for _, e := range position.All(err) {
-		errs = append(errs, (*Error)(e))
-	}
+	err = position.Convert(err, func(e *position.Error) error { return (*Error)(e) })
 	if compiled == nil {
-		return nil, errors.Join(errs...)
+		return nil, err
 	}
-	return &Delay{compiled}, errors.Join(errs...)
+	return &Delay{compiled}, err
 }
 
 // Range is the delays that are possible for one object.

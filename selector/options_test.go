@@ -64,9 +64,9 @@ func TestLimitsAreOptions(t *testing.T) {
 		fault      string
 	}{
 		"steps of jq": {v1alpha1.MatchExpression{Key: "[range(100)]", Operator: v1alpha1.SelectorOpExists}, selector.Options{JQSteps: 50}, "step budget of 50"},
-		"size of jq":  {v1alpha1.MatchExpression{Key: `"x" * 200`, Operator: v1alpha1.SelectorOpExists}, selector.Options{Size: 100}, "size budget of 100"},
+		"size of jq":  {v1alpha1.MatchExpression{Key: `"x" * 200`, Operator: v1alpha1.SelectorOpExists}, selector.Options{ExpressionSize: 100}, "size budget of 100"},
 		"cost of CEL": {v1alpha1.MatchExpression{CEL: &v1alpha1.ExpressionCEL{Expression: "self.items.all(x, x > 0)"}}, selector.Options{CELCost: 5}, "cost limit"},
-		"size of CEL": {v1alpha1.MatchExpression{CEL: &v1alpha1.ExpressionCEL{Expression: "self.items.map(x, x).size() == 3"}}, selector.Options{Size: 30}, "larger than 30"},
+		"size of CEL": {v1alpha1.MatchExpression{CEL: &v1alpha1.ExpressionCEL{Expression: "self.items.map(x, x).size() == 3"}}, selector.Options{ExpressionSize: 30}, "larger than 30"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			definition := &v1alpha1.StageSelector{MatchExpressions: []v1alpha1.MatchExpression{tc.expression}}

@@ -40,7 +40,6 @@
 package selector
 
 import (
-	"errors"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -57,9 +56,9 @@ import (
 type Options struct {
 	// JQSteps limits the instructions of a jq program in one evaluation. Default 100,000.
 	JQSteps int
-	// Size limits, in bytes, what the operators of one evaluation in jq build and read, all added
+	// ExpressionSize limits, in bytes, what the operators of one evaluation in jq build and read, all added
 	// up, and the largest value that one operator of a CEL expression builds. Default 16 MiB.
-	Size int
+	ExpressionSize int
 	// CELCost limits an evaluation in CEL, in the units of cel-go. Default 100,000.
 	CELCost uint64
 	// JQFunctions are more functions for jq, by name and number of arguments, as jq writes them:
@@ -99,14 +98,11 @@ type Selector struct{ match *match.Selector }
 // it.
 func Compile(s *v1alpha1.StageSelector, o Options) (*Selector, error) {
 	compiled, err := match.Compile(s, expression.NewCompiler(expression.Options(o)))
-	var errs []error
-	for _, e := range position.All(err) {
-		errs = append(errs, (*Error)(e))
-	}
+	err = position.Convert(err, func(e *position.Error) error { return (*Error)(e) })
 	if compiled == nil {
-		return nil, errors.Join(errs...)
+		return nil, err
 	}
-	return &Selector{compiled}, errors.Join(errs...)
+	return &Selector{compiled}, err
 }
 
 // Match reports whether obj, a JSON object, meets the selector at the time now. It neither changes

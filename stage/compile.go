@@ -49,11 +49,11 @@ type Options struct {
 // Limits bound what one evaluation may cost, in steps, never in time, so that a result does not
 // depend on the machine. Zero means the default, which is far above what Stages need.
 type Limits struct {
-	JQSteps       int    // instructions of a jq program
-	JQSize        int    // bytes that a jq program builds and reads, or that one operator of a CEL expression builds
-	CELCost       uint64 // cost of a CEL expression, as cel-go counts it
-	TemplateSteps int    // work units of a template
-	TemplateSize  int    // bytes that a template prints
+	JQSteps        int    // instructions of a jq program
+	ExpressionSize int    // bytes that a jq program builds and reads, or that one operator of a CEL expression builds
+	CELCost        uint64 // cost of a CEL expression, as cel-go counts it
+	TemplateSteps  int    // work units of a template
+	TemplateSize   int    // bytes that a template prints
 }
 
 // Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault
@@ -100,7 +100,7 @@ func newCompiler(o Options) *compiler {
 	return &compiler{
 		options: o,
 		expressions: expression.NewCompiler(expression.Options{
-			JQSteps: o.Limits.JQSteps, Size: o.Limits.JQSize, CELCost: o.Limits.CELCost, JQFunctions: o.JQFunctions, CELOptions: o.CELOptions,
+			JQSteps: o.Limits.JQSteps, ExpressionSize: o.Limits.ExpressionSize, CELCost: o.Limits.CELCost, JQFunctions: o.JQFunctions, CELOptions: o.CELOptions,
 		}),
 		templates: render.Options{
 			Funcs: o.Funcs, MissingKeyError: o.MissingKeyError, Version: o.Version, StartTime: o.StartTime,

@@ -12,13 +12,13 @@ import (
 )
 
 // Options are the limits of evaluations and the functions that expressions may call. The zero value
-// of each field means its default. Packages selector, delay and stage have the same fields.
+// of each field means its default. They are those of package selector.
 type Options struct {
 	// JQSteps limits the instructions of a jq program; default 100,000.
 	JQSteps int
-	// Size limits, in bytes, what the operators of one run of a jq program build and read, all
+	// ExpressionSize limits, in bytes, what the operators of one run of a jq program build and read, all
 	// added up, and the largest value that one operator of a CEL expression builds; default 16 MiB.
-	Size int
+	ExpressionSize int
 	// CELCost limits an evaluation of CEL, in cel-go's units; default 100,000.
 	CELCost uint64
 	// JQFunctions are as in [jq.Options], CELOptions what cel-go calls the options of an
@@ -42,7 +42,7 @@ func NewCompiler(o Options, variables ...string) *Compiler {
 	for _, name := range variables {
 		all[name] = types.DynType
 	}
-	size := o.Size
+	size := o.ExpressionSize
 	if size <= 0 {
 		size = jq.DefaultSize
 	}

@@ -100,6 +100,15 @@ func All(err error) []*Error {
 	}
 }
 
+// Convert joins the Errors that err joins, each as another type.
+func Convert(err error, as func(*Error) error) error {
+	var converted []error
+	for _, e := range All(err) {
+		converted = append(converted, as(e))
+	}
+	return errors.Join(converted...)
+}
+
 // Faults collects the Errors of a compilation. The zero value is empty.
 type Faults struct {
 	errs  []error
