@@ -19,9 +19,9 @@ import (
 //   - kinds_….go: custom resources, a table for each subject
 var extended = (&Rules{
 	before: extendedBefore, standard: true, after: extendedAfter, waitForJobs: true, combine: failAndExplain,
-}).With(
+}).extendedBy(
 	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, platform, workloads)),
-).With(join(builtinWorkloads, builtinOthers, reporters))
+).extendedBy(join(builtinWorkloads, builtinOthers, reporters))
 
 // Extended returns the rules that are right more often than upstream. They differ from [Standard]
 // in these points:

@@ -20,19 +20,26 @@ type Rule func(Object) (Result, bool)
 //
 //  1. the general rules that hold for every kind in every profile: deletion, generation, parts that
 //     cannot be read, Reconciling=True and Stalled=True
-//  2. the rules for the kind of the object, the most specific ones first
-//  3. the general rules for the rest, such as the Ready condition
+//  2. the rules of [Rules.With] for the kind of the object, those of the last call first
+//  3. the rules of the profile for the kind, the most specific ones first
+//  4. the general rules for the rest, such as the Ready condition
 //
 // Rules are immutable and safe for concurrent use.
 type Rules struct {
 	before      []step        // tried only if [Object.needsGeneralRules]
-	kinds       kindRules     // for one kind of one group
-	standard    bool          // upstream's rules for built-in kinds follow those of kinds
-	groups      kindRules     // for all kinds of a group; the keys have an empty Kind
-	suffixes    suffixRules   // for groups that end with the key
+	given       []table       // of With, those of the last call first
+	table                     // of the profile
+	standard    bool          // upstream's rules for built-in kinds follow those of table.kinds
 	after       []step        // tried last
 	waitForJobs bool          // a running Job is InProgress
 	combine     combineFailed // how children change the verdict on their owner
+}
+
+// A table holds rules for kinds.
+type table struct {
+	kinds    kindRules   // for one kind of one group
+	groups   kindRules   // for all kinds of a group; the keys have an empty Kind
+	suffixes suffixRules // for groups that end with the key
 }
 
 // A step is a rule with the name under which explanations show it.
@@ -59,7 +66,8 @@ const anyKind = "*"
 // Standard returns the rules of upstream, which are exact for well-formed objects.
 func Standard() *Rules { return standard }
 
-// With returns rules that try the given ones before their own rules for the same kinds.
+// With returns rules that try the given ones before all rules of the profile for the kind, and
+// before the rules of earlier calls.
 //
 // The general rules come first all the same: no rule for a kind hides that an object is being
 // deleted, that its controller has not observed the latest generation, or that it is Reconciling or
@@ -71,45 +79,57 @@ func Standard() *Rules { return standard }
 // ignored.
 func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	out := *r
-	out.kinds, out.groups = cloneRules(r.kinds), cloneRules(r.groups)
-	out.suffixes = make(suffixRules, len(r.suffixes))
-	for suffix, kinds := range r.suffixes {
-		out.suffixes[suffix] = cloneRules(kinds)
-	}
-	for kind, rule := range rules {
-		if rule != nil {
-			out.add(kind, step{name: kind.String(), rule: rule})
-		}
-	}
+	given := newTable()
+	given.addAll(rules)
+	out.given = append([]table{given}, r.given...)
 	return &out
 }
 
-func cloneRules(k kindRules) kindRules {
-	if k == nil {
-		return kindRules{}
+// extendedBy returns a profile whose table has further rules, tried first among those that are
+// equally specific.
+func (r *Rules) extendedBy(rules map[schema.GroupKind]Rule) *Rules {
+	out := *r
+	out.table = newTable()
+	maps.Copy(out.kinds, r.kinds)
+	maps.Copy(out.groups, r.groups)
+	for suffix, kinds := range r.suffixes {
+		out.suffixes[suffix] = maps.Clone(kinds)
 	}
-	return maps.Clone(k)
+	out.addAll(rules)
+	return &out
 }
 
-func (r *Rules) add(kind schema.GroupKind, s step) {
+func newTable() table {
+	return table{kinds: kindRules{}, groups: kindRules{}, suffixes: suffixRules{}}
+}
+
+func (t *table) addAll(rules map[schema.GroupKind]Rule) {
+	for kind, rule := range rules {
+		if rule != nil {
+			t.add(kind, step{name: kind.String(), rule: rule})
+		}
+	}
+}
+
+func (t *table) add(kind schema.GroupKind, s step) {
 	suffix, isSuffix := strings.CutPrefix(kind.Group, "*")
 	switch {
 	case isSuffix:
-		if r.suffixes[suffix] == nil {
-			r.suffixes[suffix] = kindRules{}
+		if t.suffixes[suffix] == nil {
+			t.suffixes[suffix] = kindRules{}
 		}
-		r.suffixes[suffix].prepend(schema.GroupKind{Kind: kind.Kind}, s)
+		t.suffixes[suffix].prepend(schema.GroupKind{Kind: kind.Kind}, s)
 	case kind.Kind == anyKind:
-		r.groups.prepend(schema.GroupKind{Group: kind.Group}, s)
+		t.groups.prepend(schema.GroupKind{Group: kind.Group}, s)
 	default:
-		r.kinds.prepend(kind, s)
+		t.kinds.prepend(kind, s)
 	}
 }
 
 // Generic returns the rules without those for particular kinds.
 func (r *Rules) Generic() *Rules {
 	out := *r
-	out.kinds, out.groups, out.suffixes, out.standard = nil, nil, nil, false
+	out.given, out.table, out.standard = nil, table{}, false
 	return &out
 }
 
@@ -142,6 +162,11 @@ func (r *Rules) decide(o *Object, verdict *Result) (decided bool) {
 	if o.needsGeneralRules() && firstOpinion(r.before, o, verdict) {
 		return true
 	}
+	for i := range r.given {
+		if r.given[i].decide(o, verdict) {
+			return true
+		}
+	}
 	if len(r.kinds) > 0 && firstOpinion(r.kinds[o.groupKind()], o, verdict) {
 		return true
 	}
@@ -156,6 +181,19 @@ func (r *Rules) decide(o *Object, verdict *Result) (decided bool) {
 	return firstOpinion(r.after, o, verdict)
 }
 
+// decide is decide with the rules of a table only.
+func (t *table) decide(o *Object, verdict *Result) (decided bool) {
+	if firstOpinion(t.kinds[o.groupKind()], o, verdict) {
+		return true
+	}
+	for steps := range t.wildcards(o) {
+		if firstOpinion(steps, o, verdict) {
+			return true
+		}
+	}
+	return false
+}
+
 func firstOpinion(steps []step, o *Object, verdict *Result) (decided bool) {
 	for i := range steps {
 		if result, ok := steps[i].rule(*o); ok {
@@ -167,16 +205,16 @@ func firstOpinion(steps []step, o *Object, verdict *Result) (decided bool) {
 }
 
 // wildcards yields the rules for more than one kind, the most specific ones first.
-func (r *Rules) wildcards(o *Object) iter.Seq[[]step] {
+func (t *table) wildcards(o *Object) iter.Seq[[]step] {
 	return func(yield func([]step) bool) {
-		if len(r.groups) > 0 && !yield(r.groups[schema.GroupKind{Group: o.group}]) || len(r.suffixes) == 0 {
+		if len(t.groups) > 0 && !yield(t.groups[schema.GroupKind{Group: o.group}]) || len(t.suffixes) == 0 {
 			return
 		}
 		for i := range len(o.group) + 1 {
 			if i < len(o.group) && o.group[i] != '.' {
 				continue
 			}
-			kinds := r.suffixes[o.group[i:]]
+			kinds := t.suffixes[o.group[i:]]
 			if !yield(kinds[schema.GroupKind{Kind: o.kind}]) || !yield(kinds[schema.GroupKind{Kind: anyKind}]) {
 				return
 			}
@@ -186,7 +224,14 @@ func (r *Rules) wildcards(o *Object) iter.Seq[[]step] {
 
 // steps returns all rules for an object in the order in which they are tried.
 func (r *Rules) steps(o *Object) []step {
-	steps := slices.Concat(r.before, r.kinds[o.groupKind()])
+	steps := slices.Clone(r.before)
+	for i := range r.given {
+		steps = append(steps, r.given[i].kinds[o.groupKind()]...)
+		for wildcard := range r.given[i].wildcards(o) {
+			steps = append(steps, wildcard...)
+		}
+	}
+	steps = append(steps, r.kinds[o.groupKind()]...)
 	if standardRule(o, &Result{}) && r.standard {
 		steps = append(steps, step{o.groupKind().String(), func(o Object) (r Result, ok bool) {
 			ok = standardRule(&o, &r)

@@ -42,13 +42,29 @@ func TestTheMostSpecificRuleWins(t *testing.T) {
 		"a kind in any group":                      {"x/v1", "Gadget", "any gadget"},
 		"any group includes core":                  {"v1", "Node", "anything"},
 		"a rule of a profile comes after":          {"v1", "Pod", "a pod"},
-		"a rule without opinion leaves it to them": {"apps/v1", "Deployment", "Replicas: 0/1"},
+		"a rule without opinion leaves it to them": {"apps/v1", "Deployment", "anything"},
 		"a nil rule is none":                       {"nil/v1", "Nil", "anything"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.want, rules.Compute(objectOf(c.apiVersion, c.kind), now).Message())
 		})
+	}
+}
+
+// TestGivenRulesComeFirst: also those for all kinds of a group, and those of the last call.
+func TestGivenRulesComeFirst(t *testing.T) {
+	certificate := objectOf("cert-manager.io/v1", "Certificate")
+	for _, profile := range []*kstatus.Rules{kstatus.Standard(), kstatus.Extended()} {
+		group := profile.With(map[schema.GroupKind]kstatus.Rule{{Group: "cert-manager.io", Kind: "*"}: say("group"), {Group: "apps", Kind: "*"}: say("apps")})
+		require.Equal(t, "group", group.Compute(certificate, now).Message())
+		require.Equal(t, "apps", group.Compute(objectOf("apps/v1", "Deployment"), now).Message())
+		require.Equal(t, profile.Compute(objectOf("v1", "Pod"), now), group.Compute(objectOf("v1", "Pod"), now))
+		require.Equal(t, profile.Generic().Compute(certificate, now), group.Generic().Compute(certificate, now))
+
+		later := group.With(map[schema.GroupKind]kstatus.Rule{{Group: "*.io", Kind: "*"}: say("later")})
+		require.Equal(t, "later", later.Compute(certificate, now).Message())
+		require.Contains(t, later.Explain(certificate, now).String(), "later")
 	}
 }
 
