@@ -46,7 +46,7 @@ var extended = (&Rules{
 // reason for each difference.
 func Extended() *Rules { return extended }
 
-// The general rules before those for the kind:
+// extendedBefore are the general rules that come before those for the kind.
 var extendedBefore = []step{
 	{"deletion", deletion},
 	{"generation", generationBehind},
@@ -54,7 +54,7 @@ var extendedBefore = []step{
 	{"standard conditions", abnormalConditions},
 }
 
-// and after them:
+// extendedAfter are those that come after them.
 var extendedAfter = []step{
 	{"suspension", suspension},
 	{"no status", withoutStatus},

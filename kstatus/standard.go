@@ -5,7 +5,7 @@ import "strings"
 // standard is the profile of upstream.
 var standard = &Rules{before: standardBefore, standard: true, after: standardAfter, combine: failReplicas}
 
-// The general rules before those for the kind:
+// standardBefore are the general rules that come before those for the kind.
 var standardBefore = []step{
 	{"deletion", deletion},
 	{"generation", generation},
@@ -13,7 +13,7 @@ var standardBefore = []step{
 	{"standard conditions", decisiveCondition},
 }
 
-// and after them:
+// standardAfter are those that come after them.
 var standardAfter = []step{{"Ready condition", readyCondition}}
 
 // current is the verdict if no rule has an opinion.

@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
-// outcomeOf returns obj as one effect leaves it, itself if it does not change, nil if it is gone.
+// effectOn returns obj as one effect leaves it: itself if it does not change, nil if it is gone.
 // Effects on other objects do not change it.
 func effectOn(e Effect, obj *unstructured.Unstructured, now time.Time) (*unstructured.Unstructured, error) {
 	switch e := e.(type) {
@@ -46,7 +46,7 @@ func (p Patch) dryRun(obj *unstructured.Unstructured) (*unstructured.Unstructure
 	return patched, nil
 }
 
-// outcome takes server-side apply for a merge: what it removes depends on who wrote it.
+// dryRun treats server-side apply as a merge: what an apply removes depends on who wrote it.
 func (a Apply) dryRun(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	own, target := KeyOf(obj), KeyOf(a.Object)
 	if target.Namespace == "" {

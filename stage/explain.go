@@ -119,8 +119,7 @@ func (st *compiled) explainDelay(scope *expression.Scope) delay.Explanation {
 // another one.
 const moment = time.Millisecond
 
-// outcome plays the candidate on obj and, if it is a candidate again at once, on what is left of
-// it.
+// dryRun plays the candidate on obj and, if it is a candidate again at once, on the result.
 func (c Candidate) dryRun(obj *unstructured.Unstructured, now time.Time) DryRun {
 	o := c.try(obj, now)
 	if o.After == nil || o.Idle {

@@ -128,7 +128,7 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// Objects makes a Source of Stages that did not come from text. Its faults carry paths but no
+// FromStages makes a Source of Stages that did not come from text. Its faults carry paths but no
 // positions. The Stages must not be changed afterwards.
 func FromStages(stages ...v1alpha1.Stage) Source {
 	var s Source
@@ -154,7 +154,7 @@ func (s Source) Locate(i int, path string, offset int) Position {
 	return locate(s.definitions[i].doc, "", &position.Error{Path: path, Offset: offset}).Position
 }
 
-// Others returns the objects that are not Stages, in the order of the files.
+// OtherObjects returns the objects that are not Stages, in the order of the files.
 func (s Source) OtherObjects() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
 // Errors returns what was wrong with the text: syntax, unknown fields, values of the wrong type.

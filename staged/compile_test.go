@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// Each wanted fault stands behind ### on its line.
+// faulty is a policy with faults; each wanted message stands behind ### on its line.
 const faulty = `apiVersion: community.kubestellar.io/v1alpha1
 kind: StagedBindingPolicy
 metadata: {name: shop}

@@ -73,8 +73,8 @@ func inTenMinutes(t *testing.T, transport wait.Lister) error {
 	return err
 }
 
-// Pauses of 1, 2, 4, 8 and then 16 seconds, a tenth less at worst, leave room for this many tries
-// in ten minutes.
+// patient is how many tries fit into ten minutes, with pauses of 1, 2, 4, 8 and then 16 seconds
+// that are a tenth shorter at worst.
 const patient = 46
 
 func TestListsWithoutEnd(t *testing.T) {

@@ -98,7 +98,7 @@ func isLocal(config *rest.Config) bool {
 	return url.Hostname() == "localhost" || net.ParseIP(url.Hostname()).IsLoopback()
 }
 
-// dial returns a client that sends as a user, "" being the one of the configuration.
+// newClient returns a client that sends requests as a user; "" is the user of the configuration.
 func (f *clientFactory) newClient(user string, reading codec.Options) (client, error) {
 	config, httpClient := dynamic.ConfigFor(f.config), f.http
 	if user != "" {

@@ -23,7 +23,8 @@ import (
 // traces is what happened to each object, line by line.
 type traces map[stage.Key][]string
 
-// Allocated addresses depend on the order of allocation, and resourceVersions on all writes.
+// placeholders match what differs between runs: allocated addresses depend on the order of
+// allocation, and resourceVersions on all writes.
 var placeholders = regexp.MustCompile(`\b10(\.\d+){3}\b`)
 
 // collector returns a Trace that collects lines with times since begin.

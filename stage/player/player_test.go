@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -115,70 +113,6 @@ func TestPlayerLeavesNoGoroutine(t *testing.T) {
 		TestPlayerPlaysALife(t)
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), before+1)
-}
-
-// flaky is a transport whose writes fail as told.
-type flaky struct {
-	*memory.Cluster
-	mu    sync.Mutex
-	fail  func(verb, subresource string) error // called before each write
-	calls []string
-}
-
-func (f *flaky) Share() player.Transport { return f }
-
-func (f *flaky) As(user string) player.Writer {
-	f.note("as "+user, "")
-	return f.Cluster.As(user)
-}
-
-func (f *flaky) note(verb, subresource string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls = append(f.calls, strings.TrimSpace(verb+" "+subresource))
-	if f.fail == nil {
-		return nil
-	}
-	return f.fail(verb, subresource)
-}
-
-func (f *flaky) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	if err := f.note("create", ""); err != nil {
-		return nil, err
-	}
-	return f.Cluster.Create(ctx, obj, o)
-}
-
-func (f *flaky) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
-	if err := f.note("patch", strings.Join(sub, "/")); err != nil {
-		return nil, err
-	}
-	return f.Cluster.Patch(ctx, k, n, t, data, o, sub...)
-}
-
-func (f *flaky) Delete(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, o metav1.DeleteOptions) error {
-	if err := f.note("delete", ""); err != nil {
-		return err
-	}
-	return f.Cluster.Delete(ctx, k, n, o)
-}
-
-func (f *flaky) count(call string) (n int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, c := range f.calls {
-		if c == call {
-			n++
-		}
-	}
-	return n
-}
-
-func wrapped(f *flaky) func(player.Transport) player.Transport {
-	return func(t player.Transport) player.Transport {
-		f.Cluster = t.(*memory.Cluster)
-		return f
-	}
 }
 
 func TestTransientFailuresAreRetriedFromTheEffectThatFailed(t *testing.T) {
@@ -355,7 +289,7 @@ func TestImmediateNextStageDoesNotWaitForTheWatch(t *testing.T) {
 			set := compile(t,
 				stageYAML("half", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  immediateNextStage: "+tc.immediate+"\n  next: {statusTemplate: 'phase: Half'}"),
 				phased("done", "Half", "  next: {statusTemplate: 'phase: Done'}"))
-			playing(t, set, player.Options{}, func(t player.Transport) player.Transport { return deaf{t.(*memory.Cluster)} },
+			playing(t, set, player.Options{}, func(t player.Transport) player.Transport { return watchesOfNew{t.(*memory.Cluster)} },
 				func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 					create(t, c, newPod("web", ""))
 					time.Sleep(time.Second)
@@ -364,19 +298,6 @@ func TestImmediateNextStageDoesNotWaitForTheWatch(t *testing.T) {
 				})
 		})
 	}
-}
-
-// deaf is a cluster whose watches report new objects only.
-type deaf struct{ *memory.Cluster }
-
-func (d deaf) Share() player.Transport { return d }
-
-func (d deaf) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := d.Cluster.Watch(ctx, k, ns, o)
-	if err != nil {
-		return nil, err
-	}
-	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) { return e, e.Type == watch.Added }), nil
 }
 
 func TestPlayerStopsInTheMiddle(t *testing.T) {
@@ -392,7 +313,7 @@ func TestPlayerStopsInTheMiddle(t *testing.T) {
 // worker.
 func TestAHangingRequestHoldsUpNobodyForLong(t *testing.T) {
 	set := compile(t, phased("go", "Pending", "  next: {statusTemplate: 'phase: Running'}"))
-	wrap := func(t player.Transport) player.Transport { return hanging{t.(*memory.Cluster)} }
+	wrap := func(t player.Transport) player.Transport { return hangingPatches{t.(*memory.Cluster)} }
 	playing(t, set, player.Options{Workers: 1, Timeout: 10 * time.Second}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("stuck", ""))
 		synctest.Wait()
@@ -410,19 +331,6 @@ func TestAHangingRequestHoldsUpNobodyForLong(t *testing.T) {
 			require.Equal(t, "Running", phase(t, c, types.NamespacedName{Namespace: "default", Name: fmt.Sprintf("p%d", i)}))
 		}
 	})
-}
-
-// hanging is a cluster that never answers a patch of the pod stuck.
-type hanging struct{ *memory.Cluster }
-
-func (h hanging) Share() player.Transport { return h }
-
-func (h hanging) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
-	if n.Name == "stuck" {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	return h.Cluster.Patch(ctx, k, n, t, data, o, sub...)
 }
 
 // TestAnotherRunRecordsItsOwnEvents: a second player on the same cluster, with the same seed.
@@ -456,7 +364,7 @@ func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 	}}
 	wrap := func(t player.Transport) player.Transport {
 		f.Cluster = t.(*memory.Cluster)
-		return forgetful{f, &lost}
+		return lostAnswer{f, &lost}
 	}
 	playing(t, set, player.Options{}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
@@ -486,7 +394,7 @@ func TestALostAnswerIsNotPlayedAgain(t *testing.T) {
 		}
 	}}
 	wrap := func(t player.Transport) player.Transport {
-		return forgetful{&flaky{Cluster: t.(*memory.Cluster), fail: func(string, string) error { return nil }}, &lost}
+		return lostAnswer{&flaky{Cluster: t.(*memory.Cluster), fail: func(string, string) error { return nil }}, &lost}
 	}
 	playing(t, set, o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		began := create(t, c, newPod("web", "")).GetCreationTimestamp()
@@ -513,7 +421,7 @@ func TestWhatIsGoneIsNotPlayedAgain(t *testing.T) {
 					plays++
 				}
 			}}
-			wrap := func(t player.Transport) player.Transport { return endless{t.(*memory.Cluster)} }
+			wrap := func(t player.Transport) player.Transport { return watchesWithoutDeletes{t.(*memory.Cluster)} }
 			playing(t, set, o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 				pod := newPod("web", "")
 				grace := int64(30)
@@ -531,35 +439,6 @@ func TestWhatIsGoneIsNotPlayedAgain(t *testing.T) {
 			})
 		})
 	}
-}
-
-// endless never tells that an object is gone.
-type endless struct{ *memory.Cluster }
-
-func (e endless) Share() player.Transport { return e }
-
-func (e endless) Watch(ctx context.Context, k schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := e.Cluster.Watch(ctx, k, namespace, o)
-	if err != nil {
-		return nil, err
-	}
-	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) { return e, e.Type != watch.Deleted }), nil
-}
-
-// forgetful carries out the first patch and then reports a timeout.
-type forgetful struct {
-	*flaky
-	lost *atomic.Bool
-}
-
-func (f forgetful) Share() player.Transport { return f }
-
-func (f forgetful) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
-	obj, err := f.flaky.Patch(ctx, k, n, t, data, o, sub...)
-	if err == nil && !f.lost.Swap(true) {
-		return nil, apierrors.NewTimeoutError("no answer", 1)
-	}
-	return obj, err
 }
 
 func TestKindsThatDoNotExistAreTriedAgain(t *testing.T) {

@@ -66,7 +66,7 @@ func (h *LeaseHolder) next() (*node, time.Duration) {
 	return n, wait
 }
 
-// keep looks after one node after another.
+// holdLeases acquires and renews the Leases of one node after another.
 func (h *LeaseHolder) holdLeases(ctx context.Context) {
 	for {
 		select {
@@ -105,8 +105,8 @@ func (h *LeaseHolder) done(n *node, held bool, err error, sent time.Time) {
 	}
 }
 
-// pause is when to look after a Lease again. The first time that is anywhere within the period, so
-// that Nodes which came at once are not renewed at once for ever.
+// untilNextCheck returns how long to wait before the Lease is checked again. The first time it is a
+// random part of the period, so that Nodes which came together are not always renewed together.
 func (h *LeaseHolder) untilNextCheck(first bool, err error) time.Duration {
 	l := h.options.Lease
 	switch {
@@ -184,7 +184,7 @@ func (h *LeaseHolder) update(ctx context.Context, n *node, now time.Time) (bool,
 
 var errNoResult = errors.New("the cluster returned neither a result nor an error")
 
-// learn takes in the answer to a request for the Lease.
+// answered records the answer to a request for the Lease.
 func (n *node) answered(l *unstructured.Unstructured, err error) error {
 	switch {
 	case apierrors.IsNotFound(err):
@@ -201,7 +201,7 @@ func (n *node) answered(l *unstructured.Unstructured, err error) error {
 	return nil
 }
 
-// own makes the Node the owner of its Lease, so that the Lease goes with it, as a kubelet does.
+// setOwner makes the Node the owner of its Lease, as a kubelet does: the Lease is deleted with it.
 func (h *LeaseHolder) setOwner(l *unstructured.Unstructured, n *node) {
 	h.mu.RLock()
 	uid := n.uid

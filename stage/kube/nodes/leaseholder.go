@@ -91,7 +91,7 @@ func (l Lease) validate() error {
 func (l Lease) wanted() bool     { return l.Identity != "" }
 func (l Lease) term() lease.Term { return lease.Term{Holder: l.Identity, Duration: l.Duration} }
 
-// How the duration of a Lease is divided, as a kubelet and kwok do.
+// period is how often a Lease is renewed: the duration is divided as a kubelet and kwok do it.
 func (l Lease) period() time.Duration { return l.Duration / 4 }
 func (l Lease) retry() time.Duration  { return l.Duration / 16 }
 func (l Lease) sweep() time.Duration  { return l.Duration / 40 }
@@ -227,7 +227,7 @@ func (h *LeaseHolder) announce(ctx context.Context, changed func()) {
 	}
 }
 
-// tell says that Plays may answer otherwise.
+// notify tells those who wait on changed that Plays may return something else.
 func (h *LeaseHolder) notify() { signal(h.changed) }
 
 func signal(c chan struct{}) {

@@ -97,7 +97,7 @@ func (o Options) leaseName() string { return o.Group + "." + cmp.Or(o.Identity, 
 
 func (o Options) term() lease.Term { return lease.Term{Holder: o.Identity, Duration: o.Duration} }
 
-// How a member divides the duration of its Lease.
+// renewEvery is how often a member renews its Lease, as a part of its duration.
 func (o Options) renewEvery() time.Duration     { return o.Duration / 3 }
 func (o Options) lookEvery() time.Duration      { return o.Duration / 15 }
 func (o Options) stopAfter() time.Duration      { return o.Duration * 4 / 5 } // without a renewal

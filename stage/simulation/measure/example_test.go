@@ -23,7 +23,7 @@ import (
 
 var jobs = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 
-// A Job that is not suspended is complete after its size.
+// complete are Stages that complete a Job, unless it is suspended, after a time given by its size.
 const complete = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: complete}, spec: {resourceRef: {apiGroup: batch/v1, kind: Job},
   selector: {matchExpressions: [{jq: {key: .spec.suspend, operator: In, values: ["false"]}}, {jq: {key: .status, operator: DoesNotExist}}]},
   delay: {durationFrom: {jq: {expression: '.metadata.annotations.size'}}},

@@ -14,7 +14,7 @@ import (
 // variables, size(…) and what is computed of these. So do those that meet a cell, which is a double
 // if it is a number at all.
 
-// a numeral is what can be said of the type of a part without checking it.
+// A numeral is what can be said of the type of a part without checking it.
 type numeral int
 
 const (
@@ -29,7 +29,7 @@ var mixing = []string{
 	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Conditional, operators.In,
 }
 
-// a mixer makes doubles of the integers that meet a num.
+// A mixer makes doubles of the integers that meet a num.
 type mixer struct {
 	factory   ast.ExprFactory
 	variables map[string]*cel.Type

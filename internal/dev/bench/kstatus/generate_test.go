@@ -21,7 +21,7 @@ type kind struct {
 	reasons          []string
 }
 
-// texts are at dotted paths.
+// kindsToTry are kinds with the fields that their rules read; texts are at dotted paths.
 var kindsToTry = []kind{
 	{apiVersion: "v1", name: "ConfigMap"},
 	{apiVersion: "v1", name: "Secret"},

@@ -8,8 +8,8 @@ type wireValue struct {
 	bytes  []byte
 }
 
-// part returns the value that a message begins with, the number of its field, and how many bytes
-// they are: less than 0 if they are none that is known.
+// nextField returns the number and the value of the field that a message begins with, and how many
+// bytes both have: less than 0 if the bytes are no field of a known wire type.
 func nextField(data []byte) (field protowire.Number, w wireValue, n int) {
 	field, wire, n := protowire.ConsumeTag(data)
 	if n < 0 {
@@ -32,14 +32,14 @@ func nextField(data []byte) (field protowire.Number, w wireValue, n int) {
 	return field, w, n + size
 }
 
-// cut returns the value that a message begins with, which has one.
+// firstValue returns the value of the first field of a message that has one, and the other fields.
 func firstValue(data []byte) (w wireValue, rest []byte) {
 	_, w, n := nextField(data)
 	return w, data[n:]
 }
 
-// find returns the last value of a field, or nothing if it has none. It is false if the message is
-// not one.
+// lastValue returns the last value of a field, or nothing if the message has no such field. It
+// returns false if the data is no message.
 func lastValue(data []byte, field protowire.Number) (found wireValue, ok bool) {
 	for len(data) > 0 {
 		is, w, n := nextField(data)
