@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -77,8 +78,11 @@ type Player struct {
 	transport Transport
 	options   Options
 	workers   []*worker
-	watchers  map[schema.GroupVersionKind]*watcher // used by Run only
 	tracing   sync.Mutex
+	playing   atomic.Bool // a Set is in use
+
+	watching sync.Mutex                           // held to change watchers, and to read them outside Run
+	watchers map[schema.GroupVersionKind]*watcher // changed by Run only
 
 	using sync.Mutex
 	sets  chan *stage.Set // has the Set to use next, if there is one
@@ -115,12 +119,14 @@ func Play(ctx context.Context, s *stage.Set, t Transport, o Options) error {
 // retried where a retry can help.
 func (p *Player) Run(ctx context.Context) error {
 	var working sync.WaitGroup
+	defer p.playing.Store(false)
 	for _, w := range p.workers {
 		working.Go(func() { w.run(ctx) })
 	}
 	p.takeUpSets(ctx)
-	for _, w := range p.watchers {
+	for kind, w := range p.watchers {
 		<-w.done
+		p.setWatcher(kind, nil)
 	}
 	working.Wait()
 	return context.Cause(ctx)
@@ -150,13 +156,22 @@ func (p *Player) prepare(ctx context.Context, s *stage.Set) <-chan struct{} {
 	close(ready)
 	for _, kind := range watched(s) {
 		if p.watchers[kind] == nil {
-			p.watchers[kind] = p.watch(ctx, kind, s, ready)
+			p.setWatcher(kind, p.watch(ctx, kind, s, ready))
 		}
 		if kind == nodeKind && s.NeedsNodes() {
 			ready = p.watchers[kind].listed
 		}
 	}
 	return ready
+}
+
+// setWatcher keeps the watcher of a kind; nil takes it away.
+func (p *Player) setWatcher(kind schema.GroupVersionKind, w *watcher) {
+	p.watching.Lock()
+	defer p.watching.Unlock()
+	if p.watchers[kind] = w; w == nil {
+		delete(p.watchers, kind)
+	}
 }
 
 // Refilter asks Options.Filter anew about every object that is known. What is pending for objects

@@ -40,11 +40,12 @@ func (p *Player) show(s *stage.Set) {
 	for _, w := range p.workers {
 		w.inbox.use(s)
 	}
+	p.playing.Store(true)
 	needed := watched(s)
 	for kind, w := range p.watchers {
 		if !slices.Contains(needed, kind) {
 			w.end()
-			delete(p.watchers, kind)
+			p.setWatcher(kind, nil)
 		}
 	}
 }

@@ -44,6 +44,7 @@ type watcher struct {
 	objects listwatch.Objects
 	ready   bool // whether listed is closed
 	missing bool // whether the kind was said not to exist
+	state   KindState
 }
 
 // watch starts a watcher of a kind. It begins once after is closed.
@@ -79,6 +80,7 @@ func (w *watcher) options() listwatch.Options {
 func (w *watcher) hear(e listwatch.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.state.note(e)
 	news := w.objects.Add(e)
 	if e.Type == listwatch.ListFailed && apierrors.IsNotFound(e.Err) {
 		news = append(w.objects.Clear(), e) // the kind does not exist, and so neither do its objects

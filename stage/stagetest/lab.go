@@ -59,6 +59,7 @@ type LabOptions struct {
 type Lab struct {
 	t         T
 	options   LabOptions
+	set       *stage.Set
 	sim       *simulation.Simulation
 	applied   []reference
 	held      map[reference]types.UID     // objects that Drive holds in a state
@@ -91,11 +92,11 @@ func New(t T, o LabOptions) *Lab {
 }
 
 func (l *Lab) start() error {
-	set, err := stage.Compile(l.options.Compile, l.options.Stages...)
-	if err != nil {
+	var err error
+	if l.set, err = stage.Compile(l.options.Compile, l.options.Stages...); err != nil {
 		return err
 	}
-	l.sim, err = simulation.New(set, simulation.Options{
+	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
 		Filter: l.isPlayed, Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
 	})

@@ -26,7 +26,8 @@ func RequireCurrent(t T, obj runtime.Object) {
 // all at the same time. Only kind, namespace and name of the given objects are used; without
 // arguments it waits for all objects that were applied. It fails the test after LabOptions.Timeout,
 // or if nothing more will happen and there is no LabOptions.Sync. The failure says what each object
-// lacks and which of its children are not current.
+// lacks, which of its children are not current, and what [Lab.Explain] says of those that Stages are
+// for.
 func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 	l.t.Helper()
 	refs := l.applied
@@ -76,7 +77,7 @@ func (l *Lab) report(refs []reference) error {
 		case err != nil:
 			errs = append(errs, err)
 		case !current(obj):
-			errs = append(errs, fmt.Errorf("%w%s", kstatustest.Check(obj), l.childrenNotCurrent(obj)))
+			errs = append(errs, fmt.Errorf("%w%s%s", kstatustest.Check(obj), l.childrenNotCurrent(obj), l.stagesFor(obj)))
 		}
 	}
 	return errors.Join(append(errs, l.errors...)...)
@@ -88,7 +89,7 @@ func (l *Lab) childrenNotCurrent(obj *unstructured.Unstructured) string {
 	var b strings.Builder
 	for _, c := range children {
 		if c.Object != nil && c.Result.Status != kstatus.Current {
-			fmt.Fprintf(&b, "\n  %s: %s", referenceOf(c.Object), c.Result)
+			fmt.Fprintf(&b, "\n  %s: %s%s", referenceOf(c.Object), c.Result, l.stagesFor(c.Object))
 		}
 	}
 	if err != nil {

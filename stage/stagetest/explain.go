@@ -1,0 +1,44 @@
+package stagetest
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+)
+
+// Explain says what the Stages of the lab do to an object as it is now, and why: of each Stage which
+// requirements hold, its delay and its effects, as [stage.Explanation] prints them; or that the lab
+// plays no Stage on it, because [Lab.Drive] holds it or it is a Pod without a node. It fails the
+// test if the object does not exist. Only kind, namespace and name of the object are used.
+func (l *Lab) Explain(obj runtime.Object) string {
+	l.t.Helper()
+	u, err := kstatustest.Open(obj)
+	l.must(err)
+	stored, err := l.get(referenceOf(u))
+	l.must(err)
+	return l.explain(stored)
+}
+
+func (l *Lab) explain(obj *unstructured.Unstructured) string {
+	switch {
+	case l.holds(obj):
+		return referenceOf(obj).String() + ": no Stage is played: Drive holds the object\n"
+	case !l.isPlayed(obj):
+		return referenceOf(obj).String() + ": no Stage is played: the Pod has no node yet\n"
+	}
+	return l.set.Explain(obj, l.Now()).String()
+}
+
+// stagesFor is what Explain says of an object that is not Current, indented; nothing for a kind
+// without Stages.
+func (l *Lab) stagesFor(obj *unstructured.Unstructured) string {
+	if !slices.Contains(l.set.Kinds(), obj.GroupVersionKind()) {
+		return ""
+	}
+	text := strings.TrimRight(l.explain(obj), "\n")
+	return "\n    " + strings.ReplaceAll(strings.ReplaceAll(text, "\n\n", "\n"), "\n", "\n    ")
+}
