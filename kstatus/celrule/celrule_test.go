@@ -80,7 +80,8 @@ func TestExpressionsDecideInOrder(t *testing.T) {
 		"current comes last":                        {`{status: {phase: Good}}`, kstatus.Current, ""},
 		"nothing true is in progress":               {`{status: {phase: ""}}`, kstatus.InProgress, "CurrentNotTrue"},
 		"an expression that fails is not true":      {`{status: {busy: "x", phase: Good}}`, kstatus.Current, ""},
-		"a missing status is in progress":           {`{}`, kstatus.InProgress, "ExpressionFailed"},
+		"a missing status is in progress":           {`{}`, kstatus.InProgress, "NoStatus"},
+		"a missing field is in progress":            {`{status: {}}`, kstatus.InProgress, "ExpressionFailed"},
 		"an unseen generation comes before all":     {`{metadata: {generation: 2}, status: {observedGeneration: 1, phase: Good}}`, kstatus.InProgress, "LatestGenerationNotObserved"},
 		"a field called self does not hide objects": {`{self: {}, status: {phase: Good}}`, kstatus.Current, ""},
 		"self is the object all the same":           {`{self: {status: {phase: Bad}}, status: {phase: Slow}}`, kstatus.Failed, "Failed"},
@@ -132,6 +133,9 @@ func TestFaultsAreAllReported(t *testing.T) {
 		"no YAML":                  {"{", "not YAML"},
 		"a list for an expression": {"rules: [{kind: A, current: [a]}]", "rules[0].current: want a string, got a list; quote it"},
 		"a text for a rule":        {"rules: [text]", "rules[0]: want an object"},
+		"an empty file":            {"", "x.yaml:1: there are no rules"},
+		"a file of a comment":      {"# later", "x.yaml:1: there are no rules"},
+		"an empty list":            {"rules: []", "x.yaml:1: there are no rules"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -162,6 +166,8 @@ func TestNamesThatMatchNothingAreFaults(t *testing.T) {
 		"a kind of two words":         {"", "A B", `x.yaml:3:9: rules[0].kind: "A B" is no name of a kind`},
 		"a kind with a group":         {"", "Deployment.apps", "is no name of a kind"},
 		"a kind that is a path":       {"", "apps/Deployment", "is no name of a kind"},
+		"the name of a resource":      {"example.com", "widgets", `x.yaml:3:9: rules[0].kind: "widgets" looks like the name of a resource; write its kind`},
+		"the name of a resource, one": {"apps", "deployment", "looks like the name of a resource"},
 		"both wrong, both are told":   {"a b", "", "rules[0].group: \"a b\" is no name of a group, such as apps or example.com, or *.example.com\nx.yaml:3:9: rules[0].kind: is required"},
 		"any group":                   {"*", "A", ""},
 		"all below":                   {"*.example.com", "*", ""},
@@ -185,6 +191,23 @@ func TestNamesThatMatchNothingAreFaults(t *testing.T) {
 			_, err = celrule.Compile(celrule.Spec{Group: c.group, Kind: c.kind, Current: "true"})
 			require.Error(t, err)
 		})
+	}
+}
+
+// TestFaultsSayWhatToWrite for what other languages, and CEL elsewhere in Kubernetes, have.
+func TestFaultsSayWhatToWrite(t *testing.T) {
+	for expression, want := range map[string]string{
+		`has(status)`:                          "invalid argument to has() macro; write self.status",
+		`status.a > 1 && has(spec)`:            "x.yaml:3:32: rules[0].current: invalid argument to has() macro; write self.spec",
+		`object.status.ready`:                  "undeclared reference to 'object'; write self, which is the object",
+		`now > timestamp(status.at)`:           "undeclared reference to 'now'; write Now()",
+		`status.ready == True`:                 "x.yaml:3:28: rules[0].current: undeclared reference to 'True'; write true",
+		`phase == "Ready"`:                     "undeclared reference to 'phase'; write status.phase",
+		`status.a and status.b`:                "x.yaml:3:21: rules[0].current: Syntax error: mismatched input 'and' expecting <EOF>; write &&",
+		`conditions.exists(c, c.type == "Up")`: "undeclared reference to 'conditions'; write status.conditions",
+	} {
+		_, err := celrule.Parse("x.yaml", []byte("rules:\n- kind: A\n  current: "+expression+"\n"))
+		require.ErrorContains(t, err, want)
 	}
 }
 

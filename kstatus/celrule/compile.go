@@ -36,8 +36,10 @@ func Compile(specs ...Spec) (Rules, error) {
 	return rules, nil
 }
 
-// Parse reads documents of the form {rules: [Spec, …]} from YAML or JSON text and compiles them.
-// The name is that of the text in errors, such as a file name. Unknown fields are faults.
+// Parse reads documents from YAML or JSON text and compiles the rules in them. A document has the
+// form {rules: [Spec, …]} or is one of Flux: {healthCheckExprs: [HealthCheck, …]}, or a Kustomization
+// with these in its spec. The name is that of the text in errors, such as a file name. Unknown
+// fields are faults, and so is a text without rules.
 func Parse(name string, data []byte) (Rules, error) {
 	docs, located := position.Parse(name, data)
 	var errs Errors
@@ -49,27 +51,41 @@ func Parse(name string, data []byte) (Rules, error) {
 		rules, faults := decode(doc)
 		errs = append(errs, placed(doc, append(faults, merge(all, rules)...))...)
 	}
+	if len(errs) == 0 && len(all) == 0 {
+		errs = Errors{{Position: Position{File: name, Line: 1}, Err: errNoRules}}
+	}
 	if len(errs) > 0 {
 		return nil, errs
 	}
 	return all, nil
 }
 
+var errNoRules = errors.New("there are no rules: neither rules nor healthCheckExprs")
+
 // file is a document of Specs.
 type file struct {
 	Rules []Spec `json:"rules"`
 }
 
+// decode compiles the rules of a document.
 func decode(doc *position.Document) (Rules, []*position.Error) {
+	if path, checks := fluxChecks(doc.Value); path != "" {
+		return decodeFlux(doc, path, checks)
+	}
 	var f file
 	faults := doc.Decode(&f)
 	rules, more := compile("rules", f.Rules)
+	return rules, unlessAround(faults, more)
+}
+
+// unlessAround returns faults, and more of them where no field around is at fault.
+func unlessAround(faults, more []*position.Error) []*position.Error {
 	for _, e := range more {
 		if !slices.ContainsFunc(faults, func(f *position.Error) bool { return around(f.Path, e.Path) }) {
 			faults = append(faults, e)
 		}
 	}
-	return rules, faults
+	return faults
 }
 
 // around reports whether a field is the other one or contains it. A field that cannot be read is
@@ -100,7 +116,20 @@ func placed(doc *position.Document, faults []*position.Error) Errors {
 }
 
 func compile(path string, specs []Spec) (Rules, []*position.Error) {
-	compiler := expression.NewCompiler(expression.Options{}, topLevel...)
+	return newCompiler(topLevel).compile(path, specs)
+}
+
+// A compiler compiles Specs whose expressions may use some fields of the object by their names.
+type compiler struct {
+	expressions *expression.Compiler
+	names       []string
+}
+
+func newCompiler(names []string) compiler {
+	return compiler{expression.NewCompiler(expression.Options{}, names...), names}
+}
+
+func (c compiler) compile(path string, specs []Spec) (Rules, []*position.Error) {
 	rules, faults := Rules{}, position.Faults{}
 	for i, spec := range specs {
 		at := position.Index(path, i)
@@ -109,8 +138,8 @@ func compile(path string, specs []Spec) (Rules, []*position.Error) {
 			faults.Addf(at, "there are rules for %s already", kind)
 		}
 		faults.Add(position.Below(position.Field(at, "group"), checkGroup(spec.Group))...)
-		faults.Add(position.Below(position.Field(at, "kind"), checkKind(spec.Kind))...)
-		r, errs := newRule(compiler, spec)
+		faults.Add(position.Below(position.Field(at, "kind"), checkKind(spec.Group, spec.Kind))...)
+		r, errs := c.rule(spec)
 		faults.Add(below(at, errs)...)
 		rules[kind] = r.judge
 	}
@@ -126,8 +155,8 @@ func below(path string, errs []*position.Error) (out []*position.Error) {
 
 var errNoCurrent = errors.New("is required: no object would ever be ready")
 
-func newRule(compiler *expression.Compiler, spec Spec) (*rule, []*position.Error) {
-	r, faults := &rule{}, position.Faults{}
+func (c compiler) rule(spec Spec) (*rule, []*position.Error) {
+	r, faults := &rule{names: c.names}, position.Faults{}
 	for _, line := range [...]struct {
 		field, source string
 		status        kstatus.Status
@@ -139,16 +168,17 @@ func newRule(compiler *expression.Compiler, spec Spec) (*rule, []*position.Error
 		if line.source == "" {
 			continue
 		}
-		program, err := compiler.CEL(line.source, expression.Bool)
-		faults.Add(position.Below(line.field, err)...)
+		program, err := c.expressions.CEL(line.source, expression.Bool)
+		faults.Add(hinted(line.source, position.Below(line.field, err))...)
 		r.lines = append(r.lines, test{line.field, line.status, program})
+		r.readsStatus = r.readsStatus || readsStatus(line.source)
 	}
 	if spec.Current == "" {
 		faults.Add(&position.Error{Path: "current", Offset: -1, Err: errNoCurrent})
 	}
 	if spec.Message != "" {
-		program, err := compiler.CEL(spec.Message, expression.String)
-		faults.Add(position.Below("message", err)...)
+		program, err := c.expressions.CEL(spec.Message, expression.String)
+		faults.Add(hinted(spec.Message, position.Below("message", err))...)
 		r.message = program
 	}
 	return r, position.All(faults.Err())

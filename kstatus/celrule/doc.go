@@ -7,7 +7,8 @@
 // A [Spec] holds the expressions for the objects of a kind, or of all kinds of a group. They are
 // tried in the order inProgress, failed, current. The first one that is true decides; if none is,
 // the object is InProgress. The general rules of kstatus come first: an object whose controller has
-// not observed the latest generation is InProgress, whatever the expressions say.
+// not observed the latest generation is InProgress, whatever the expressions say. All other rules
+// of a profile come after, also if the Spec is for all kinds of a group.
 //
 // # Usage
 //
@@ -22,7 +23,8 @@
 //
 // An expression that fails, because a field is missing or a limit is exceeded, counts as not true.
 // The others are tried all the same. If none is true, the message contains the first failure. Use
-// has() or optional fields for fields that may be missing.
+// has() or optional fields for fields that may be missing: has(status.phase), has(self.status). If
+// the object has no status at all, the reason is NoStatus.
 //
 // # Determinism
 //
@@ -35,6 +37,15 @@
 //
 // # Compatibility
 //
-// The three expressions and their order are those of healthCheckExprs in Flux. There, an expression
-// that fails is an error of the whole check.
+// The three expressions and their order are those of healthCheckExprs in Flux, and [Parse] reads
+// these files too. [Spec.Flux] writes a Spec as Flux wants it, [Spec.Kro] as kro does.
+// internal/dev/celrules evaluates Specs and what they are written as over objects of many projects,
+// with the code of Flux and kro.
+//
+//	Flux does                                             | we do
+//	------------------------------------------------------+--------------------------------------------------
+//	an expression that fails is an error of the check     | it is not true
+//	the generation must be the observed one               | the general rules of the profile come first
+//	the group of apiVersion counts, and not its version   | the same
+//	an entry without a kind is for all kinds of the group | the same
 package celrule

@@ -33,8 +33,9 @@ func checkGroup(group string) error {
 	return nil
 }
 
-// checkKind accepts the kinds that API servers accept, and "*".
-func checkKind(kind string) error {
+// checkKind accepts the kinds that API servers accept, and "*". A kind in small letters can exist,
+// but not in the groups of Kubernetes, and a plural is the name of a resource.
+func checkKind(group, kind string) error {
 	switch {
 	case kind == "":
 		return errors.New("is required; * stands for all kinds of the group")
@@ -46,5 +47,13 @@ func checkKind(kind string) error {
 	if wrong := validation.IsDNS1035Label(strings.ToLower(kind)); wrong != nil {
 		return fmt.Errorf("%q is no name of a kind, such as Deployment", kind)
 	}
+	if small := kind == strings.ToLower(kind); small && (strings.HasSuffix(kind, "s") || isKubernetes(group)) {
+		return fmt.Errorf("%q looks like the name of a resource; write its kind, such as Deployment", kind)
+	}
 	return nil
+}
+
+// isKubernetes reports whether a group is one of Kubernetes itself.
+func isKubernetes(group string) bool {
+	return !strings.Contains(group, ".") && group != "*" || strings.HasSuffix(group, ".k8s.io")
 }
