@@ -94,22 +94,35 @@ type Range struct {
 	// Min is the least delay and Max the bound that is not reached; Max is Min where the delay is
 	// always the same. Both may be negative.
 	Min, Max time.Duration
+
+	draw *distribution // how they are spread; nil: uniformly
 }
 
-// Pick chooses the delay that belongs to a random number, uniformly over the range.
+// Pick chooses the delay that belongs to a random number: uniformly over the range, or as the
+// distribution of an [Extension] spreads them.
 func (r Range) Pick(random uint64) time.Duration {
-	if r.Max <= r.Min {
+	switch {
+	case r.Max <= r.Min:
 		return r.Min
+	case r.draw != nil:
+		return plus(r.Min-r.draw.least(), r.draw.pick(random))
 	}
 	offset, _ := bits.Mul64(random, uint64(r.Max)-uint64(r.Min))
 	return r.Min + time.Duration(offset)
 }
 
-// String prints "none", "1s" or "[1s, 5s)".
+// Drawn reports whether the delays are spread by the distribution of an [Extension].
+func (r Range) Drawn() bool { return r.draw != nil }
+
+// String prints "none", "1s", "[1s, 5s)" or "1s + exponential (mean 3s)".
 func (r Range) String() string {
 	switch {
 	case !r.Given:
 		return "none"
+	case r.draw != nil && r.Min == r.draw.least():
+		return r.draw.String()
+	case r.draw != nil:
+		return (r.Min - r.draw.least()).String() + " + " + r.draw.String()
 	case r.Max <= r.Min:
 		return r.Min.String()
 	default:
@@ -120,8 +133,10 @@ func (r Range) String() string {
 // Range returns the delays that are possible for obj, a JSON object, seen at the time now. It
 // neither changes nor keeps obj.
 func (d *Delay) Range(obj map[string]any, now time.Time) Range {
-	return Range(d.delay.Range(expression.NewScope(obj, now)))
+	return rangeOf(d.delay.Range(expression.NewScope(obj, now)))
 }
+
+func rangeOf(r delays.Range) Range { return Range{Given: r.Given, Min: r.Min, Max: r.Max} }
 
 // Explanation tells how a [Range] came about.
 type Explanation struct {
@@ -129,6 +144,9 @@ type Explanation struct {
 	// Duration and Jitter are where its bounds come from. Jitter was not asked for if Duration is
 	// not given.
 	Duration, Jitter Evaluation
+	// Extension is what changed the range after that; nil if nothing did. Jitter is zero if its
+	// fields do not count beside it.
+	Extension *Extension
 }
 
 // An Evaluation tells how the duration or the jitter of a delay was found.
@@ -152,5 +170,5 @@ type Evaluation struct {
 // Explain is Range that tells where the bounds come from, and which errors were passed over.
 func (d *Delay) Explain(obj map[string]any, now time.Time) Explanation {
 	e := d.delay.Explain(expression.NewScope(obj, now))
-	return Explanation{Range: Range(e.Range), Duration: Evaluation(e.Duration), Jitter: Evaluation(e.Jitter)}
+	return Explanation{Range: rangeOf(e.Range), Duration: Evaluation(e.Duration), Jitter: Evaluation(e.Jitter)}
 }

@@ -28,6 +28,9 @@ type Options struct {
 	// twice, jq and cel in one expression, Stages of the same name for one kind. Expressions that
 	// do not compile stay errors.
 	Lenient bool
+	// Extensions lets Stages use [DelayExtension] and [PatchesExtension]. Without it, a Stage that has
+	// one is a fault.
+	Extensions bool
 	// Env gives templates the addresses of nodes and pods. It must be safe for concurrent use.
 	Env render.Env
 	// Funcs are more template functions, as text/template takes them. They win over built-in ones
@@ -184,6 +187,7 @@ func (c *compiler) stage(s *v1alpha1.Stage) {
 	st.weight = c.weight(&s.Spec)
 	st.delay = c.delay(s.Spec.Delay)
 	st.steps = c.steps(st.kind, &s.Spec)
+	c.extensions(s, st)
 	if s.Spec.Selector != nil && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.lenient }) {
 		c.set.add(st)
 	}

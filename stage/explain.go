@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/render"
@@ -106,13 +105,13 @@ func (st *compiled) requirements(scope *expression.Scope) []selector.Requirement
 }
 
 func (st *compiled) explainDelay(scope *expression.Scope) delay.Explanation {
-	e := st.delay.Explain(scope)
-	for _, v := range []*delays.Evaluation{&e.Duration, &e.Jitter} {
+	e := st.explainedDelay(scope)
+	for _, v := range []*delay.Evaluation{&e.Duration, &e.Jitter} {
 		if v.Path != "" {
 			v.Path = position.Join("spec.delay", v.Path)
 		}
 	}
-	return delay.Explanation{Range: delay.Range(e.Range), Duration: delay.Evaluation(e.Duration), Jitter: delay.Evaluation(e.Jitter)}
+	return st.extension.Extend(e)
 }
 
 // moment is how much later an outcome is tried again: a template that prints the time prints

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/selector"
 )
 
@@ -99,8 +100,8 @@ func when(r delay.Range) string {
 	switch {
 	case r.Max <= 0:
 		return "at once"
-	case r.Max <= r.Min:
-		return "in " + r.Min.String()
+	case r.Max <= r.Min || r.Drawn():
+		return "in " + r.String()
 	default:
 		return "in " + max(r.Min, 0).String() + " to " + r.Max.String()
 	}
@@ -196,7 +197,13 @@ func (v StageExplanation) delay() string {
 	if d := v.Delay.Duration; d.Path != "" || d.Text != "" {
 		s += ": duration" + evaluation(d)
 	}
-	if j := v.Delay.Jitter; j.Path != "" || j.Text != "" {
+	x := v.Delay.Extension
+	if x != nil {
+		s += "; " + x.String() + " from " + position.Field("metadata.annotations", DelayExtension)
+	}
+	if j := v.Delay.Jitter; x != nil && x.AddsJitter() && j.Path != "" {
+		s += "; jitter" + evaluation(j)
+	} else if j.Path != "" || j.Text != "" {
 		s += "; jitter, the upper bound," + evaluation(j)
 	}
 	return s

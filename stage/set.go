@@ -43,6 +43,7 @@ type compiled struct {
 	selector  *match.Selector
 	weight    weight
 	delay     *delays.Delay
+	extension *delay.Extension // nil: none
 	steps     []step
 	immediate bool
 	salt      uint64 // tells the random numbers of its expressions from those of other Stages
@@ -264,9 +265,4 @@ func (k *kind) match(scope *expression.Scope, d draws, buf []choice) weightedCho
 func (st *compiled) matches(scope *expression.Scope, d draws) bool {
 	scope.Seed = d.eval(st.salt)
 	return st.selector.Match(scope)
-}
-
-func (st *compiled) delays(scope *expression.Scope, d draws) delay.Range {
-	scope.Seed = d.eval(st.salt)
-	return delay.Range(st.delay.Range(scope))
 }

@@ -20,6 +20,7 @@ type step struct {
 	delete     bool
 	patch      *patchStep
 	apply      *applyStep
+	edit       *edit // in the place of patch
 }
 
 type patchStep struct {

@@ -131,6 +131,11 @@ func (p *planner) changes(st step, slots []Effect) (err error) {
 			return p.failed(st.patch.path, err)
 		}
 	}
+	if st.edit != nil {
+		if slots[1], err = p.edit(st.edit); err != nil {
+			return p.failed(st.edit.path, err)
+		}
+	}
 	if st.apply != nil {
 		if slots[2], err = p.apply(st.apply); err != nil {
 			return p.failed(st.apply.path, err)
@@ -163,6 +168,19 @@ func (p *planner) patch(st *patchStep) (Effect, error) {
 		return nil, err
 	}
 	return Patch{Type: st.patchType, Subresource: st.subresource, Impersonate: st.user, Data: data}, nil
+}
+
+// edit changes the object as earlier steps leave it.
+func (p *planner) edit(e *edit) (Effect, error) {
+	obj := &unstructured.Unstructured{Object: p.input.Object}
+	for _, effect := range p.effects {
+		after, err := effectOn(effect, obj, p.input.Now)
+		if after == nil {
+			return nil, err
+		}
+		obj = after
+	}
+	return e.patch(obj.Object, p.input)
 }
 
 // underRoot puts the patch below a root field.

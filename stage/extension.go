@@ -1,0 +1,100 @@
+package stage
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
+)
+
+// Extensions are annotations of a Stage, whose values are YAML: the CustomResourceDefinition of
+// Stages lets an API server drop fields that it does not know, but keeps annotations. Kwok ignores
+// them. COMPATIBILITY.md describes them.
+const (
+	// DelayExtension changes the delay. Its value is a [delay.Extension].
+	DelayExtension = extensionPrefix + "delay"
+	// PatchesExtension is changes of single numbers and conditions.
+	PatchesExtension = extensionPrefix + "patches"
+
+	// extensionPrefix is below a domain of this project, as annotations of nobody else may be.
+	extensionPrefix = "stagecraft-go.github.io/"
+)
+
+var errExtension = errors.New("an extension, which kwok does not have; to play it, set Extensions in the Options of stage.Compile")
+
+// extensions compiles the extensions of a Stage.
+func (c *compiler) extensions(s *v1alpha1.Stage, st *compiled) {
+	for _, name := range slices.Sorted(maps.Keys(s.Annotations)) {
+		if !strings.HasPrefix(name, extensionPrefix) {
+			continue
+		}
+		path, text := position.Field("metadata.annotations", name), s.Annotations[name]
+		switch {
+		case name != DelayExtension && name != PatchesExtension:
+			c.faultf(path, "unknown extension; want %s or %s", DelayExtension, PatchesExtension)
+		case !c.options.Extensions:
+			c.fault(path, errExtension)
+		case name == DelayExtension:
+			st.extension = c.delayExtension(path, text)
+		default:
+			c.patchesExtension(path, text, st)
+		}
+	}
+}
+
+func (c *compiler) delayExtension(path, text string) *delay.Extension {
+	x, err := delay.ParseExtension(text)
+	for _, e := range flat(err) {
+		if fault, ok := e.(*delay.Error); ok {
+			c.faultInText(path, (*position.Error)(fault))
+		}
+	}
+	d := c.definition.stage.Spec.Delay
+	if x != nil && x.AddsJitter() && (d == nil || d.JitterDurationMilliseconds == nil && d.JitterDurationFrom == nil) {
+		c.warn(path, "addJitter: spec.delay has no jitter to add")
+	}
+	return x
+}
+
+// faultInText records a fault within the YAML that a field holds as text.
+func (c *compiler) faultInText(path string, e *position.Error) {
+	err := e.Err
+	if e.Path != "" {
+		err = fmt.Errorf("%s: %w", e.Path, e.Err)
+	}
+	c.add(&position.Error{Path: path, Offset: e.Offset, Warning: e.Warning, Err: err})
+}
+
+// flat returns the errors that err joins.
+func flat(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// delays returns the delays that are possible, the extension included.
+func (st *compiled) delays(scope *expression.Scope, d draws) delay.Range {
+	scope.Seed = d.eval(st.salt)
+	if st.extension != nil {
+		return st.extension.Extend(st.explainedDelay(scope)).Range
+	}
+	r := st.delay.Range(scope)
+	return delay.Range{Given: r.Given, Min: r.Min, Max: r.Max}
+}
+
+// explainedDelay is the delay without the extension, with paths relative to spec.delay.
+func (st *compiled) explainedDelay(scope *expression.Scope) delay.Explanation {
+	e := st.delay.Explain(scope)
+	r := delay.Range{Given: e.Range.Given, Min: e.Range.Min, Max: e.Range.Max}
+	return delay.Explanation{Range: r, Duration: delay.Evaluation(e.Duration), Jitter: delay.Evaluation(e.Jitter)}
+}
