@@ -129,7 +129,7 @@ func (p *extensionParser) points(quantiles map[string]string) []point {
 			p.fault(path, "want p0 to p100, such as p50 or p99.9")
 			continue
 		}
-		points = append(points, point{chance: percent / 100, value: p.duration(path, text, 0), path: path})
+		points = append(points, point{chance: percent / 100, value: p.duration(path, text, 0).Round(time.Microsecond), path: path})
 	}
 	slices.SortFunc(points, func(a, b point) int { return compareFloats(a.chance, b.chance) })
 	p.checkPoints(points)
@@ -187,10 +187,11 @@ func (x *Extension) String() string {
 // Extend returns the delays that are possible by the extension, and how they came about. The
 // argument is what [Delay.Explain] says of the same delay. A nil Extension changes nothing.
 func (x *Extension) Extend(e Explanation) Explanation {
-	if x == nil || !e.Range.Given {
+	none := e.Duration.Path != "" && !e.Duration.Given // durationFrom says so
+	if x == nil || none {
 		return e
 	}
-	e.Extension = x
+	e.Extension, e.Range.Given = x, true
 	least := plus(e.Duration.Value, x.offset)
 	switch {
 	case x.draw != nil:

@@ -33,7 +33,7 @@ func TestExplain(t *testing.T) {
 			for _, f := range archive.Files {
 				parts[f.Name] = string(f.Data)
 			}
-			set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(parts["stages.yaml"])))
+			set, err := stage.Compile(stage.Options{Extensions: true}, stage.Parse("stages.yaml", []byte(parts["stages.yaml"])))
 			require.NoError(t, err)
 			obj := object(t, parts["object.yaml"])
 			before := obj.DeepCopy()

@@ -32,11 +32,12 @@ type command struct {
 }
 
 var commands = map[string]command{
-	"seed":    {"seed NUMBER", 1, 1, true, (*story).seed},
-	"start":   {"start TIME", 1, 1, true, (*story).start},
-	"stages":  {"stages FILE...", 1, 1, true, (*story).addStages},
-	"lenient": {"lenient", 0, 0, true, (*story).lenient},
-	"kind":    {"kind GROUP/VERSION KIND [cluster]", 2, 3, true, (*story).addKind},
+	"seed":       {"seed NUMBER", 1, 1, true, (*story).seed},
+	"start":      {"start TIME", 1, 1, true, (*story).start},
+	"stages":     {"stages FILE...", 1, 1, true, (*story).addStages},
+	"lenient":    {"lenient", 0, 0, true, (*story).lenient},
+	"extensions": {"extensions", 0, 0, true, (*story).extensions},
+	"kind":       {"kind GROUP/VERSION KIND [cluster]", 2, 3, true, (*story).addKind},
 
 	"apply":      {"apply FILE", 1, 1, false, (*story).apply},
 	"patch":      {"patch KIND NAME YAML|FILE", 3, 3, false, (*story).patch},
@@ -71,6 +72,11 @@ func (s *story) addStages(args []string) error {
 
 func (s *story) lenient([]string) error {
 	s.options.Compile.Lenient = true
+	return nil
+}
+
+func (s *story) extensions([]string) error {
+	s.options.Compile.Extensions = true
 	return nil
 }
 

@@ -105,6 +105,7 @@
 //	start TIME         the time at which the story begins; default 2006-01-02T15:04:05Z
 //	stages FILE...     the files that hold the Stages; default stages.yaml
 //	lenient            compiles the Stages leniently
+//	extensions         compiles them with the extensions of package stage
 //	kind GROUP/VERSION KIND [cluster]
 //	                   declares a kind that has no definition: namespaced, or cluster-scoped, with a status subresource
 //

@@ -20,7 +20,7 @@ type Options struct {
 	Update bool
 	// Stages are played in every story, before the Stages of the story itself.
 	Stages []stage.Source
-	// Compile are the options with which the Stages are compiled. A story can add Lenient. An Env
+	// Compile are the options with which the Stages are compiled. A story can add Lenient and Extensions. An Env
 	// given here is shared by all stories, with the addresses that it has allocated.
 	Compile stage.Options
 	// Kinds are kinds in addition to the stable ones of Kubernetes and those that a story defines.
