@@ -8,11 +8,13 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/stage"
 )
 
 func jitterBelow(s *checkedStage) []fault {
 	d := s.spec.Delay
-	if d == nil || d.DurationMilliseconds == nil || d.JitterDurationMilliseconds == nil {
+	_, extended := s.stage.Annotations[stage.DelayExtension] // then the jitter is added, or does not count
+	if extended || d == nil || d.DurationMilliseconds == nil || d.JitterDurationMilliseconds == nil {
 		return nil
 	}
 	if *d.JitterDurationMilliseconds >= *d.DurationMilliseconds {

@@ -60,6 +60,8 @@ func noEffect(s *checkedStage) []fault {
 	idle := len(steps) == 0 && (n == nil || reflect.ValueOf(*n).IsZero())
 	idle = idle || len(steps) > 0 && !slices.ContainsFunc(steps, func(st v1alpha1.StageStep) bool { return st != v1alpha1.StageStep{} })
 	switch {
+	case s.patchesByExtension():
+		return nil
 	case s.name != "" && idle:
 		return []fault{fieldFault("spec", "give it steps, or remove it", "the stage does nothing")}
 	case s.onlyPatches() && !slices.ContainsFunc(s.templates, func(t template) bool { return !s.changesNothing(t) }):

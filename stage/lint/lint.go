@@ -18,7 +18,7 @@
 // # Semantics
 //
 // Check treats all sources as one set, as [stage.Compile] does. It does not report what Compile
-// reports. Rules that need a compiled Stage skip a Stage that does not compile; the other rules
+// reports; extensions count as if stage.Options allowed them. Rules that need a compiled Stage skip a Stage that does not compile; the other rules
 // check as much of it as can be read.
 //
 // Where possible, a rule runs the compiled Stages on probes instead of guessing from their text. A
@@ -96,6 +96,9 @@ const (
 	// StrategicPatch is a strategic merge patch of a custom resource. The API server refuses it,
 	// because it does not know how to merge the lists.
 	StrategicPatch Rule = "strategic-patch"
+	// ConditionStatus is a condition that an extension adds without a status, which the API server
+	// refuses for built-in kinds and most others.
+	ConditionStatus Rule = "condition-status"
 	// Unquoted is a value or key in a template that is meant as text but that YAML reads as a
 	// number, a boolean or null.
 	Unquoted Rule = "unquoted"
@@ -178,5 +181,6 @@ var rules = []struct {
 	{TimeLoop, timeLoop},
 	{RootlessStatus, rootlessStatus},
 	{StrategicPatch, strategicPatch},
+	{ConditionStatus, conditionStatus},
 	{Unquoted, unquoted},
 }

@@ -64,6 +64,7 @@ func newCheckedStages(sources []stage.Source) []*checkedStage {
 		for _, t := range s.templates {
 			text += t.text + "\n"
 		}
+		text += s.stage.Annotations[stage.PatchesExtension] + "\n"
 	}
 	for _, p := range kinds {
 		p.templateText = text
