@@ -29,7 +29,7 @@ func compareFloats(a, b float64) int { return cmp.Compare(a, b) }
 const longestDraw = time.Duration(1) << 61
 
 // chanceOf is a chance between 0 and 1, both excluded, for a random number.
-func chanceOf(random uint64) float64 { return (float64(random>>11) + 0.5) / (1 << 53) }
+func chanceOf(random uint64) float64 { return (float64(random>>12) + 0.5) / (1 << 52) }
 
 // pick is the draw that belongs to a random number, rounded to microseconds.
 func (d *distribution) pick(random uint64) time.Duration { return d.quantile(chanceOf(random)) }

@@ -163,7 +163,7 @@ func assign(obj map[string]any, target []any, value any) ([]any, error) {
 			continue
 		}
 		if value, err = nested(target[i+1:], value); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", printPath(target), err)
 		}
 		op := "add" // replaces a field, but would insert an item
 		if _, isItem := target[i].(int); isItem {
@@ -179,7 +179,7 @@ func nested(target []any, value any) (any, error) {
 	for _, step := range slices.Backward(target) {
 		name, ok := step.(string)
 		if !ok {
-			return nil, fmt.Errorf("%s: there is no list", printPath(target))
+			return nil, errors.New("there is no list")
 		}
 		value = map[string]any{name: value}
 	}
