@@ -1,12 +1,14 @@
 package staged
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
 	"slices"
 	"strings"
 
+	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -24,47 +26,80 @@ type assessment struct {
 
 // assess assesses a stage that was started.
 func (d *decider) assess(i int) assessment {
-	s, rec := d.policy.stages[i], d.Status.Stages[i]
-	a := &assessor{stage: s, addLine: d.addLine, late: map[string]bool{},
-		assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true}}
-	if s.maxConcurrency != nil {
-		for _, b := range rec.Batches[rec.Batch:] {
+	rec := d.Status.Stages[i]
+	a := d.newAssessor(i)
+	if d.policy.stages[i].isBatched() {
+		for _, b := range rec.Batches[rec.StartedBatches:] {
 			a.waiting += len(b.Clusters)
 		}
 	}
-	for _, name := range d.names(i) {
-		state := d.observed[name]
-		if state == nil || !state.isBound() {
-			a.bound = false
-			a.add(ObjectRef{}, unknown("%s", missing(state, name)))
-			continue
+	for _, p := range d.begun(i) {
+		if !p.absent {
+			d.assessPlacement(a, p, rec.StartedAt)
 		}
-		a.addObjects(&evaluator{stage: s, bindingPolicyState: state, since: rec.StartedAt.Time, now: d.now})
 	}
 	a.checkGuards()
 	return a.assessment
 }
 
-// missing says what does not exist yet of a BindingPolicy.
-func missing(state *bindingPolicyState, name string) string {
+// assessCluster assesses one cluster of a stage with perCluster.
+func (d *decider) assessCluster(s *stage, rec *v1alpha1.StageStatus, p placement) assessment {
+	a := d.newAssessor(p.stage)
+	a.waiting = len(rec.Batches)
+	d.assessPlacement(a, p, rec.Batches[p.batch].StartedAt)
+	a.checkGuards()
+	return a.assessment
+}
+
+// missing says what does not exist yet of a BindingPolicy; "" if nothing is missing.
+func (d *decider) missing(p placement) string {
+	state := d.observed[p.name]
 	switch {
+	case state != nil && state.foreign:
+		return fmt.Sprintf("BindingPolicy %s belongs to somebody else", p.name)
 	case state == nil || state.policy == nil:
-		return fmt.Sprintf("BindingPolicy %s does not exist yet", name)
+		return fmt.Sprintf("BindingPolicy %s does not exist yet", p.name)
+	case state.policy.DeletionTimestamp != nil:
+		return fmt.Sprintf("BindingPolicy %s is being deleted, and is created again after that", p.name)
+	case d.isOutdated(p):
+		return fmt.Sprintf("BindingPolicy %s is not updated yet", p.name)
 	case state.binding == nil:
-		return fmt.Sprintf("BindingPolicy %s has no Binding yet", name)
+		return fmt.Sprintf("BindingPolicy %s has no Binding yet", p.name)
+	case !state.isBound():
+		return fmt.Sprintf("the Binding %s is that of an earlier BindingPolicy", p.name)
+	case d.policy.stagesUpdates() && !p.frozen && !state.isThawed():
+		return fmt.Sprintf("the Binding %s does not let new versions through yet", p.name)
 	}
-	return fmt.Sprintf("the Binding %s is that of an earlier BindingPolicy", name)
+	return ""
+}
+
+// isOutdated reports whether a BindingPolicy that exists has to be updated first: its version, or
+// what it places where, is not what it must be.
+func (d *decider) isOutdated(p placement) bool {
+	d.acceptAdopted(p)
+	rec := d.owned(p.name)
+	return rec == nil || rec.Removing || versionOf(d.observed[p.name].policy) != rec.Version || rec.Spec != d.specHash(p)
 }
 
 // An assessor makes an assessment.
 type assessor struct {
 	assessment
 	stage     *stage
-	addLine   func(Line)      // receives every finding; nil: only the worst is kept
-	late      map[string]bool // destinations that have not reported the present version of some object
-	unchecked int             // objects for which that is not known
-	waiting   int             // clusters of batches that have not begun
-	workload  int             // objects in the Bindings
+	addLine   func(Line)           // receives every finding; nil: only the worst is kept
+	late      map[string]ObjectRef // destinations that have not reported the present version of some object
+	unchecked int                  // objects for which that is not known
+	waiting   int                  // clusters of batches that have not begun
+	workload  int                  // objects in the Bindings
+	clusters  int                  // that the selectors choose from; -1: not known
+}
+
+func (d *decider) newAssessor(i int) *assessor {
+	a := &assessor{stage: d.policy.stages[i], addLine: d.addLine, late: map[string]ObjectRef{}, clusters: -1,
+		assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true}}
+	if d.clusters != nil {
+		a.clusters = len(d.clusters)
+	}
+	return a
 }
 
 // add adds a finding. The worst finding counts; among equals, the first.
@@ -98,14 +133,9 @@ func (a *assessor) addObjects(e *evaluator) {
 			}
 		}
 	}
-	for i, d := range e.binding.Spec.Destinations {
-		if late.Bit(i) == 1 {
-			a.late[d.ClusterID] = true
-		}
-	}
 }
 
-// addObject adds one object, and sets the bits of the destinations that are late with it.
+// addObject adds one object, and the destinations that are late with it.
 func (a *assessor) addObject(e *evaluator, o *objectState, late *big.Int) {
 	r := e.result(o)
 	switch r.condition.Satisfaction {
@@ -116,18 +146,24 @@ func (a *assessor) addObject(e *evaluator, o *objectState, late *big.Int) {
 	}
 	a.unreportable = a.unreportable || r.unreportable
 	if r.failing && !a.failing {
-		a.failing, a.failure = true, fmt.Sprintf("failureCondition is true for %s", o.ref)
+		a.failing, a.failure = true, fmt.Sprintf("failureCondition is true for %s in %s: %s", o.ref, e.clusterText(), e.failureText(o))
 	}
-	if r.late == nil {
+	switch {
+	case r.late == nil:
 		a.unchecked++
-	} else {
+	case new(big.Int).AndNot(r.late, late).Sign() != 0:
 		late.Or(late, r.late)
+		for i, dest := range e.binding.Spec.Destinations {
+			if _, known := a.late[dest.ClusterID]; !known && r.late.Bit(i) == 1 {
+				a.late[dest.ClusterID] = o.ref
+			}
+		}
 	}
 	switch {
 	case a.addLine != nil:
 		e.explain(o, r, a)
-	case r.condition.Satisfaction != Satisfied:
-		a.add(o.ref, withReason(r.condition, a.stage))
+	case r.condition.Satisfaction < a.Satisfaction && len(e.binding.Spec.Destinations) > 0:
+		a.finding = finding{r.condition.Satisfaction, o.ref.String() + " in " + e.clusterText() + ": " + e.reason(o, r)}
 	}
 }
 
@@ -148,7 +184,7 @@ func (a *assessor) checkGuards() {
 	a.noDestinations = total == 0
 	a.hasDestinations = total > 0 || a.stage.minDestinations() == 0
 	if have, want := total+a.waiting, a.stage.minDestinations(); have < want {
-		a.add(ObjectRef{}, unsatisfied("%d destinations, want at least %d", have, want))
+		a.add(ObjectRef{}, unsatisfied("%d destinations, want at least %d%s", have, want, a.choice()))
 	}
 	switch {
 	case a.stage.guards.AllowEmpty:
@@ -160,15 +196,51 @@ func (a *assessor) checkGuards() {
 	a.checkLate(total)
 }
 
+// choice says from how many clusters the selectors choose.
+func (a *assessor) choice() string {
+	if a.clusters < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" of the %d clusters", a.clusters)
+}
+
 // checkLate checks how many destinations are late. At least one must not be.
 func (a *assessor) checkLate(total int) {
-	allowed := min(a.stage.maxFailures.of(total), total-1)
+	allowed := min(a.stage.maxSilent.of(total), total-1)
 	if len(a.late) > max(0, allowed) {
 		names := slices.Sorted(maps.Keys(a.late))
-		a.add(ObjectRef{}, unsatisfied("no status of the bound workload from %s", strings.Join(names, ", ")))
+		a.add(ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)", strings.Join(names, ", "), a.lateText(names)))
 	}
 	if a.addLine != nil && a.unchecked > 0 {
 		a.addLine(Line{Stage: a.stage.Name, Satisfaction: Satisfied,
-			Text: fmt.Sprintf("not checked for %d objects, because nobody says which clusters reported when: silence, age, maxFailures", a.unchecked)})
+			Text: fmt.Sprintf("not checked for %d objects, because nobody says which clusters reported when: silence, age, maxSilent", a.unchecked)})
 	}
+}
+
+// lateText names an object of which the status is missing, and, if there are others, how many
+// clusters miss another one first.
+func (a *assessor) lateText(names []string) string {
+	first, others := a.late[names[0]], 0
+	for _, name := range names {
+		if a.late[name] != first {
+			others++
+		}
+	}
+	if others == 0 {
+		return first.String()
+	}
+	return fmt.Sprintf("%s; %d clusters lack another one", first, others)
+}
+
+// clusterText names the destinations.
+func clusterText(all []control.Destination) string {
+	var names []string
+	for _, d := range all[:min(3, len(all))] {
+		names = append(names, d.ClusterID)
+	}
+	text := cmp.Or(strings.Join(names, ", "), "no cluster")
+	if more := len(all) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

@@ -99,7 +99,9 @@ func large(tb testing.TB, objects, clusters int) (r *staged.Rollout, status v1al
 	r = staged.NewRollout(p)
 	r.Update(p, metav1.ObjectMeta{Name: "s", UID: "sbp"})
 	owner := metav1.OwnerReference{Kind: v1alpha1.Kind, Name: "s", UID: "sbp"}
-	r.ObserveBindingPolicy(&control.BindingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", UID: "p", OwnerReferences: []metav1.OwnerReference{owner}}})
+	dev := r.Decide(v1alpha1.Status{}, start).Ensure[0]
+	dev.UID, dev.OwnerReferences, dev.Annotations = "p", []metav1.OwnerReference{owner}, nil
+	r.ObserveBindingPolicy(dev)
 	binding := &control.Binding{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", OwnerReferences: []metav1.OwnerReference{{UID: "p"}}}}
 	var reports []staged.ClusterReport
 	for i := range clusters {

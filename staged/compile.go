@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -22,6 +24,9 @@ import (
 type Options struct {
 	// Cost limits an evaluation of an expression, in CEL's units. Default 100,000.
 	Cost uint64
+	// DecisionCost limits all evaluations of one decision together, in the same units. Objects
+	// beyond it are evaluated by the next decisions. Default 10,000,000.
+	DecisionCost uint64
 	// ClusterLabel is the label that holds the name of a cluster. The batches of a stage with
 	// maxConcurrency select clusters by it. Default "name".
 	ClusterLabel string
@@ -32,7 +37,10 @@ type Policy struct {
 	object       v1alpha1.StagedBindingPolicy
 	stages       []*stage
 	revision     string
+	placed       string                         // a hash of downsync
+	frozen       []control.DownsyncPolicyClause // downsync for clusters that stay at their version
 	clusterLabel string
+	decisionCost uint64
 	warnings     Errors
 }
 
@@ -117,11 +125,14 @@ func (c *compiler) warn(path, text string) {
 
 func (c *compiler) policy(o Options) *Policy {
 	spec := &c.definition.policy.Spec
-	p := &Policy{object: c.definition.policy, revision: revision(spec), clusterLabel: cmp.Or(o.ClusterLabel, "name")}
+	p := &Policy{object: c.definition.policy, revision: revision(spec), clusterLabel: cmp.Or(o.ClusterLabel, "name"),
+		decisionCost: cmp.Or(o.DecisionCost, 10_000_000), placed: hashOf(spec.Downsync), frozen: frozen(spec.Downsync)}
 	c.part("metadata.name", p.Name())
 	c.downsync()
 	c.oneOf("spec.retention", string(spec.Retention), string(v1alpha1.Move), string(v1alpha1.Keep))
 	c.oneOf("spec.onChange", string(spec.OnChange), string(v1alpha1.Ignore), string(v1alpha1.Restart))
+	c.oneOf("spec.updates", string(spec.Updates), string(v1alpha1.AtOnce), string(v1alpha1.Staged))
+	c.updates()
 	if len(spec.Stages) == 0 {
 		c.faultf("spec.stages", "want at least one stage")
 	}
@@ -170,7 +181,7 @@ func (c *compiler) name(i int) {
 	name := spec.Stages[i].Name
 	full := policy.Name + v1alpha1.StageSeparator + name
 	length := len(full)
-	if spec.Stages[i].MaxConcurrency != nil {
+	if spec.Stages[i].MaxConcurrency != nil || spec.Stages[i].PerCluster != nil {
 		length += batchDigits
 	}
 	if c.part(path, name) && length > validation.LabelValueMaxLength {
@@ -185,7 +196,7 @@ func (c *compiler) name(i int) {
 		}
 	}
 	for _, other := range spec.Stages {
-		if other.MaxConcurrency == nil {
+		if other.MaxConcurrency == nil && other.PerCluster == nil {
 			continue
 		}
 		if rest, ok := strings.CutPrefix(name, other.Name+"."); ok && isNumber(rest) {
@@ -203,12 +214,31 @@ func revision(spec *v1alpha1.Spec) string {
 	for _, s := range spec.Stages {
 		parts = append(parts, part{s.Name, s.ClusterSelectors})
 	}
-	raw, err := json.Marshal(parts)
+	return hashOf(parts)
+}
+
+// hashOf returns a hash of plain data.
+func hashOf(data any) string {
+	raw, err := json.Marshal(data)
 	if err != nil { // cannot happen with plain data
 		return ""
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:8])
+}
+
+// hashes computes what tells one BindingPolicy of a stage from the next.
+func (c *compiler) hashes(s *stage) {
+	s.specHash = hashOf([]any{c.definition.policy.Spec.Downsync, s.ClusterSelectors})
+}
+
+// batchHash is the hash of a batch with these clusters.
+func (p *Policy) batchHash(names []string) string {
+	h := fnv.New64a()
+	for _, name := range names {
+		h.Write([]byte(name + "/")) // never fails
+	}
+	return p.placed + strconv.FormatUint(h.Sum64(), 16)
 }
 
 // A threshold is a number, or a percentage of a number, rounded down.

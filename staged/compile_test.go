@@ -35,7 +35,7 @@ spec:
     clusterSelectors: [{}]
     condition: size(obj.results) ### the result is int, not bool
     conditions: x ### unknown field; did you mean "condition"?
-    maxFailures: 101% ### at most 100%
+    maxSilent: 101% ### at most 100%
     maxConcurrency: 0 ### at least 1
   - name: a.stage.b ### must not contain
     clusterSelectors: [{}]

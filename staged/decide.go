@@ -1,7 +1,6 @@
 package staged
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -15,14 +14,20 @@ import (
 // A Decision says what to do. Do it in this order: write Status; create or update the
 // BindingPolicies of Ensure; delete those of Remove. After an interruption, make a new decision
 // from the stored status.
+//
+// Several programs may decide at the same time if each of them writes Status first, even if it has
+// not changed, under the resourceVersion of the StagedBindingPolicy that it has decided from, does
+// nothing else if that fails, and updates and deletes BindingPolicies under the resourceVersion
+// that it has observed.
 type Decision struct {
 	// Status is the new status of the StagedBindingPolicy.
 	Status v1alpha1.Status
 	// Ensure are the BindingPolicies that must exist, complete except for what the API server adds.
+	// One that is being deleted has to be created again when it is gone.
 	Ensure []*control.BindingPolicy
 	// Remove are the names of BindingPolicies to delete. A name is here only after the
-	// BindingPolicies of the active stage were observed with their Bindings, so that the workload
-	// is always bound.
+	// BindingPolicies of Ensure were observed with their Bindings, and after these hold every
+	// cluster that has the workload from the old one and still needs it.
 	Remove []string
 	// Events are what happened and people may want to know.
 	Events []Event
@@ -46,7 +51,9 @@ func (p *Policy) Decide(status v1alpha1.Status, seen Observation, now time.Time)
 // Decide is [Policy.Decide] for what the Rollout was shown.
 func (r *Rollout) Decide(status v1alpha1.Status, now time.Time) Decision {
 	d := newDecider(r, status, now)
+	d.budget.reuse = r.exceeded
 	d.run()
+	r.exceeded = d.budget.exceeded
 	return d.Decision
 }
 
@@ -57,15 +64,20 @@ type decider struct {
 	now     time.Time
 	recheck time.Time  // when to decide again; zero: never
 	addLine func(Line) // receives the explanation; nil: nobody wants it
+	budget  *budget    // what evaluations may still cost
 
 	done, paused bool
 	stalled      string // the reason why the rollout is stalled; "" if it is not
 }
 
 func newDecider(r *Rollout, status v1alpha1.Status, now time.Time) *decider {
-	d := &decider{Rollout: r, now: now}
+	d := &decider{Rollout: r, now: now, budget: newBudget(r.policy.decisionCost)}
 	d.Status = status
 	d.Status.Stages = slices.Clone(status.Stages)
+	for i := range d.Status.Stages {
+		d.Status.Stages[i].Batches = slices.Clone(d.Status.Stages[i].Batches)
+	}
+	d.Status.BindingPolicies = slices.Clone(status.BindingPolicies)
 	d.Status.Conditions = slices.Clone(status.Conditions)
 	return d
 }
@@ -74,46 +86,14 @@ func (d *decider) run() {
 	if d.meta.DeletionTimestamp != nil {
 		return // the garbage collector deletes its BindingPolicies, which it owns
 	}
-	d.alignStages()
-	for range 2*len(d.policy.stages) + 2 {
+	d.align()
+	for range 4*len(d.policy.stages) + 8 {
 		if !d.step() {
 			break
 		}
 	}
 	d.listBindingPolicies()
 	d.setConditions()
-}
-
-// alignStages makes a record for each stage of the spec from the stored status.
-func (d *decider) alignStages() {
-	s, p := &d.Status, d.policy
-	changed := s.Revision != "" && s.Revision != p.revision
-	if changed && p.object.Spec.OnChange == v1alpha1.Restart {
-		d.event("Normal", "Restarted", "the spec has changed: beginning with stage %q again", p.stages[0].Name)
-		s.ActiveStage, s.Stages = "", nil
-	}
-	edited := s.ObservedGeneration != 0 && s.ObservedGeneration != d.meta.Generation
-	stages := make([]v1alpha1.StageStatus, len(p.stages))
-	for i, st := range p.stages {
-		stages[i] = v1alpha1.StageStatus{Name: st.Name, Phase: v1alpha1.Pending}
-		for _, old := range s.Stages {
-			if old.Name == st.Name {
-				stages[i] = old
-			}
-		}
-		if rec := &stages[i]; edited && rec.Phase == v1alpha1.RolledBack {
-			*rec = v1alpha1.StageStatus{Name: rec.Name, Phase: v1alpha1.Pending, ApprovedBefore: rec.ApprovedBefore, ApprovedAfter: rec.ApprovedAfter}
-		}
-		stages[i].Batch = min(max(stages[i].Batch, 0), int32(len(stages[i].Batches))) // others may have written it
-		d.approvals(&stages[i])
-	}
-	s.Stages, s.Revision, s.ObservedGeneration = stages, p.revision, d.meta.Generation
-}
-
-// approvals records the approvals that annotations give. They stay when the annotation is removed.
-func (d *decider) approvals(rec *v1alpha1.StageStatus) {
-	rec.ApprovedBefore = cmp.Or(rec.ApprovedBefore, d.meta.Annotations[v1alpha1.ApprovalPrefix+"before."+rec.Name])
-	rec.ApprovedAfter = cmp.Or(rec.ApprovedAfter, d.meta.Annotations[v1alpha1.ApprovalPrefix+"after."+rec.Name])
 }
 
 // active returns the index of the active stage; -1 if the spec has no stage of that name.
@@ -132,190 +112,10 @@ func (d *decider) step() bool {
 		d.stall("ActiveStageUnknown", "the active stage %q is not in the spec", d.Status.ActiveStage)
 		return false
 	}
+	if back := d.missed(i); back >= 0 {
+		return d.goBack(back)
+	}
 	return d.progress(i)
-}
-
-// progress works on the active stage. It reports whether the active stage, or its batch, has
-// changed.
-func (d *decider) progress(i int) bool {
-	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	if rec.StartedAt == nil { // another program has set activeStage
-		rec.Phase, rec.StartedAt = v1alpha1.Progressing, wholeSecond(d.now)
-	}
-	if !d.divide(i) {
-		return false
-	}
-	a := d.assess(i)
-	rec.Counts = a.counts
-	switch {
-	case d.isDone(i):
-		d.finish(i)
-		return false
-	case s.SkipIfEmpty && a.bound && a.noDestinations:
-		return d.leave(i, v1alpha1.Skipped)
-	case s.condition == nil:
-		d.stay(i, a)
-		return false
-	}
-	ok := a.Satisfaction == Satisfied && !a.failing
-	d.recordSatisfied(rec, ok)
-	if s.readsTime {
-		d.recheckAt(d.now.Add(timeStep))
-	}
-	if why := d.failure(s, rec, a); why != "" {
-		return d.fail(i, why)
-	}
-	if !ok {
-		d.wait(rec, v1alpha1.Progressing, a.reason)
-		if a.unreportable {
-			d.stall("Unreportable", "stage %q: %s", s.Name, a.reason)
-		}
-		return false
-	}
-	return d.pass(i)
-}
-
-// timeStep is how often a condition that reads the time is evaluated.
-const timeStep = 10 * time.Second
-
-// stay works on a stage without condition: the rollout ends in the last stage, and stalls in any
-// other.
-func (d *decider) stay(i int, a assessment) {
-	rec := &d.Status.Stages[i]
-	switch {
-	case i < len(d.policy.stages)-1:
-		rec.Message = "the stage has no condition"
-		d.stall("NoCondition", "stage %q has no condition: the rollout stops here", rec.Name)
-	case a.bound && a.hasDestinations:
-		d.event("Normal", "Succeeded", "stage %q is the last", rec.Name)
-		d.finish(i)
-	default:
-		d.wait(rec, v1alpha1.Progressing, cmp.Or(a.reason, "waits for destinations"))
-	}
-}
-
-// recordSatisfied records since when condition and guards hold.
-func (d *decider) recordSatisfied(rec *v1alpha1.StageStatus, ok bool) {
-	switch {
-	case !ok:
-		rec.SatisfiedSince = nil
-	case rec.SatisfiedSince == nil:
-		rec.SatisfiedSince = wholeSecond(d.now)
-	}
-}
-
-// failure returns why the stage has failed; "" if it has not.
-func (d *decider) failure(s *stage, rec *v1alpha1.StageStatus, a assessment) string {
-	if a.failing {
-		return a.failure
-	}
-	if s.deadline == 0 || a.Satisfaction == Satisfied {
-		return ""
-	}
-	end := rec.StartedAt.Add(s.deadline)
-	if d.now.Before(end) {
-		d.recheckAt(end)
-		return ""
-	}
-	return fmt.Sprintf("the condition did not hold within %s: %s", s.deadline, a.reason)
-}
-
-// fail does what onFailure says. It reports whether the active stage, or its batch, has changed.
-func (d *decider) fail(i int, why string) bool {
-	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	before := d.before(i)
-	switch {
-	case s.Paused:
-	case s.OnFailure == v1alpha1.Continue && d.nextBatch(i):
-		return true
-	case s.OnFailure == v1alpha1.Continue && i < len(d.policy.stages)-1:
-		if d.leave(i, v1alpha1.Failed) {
-			d.event("Warning", "Continued", "stage %q has failed, going on: %s", rec.Name, why)
-			return true
-		}
-		rec.Phase = v1alpha1.Failed
-		return false
-	case s.OnFailure == v1alpha1.Rollback && before >= 0:
-		d.event("Warning", "RolledBack", "stage %q has failed, back to %q: %s", rec.Name, d.policy.stages[before].Name, why)
-		rec.Phase, rec.Message, rec.SatisfiedSince = v1alpha1.RolledBack, why, nil
-		d.start(before)
-		return true
-	}
-	if rec.Phase != v1alpha1.Failed {
-		d.event("Warning", "StageFailed", "stage %q: %s", rec.Name, why)
-	}
-	rec.Phase, rec.Message = v1alpha1.Failed, why
-	d.stall("StageFailed", "stage %q has failed: %s", rec.Name, why)
-	return false
-}
-
-// before returns the stage before i, skipped stages left out; -1 if there is none.
-func (d *decider) before(i int) int {
-	for i--; i >= 0 && d.Status.Stages[i].Phase == v1alpha1.Skipped; i-- {
-	}
-	return i
-}
-
-// pass leaves a satisfied stage, or starts its next batch, if soak, pause and approval allow it.
-func (d *decider) pass(i int) bool {
-	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	if end := rec.SatisfiedSince.Add(s.soak); s.soak > 0 && d.now.Before(end) {
-		d.recheckAt(end)
-		d.hold(rec, fmt.Sprintf("the condition must hold until %s", end.Format(time.RFC3339)))
-		return false
-	}
-	switch {
-	case s.Paused:
-		d.paused = true
-		d.hold(rec, "paused")
-		return false
-	case d.nextBatch(i):
-		return true
-	case s.Approval != nil && s.Approval.After && rec.ApprovedAfter == "":
-		d.hold(rec, "waits for the annotation "+v1alpha1.ApprovalPrefix+"after."+rec.Name)
-		return false
-	case i == len(d.policy.stages)-1:
-		d.event("Normal", "Succeeded", "stage %q, the last, is satisfied", rec.Name)
-		d.finish(i)
-		return false
-	}
-	return d.leave(i, v1alpha1.Succeeded)
-}
-
-// leave goes on to the next stage, if that stage may start.
-func (d *decider) leave(i int, phase v1alpha1.Phase) bool {
-	rec := &d.Status.Stages[i]
-	if !d.enter(i + 1) {
-		if !d.done {
-			rec.Phase, rec.Message, rec.CompletedAt = v1alpha1.Soaking, d.Message, nil
-		}
-		return false
-	}
-	rec.Phase, rec.CompletedAt, rec.Message = phase, wholeSecond(d.now), ""
-	return true
-}
-
-// finish records that the rollout has succeeded in a stage.
-func (d *decider) finish(i int) {
-	rec := &d.Status.Stages[i]
-	if rec.CompletedAt == nil {
-		rec.CompletedAt = wholeSecond(d.now)
-	}
-	rec.Phase, rec.Message = v1alpha1.Succeeded, ""
-	d.done, d.Message = true, fmt.Sprintf("succeeded in stage %q", rec.Name)
-}
-
-// isDone reports whether the rollout has succeeded in a stage before, and still no stage follows.
-func (d *decider) isDone(i int) bool {
-	if d.Status.Stages[i].CompletedAt == nil || d.Status.Stages[i].Phase != v1alpha1.Succeeded {
-		return false
-	}
-	for j := i + 1; j < len(d.policy.stages); j++ {
-		if !d.skips(j) {
-			return false
-		}
-	}
-	return true
 }
 
 // wait records why a stage is not left.

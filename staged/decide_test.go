@@ -299,14 +299,14 @@ func TestErrorsInOtherColumnsDoNotBlock(t *testing.T) {
 // says.
 func TestExplainSaysWhatIsSeenAndWanted(t *testing.T) {
 	for condition, want := range map[string][]string{
-		"num('sum') == 2":                           {`num("sum") is 1, want 2`, "the condition is not true: num('sum') == 2"},
-		"2 <= num('sum')":                           {`num("sum") is 1, want >= 2`, "the condition is not true: 2 <= num('sum')"},
-		"num('sum') > size(destinations) + 1":       {`num("sum") is 1, want > size(destinations) + 1, that is 2`, "the condition is not true"},
+		"num('sum') == 2":                           {`num("sum") is 1, want 2`, `deployments.apps shop/web in dev1: num("sum") is 1, want 2`},
+		"2 <= num('sum')":                           {`num("sum") is 1, want >= 2`, `num("sum") is 1, want >= 2`},
+		"num('sum') > size(destinations) + 1":       {`num("sum") is 1, want > size(destinations) + 1, that is 2`, `want > size(destinations) + 1, that is 2`},
 		"num('sum') > 0 && obj.gone":                {`num("sum") is 1, want > 0; obj.gone: no such key: gone`, "obj.gone: no such key: gone"},
 		"num('n') > 0":                              {`num("n") > 0: no collector has a column n, only sum`, `num("n") > 0: no collector has a column n, only sum`},
 		"cell('agg', 'n') > 0":                      {`cell("agg", "n") > 0: collector agg has no column n, only sum`, "collector agg has no column n"},
 		"reported > 1":                              {"reported > 1: nobody says which clusters reported", "reported > 1: nobody says which clusters reported"},
-		"num('sum') > 1 || num('sum') == 0":         {`saw agg: sum = 1; wants num("sum") > 1, num("sum") == 0`, "the condition is not true"},
+		"num('sum') > 1 || num('sum') == 0":         {`saw agg: sum = 1; wants num("sum") > 1, num("sum") == 0`, "in dev1: saw agg: sum = 1"},
 		"cell('agg', 'sum') + 1 == 2 && 1 == 2 - 1": {`cell("agg", "sum") + 1 is 2, want 2; 2 - 1 is 1, want 1`, `stage "prod" is the last`},
 	} {
 		w := newWorld(t, twoStages("    condition: "+condition+"\n"))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/cel-go/common/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
@@ -24,6 +25,25 @@ type evaluator struct {
 	stage *stage
 	*bindingPolicyState
 	since, now time.Time
+	budget     *budget
+	wait       bool // statuses from before since do not count: since then there may be a new version
+}
+
+// assessPlacement adds what was observed of one BindingPolicy.
+func (d *decider) assessPlacement(a *assessor, p placement, since *metav1.Time) {
+	if why := d.missing(p); why != "" {
+		a.bound = false
+		a.add(ObjectRef{}, unknown("%s", why))
+		return
+	}
+	e := &evaluator{stage: a.stage, bindingPolicyState: d.observed[p.name], now: d.now, budget: d.budget, wait: d.policy.stagesUpdates()}
+	if since != nil {
+		e.since = since.Time
+	}
+	a.addObjects(e)
+	if d.budget.exceeded {
+		d.recheckAt(d.now.Add(time.Second))
+	}
 }
 
 // filter evaluates the filter for an object.
@@ -43,8 +63,14 @@ func (e *evaluator) filter(o *objectState) finding {
 
 // result returns the result for an object: the previous one if nothing has changed.
 func (e *evaluator) result(o *objectState) *objectResult {
-	if o.result == nil || e.stage.readsTime {
-		o.result = e.newResult(o)
+	switch {
+	case o.result != nil && !e.stage.readsTime:
+	case e.budget.left == 0:
+		e.budget.exceeded = true
+		return &objectResult{condition: unknown("it is evaluated later: the evaluations of one decision may cost %d at most", e.budget.limit)}
+	case o.result != nil && e.budget.reuse && e.now.Sub(o.resultAt) < timeStep:
+	default:
+		o.result, o.resultAt = e.newResult(o), e.now
 	}
 	return o.result
 }
@@ -54,10 +80,13 @@ func (e *evaluator) newResult(o *objectState) *objectResult {
 	reports, known := e.reports(o, status)
 	r := &objectResult{}
 	if known {
-		r.late = e.late(reports)
+		r.late = e.late(o, reports)
 	}
 	if status == nil {
 		r.condition = unknown("there is no CombinedStatus yet")
+		if len(o.clause.StatusCollectors) == 0 {
+			r.condition = unknown("there is no CombinedStatus, because no clause of spec.downsync that chooses it has statusCollectors; a filter could leave it out")
+		}
 		if r.unreportable = len(validation.IsValidLabelValue(o.ref.Name)) > 0; r.unreportable {
 			r.condition = unknown("there can be no CombinedStatus, because the name is no label value; a filter could leave it out")
 		}
@@ -71,13 +100,60 @@ func (e *evaluator) newResult(o *objectState) *objectResult {
 	if e.stage.condition != nil {
 		r.condition = e.stage.evaluateCondition(variables)
 	}
-	if e.stage.failure != nil {
-		r.failing = evaluate(e.stage.failure, variables).Satisfaction == Satisfied
-	}
+	e.evaluateFailure(r, variables, reports)
+	e.budget.spend(e.cost(status))
 	if text := errorIn(status, e.stage.condition); text != "" && !e.stage.guards.AllowErrors && r.condition.Satisfaction == Satisfied {
 		r.condition = unknown("%s", text)
 	}
 	return r
+}
+
+// evaluateFailure evaluates the failure condition. A status from before the present version of the
+// workload is no failure, unless guards allow stale status. An error must not go unseen: the stage
+// cannot pass.
+func (e *evaluator) evaluateFailure(r *objectResult, variables map[string]any, reports []ClusterReport) {
+	if e.stage.failure == nil {
+		return
+	}
+	found := evaluate(e.stage.failure, variables)
+	switch {
+	case found.Satisfaction == Unknown:
+		if r.condition.Satisfaction != Unknown {
+			r.condition = unknown("failureCondition: %s", found.reason)
+		}
+	case found.Satisfaction == Satisfied:
+		r.failing = e.stale(reports) <= e.stage.maxSilent.of(len(e.binding.Spec.Destinations))
+	}
+}
+
+// stale counts the destinations whose status is older than the present version of the workload.
+func (e *evaluator) stale(reports []ClusterReport) (n int) {
+	if e.stage.guards.AllowStale {
+		return 0
+	}
+	old := map[string]bool{}
+	for _, r := range reports {
+		old[r.Cluster] = e.isLate(r)
+	}
+	for _, d := range e.binding.Spec.Destinations {
+		if old[d.ClusterID] {
+			n++
+		}
+	}
+	return n
+}
+
+// isLate reports whether a status is missing, or older than the present version of the workload.
+func (e *evaluator) isLate(r ClusterReport) bool {
+	return r.isLate() || e.wait && !r.LastReturned.IsZero() && r.LastReturned.Before(e.since)
+}
+
+// cost is about what the evaluations for an object cost.
+func (e *evaluator) cost(s *control.CombinedStatus) (cost uint64) {
+	for _, r := range s.Results {
+		cost += uint64(len(r.Rows) * max(1, len(r.ColumnNames)))
+	}
+	return 1 + cost
 }
 
 // evaluateCondition evaluates the condition. If the result is unknown, the reason names the
@@ -146,14 +222,14 @@ func (e *evaluator) destinations() []string {
 
 // late returns the destinations that have not reported the object since it was bound, as a bit set:
 // there may be many destinations for each of many objects.
-func (e *evaluator) late(reports []ClusterReport) *big.Int {
+func (e *evaluator) late(o *objectState, reports []ClusterReport) *big.Int {
 	late := new(big.Int)
-	if e.stage.guards.AllowStale {
+	if e.stage.guards.AllowStale || o.ref.neverReports() {
 		return late
 	}
 	inTime := make(map[string]bool, len(reports))
 	for _, r := range reports {
-		inTime[r.Cluster] = !r.isLate()
+		inTime[r.Cluster] = !e.isLate(r)
 	}
 	for i, d := range e.binding.Spec.Destinations {
 		if !inTime[d.ClusterID] {

@@ -59,7 +59,7 @@ func ExamplePolicy_Explain() {
 	}
 	// Output:
 	// waiting: stage "dev": deployments.apps shop/nginx: num("sum") is 1, want >= 2
-	// ok: stage "dev": not checked for 1 objects, because nobody says which clusters reported when: silence, age, maxFailures
+	// ok: stage "dev": not checked for 1 objects, because nobody says which clusters reported when: silence, age, maxSilent
 }
 
 // halfReady is one Deployment in dev with one replica available.
@@ -75,7 +75,16 @@ func halfReady() staged.Observation {
 	b.Spec.Workload.NamespaceScope = []control.DownsyncClause{{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "nginx"}}
 	return staged.Observation{
 		Meta:            metav1.ObjectMeta{Name: "nginx", UID: "1"},
-		BindingPolicies: []*control.BindingPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "nginx.stage.dev", UID: "2", OwnerReferences: []metav1.OwnerReference{owner}}}},
+		BindingPolicies: []*control.BindingPolicy{{
+			ObjectMeta: metav1.ObjectMeta{Name: "nginx.stage.dev", UID: "2", OwnerReferences: []metav1.OwnerReference{owner}},
+			Spec: control.BindingPolicySpec{
+				ClusterSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}},
+				Downsync:         []control.DownsyncPolicyClause{{
+					DownsyncModulation: control.DownsyncModulation{StatusCollectors: []string{"ready"}},
+					ObjectSelectors:    []metav1.LabelSelector{{MatchLabels: map[string]string{"app": "nginx"}}},
+				}},
+			},
+		}},
 		Bindings:        []*control.Binding{b},
 		Statuses: []*control.CombinedStatus{{ObjectMeta: metav1.ObjectMeta{Name: "3.2", Labels: labels}, Results: []control.NamedStatusCombination{{
 			Name: "ready", ColumnNames: []string{"sum"}, Rows: []control.StatusCombinationRow{{Columns: []control.Value{{Type: "Number", Number: &number}}}},

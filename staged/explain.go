@@ -61,7 +61,7 @@ func (e *evaluator) explain(o *objectState, r *objectResult, a *assessor) {
 		return
 	}
 	if r.condition.Satisfaction < a.Satisfaction {
-		a.finding = withReason(r.condition, e.stage)
+		a.finding = finding{r.condition.Satisfaction, o.ref.String() + ": " + e.reason(o, r)}
 	}
 	for _, c := range e.stage.conjuncts {
 		found := evaluate(c.whole, variables)
@@ -71,6 +71,36 @@ func (e *evaluator) explain(o *objectState, r *objectResult, a *assessor) {
 	if text := errorIn(status, e.stage.condition); text != "" && !e.stage.guards.AllowErrors {
 		a.addLine(Line{Stage: e.stage.Name, Object: o.ref, Satisfaction: Unknown, Text: text})
 	}
+}
+
+// reason says why the condition does not hold for an object: the values that it found.
+func (e *evaluator) reason(o *objectState, r *objectResult) string {
+	status := o.status(string(e.policy.UID))
+	if r.condition.reason != "" || status == nil {
+		return withReason(r.condition, e.stage).reason
+	}
+	variables, err := e.variables(o, status)
+	if err != nil {
+		return err.Error()
+	}
+	var parts []string
+	for _, c := range e.stage.conjuncts {
+		if found := evaluate(c.whole, variables); found.Satisfaction != Satisfied {
+			parts = append(parts, c.explain(found, variables, status))
+		}
+	}
+	if len(parts) == 0 {
+		return withReason(r.condition, e.stage).reason + ", with " + tablesText(status)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// clusterText names the destinations of the BindingPolicy.
+func (e *evaluator) clusterText() string { return clusterText(e.binding.Spec.Destinations) }
+
+// failureText says what was seen when the failure condition was true.
+func (e *evaluator) failureText(o *objectState) string {
+	return "saw " + tablesText(o.status(string(e.policy.UID)))
 }
 
 // explain says what a conjunct found and what it wants.

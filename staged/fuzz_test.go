@@ -37,11 +37,11 @@ func FuzzCompile(f *testing.F) {
 // twice, the arguments do not change, and a decision that was carried out leaves nothing to do.
 func FuzzDecide(f *testing.F) {
 	f.Add(`{"activeStage": "dev"}`, `{}`, int64(0))
-	f.Add(`{"activeStage": "prod", "stages": [{"name": "prod", "phase": "RolledBack", "batch": 7, "batches": [{"clusters": ["a"]}]}]}`, `{"Clusters": {"a": {"env": "dev"}}}`, int64(100))
-	f.Add(`{"activeStage": "dev", "stages": [{"name": "dev", "batch": -3, "startedAt": "2026-01-01T00:00:00Z"}]}`,
+	f.Add(`{"activeStage": "prod", "stages": [{"name": "prod", "phase": "RolledBack", "startedBatches": 7, "batches": [{"clusters": ["a"]}]}]}`, `{"Clusters": {"a": {"env": "dev"}}}`, int64(100))
+	f.Add(`{"activeStage": "dev", "stages": [{"name": "dev", "startedBatches": -3, "startedAt": "2026-01-01T00:00:00Z"}]}`,
 		`{"BindingPolicies": [{"metadata": {"name": "s.stage.dev", "uid": "u", "ownerReferences": [{"kind": "StagedBindingPolicy", "name": "s"}]}}], "Bindings": [{"metadata": {"name": "s.stage.dev", "ownerReferences": [{"uid": "u"}]}}]}`, int64(1e18))
-	f.Add(`{"activeStage": "prod", "stages": [{"name": "dev", "phase": "Succeeded", "batch": 7, "batches": [{"clusters": ["a"]}]}]}`, `{}`, int64(100))
-	f.Add(`{"activeStage": "dev", "stages": [{"name": "dev", "batch": 7, "batches": [{"clusters": ["a"]}, {}]}]}`, `{}`, int64(100))
+	f.Add(`{"activeStage": "prod", "stages": [{"name": "dev", "phase": "Succeeded", "startedBatches": 7, "batches": [{"clusters": ["a"]}]}]}`, `{}`, int64(100))
+	f.Add(`{"activeStage": "dev", "stages": [{"name": "dev", "startedBatches": 7, "batches": [{"clusters": ["a"]}, {}]}]}`, `{}`, int64(100))
 	var policies []*staged.Policy
 	for _, text := range append(rolloutPolicies, twoStages("    maxConcurrency: 1\n")+"  retention: Keep\n") {
 		policies = append(policies, compile(f, text))

@@ -232,7 +232,7 @@ func TestRolledBackStageIsTriedAgainAfterAnEdit(t *testing.T) {
 	require.True(t, w.holds("Succeeded"))
 }
 
-func TestMaxFailures(t *testing.T) {
+func TestMaxSilent(t *testing.T) {
 	for _, tc := range []struct {
 		name, max string
 		late      int
@@ -247,7 +247,7 @@ func TestMaxFailures(t *testing.T) {
 		{"all but one", "9", 4, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld(t, twoStages(fields("condition: reported > 0", "guards: {allowErrors: true}", "maxFailures: "+tc.max)))
+			w := newWorld(t, twoStages(fields("condition: reported > 0", "guards: {allowErrors: true}", "maxSilent: "+tc.max)))
 			delete(w.clusters, "dev1")
 			w.boundAt = start
 			for i := range 5 {

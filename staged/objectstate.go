@@ -3,6 +3,7 @@ package staged
 import (
 	"reflect"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -24,8 +25,9 @@ type objectState struct {
 	clusters []ClusterReport
 	reported bool // whether clusters are known
 
-	filtered *finding       // the result of the filter
-	result   *objectResult  // the result of everything else
+	filtered *finding      // the result of the filter
+	result   *objectResult // the result of everything else
+	resultAt time.Time
 	fields   map[string]any // fieldsOf as expressions see it
 	fieldsOf *control.CombinedStatus
 }

@@ -23,7 +23,7 @@ func oneOf[T any](g generator, all ...T) T { return all[g.IntN(len(all))] }
 
 var gates = []string{
 	"soak: 5s", "maxConcurrency: 1", "maxConcurrency: 50%", "skipIfEmpty: true", "approval: {before: true}", "approval: {after: true}", "paused: true",
-	"progressDeadlineSeconds: 3", "onFailure: Rollback", "onFailure: Continue", "failureCondition: num('sum') > 1", "maxFailures: 1",
+	"progressDeadlineSeconds: 3", "onFailure: Rollback", "onFailure: Continue", "failureCondition: num('sum') > 1", "maxSilent: 1",
 	"guards: {allowStale: true, allowErrors: true}", "guards: {minDestinations: 0, allowEmpty: true}", "guards: {minDestinations: 2}",
 	"windows: [{cron: '*/5 * * * *', duration: 60s}]", "filter: downsyncClause.name == 'web'",
 }
@@ -54,7 +54,7 @@ func (g generator) status() v1alpha1.Status {
 	s := v1alpha1.Status{ActiveStage: oneOf(g, "", "a", "b", "c", "d", "z"), ObservedGeneration: int64(g.IntN(3)), Revision: oneOf(g, "", "x")}
 	for i := range g.IntN(5) {
 		rec := v1alpha1.StageStatus{
-			Name: string(rune('a' + i)), StartedAt: g.time(), SatisfiedSince: g.time(), CompletedAt: g.time(), Batch: int32(g.IntN(6) - 2),
+			Name: string(rune('a' + i)), StartedAt: g.time(), SatisfiedSince: g.time(), CompletedAt: g.time(), StartedBatches: int32(g.IntN(6) - 2),
 			Phase: oneOf(g, "", v1alpha1.Pending, v1alpha1.Progressing, v1alpha1.Soaking, v1alpha1.Succeeded, v1alpha1.Skipped, v1alpha1.Failed, v1alpha1.RolledBack, "Odd"),
 		}
 		for range g.IntN(3) {

@@ -26,12 +26,33 @@ func reportsFromRows(s *control.CombinedStatus, destinations []control.Destinati
 		var all []ClusterReport
 		for _, row := range r.Rows {
 			at := timeOf(row.Columns[times])
-			all = append(all, ClusterReport{Cluster: *row.Columns[names].String, Reported: at.Unix() > 0, LastReturned: at})
+			if at.Unix() > 0 { // one that never reported is left out
+				all = append(all, ClusterReport{Cluster: *row.Columns[names].String, Reported: true, LastReturned: at})
+			}
 		}
 		return all, true
 	}
 	return nil, false
 }
+
+// withoutStatus are the kinds of every cluster whose objects have no status. KubeStellar's agent
+// reports the status of an object, and so nothing of these: there is a CombinedStatus, in which the
+// returned status of each cluster is empty for ever.
+var withoutStatus = map[[2]string]bool{
+	{"", "configmaps"}: true, {"", "secrets"}: true, {"", "serviceaccounts"}: true, {"", "endpoints"}: true,
+	{"", "limitranges"}: true, {"", "podtemplates"}: true, {"", "events"}: true,
+	{"rbac.authorization.k8s.io", "roles"}: true, {"rbac.authorization.k8s.io", "rolebindings"}: true,
+	{"rbac.authorization.k8s.io", "clusterroles"}: true, {"rbac.authorization.k8s.io", "clusterrolebindings"}: true,
+	{"storage.k8s.io", "storageclasses"}: true, {"scheduling.k8s.io", "priorityclasses"}: true,
+	{"networking.k8s.io", "networkpolicies"}: true, {"networking.k8s.io", "ingressclasses"}: true,
+	{"node.k8s.io", "runtimeclasses"}: true, {"discovery.k8s.io", "endpointslices"}: true,
+	{"admissionregistration.k8s.io", "mutatingwebhookconfigurations"}:   true,
+	{"admissionregistration.k8s.io", "validatingwebhookconfigurations"}: true,
+}
+
+// neverReports reports whether objects of this kind have no status, so that no cluster ever reports
+// one: nothing waits for that.
+func (o ObjectRef) neverReports() bool { return withoutStatus[[2]string{o.Group, o.Resource}] }
 
 // columnOf returns the first column of which every cell matches; -1 if there is none.
 func columnOf(r control.NamedStatusCombination, matches func(control.Value) bool) int {

@@ -1,10 +1,12 @@
 package staged
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -20,6 +22,7 @@ type Rollout struct {
 	meta     metav1.ObjectMeta
 	observed map[string]*bindingPolicyState // by the name of the BindingPolicy
 	clusters map[string]map[string]string
+	exceeded bool // the last decision had not enough budget
 }
 
 // NewRollout returns a Rollout that was shown nothing yet.
@@ -37,15 +40,22 @@ func (r *Rollout) Update(p *Policy, meta metav1.ObjectMeta) {
 	r.policy, r.meta = p, meta
 }
 
-// ObserveBindingPolicy shows the Rollout a BindingPolicy. One that the StagedBindingPolicy does not
-// own is ignored.
+// ObserveBindingPolicy shows the Rollout a BindingPolicy. Of one that the StagedBindingPolicy does
+// not own only the name matters: nothing else can have it.
 func (r *Rollout) ObserveBindingPolicy(p *control.BindingPolicy) {
-	if p == nil || !r.owns(p) {
+	if p == nil || !r.concerns(p.Name) {
 		return
 	}
 	state := r.state(p.Name)
+	if state.foreign = !r.owns(p); state.foreign {
+		state.policy = nil
+		return
+	}
 	if state.policy == nil || state.policy.UID != p.UID {
 		state.forgetResults()
+	}
+	if state.policy == nil || !reflect.DeepEqual(state.policy.Spec.ClusterSelectors, p.Spec.ClusterSelectors) {
+		state.selectors = selectorsOf(p)
 	}
 	state.policy = p
 }
@@ -53,7 +63,7 @@ func (r *Rollout) ObserveBindingPolicy(p *control.BindingPolicy) {
 // ForgetBindingPolicy says that a BindingPolicy no longer exists.
 func (r *Rollout) ForgetBindingPolicy(name string) {
 	if state := r.observed[name]; state != nil {
-		state.policy = nil
+		state.policy, state.foreign = nil, false
 	}
 }
 
@@ -177,16 +187,34 @@ func (r *Rollout) state(bindingPolicy string) *bindingPolicyState {
 
 // bindingPolicyState is what was observed of one BindingPolicy, its Binding and its objects.
 type bindingPolicyState struct {
-	policy  *control.BindingPolicy // nil: it does not exist
-	binding *control.Binding       // nil: there is none yet
-	objects map[ObjectRef]*objectState
-	bound   []*objectState // the objects of the Binding, in its order
+	policy    *control.BindingPolicy // nil: it does not exist
+	foreign   bool                   // one exists that belongs to somebody else
+	selectors []labels.Selector      // of the clusters of policy
+	binding   *control.Binding       // nil: there is none yet
+	objects   map[ObjectRef]*objectState
+	bound     []*objectState // the objects of the Binding, in its order
+}
+
+// selectorsOf compiles the cluster selectors of a BindingPolicy. Those with faults are left out:
+// KubeStellar places nothing by them.
+func selectorsOf(p *control.BindingPolicy) (all []labels.Selector) {
+	for i := range p.Spec.ClusterSelectors {
+		if s, err := metav1.LabelSelectorAsSelector(&p.Spec.ClusterSelectors[i]); err == nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// selects reports whether the BindingPolicy selects a cluster with these labels.
+func (s *bindingPolicyState) selects(have map[string]string) bool {
+	return slices.ContainsFunc(s.selectors, func(selector labels.Selector) bool { return selector.Matches(labels.Set(have)) })
 }
 
 // isBound reports whether the Binding exists and belongs to this BindingPolicy, not to a deleted
-// one of the same name.
+// one of the same name. A BindingPolicy that is being deleted has none.
 func (s *bindingPolicyState) isBound() bool {
-	if s.policy == nil || s.binding == nil {
+	if s.policy == nil || s.policy.DeletionTimestamp != nil || s.binding == nil {
 		return false
 	}
 	return slices.ContainsFunc(s.binding.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == s.policy.UID })

@@ -1,7 +1,6 @@
 package staged
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -20,19 +19,29 @@ import (
 // A stage is a compiled v1alpha1.Stage.
 type stage struct {
 	v1alpha1.Stage
-	selectors      []labels.Selector // of clusters, any of them
-	filter         *eval.Program     // nil: it keeps all objects
-	condition      *eval.Program     // nil: never true
-	failure        *eval.Program     // nil: never true
-	conjuncts      []conjunct        // of condition
-	windows        []window
-	readsTime      bool // condition or failure changes with time alone
-	soak           time.Duration
-	deadline       time.Duration // 0: none
-	maxFailures    threshold
-	maxConcurrency *threshold
-	guards         v1alpha1.Guards
+	selectors []labels.Selector // of clusters, any of them
+	filter    *eval.Program     // nil: it keeps all objects
+	condition *eval.Program     // nil: never true
+	failure   *eval.Program     // nil: never true
+	conjuncts []conjunct        // of condition
+	windows   []window
+	full      string // the name of its BindingPolicy
+	specHash  string // of what that BindingPolicy places where
+	readsTime bool   // condition or failure changes with time alone
+	soak      time.Duration
+	batchSoak *time.Duration // nil: soak
+	// The deadlines; 0: none.
+	deadline, stageDeadline, approvalTimeout, clusterDeadline time.Duration
+	minSuccess                                                time.Duration // of a cluster
+	maxSilent, maxFailures                                    threshold
+	maxConcurrency                                            *threshold // nil: all clusters at once
+	perCluster                                                *threshold // maxUnavailable; nil: clusters are not treated one by one
+	guards                                                    v1alpha1.Guards
 }
+
+// maxUnavailable returns how many of the clusters of a stage with perCluster may be without
+// success.
+func (s *stage) maxUnavailable(total int) int { return max(1, s.perCluster.of(total)) }
 
 func (s *stage) minDestinations() int {
 	if s.guards.MinDestinations == nil {
@@ -50,7 +59,7 @@ func (s *stage) conditionsReadTime() bool {
 
 func (c *compiler) stage(i int) *stage {
 	spec := c.definition.policy.Spec
-	s := &stage{Stage: spec.Stages[i]}
+	s := &stage{Stage: spec.Stages[i], full: c.definition.policy.Name + v1alpha1.StageSeparator + spec.Stages[i].Name}
 	path := position.Index("spec.stages", i)
 	c.name(i)
 	if len(s.ClusterSelectors) == 0 {
@@ -66,7 +75,7 @@ func (c *compiler) stage(i int) *stage {
 	if s.condition != nil {
 		s.conjuncts = c.conjuncts(s.condition)
 		c.constant(path+".condition", s.condition)
-	} else if s.Condition == "" && (s.FailureCondition != "" || s.ProgressDeadlineSeconds != nil) {
+	} else if s.Condition == "" && (s.FailureCondition != "" || s.ProgressDeadlineSeconds != nil || s.StageDeadlineSeconds != nil) {
 		c.warn(path+".condition", "missing: neither failureCondition nor progressDeadlineSeconds is looked at")
 	}
 	if s.Condition == "" && i < len(spec.Stages)-1 {
@@ -77,7 +86,8 @@ func (c *compiler) stage(i int) *stage {
 	}
 	c.collectors(path+".condition", s.condition)
 	c.collectors(path+".failureCondition", s.failure)
-	c.gates(path, s)
+	c.gates(path, i, s)
+	c.hashes(s)
 	return s
 }
 
@@ -152,33 +162,6 @@ func (c *compiler) downsync() {
 		for j := range clause.NamespaceSelectors {
 			c.selector(position.Index(path+".namespaceSelectors", j), &clause.NamespaceSelectors[j])
 		}
-	}
-}
-
-// gates compiles what a stage asks for beside its condition.
-func (c *compiler) gates(path string, s *stage) {
-	if s.Soak != nil {
-		if s.soak = s.Soak.Duration; s.soak < 0 {
-			c.faultf(path+".soak", "must not be negative")
-		}
-	}
-	if s.ProgressDeadlineSeconds != nil {
-		if s.deadline = time.Duration(*s.ProgressDeadlineSeconds) * time.Second; s.deadline <= 0 {
-			c.faultf(path+".progressDeadlineSeconds", "want at least 1")
-		}
-	}
-	c.windows(path+".windows", s)
-	c.oneOf(path+".onFailure", string(s.OnFailure), string(v1alpha1.Pause), string(v1alpha1.Continue), string(v1alpha1.Rollback))
-	s.OnFailure = cmp.Or(s.OnFailure, v1alpha1.Pause)
-	if t := c.threshold(path+".maxFailures", s.MaxFailures, 0); t != nil {
-		s.maxFailures = *t
-	}
-	s.maxConcurrency = c.threshold(path+".maxConcurrency", s.MaxConcurrency, 1)
-	if s.Guards != nil {
-		s.guards = *s.Guards
-	}
-	if s.minDestinations() < 0 {
-		c.faultf(path+".guards.minDestinations", "must not be negative")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,21 +14,28 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // execute writes what a decision says, in its order, and stops at the first failure. It reports
 // whether it tried to write anything.
 func (s *policyState) execute(ctx context.Context, hub Writer, name string, d staged.Decision) (changed bool, err error) {
-	if !reflect.DeepEqual(d.Status, s.status) {
-		changed = true
-		if err := s.writeStatus(ctx, hub, name, d); err != nil {
-			return changed, err
+	var stale []*control.BindingPolicy
+	for _, p := range d.Ensure {
+		if s.differs(p) {
+			stale = append(stale, p)
 		}
 	}
-	for _, p := range d.Ensure {
-		wrote, err := s.ensure(ctx, hub, p)
-		changed = changed || wrote
-		if err != nil {
+	// The status is written before anything else is, even if it has not changed: nothing may be
+	// created, updated or removed on a status that is not the newest.
+	if changed = !reflect.DeepEqual(d.Status, s.status); changed || len(stale)+len(d.Remove) > 0 {
+		if err := s.writeStatus(ctx, hub, name, d); err != nil {
+			return true, err
+		}
+	}
+	for _, p := range stale {
+		changed = true
+		if err := s.ensure(ctx, hub, p); err != nil {
 			return changed, err
 		}
 	}
@@ -42,8 +50,8 @@ func (s *policyState) execute(ctx context.Context, hub Writer, name string, d st
 
 // remove deletes the BindingPolicy that was seen under a name.
 func (s *policyState) remove(ctx context.Context, hub Writer, name string) error {
-	uid := s.rollout.BindingPolicy(name).UID
-	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	seen := s.rollout.BindingPolicy(name)
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &seen.UID, ResourceVersion: &seen.ResourceVersion}}
 	err := hub.Delete(ctx, bindingPolicyKind, types.NamespacedName{Name: name}, options)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -76,37 +84,46 @@ func (s *policyState) writeStatus(ctx context.Context, hub Writer, name string, 
 	return nil
 }
 
-// ensure creates a BindingPolicy, or updates its spec.
-func (s *policyState) ensure(ctx context.Context, hub Writer, want *control.BindingPolicy) (changed bool, err error) {
+// differs reports whether a BindingPolicy has to be written. One that is being deleted can be
+// created again only when it is gone.
+func (s *policyState) differs(want *control.BindingPolicy) bool {
 	old := s.rollout.BindingPolicy(want.Name)
-	if old != nil && equalAsStored(old.Spec, want.Spec) {
-		return false, nil
+	if old == nil {
+		return true
 	}
+	return old.DeletionTimestamp == nil && (!equalAsStored(old.Spec, want.Spec) ||
+		old.Annotations[v1alpha1.VersionAnnotation] != want.Annotations[v1alpha1.VersionAnnotation])
+}
+
+// ensure creates a BindingPolicy, or updates its spec and its version.
+func (s *policyState) ensure(ctx context.Context, hub Writer, want *control.BindingPolicy) error {
+	old := s.rollout.BindingPolicy(want.Name)
 	stored, err := write(ctx, hub, old, want)
 	if err != nil {
-		return true, err
+		return err
 	}
 	seen := new(control.BindingPolicy)
 	if err := convert(stored, seen); err != nil {
-		return true, err
+		return err
 	}
 	if old == nil {
 		s.addEvent("BindingPolicyCreated", "created BindingPolicy %s", want.Name)
+		s.noteCreated(want.Name, time.Now())
 	} else {
 		s.addEvent("BindingPolicyUpdated", "updated BindingPolicy %s", want.Name)
 	}
 	s.rollout.ObserveBindingPolicy(seen)
-	return true, nil
+	return nil
 }
 
-// write creates a BindingPolicy, or patches the spec of the old one. It returns what is stored
-// then.
+// write creates a BindingPolicy, or patches the old one, if nobody has written it since it was
+// read. It returns what is stored then.
 func write(ctx context.Context, hub Writer, old, want *control.BindingPolicy) (*unstructured.Unstructured, error) {
 	if old == nil {
 		return create(ctx, hub, want)
 	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": old.UID},
+		"metadata": map[string]any{"uid": old.UID, "resourceVersion": old.ResourceVersion, "annotations": want.Annotations},
 		"spec":     map[string]any{"clusterSelectors": want.Spec.ClusterSelectors, "downsync": want.Spec.Downsync},
 	})
 	if err != nil {

@@ -38,7 +38,8 @@ type Options struct {
 	// BindingPolicy that was created, updated or deleted. Each Event is written at most once, after
 	// the fact; a failure to write it goes to Trace. Nil: no Events.
 	Events Creator
-	// RetryAfter is the pause after a failure. Default 1s.
+	// RetryAfter is the pause after a failure; it doubles with each failure of the same
+	// StagedBindingPolicy, up to a minute. Default 1s.
 	RetryAfter time.Duration
 	// Trace is called for each decision that changes something and for each failure. Nil: no trace.
 	Trace func(TraceEvent)
@@ -67,7 +68,8 @@ const pollInterval = 10 * time.Second
 
 // A Player carries out the StagedBindingPolicies of a hub, in real time, or in virtual time within
 // a testing/synctest bubble. It keeps nothing that is not stored on the hub: another Player can
-// take over at any moment. Two at once do no harm, but waste work.
+// take over at any moment. Several at once do no harm, but waste work: each writes the status first,
+// under the resourceVersion that it has decided from, and stops if that is not the newest.
 //
 // A Player may be run once.
 type Player struct {
@@ -250,6 +252,9 @@ func convert(from *unstructured.Unstructured, into any) error {
 func (p *Player) decide(ctx context.Context) (next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(p.policies)) {
 		s, now := p.policies[name], time.Now()
+		if !s.due.IsZero() && s.due.Before(s.notBefore) {
+			s.due = s.notBefore
+		}
 		if !s.due.IsZero() && !s.due.After(now) {
 			s.due = p.execute(ctx, name, s, p.decision(name, s, now))
 		}
@@ -286,9 +291,13 @@ func (p *Player) execute(ctx context.Context, name string, s *policyState, d sta
 	if p.options.Trace != nil && (changed || err != nil) {
 		p.options.Trace(TraceEvent{Time: now, Policy: name, Decision: d, Err: err})
 	}
+	if err != nil {
+		s.notBefore = now.Add(backOff(p.options.RetryAfter, s.failures))
+		s.failures++
+		return s.notBefore
+	}
+	s.failures = 0
 	switch {
-	case err != nil:
-		return now.Add(p.options.RetryAfter)
 	case p.options.Clusters != nil || p.options.Reports != nil:
 		at = now.Add(pollInterval)
 	}

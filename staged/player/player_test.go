@@ -49,7 +49,7 @@ func TestPlayer(t *testing.T) {
 			h.available = map[string]int64{"dev1": 1}
 			n := 0
 			h.fail = func(verb, name string) error {
-				if n++; n%2 == 1 {
+				if n++; n%3 == 1 {
 					return apierrors.NewConflict(schema.GroupResource{}, name, fmt.Errorf("write %d", n))
 				}
 				return nil
@@ -175,7 +175,7 @@ func TestPlayerReadsWorkStatuses(t *testing.T) {
 				h.turn()
 				h.turn()
 				require.Equal(t, "dev", h.status.ActiveStage)
-				require.Equal(t, "no status of the bound workload from "+late, h.status.Stages[0].Message)
+				require.Equal(t, "no status of the bound workload from "+late+" (deployments.apps shop/web)", h.status.Stages[0].Message)
 			}
 			h.turn()
 			wait("dev2")

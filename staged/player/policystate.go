@@ -22,6 +22,44 @@ type policyState struct {
 	written    string         // the resourceVersion of the last write, until the watch has shown it
 	due        time.Time      // of the next decision; zero: never
 	events     []staged.Event // what has happened and has no Kubernetes Event yet
+	failures   int            // in a row
+	made       map[string]making
+	notBefore  time.Time // of the next decision
+}
+
+// A making is how often a BindingPolicy was created of late, and when last.
+type making struct {
+	times int
+	last  time.Time
+}
+
+// The longest pauses, after failures and where somebody else deletes what the Player creates, and
+// how long a BindingPolicy must last before it counts as made for the first time again.
+const (
+	longestPause = time.Minute
+	settled      = 5 * time.Minute
+)
+
+// backOff returns a pause that doubles each time.
+func backOff(first time.Duration, times int) time.Duration {
+	return min(first<<min(times, 16), max(first, longestPause))
+}
+
+// noteCreated notes that a BindingPolicy was created. If that happens again and again, because
+// somebody deletes it, the next decision waits.
+func (s *policyState) noteCreated(name string, now time.Time) {
+	if s.made == nil {
+		s.made = map[string]making{}
+	}
+	m := s.made[name]
+	if now.Sub(m.last) > settled {
+		m.times = 0
+	}
+	if m.times++; m.times > 2 {
+		s.notBefore = now.Add(backOff(time.Second, m.times-3))
+	}
+	m.last = now
+	s.made[name] = m
 }
 
 // isOlderThanLastWrite reports whether a watch event is older than the last write. Watch events

@@ -92,7 +92,7 @@ func (r *run) decide(ctx context.Context) (moved bool, err error) {
 
 func sameStage(before, after v1alpha1.Status) bool {
 	return before.ActiveStage == after.ActiveStage && slices.EqualFunc(before.Stages, after.Stages, func(a, b v1alpha1.StageStatus) bool {
-		return a.Phase == b.Phase && a.Batch == b.Batch
+		return a.Phase == b.Phase && a.StartedBatches == b.StartedBatches
 	})
 }
 

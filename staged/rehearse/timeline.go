@@ -147,7 +147,7 @@ func (r *run) compare(d staged.Decision) {
 		if i < len(r.object.Status.Stages) {
 			old = r.object.Status.Stages[i]
 		}
-		stays := s.Name == d.Status.ActiveStage && s.Name == r.object.Status.ActiveStage && s.Batch == old.Batch
+		stays := s.Name == d.Status.ActiveStage && s.Name == r.object.Status.ActiveStage && s.StartedBatches == old.StartedBatches
 		switch {
 		case s.SatisfiedSince != nil && old.SatisfiedSince == nil:
 			r.record(Entry{Stage: s.Name, Text: textSatisfied})

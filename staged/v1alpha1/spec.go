@@ -22,6 +22,10 @@ var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 // after.<stage> follows.
 const ApprovalPrefix = "approval.community.kubestellar.io/"
 
+// VersionAnnotation is the annotation of a BindingPolicy that holds the version that the status of
+// its StagedBindingPolicy has for it.
+const VersionAnnotation = Group + "/version"
+
 // StageSeparator stands between the name of a StagedBindingPolicy and the name of a stage in the
 // name of a BindingPolicy.
 const StageSeparator = ".stage."
@@ -46,6 +50,11 @@ type Spec struct {
 	// OnChange says what a rollout does when Downsync changes, or the name or the cluster selectors
 	// of a stage. Default Ignore.
 	OnChange OnChange `json:"onChange,omitempty"`
+	// Updates says how a new version of the workload reaches the clusters that have it. Default
+	// AtOnce.
+	Updates Updates `json:"updates,omitempty"`
+	// Paused stops the rollout where it is: no stage or batch is started, left or rolled back.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // Retention is Move or Keep.
@@ -67,10 +76,22 @@ const (
 	Restart OnChange = "Restart"
 )
 
+// Updates is AtOnce or Staged.
+type Updates string
+
+// AtOnce lets KubeStellar bring a new version of the workload to all clusters that have it. Staged
+// rolls it out stage by stage, and batch by batch: a cluster stays at the version that it has until
+// its turn comes.
+const (
+	AtOnce Updates = "AtOnce"
+	Staged Updates = "Staged"
+)
+
 // Stage is a group of clusters and what must hold there before the next stage.
 type Stage struct {
 	// Name is unique in the policy. The name of the policy, StageSeparator and Name together must
-	// be a label value of at most 63 characters; with MaxConcurrency at most 58.
+	// be a label value of at most 63 characters; with MaxConcurrency or PerCluster at most
+	// 58.
 	Name string `json:"name"`
 	// ClusterSelectors choose the clusters: every one that any of them matches. Empty: no cluster.
 	ClusterSelectors []metav1.LabelSelector `json:"clusterSelectors,omitempty"`
@@ -81,24 +102,39 @@ type Stage struct {
 	// for every object. Absent: the rollout ends in this stage.
 	Condition string `json:"condition,omitempty"`
 
-	// Soak is how long Condition must hold without interruption. Default 0.
+	// Soak is how long Condition must hold without interruption, in each batch of a stage with
+	// MaxConcurrency: ten batches that soak for 30m take at least 5h. Default 0.
 	Soak *metav1.Duration `json:"soak,omitempty"`
+	// BatchSoak, if it is given, is the soak of each batch but the last; Soak is that of the last.
+	BatchSoak *metav1.Duration `json:"batchSoak,omitempty"`
 	// Approval says when a person must approve. Absent: never.
 	Approval *Approval `json:"approval,omitempty"`
 	// Windows say when the stage may be started: within a window without deny, if there is any, and
 	// outside all windows with deny.
 	Windows []Window `json:"windows,omitempty"`
-	// ProgressDeadlineSeconds is how many seconds after its start the stage fails if Condition does
-	// not hold by then. Absent: it never fails for that reason.
+	// BatchesInWindows says that each batch of the stage may be started in the windows only.
+	BatchesInWindows bool `json:"batchesInWindows,omitempty"`
+	// ProgressDeadlineSeconds is how many seconds after its start the stage, or its latest batch,
+	// fails if Condition does not hold by then. Absent: it never fails for that reason.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+	// StageDeadlineSeconds is the same for the whole stage: all of its batches must be satisfied by
+	// then. Absent: there is no such deadline.
+	StageDeadlineSeconds *int32 `json:"stageDeadlineSeconds,omitempty"`
 	// FailureCondition is a CEL expression like Condition. The stage has failed while it is true
 	// for any object.
 	FailureCondition string `json:"failureCondition,omitempty"`
 	// OnFailure says what happens when the stage has failed. Default Pause.
 	OnFailure OnFailure `json:"onFailure,omitempty"`
-	// MaxFailures is how many destinations need not have reported the present workload: a number,
-	// or a percentage of them, rounded down. At least one destination must have reported. Default
-	// 0.
+	// MaxSilent is how many destinations need not have reported the present workload: a number, or
+	// a percentage of them, rounded down. At least one destination must have reported. Default 0.
+	MaxSilent *intstr.IntOrString `json:"maxSilent,omitempty"`
+	// PerCluster gives each cluster of the stage a BindingPolicy of its own: Condition is evaluated
+	// for each cluster, and each has its own time. It cannot stand beside MaxConcurrency. Absent:
+	// Condition is evaluated for all clusters of the stage, or of a batch, together.
+	PerCluster *PerCluster `json:"perCluster,omitempty"`
+	// MaxFailures is how many clusters of a stage with PerCluster may be set aside, because they
+	// have failed or missed their deadline, before the stage fails: a number, or a percentage of
+	// the clusters of the stage, rounded down. Default 0.
 	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
 	// MaxConcurrency is how many clusters receive the workload at once: a number, or a percentage
 	// of the selected clusters, rounded down, at least 1. Condition must hold for each batch before
@@ -106,18 +142,42 @@ type Stage struct {
 	MaxConcurrency *intstr.IntOrString `json:"maxConcurrency,omitempty"`
 	// Paused stops the rollout before it enters the stage, and before it leaves it.
 	Paused bool `json:"paused,omitempty"`
-	// SkipIfEmpty skips the stage if its selectors match no cluster.
+	// SkipIfEmpty skips the stage if its selectors match no cluster when it could be started. A
+	// stage that has had a cluster is not skipped.
 	SkipIfEmpty bool `json:"skipIfEmpty,omitempty"`
 	// Guards loosens the checks that are made beside Condition. Absent: all checks are made.
 	Guards *Guards `json:"guards,omitempty"`
 }
 
+// PerCluster are the limits of a stage that treats each cluster by itself.
+type PerCluster struct {
+	// MaxUnavailable is how many clusters, of those that have received the workload and are not set
+	// aside, may be without success at once: a number, or a percentage of the clusters of the
+	// stage, rounded down, at least 1. Default 1.
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+	// ProgressDeadlineSeconds is how many seconds after it received the workload a cluster is set
+	// aside if Condition does not hold there. It counts against MaxFailures, until Condition holds.
+	// Absent: a cluster is set aside only while FailureCondition is true for it.
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+	// MinSuccessTime is how long Condition must hold in a cluster, without interruption, before
+	// that is a success. Default 0.
+	MinSuccessTime *metav1.Duration `json:"minSuccessTime,omitempty"`
+}
+
 // Approval says when a person must approve. A person approves with an annotation of the
 // StagedBindingPolicy: its name is [ApprovalPrefix] and before.<stage> or after.<stage>, its value
 // says who approves. An approval that was seen cannot be taken back.
+//
+// An approval belongs to a revision: after a change of what OnChange watches, a rollback, or, with
+// Updates Staged, of the workload, the annotation must get another value, or be removed and set
+// again.
 type Approval struct {
 	Before bool `json:"before,omitempty"` // before the stage starts
 	After  bool `json:"after,omitempty"`  // before the stage is left
+	// TimeoutSeconds is how many seconds the rollout waits for a person. Then the rollout is
+	// stalled, or, if the approval after the stage is missing, the stage has failed. Absent: it
+	// waits for ever.
+	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }
 
 // Window is a recurring span of time.
@@ -132,15 +192,19 @@ type Window struct {
 	Deny bool `json:"deny,omitempty"`
 }
 
-// OnFailure is Pause, Continue or Rollback.
+// OnFailure is Pause, Continue, Rollback, RollbackAll or RollbackBatch.
 type OnFailure string
 
 // Pause stays in the stage while it fails. Continue goes on to the next batch or stage. Rollback
-// goes back to the stage before, until the spec changes.
+// goes back to the stage before, until the spec changes, and RollbackAll to the first stage; in the
+// first stage both are Pause. RollbackBatch takes the workload from the clusters of the failed
+// batch, until the spec changes; the batches before keep it.
 const (
-	Pause    OnFailure = "Pause"
-	Continue OnFailure = "Continue"
-	Rollback OnFailure = "Rollback"
+	Pause         OnFailure = "Pause"
+	Continue      OnFailure = "Continue"
+	Rollback      OnFailure = "Rollback"
+	RollbackAll   OnFailure = "RollbackAll"
+	RollbackBatch OnFailure = "RollbackBatch"
 )
 
 // Guards loosens the checks that every stage must pass beside its condition.

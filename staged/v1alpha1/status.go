@@ -9,10 +9,38 @@ type Status struct {
 	ActiveStage string `json:"activeStage"`
 	// Revision is a hash of the part of the spec that OnChange watches.
 	Revision string `json:"revision,omitempty"`
+	// Workload is a hash of the versions of the workload that are rolled out, with updates: Staged.
+	Workload string `json:"workload,omitempty"`
 	// Stages has a record for each stage of the spec, in the same order.
 	Stages []StageStatus `json:"stages,omitempty"`
+	// BindingPolicies are those that the rollout owns, sorted by name.
+	BindingPolicies []OwnedBindingPolicy `json:"bindingPolicies,omitempty"`
+	// FirstVersion and Version are the first and the last version that was given to a
+	// BindingPolicy. They begin with the time of the first decision, in seconds, so that a
+	// BindingPolicy from before the status was lost can be told from one that this status has made.
+	FirstVersion int64 `json:"firstVersion,omitempty"`
+	Version      int64 `json:"version,omitempty"`
 	// Conditions are Ready, Progressing, Stalled, Paused and Succeeded.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// OwnedBindingPolicy is the record of one BindingPolicy.
+type OwnedBindingPolicy struct {
+	Name  string `json:"name"`
+	Stage string `json:"stage"`
+	// Version is the version that the BindingPolicy must have: see [VersionAnnotation]. It changes
+	// with the spec that the BindingPolicy must have, and when a BindingPolicy that was to be
+	// removed is wanted again.
+	Version int64 `json:"version"`
+	// Spec is a hash of that spec.
+	Spec string `json:"spec,omitempty"`
+	// Workload is a hash of the versions of the workload that its Binding had last.
+	Workload string `json:"workload,omitempty"`
+	// Clusters are the destinations that its Binding had last, sorted.
+	Clusters []string `json:"clusters,omitempty"`
+	// Removing says that nobody needs it any more. It is removed once the clusters that still need
+	// the workload have it from others.
+	Removing bool `json:"removing,omitempty"`
 }
 
 // StageStatus is the record of one stage. Times are whole seconds, rounded up. They are not
@@ -20,27 +48,39 @@ type Status struct {
 type StageStatus struct {
 	Name  string `json:"name"`
 	Phase Phase  `json:"phase"`
-	// StartedAt is when the stage, or its latest batch, became active.
+	// EnteredAt is when the stage became active. StartedAt is when its latest batch did; without
+	// batches both are the same.
+	EnteredAt *metav1.Time `json:"enteredAt,omitempty"`
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 	// SatisfiedSince is since when the condition and all guards hold. Absent: they do not hold.
 	SatisfiedSince *metav1.Time `json:"satisfiedSince,omitempty"`
 	// CompletedAt is when the stage was left, or when the rollout ended in it.
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
-	// ApprovedBefore and ApprovedAfter are who approved: the values of the annotations.
+	// ApprovedBefore and ApprovedAfter are who approved this revision: the values of the
+	// annotations. SpentBefore and SpentAfter are values that approved an earlier one.
 	ApprovedBefore string `json:"approvedBefore,omitempty"`
 	ApprovedAfter  string `json:"approvedAfter,omitempty"`
-	// Batches are the clusters of a stage with maxConcurrency, as they were first divided. Batch is
-	// how many batches have the workload.
-	Batches []Batch `json:"batches,omitempty"`
-	Batch   int32   `json:"batch,omitempty"`
+	SpentBefore    string `json:"spentBefore,omitempty"`
+	SpentAfter     string `json:"spentAfter,omitempty"`
+	// AwaitingSince is since when only an approval is missing.
+	AwaitingSince *metav1.Time `json:"awaitingSince,omitempty"`
+	// Batches are the clusters of a stage with maxConcurrency or perCluster. A cluster stays in its
+	// batch while the stage selects it. The first StartedBatches of them have the workload.
+	Batches        []Batch `json:"batches,omitempty"`
+	StartedBatches int32   `json:"startedBatches,omitempty"`
 
 	Counts  Counts `json:"counts,omitempty"`
 	Message string `json:"message,omitempty"`
 }
 
-// Batch is the names of clusters that receive the workload at the same time.
+// Batch is the names of clusters that receive the workload at the same time. The other fields are
+// those of a stage with perCluster, where each batch is one cluster.
 type Batch struct {
-	Clusters []string `json:"clusters"`
+	Clusters       []string     `json:"clusters"`
+	StartedAt      *metav1.Time `json:"startedAt,omitempty"`
+	SatisfiedSince *metav1.Time `json:"satisfiedSince,omitempty"`
+	// SetAside is why the rollout goes on without the cluster; "": it does not.
+	SetAside string `json:"setAside,omitempty"`
 }
 
 // Counts counts the objects that the filter keeps, and the clusters of the stage.

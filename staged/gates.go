@@ -1,0 +1,113 @@
+package staged
+
+import (
+	"cmp"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// gates compiles what a stage asks for beside its condition.
+func (c *compiler) gates(path string, i int, s *stage) {
+	s.soak = c.duration(path+".soak", s.Soak)
+	if s.BatchSoak != nil {
+		soak := c.duration(path+".batchSoak", s.BatchSoak)
+		s.batchSoak = &soak
+	}
+	s.deadline = c.seconds(path+".progressDeadlineSeconds", s.ProgressDeadlineSeconds)
+	s.stageDeadline = c.seconds(path+".stageDeadlineSeconds", s.StageDeadlineSeconds)
+	if s.Approval != nil {
+		s.approvalTimeout = c.seconds(path+".approval.timeoutSeconds", s.Approval.TimeoutSeconds)
+	}
+	c.windows(path+".windows", s)
+	if s.Guards != nil {
+		s.guards = *s.Guards
+	}
+	if s.minDestinations() < 0 {
+		c.faultf(path+".guards.minDestinations", "must not be negative")
+	}
+	if t := c.threshold(path+".maxSilent", s.MaxSilent, 0); t != nil {
+		s.maxSilent = *t
+	}
+	s.maxConcurrency = c.threshold(path+".maxConcurrency", s.MaxConcurrency, 1)
+	c.perCluster(path, s)
+	c.onFailure(path, i, s)
+	c.batchFields(path, s)
+}
+
+func (c *compiler) duration(path string, d *metav1.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	if d.Duration < 0 {
+		c.faultf(path, "must not be negative")
+	}
+	return d.Duration
+}
+
+func (c *compiler) seconds(path string, n *int32) time.Duration {
+	if n == nil {
+		return 0
+	}
+	if *n < 1 {
+		c.faultf(path, "want at least 1")
+	}
+	return time.Duration(*n) * time.Second
+}
+
+// perCluster compiles the limits of single clusters.
+func (c *compiler) perCluster(path string, s *stage) {
+	p := s.PerCluster
+	if p == nil {
+		if s.MaxFailures != nil {
+			c.faultf(path+".maxFailures", "it counts clusters that are set aside, and needs perCluster; clusters that need not report are maxSilent")
+		}
+		return
+	}
+	if s.MaxConcurrency != nil {
+		c.faultf(path+".perCluster", "it cannot stand beside maxConcurrency: maxUnavailable says how many clusters begin at once")
+	}
+	s.perCluster = cmp.Or(c.threshold(path+".perCluster.maxUnavailable", p.MaxUnavailable, 1), &threshold{value: 1})
+	s.clusterDeadline = c.seconds(path+".perCluster.progressDeadlineSeconds", p.ProgressDeadlineSeconds)
+	s.minSuccess = c.duration(path+".perCluster.minSuccessTime", p.MinSuccessTime)
+	if t := c.threshold(path+".maxFailures", s.MaxFailures, 0); t != nil {
+		s.maxFailures = *t
+	}
+}
+
+// onFailure checks what to do after a failure.
+func (c *compiler) onFailure(path string, i int, s *stage) {
+	path += ".onFailure"
+	c.oneOf(path, string(s.OnFailure), string(v1alpha1.Pause), string(v1alpha1.Continue), string(v1alpha1.Rollback),
+		string(v1alpha1.RollbackAll), string(v1alpha1.RollbackBatch))
+	s.OnFailure = cmp.Or(s.OnFailure, v1alpha1.Pause)
+	switch {
+	case i == 0 && (s.OnFailure == v1alpha1.Rollback || s.OnFailure == v1alpha1.RollbackAll):
+		c.warn(path, string(s.OnFailure)+" in the first stage is Pause: there is no stage to go back to")
+	case s.OnFailure == v1alpha1.RollbackBatch && s.MaxConcurrency == nil:
+		c.faultf(path, "RollbackBatch needs maxConcurrency")
+	}
+}
+
+// batchFields checks the fields that concern batches only.
+func (c *compiler) batchFields(path string, s *stage) {
+	if !s.isBatched() {
+		if s.BatchSoak != nil {
+			c.faultf(path+".batchSoak", "it needs maxConcurrency")
+		}
+		if s.BatchesInWindows {
+			c.faultf(path+".batchesInWindows", "it needs maxConcurrency or perCluster")
+		}
+	}
+	if s.BatchesInWindows && len(s.Windows) == 0 {
+		c.warn(path+".batchesInWindows", "there are no windows")
+	}
+	if s.perCluster != nil && s.ProgressDeadlineSeconds != nil {
+		c.faultf(path+".progressDeadlineSeconds", "with perCluster there are perCluster.progressDeadlineSeconds, of each cluster, and stageDeadlineSeconds")
+	}
+	if s.perCluster != nil && s.BatchSoak != nil {
+		c.faultf(path+".batchSoak", "with perCluster there is perCluster.minSuccessTime")
+	}
+}

@@ -1,0 +1,144 @@
+package player_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/staged/player"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// A lateTransport sees what happens to one kind some time later, and counts its writes.
+type lateTransport struct {
+	transport
+	kind   schema.GroupVersionKind
+	delay  time.Duration
+	writes *int
+}
+
+func (l lateTransport) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	w, err := l.transport.Watch(ctx, kind, namespace, o)
+	if err != nil || kind != l.kind {
+		return w, err
+	}
+	out := make(chan watch.Event)
+	go func() {
+		defer w.Stop()
+		for e := range w.ResultChan() {
+			select {
+			case <-time.After(l.delay):
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case out <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return watch.NewProxyWatcher(out), nil
+}
+
+func (l lateTransport) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	*l.writes++
+	return l.transport.Create(ctx, obj, o)
+}
+
+func (l lateTransport) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+	*l.writes++
+	return l.transport.Delete(ctx, kind, name, o)
+}
+
+func (l lateTransport) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+	*l.writes++
+	return l.transport.Patch(ctx, kind, name, t, data, o, sub...)
+}
+
+// Two Players, one of which sees the StagedBindingPolicies, the BindingPolicies or the Bindings a
+// second late: the workload comes to prod and is never taken from there.
+func TestTwoPlayers(t *testing.T) {
+	for _, kind := range []schema.GroupVersionKind{stagedPolicyKind, bindingPolicyKind, bindingPolicyKind.GroupVersion().WithKind("Binding")} {
+		t.Run(kind.Kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { playTwo(t, kind) })
+		})
+	}
+}
+
+func playTwo(t *testing.T, kind schema.GroupVersionKind) {
+	h := newHub(t, twoStages("    approval: {after: true}\n"))
+	h.available = map[string]int64{"dev1": 1}
+	writes := 0
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 2)
+	for _, delay := range []time.Duration{0, time.Second} {
+		go func() {
+			l := lateTransport{transport{h.cluster, h}, kind, delay, &writes}
+			done <- player.Play(ctx, l, player.Options{})
+		}()
+	}
+	hasProd, turns := false, 0
+	turn := func() {
+		h.turn()
+		if hasProd {
+			require.Contains(t, h.exist(), "s.stage.prod")
+		}
+		_, hasProd = h.policies["s.stage.prod"]
+		turns++
+	}
+	for range 20 {
+		turn()
+	}
+	patch := fmt.Sprintf(`{"metadata": {"annotations": {"%safter.dev": "anna"}}}`, v1alpha1.ApprovalPrefix)
+	_, err := h.cluster.Patch(ctx, stagedPolicyKind, types.NamespacedName{Name: "s"}, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	require.NoError(t, err)
+	for range 20 {
+		turn()
+	}
+	require.Equal(t, []string{"s.stage.prod"}, h.exist())
+	require.True(t, h.holds("Succeeded"))
+	require.Less(t, writes, 30)
+	stop()
+	<-done
+	<-done
+}
+
+// Somebody deletes what the Player creates, as soon as it is there.
+func TestPlayerBacksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages(""))
+		writes := 0
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() {
+			l := lateTransport{transport{h.cluster, h}, schema.GroupVersionKind{}, 0, &writes}
+			done <- player.Play(ctx, l, player.Options{})
+		}()
+		w, err := h.cluster.Watch(ctx, bindingPolicyKind, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		go func() {
+			for e := range w.ResultChan() {
+				if e.Type == watch.Added {
+					_ = h.cluster.Delete(ctx, bindingPolicyKind, types.NamespacedName{Name: "s.stage.dev"}, metav1.DeleteOptions{})
+				}
+			}
+		}()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		require.Greater(t, writes, 10)
+		require.Less(t, writes, 60)
+		stop()
+		w.Stop()
+		<-done
+	})
+}

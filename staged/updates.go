@@ -1,0 +1,116 @@
+package staged
+
+import (
+	"slices"
+
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// frozen returns clauses that never update an object that a cluster has.
+func frozen(clauses []control.DownsyncPolicyClause) []control.DownsyncPolicyClause {
+	clauses = slices.Clone(clauses)
+	for i := range clauses {
+		clauses[i].CreateOnly = true
+	}
+	return clauses
+}
+
+// updates checks what staged updates cannot stand beside.
+func (c *compiler) updates() {
+	spec := c.definition.policy.Spec
+	if spec.Updates != v1alpha1.Staged {
+		return
+	}
+	for i, clause := range spec.Downsync {
+		path := position.Index("spec.downsync", i)
+		if clause.CreateOnly {
+			c.faultf(path+".createOnly", "with updates: Staged it is set until the turn of a cluster comes, and not by hand")
+		}
+		if clause.WantSingletonReportedState || clause.WantMultiWECReportedState {
+			c.faultf(path, "with updates: Staged no status can be returned into the objects: each would be a new version of the workload")
+		}
+	}
+}
+
+func (p *Policy) stagesUpdates() bool { return p.object.Spec.Updates == v1alpha1.Staged }
+
+// noteWorkload finds out whether there is a new version of the workload. All stages have to be
+// passed again then, and keep the version that they have until their turn comes.
+func (d *decider) noteWorkload() {
+	if !d.policy.stagesUpdates() {
+		return
+	}
+	s := &d.Status
+	for n := range s.BindingPolicies {
+		rec := &s.BindingPolicies[n]
+		state := d.observed[rec.Name]
+		if state == nil || !state.isBound() || rec.Removing {
+			continue
+		}
+		was := rec.Workload
+		rec.Workload = hashOf(versionsOf(state.binding))
+		if s.Workload == "" {
+			s.Workload = rec.Workload
+		}
+		if was != "" && was != rec.Workload && rec.Workload != s.Workload {
+			s.Workload = rec.Workload
+			d.supersede()
+		}
+	}
+}
+
+// supersede makes all stages begin again with a new version of the workload.
+func (d *decider) supersede() {
+	for j := range d.Status.Stages {
+		suspend(&d.Status.Stages[j])
+		spend(&d.Status.Stages[j])
+	}
+	d.event("Normal", "NewWorkload", "the workload has changed: beginning with stage %q again", d.policy.stages[0].Name)
+}
+
+// isSuperseded reports whether the active stage has to begin again with a new version of the
+// workload.
+func (d *decider) isSuperseded(i int) bool {
+	rec := d.Status.Stages[i]
+	return d.policy.stagesUpdates() && d.Status.Workload != "" && rec.Phase == v1alpha1.Pending && rec.EnteredAt == nil
+}
+
+// isFrozen reports whether the clusters of a stage, or of its n-th batch, stay at the version of
+// the workload that they have: all but those that the rollout is at, until they are satisfied.
+func (d *decider) isFrozen(i, n int) bool {
+	rec := d.Status.Stages[i]
+	switch {
+	case !d.policy.stagesUpdates():
+		return false
+	case i != d.active() || rec.SatisfiedSince != nil || d.isDone(i) || rec.Phase == v1alpha1.Pending || rec.Phase == v1alpha1.Skipped:
+		return true
+	case n < 0:
+		return false
+	case d.policy.stages[i].perCluster != nil:
+		return rec.Batches[n].SatisfiedSince != nil
+	}
+	return n < int(rec.StartedBatches)-1
+}
+
+// isThawed reports whether the Binding of a BindingPolicy lets new versions through.
+func (s *bindingPolicyState) isThawed() bool {
+	for _, o := range s.bound {
+		if o.clause.CreateOnly {
+			return false
+		}
+	}
+	return true
+}
+
+// versionsOf lists the objects of a Binding with their versions.
+func versionsOf(b *control.Binding) (all []string) {
+	for _, clauses := range [][]control.DownsyncClause{b.Spec.Workload.ClusterScope, b.Spec.Workload.NamespaceScope} {
+		for _, c := range clauses {
+			all = append(all, c.Group+"/"+c.Resource+"/"+c.Namespace+"/"+c.Name+"@"+c.ResourceVersion)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
