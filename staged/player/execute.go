@@ -77,7 +77,7 @@ func (s *policyState) writeStatus(ctx context.Context, hub Writer, name string, 
 	}
 	s.addStageEvents(s.status, d.Status)
 	s.events = append(s.events, d.Events...)
-	s.status = d.Status
+	s.status, s.ours = d.Status, true
 	if version := stored.GetResourceVersion(); version != s.version { // an equal version: nothing changed, no watch event follows
 		s.version, s.written = version, version
 	}

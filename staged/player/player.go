@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -224,6 +225,7 @@ func (p *Player) observePolicy(e watchEvent) {
 		s.rollout.Update(s.policy, object.ObjectMeta)
 		p.cache.showAll(name, s.rollout)
 	}
+	s.noteStatus(reflect.DeepEqual(s.status, object.Status), time.Now())
 	s.status, s.version, s.due = object.Status, object.ResourceVersion, time.Now()
 }
 

@@ -24,6 +24,8 @@ type policyState struct {
 	events     []staged.Event // what has happened and has no Kubernetes Event yet
 	failures   int            // in a row
 	made       map[string]making
+	ours       bool   // the last status that was seen is one that this Player wrote
+	contested  making // how often somebody else has written another status after that
 	notBefore  time.Time // of the next decision
 }
 
@@ -43,6 +45,22 @@ const (
 // backOff returns a pause that doubles each time.
 func backOff(first time.Duration, times int) time.Duration {
 	return min(first<<min(times, 16), max(first, longestPause))
+}
+
+// noteStatus notes a status that the watch has shown. If somebody else writes another one after each
+// of ours, because two Players see different things, the next decision waits: soon both see the
+// same.
+func (s *policyState) noteStatus(same bool, now time.Time) {
+	if same || !s.ours {
+		return
+	}
+	s.ours = false
+	if now.Sub(s.contested.last) > settled {
+		s.contested.times = 0
+	}
+	s.contested.times++
+	s.contested.last = now
+	s.notBefore = now.Add(min(pollInterval, backOff(100*time.Millisecond, s.contested.times-1)))
 }
 
 // noteCreated notes that a BindingPolicy was created. If that happens again and again, because

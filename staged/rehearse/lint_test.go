@@ -51,7 +51,7 @@ func TestLints(t *testing.T) {
 		{"no object", is1 + "\n    filter: downsyncClause.resource == 'deployment'\n    guards: {allowEmpty: true}", nil, "stage dev: it is satisfied without any object to look at, as its guards allow"},
 		{"an object, although none is asked for", is1 + "\n    filter: downsyncClause.resource == 'deployments'\n    guards: {allowEmpty: true}", nil, ""},
 
-		{"never true", "    condition: num('sum') == 5", nil, `stuck: nothing that happens in this rehearsal lets it go on: stage "dev": deployments.apps shop/web: the condition is not true: num('sum') == 5`},
+		{"never true", "    condition: num('sum') == 5", nil, `stuck: nothing that happens in this rehearsal lets it go on: stage "dev": deployments.apps shop/web in dev1: num("sum") is 1, want 5`},
 		{"true after a long time", is1 + "\n    soak: 23h", nil, ""},
 		{"true after too long a time", is1 + "\n    soak: 25h", nil, `not over after 24h0m0s; the next thing would happen at +25h0m6s: stage "dev": `},
 		{"approved by nobody", is1 + "\n    approval: {after: true}", nil, "stuck: nothing that happens in this rehearsal lets it go on: stage \"dev\": waits for the annotation"},
