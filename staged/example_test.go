@@ -74,18 +74,18 @@ func halfReady() staged.Observation {
 	b.Spec.Destinations = []control.Destination{{ClusterID: "dev1"}}
 	b.Spec.Workload.NamespaceScope = []control.DownsyncClause{{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "nginx"}}
 	return staged.Observation{
-		Meta:            metav1.ObjectMeta{Name: "nginx", UID: "1"},
+		Meta: metav1.ObjectMeta{Name: "nginx", UID: "1"},
 		BindingPolicies: []*control.BindingPolicy{{
 			ObjectMeta: metav1.ObjectMeta{Name: "nginx.stage.dev", UID: "2", OwnerReferences: []metav1.OwnerReference{owner}},
 			Spec: control.BindingPolicySpec{
 				ClusterSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}},
-				Downsync:         []control.DownsyncPolicyClause{{
+				Downsync: []control.DownsyncPolicyClause{{
 					DownsyncModulation: control.DownsyncModulation{StatusCollectors: []string{"ready"}},
 					ObjectSelectors:    []metav1.LabelSelector{{MatchLabels: map[string]string{"app": "nginx"}}},
 				}},
 			},
 		}},
-		Bindings:        []*control.Binding{b},
+		Bindings: []*control.Binding{b},
 		Statuses: []*control.CombinedStatus{{ObjectMeta: metav1.ObjectMeta{Name: "3.2", Labels: labels}, Results: []control.NamedStatusCombination{{
 			Name: "ready", ColumnNames: []string{"sum"}, Rows: []control.StatusCombinationRow{{Columns: []control.Value{{Type: "Number", Number: &number}}}},
 		}}}},

@@ -29,7 +29,9 @@ func stageText(name, env string, lines ...string) string {
 	return "  - name: " + name + "\n" + fields(append([]string{"clusterSelectors: [{matchLabels: {env: " + env + "}}]"}, lines...)...)
 }
 
-func policyText(stages ...string) string { return policyHead + "  stages:\n" + strings.Join(stages, "") }
+func policyText(stages ...string) string {
+	return policyHead + "  stages:\n" + strings.Join(stages, "")
+}
 
 const keep = "  retention: Keep\n"
 

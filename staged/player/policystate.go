@@ -24,8 +24,8 @@ type policyState struct {
 	events     []staged.Event // what has happened and has no Kubernetes Event yet
 	failures   int            // in a row
 	made       map[string]making
-	ours       bool   // the last status that was seen is one that this Player wrote
-	contested  making // how often somebody else has written another status after that
+	ours       bool      // the last status that was seen is one that this Player wrote
+	contested  making    // how often somebody else has written another status after that
 	notBefore  time.Time // of the next decision
 }
 
