@@ -73,14 +73,18 @@ func run(t *testing.T, name string, args ...string) {
 // readiness are the cases of the table of examples/readiness.
 var readiness = []struct{ name, object string }{
 	{"Service LoadBalancer without an address", `{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}, status: {loadBalancer: {}}}`},
-	{"Pod that cannot pull its image", `{apiVersion: v1, kind: Pod, status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: ImagePullBackOff, message: Back-off pulling image}}}]}}`},
+	{"Pod that cannot pull its image", `{apiVersion: v1, kind: Pod, status: {phase: Pending,
+  containerStatuses: [{name: app, state: {waiting: {reason: ImagePullBackOff, message: Back-off pulling image}}}]}}`},
 	{"Pod that failed", `{apiVersion: v1, kind: Pod, status: {phase: Failed, reason: Evicted, message: The node was low on memory}}`},
 	{"Job that runs", `{apiVersion: batch/v1, kind: Job, spec: {completions: 3}, status: {startTime: "2026-01-01T00:00:00Z", active: 1, succeeded: 2}}`},
-	{"APIService without endpoints", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, status: {conditions: [{type: Available, status: "False", reason: MissingEndpoints, message: no endpoints}]}}`},
+	{"APIService without endpoints", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService,
+  status: {conditions: [{type: Available, status: "False", reason: MissingEndpoints, message: no endpoints}]}}`},
 	{"custom resource without a status", `{apiVersion: example.com/v1, kind: Widget, spec: {}}`},
-	{"Certificate that cannot be issued", `{apiVersion: cert-manager.io/v1, kind: Certificate, status: {conditions: [{type: Ready, status: "False", reason: Expired, message: expired yesterday}]}}`},
+	{"Certificate that cannot be issued", `{apiVersion: cert-manager.io/v1, kind: Certificate,
+  status: {conditions: [{type: Ready, status: "False", reason: Expired, message: expired yesterday}]}}`},
 	{"Argo Rollout that is degraded", `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, status: {phase: Degraded, message: timed out}}`},
-	{"Kueue Workload without quota", `{apiVersion: kueue.x-k8s.io/v1beta1, kind: Workload, status: {conditions: [{type: QuotaReserved, status: "False", reason: Pending, message: not enough cpu}]}}`},
+	{"Kueue Workload without quota", `{apiVersion: kueue.x-k8s.io/v1beta1, kind: Workload,
+  status: {conditions: [{type: QuotaReserved, status: "False", reason: Pending, message: not enough cpu}]}}`},
 	{"RayCluster without its workers", `{apiVersion: ray.io/v1, kind: RayCluster, status: {state: "", desiredWorkerReplicas: 2, readyWorkerReplicas: 1}}`},
 }
 

@@ -105,7 +105,8 @@ const nodeStages = `
   selector: {matchExpressions: [{cel: {expression: 'self.status.count > 0 && has(self.metadata.annotations)'}}, {key: '.metadata.name.x', operator: DoesNotExist}]},
   weightFrom: {cel: {expression: 'size(self.metadata.annotations) - 1'}},
   delay: {durationFrom: {cel: {expression: 'self.status.count'}}, jitterDurationFrom: {cel: {expression: 'duration(self.metadata.annotations.delay)'}}},
-  steps: [{patch: {type: json, root: status, template: '[{op: replace, path: /count, value: 2}]'}}, {apply: {template: "{apiVersion: v1, kind: Node, metadata: {name: a}}"}}, {delete: true}]}}
+  steps: [{patch: {type: json, root: status, template: '[{op: replace, path: /count, value: 2}]'}},
+    {apply: {template: "{apiVersion: v1, kind: Node, metadata: {name: a}}"}}, {delete: true}]}}
 `
 
 // requireAgreement holds every part of an explanation against Candidates and Next.
@@ -156,7 +157,8 @@ func TestOutcomes(t *testing.T) {
 		"a delete":                   {"  selector: {}\n  next: {delete: true}", false, false},
 		"a finalizer that is added":  {"  selector: {}\n  next: {finalizers: {add: [{value: a}]}}", false, false},
 		"an apply of another object": {"  selector: {}\n  steps: [{apply: {template: '{apiVersion: v1, kind: Pod, metadata: {name: other}}'}}]", true, false},
-		"an apply of itself":         {"  selector: {}\n  steps: [{apply: {template: '{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {a: b}}}'}}]", false, false},
+		"an apply of itself": {"  selector: {}\n  steps:\n  - apply: {template: '{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {a: b}}}'}",
+			false, false},
 		"a status patch of the spec": {"  selector: {}\n  steps: [{patch: {subresource: status, template: '{spec: {a: {{ Now | Quote }}}}'}}]", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {

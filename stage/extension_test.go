@@ -123,7 +123,8 @@ func TestEdits(t *testing.T) {
 		{"no fields", `{condition: Ready, template: '[a]'}`, `{}`, "error: want the template to give the fields of the condition, such as status"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			text := "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: a, annotations: {stagecraft-go.github.io/patches: " + strconv.Quote("- "+tc.item) + "}}\nspec: {resourceRef: {kind: Pod}, selector: {}}"
+			text := `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, spec: {resourceRef: {kind: Pod}, selector: {}},
+				metadata: {name: a, annotations: {stagecraft-go.github.io/patches: ` + strconv.Quote("- "+tc.item) + `}}}`
 			obj := pod(t, "{}", tc.status)
 			if tc.status == "{}" {
 				delete(obj.Object, "status")

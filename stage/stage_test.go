@@ -2,6 +2,7 @@ package stage_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -31,12 +32,21 @@ func object(t testing.TB, text string) *unstructured.Unstructured {
 // pod is a running Pod with annotations and status as given in flow style.
 func pod(t testing.TB, annotations, status string) *unstructured.Unstructured {
 	t.Helper()
-	return object(t, "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default, uid: u1, annotations: "+annotations+"}, spec: {replicas: 3}, status: "+status+"}")
+	return object(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default, uid: u1,
+  annotations: `+annotations+"}, spec: {replicas: 3}, status: "+status+"}")
 }
 
 // stageYAML is a Stage for Pods; body is its spec below resourceRef, indented by two.
 func stageYAML(name, body string) string {
-	return "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: " + name + "}\nspec:\n  resourceRef: {kind: Pod}\n" + strings.TrimPrefix(body, "\n") + "\n---\n"
+	head := `apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: %s}
+spec:
+  resourceRef: {kind: Pod}
+%s
+---
+`
+	return fmt.Sprintf(head, name, strings.TrimPrefix(body, "\n"))
 }
 
 func compile(t testing.TB, text ...string) *stage.Set {

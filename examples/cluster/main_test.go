@@ -60,7 +60,8 @@ func TestAClusterWithStages(t *testing.T) {
 	user := kubectl{program: "kubectl", kubeconfig: plane.Kubeconfig(), out: &seen}
 	require.NoError(t, user.create(t.Context(), stages.Definition()))
 	require.NoError(t, user.run(t.Context(), "", "wait", "--for", "condition=Established", "crd/stages.kwok.x-k8s.io"))
-	require.NoError(t, user.create(t.Context(), `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: mine}, spec: {resourceRef: {apiGroup: v1, kind: ConfigMap},
+	require.NoError(t, user.create(t.Context(), `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: mine},
+  spec: {resourceRef: {apiGroup: v1, kind: ConfigMap},
   selector: {}, steps: [{patch: {root: data, template: "touched: 'true'"}}]}}`))
 	require.NoError(t, user.create(t.Context(), `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: default, name: mine}}`))
 	require.NoError(t, user.create(t.Context(), `{apiVersion: v1, kind: Node, metadata: {name: stagecraft-demo-1}}`))

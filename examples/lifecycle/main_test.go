@@ -84,8 +84,10 @@ func TestTimeTo(t *testing.T) {
 	require.Contains(t, stdout, "1000 runs drawn")
 	_, stdout, _ = command(t, "-preset pod-fast -object objects/pod.yaml -time-to Current")
 	require.Contains(t, stdout, "reached  100%\n  min      0s\n")
-	_, stdout, _ = command(t, "-object objects/pod.yaml -time-to Current -stages "+written(t, `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a},
-  spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}, next: {statusTemplate: "phase: Failed"}}}`))
+	_, stdout, _ = command(t, "-object objects/pod.yaml -time-to Current -stages "+written(t, `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage,
+  metadata: {name: a},
+  spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{key: .status.phase, operator: In,
+    values: [Pending]}]}, next: {statusTemplate: "phase: Failed"}}}`))
 	require.Contains(t, stdout, "reached  0%", "upstream's rules alone call a Pod that failed Current")
 	_, stdout, _ = command(t, "-preset pod-general -object objects/pod.yaml -time-to gone")
 	require.Contains(t, stdout, "reached  0%")

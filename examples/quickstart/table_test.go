@@ -49,7 +49,8 @@ func TestPodColumns(t *testing.T) {
 			status: {phase: Running, containerStatuses: [{name: a, ready: true, restartCount: 2, state: {running: {}}}]}`, "1/1", "Running", "2"},
 		"a time without restarts is not shown": {`
 			spec: {containers: [{name: a}]}
-			status: {phase: Running, containerStatuses: [{name: a, ready: true, state: {running: {}}, lastState: {terminated: {finishedAt: "2025-06-01T11:00:00Z"}}}]}`, "1/1", "Running", "0"},
+			status: {phase: Running, containerStatuses: [{name: a, ready: true, state: {running: {}},
+			  lastState: {terminated: {finishedAt: "2025-06-01T11:00:00Z"}}}]}`, "1/1", "Running", "0"},
 		"restarts add up and the last one counts": {`
 			spec: {containers: [{name: a}, {name: b}]}
 			status: {phase: Running, containerStatuses: [
@@ -69,7 +70,8 @@ func TestPodColumns(t *testing.T) {
 			status: {phase: Failed, containerStatuses: [{name: a, state: {terminated: {exitCode: 137, signal: 9}}}]}`, "0/1", "Signal:9", "0"},
 		"of several containers the first speaks": {`
 			spec: {containers: [{name: a}, {name: b}]}
-			status: {phase: Pending, containerStatuses: [{name: a, state: {waiting: {reason: ErrImagePull}}}, {name: b, state: {waiting: {reason: ContainerCreating}}}]}`, "0/2", "ErrImagePull", "0"},
+			status: {phase: Pending, containerStatuses: [{name: a, state: {waiting: {reason: ErrImagePull}}},
+			  {name: b, state: {waiting: {reason: ContainerCreating}}}]}`, "0/2", "ErrImagePull", "0"},
 		"one container is done and another runs in a ready Pod": {`
 			spec: {containers: [{name: a}, {name: b}]}
 			status: {phase: Running, conditions: [{type: Ready, status: "True"}],
@@ -84,7 +86,8 @@ func TestPodColumns(t *testing.T) {
 			  containerStatuses: [{name: a, state: {waiting: {reason: PodInitializing}}}]}`, "0/1", "Init:0/2", "0"},
 		"the second init container has not begun": {`
 			spec: {initContainers: [{name: i}, {name: j}], containers: [{name: a}]}
-			status: {phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}, {name: j, state: {waiting: {reason: PodInitializing}}}]}`, "0/1", "Init:1/2", "0"},
+			status: {phase: Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}},
+			  {name: j, state: {waiting: {reason: PodInitializing}}}]}`, "0/1", "Init:1/2", "0"},
 		"an init container in a loop of crashes": {`
 			spec: {initContainers: [{name: i}], containers: [{name: a}]}
 			status: {phase: Pending, initContainerStatuses: [{name: i, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}},
@@ -112,7 +115,8 @@ func TestPodColumns(t *testing.T) {
 			  containerStatuses: [{name: a, ready: true, restartCount: 1, state: {running: {}}}]}`, "2/2", "Running", "3"},
 		"a sidecar that has not started holds the Pod up": {`
 			spec: {initContainers: [{name: s, restartPolicy: Always}, {name: i}], containers: [{name: a}]}
-			status: {phase: Pending, initContainerStatuses: [{name: s, started: false, state: {running: {}}}, {name: i, state: {waiting: {reason: PodInitializing}}}]}`, "0/2", "Init:0/2", "0"},
+			status: {phase: Pending, initContainerStatuses: [{name: s, started: false, state: {running: {}}},
+			  {name: i, state: {waiting: {reason: PodInitializing}}}]}`, "0/2", "Init:0/2", "0"},
 		"a Pod that is being deleted": {`
 			metadata: {deletionTimestamp: "2025-06-01T12:00:30Z"}
 			spec: {containers: [{name: a}]}

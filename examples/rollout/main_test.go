@@ -84,7 +84,9 @@ func TestFaultsOfTheCommand(t *testing.T) {
 		{"cannot parse", []string{"-start", "today"}},
 		{"my.yaml: no StagedBindingPolicy", []string{"-policy", write(t, "")}},
 		{"my.yaml: no StagedBindingPolicy", []string{"-policy", write(t, embedded(t, "workload.yaml"))}},
-		{"want -clusters or ManagedClusters, not both", []string{"-clusters", "-policy", write(t, embedded(t, "policy.yaml")+"\n---\n{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: a}}")}},
+		{"want -clusters or ManagedClusters, not both", []string{"-clusters", "-policy", write(t, embedded(t, "policy.yaml")+`
+---
+{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: a}}`)}},
 	} {
 		require.Contains(t, output(t, 2, tc.args...), tc.want)
 	}

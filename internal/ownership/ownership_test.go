@@ -20,7 +20,8 @@ func parse(t *testing.T, manifest string) *unstructured.Unstructured {
 
 func TestQueries(t *testing.T) {
 	for _, c := range []struct{ name, manifest, kinds, selector string }{
-		{"a Deployment has ReplicaSets, and these Pods", "{apiVersion: apps/v1, kind: Deployment, spec: {selector: {matchLabels: {b: c, a: b}}}}", "ReplicaSet Pod ", "a=b,b=c"},
+		{"a Deployment has ReplicaSets, and these Pods", `{apiVersion: apps/v1, kind: Deployment,
+  spec: {selector: {matchLabels: {b: c, a: b}}}}`, "ReplicaSet Pod ", "a=b,b=c"},
 		{"any version will do", "{apiVersion: apps/v1beta1, kind: StatefulSet, spec: {selector: {matchExpressions: [{key: a, operator: Exists}]}}}", "Pod ", "a"},
 		{"a selector that matches everything narrows nothing", "{apiVersion: apps/v1, kind: ReplicaSet, spec: {selector: {}}}", "", ""},
 		{"a selector that is none", "{apiVersion: apps/v1, kind: ReplicaSet, spec: {selector: {matchLabels: [a]}}}", "", ""},
@@ -54,7 +55,8 @@ func TestRead(t *testing.T) {
 			"{kind: Pod, metadata: {labels: {controller-revision-hash: x}, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, uid: s}]}}",
 			ownership.References{Owner: "s", Revision: "x"},
 		},
-		{"a StatefulSet wants its update revision", "{apiVersion: apps/v1, kind: StatefulSet, status: {updateRevision: x}}", ownership.References{CurrentRevision: "x"}},
+		{"a StatefulSet wants its update revision", `{apiVersion: apps/v1, kind: StatefulSet,
+  status: {updateRevision: x}}`, ownership.References{CurrentRevision: "x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, ownership.Read(parse(t, c.manifest))) })
 	}

@@ -75,14 +75,15 @@ func TestExpressionsDecideInOrder(t *testing.T) {
 		want     kstatus.Status
 		reason   string
 	}{
-		"inProgress comes first":                    {`{status: {busy: true, phase: Bad}}`, kstatus.InProgress, "InProgress"},
-		"failed comes before current":               {`{status: {phase: Bad}}`, kstatus.Failed, "Failed"},
-		"current comes last":                        {`{status: {phase: Good}}`, kstatus.Current, ""},
-		"nothing true is in progress":               {`{status: {phase: ""}}`, kstatus.InProgress, "CurrentNotTrue"},
-		"an expression that fails is not true":      {`{status: {busy: "x", phase: Good}}`, kstatus.Current, ""},
-		"a missing status is in progress":           {`{}`, kstatus.InProgress, "NoStatus"},
-		"a missing field is in progress":            {`{status: {}}`, kstatus.InProgress, "ExpressionFailed"},
-		"an unseen generation comes before all":     {`{metadata: {generation: 2}, status: {observedGeneration: 1, phase: Good}}`, kstatus.InProgress, "LatestGenerationNotObserved"},
+		"inProgress comes first":               {`{status: {busy: true, phase: Bad}}`, kstatus.InProgress, "InProgress"},
+		"failed comes before current":          {`{status: {phase: Bad}}`, kstatus.Failed, "Failed"},
+		"current comes last":                   {`{status: {phase: Good}}`, kstatus.Current, ""},
+		"nothing true is in progress":          {`{status: {phase: ""}}`, kstatus.InProgress, "CurrentNotTrue"},
+		"an expression that fails is not true": {`{status: {busy: "x", phase: Good}}`, kstatus.Current, ""},
+		"a missing status is in progress":      {`{}`, kstatus.InProgress, "NoStatus"},
+		"a missing field is in progress":       {`{status: {}}`, kstatus.InProgress, "ExpressionFailed"},
+		"an unseen generation comes before all": {`{metadata: {generation: 2}, status: {observedGeneration: 1,
+  phase: Good}}`, kstatus.InProgress, "LatestGenerationNotObserved"},
 		"a field called self does not hide objects": {`{self: {}, status: {phase: Good}}`, kstatus.Current, ""},
 		"self is the object all the same":           {`{self: {status: {phase: Bad}}, status: {phase: Slow}}`, kstatus.Failed, "Failed"},
 		"what Now() stands for cannot be hidden":    {`{"@now": x, status: {phase: Good}}`, kstatus.Current, ""},

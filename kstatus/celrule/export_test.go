@@ -120,9 +120,10 @@ func indent(text string) (out []byte) {
 
 func TestFaultsOfFluxFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no version":     {"healthCheckExprs:\n- {apiVersion: apps/, kind: A, current: 'true'}", `x.yaml:2:16: healthCheckExprs[0].apiVersion: "apps/" is no apiVersion`},
-		"no current":     {"healthCheckExprs:\n- {apiVersion: a.com/v1, kind: A}", "x.yaml:2:3: healthCheckExprs[0].current: is required"},
-		"another field":  {"spec:\n  healthCheckExprs:\n  - {apiVersion: a.com/v1, kind: A, current: 'true', ready: 'true'}", "x.yaml:3:54: spec.healthCheckExprs[0].ready: unknown field"},
+		"no version": {"healthCheckExprs:\n- {apiVersion: apps/, kind: A, current: 'true'}", `x.yaml:2:16: healthCheckExprs[0].apiVersion: "apps/" is no apiVersion`},
+		"no current": {"healthCheckExprs:\n- {apiVersion: a.com/v1, kind: A}", "x.yaml:2:3: healthCheckExprs[0].current: is required"},
+		"another field": {"spec:\n  healthCheckExprs:\n  - {apiVersion: a.com/v1, kind: A, current: 'true', ready: 'true'}",
+			"x.yaml:3:54: spec.healthCheckExprs[0].ready: unknown field"},
 		"a syntax error": {"healthCheckExprs:\n- apiVersion: a.com/v1\n  kind: A\n  current: status.a = 1\n", "x.yaml:4:21: healthCheckExprs[0].current: Syntax error: token recognition error at: '= '; write =="},
 		"a name of another language": {"healthCheckExprs:\n- apiVersion: a.com/v1\n  kind: A\n  current: status.a == True\n",
 			"x.yaml:4:24: healthCheckExprs[0].current: undeclared reference to 'True'; write true"},

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/internal/txtar"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 )
@@ -22,46 +23,31 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 
 const podSpec = `{containers: [{name: web, image: nginx}, {name: log, image: fluent}]}`
 
-// objects are written as a test author would: with what the test needs, and no more.
-var objects = []struct {
+// A madeObject is an object of testdata/objects.txtar.
+type madeObject struct {
 	name, object string
 	states       []kstatustest.State
-	lacks        string // part of what Check says of the object as it is, or "" if it is Current
-}{
-	{"Deployment", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, generation: 4}, spec: {replicas: 3, progressDeadlineSeconds: 600, template: {spec: ` + podSpec + `}}}`,
-		states("Current Failed"), `status.conditions[type="Progressing"]: missing: {`},
-	{"Deployment without replicas", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 0}}`, states("Current"), "DeploymentNotAvailable"},
-	{"ReplicaSet", `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 2}}`, states("Current Failed"), "status.fullyLabeledReplicas: missing: 2"},
-	{"ReplicationController", `{apiVersion: v1, kind: ReplicationController, metadata: {name: web}, spec: {replicas: 2}}`, states("Current Failed"), "status.readyReplicas: missing: 2"},
-	{"StatefulSet", `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}}`,
-		states("Current"), "status.updateRevision"},
-	{"DaemonSet", `{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}}`, states("Current"), "metadata.generation: missing: 1"},
-	{"Job", `{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {completions: 2, completionMode: Indexed}}`, states("Current Failed"), "status.completionTime"},
-	{"suspended Job", `{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {suspend: true}}`, states("Current"), `status.conditions[type="Suspended"]`},
-	{"CronJob", `{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, status: {lastScheduleTime: "2006-01-02T15:04:05Z"}}`, states("Current Failed"), ""},
-	{"Pod", `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default, uid: u-1}, spec: ` + podSpec + `}`,
-		states("Current Failed Pending Succeeded CrashLoopBackOff ImagePullBackOff OOMKilled Evicted Unschedulable"), `status.conditions[type="Ready"]: missing: {`},
-	{"Pod with gates", `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {readinessGates: [{conditionType: example.com/lb}], initContainers: [{name: proxy, image: p, restartPolicy: Always}, {name: init, image: i}], containers: [{name: c, image: i, resources: {limits: {cpu: 1, memory: 1Gi}}}]}}`,
-		states("Current"), "example.com/lb"},
-	{"PersistentVolumeClaim", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`,
-		states("Current Failed Pending"), `status.capacity: missing: {"storage":"1Gi"}`},
-	{"PersistentVolume", `{apiVersion: v1, kind: PersistentVolume, metadata: {name: data}, spec: {claimRef: {name: data}}}`, states("Current Failed"), `"Bound"`},
-	{"Service", `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: ClusterIP}}`, states("Current Pending"), ""},
-	{"LoadBalancer", `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {type: LoadBalancer}}`, states("Current Pending"), `status.loadBalancer: missing: {"ingress":`},
-	{"Namespace", `{apiVersion: v1, kind: Namespace, metadata: {name: team}}`, states("Current"), `status.phase: missing: "Active"`},
-	{"Node", `{apiVersion: v1, kind: Node, metadata: {name: node-1}}`, states("Current NotReady"), "KubeletReady"},
-	{"ResourceQuota", `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {pods: "10"}}}`, states("Current"), "status.hard"},
-	{"Ingress", `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}}`, states("Current"), "203.0.113.1"},
-	{"PodDisruptionBudget", `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 2}}`, states("Current Failed"), "status.currentHealthy: missing: 3"},
-	{"HorizontalPodAutoscaler", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {minReplicas: 2}}`, states("Current Failed"), "AbleToScale"},
-	{"CustomResourceDefinition", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {names: {kind: Widget, plural: widgets}, versions: [{name: v1, storage: true}]}}`,
-		states("Current Failed"), `"WidgetList"`},
-	{"APIService", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.example.com}}`, states("Current Failed"), "Passed"},
-	{"custom", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: {conditions: [{type: Ready, status: Unknown}, {type: Degraded, status: "True", reason: Broken}, {type: Stalled, status: "True"}]}}`,
-		states("Current Failed"), `status.conditions[type="Degraded"].status: "True", should be "False"`},
-	{"custom without status", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}}`, states("Current Failed"), "*"},
-	{"Rollout", `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: web}, spec: {replicas: 2}, status: {replicas: 2}}`, states("Current"), `status.phase: missing: "Healthy"`},
-	{"Kueue Workload", `{apiVersion: kueue.x-k8s.io/v1beta1, kind: Workload, metadata: {name: w}, status: {conditions: [{type: QuotaReserved, status: "False", reason: Pending}]}}`, states("Current"), "*"},
+	lacks        string // part of what Check says of the object as it is; "" if it is Current, "*" if rules may differ
+}
+
+func readObjects(t testing.TB) []madeObject {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/objects.txtar")
+	require.NoError(t, err)
+	var objects []madeObject
+	for _, file := range archive.Files {
+		o := madeObject{name: file.Name, object: string(file.Data)}
+		for line := range strings.Lines(o.object) {
+			if list, ok := strings.CutPrefix(line, "# states:"); ok {
+				o.states = states(list)
+			} else if text, ok := strings.CutPrefix(line, "# lacks:"); ok {
+				o.lacks = strings.TrimSpace(text)
+			}
+		}
+		require.NotEmpty(t, o.states, o.name)
+		objects = append(objects, o)
+	}
+	return objects
 }
 
 func states(s string) (out []kstatustest.State) {
@@ -72,7 +58,7 @@ func states(s string) (out []kstatustest.State) {
 }
 
 func TestMake(t *testing.T) {
-	for _, c := range objects {
+	for _, c := range readObjects(t) {
 		for _, state := range c.states {
 			t.Run(c.name+"/"+string(state), func(t *testing.T) {
 				obj := parse(t, c.object)
@@ -97,7 +83,7 @@ func list(obj *unstructured.Unstructured, path ...string) []any {
 }
 
 func TestCheckTellsWhatIsMissing(t *testing.T) {
-	for _, c := range objects {
+	for _, c := range readObjects(t) {
 		t.Run(c.name, func(t *testing.T) {
 			obj := parse(t, c.object)
 			before := obj.DeepCopy()
@@ -116,13 +102,8 @@ func TestCheckTellsWhatIsMissing(t *testing.T) {
 
 // TestEveryStateIsSeen holds the verdict of package kstatus on each state that it has a word for.
 func TestEveryStateIsSeen(t *testing.T) {
-	pod := objects[slices.IndexFunc(objects, func(c struct {
-		name, object string
-		states       []kstatustest.State
-		lacks        string
-	}) bool {
-		return c.name == "Pod"
-	})].object
+	objects := readObjects(t)
+	pod := objects[slices.IndexFunc(objects, func(o madeObject) bool { return o.name == "Pod" })].object
 	want := map[kstatustest.State]kstatus.Status{
 		kstatustest.Current: kstatus.Current, kstatustest.Succeeded: kstatus.Current, kstatustest.Pending: kstatus.InProgress,
 		kstatustest.Failed: kstatus.Failed, kstatustest.CrashLoopBackOff: kstatus.Failed, kstatustest.ImagePullBackOff: kstatus.Failed,
@@ -151,12 +132,17 @@ func TestMakeRefuses(t *testing.T) {
 		state  kstatustest.State
 		want   string
 	}{
-		"a state that the kind has not": {`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}}`, kstatustest.Failed, "cannot be made Failed, only [Current]"},
-		"an object being deleted":       {`{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: a, deletionTimestamp: "2006-01-02T15:04:05Z"}}`, kstatustest.Current, "Pod a/web: whatever its status says, the extended profile has it as Terminating"},
-		"fewer replicas than none":      {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: -3}}`, kstatustest.Current, "spec.replicas: -3 is no number of Pods"},
-		"replicas that are text":        {`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: "3"}}`, kstatustest.Current, "spec.replicas: 3 is no number"},
-		"half a completion":             {`{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {completions: 1.5}}`, kstatustest.Failed, "spec.completions: 1.5 is no"},
-		"no kind":                       {`{metadata: {name: web}}`, kstatustest.Current, "without a kind"},
+		"a state that the kind has not": {`{apiVersion: apps/v1, kind: StatefulSet,
+  metadata: {name: db}}`, kstatustest.Failed, "cannot be made Failed, only [Current]"},
+		"an object being deleted": {`{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: a,
+  deletionTimestamp: "2006-01-02T15:04:05Z"}}`, kstatustest.Current, "Pod a/web: whatever its status says, the extended profile has it as Terminating"},
+		"fewer replicas than none": {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web},
+  spec: {replicas: -3}}`, kstatustest.Current, "spec.replicas: -3 is no number of Pods"},
+		"replicas that are text": {`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db},
+  spec: {replicas: "3"}}`, kstatustest.Current, "spec.replicas: 3 is no number"},
+		"half a completion": {`{apiVersion: batch/v1, kind: Job, metadata: {name: a},
+  spec: {completions: 1.5}}`, kstatustest.Failed, "spec.completions: 1.5 is no"},
+		"no kind": {`{metadata: {name: web}}`, kstatustest.Current, "without a kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			obj := parse(t, c.object)
@@ -212,7 +198,7 @@ func TestRequireCurrent(t *testing.T) {
 }
 
 func FuzzMake(f *testing.F) {
-	for _, c := range objects {
+	for _, c := range readObjects(f) {
 		f.Add(c.object)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

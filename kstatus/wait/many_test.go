@@ -102,7 +102,8 @@ func TestChildrenAreNotLookedUpInVain(t *testing.T) {
 		watches int32
 	}{
 		{name: "no rule heeds them", rules: kstatus.Standard(), watches: 1},
-		{name: "the verdict is sure", rules: kstatus.Extended(), status: "\nstatus: {observedGeneration: 1, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}]}", watches: 1},
+		{name: "the verdict is sure", rules: kstatus.Extended(), status: `
+status: {observedGeneration: 1, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}]}`, watches: 1},
 		{name: "they explain", rules: kstatus.Extended(), watches: 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -60,7 +60,8 @@ func TestInRealTimeToo(t *testing.T) {
 			}
 			_ = reconcile.Play(ctx, cluster, o, controllers.All(controllers.Options{})...)
 		})
-		require.NoError(t, cluster.Load(ctx, []byte(`{apiVersion: v1, kind: Node, metadata: {name: node-000}, status: {allocatable: {cpu: "32", memory: 128Gi, pods: "200"}}}`)))
+		require.NoError(t, cluster.Load(ctx, []byte(`{apiVersion: v1, kind: Node, metadata: {name: node-000},
+  status: {allocatable: {cpu: "32", memory: 128Gi, pods: "200"}}}`)))
 		require.NoError(t, cluster.Load(ctx, []byte(clustertest.Bundle())))
 		time.Sleep(12 * time.Minute)
 		for _, of := range []struct{ kind, name string }{

@@ -18,7 +18,8 @@ func TestWhatAnAPIServerRefusesIsLeftAlone(t *testing.T) {
 			"{matchExpressions: [{key: app, operator: NotIn, values: [web]}]}": "`selector` does not match template `labels`",
 		} {
 			c := clustertest.New(t, clustertest.Options{Nodes: 1})
-			c.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: x}, spec: {selector: %s, template: {metadata: {labels: {app: web}}, spec: {}}}}`, kind, selector))
+			c.Load(fmt.Sprintf(`{apiVersion: apps/v1, kind: %s, metadata: {name: x},
+  spec: {selector: %s, template: {metadata: {labels: {app: web}}, spec: {}}}}`, kind, selector))
 			c.Settle()
 			require.Empty(t, c.List("Pod", ""))
 			require.Contains(t, strings.Join(c.Errors, "\n"), want)

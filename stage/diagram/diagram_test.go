@@ -58,7 +58,8 @@ func load(t *testing.T, file string) stage.Source {
 func pod(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	obj := &unstructured.Unstructured{}
-	require.NoError(t, yaml.Unmarshal([]byte(`{apiVersion: v1, kind: Pod, metadata: {name: web, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u}]},
+	require.NoError(t, yaml.Unmarshal([]byte(`{apiVersion: v1, kind: Pod,
+  metadata: {name: web, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: u}]},
 		spec: {nodeName: node-1, containers: [{name: c, image: c}]}}`), &obj.Object))
 	return obj
 }

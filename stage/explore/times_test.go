@@ -20,7 +20,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-const pod = `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeName: node-1, initContainers: [{name: i, image: i}], containers: [{name: c, image: c}]}}`
+const pod = `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeName: node-1,
+  initContainers: [{name: i, image: i}], containers: [{name: c, image: c}]}}`
 
 // chaoticPod fails with one chance in eleven at each step.
 const chaoticPod = `{apiVersion: v1, kind: Pod, metadata: {name: web,

@@ -12,17 +12,17 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
 
-// A client asks for answers in protobuf where it can, which costs the server less than JSON.
-// Protobuf has no names: a field that the Go types of this program do not have, because the server
-// is of a later version, cannot be read. The first answer with such a field is asked for again in
-// JSON, and so is everything of that kind from then on.
+// A client asks for answers in protobuf where it can, because protobuf costs the server less than
+// JSON. Protobuf has no field names. If the server is newer than the Go types of this program, an
+// answer may have a field that cannot be read. Then the client sends that request again for JSON,
+// and asks for JSON for all further requests of that kind.
 type client struct {
 	json     dynamic.Interface
 	protobuf dynamic.Interface // nil: everything is read as JSON
-	schemas  *codec.Schemas    // of the kinds that can be read from protobuf
+	schemas  *codec.Schemas    // the kinds that can be read from protobuf
 }
 
-// of returns the client for the objects of a kind.
+// of returns the dynamic client for the objects of a kind.
 func (c client) of(gvk schema.GroupVersionKind) dynamic.Interface {
 	if c.protobuf != nil && c.schemas.Has(gvk) {
 		return c.protobuf
@@ -30,10 +30,10 @@ func (c client) of(gvk schema.GroupVersionKind) dynamic.Interface {
 	return c.json
 }
 
-// request is what the requests of a Cluster have in common.
+// request has the parameters that all requests of a Cluster have.
 type request struct {
 	kind         schema.GroupVersionKind
-	namespace    string // ignored for a kind that has none
+	namespace    string // ignored for kinds without namespaces
 	subresources []string
 	dryRun       []string
 }

@@ -21,7 +21,7 @@ type Cluster struct {
 	kinds   *kinds
 	events  *recentEvents
 	users   *impersonators
-	factory *clientFactory // nil: no other clients than this one
+	factory *clientFactory // nil: As cannot make clients for other users
 	reading codec.Options  // how the client reads
 }
 
@@ -31,16 +31,16 @@ var (
 	_ player.Sharer       = (*Cluster)(nil)
 )
 
-// New returns the cluster that a client talks to, such as client-go's fake one. A mapper that can
-// be reset ([meta.ResettableRESTMapper]) is reset when it does not know a kind, so that definitions
-// which come later are found. [Cluster.As] needs [NewForConfig] or [Open].
+// New returns the cluster that a client talks to, such as client-go's fake one. If the mapper is a
+// [meta.ResettableRESTMapper], it is reset when it does not know a kind, so that definitions which
+// are created later are found. [Cluster.As] needs [NewForConfig] or [Open].
 func New(of dynamic.Interface, mapper meta.RESTMapper) *Cluster {
 	return &Cluster{client: client{json: of}, kinds: newKinds(mapper), events: newRecentEvents(), users: newImpersonators()}
 }
 
-// Share returns the same cluster as a player sees it: objects share their equal parts, so that they
-// must not be changed, and are without metadata that it does not need, unless [Options] keep that.
-// What [New] made is its own.
+// Share returns the cluster for a player. Objects that it returns share equal parts, so they must
+// not be changed, and do not have the metadata that a player does not need, unless [Options] keep
+// it. A Cluster made by [New] returns itself.
 func (c *Cluster) Share() player.Transport {
 	if c.factory == nil {
 		return c
@@ -62,19 +62,19 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	})
 }
 
-// Watch reports changes of the objects of a kind, in a namespace or in all if it is "". A server
-// that is busy closes watches at any time, which is no error: watch again from the last
+// Watch reports changes of the objects of a kind, in a namespace or in all if it is "". A busy
+// server may close a watch at any time, which is not an error: watch again from the last
 // resourceVersion seen. An Error event that is not Expired says that an event could not be read,
-// for example because its object is the first with a field that only JSON has the name of: watch
-// again, too.
+// for example because its object is the first with a field that only JSON can name: watch again,
+// too.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	return read(c, request{kind: gvk, namespace: namespace}, func(to dynamic.ResourceInterface) (watch.Interface, error) {
 		return to.Watch(ctx, o)
 	})
 }
 
-// Create creates an object and returns it as stored. An Event of stagecraft itself may be counted
-// on an Event that is there, as the package comment says.
+// Create creates an object and returns it as stored. An Event of stagecraft itself may instead
+// increment the count of an existing Event, as the package comment says.
 func (c *Cluster) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	if e, ok := c.occurrence(obj); ok {
 		return c.record(ctx, e, o)
@@ -97,8 +97,8 @@ func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o 
 	})
 }
 
-// Patch changes an object, or a subresource of it, and returns it as stored. Custom resources take
-// no strategic merge patches: the error says so.
+// Patch changes an object, or a subresource of it, and returns it as stored. A strategic merge
+// patch of a custom resource is an error, as in an API server.
 func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r := request{kind: gvk, namespace: name.Namespace, subresources: subresources, dryRun: o.DryRun}
 	return c.write(ctx, r, func(to dynamic.ResourceInterface) (*unstructured.Unstructured, error) {

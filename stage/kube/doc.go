@@ -1,10 +1,10 @@
-// Package kube is a Kubernetes cluster as the packages of stagecraft see one: a transport over
-// client-go's dynamic client, with the methods of stage/memory.
+// Package kube connects the packages of stagecraft to a Kubernetes cluster. Its [Cluster] is a
+// transport over client-go's dynamic client, with the methods of stage/memory.
 //
 // # Terminology
 //
-// A [Cluster] is a client together with a mapper, which knows the resource and the scope of each
-// kind. A kind is known if the server had it at the last discovery.
+// A [Cluster] is a client and a mapper, which has the resource and the scope of each kind. A kind
+// is known if the server had it at the last discovery.
 //
 // # Usage
 //
@@ -22,32 +22,32 @@
 //
 // # Kinds
 //
-// A kind that is not known is NotFound. The server is asked anew what it has when such a kind is
-// asked for, and when it says that it does not have a kind which was known, but at most every two
-// seconds: that is how long a definition takes to be seen, and what an unknown kind costs that is
-// asked for all the time.
+// A kind that is not known is NotFound. A Cluster discovers the kinds of the server again when a
+// request is for a kind that is not known, and when the server answers that it does not have a
+// known kind, but at most every two seconds. So a new definition is found within two seconds, and a
+// program that asks for an unknown kind all the time causes one discovery every two seconds.
 //
 // # Metadata
 //
 // Players see objects without managedFields and without kubectl's last applied configuration,
-// unless [Options] keep them: through [Cluster.Share], which players ask for. Parts that are equal,
-// as in Pods of one Deployment, are there once. Patches are not concerned, since a field that a
-// patch does not name stays. Who reads objects to write them back as a whole uses the Cluster
-// itself.
+// unless [Options] keep them: through [Cluster.Share], which players ask for. Equal parts, as in
+// Pods of one Deployment, are stored once. Patches work as usual, because a field that a patch does
+// not name stays. To read objects and write them back as a whole, use the Cluster itself.
 //
 // # Events
 //
-// The Events of stagecraft, which are those whose reportingComponent says so, go to
-// events.k8s.io/v1, where the server has it, and are counted: what regards the same object, in the
-// same type, reason and note, less than six minutes after the last time, is no Event of its own,
-// but adds one to series.count of the first. 4096 Events are maxRecentEvents, the least recent are
-// forgotten. The names of occurrences tell them apart: one that was recorded under the same name
-// last is AlreadyExists, and never counted twice. Reasons are cut at 128 bytes, notes at 1024. All
-// other Events are created as they are.
+// The Events of stagecraft, which are those with its reportingComponent, are written to
+// events.k8s.io/v1, if the server has that API. Repeated ones are counted: an Event about the same
+// object, with the same type, reason and note, less than six minutes after the last one, is not
+// created, but increments series.count of the first. A Cluster remembers the 4096 most recent
+// Events for that. Each occurrence has a name: if the last one that was recorded has the same name,
+// the answer is AlreadyExists, and it is not counted twice. Reasons are cut at 128 bytes, notes at
+// 1024. All other Events are created as they are.
 //
 // # Users
 //
-// [Cluster.As] makes one client a user, with the connections and the limit of the Cluster.
+// [Cluster.As] makes one client for each user, which shares the connections and the rate limit of
+// the Cluster.
 //
 // # Concurrency
 //
@@ -55,22 +55,22 @@
 //
 // # Connections
 //
-// Reads and watches share a connection of HTTP/2, where the server has that. Writes go over
-// HTTP/1.1, as many connections as there are writes under way, of which up to 25 are kept for the
-// next ones: they need less of the server and of this process, and no watch event waits behind
-// their answers. A configuration whose TLS names protocols (NextProtos) has its way instead.
+// Reads and watches share one HTTP/2 connection, if the server supports that. Writes use HTTP/1.1,
+// with one connection for each write under way; up to 25 connections are kept open for further
+// writes. That costs the server and this process less, and watch events do not wait behind the
+// answers of writes. If the TLS configuration names protocols (NextProtos), these are used for
+// everything instead.
 //
-// A player that brings 500 Pods a second to Running takes a fifth of a processor. With
-// GOMAXPROCS=1, which Go never chooses by itself where there are more, it takes a seventh less than
-// with two: see internal/dev/e2e/cluster.
+// A player that brings 500 Pods a second to Running uses a fifth of a processor. With GOMAXPROCS=1,
+// which Go does not choose by itself on a machine with more, it uses a seventh less than with
+// GOMAXPROCS=2: see internal/dev/e2e/cluster.
 //
 // # Protobuf
 //
-// Objects of built-in kinds are read from protobuf, which has half of the bytes of JSON and costs
-// the server less. Protobuf has no names: a field that the Go types of this program do not have,
-// because the server is of a later version than the module k8s.io/api, cannot be read from it. No
-// such field is lost. The first answer that has one is asked for again in JSON, and so is every
-// answer of that kind from then on:
+// Objects of built-in kinds are read from protobuf, which has half the bytes of JSON and costs the
+// server less. Protobuf has no field names. If the server is newer than the module k8s.io/api in
+// this program, an answer may have a field that cannot be read. No such field is lost: the request
+// is sent again for JSON, and so are all further requests for that kind:
 //
 //	get, list, dry run                      | the request is sent again
 //	create, update, patch                   | the object is read again; others may have changed it meanwhile
@@ -79,6 +79,6 @@
 // # Compatibility
 //
 // What is read by the clients that this package makes is the same as with client-go's codec, which
-// takes several times as long; tests compare the two. On loopback nothing is compressed. Custom
-// resources take no strategic merge patches.
+// takes several times as long; tests compare the two. Answers are not compressed if the server is
+// on this machine. Custom resources take no strategic merge patches.
 package kube

@@ -11,11 +11,11 @@ import (
 
 const (
 	seriesWindow    = 6 * time.Minute // without an occurrence: the next one is an Event of its own
-	maxRecentEvents = 4096            // Events that more occurrences can be counted on
+	maxRecentEvents = 4096            // Events that further occurrences can be counted on
 )
 
-// recentEvents are the Events that were recorded lately, at most maxRecentEvents. The one that had
-// no occurrence for longest is forgotten first.
+// recentEvents are the Events that were recorded last, at most maxRecentEvents. The one without an
+// occurrence for the longest time is dropped first.
 type recentEvents struct {
 	mu     sync.Mutex
 	known  map[eventKey]*list.Element // of *countedEvent
@@ -36,9 +36,9 @@ func newRecentEvents() *recentEvents {
 	return &recentEvents{known: map[eventKey]*list.Element{}, recent: list.New()}
 }
 
-// next returns the Event that an occurrence is counted on, and its number among the occurrences of
-// that Event. At 1 the Event is to be created. It is 0 for an occurrence that was recorded before:
-// names tell occurrences apart, and one that comes again is a request whose answer was lost.
+// next returns the Event that an occurrence is counted on, and the number of the occurrence. If
+// that is 1, the Event has to be created. It is 0 for an occurrence that was recorded before, which
+// has the same name: its request is sent again because the answer was lost.
 func (s *recentEvents) next(e occurrence) (types.NamespacedName, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,15 +77,15 @@ func (k *countedEvent) begin(e occurrence) {
 	k.event, k.last, k.seen, k.count, k.stored = e.event, e.event, e.seen, 1, false
 }
 
-// restart makes an occurrence the first, because the Event that it was to be counted on is gone
-// from the server.
+// restart makes an occurrence the first, because the server no longer has the Event that it was to
+// be counted on.
 func (s *recentEvents) restart(e occurrence) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.eventOf(e).begin(e)
 }
 
-// settle takes note of how a request ended, and returns its error.
+// settle records how a request ended, and returns its error.
 func (s *recentEvents) settle(e occurrence, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

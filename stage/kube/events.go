@@ -15,7 +15,7 @@ import (
 
 const (
 	component   = "stagecraft" // whose Events are counted
-	noteLimit   = 1024         // bytes that the events API takes
+	noteLimit   = 1024         // the most bytes that the events API accepts
 	reasonLimit = 128
 )
 
@@ -25,7 +25,7 @@ var (
 	eventsAt   = schema.GroupResource{Group: newEvents.Group, Resource: "events"}
 )
 
-// An occurrence is something that an Event tells of.
+// An occurrence is one thing that happened and that an Event reports.
 type occurrence struct {
 	eventKey
 	event     types.NamespacedName // under which it was to be recorded
@@ -39,8 +39,8 @@ type eventKey struct {
 	typ, reason, note                      string
 }
 
-// occurrence reads an Event of stagecraft. It is false for other objects, for what the events API
-// refuses, and on servers without that API.
+// occurrence reads an Event of stagecraft. It is false for other objects, for Events that the
+// events API refuses, and if the server does not have that API.
 func (c *Cluster) occurrence(obj *unstructured.Unstructured) (occurrence, bool) {
 	if obj.GroupVersionKind() != coreEvents || text(obj.Object, "reportingComponent") != component {
 		return occurrence{}, false
@@ -69,7 +69,7 @@ func text(m map[string]any, field string) string {
 	return s
 }
 
-// cut shortens a text to what the API takes.
+// cut shortens a text to the length that the API accepts.
 func cut(s string, limit int) string {
 	const dots = "..."
 	if len(s) <= limit {
@@ -78,7 +78,7 @@ func cut(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit-len(dots)], "") + dots
 }
 
-// record creates an Event, or counts the occurrence on the Event that tells of the same.
+// record creates an Event, or increments the count of the Event that reports the same.
 func (c *Cluster) record(ctx context.Context, e occurrence, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	at, count := c.events.next(e)
 	if count == 0 {
@@ -95,8 +95,8 @@ func (c *Cluster) record(ctx context.Context, e occurrence, o metav1.CreateOptio
 	return obj, c.events.settle(e, err)
 }
 
-// count writes how often the occurrence was seen. It writes the number itself, so that the request
-// can be sent twice.
+// count writes how often the Event has occurred. It writes the number, not an increment, so that
+// the request can be sent twice.
 func (c *Cluster) count(ctx context.Context, e occurrence, at types.NamespacedName, count int64, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	patch := fmt.Sprintf(`{"series": {"count": %d, "lastObservedTime": %q}}`, count, micro(e.seen))
 	return c.Patch(ctx, newEvents, at, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: o.FieldManager, DryRun: o.DryRun})

@@ -15,9 +15,9 @@ type impersonators struct {
 
 func newImpersonators() *impersonators { return &impersonators{writers: map[string]player.Writer{}} }
 
-// As returns the cluster as another user sees it. It is made once for each user, and shares the
-// connections and the limit of this one. A Cluster that [New] made cannot impersonate: every
-// request of what As returns fails.
+// As returns a Cluster that sends its requests as another user. There is one for each user, which
+// shares the connections and the rate limit of this one. A Cluster made by [New] cannot
+// impersonate: every request of the Cluster that As returns fails.
 func (c *Cluster) As(user string) player.Writer {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()

@@ -18,8 +18,8 @@ const (
 	byApply  = "Apply"
 	byUpdate = "Update"
 
-	// beforeApply owns what was there before the first apply, as in an API server that
-	// finds an object without managedFields.
+	// beforeApply is the manager that owns the fields which an object has before its first apply,
+	// as in an API server that finds an object without managedFields.
 	beforeApply = "before-first-apply"
 )
 
@@ -55,7 +55,7 @@ func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstruct
 	return r.replace(old, next)
 }
 
-// admitApply checks a configuration; its nulls say nothing.
+// admitApply checks a configuration. A null in it is treated as a missing field.
 func (r *request) admitApply(body any, o metav1.PatchOptions) (map[string]any, error) {
 	if o.FieldManager == "" {
 		fault := field.Required(field.NewPath("fieldManager"), "is required for apply patch")
@@ -93,8 +93,8 @@ func (r *request) applyNew(config map[string]any) (*unstructured.Unstructured, e
 	return r.create(config, false)
 }
 
-// applyTo merges the configuration into an object, removes what the manager no longer
-// applies, and settles who owns what.
+// applyTo merges the configuration into an object, removes the fields that the manager no longer
+// applies, and updates which manager owns which field.
 func (r *request) applyTo(before, config map[string]any, force bool) (map[string]any, error) {
 	wanted := leavesOf(r.kind.schema, config)
 	owners := r.owners(before)
@@ -132,8 +132,8 @@ func pathSet(l leaves) map[path]bool {
 	return set
 }
 
-// owned reports whether someone owns the path; for an element of a list, also
-// something in it.
+// owned reports whether a manager owns the path or, for an element of a list, a field of the
+// element.
 func owned(owners []owner, p path) bool {
 	inside, element := strings.CutSuffix(string(p), ".")
 	for _, o := range owners {
@@ -149,8 +149,8 @@ func owned(owners []owner, p path) bool {
 	return false
 }
 
-// settleConflicts finds the fields that others own and that would change. With force
-// the others lose them.
+// settleConflicts finds the fields that other managers own and that would change. With force, the
+// other managers lose them; without, they are an error.
 func settleConflicts(others []owner, wanted, present leaves, force bool) error {
 	var causes []metav1.StatusCause
 	for i := range others {
@@ -201,8 +201,8 @@ func (o *owner) gain(p path) {
 	}
 }
 
-// owners reads managedFields. What an object has before the first apply belongs to
-// one owner.
+// owners reads managedFields. The fields that an object has before its first apply belong to the
+// owner beforeApply.
 func (r *request) owners(obj map[string]any) (found []owner) {
 	list, _ := object.Slice(obj, "metadata", "managedFields")
 	for _, v := range list {
@@ -222,7 +222,7 @@ func (r *request) owners(obj map[string]any) (found []owner) {
 	return found
 }
 
-// split returns the entry of this request, perhaps a new one, and the others.
+// split returns the entry of the manager of this request, which may be new, and the other entries.
 func (r *request) split(owners []owner) (mine owner, others []owner) {
 	mine = owner{manager: r.manager, operation: byUpdate, subresource: r.Subresource, fields: map[path]bool{}}
 	if r.applies() {
@@ -240,8 +240,8 @@ func (r *request) split(owners []owner) (mine owner, others []owner) {
 
 func (r *request) applies() bool { return r.Verb == "apply" }
 
-// entries writes managedFields, in an order that is always the same. An owner of
-// nothing is left out.
+// entries writes managedFields, in an order that is always the same. Owners without fields are left
+// out.
 func (r *request) entries(owners []owner) []any {
 	slices.SortFunc(owners, func(a, b owner) int {
 		return strings.Compare(a.operation+a.manager+"/"+a.subresource, b.operation+b.manager+"/"+b.subresource)
@@ -274,7 +274,7 @@ func (r *request) entry(o owner) map[string]any {
 	return entry
 }
 
-// own keeps managedFields true to a write. Objects that were never applied have none.
+// own updates managedFields after a write. Objects that were never applied have none.
 func (r *request) own(before, next map[string]any) {
 	switch {
 	case r.managed != nil:

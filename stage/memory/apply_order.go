@@ -8,9 +8,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
-// inApplyOrder puts the lists of an object that a configuration was applied to in the order of
-// server-side apply: that of the configuration, with the elements that it does not have where they
-// were before. The object is not changed.
+// inApplyOrder orders the lists of an object as server-side apply does: in the order of the
+// configuration that was applied, and elements that the configuration does not have stay where they
+// were. The object is not changed; the result is a new one.
 func inApplyOrder(s patch.Schema, before, config, next map[string]any) map[string]any {
 	out := maps.Clone(next)
 	for name, v := range next {
@@ -31,10 +31,10 @@ func inApplyOrder(s patch.Schema, before, config, next map[string]any) map[strin
 	return out
 }
 
-// elements says how those of a list are told apart.
+// elements says how the elements of a list are identified.
 type elements struct {
 	schema patch.Schema
-	key    string // "" if they are known by their value
+	key    string // "" if an element is identified by its value
 }
 
 func (e elements) id(v any) string {
@@ -74,13 +74,13 @@ func (e elements) inApplyOrder(before, config, next []any) []any {
 		out = append(out, v)
 	}
 	if len(out) != len(next) || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(ids) {
-		return next // elements that cannot be told apart
+		return next // several elements have the same key
 	}
 	return out
 }
 
-// interleave merges two orders. The second one counts; what only the first has comes before the
-// next element that both have.
+// interleave merges two orders. The second one decides; an element that only the first has comes
+// before the next element that both have.
 func interleave(first, second []string) (out []string) {
 	for i, j := 0, 0; i < len(first) || j < len(second); {
 		shared := slices.IndexFunc(second[j:], func(id string) bool { return slices.Contains(first, id) })

@@ -21,14 +21,14 @@ type Options struct {
 	Seed              uint64           // uids and generated names are drawn from it
 	Now               func() time.Time // default: time.Now; called with the cluster locked
 	Kinds             []Kind           // beside the built-in ones
-	History           int              // events kept for each resource, for watches from an earlier version; default: 10,000
-	RequireNamespaces bool             // creating an object in a namespace that is not there is an error
-	Trace             func(Request)    // told of every write, after it, from the goroutine that wrote; nil: off
+	History           int              // how many events of each resource are kept, so that a watch can begin at an earlier version; default: 10,000
+	RequireNamespaces bool             // creating an object in a namespace that does not exist is an error
+	Trace             func(Request)    // called after every write, by the goroutine that wrote; nil: off
 
-	packFrom int // objects of one resource from which on idle ones are packed; default: 131,072
+	packFrom int // if a resource has more objects than this, those not written for long are packed; default: 131,072
 }
 
-// Request is what [Options.Trace] is told of a write.
+// Request describes a write to [Options.Trace].
 type Request struct {
 	Time        time.Time
 	User        string // who sent it; see [Cluster.Impersonate]
@@ -39,7 +39,7 @@ type Request struct {
 	Err         error // nil: it succeeded
 }
 
-// Cluster is a handle on an in-memory API server: it says as whom to write, and
+// Cluster is a handle on an in-memory API server. A handle determines which user writes, and
 // whether results are copies. It is safe for concurrent use.
 type Cluster struct {
 	*store
@@ -66,11 +66,11 @@ func (c *Cluster) Impersonate(user string) *Cluster {
 	return &Cluster{store: c.store, user: user, shared: c.shared}
 }
 
-// Shared returns a handle on the same cluster whose results, watch events included,
-// are the stored objects themselves: free of cost, and not to be modified. What a
-// result says never changes; a write stores a new object. Of a resource with over a
-// hundred thousand objects, those that nobody has written for [Options.History] events
-// are packed, and unpacked when they are read next.
+// Shared returns a handle on the same cluster whose results, watch events included, are the stored
+// objects themselves. They cost nothing and must not be changed. A stored object never changes; a
+// write stores a new object. If a resource has more than 131,072 objects, those that
+// nobody has written during the last [Options.History] events are packed, and unpacked when they
+// are read.
 func (c *Cluster) Shared() *Cluster {
 	return &Cluster{store: c.store, user: c.user, shared: true}
 }
@@ -87,8 +87,8 @@ func (c *Cluster) result(k *kind, obj *unstructured.Unstructured) *unstructured.
 	return &unstructured.Unstructured{Object: object.CopyMap(obj.Object)}
 }
 
-// asVersion shows an object in the version that is asked for. As for custom resources
-// without a conversion webhook, only apiVersion changes.
+// asVersion returns an object in the requested version. As for custom resources without a
+// conversion webhook, only apiVersion changes.
 func (k *kind) asVersion(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if k.table.apiVersion == k.apiVersion || obj.Object["apiVersion"] == k.apiVersion {
 		return obj
@@ -114,7 +114,8 @@ func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types
 	return c.result(k, obj), err
 }
 
-// unpacked is for readers: to unpack changes the record.
+// unpacked returns the object of a record for a reader. Unpacking changes the record, so that it
+// takes the lock for writing.
 func (c *Cluster) unpacked(r *record) *unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,8 +145,9 @@ func (k *kind) key(name types.NamespacedName) types.NamespacedName {
 // in a namespace or in all if it is "". A watch from the list's resourceVersion misses
 // nothing.
 //
-// With o.Limit the list comes in pages, all of the same moment; o.Continue asks for the
-// next one. The sixteen latest lists are kept for that, older ones are Expired (410).
+// With o.Limit the list is returned in pages, all of the state at the first page; o.Continue asks
+// for the next one. The sixteen latest lists are kept for that; asking for a page of an older one
+// is Expired (410).
 func (c *Cluster) List(_ context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	c.mu.Lock()
 	k, p, err := c.page(gvk, namespace, o)
@@ -198,13 +200,13 @@ func (p page) header(k *kind) map[string]any {
 	return map[string]any{"apiVersion": k.GroupVersion().String(), "kind": k.Kind.Kind + "List", "metadata": metadata}
 }
 
-// pages keeps the lists that are being read page by page.
+// pages holds the lists that are being read page by page.
 type pages struct {
 	lists [16]page
 	count uint64
 }
 
-// split keeps a list that is longer than limit and returns its first page.
+// split stores a list that is longer than limit and returns its first page.
 func (p *pages) split(all page, limit int64) page {
 	if limit <= 0 || int(limit) >= len(all.objects) {
 		return all
@@ -214,7 +216,7 @@ func (p *pages) split(all page, limit int64) page {
 	return all.part(p.count, 0, int(limit))
 }
 
-// part is the page from an offset on. Tokens have the form list:offset.
+// part returns the page that begins at an offset. Continue tokens have the form list:offset.
 func (p page) part(number uint64, from, limit int) page {
 	to := len(p.objects)
 	if limit > 0 && limit < to-from {

@@ -7,8 +7,7 @@ import (
 
 var definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
-// define makes the kinds of a CustomResourceDefinition known, one for each served
-// version.
+// define adds the kinds of a CustomResourceDefinition, one for each served version.
 func (s *store) define(crd map[string]any) {
 	s.forget(definedResource(crd))
 	versions, _ := object.Slice(crd, "spec", "versions")
@@ -20,8 +19,7 @@ func (s *store) define(crd map[string]any) {
 	}
 }
 
-// undefine makes the kinds unknown and drops their objects, whatever finalizers these
-// have.
+// undefine removes the kinds and their objects, even if the objects have finalizers.
 func (s *store) undefine(crd map[string]any) {
 	at := definedResource(crd)
 	s.forget(at)

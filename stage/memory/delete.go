@@ -12,14 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Delete deletes an object. One with finalizers, and a Pod with a grace period, stays
-// with a deletionTimestamp until these are done with; a Pod is done with its grace
-// period when it is deleted again with 0. A Pod that is bound to no node, or has ended,
-// has no grace period.
+// Delete deletes an object. An object with finalizers stays, with a deletionTimestamp, until they
+// are removed. A Pod with a grace period stays until it is deleted again with a grace period of 0.
+// A Pod that has no node or has ended has no grace period.
 //
-// Dependents go in the same call, by o.PropagationPolicy: Background (the default)
-// after the object, Foreground before it, Orphan not at all. Deleting a Namespace
-// deletes what is in it first.
+// Dependents are deleted in the same call, as o.PropagationPolicy says: Background (the default)
+// after the object, Foreground before it, Orphan not at all. Deleting a Namespace deletes the
+// objects in it first.
 func (c *Cluster) Delete(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	r := request{Request: Request{Verb: "delete", Kind: gvk, Name: name}, dryRun: len(o.DryRun) > 0}
 	_, err := c.write(r, func(r *request) (*unstructured.Unstructured, error) {
@@ -47,7 +46,7 @@ func (r *request) checkPreconditions(obj *unstructured.Unstructured, p *metav1.P
 	return nil
 }
 
-// delete begins, hastens or ends the deletion of an object.
+// delete starts the deletion of an object, shortens its grace period, or removes the object.
 func (s *store) delete(r *record, o metav1.DeleteOptions) {
 	policy := policyOf(o)
 	if policy == metav1.DeletePropagationOrphan {
@@ -86,7 +85,8 @@ func policyOf(o metav1.DeleteOptions) metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// mark sets the time of deletion, or brings it forward, and reports whether it did.
+// mark sets the deletionTimestamp, or an earlier one than before, and reports whether the object
+// changed.
 func (r *record) mark(s *store, metadata map[string]any, o metav1.DeleteOptions) bool {
 	if metadata["deletionTimestamp"] != nil {
 		return hasten(metadata, o)
@@ -102,7 +102,8 @@ func (r *record) mark(s *store, metadata map[string]any, o metav1.DeleteOptions)
 	return true
 }
 
-// gracePeriod is how many seconds an object may take to go.
+// gracePeriod is how many seconds pass between the request for the deletion and the
+// deletionTimestamp.
 func (r *record) gracePeriod(o metav1.DeleteOptions) int64 {
 	if !r.kind.has(graceful) || o.GracePeriodSeconds != nil && *o.GracePeriodSeconds == 0 {
 		return 0
@@ -125,8 +126,7 @@ func (r *record) gracePeriod(o metav1.DeleteOptions) int64 {
 	return grace
 }
 
-// hasten shortens the grace period of an object that is being deleted; it never
-// lengthens it.
+// hasten shortens the grace period of an object that is being deleted, and never lengthens it.
 func hasten(metadata map[string]any, o metav1.DeleteOptions) bool {
 	grace, _ := object.ToInt64(metadata["deletionGracePeriodSeconds"])
 	if grace == 0 || o.GracePeriodSeconds == nil {
@@ -147,7 +147,7 @@ func hasten(metadata map[string]any, o metav1.DeleteOptions) bool {
 	return true
 }
 
-// empty deletes what is in a namespace and shows that it is terminating.
+// empty deletes the objects of a namespace, and sets the phase of the namespace to Terminating.
 func (s *store) empty(ns *record, next map[string]any) {
 	status, _ := object.Map(next, "status")
 	next["status"] = withField(status, "phase", "Terminating")
@@ -159,12 +159,12 @@ func (s *store) empty(ns *record, next map[string]any) {
 	}
 }
 
-// occupied reports whether a namespace still has contents.
+// occupied reports whether a namespace still contains objects.
 func (s *store) occupied(r *record) bool {
 	return r.kind.groupResource() == namespaces && s.contents[r.key.Name] > 0
 }
 
-// inNamespace returns the contents of a namespace, in an order that is always the same.
+// inNamespace returns the objects of a namespace, in an order that is always the same.
 func (s *store) inNamespace(namespace string) (found []*record) {
 	if s.contents[namespace] == 0 {
 		return nil

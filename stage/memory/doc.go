@@ -1,5 +1,5 @@
-// Package memory is an API server in memory: what a simulator or a test needs of
-// Kubernetes, without a cluster, and deterministic.
+// Package memory is an API server in memory. It does what a simulator or a test needs of
+// Kubernetes, without a cluster and deterministically.
 //
 // # Terminology
 //
@@ -18,8 +18,8 @@
 //		…
 //	}
 //
-// Objects are known by their fields alone, as *unstructured.Unstructured. Errors are
-// those of an API server, for the functions of apimachinery's api/errors.
+// Objects are *unstructured.Unstructured. Errors are those of an API server; use the functions of
+// apimachinery's api/errors to tell them apart.
 //
 // What it does: resourceVersion and optimistic locks; generation; uid and
 // creationTimestamp; the status subresource; JSON, merge and strategic merge patches;

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A Feed is a watch that is read by asking: it has no goroutine, and what a write did can
-// be read as soon as the write has returned. Simulations in virtual time use it. Events
-// are kept for it until they are read, however many they are. A Feed must not be used
-// from several goroutines at once.
+// A Feed is a watch without a goroutine and a channel: its reader calls Next, and the events of a
+// write can be read as soon as the write has returned. Simulations in virtual time use it. All
+// events are kept until the Feed has read them, without a limit. A Feed must not be used from
+// several goroutines at once.
 type Feed struct {
 	watcher *watcher
 	ready   []watch.Event
@@ -53,12 +53,12 @@ func (f *Feed) Next() (watch.Event, bool) {
 	return e, true
 }
 
-// read takes what has happened since.
+// read copies the events since the last read from the log.
 func (f *Feed) read() {
 	if f.watcher.next == f.watcher.kind.table.log.end.Load() {
 		return
 	}
-	f.buffer, _ = f.watcher.read(f.buffer[:0]) // nothing is lost for who is unbounded
+	f.buffer, _ = f.watcher.read(f.buffer[:0]) // an unbounded watcher loses no events
 	f.ready = f.buffer
 }
 

@@ -30,7 +30,7 @@ func (p path) parts() []string { return strings.Split(string(p), separator) }
 // key are leaves.
 type leaves map[path]any
 
-// leavesOf leaves out what identifies an object and what only the server sets.
+// leavesOf leaves out the fields that identify an object and those that only the server sets.
 func leavesOf(s patch.Schema, obj map[string]any) leaves {
 	l := leaves{}
 	for name, v := range obj {
@@ -93,7 +93,7 @@ func (l leaves) list(s patch.Schema, at path, list []any, key string) {
 	}
 }
 
-// encode gives the same text to equal values.
+// encode returns the same text for equal values.
 func encode(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -102,8 +102,8 @@ func encode(v any) string {
 	return string(data)
 }
 
-// without removes what the path names from a value, and whatever is empty then. It is
-// false if nothing remains. The value itself is not changed.
+// without returns a copy of a value without the field that the path names, and without the maps and
+// lists that are empty then. It is false if nothing remains.
 func without(v any, parts []string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:

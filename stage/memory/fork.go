@@ -7,17 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Fork returns a handle on a new cluster that is as this one is now; from then on each goes its own
-// way, by the same [Options]. No watch of this cluster sees the new one, and none of the new one
-// begins at an earlier version. The cost is that of the number of kinds and objects, not of their
-// size, because stored objects never change.
+// Fork returns a handle on a new cluster with the same objects and [Options]. Later writes to one
+// of the two do not change the other. Watches of this cluster do not report events of the new one,
+// and a watch of the new one cannot begin at an earlier version. The cost grows with the number of
+// kinds and objects, not with their size, because stored objects never change and are shared.
 func (c *Cluster) Fork() *Cluster {
 	c.mu.Lock() // not RLock: sorting a table changes it
 	defer c.mu.Unlock()
 	return &Cluster{store: c.fork(), user: c.user, shared: c.shared}
 }
 
-// copies say what became of the parts of a store that was forked.
+// copies map the parts of a store that was forked to their copies.
 type copies struct {
 	tables  map[*table]*table
 	kinds   map[*kind]*kind
@@ -46,7 +46,7 @@ func (s *store) fork() *store {
 	return next
 }
 
-// layout copies the tables, still empty, and the kinds that refer to them.
+// layout copies the kinds and the tables that they refer to, without the objects.
 func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.GroupVersionKind]*kind) {
 	tables := make(map[schema.GroupResource]*table, len(s.tables))
 	for at, t := range s.tables {
@@ -75,8 +75,8 @@ func (to copies) objects(t *table) {
 	}
 }
 
-// kindOf returns the copy of a kind. One that was defined anew since an object was stored is in no
-// table of kinds.
+// kindOf returns the copy of a kind. It makes a copy of a kind that was replaced by a new
+// definition after an object was stored.
 func (to copies) kindOf(k *kind) *kind {
 	if to.kinds[k] == nil {
 		next := *k

@@ -21,7 +21,7 @@ func byPlace(a, b *record) int {
 	)
 }
 
-// reindex notes whom an object depends on now.
+// reindex updates the index of the objects by their owners.
 func (s *store) reindex(r *record, old *unstructured.Unstructured) {
 	before, now := ownerRefs(old), ownerRefs(r.object())
 	if patch.Equal(before, now) {
@@ -71,9 +71,9 @@ func (s *store) dependentsOf(uid types.UID) []*record {
 	return found
 }
 
-// settle sees to what depends on the objects that the write removed: dependents lose
-// the owner, or go with the last one; owners that waited for dependents, and
-// namespaces that waited for their contents, go too.
+// settle handles the consequences of the objects that the write removed. A dependent loses the
+// owner reference, or is deleted with its last owner. Owners that waited for their dependents, and
+// namespaces that waited for their objects, are removed.
 func (s *store) settle() {
 	for len(s.removed) > 0 {
 		r := s.removed[0]
@@ -111,7 +111,7 @@ func (s *store) putOwners(r *record, refs []any) {
 	s.put(r, next)
 }
 
-// orphan frees the dependents of an object that is about to go.
+// orphan removes the owner reference from the dependents of an object that is about to be removed.
 func (s *store) orphan(owner *record) {
 	uid := owner.object().GetUID()
 	for _, r := range s.dependentsOf(uid) {
@@ -119,7 +119,8 @@ func (s *store) orphan(owner *record) {
 	}
 }
 
-// awaitDependents makes an object wait until those that block its deletion are gone.
+// awaitDependents adds the finalizer with which an object waits until the dependents that block its
+// deletion are gone.
 func (s *store) awaitDependents(owner *record, metadata map[string]any) {
 	finalizers := finalizersOf(metadata)
 	if !s.blocked(owner) || slices.Contains(finalizers, metav1.FinalizerDeleteDependents) {
@@ -143,7 +144,8 @@ func (s *store) blocked(owner *record) bool {
 	return false
 }
 
-// deleteDependents deletes what only the owner keeps, and frees the rest of it.
+// deleteDependents deletes the dependents that have no other owner, and removes the owner reference
+// from the others.
 func (s *store) deleteDependents(owner *record) {
 	uid := owner.object().GetUID()
 	foreground := metav1.DeletePropagationForeground
@@ -161,7 +163,7 @@ func (s *store) deleteDependents(owner *record) {
 	}
 }
 
-// releaseOwners lets the owners of a removed object go if they waited for it.
+// releaseOwners removes the owners of a removed object that waited for it.
 func (s *store) releaseOwners(gone *record) {
 	for _, ref := range ownerRefs(gone.object()) {
 		if owner := s.owner(gone, ref); owner != nil && !s.blocked(owner) {
@@ -187,7 +189,7 @@ func (s *store) owner(dependent *record, ref any) *record {
 	return r
 }
 
-// release takes away the finalizer of foreground deletion.
+// release removes the finalizer of foreground deletion.
 func (s *store) release(owner *record) {
 	metadata := metadataOf(owner.object().Object)
 	list, _ := object.Slice(metadata, "finalizers")

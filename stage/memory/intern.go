@@ -8,13 +8,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// An interner lets objects that are created share what they have in common: the Pods of a workload
-// have the same containers, labels and owners. It is two hash tables of fixed size, one of maps and
-// lists, one of strings; a new value replaces the one in its place. Values in it never change.
+// An interner makes new objects share the parts that are equal: the Pods of a workload have the
+// same containers, labels and owners. It has two hash tables of fixed size, one for maps and lists,
+// one for strings. A new value replaces the value that has its place in the table. Values in the
+// tables never change.
 //
 // An interner changes no result, only how much memory the store takes: less than half of it for
-// Pods that differ in their names alone. What patches say is not looked up, because most of it is
-// new: times and addresses.
+// Pods that differ in their names alone. The values of patches are not looked up, because most of
+// them are new: times and addresses.
 type interner struct {
 	seed  maphash.Seed
 	parts []any // maps and lists; nil before the first object
@@ -30,8 +31,9 @@ const (
 
 func newInterner() interner { return interner{seed: maphash.MakeSeed()} }
 
-// intern copies the object of a caller, but for what is in the tables. Lists and maps of other Go
-// types become []any and map[string]any. Without nulls, members that are null are left out.
+// intern copies the object of a caller; parts that are in the tables are shared and not copied.
+// Lists and maps of other Go types become []any and map[string]any. Without nulls, members that are
+// null are left out.
 func (p *interner) intern(obj map[string]any, nulls bool) map[string]any {
 	p.allocate()
 	a := interning{p, nulls}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind describes a kind of object that a [Cluster] stores. The stable built-in kinds
-// are known, and CustomResourceDefinitions stored in the cluster add theirs.
+// Kind describes a kind of object that a [Cluster] stores. A Cluster has the stable built-in kinds,
+// and the kinds of the CustomResourceDefinitions that are stored in it.
 type Kind struct {
 	schema.GroupVersionKind
 	Resource      string   // plural name; default: Kind in lower case with an s
@@ -45,7 +45,7 @@ type kind struct {
 	apiVersion string
 }
 
-// traits is a set of what a kind does.
+// traits is a set of properties of a kind.
 type traits uint8
 
 const (
@@ -166,7 +166,7 @@ func (s *store) addBuiltins() {
 	}
 }
 
-// addCustom makes a kind known, in place of a custom one of the same name.
+// addCustom adds a kind, or replaces a custom one of the same name.
 func (s *store) addCustom(k Kind) {
 	if old := s.kinds[k.GroupVersionKind]; old != nil && old.builtin {
 		return
@@ -178,7 +178,7 @@ func (s *store) addCustom(k Kind) {
 	s.add(&kind{Kind: k, traits: counted | ownMeta})
 }
 
-// add gives a kind its table, which all versions of a resource share.
+// add adds a kind with its table. All versions of a resource share one table.
 func (s *store) add(k *kind) {
 	at := k.groupResource()
 	k.apiVersion = k.GroupVersion().String()
@@ -196,7 +196,7 @@ func (k *kind) groupResource() schema.GroupResource {
 	return schema.GroupResource{Group: k.Group, Resource: k.Resource}
 }
 
-// kindOf returns a known kind; the error is what an API server says to an unknown one.
+// kindOf returns a kind by its name. The error is what an API server answers for an unknown one.
 func (s *store) kindOf(gvk schema.GroupVersionKind) (*kind, error) {
 	if k := s.kinds[gvk]; k != nil {
 		return k, nil

@@ -74,7 +74,7 @@ func decodeAll(data []byte) (objs []*unstructured.Unstructured, err error) {
 	}
 }
 
-// flatten takes Lists apart and leaves empty documents out.
+// flatten replaces Lists by their items, and leaves out empty documents.
 func flatten(obj map[string]any) (objs []*unstructured.Unstructured) {
 	if len(obj) == 0 {
 		return nil

@@ -7,21 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A slot holds an object, which may be packed: of a resource with very many objects, those that
-// have not been written for long are, because a map of Go takes over 300 bytes however little is in
-// it, and the garbage collector looks at each. Packed, an object takes a fifth, and the collector
-// skips it. Whoever uses the slot does not see this: what get returns says the same, at another
-// address.
+// A slot holds an object, which may be packed. If a resource has very many objects, those that have
+// not been written for long are packed, because a Go map takes over 300 bytes even with one member,
+// and the garbage collector looks at each. A packed object takes a fifth of that, and the collector
+// skips it. Users of the slot do not notice: get returns an equal object, at another address.
 //
-// To pack and to unpack take a few microseconds each, which is more than an object costs that is in
-// use. It pays where memory is short: at a tenth of a million Pods in 11 GiB, it takes
-// a third of the CPU away.
+// Packing and unpacking take a few microseconds each, which is more than an object costs that is in
+// use. It pays when memory is short: with a million Pods in 11 GiB it saves a third of the CPU,
+// because the collector runs less.
 type slot struct {
 	obj    *unstructured.Unstructured // nil while it is packed
 	packed *packed
 }
 
-// get returns the object, nil if there is none. It may change the slot.
+// get returns the object, nil if there is none. It may unpack it, which changes the slot.
 func (s *slot) get() *unstructured.Unstructured {
 	if s.packed != nil {
 		s.obj, s.packed = s.packed.unpack(), nil
@@ -29,7 +28,8 @@ func (s *slot) get() *unstructured.Unstructured {
 	return s.obj
 }
 
-// peek is get for those who must not change the slot. It is false if get would.
+// peek is get for a caller that holds no lock for writing. It is false if get would change the
+// slot.
 func (s *slot) peek() (*unstructured.Unstructured, bool) { return s.obj, s.packed == nil }
 
 func (s *slot) set(obj *unstructured.Unstructured) { s.obj, s.packed = obj, nil }
@@ -41,15 +41,15 @@ func (s *slot) pack(by *packer) {
 	}
 }
 
-// A packed object is a text: of each value the kind, and then a number, or a length and what it is
-// the length of.
+// A packed object is a string. Each value is written as a byte for its type, and then a number, or
+// a length and so many bytes or elements.
 type packed struct {
 	text   string
-	shared []any    // values that others have too and that are kept as they are, by number
+	shared []any    // values that are shared with other objects and are not packed, by number
 	keys   []string // keys of maps, by number
 }
 
-// maxKeys bounds the keys that have a number. All others are written out.
+// maxKeys is how many keys get a number. Other keys are written as text.
 const maxKeys = 1 << 12
 
 // A packer packs the objects of one resource. Most of them have the same keys.
@@ -62,7 +62,7 @@ type packer struct {
 
 func newPacker() *packer { return &packer{numbers: map[string]int{}} }
 
-// What a packed value begins with.
+// The first byte of a packed value says its type.
 const (
 	isNull byte = iota
 	isFalse
@@ -75,8 +75,8 @@ const (
 	isShared
 )
 
-// pack packs an object. What Pods of one workload share is kept as it is: their spec, and the lists
-// and maps of their metadata. Of an object without a status only the latter are.
+// pack packs an object. Parts that the Pods of one workload share are not packed: the lists and
+// maps of the metadata and, if the object has a status, its spec.
 func (p *packer) pack(obj map[string]any) *packed {
 	p.buf, p.shared = p.buf[:0], nil
 	_, hasStatus := obj["status"]
@@ -116,7 +116,7 @@ func (p *packer) text(s string) {
 	p.buf = append(binary.AppendUvarint(p.buf, uint64(len(s))), s...)
 }
 
-// key writes the number of a key, from 1 on; or 0 and the key.
+// key writes the number of a key, which begins at 1, or 0 and the key itself.
 func (p *packer) key(s string) {
 	number, known := p.numbers[s]
 	if !known && len(p.keys) < maxKeys {
@@ -135,7 +135,7 @@ func (p *packer) share(v any) {
 	p.shared = append(p.shared, v)
 }
 
-// value writes a value. One that is not JSON is kept as it is, and so are nil maps and lists.
+// value writes a value. Values that JSON does not have, nil maps and nil lists are not packed.
 func (p *packer) value(v any) {
 	switch v := v.(type) {
 	case nil:
@@ -188,7 +188,8 @@ func (p *packed) unpack() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: obj}
 }
 
-// An unpacker reads a packed object from left to right. Strings are parts of its text.
+// An unpacker reads a packed object from left to right. The strings that it returns share the
+// memory of the packed object.
 type unpacker struct {
 	*packed
 	rest string

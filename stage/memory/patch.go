@@ -57,8 +57,8 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 	return r.replacePatched(old, next)
 }
 
-// patchValue is patch of an object in a state that is known. What the patch makes of it was
-// computed already, unless another one is stored.
+// patchValue patches an object for a caller that has computed the result for a known state of it.
+// If that state is the stored one, the result is not computed again.
 func (r *request) patchValue(p player.PatchResult) (*unstructured.Unstructured, error) {
 	old, err := r.stored()
 	if err != nil {
@@ -78,8 +78,8 @@ func (r *request) patchValue(p player.PatchResult) (*unstructured.Unstructured, 
 	return r.replacePatched(old, next)
 }
 
-// made returns what the patch was found to make of the stored object. It is false for another
-// object, and for a patch that the kind does not take.
+// made returns the result that the caller computed. It is false if another state is stored, and for
+// a type of patch that the kind does not take.
 func (r *request) made(p player.PatchResult, stored map[string]any) (map[string]any, bool) {
 	after, ok := p.After.(map[string]any)
 	switch {
@@ -95,13 +95,15 @@ func (r *request) made(p player.PatchResult, stored map[string]any) (map[string]
 	return after, true
 }
 
-// isStatusOnly reports whether a patch that merges says nothing but what the status is to be.
+// isStatusOnly reports whether a merge patch or strategic merge patch has no other field than
+// status.
 func isStatusOnly(body any) bool {
 	m, _ := body.(map[string]any)
 	return len(m) == 1 && m["status"] != nil
 }
 
-// decodeBody reads a patch, without the lock: it is a good part of the work.
+// decodeBody reads a patch. It is called without the lock, because it takes a large part of the
+// time of a write.
 func decodeBody(t types.PatchType, data []byte) (body any, err error) {
 	if t == types.ApplyPatchType {
 		body, err = decodeYAML(data)
@@ -118,7 +120,8 @@ func malformed(err error) error {
 	return apierrors.NewBadRequest("error decoding patch: " + err.Error())
 }
 
-// replacePatched stores what a patch made of an object if it still is one, and the same.
+// replacePatched stores the result of a patch, after a check that it is still an object of the same
+// kind and name.
 func (r *request) replacePatched(old *record, next any) (*unstructured.Unstructured, error) {
 	obj := old.object().Object
 	root, ok := next.(map[string]any)
@@ -148,7 +151,8 @@ func (r *request) checkPatched(before, next map[string]any) error {
 	return nil
 }
 
-// withMetadata spares wellFormed a write to an object that may be shared.
+// withMetadata makes sure that an object has metadata, so that wellFormed need not add it to an
+// object that may be shared.
 func withMetadata(root map[string]any) map[string]any {
 	if root["metadata"] == nil {
 		return withField(root, "metadata", map[string]any{})
@@ -156,7 +160,7 @@ func withMetadata(root map[string]any) map[string]any {
 	return root
 }
 
-// applied returns what a patch makes of an object. The result may share everything with both.
+// applied returns the result of a patch on an object. The result may share parts with both.
 func (r *request) applied(obj map[string]any, t types.PatchType, body any) (any, error) {
 	switch t {
 	case types.JSONPatchType:
@@ -200,7 +204,8 @@ func (r *request) strategic(obj map[string]any, body any) (any, error) {
 	return withKindOf(obj, next), nil
 }
 
-// withKindOf is for strategic merge patches: an object stays what it is, whatever they say.
+// withKindOf restores the kind and apiVersion of an object after a strategic merge patch, which
+// cannot change them.
 func withKindOf(obj, next map[string]any) map[string]any {
 	for _, name := range [...]string{"apiVersion", "kind"} {
 		if next[name] != obj[name] {

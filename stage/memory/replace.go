@@ -20,7 +20,7 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		return nil, err
 	}
 	r.own(before, next)
-	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status first: mostly that is what differs
+	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status is compared first, because in most writes only the status differs
 		return old.object(), nil
 	}
 	r.count(before, next)
@@ -35,8 +35,8 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	return &unstructured.Unstructured{Object: next}, nil
 }
 
-// settleMetadata makes the metadata private, and refuses or undoes what no write may change there.
-// The root of next is private.
+// settleMetadata copies the metadata, so that it can be changed. It refuses changes that no update
+// may make, and undoes those that the server ignores. The root of next is not shared.
 func (r *request) settleMetadata(before, next map[string]any) error {
 	old, shared := metadataOf(before), metadataOf(next)
 	metadata := maps.Clone(shared)
@@ -70,10 +70,10 @@ func (r *request) modified() error {
 	return apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
 }
 
-// isolate keeps the stored status from a write to the object, and the rest from a
-// write to the status. As in the API server, a status write to a built-in kind may
-// still change labels, annotations and finalizers; one to a custom kind may not.
-// The root of the result is private.
+// isolate takes the stored status if the object is written, and everything else from the stored
+// object if the status is written. As in the API server, a write to the status of a built-in kind
+// may also change labels, annotations and finalizers; one of a custom kind may not. The root of the
+// result is not shared.
 func (r *request) isolate(before, next map[string]any) map[string]any {
 	switch {
 	case r.Subresource == "status" && r.statusOnly:
@@ -126,7 +126,7 @@ var serverFields = []string{
 	"creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", "selfLink", "managedFields",
 }
 
-// restore puts back what writes cannot change.
+// restore sets the fields that writes cannot change to their stored values.
 func restore(before, next map[string]any) {
 	for _, field := range serverFields {
 		next[field] = before[field]
@@ -137,7 +137,7 @@ func restore(before, next map[string]any) {
 	next["uid"] = before["uid"]
 }
 
-// count bumps the generation if more than metadata and status changed.
+// count increments the generation if more than metadata and status changed.
 func (r *request) count(before, next map[string]any) {
 	if r.kind.has(counted) && r.Subresource == "" && r.contentChanged(before, next) {
 		bump(metadataOf(next))

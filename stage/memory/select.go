@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// selection says which objects of a kind a list or watch is about.
+// selection says which objects of a kind a list or watch returns.
 type selection struct {
 	namespace string
 	labels    labels.Selector // nil selects everything
@@ -54,7 +54,7 @@ func newSelection(k *kind, namespace string, o metav1.ListOptions) (selection, e
 	return s, err
 }
 
-// terms refuses fields that the kind does not offer.
+// terms reads a field selector. It refuses fields that the kind does not support.
 func (k *kind) terms(s fields.Selector) (terms []term, err error) {
 	for _, r := range s.Requirements() {
 		if r.Field != "metadata.name" && r.Field != "metadata.namespace" && !slices.Contains(k.Fields, r.Field) {
@@ -66,7 +66,7 @@ func (k *kind) terms(s fields.Selector) (terms []term, err error) {
 	return terms, nil
 }
 
-// aliases are the fields whose path is another.
+// aliases are the fields of selectors that have another path in the object.
 var aliases = map[string]string{"name": "metadata.name", "source": "source.component"}
 
 func (s selection) of(t *table) (found []*record) {
@@ -93,8 +93,8 @@ func (s selection) matches(obj *unstructured.Unstructured) bool {
 	return true
 }
 
-// event turns a change of the table into one of the selection: an object that begins
-// to match is added, one that ceases to is deleted, as it was while it matched.
+// event turns a change of the table into an event of the selection: an object that begins to match
+// is ADDED; one that no longer matches is DELETED, with the last state that matched.
 func (s selection) event(e event) (watch.Event, bool) {
 	if !s.isIn(e.obj) {
 		return watch.Event{}, false
@@ -122,7 +122,7 @@ func (s selection) isIn(obj *unstructured.Unstructured) bool {
 	return s.namespace == namespace
 }
 
-// lastMatch is the object as it was, with the version of the change.
+// lastMatch returns the last state that matched, with the resourceVersion of the change.
 func lastMatch(e event) *unstructured.Unstructured {
 	obj := maps.Clone(e.old.Object)
 	metadata := maps.Clone(metadataOf(obj))
@@ -131,7 +131,7 @@ func lastMatch(e event) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: obj}
 }
 
-// labelSet reads labels without a copy. It is a [labels.Labels].
+// labelSet reads labels without copying them. It is a [labels.Labels].
 type labelSet map[string]any
 
 func (l labelSet) Has(key string) bool { _, ok := l[key]; return ok }
@@ -140,7 +140,8 @@ func (l labelSet) Get(key string) string { v, _ := l.Lookup(key); return v }
 
 func (l labelSet) Lookup(key string) (string, bool) { v, ok := l[key].(string); return v, ok }
 
-// fieldText is what the API server compares: absent values read as "", false or 0.
+// fieldText is the text that the API server compares with a field selector: "", false or 0 for a
+// missing field.
 func fieldText(obj map[string]any, path []string) string {
 	switch v, _ := object.Get(obj, path...); v := v.(type) {
 	case string:
@@ -152,5 +153,5 @@ func fieldText(obj map[string]any, path []string) string {
 	}
 }
 
-// absent holds what fields that are no strings read as when they are not there.
+// absent has the texts of missing fields that are not strings.
 var absent = map[string]string{"unschedulable": "false", "hostNetwork": "false", "replicas": "0", "successful": "0"}

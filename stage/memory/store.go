@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// store is what all handles of one cluster share. Its methods need mu held.
+// store is the state that all handles of one cluster share. Callers of its methods hold mu.
 type store struct {
 	options Options
 
@@ -25,13 +25,13 @@ type store struct {
 	tables     map[schema.GroupResource]*table
 	contents   map[string]int                     // objects by namespace
 	dependents map[types.UID]map[*record]struct{} // by owner
-	removed    []*record                          // whose dependents and namespace are still to be seen to
-	terminated map[*record]struct{}               // namespaces that wait for their contents to go
+	removed    []*record                          // removed objects whose dependents and namespace settle has to handle
+	terminated map[*record]struct{}               // terminating namespaces that still contain objects
 	generated  map[string]uint64                  // names generated, by prefix
 	pages      pages                              // lists that are read page by page
 	interner   interner                           // what objects have in common
-	current    request                            // the write that is carried out
-	stamp      any                                // the last timestamp of now, and its time
+	current    request                            // the write that is being carried out
+	stamp      any                                // the timestamp that was computed last, for the time stamped
 	stamped    time.Time
 }
 
@@ -66,8 +66,7 @@ func (s *store) currentTimestamp() any {
 	return s.stamp
 }
 
-// record is the place of one object. A stored object never changes; a write puts another one into
-// the slot.
+// record holds one object. A stored object never changes; a write puts a new one into the slot.
 type record struct {
 	kind *kind
 	key  types.NamespacedName
@@ -83,15 +82,15 @@ type table struct {
 	resource     schema.GroupResource
 	name         string // of the resource
 	records      map[types.NamespacedName]*record
-	order        []*record                       // sorted by key, with records that are gone in between
+	order        []*record                       // sorted by key; it may contain records whose objects are removed
 	added        []*record                       // not yet in order
-	dropped      int                             // records in order that are gone
-	incarnations map[types.NamespacedName]uint64 // incarnations of the keys that are gone
+	dropped      int                             // how many records in order are of removed objects
+	incarnations map[types.NamespacedName]uint64 // how many objects each key has had, for keys without an object
 	log          log
 	packer       *packer
-	packFrom     int // how many records there are before idle objects are packed
+	packFrom     int // the number of records above which idle objects are packed
 
-	apiVersion string // of its kinds; "" if they have several
+	apiVersion string // the group that all its kinds have; "" if there are several
 }
 
 func newTable(at schema.GroupResource, o Options) *table {
@@ -130,8 +129,8 @@ func (t *table) sorted() []*record {
 	return merged
 }
 
-// dropGone forgets records that are gone when they are many, for tables that nobody lists. The
-// lists that sorted returned stay as they are.
+// dropGone drops the records of removed objects when there are many, for tables that nobody lists.
+// It does not change lists that sorted returned.
 func (t *table) dropGone() {
 	if t.dropped++; t.dropped < 1024+len(t.records) {
 		return
@@ -167,7 +166,7 @@ func (t *table) within(namespace string) []*record {
 	return all[from:to]
 }
 
-// insert stores a new object. Its root and metadata become the store's.
+// insert stores a new object. The caller must not change its root and metadata afterwards.
 func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *record {
 	r := &record{kind: k, key: key}
 	k.table.records[key] = r
@@ -179,7 +178,8 @@ func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *r
 	return r
 }
 
-// put stores the next version of an object. Its root and metadata become the store's.
+// put stores the next version of an object. The caller must not change its root and metadata
+// afterwards.
 func (s *store) put(r *record, obj map[string]any) {
 	old, next := r.object(), &unstructured.Unstructured{Object: obj}
 	s.step(metadataOf(obj))
@@ -195,15 +195,15 @@ func (s *store) put(r *record, obj map[string]any) {
 	}
 }
 
-// step gives an object the next resourceVersion.
+// step sets the next resourceVersion on an object.
 func (s *store) step(metadata map[string]any) {
 	s.version++
 	delete(metadata, "resourceVersion") // a map of eight grows when one of them is set: the metadata of most Pods
 	metadata["resourceVersion"] = strconv.FormatUint(s.version, 10)
 }
 
-// note logs an event. If there are very many objects, those of the events that the log forgets in
-// return are packed, unless they have been written since.
+// note adds an event to the log. If the resource has very many objects, the objects of the events
+// that the log drops are packed, unless they have been written since.
 func (t *table) note(e event) {
 	forgotten := t.log.append(e)
 	if len(t.records) < t.packFrom {
@@ -216,7 +216,7 @@ func (t *table) note(e event) {
 	}
 }
 
-// drop removes an object for good. What depends on it is seen to by settle.
+// drop removes an object from its table. settle handles its dependents.
 func (s *store) drop(r *record) {
 	if r.gone {
 		return
@@ -255,8 +255,8 @@ func fork(obj map[string]any) map[string]any {
 	return root
 }
 
-// dropEmpty removes the lists and maps of the metadata that have nothing in them, as the
-// API server does: a Stage that waits until there are no finalizers must see none.
+// dropEmpty removes empty lists and maps from the metadata, as the API server does: a Stage that
+// waits until there are no finalizers must not see an empty list.
 func dropEmpty(metadata map[string]any) {
 	for _, field := range [...]string{"labels", "annotations", "finalizers", "ownerReferences"} {
 		switch v := metadata[field].(type) {
@@ -272,7 +272,8 @@ func dropEmpty(metadata map[string]any) {
 	}
 }
 
-// metadataOf is only for objects that fork or admit has made sure have metadata.
+// metadataOf returns the metadata of an object that fork or admit has returned: such an object has
+// metadata.
 func metadataOf(obj map[string]any) map[string]any {
 	m, _ := obj["metadata"].(map[string]any)
 	return m

@@ -16,14 +16,15 @@ var (
 	_ player.ValueWriter  = sharing{}
 )
 
-// As is [Cluster.Impersonate] as package stage asks for it.
+// As is [Cluster.Impersonate] with the signature that package player asks for.
 func (c *Cluster) As(user string) player.Writer { return c.Impersonate(user) }
 
-// Share is [Cluster.Shared] as package stage asks for it. What it returns also takes values: see
+// Share is [Cluster.Shared] with the signature that package player asks for. The result is also a
 // [player.ValueWriter].
 func (c *Cluster) Share() player.Transport { return sharing{c.Shared()} }
 
-// sharing is a type of its own so that a Patch of a type that embeds a Cluster is not passed over.
+// sharing has the methods of a [player.ValueWriter]. If Cluster itself had them, a player would
+// call them on a type that embeds a Cluster and has a Patch of its own, and never call that Patch.
 type sharing struct{ *Cluster }
 
 func (s sharing) As(user string) player.Writer { return sharing{s.Impersonate(user)} }
@@ -39,8 +40,8 @@ func (s sharing) CreateValue(_ context.Context, obj *unstructured.Unstructured, 
 	})
 }
 
-// PatchValue takes the patch as it is, and what it makes of the object if that is the one that is
-// stored.
+// PatchValue takes a patch as a value, and its result, which is stored if the object has not
+// changed since it was computed.
 func (s sharing) PatchValue(_ context.Context, p player.PatchResult, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	r := patchRequest(p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, o, p.Subresource)
 	return s.write(r, func(r *request) (*unstructured.Unstructured, error) { return r.patchValue(p) })

@@ -68,8 +68,8 @@ func labelFaults(name string) []string {
 	return validation.IsDNS1123Label(name)
 }
 
-// isSubdomain is true for most names, and spares them the regular expressions of package
-// validation.
+// isSubdomain is true for most valid names, which then need not be matched with the regular
+// expressions of package validation.
 func isSubdomain(name string) bool {
 	for len(name) <= validation.DNS1123SubdomainMaxLength {
 		label, rest, more := strings.Cut(name, ".")
@@ -84,7 +84,7 @@ func isSubdomain(name string) bool {
 	return false
 }
 
-// isLabel is isSubdomain for names without dots.
+// isLabel is isSubdomain without dots.
 func isLabel(name string) bool {
 	if name == "" || len(name) > validation.DNS1123LabelMaxLength || name[0] == '-' || name[len(name)-1] == '-' {
 		return false
@@ -137,7 +137,8 @@ func checkUpdate(before, next map[string]any) (faults fieldErrors) {
 	return faults
 }
 
-// versionGiven is the answer to an object that is created with a version: one without a reason.
+// versionGiven is the error for an object that is created with a resourceVersion. It has no reason,
+// as that of an API server.
 func versionGiven() error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created",
@@ -172,7 +173,7 @@ func (r *request) checkSameObject(root map[string]any) error {
 	return nil
 }
 
-// unprocessable is the answer to a patch that does not fit the object.
+// unprocessable is the error for a patch that cannot be applied to the object.
 func unprocessable(err error) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 }
@@ -202,7 +203,7 @@ const letters = "bcdfghjklmnpqrstvwxz2456789"
 // longestPrefix leaves room for the suffix in a DNS label.
 const longestPrefix = 63 - 5
 
-// generate returns a free name that begins with the prefix.
+// generate returns a name that begins with the prefix and that no object has.
 func (r *request) generate(prefix string) string {
 	prefix = prefix[:min(len(prefix), longestPrefix)]
 	at := r.resource().String() + " " + r.Name.Namespace + " " + prefix

@@ -16,7 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// backlog is how many events are kept at most for a watcher that does not keep up.
+// backlog is how many events are kept for a watcher that reads more slowly than objects are
+// written.
 const backlog = 1 << 20
 
 // event is one change of a table.
@@ -27,8 +28,8 @@ type event struct {
 	obj, old *unstructured.Unstructured
 }
 
-// log holds the last events of a table: at least keep of them, and more for watchers
-// that are behind. Writers append and never wait; watchers read at their own pace.
+// log holds the last events of a table: at least keep of them, and more for watchers that are
+// behind. Writers append and never wait for watchers.
 type log struct {
 	keep     int
 	limit    int // length at which to trim next
@@ -39,7 +40,7 @@ type log struct {
 	end      atomic.Uint64 // head, for feeds that look without the lock
 }
 
-// append returns the events that are forgotten in return.
+// append adds an event, and returns the events that are dropped.
 func (l *log) append(e event) (forgotten []event) {
 	l.events = append(l.events, e)
 	if len(l.events) >= l.limit {
@@ -98,7 +99,7 @@ type watcher struct {
 	wake      chan struct{}
 	initial   []watch.Event
 	next      uint64 // number of the next event to read; needs mu
-	unbounded bool   // events are kept for it however many they are
+	unbounded bool   // all events that it has not read are kept, without a limit
 }
 
 // Watch reports what happens to the objects of a kind after o.ResourceVersion, in a
@@ -106,11 +107,10 @@ type watcher struct {
 // present objects as ADDED. An object that begins or ceases to match the selectors is
 // ADDED or DELETED.
 //
-// With o.SendInitialEvents a BOOKMARK with the annotation k8s.io/initial-events-end
-// follows the present objects. A version that is no longer held, or a reader that
-// falls more than a million events behind, ends the watch with an ERROR event, Expired
-// (410). Stop, the end of ctx and o.TimeoutSeconds end it too. Writers never wait for
-// a watch.
+// With o.SendInitialEvents a BOOKMARK with the annotation k8s.io/initial-events-end follows the
+// present objects. If the events since a version are no longer kept, or the reader is more than a
+// million events behind, the watch ends with an ERROR event, Expired (410). Stop, the end of ctx
+// and o.TimeoutSeconds end it too. Writers never wait for a watch.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	return w, nil
 }
 
-// start finds the first event to report, and the present objects if they come first.
+// start finds the first event to report, and the existing objects if the watch begins with them.
 func (w *watcher) start(o metav1.ListOptions) error {
 	l := &w.kind.table.log
 	version, err := parseVersion(o.ResourceVersion)
@@ -256,7 +256,8 @@ func (w *watcher) read(batch []watch.Event) ([]watch.Event, bool) {
 	return batch, true
 }
 
-// send passes events on. It is false if the watch ends, by itself or by an error event.
+// send sends events to the channel. It is false if the watch was stopped or has ended with an error
+// event.
 func (w *watcher) send(events []watch.Event) bool {
 	for _, e := range events {
 		if obj, ok := e.Object.(*unstructured.Unstructured); ok {

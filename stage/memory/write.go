@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// request is one write. Its methods need mu held.
+// request is one write. Callers of its methods hold mu.
 type request struct {
 	*store
 	Request
@@ -25,10 +25,10 @@ type request struct {
 	managed []any  // the managedFields to store, after an apply
 	dryRun  bool
 
-	statusOnly bool // the next version of the object has a root of its own, and no news but in its status
+	statusOnly bool // the root of the next version is not shared, and only its status differs
 }
 
-// write carries out a request and what follows from it, all under one lock.
+// write carries out a request and its consequences, such as garbage collection, under one lock.
 func (c *Cluster) write(r request, f func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	r.store, r.User = c.store, c.user
 	if r.manager == "" {
@@ -129,16 +129,16 @@ func newRequest(verb string, obj *unstructured.Unstructured, subresources []stri
 	return r
 }
 
-// admit brings what a caller sent into a form that can be stored, and copies it. Built-in
-// kinds lose their nulls, as they do in Go types, all lose empty metadata. Root and metadata
-// of the result are private.
+// admit copies what a caller sent, in a form that can be stored: without empty metadata and, for
+// built-in kinds, without nulls, which Go types do not have. Root and metadata of the result are
+// not shared.
 func (r *request) admit(obj map[string]any) (map[string]any, error) {
 	root := r.interner.intern(obj, !r.kind.builtin)
 	return root, r.settleForm(root)
 }
 
-// settleForm checks the form of an object, and changes what it can to have it stored. Root and
-// metadata are private.
+// settleForm checks an object, and corrects what an API server corrects. Root and metadata are not
+// shared.
 func (r *request) settleForm(root map[string]any) error {
 	if err := wellFormed(root); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	return r.insert(r.kind, r.Name, root).object(), nil
 }
 
-// place gives the object its name and namespace, and checks both.
+// place sets the name and namespace of the object, and checks both.
 func (r *request) place(metadata map[string]any) error {
 	if prefix, _ := metadata["generateName"].(string); prefix != "" && r.Name.Name == "" {
 		r.Name.Name = r.generate(prefix)
@@ -226,7 +226,7 @@ func setText(m map[string]any, field, text string) {
 	}
 }
 
-// birth sets the metadata that only the server sets.
+// birth sets the metadata that the server sets on a new object.
 func (r *request) birth(metadata map[string]any) {
 	for _, field := range [...]string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"} {
 		delete(metadata, field)
@@ -241,7 +241,7 @@ func (r *request) birth(metadata map[string]any) {
 	}
 }
 
-// firstPhases are the phases that kinds begin in.
+// firstPhases are the values of status.phase of new objects, by kind.
 var firstPhases = map[schema.GroupKind]string{
 	{Kind: "Namespace"}:             "Active",
 	{Kind: "PersistentVolume"}:      "Pending",
@@ -261,8 +261,8 @@ func (r *request) initialStatus(root map[string]any) {
 	}
 }
 
-// finished reports whether an object that is being deleted has nothing left to wait
-// for.
+// finished reports whether an object that is being deleted can be removed: no finalizer and no
+// grace period is left.
 func finished(metadata map[string]any) bool {
 	if metadata["deletionTimestamp"] == nil {
 		return false

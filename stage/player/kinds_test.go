@@ -111,8 +111,9 @@ func (v vanishing) Watch(ctx context.Context, k schema.GroupVersionKind, ns stri
 func TestKindsComeLateAndVanish(t *testing.T) {
 	var vanished atomic.Bool
 	trains := schema.GroupVersionKind{Group: "demo.example.com", Version: "v1", Kind: "Train"}
-	definition := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: trains.demo.example.com}, spec: {group: demo.example.com,
-scope: Namespaced, names: {plural: trains, kind: Train}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
+	definition := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: trains.demo.example.com},
+  spec: {group: demo.example.com, scope: Namespaced, names: {plural: trains, kind: Train},
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
 	train := `{apiVersion: demo.example.com/v1, kind: Train, metadata: {name: t1, namespace: default}}`
 	set := compile(t, strings.Replace(stageYAML("go", "  selector: {matchExpressions: [{key: .spec.at, operator: DoesNotExist}]}\n  delay: {durationMilliseconds: 60000}\n  next: {patches: [{root: spec, template: 'at: far'}]}"), "{kind: Pod}", "{apiGroup: demo.example.com/v1, kind: Train}", 1))
 	wrap := func(t player.Transport) player.Transport { return vanishing{t.(*memory.Cluster), &vanished} }

@@ -258,7 +258,9 @@ func TestPodIsDeletedOnce(t *testing.T) {
 
 func TestImpersonation(t *testing.T) {
 	f := &flaky{}
-	set := compile(t, stageYAML("go", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  steps: [{patch: {root: status, subresource: status, template: 'phase: X', impersonation: {username: alice}}}, {apply: {template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: log}}', impersonation: {username: bob}}}]"))
+	set := compile(t, phased("go", "Pending", `  steps:
+  - patch: {root: status, subresource: status, template: 'phase: X', impersonation: {username: alice}}
+  - apply: {template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: log}}', impersonation: {username: bob}}`))
 	playing(t, set, player.Options{}, wrapped(f), func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		synctest.Wait()

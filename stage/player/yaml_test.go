@@ -1,6 +1,7 @@
 package player_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,15 @@ func object(t testing.TB, text string) *unstructured.Unstructured {
 
 // stageYAML is a Stage for Pods; body is its spec below resourceRef, indented by two.
 func stageYAML(name, body string) string {
-	return "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: " + name + "}\nspec:\n  resourceRef: {kind: Pod}\n" + strings.TrimPrefix(body, "\n") + "\n---\n"
+	head := `apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: %s}
+spec:
+  resourceRef: {kind: Pod}
+%s
+---
+`
+	return fmt.Sprintf(head, name, strings.TrimPrefix(body, "\n"))
 }
 
 func compile(t testing.TB, text ...string) *stage.Set {

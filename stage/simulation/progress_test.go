@@ -18,7 +18,8 @@ import (
 
 const workload = `{apiVersion: v1, kind: Node, metadata: {name: node-1}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}
 ---
-{apiVersion: batch/v1, kind: Job, metadata: {name: work}, spec: {completions: 6, parallelism: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}
+{apiVersion: batch/v1, kind: Job, metadata: {name: work}, spec: {completions: 6, parallelism: 2,
+  template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}
 `
 
 // TestARunThatWasStoppedGoesOn stops a run again and again, after each single thing that it did,

@@ -117,7 +117,8 @@ func TestWritesAndDeletionsByTheUserAreSeen(t *testing.T) {
 }
 
 func TestUnknownKindsAreRefused(t *testing.T) {
-	stages := `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {resourceRef: {apiGroup: demo.example.com/v1, kind: Train}, selector: {}, next: {delete: true}}}`
+	stages := `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a},
+  spec: {resourceRef: {apiGroup: demo.example.com/v1, kind: Train}, selector: {}, next: {delete: true}}}`
 	set := stage.MustCompile(stage.Parse("train.yaml", []byte(stages)))
 	_, err := simulation.New(set, simulation.Options{})
 	require.ErrorContains(t, err, "Train")

@@ -20,7 +20,8 @@ func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 ---
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}}
 ---
-{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {minReplicas: 1, maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}
+{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {minReplicas: 1,
+  maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}
 ---
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: web}}
 ---
@@ -34,13 +35,15 @@ func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.example.com}, spec: {group: example.com, version: v1}}
 ---
-{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: trains.example.com}, spec: {group: example.com, scope: Namespaced, names: {kind: Train, plural: trains}, versions: [{name: v1, served: true, storage: true}]}}
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: trains.example.com},
+  spec: {group: example.com, scope: Namespaced, names: {kind: Train, plural: trains}, versions: [{name: v1, served: true, storage: true}]}}
 ---
 {apiVersion: v1, kind: PersistentVolume, metadata: {name: disk}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: manual}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: shop}}
 ---
-{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: bare}, spec: {selector: {matchLabels: {app: bare}}, template: {metadata: {labels: {app: bare}}, spec: {containers: [{name: c, image: i}]}}}}
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: bare}, spec: {selector: {matchLabels: {app: bare}},
+  template: {metadata: {labels: {app: bare}}, spec: {containers: [{name: c, image: i}]}}}}
 `)
 	lab.WaitCurrent()
 	lab.Settle()
@@ -63,7 +66,8 @@ func TestStandInsForCustomKinds(t *testing.T) {
 		Kinds:       []memory.Kind{{GroupVersionKind: certificate, Status: true}, {GroupVersionKind: plain}},
 		Controllers: append(stagetest.Controllers(), stagetest.StandIns(certificate, plain)...),
 	})
-	lab.Apply(`{apiVersion: certs.example.com/v1, kind: Certificate, metadata: {name: web}, spec: {dns: a}, status: {conditions: [{type: Issuing, status: "True"}, {type: Ready, status: "False"}]}}`,
+	lab.Apply(`{apiVersion: certs.example.com/v1, kind: Certificate, metadata: {name: web}, spec: {dns: a},
+  status: {conditions: [{type: Issuing, status: "True"}, {type: Ready, status: "False"}]}}`,
 		`{apiVersion: certs.example.com/v1, kind: Plain, metadata: {name: web}, status: {conditions: [{type: Ready, status: "False"}]}}`)
 	lab.WaitCurrent()
 	lab.Apply(`{apiVersion: certs.example.com/v1, kind: Certificate, metadata: {name: web}, spec: {dns: b}}`)

@@ -56,7 +56,8 @@ func TestPodsAreDrivenToEveryState(t *testing.T) {
 // be scheduled.
 func TestADrivenPodIsNotScheduled(t *testing.T) {
 	lab := stagetest.New(t, stagetest.LabOptions{})
-	lab.Apply(podIn("default", "new"), `{apiVersion: v1, kind: Pod, metadata: {name: large}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "64"}}}]}}`)
+	lab.Apply(podIn("default", "new"), `{apiVersion: v1, kind: Pod, metadata: {name: large},
+  spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "64"}}}]}}`)
 	lab.Drive(object("v1", "Pod", "new"), kstatustest.Unschedulable)
 	lab.Settle()
 	require.Contains(t, fmt.Sprint(lab.Get("v1", "Pod", "large").Object["status"]), "Insufficient cpu")

@@ -144,7 +144,8 @@ func TestApplyAgainRemovesWhatIsNoLongerGiven(t *testing.T) {
 
 	lab.Apply(web)
 	lab.WaitCurrent()
-	lab.Apply("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}}}")
+	lab.Apply(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web},
+  spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: nginx}]}}}}`)
 	scaled := lab.Get("apps/v1", "Deployment", "web")
 	require.EqualValues(t, 3, field(scaled, "status", "readyReplicas"), "the status stays until a controller changes it")
 	lab.WaitCurrent()
@@ -212,9 +213,11 @@ func stages(text string) stage.Source { return stage.Parse("stages.yaml", []byte
 
 func TestLabFails(t *testing.T) {
 	const toggle = `
-{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: "off"}, spec: {resourceRef: {kind: Pod}, selector: {matchLabels: {lit: "1"}}, steps: [{patch: {root: metadata, template: "labels: {lit: '0'}"}}]}}
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: "off"}, spec: {resourceRef: {kind: Pod},
+  selector: {matchLabels: {lit: "1"}}, steps: [{patch: {root: metadata, template: "labels: {lit: '0'}"}}]}}
 ---
-{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: "on"}, spec: {resourceRef: {kind: Pod}, selector: {matchLabels: {lit: "0"}}, steps: [{patch: {root: metadata, template: "labels: {lit: '1'}"}}]}}`
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: "on"}, spec: {resourceRef: {kind: Pod},
+  selector: {matchLabels: {lit: "0"}}, steps: [{patch: {root: metadata, template: "labels: {lit: '1'}"}}]}}`
 	const lit = `{apiVersion: v1, kind: Pod, metadata: {name: lamp, labels: {lit: "1"}}}`
 	spin := func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
 		n := fmt.Appendf(nil, `{"data":{"n":"%s."}}`, field(r.Cache.Get(configMaps, r.Name), "data", "n"))
@@ -227,21 +230,24 @@ func TestLabFails(t *testing.T) {
 		do      func(*stagetest.Lab)
 		want    []string
 	}{
-		"faulty Stages":       {stagetest.LabOptions{Stages: []stage.Source{stages("{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s}, spec: {}}")}}, nil, []string{"stages.yaml:1:", "resourceRef"}},
-		"Stages of no kind":   {stagetest.LabOptions{Stages: []stage.Source{stages("{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s}, spec: {resourceRef: {apiGroup: a.b/v1, kind: C}, selector: {}, next: {delete: true}}}")}}, nil, []string{"a.b/v1, Kind=C is no known kind"}},
+		"faulty Stages": {stagetest.LabOptions{Stages: []stage.Source{stages(
+			`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s}, spec: {}}`)}}, nil, []string{"stages.yaml:1:", "resourceRef"}},
+		"Stages of no kind": {stagetest.LabOptions{Stages: []stage.Source{stages(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s},
+			spec: {resourceRef: {apiGroup: a.b/v1, kind: C}, selector: {}, next: {delete: true}}}`)}}, nil, []string{"a.b/v1, Kind=C is no known kind"}},
 		"failures of no kind": {stagetest.LabOptions{Failures: []stagetest.Failure{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Train"}}}}, nil, []string{"Kind=Train is no known kind"}},
 		"malformed YAML":      {do: func(l *stagetest.Lab) { l.Apply("kind: [") }, want: []string{"stagetest: manifest:2: document[0]: not YAML"}},
 		"a Stage as manifest": {do: func(l *stagetest.Lab) { l.Apply(toggle) }, want: []string{"Stages belong into LabOptions.Stages"}},
 		"no manifest":         {do: func(l *stagetest.Lab) { l.Apply(7) }, want: []string{"a manifest is YAML as a string, or an object, not a int"}},
-		"unknown kind":        {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: a.b/v1, kind: C, metadata: {name: thing}}") }, want: []string{"C default/thing: ", "a.b/v1, Kind=C is no known kind"}},
-		"no name":             {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: v1, kind: Pod, metadata: {}}") }, want: []string{"Pod default/: "}},
-		"nothing to apply":    {do: func(l *stagetest.Lab) { l.Apply((*unstructured.Unstructured)(nil)) }, want: []string{"there is no object"}},
-		"List":                {do: func(l *stagetest.Lab) { l.List("v1", "Pod", "=") }, want: []string{"unable to parse label selector"}},
-		"Delete":              {do: func(l *stagetest.Lab) { l.Delete(object("v1", "Pod", "web")) }, want: []string{`pods "web" not found`}},
-		"Get":                 {do: func(l *stagetest.Lab) { l.Get("v1", "Pod", "shop/web") }, want: []string{`pods "web" not found`}},
-		"Advance":             {do: func(l *stagetest.Lab) { l.Advance(-time.Second) }, want: []string{"time does not go back by 1s"}},
-		"Drive nothing":       {do: func(l *stagetest.Lab) { l.Drive(&unstructured.Unstructured{}, stagetest.Ready) }, want: []string{"without a kind"}},
-		"Drive what is gone":  {do: func(l *stagetest.Lab) { l.Drive(object("v1", "Pod", "web"), stagetest.Ready) }, want: []string{`pods "web" not found`}},
+		"unknown kind": {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: a.b/v1, kind: C, metadata: {name: thing}}") },
+			want: []string{"C default/thing: ", "a.b/v1, Kind=C is no known kind"}},
+		"no name":            {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: v1, kind: Pod, metadata: {}}") }, want: []string{"Pod default/: "}},
+		"nothing to apply":   {do: func(l *stagetest.Lab) { l.Apply((*unstructured.Unstructured)(nil)) }, want: []string{"there is no object"}},
+		"List":               {do: func(l *stagetest.Lab) { l.List("v1", "Pod", "=") }, want: []string{"unable to parse label selector"}},
+		"Delete":             {do: func(l *stagetest.Lab) { l.Delete(object("v1", "Pod", "web")) }, want: []string{`pods "web" not found`}},
+		"Get":                {do: func(l *stagetest.Lab) { l.Get("v1", "Pod", "shop/web") }, want: []string{`pods "web" not found`}},
+		"Advance":            {do: func(l *stagetest.Lab) { l.Advance(-time.Second) }, want: []string{"time does not go back by 1s"}},
+		"Drive nothing":      {do: func(l *stagetest.Lab) { l.Drive(&unstructured.Unstructured{}, stagetest.Ready) }, want: []string{"without a kind"}},
+		"Drive what is gone": {do: func(l *stagetest.Lab) { l.Drive(object("v1", "Pod", "web"), stagetest.Ready) }, want: []string{`pods "web" not found`}},
 		"Drive somewhere": {do: func(l *stagetest.Lab) {
 			l.Apply(podIn("default", "web"))
 			l.Drive(object("v1", "Pod", "web"), "Sleeping")

@@ -14,7 +14,8 @@ import (
 
 const files = `
 -- stages.yaml --
-{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: go}, spec: {resourceRef: {kind: Pod}, selector: {}, delay: {durationMilliseconds: 1000}, steps: [{delete: true}]}}
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: go}, spec: {resourceRef: {kind: Pod}, selector: {},
+  delay: {durationMilliseconds: 1000}, steps: [{delete: true}]}}
 -- pod.yaml --
 {apiVersion: v1, kind: Pod, metadata: {name: web}}
 -- train.yaml --
@@ -116,7 +117,8 @@ func TestRunWritesWhatItGot(t *testing.T) {
 }
 
 func TestStagesOfTheOptionsArePlayedToo(t *testing.T) {
-	source := stage.Parse("more.yaml", []byte("{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: more}, spec: {resourceRef: {kind: Pod}, selector: {}}}"))
+	source := stage.Parse("more.yaml", []byte(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: more},
+  spec: {resourceRef: {kind: Pod}, selector: {}}}`))
 	got, err := stagetest.Play("story.txtar", []byte("apply pod.yaml\ncandidates Pod web"+files), stagetest.Options{Stages: []stage.Source{source}})
 	require.NoError(t, err)
 	require.Contains(t, string(got), "stage  chance  weight  delay\nmore   50%     0       none\ngo     50%     0       1s\n")

@@ -46,7 +46,8 @@ func TestWaitCurrentWaitsForAPatience(t *testing.T) {
 	var lab *stagetest.Lab
 	said := failure(t, stagetest.LabOptions{Timeout: time.Minute}, func(l *stagetest.Lab) {
 		lab = l
-		l.Apply("{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, spec: {schedule: '@hourly', jobTemplate: {spec: {template: {spec: {containers: []}}}}}}", object("v1", "Service", "web"))
+		l.Apply(`{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, spec: {schedule: '@hourly',
+  jobTemplate: {spec: {template: {spec: {containers: []}}}}}}`, object("v1", "Service", "web"))
 		l.WaitCurrent(object("v1", "Pod", "web"))
 	})
 	require.Contains(t, said, "Pod default/web is not there")

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
@@ -111,8 +112,9 @@ func (m Mode) value(v eval.Value) control.Value {
 	if m == Strict {
 		return strictValue(v)
 	}
-	raw, err := json.Marshal(v.Value())
-	if err != nil {
+	native := v.Value()
+	raw, err := json.Marshal(native)
+	if _, isMapOfCEL := native.(map[ref.Val]ref.Val); err != nil || isMapOfCEL { // Go 1.27 can write such a map, upstream's Go cannot
 		return control.Value{Type: "Null"}
 	}
 	return control.Value{Type: "Object", Object: &control.JSON{Raw: raw}}

@@ -81,7 +81,8 @@ func (l *lab) wrap(name string, count, gpus int, gang bool) {
 	l.t.Helper()
 	group, template := "", ""
 	if gang {
-		group = fmt.Sprintf(`{replicas: 1, generictemplate: {apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: %s}, spec: {minMember: %d}}},`, name, count)
+		group = fmt.Sprintf(`{replicas: 1, generictemplate: {apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup,
+  metadata: {name: %s}, spec: {minMember: %d}}},`, name, count)
 		template = fmt.Sprintf(`metadata: {labels: {scheduling.x-k8s.io/pod-group: %s}},`, name)
 	}
 	spec := map[bool]string{true: "schedulerName: scheduler-plugins-scheduler,"}[gang] +

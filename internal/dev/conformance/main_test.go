@@ -26,14 +26,18 @@ func TestCorpus(t *testing.T) {
 func TestRunner(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"stage/own/stages/a.yaml": `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {resourceRef: {kind: Pod}, selector: {}, delay: {durationMilliseconds: 5},
+		"stage/own/stages/a.yaml": `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a},
+  spec: {resourceRef: {kind: Pod}, selector: {}, delay: {durationMilliseconds: 5},
   next: {event: {type: Normal, reason: R, message: m}, statusTemplate: "ip: {{ PodIP }}"}}}`,
-		"stage/own/right.input.yaml":  "{apiVersion: v1, kind: Pod, metadata: {name: p}}",
-		"stage/own/right.output.yaml": `{apiGroup: v1, kind: Pod, name: p, stages: [{stage: a, weight: 0.0, delay: [5000000], next: [{kind: event, type: Normal, reason: R, message: m}, {kind: patch, type: application/strategic-merge-patch+json, subresource: status, data: {status: {ip: <PodIP>}}}]}]}`,
+		"stage/own/right.input.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: p}}",
+		"stage/own/right.output.yaml": `{apiGroup: v1, kind: Pod, name: p, stages: [{stage: a, weight: 0.0, delay: [5000000],
+  next: [{kind: event, type: Normal, reason: R, message: m}, {kind: patch, type: application/strategic-merge-patch+json,
+  subresource: status, data: {status: {ip: <PodIP>}}}]}]}`,
 		"stage/own/wrong.input.yaml":  "{apiVersion: v1, kind: Node, metadata: {name: x}}",
 		"stage/own/wrong.output.yaml": "{apiGroup: v1, kind: Node, name: z, stages: []}",
-		"stage-invalid/refused.yaml":  `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{key: '.a |', operator: Exists}]}}}`,
-		"stage-invalid/sound.yaml":    `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {resourceRef: {kind: Pod}, selector: {}}}`,
+		"stage-invalid/refused.yaml": `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a},
+  spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{key: '.a |', operator: Exists}]}}}`,
+		"stage-invalid/sound.yaml": `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {resourceRef: {kind: Pod}, selector: {}}}`,
 	} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -143,7 +143,8 @@ func createPods(t *testing.T, cluster *kube.Cluster, namespace string, n int, la
 	t.Helper()
 	for i := range n {
 		name := fmt.Sprint("p", i)
-		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: %s, labels: {%s}}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}", name, namespace, labels))
+		create(t, cluster, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: %s, labels: {%s}},
+  spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}`, name, namespace, labels))
 		refs = append(refs, refTo(podKind, namespace, name))
 	}
 	return refs
@@ -315,8 +316,10 @@ func TestManagerMayNotRead(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: unread}}")
 	create(t, cluster, "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: unread}}")
 	create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: unread}}")
-	create(t, cluster, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: unread}, rules: [{apiGroups: [''], resources: [configmaps], verbs: [get, list, watch]}]}")
-	create(t, cluster, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: unread}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: unread},
+	create(t, cluster, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: unread},
+  rules: [{apiGroups: [''], resources: [configmaps], verbs: [get, list, watch]}]}`)
+	create(t, cluster, `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: unread},
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: unread},
 		subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: managing}]}`)
 	config := plane.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: "managing"}

@@ -124,7 +124,8 @@ func TestReplicasThatCrash(t *testing.T) {
 			tr := newFaultTest(t, plane, fmt.Sprint("replica-crash-", n), 200)
 			tr.nodes = 10
 			for i := range tr.nodes {
-				createNode(t, tr.cluster, fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: %s, labels: {group: %s}}, spec: {podCIDR: 10.1%d.%d.0/24}}", tr.node(i), tr.namespace, n, i))
+				createNode(t, tr.cluster, fmt.Sprintf(`{apiVersion: v1, kind: Node, metadata: {name: %s, labels: {group: %s}},
+  spec: {podCIDR: 10.1%d.%d.0/24}}`, tr.node(i), tr.namespace, n, i))
 			}
 			var all []*playerProcess
 			for i := range n {

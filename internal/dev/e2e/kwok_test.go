@@ -237,7 +237,8 @@ const kwokNodes = `
 {apiVersion: v1, kind: Node, metadata: {name: bare}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: furnished, labels: {zone: a}}, spec: {podCIDR: 10.9.0.0/24, podCIDRs: [10.9.0.0/24]},
- status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}, allocatable: {cpu: "3", memory: 7Gi, pods: "100"}, nodeInfo: {architecture: arm64, operatingSystem: linux, osImage: own,
+ status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}, allocatable: {cpu: "3", memory: 7Gi, pods: "100"},
+   nodeInfo: {architecture: arm64, operatingSystem: linux, osImage: own,
   kernelVersion: "6", containerRuntimeVersion: own, kubeletVersion: v1.36.3, kubeProxyVersion: v1.36.3, machineID: "1", systemUUID: "2", bootID: "3"},
   addresses: [{type: ExternalIP, address: 192.0.2.7}]}}
 ---
@@ -247,15 +248,19 @@ const kwokNodes = `
 const kwokPods = `
 {apiVersion: v1, kind: Pod, metadata: {name: one}, spec: {nodeName: bare, containers: [{name: a, image: a:1}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: three}, spec: {nodeName: furnished, containers: [{name: a, image: a:1}, {name: b, image: b:1, ports: [{containerPort: 80}]}, {name: c, image: c:1}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: three}, spec: {nodeName: furnished, containers: [{name: a, image: a:1},
+  {name: b, image: b:1, ports: [{containerPort: 80}]}, {name: c, image: c:1}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: initialized}, spec: {nodeName: bare, initContainers: [{name: i, image: i:1}, {name: j, image: j:1}], containers: [{name: a, image: a:1}, {name: b, image: b:1}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: initialized}, spec: {nodeName: bare,
+  initContainers: [{name: i, image: i:1}, {name: j, image: j:1}], containers: [{name: a, image: a:1}, {name: b, image: b:1}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: gated}, spec: {nodeName: furnished, readinessGates: [{conditionType: example.com/lb}], containers: [{name: a, image: a:1}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: gated}, spec: {nodeName: furnished,
+  readinessGates: [{conditionType: example.com/lb}], containers: [{name: a, image: a:1}]}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: of-the-host}, spec: {nodeName: furnished, hostNetwork: true, containers: [{name: a, image: a:1}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: work, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: job, uid: "1"}]}, spec: {nodeName: bare, restartPolicy: Never, containers: [{name: a, image: a:1}, {name: b, image: b:1}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: work, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: job,
+  uid: "1"}]}, spec: {nodeName: bare, restartPolicy: Never, containers: [{name: a, image: a:1}, {name: b, image: b:1}]}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: work-in-steps, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: job, uid: "1"}]},
  spec: {nodeName: furnished, restartPolicy: Never, initContainers: [{name: i, image: i:1}], containers: [{name: a, image: a:1}]}}
@@ -268,5 +273,6 @@ const kwokPods = `
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: held, finalizers: [example.com/hold]}, spec: {nodeName: bare, containers: [{name: a, image: a:1}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: two-steps}, spec: {nodeName: furnished, terminationGracePeriodSeconds: 60, containers: [{name: a, image: a:1}, {name: b, image: b:1}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: two-steps}, spec: {nodeName: furnished, terminationGracePeriodSeconds: 60,
+  containers: [{name: a, image: a:1}, {name: b, image: b:1}]}}
 `

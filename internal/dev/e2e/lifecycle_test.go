@@ -83,7 +83,8 @@ func TestNodesFailAndRecover(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
 	const label, node = "node-not-ready.stage.kwok.x-k8s.io", "chaotic"
-	createNode(t, cluster, "{apiVersion: v1, kind: Node, metadata: {name: chaotic, labels: {life: chaotic}, annotations: {"+label+"/type: MemoryPressure, "+label+"/reason: Chaos, "+label+"/delay: 10ms, "+label+"/jitter-delay: 10ms}}}")
+	createNode(t, cluster, `{apiVersion: v1, kind: Node, metadata: {name: chaotic, labels: {life: chaotic},
+  annotations: {`+label+"/type: MemoryPressure, "+label+"/reason: Chaos, "+label+"/delay: 10ms, "+label+"/jitter-delay: 10ms}}}")
 	startPlaying(t, cluster, onNodes(node), presets.NodeFast(), presets.NodeChaos())
 	is := func(typ, status string) {
 		t.Helper()
@@ -122,8 +123,10 @@ func TestRestartsAreKept(t *testing.T) {
 
 // rockets are custom resources with a status, and Stages that read them by CEL.
 const (
-	rockets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: rockets.lifecycle.example.com}, spec: {group: lifecycle.example.com, scope: Namespaced,
-		names: {plural: rockets, singular: rocket, kind: Rocket, listKind: RocketList}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
+	rockets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+  metadata: {name: rockets.lifecycle.example.com}, spec: {group: lifecycle.example.com, scope: Namespaced,
+		names: {plural: rockets, singular: rocket, kind: Rocket, listKind: RocketList},
+		versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
 		schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
 	rocketStages = `
 {apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: hold}, spec: {resourceRef: {apiGroup: lifecycle.example.com/v1, kind: Rocket},
@@ -134,11 +137,13 @@ const (
   selector: {matchExpressions: [{cel: {expression: '!has(self.metadata.deletionTimestamp) && has(self.metadata.finalizers) && self.metadata.generation != self.?status.?observedGeneration.orValue(0)'}}]},
   steps: [{patch: {subresource: status, root: status, template: '{phase: Building, observedGeneration: {{ .metadata.generation }}}'}}]}}
 ---
-{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: launch}, spec: {resourceRef: {apiGroup: lifecycle.example.com/v1, kind: Rocket}, delay: {durationMilliseconds: 300},
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: launch},
+  spec: {resourceRef: {apiGroup: lifecycle.example.com/v1, kind: Rocket}, delay: {durationMilliseconds: 300},
   selector: {matchExpressions: [{cel: {expression: "!has(self.metadata.deletionTimestamp) && self.?status.?phase.orValue('') == 'Building' && self.metadata.generation == self.status.observedGeneration"}}]},
   steps: [{event: {type: Normal, reason: Launched, message: it flies}}, {patch: {subresource: status, root: status, template: 'phase: Flying'}}]}}
 ---
-{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: land}, spec: {resourceRef: {apiGroup: lifecycle.example.com/v1, kind: Rocket}, delay: {durationMilliseconds: 300},
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: land},
+  spec: {resourceRef: {apiGroup: lifecycle.example.com/v1, kind: Rocket}, delay: {durationMilliseconds: 300},
   selector: {matchExpressions: [{cel: {expression: 'has(self.metadata.deletionTimestamp) && has(self.metadata.finalizers)'}}]},
   steps: [{patch: {subresource: status, root: status, template: 'phase: Landed'}}, {finalizers: {empty: true}}]}}`
 )
@@ -264,7 +269,8 @@ func TestWorkloads(t *testing.T) {
 			volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]}}`,
 		`{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent, namespace: work}, spec: {selector: {matchLabels: {app: agent}},
 			template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: a, image: a}]}}}}`,
-		`{apiVersion: batch/v1, kind: Job, metadata: {name: once, namespace: work}, spec: {parallelism: 2, completions: 4, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}`,
+		`{apiVersion: batch/v1, kind: Job, metadata: {name: once, namespace: work}, spec: {parallelism: 2, completions: 4,
+  template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}`,
 	} {
 		create(t, cluster, manifest)
 	}

@@ -62,14 +62,17 @@ func TestNodesAreManagedByPolicy(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: policy}}")
 	for name, labels := range map[string]string{"policy-ours": "policy: fake", "policy-held": "policy: fake", "policy-gone": "policy: fake", "policy-theirs": "policy: real"} {
 		createNode(t, cluster, "{apiVersion: v1, kind: Node, metadata: {name: "+name+", labels: {"+labels+"}}}")
-		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: on-%s, namespace: policy}, spec: {nodeName: %s, containers: [{name: a, image: a}]}}", name, name))
+		create(t, cluster, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: on-%s, namespace: policy},
+  spec: {nodeName: %s, containers: [{name: a, image: a}]}}`, name, name))
 	}
-	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: custom, namespace: policy, annotations: {status: custom}}, spec: {nodeName: policy-ours, containers: [{name: a, image: a}]}}")
+	create(t, cluster, `{apiVersion: v1, kind: Pod, metadata: {name: custom, namespace: policy,
+  annotations: {status: custom}}, spec: {nodeName: policy-ours, containers: [{name: a, image: a}]}}`)
 	eventually(t, "the namespace of Leases is there", func() bool {
 		_, err := cluster.Get(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, types.NamespacedName{Name: "kube-node-lease"})
 		return err == nil
 	})
-	create(t, cluster, "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: policy-held, namespace: kube-node-lease}, spec: {holderIdentity: kwok, leaseDurationSeconds: 4}}")
+	create(t, cluster, `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: policy-held,
+  namespace: kube-node-lease}, spec: {holderIdentity: kwok, leaseDurationSeconds: 4}}`)
 	manage(t, cluster, nodes.Options{
 		Policy: nodes.Policy{Labels: "policy=fake", Disregard: nodes.Disregard{Annotations: "status=custom"}},
 		Lease:  nodes.Lease{Identity: "us", Duration: 4 * time.Second},
@@ -93,7 +96,8 @@ func TestNodesAreManagedByPolicy(t *testing.T) {
 	eventually(t, "its Node is ready", func() bool { return ready("policy-held") })
 	eventually(t, "its Pod runs", func() bool { return phase(t, cluster, "policy", "on-policy-held") == "Running" })
 
-	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: stays, namespace: policy}, spec: {nodeName: policy-none, containers: [{name: a, image: a}]}}")
+	create(t, cluster, `{apiVersion: v1, kind: Pod, metadata: {name: stays, namespace: policy},
+  spec: {nodeName: policy-none, containers: [{name: a, image: a}]}}`)
 	require.NoError(t, cluster.Delete(t.Context(), nodeKind, types.NamespacedName{Name: "policy-gone"}, metav1.DeleteOptions{}))
 	require.NoError(t, cluster.Delete(t.Context(), podKind, types.NamespacedName{Namespace: "policy", Name: "on-policy-gone"}, metav1.DeleteOptions{}))
 	eventually(t, "the Pod of the Node that vanished is let go", func() bool {

@@ -25,7 +25,8 @@ func TestPresetsPlayTheKubelet(t *testing.T) {
 	startControllers(t)
 	playNodes(t, cluster, 1, presets.PodFast())
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: presets}}")
-	create(t, cluster, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: presets}, spec: {replicas: 20, selector: {matchLabels: {app: web}},
+	create(t, cluster, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: presets},
+  spec: {replicas: 20, selector: {matchLabels: {app: web}},
 		template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a1}]}}}}`)
 	create(t, cluster, `{apiVersion: batch/v1, kind: Job, metadata: {name: work, namespace: presets}, spec: {parallelism: 2, completions: 5,
 		template: {spec: {restartPolicy: Never, containers: [{name: a, image: a1}]}}}}`)

@@ -179,7 +179,8 @@ func shareCluster(t *testing.T, n int) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
 	counted := changes(t, cluster, namespace)
 	for i := range nodeCount {
-		createNode(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: %s-%d, labels: {group: %s}}, spec: {podCIDR: 10.%d.%d.0/24}}", namespace, i, namespace, n, i))
+		createNode(t, cluster, fmt.Sprintf(`{apiVersion: v1, kind: Node, metadata: {name: %s-%d, labels: {group: %s}},
+  spec: {podCIDR: 10.%d.%d.0/24}}`, namespace, i, namespace, n, i))
 	}
 	replicas := make([]*replica, n)
 	for i := range replicas {
@@ -188,7 +189,8 @@ func shareCluster(t *testing.T, n int) {
 	eventually(t, "all have joined", func() bool { return len(replicas[0].member.Members()) == n })
 
 	for i := range podCount {
-		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: %s}, spec: {nodeName: %s-%d, containers: [{name: a, image: a}]}}", i, namespace, namespace, i%nodeCount))
+		create(t, cluster, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: %s},
+  spec: {nodeName: %s-%d, containers: [{name: a, image: a}]}}`, i, namespace, namespace, i%nodeCount))
 		if i == podCount/3 {
 			replicas[n-1].crash()
 		}
@@ -200,7 +202,8 @@ func shareCluster(t *testing.T, n int) {
 	late := sh.start(t, "late")
 	eventually(t, "the late one has joined", func() bool { return len(late.member.Members()) == n })
 	replicas[0].leave()
-	create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: last, namespace: %s}, spec: {nodeName: %s-0, containers: [{name: a, image: a}]}}", namespace, namespace))
+	create(t, cluster, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: last, namespace: %s},
+  spec: {nodeName: %s-0, containers: [{name: a, image: a}]}}`, namespace, namespace))
 	eventually(t, "the last Pod runs", func() bool { return phase(t, cluster, namespace, "last") == "Running" })
 	deletePods(t, cluster, namespace, 20)
 	eventually(t, "Pods that were deleted are gone", func() bool { return running(t, cluster, namespace) == podCount-19 })

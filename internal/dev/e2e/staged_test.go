@@ -50,7 +50,8 @@ func newKubeStellar(t *testing.T, hub *kube.Cluster, policies ...string) *kubeSt
 	}
 	for _, name := range policies {
 		create(t, hub, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}")
-		g.workload[name] = create(t, hub, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: `+name+`}, spec: {replicas: 2, selector: {matchLabels: {app: web}},
+		g.workload[name] = create(t, hub, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: `+name+`},
+  spec: {replicas: 2, selector: {matchLabels: {app: web}},
 			template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a1}]}}}}`)
 		create(t, hub, threeStages(name))
 	}

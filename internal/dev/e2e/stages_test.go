@@ -26,7 +26,8 @@ var stageKind = schema.GroupVersionKind{Group: "kwok.x-k8s.io", Version: "v1alph
 
 // stageOf is a Stage that brings the Pods of a namespace from one phase into another.
 func stageOf(name, namespace, from, to string, delay time.Duration) string {
-	return fmt.Sprintf(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: %s}, spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{jq: {key: .status.phase, operator: In, values: [%s]}},
+	return fmt.Sprintf(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: %s},
+  spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{jq: {key: .status.phase, operator: In, values: [%s]}},
 		{cel: {expression: "self.metadata.namespace == '%s'"}}]}, delay: {durationMilliseconds: %d}, steps: [{patch: {root: status, subresource: status, template: "phase: %s"}}]}}`,
 		name, from, namespace, delay.Milliseconds(), to)
 }

@@ -56,7 +56,8 @@ var (
 )
 
 // gadgets is the definition of a kind that is created and deleted during a test.
-const gadgets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.transport.example.com}, spec: {group: transport.example.com, scope: Namespaced,
+const gadgets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+  metadata: {name: gadgets.transport.example.com}, spec: {group: transport.example.com, scope: Namespaced,
 	names: {plural: gadgets, singular: gadget, kind: Gadget, listKind: GadgetList}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
 	schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
 
@@ -140,7 +141,8 @@ func TestBusyServersLoseNothing(t *testing.T) {
 	startPlaying(t, w, player.Options{Namespace: "busy"}, presets.PodFast())
 	const n = 600
 	inParallel(n, func(i int) {
-		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: busy}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}", i))
+		create(t, cluster, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: busy},
+  spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}`, i))
 	})
 	count := func(fields string) int {
 		list, err := cluster.List(t.Context(), podKind, "busy", metav1.ListOptions{FieldSelector: fields})
@@ -282,8 +284,10 @@ func TestStrategicMergePatchesOfCustomResources(t *testing.T) {
 func TestImpersonation(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: users}}")
-	create(t, cluster, "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: marks, namespace: users}, rules: [{apiGroups: [''], resources: [configmaps], verbs: [patch]}]}")
-	create(t, cluster, `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: marks, namespace: users}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: marks},
+	create(t, cluster, `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: marks, namespace: users},
+  rules: [{apiGroups: [''], resources: [configmaps], verbs: [patch]}]}`)
+	create(t, cluster, `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: marks,
+  namespace: users}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: marks},
 		subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: jane}]}`)
 	refused := make(chan error, 10)
 	trace := func(e stage.TraceEvent) {

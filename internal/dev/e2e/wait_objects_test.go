@@ -106,7 +106,8 @@ func TestWaitForWorkloads(t *testing.T) {
 		w.requireState("web", kstatus.NotFound, "")
 		waits = append(waits, w)
 	}
-	create(t, cluster, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: workloads}, spec: {replicas: 10, selector: {matchLabels: {app: web}},
+	create(t, cluster, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: workloads},
+  spec: {replicas: 10, selector: {matchLabels: {app: web}},
 		template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a1}]}}}}`)
 	create(t, cluster, `{apiVersion: batch/v1, kind: Job, metadata: {name: work, namespace: workloads}, spec: {parallelism: 2, completions: 4,
 		template: {spec: {restartPolicy: Never, containers: [{name: a, image: a1}]}}}}`)
@@ -127,8 +128,10 @@ func TestWaitForWorkloads(t *testing.T) {
 }
 
 // sprockets is the definition of a kind that comes while it is waited for.
-const sprockets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: sprockets.%[1]s.example.com}, spec: {group: %[1]s.example.com, scope: Namespaced,
-	names: {plural: sprockets, singular: sprocket, kind: Sprocket, listKind: SprocketList}, versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
+const sprockets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+  metadata: {name: sprockets.%[1]s.example.com}, spec: {group: %[1]s.example.com, scope: Namespaced,
+	names: {plural: sprockets, singular: sprocket, kind: Sprocket, listKind: SprocketList},
+	  versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
 	schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
 
 // TestWaitForAKindThatComesLate waits for an object and for the definition of its kind.
@@ -180,8 +183,10 @@ func TestWaitAmongForbiddenKinds(t *testing.T) {
 // allow lets a user read a resource in a namespace.
 func allow(t *testing.T, cluster *kube.Cluster, namespace, user, resource string) {
 	t.Helper()
-	create(t, cluster, fmt.Sprintf("{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: %[1]s, namespace: %[2]s}, rules: [{apiGroups: [''], resources: [%[1]s], verbs: [get, list, watch]}]}", resource, namespace))
-	create(t, cluster, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: %[1]s, namespace: %[2]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s},
+	create(t, cluster, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: %[1]s,
+  namespace: %[2]s}, rules: [{apiGroups: [''], resources: [%[1]s], verbs: [get, list, watch]}]}`, resource, namespace))
+	create(t, cluster, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: %[1]s,
+  namespace: %[2]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: %[1]s},
 		subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[3]s}]}`, resource, namespace, user))
 }
 
@@ -194,7 +199,8 @@ func TestWaitOverRecreation(t *testing.T) {
 			t.Parallel()
 			cluster, namespace := newCluster(t), "again-"+name
 			create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}")
-			const manifest = "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: %s, finalizers: [%s]}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}"
+			const manifest = `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: %s, finalizers: [%s]},
+  spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}`
 			create(t, cluster, fmt.Sprintf(manifest, namespace, "example.com/held"))
 			ref := refTo(podKind, namespace, "a")
 			options := wait.Options{Interval: 100 * time.Millisecond}

@@ -37,7 +37,8 @@ func TestWire(t *testing.T) {
 	startPlaying(t, cluster, player.Options{Namespace: "wire"}, presets.PodFast())
 	names := []string{"web-7c5ddbdf54-2x8kq", "web-7c5ddbdf54-9wz4v", "web-7c5ddbdf54-lm7tp"}
 	for _, name := range names {
-		create(t, cluster, `{apiVersion: v1, kind: Pod, metadata: {name: `+name+`, namespace: wire, labels: {app: web, pod-template-hash: 7c5ddbdf54}}, spec: {nodeName: node-1,
+		create(t, cluster, `{apiVersion: v1, kind: Pod, metadata: {name: `+name+`, namespace: wire,
+  labels: {app: web, pod-template-hash: 7c5ddbdf54}}, spec: {nodeName: node-1,
 			containers: [{name: web, image: "registry.example.com/web:1.2", env: [{name: TEXT, value: "a \"quoted\" line\nand Füße"}], resources: {requests: {cpu: 250m, memory: 64Mi}}}]}}`)
 	}
 	for _, name := range names {

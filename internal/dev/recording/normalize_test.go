@@ -21,16 +21,20 @@ func objects(t *testing.T, text string) (objs []*unstructured.Unstructured) {
 
 // before has two templates, of which the second name in the alphabet is the older one.
 const before = `
-- {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-aaaa, namespace: ns, uid: 7fa6445f-e71a-4482-b8f0-de6231b275f8, creationTimestamp: "2026-01-02T00:00:02Z", resourceVersion: "9", labels: {pod-template-hash: aaaa}}, spec: {replicas: "1", template: {}},
+- {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-aaaa, namespace: ns,
+  uid: 7fa6445f-e71a-4482-b8f0-de6231b275f8, creationTimestamp: "2026-01-02T00:00:02Z", resourceVersion: "9",
+  labels: {pod-template-hash: aaaa}}, spec: {replicas: "1", template: {}},
    status: {message: 'pods "web-aaaa-x7k2p" is forbidden', at: "2026-01-02T00:00:02.5Z"}}
-- {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-bbbb, namespace: ns, creationTimestamp: "2026-01-02T00:00:01Z", labels: {pod-template-hash: bbbb}}}
+- {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-bbbb, namespace: ns,
+  creationTimestamp: "2026-01-02T00:00:01Z", labels: {pod-template-hash: bbbb}}}
 - {apiVersion: batch/v1, kind: Job, metadata: {name: tick-29384756, ownerReferences: [{kind: CronJob, name: tick}]}}
 - {apiVersion: v1, kind: Pod, metadata: {name: tick-29384756-abcde, generateName: tick-29384756-, annotations: {recording.stagecraft/play: ready}},
    spec: {nodeName: recording-node-2, containers: []}, status: {podIP: 10.1.2.3, text: the address 10.1.2.3}}
 `
 
 const after = `
-- {apiVersion: v1, kind: Pod, metadata: {name: tick-<minutes>-<random>, generateName: tick-<minutes>-}, spec: {nodeName: <node>}, status: {podIP: <ip>, text: the address 10.1.2.3}}
+- {apiVersion: v1, kind: Pod, metadata: {name: tick-<minutes>-<random>, generateName: tick-<minutes>-},
+  spec: {nodeName: <node>}, status: {podIP: <ip>, text: the address 10.1.2.3}}
 - {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-<hash-1>, labels: {pod-template-hash: <hash-1>}}}
 - {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-<hash-2>, labels: {pod-template-hash: <hash-2>}}, spec: {replicas: "1"},
    status: {message: 'pods "web-<hash-2>-<random>" is forbidden', at: <time>}}

@@ -43,7 +43,8 @@ func TestJobs(t *testing.T) {
 			require.Equal(t, int64(3), c.Field("Job", "sums", "status", "succeeded"))
 			require.Equal(t, "True CompletionsReached", c.Reason("Job", "sums", "Complete"))
 		}},
-		"failures are tried again, later and later, up to the limit": {failing("sums"), `{spec: {completions: 1, parallelism: 1, backoffLimit: 2}}`, func(t *testing.T, c *clustertest.Cluster) {
+		"failures are tried again, later and later, up to the limit": {failing("sums"), `{spec: {completions: 1,
+  parallelism: 1, backoffLimit: 2}}`, func(t *testing.T, c *clustertest.Cluster) {
 			for _, at := range []struct {
 				until time.Duration
 				pods  int
@@ -121,22 +122,26 @@ uncountedTerminatedPods: {}`)
 			require.Equal(t, "True FailedIndexes", c.Reason("Job", "sums", "Failed"))
 			require.Len(t, c.List("Pod", "batch.kubernetes.io/job-completion-index=3"), 2)
 		}},
-		"too many indexes fail": {failing("^sums-[23]-"), `{spec: {completionMode: Indexed, backoffLimitPerIndex: 0, maxFailedIndexes: 1}}`, func(t *testing.T, c *clustertest.Cluster) {
+		"too many indexes fail": {failing("^sums-[23]-"), `{spec: {completionMode: Indexed, backoffLimitPerIndex: 0,
+  maxFailedIndexes: 1}}`, func(t *testing.T, c *clustertest.Cluster) {
 			c.Advance(time.Hour)
 			require.Equal(t, "True MaxFailedIndexesExceeded", c.Reason("Job", "sums", "Failed"))
 		}},
-		"enough indexes succeed": {none, `{spec: {completionMode: Indexed, successPolicy: {rules: [{succeededIndexes: "0-1"}]}}}`, func(t *testing.T, c *clustertest.Cluster) {
+		"enough indexes succeed": {none, `{spec: {completionMode: Indexed,
+  successPolicy: {rules: [{succeededIndexes: "0-1"}]}}}`, func(t *testing.T, c *clustertest.Cluster) {
 			c.Advance(time.Minute)
 			require.Equal(t, "True SuccessPolicy", c.Reason("Job", "sums", "Complete"))
 			require.Equal(t, "Matched rules at index 0", c.Message("Job", "sums", "SuccessCriteriaMet"))
 			require.Equal(t, int64(2), c.Field("Job", "sums", "status", "succeeded"))
 		}},
-		"one failure fails all": {failing("sums"), `{spec: {podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [42]}}]}}}`, func(t *testing.T, c *clustertest.Cluster) {
+		"one failure fails all": {failing("sums"), `{spec: {podFailurePolicy: {rules: [{action: FailJob,
+  onExitCodes: {operator: In, values: [42]}}]}}}`, func(t *testing.T, c *clustertest.Cluster) {
 			c.Advance(time.Minute)
 			require.Equal(t, "True PodFailurePolicy", c.Reason("Job", "sums", "Failed"))
 			require.Regexp(t, `^Container c for pod default/sums-\w+ failed with exit code 42 matching FailJob rule at index 0$`, c.Message("Job", "sums", "Failed"))
 		}},
-		"failures that do not count": {failing("sums"), `{spec: {backoffLimit: 0, podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: NotIn, values: [1]}}]}}}`, func(t *testing.T, c *clustertest.Cluster) {
+		"failures that do not count": {failing("sums"), `{spec: {backoffLimit: 0,
+  podFailurePolicy: {rules: [{action: Ignore, onExitCodes: {operator: NotIn, values: [1]}}]}}}`, func(t *testing.T, c *clustertest.Cluster) {
 			c.Advance(5 * time.Minute)
 			require.Nil(t, c.Field("Job", "sums", "status", "failed"))
 			require.Equal(t, "<nil> <nil>", c.Reason("Job", "sums", "Failed"))

@@ -17,7 +17,8 @@ func TestClaimsAreBound(t *testing.T) {
 	require.Equal(t, "Pending", c.Field("PersistentVolumeClaim", "cache", "status", "phase"), "no Pod wants it yet")
 	require.Equal(t, "standard", c.Field("PersistentVolumeClaim", "cache", "spec", "storageClassName"))
 
-	c.Load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: cache}}]}}`)
+	c.Load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}],
+  volumes: [{name: v, persistentVolumeClaim: {claimName: cache}}]}}`)
 	c.Settle()
 	c.RequireCurrent("Pod", "p")
 	c.RequireStatus("PersistentVolumeClaim", "cache", `{phase: Bound, accessModes: [ReadWriteOnce], capacity: {storage: 2Gi}}`)
@@ -45,7 +46,8 @@ func TestTheSmallestVolumeIsTaken(t *testing.T) {
 	c.Delete("PersistentVolumeClaim", "x")
 	c.Settle()
 	require.Equal(t, "Released", c.Field("PersistentVolume", "c", "status", "phase"))
-	c.Load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: shared}}]}}`)
+	c.Load(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}],
+  volumes: [{name: v, persistentVolumeClaim: {claimName: shared}}]}}`)
 	c.Settle()
 	require.Contains(t, c.Status("Pod", "p"), "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.")
 }

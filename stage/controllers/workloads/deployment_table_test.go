@@ -110,7 +110,8 @@ func TestDeployments(t *testing.T) {
 		"a name that is taken is avoided": func(t *testing.T, c *clustertest.Cluster) {
 			name := c.List("ReplicaSet", "")[0].GetName()
 			c.Delete("Deployment", "web")
-			c.Load(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: ` + name + `}, spec: {replicas: 0, selector: {matchLabels: {app: other}}, template: {metadata: {labels: {app: other}}}}}`)
+			c.Load(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: ` + name + `},
+  spec: {replicas: 0, selector: {matchLabels: {app: other}}, template: {metadata: {labels: {app: other}}}}}`)
 			c.Load(clustertest.Manifest("deployment"))
 			c.Advance(5 * time.Minute)
 			require.Len(t, c.List("ReplicaSet", ""), 2)

@@ -16,10 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// cached lists and watches a cache, by one event log for each kind that was asked for.
+// cached lists and watches objects from a cache of controller-runtime. It keeps one event log for
+// each kind that was asked for.
 type cached struct {
 	cache  cache.Cache
-	server client.Reader // is asked why a cache does not fill
+	server client.Reader // asked why a cache does not fill
 
 	mu   sync.Mutex
 	logs map[schema.GroupVersionKind]*eventLog
@@ -72,7 +73,7 @@ func (c *cached) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	return subscribe(ctx, f, s, nil, number), nil
 }
 
-// feed returns that of a kind, once it knows all objects.
+// feed returns the event log of a kind, once it has all objects.
 func (c *cached) feed(ctx context.Context, gvk schema.GroupVersionKind) (*eventLog, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(gvk)
@@ -87,8 +88,8 @@ func (c *cached) feed(ctx context.Context, gvk schema.GroupVersionKind) (*eventL
 	return f, c.fill(ctx, f, gvk)
 }
 
-// on returns the feed of a kind. One whose informer has ended, because it was taken out of the
-// cache, is replaced.
+// on returns the event log of a kind, which may not have all objects yet. It replaces one whose
+// informer has ended because the kind was removed from the cache.
 func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*eventLog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,8 +104,8 @@ func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*even
 	return f, err
 }
 
-// How often is looked whether an event log is filled, how long until the server is asked what
-// hinders it, and how often a watch looks for the end of its informer.
+// How often a request checks whether an event log has all objects, after which time it asks the
+// server for the reason, and how often a watch checks whether its informer has ended.
 const (
 	checkEvery = 10 * time.Millisecond
 	askAfter   = time.Second
@@ -112,8 +113,8 @@ const (
 
 var errStopped = errors.New("the cache has stopped")
 
-// fill waits until an event log knows all objects. An informer goes on asking a server that
-// refuses; this does not.
+// fill waits until an event log has all objects. An informer goes on asking a server that refuses;
+// fill returns the error.
 func (c *cached) fill(ctx context.Context, f *eventLog, gvk schema.GroupVersionKind) error {
 	if f.handle.HasSynced() {
 		return nil
@@ -147,7 +148,7 @@ type subscription struct {
 	cancel    context.CancelFunc
 }
 
-// subscribe tells of objects, and then of the changes from a number on.
+// subscribe returns a watch that reports objects as Added, and then the changes from a number on.
 func subscribe(ctx context.Context, f *eventLog, s selection, objects []*unstructured.Unstructured, number int) *subscription {
 	w := &subscription{feed: f, selection: s, events: make(chan watch.Event)}
 	w.ctx, w.cancel = context.WithCancel(ctx)
@@ -189,8 +190,8 @@ func (w *subscription) run(objects []*unstructured.Unstructured, number int) {
 	}
 }
 
-// tell tells of a change, if it concerns what is selected: an object may come into the selection,
-// change in it, or leave it.
+// tell sends the event of a change, if it concerns the selection: an object may begin to be
+// selected, change, or no longer be selected.
 func (w *subscription) tell(c change) {
 	before, after := c.before != nil && w.selection.has(c.before), c.after != nil && w.selection.has(c.after)
 	switch {
@@ -212,7 +213,7 @@ func (w *subscription) send(e watch.Event) {
 	}
 }
 
-// expired says that a watch cannot go on from a version.
+// expired is the error that a watch cannot continue from a version.
 func expired(version string) *apierrors.StatusError {
 	return apierrors.NewResourceExpired(fmt.Sprintf("the cache does not remember what happened since %q: list again", version))
 }

@@ -22,8 +22,8 @@ import (
 // Cluster is a Kubernetes cluster as a client or a manager of controller-runtime sees it. It is
 // safe for concurrent use.
 type Cluster struct {
-	// Users is how Stages that impersonate write. [ForManager] sets it; nil: their effects are
-	// refused.
+	// Users returns the client that writes as a user, for Stages that impersonate. [ForManager]
+	// sets it. If it is nil, effects that impersonate are refused.
 	Users player.Impersonator
 
 	client client.Client // writes
@@ -31,7 +31,7 @@ type Cluster struct {
 	source source        // lists and watches
 }
 
-// A source is where lists and watches come from.
+// A source answers lists and watches.
 type source interface {
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
@@ -47,8 +47,8 @@ func New(c client.Client) *Cluster {
 	return &Cluster{client: c, reader: c, source: direct{c}}
 }
 
-// ForManager returns the cluster of a manager. Lists and watches wait for the manager to have
-// started its caches.
+// ForManager returns the cluster of a manager. Lists and watches wait until the manager has started
+// its caches.
 func ForManager(m manager.Manager) (*Cluster, error) {
 	users, err := kube.NewForConfig(m.GetConfig())
 	if err != nil {
@@ -72,9 +72,9 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 }
 
 // Watch reports changes of the objects of a kind, in a namespace or in all if it is "", since
-// o.ResourceVersion. If that is "" or "0", it first reports all objects as Added. A cache goes on
-// from the version of a list, not from that of an object, and not for long: other versions are
-// expired.
+// o.ResourceVersion. If that is "" or "0", it first reports all objects as Added. The cache of a
+// manager can continue from the resourceVersion of a recent list; any other version, such as that
+// of an object, is Expired.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	return c.source.Watch(ctx, gvk, namespace, o)
 }
@@ -138,7 +138,7 @@ func (c *Cluster) As(user string) player.Writer {
 	return c.Users.As(user)
 }
 
-// placed is a copy of an object whose namespace is none if its kind has none.
+// placed returns a copy of an object, without a namespace if its kind has none.
 func (c *Cluster) placed(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	obj = obj.DeepCopy()
 	obj.SetNamespace(c.namespace(obj, obj.GetNamespace()))
@@ -165,7 +165,7 @@ func single(subresources []string) (string, error) {
 	return "", fmt.Errorf("controller-runtime's clients know no subresource of a subresource: %q", subresources)
 }
 
-// result is what a request returns. Some clients leave out the kind.
+// result returns the answer of a request with its kind, which some clients leave out.
 func result(obj *unstructured.Unstructured, gvk schema.GroupVersionKind, err error) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, known(gvk, err)
@@ -174,7 +174,8 @@ func result(obj *unstructured.Unstructured, gvk schema.GroupVersionKind, err err
 	return obj, nil
 }
 
-// known says of a kind that nobody serves what an API server says: the resource is not found.
+// known turns the error for a kind that is not served into what an API server answers: the resource
+// is not found.
 func known(gvk schema.GroupVersionKind, err error) error {
 	var discovery *meta.NoKindMatchError
 	if !meta.IsNoMatchError(err) && !errors.As(err, &discovery) {

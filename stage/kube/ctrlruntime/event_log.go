@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// An eventLog is what an informer has told of a kind: all objects, and the last changes. Informers
-// tell each handler from its beginning on, but a watch must go on from where a list was: what
-// vanished between the two would never be told. So lists and watches are both of the feed, as those
-// of an API server are of its watch cache.
+// An eventLog has all objects of a kind, and the last changes, as an informer reported them. An
+// informer reports the present objects to each new handler, but a watch must continue from where a
+// list was: otherwise it would miss an object that was deleted between the two. So lists and
+// watches both read the eventLog, as those of an API server read its watch cache.
 //
-// It hears of its informer as long as that lives, and never makes it wait.
+// It is a handler of its informer as long as that runs, and never blocks it.
 type eventLog struct {
-	id       int // tells the versions of different logs apart
+	id       int // part of the resourceVersions, so that those of different logs differ
 	informer cache.Informer
 	handle   toolscache.ResourceEventHandlerRegistration
 
@@ -31,7 +31,7 @@ type eventLog struct {
 	more    chan struct{} // closed by the next change
 }
 
-// A change is what became of an object. Nil is none.
+// A change is the state of an object before and after; nil if there is none.
 type change struct{ before, after *unstructured.Unstructured }
 
 // remembered is how many changes a watch may lag behind.
@@ -76,12 +76,12 @@ func (f *eventLog) remove(v any) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	before := cmp.Or(f.objects[nameOf(obj)], obj) // what was told last decides who has to hear of the end
+	before := cmp.Or(f.objects[nameOf(obj)], obj) // the last state that was reported decides which watches get the deletion
 	delete(f.objects, nameOf(obj))
 	f.add(change{before: before})
 }
 
-// add remembers a change. Slices that were given out stay as they are.
+// add records a change. It does not change slices that were returned.
 func (f *eventLog) add(c change) {
 	f.total++
 	f.changes = append(f.changes, c)
@@ -92,7 +92,7 @@ func (f *eventLog) add(c change) {
 	f.more = make(chan struct{})
 }
 
-// all returns the objects by their names, and the number of changes that made them so.
+// all returns the objects by their names, and the number of changes so far.
 func (f *eventLog) all() ([]*unstructured.Unstructured, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,8 +106,8 @@ func (f *eventLog) all() ([]*unstructured.Unstructured, int) {
 	return all, f.total
 }
 
-// since returns the changes after that many, and what is closed by the next one. The error is that
-// some are forgotten.
+// since returns the changes after the first n, and a channel that the next change closes. It is an
+// error if some of them are no longer kept.
 func (f *eventLog) since(number int) ([]change, <-chan struct{}, *apierrors.StatusError) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -118,12 +118,12 @@ func (f *eventLog) since(number int) ([]change, <-chan struct{}, *apierrors.Stat
 	return f.changes[len(f.changes)-missed:], f.more, nil
 }
 
-// version is a number of changes as a resourceVersion. It is unlike those of a server, which does
-// not know it.
+// version returns a number of changes as a resourceVersion. It does not look like one of a server,
+// which could not use it.
 func (f *eventLog) version(number int) string { return fmt.Sprintf("cache-%d-%d", f.id, number) }
 
-// number is that of a version. The error is that the version is of something else, such as an
-// object, or of an event log that has ended.
+// number returns the number of changes in a resourceVersion. It is an error if the version is from
+// somewhere else, such as an object, or from an event log that has ended.
 func (f *eventLog) number(version string) (int, error) {
 	var number int
 	if n, err := fmt.Sscanf(version, fmt.Sprintf("cache-%d-%%d", f.id), &number); n != 1 || err != nil || f.version(number) != version || number > f.count() {

@@ -20,7 +20,8 @@ func Play(m manager.Manager, s *stage.Set, o player.Options) (*player.Player, er
 	return player, m.Add(runnable{player})
 }
 
-// runnable is a player in a manager. That it was told to stop is no error there.
+// runnable is a player in a manager. In a manager it is not an error if a runnable stops because
+// its context is done.
 type runnable struct{ player *player.Player }
 
 var _ manager.LeaderElectionRunnable = runnable{}
@@ -32,6 +33,6 @@ func (r runnable) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is true: two players would do everything twice. To share the work use package
-// shard.
+// NeedLeaderElection is true, because two players would play every transition twice. To share the
+// work use package shard.
 func (runnable) NeedLeaderElection() bool { return true }

@@ -29,11 +29,11 @@ type ReconcilerOptions struct {
 
 // A Reconciler plays the objects of one kind, for programs that have a reconcile loop of their own:
 // Reconcile does what is due for an object, and asks to be called again when the next transition
-// is. An effect that fails is an error, after which the transition is done again from its beginning
-// if its Stage still matches; patches that have been done change nothing then.
+// is. If an effect fails, Reconcile returns the error, and the next call carries out the transition
+// from its first effect again, if the Stage still matches. A patch that was already applied then
+// changes nothing.
 //
-// It may read from a cache: a state that is older than what its own effects have left is not looked
-// at.
+// It may read from a cache: it ignores a state that is older than the result of its own effects.
 //
 // It is safe for concurrent use for different objects, as controllers call it.
 type Reconciler struct {
@@ -48,16 +48,16 @@ type Reconciler struct {
 
 var _ reconcile.Reconciler = (*Reconciler)(nil)
 
-// A part is what is known of one object.
+// A part is the Engine and the state of one object.
 type part struct {
 	engine *stage.Engine
 	failed *stage.Transition          // to be done again
 	newest *unstructured.Unstructured // the last state known
-	gone   bool                       // newest was deleted by an effect
+	gone   bool                       // an effect deleted the object
 }
 
-// learn takes in a state that was read, and returns the newest; nil if the object is known to be
-// gone. Another uid is another object.
+// learn records a state that was read, and returns the newest; nil if the object is known to be
+// deleted. A state with another uid is another object.
 func (p *part) learn(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	same := p.newest != nil && p.newest.GetUID() == obj.GetUID()
 	switch {
@@ -98,7 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	p := r.part(request.NamespacedName)
 	if obj = p.learn(obj); obj == nil {
-		return reconcile.Result{}, nil // the cache has yet to hear of it
+		return reconcile.Result{}, nil // the cache does not have it yet
 	}
 	r.set.ObserveEnv(obj)
 	return r.play(ctx, p, obj)
@@ -138,7 +138,7 @@ func next(e *stage.Engine, now time.Time) reconcile.Result {
 	return reconcile.Result{RequeueAfter: at.Sub(now)}
 }
 
-// again does a transition that failed, if the object is still the same and the Stage matches.
+// again repeats a transition that failed, if the object is still the same and the Stage matches.
 func (r *Reconciler) again(ctx context.Context, p *part, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	t := p.failed
 	p.failed = nil
@@ -153,8 +153,8 @@ func (r *Reconciler) again(ctx context.Context, p *part, obj *unstructured.Unstr
 	return obj, nil
 }
 
-// do carries out a transition, and returns the object as it is then; nil if it is gone, or will be
-// seen again when it changes.
+// do carries out a transition, and returns the object afterwards; nil if it is deleted, or if
+// nothing is to be done before it changes.
 func (r *Reconciler) do(ctx context.Context, p *part, t stage.Transition, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	obj, err := player.Do(ctx, r.cluster, t, obj, player.DoOptions{Now: r.options.Now(), Trace: r.options.Trace})
 	if obj == nil {
@@ -165,7 +165,7 @@ func (r *Reconciler) do(ctx context.Context, p *part, t stage.Transition, obj *u
 	var eval *stage.EvalError
 	switch {
 	case errors.As(err, &eval):
-		return nil, reconcile.TerminalError(err) // trying again would fail again
+		return nil, reconcile.TerminalError(err) // another try would fail in the same way
 	case err != nil:
 		p.failed = &t
 	}

@@ -210,4 +210,5 @@ func TestReconcilerDoesNothingTwice(t *testing.T) {
 	}
 }
 
-const end = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: end}, spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {}, steps: [{delete: true}]}}`
+const end = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: end},
+  spec: {resourceRef: {apiGroup: v1, kind: Pod}, selector: {}, steps: [{delete: true}]}}`

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// direct lists and watches by a client.
+// direct lists and watches with a client.
 type direct struct{ client client.Client }
 
 func (d direct) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
@@ -27,7 +27,7 @@ func (d direct) List(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	}
 	list := listOf(gvk)
 	err = d.client.List(ctx, list, s.options(namespace, o))
-	if s.fields != nil && unanswered(err) { // a fake client selects by no fields that have no index
+	if s.fields != nil && unanswered(err) { // a fake client refuses to select by fields without an index
 		all := s
 		all.fields, o.FieldSelector = nil, ""
 		list = listOf(gvk)
@@ -40,7 +40,7 @@ func (d direct) List(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	return list, nil
 }
 
-// unanswered reports an error that no API server wrote.
+// unanswered reports whether an error did not come from an API server.
 func unanswered(err error) bool {
 	var status apierrors.APIStatus
 	return err != nil && !errors.As(err, &status)
@@ -62,8 +62,8 @@ func (d direct) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return sift(changes, func(e watch.Event) (watch.Event, bool) { return s.filter(e, gvk) }), nil
 }
 
-// A sieve passes on what a watch tells, as watch.Filter does, but lets go of what nobody reads any
-// more once it is stopped.
+// A sieve filters a watch, as watch.Filter does. When it is stopped, its goroutine ends even if
+// nobody reads the pending event.
 type sieve struct {
 	source  watch.Interface
 	filter  func(watch.Event) (watch.Event, bool)
@@ -103,8 +103,8 @@ func (s *sieve) Stop() {
 	s.source.Stop()
 }
 
-// filter does what an API server does and fake clients do not: it selects, and has all objects
-// without types. An object that is not selected may have been.
+// filter does what an API server does and fake clients do not: it selects objects, and turns Go
+// types into fields. If an object is not selected now, it may have been before.
 func (s selection) filter(e watch.Event, gvk schema.GroupVersionKind) (watch.Event, bool) {
 	if e.Type == watch.Bookmark || e.Type == watch.Error {
 		return e, true
@@ -124,7 +124,7 @@ func (s selection) filter(e watch.Event, gvk schema.GroupVersionKind) (watch.Eve
 	return e, false
 }
 
-// options are those for a client that sends them on.
+// options returns the options of a list or watch for a client that supports them.
 func (s selection) options(namespace string, o metav1.ListOptions) *client.ListOptions {
 	return &client.ListOptions{Namespace: namespace, LabelSelector: s.labels, FieldSelector: s.fields, Limit: o.Limit, Continue: o.Continue, Raw: &o}
 }
@@ -170,7 +170,7 @@ func newSelection(o metav1.ListOptions) (s selection, err error) {
 	return s, nil
 }
 
-// of returns the items that are selected.
+// of returns the selected items.
 func (s selection) of(items []unstructured.Unstructured) []unstructured.Unstructured {
 	var some []unstructured.Unstructured
 	for _, item := range items {

@@ -171,7 +171,8 @@ func TestNoTransitionIsLostOrPlayedTwice(t *testing.T) {
 				}
 				for i := range 150 {
 					time.Sleep(time.Duration(random.Int64N(int64(2 * time.Second))))
-					g.create(fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: default}, spec: {nodeName: n%d, containers: [{name: a, image: a}]}}", i, random.IntN(8)))
+					g.create(fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: default},
+  spec: {nodeName: n%d, containers: [{name: a, image: a}]}}`, i, random.IntN(8)))
 					if i%10 == 9 {
 						g.happen(random, i)
 					}
@@ -275,7 +276,8 @@ func TestEveryMemberPlaysItsShare(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		for n := range 30 {
 			for p := range 5 {
-				require.NoError(t, cluster.Load(ctx, fmt.Appendf(nil, "{apiVersion: v1, kind: Pod, metadata: {name: n%d-%d, namespace: default}, spec: {nodeName: n%d, containers: [{name: a, image: a}]}}", n, p, n)))
+				require.NoError(t, cluster.Load(ctx, fmt.Appendf(nil, `{apiVersion: v1, kind: Pod, metadata: {name: n%d-%d,
+  namespace: default}, spec: {nodeName: n%d, containers: [{name: a, image: a}]}}`, n, p, n)))
 			}
 		}
 		time.Sleep(time.Second)

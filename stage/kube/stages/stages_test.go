@@ -81,7 +81,8 @@ func (u used) Use(s *stage.Set) { u(s) }
 
 // stageNamed is a Stage that brings Pods from one phase into another, after a delay.
 func stageNamed(name, from, to string, delay time.Duration) string {
-	return fmt.Sprintf(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: %s}, spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{jq: {key: .status.phase, operator: In, values: [%s]}}]},
+	return fmt.Sprintf(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: %s},
+  spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{jq: {key: .status.phase, operator: In, values: [%s]}}]},
 		delay: {durationMilliseconds: %d}, steps: [{patch: {root: status, subresource: status, template: "phase: %s"}}]}}`, name, from, delay.Milliseconds(), to)
 }
 
@@ -148,7 +149,8 @@ func (l *lab) wait(d time.Duration) {
 	synctest.Wait()
 }
 
-const pod = "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {nodeName: n, containers: [{name: c, image: i}]}, status: {phase: Pending}}"
+const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default},
+  spec: {nodeName: n, containers: [{name: c, image: i}]}, status: {phase: Pending}}`
 
 // bubble runs a test in virtual time on a cluster that has the definition and a Pod.
 func bubble(t *testing.T, test func(*testing.T, *lab)) {
@@ -214,7 +216,8 @@ func TestDeletedStagesAreNotPlayed(t *testing.T) {
 }
 
 // broken is a Stage whose jq program has a fault in its second line.
-const broken = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: run}, spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{jq: {key: ".status\n| .phase |", operator: Exists}}]},
+const broken = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: run},
+  spec: {resourceRef: {kind: Pod}, selector: {matchExpressions: [{jq: {key: ".status\n| .phase |", operator: Exists}}]},
 	weightFrom: {cel: {expression: "slf.x"}}, steps: [{patch: {root: status, template: "{{ .a"}}]}}`
 
 func TestTheLastGoodVersionStaysInUse(t *testing.T) {

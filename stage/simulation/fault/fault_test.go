@@ -44,7 +44,8 @@ func newLab(t *testing.T) *lab {
 	require.NoError(t, err)
 	require.NoError(t, recorder.Follow(l.sim, nodes, pods))
 	for i := range 3 {
-		l.load(fmt.Sprintf(`{apiVersion: v1, kind: Node, metadata: {name: node-%d, labels: {zone: z}}, status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}`, i))
+		l.load(fmt.Sprintf(`{apiVersion: v1, kind: Node, metadata: {name: node-%d, labels: {zone: z}},
+  status: {allocatable: {cpu: "4", memory: 8Gi, pods: "10"}}}`, i))
 	}
 	l.load(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 6, selector: {matchLabels: {app: web}},
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}}`)

@@ -74,7 +74,8 @@ func lookup(in map[string]any, path string) Lookup {
 
 // Samples are the objects that are measured.
 var Samples = []Sample{
-	{"Deployment", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, generation: 3}, spec: {replicas: 3, progressDeadlineSeconds: 600},
+	{"Deployment", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, generation: 3},
+  spec: {replicas: 3, progressDeadlineSeconds: 600},
   status: {observedGeneration: 3, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, conditions: [
   {type: Available, status: "True", reason: MinimumReplicasAvailable, message: Deployment has minimum availability.},
   {type: Progressing, status: "True", reason: NewReplicaSetAvailable, message: ReplicaSet "web" has successfully progressed.}]}}`},
@@ -83,10 +84,12 @@ var Samples = []Sample{
 	{"Pod ready", `{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: shop}, spec: {containers: [{name: app}]}, status: {phase: Running, conditions: [
   {type: Initialized, status: "True"}, {type: Ready, status: "True"}, {type: ContainersReady, status: "True"}, {type: PodScheduled, status: "True"}],
   containerStatuses: [{name: app, ready: true, state: {running: {startedAt: "2026-01-01T00:00:00Z"}}}]}}`},
-	{"Pod crash-looping", `{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: shop}, spec: {containers: [{name: app}]}, status: {phase: Running, conditions: [
+	{"Pod crash-looping", `{apiVersion: v1, kind: Pod, metadata: {name: web-1, namespace: shop},
+  spec: {containers: [{name: app}]}, status: {phase: Running, conditions: [
   {type: Initialized, status: "True"}, {type: Ready, status: "False", reason: ContainersNotReady}, {type: ContainersReady, status: "False"}, {type: PodScheduled, status: "True"}],
   containerStatuses: [{name: app, ready: false, state: {waiting: {reason: CrashLoopBackOff, message: back-off 5m0s}}}]}}`},
-	{"Ready condition", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop, generation: 2}, status: {observedGeneration: 2, conditions: [
+	{"Ready condition", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop, generation: 2},
+  status: {observedGeneration: 2, conditions: [
   {type: Synced, status: "True"}, {type: Ready, status: "True", reason: Available, message: all good}]}}`},
 	{"phase alone", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: shop, generation: 2}, status: {phase: Running}}`},
 	{"ConfigMap", `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}, data: {a: b}}`},

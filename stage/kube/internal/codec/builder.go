@@ -3,7 +3,7 @@ package codec
 import "hash/maphash"
 
 const (
-	maxInterned = 40  // bytes of a string that is interned
+	maxInterned = 40  // longer strings are not interned
 	maxDepth    = 100 // objects and lists within each other
 	listDepth   = -2  // the depth of a list object, so that its items begin at depth 0
 )
@@ -11,10 +11,10 @@ const (
 // A builder makes the maps, lists and strings of an object. Both readers, of JSON and of protobuf,
 // build with it.
 type builder struct {
-	// pending holds the members and elements of all maps and lists that have begun and not ended,
-	// so that each is allocated once, in its final size.
+	// pending holds the members and elements of all maps and lists that are not complete, so that
+	// each map and list is allocated once, in its final size.
 	pending  []member
-	depth    int // of the maps and lists that have begun
+	depth    int // how many maps and lists are not complete
 	seed     maphash.Seed
 	interned [512]interned
 	shared   *sharedParts // nil: each object has its own parts
@@ -33,14 +33,14 @@ type member struct {
 	value any
 }
 
-// begin begins a map or list. It is false if that is nested too deep.
+// begin starts a map or list. It is false if it is nested too deep.
 func (b *builder) begin() bool {
 	b.depth++
 	return b.depth <= maxDepth
 }
 
-// endMap returns the map whose members are pending from first on. The last of two members of one
-// name counts.
+// endMap returns the map whose members are pending from first on. Of two members with the same
+// name, the last one is taken.
 func (b *builder) endMap(first int) map[string]any {
 	members := b.pending[first:]
 	m := make(map[string]any, len(members))

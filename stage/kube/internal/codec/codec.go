@@ -11,18 +11,19 @@ import (
 type Options struct {
 	// Drop are the fields that objects are read without.
 	Drop Fields
-	// Share gives objects the equal parts in common: they must not be changed.
+	// Share makes objects share equal parts, so that they must not be changed.
 	Share bool
-	// Schemas are those of the kinds that are read from protobuf. Nil: none.
+	// Schemas are the schemas of the kinds that are read from protobuf. Nil: all kinds are read
+	// from JSON.
 	Schemas *Schemas
 }
 
-// Fields are fields of objects, by name: a field that maps to nil as a whole, another one the
-// fields within it.
+// Fields are a tree of field names: a name that maps to nil stands for the whole field, another one
+// for the given fields within it.
 type Fields map[string]Fields
 
 // New returns the serializer of a dynamic client, base, with other readers of JSON, and one of
-// protobuf if there are Schemas. It writes as base does.
+// protobuf if there are Schemas. It encodes as base does.
 func New(base runtime.NegotiatedSerializer, o Options) runtime.NegotiatedSerializer {
 	s := &serializers{NegotiatedSerializer: base}
 	typed := typedKinds()
@@ -80,7 +81,7 @@ type jsonObjects struct {
 	typed   map[string]bool
 }
 
-// Decode is that of the serializer it stands in for.
+// Decode implements runtime.Decoder.
 func (o jsonObjects) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	var obj runtime.Object
 	switch into := into.(type) {
@@ -98,8 +99,8 @@ func (o jsonObjects) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	return obj, &kind, nil
 }
 
-// object reads one object, into a new one if it is given none. It returns nil for what client-go is
-// to read: texts with faults, and kinds that have a Go type.
+// object reads one object, into a new one if it is given none. It returns nil if client-go's codec
+// has to read the text: if it has faults, or the kind has a Go type.
 func (o jsonObjects) object(data []byte, into *unstructured.Unstructured) runtime.Object {
 	m, ok := o.readers.read(data)
 	kind, _ := m["kind"].(string)
@@ -155,11 +156,11 @@ func inherit(item *unstructured.Unstructured, list *unstructured.UnstructuredLis
 	}
 }
 
-// jsonEvents reads the envelopes of a watch. The object of an event is not read yet: its bytes are
-// those of the buffer that it was read from.
+// jsonEvents reads the envelopes of a watch. It does not read the object of an event: that stays as
+// bytes, in the buffer that the event was read from.
 type jsonEvents struct{ runtime.Serializer }
 
-// Decode is that of the serializer it stands in for.
+// Decode implements runtime.Decoder.
 func (e jsonEvents) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	found, ok := into.(*metav1.WatchEvent)
 	if !ok {

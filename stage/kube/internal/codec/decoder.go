@@ -59,7 +59,7 @@ func (d *decoder) object(s *messageSchema, data []byte, drop Fields) (any, bool)
 	return d.endMap(first), ok
 }
 
-// members reads the fields of a message, and adds those that JSON always has.
+// members reads the fields of a message, and adds the members that JSON always has.
 func (d *decoder) members(s *messageSchema, data []byte, drop Fields) bool {
 	var seen uint64
 	for len(data) > 0 {
@@ -170,7 +170,7 @@ func (d *decoder) build(f *field, data []byte, drop Fields) (any, bool) {
 	return f.value.read(d, w, drop)
 }
 
-// elements reads the values of a list. What is to be dropped is dropped from each.
+// elements reads the values of a list, without the fields to drop.
 func (d *decoder) elements(f *field, data []byte, drop Fields) (any, bool) {
 	first, ok := len(d.pending), d.begin()
 	for len(data) > 0 && ok {

@@ -11,14 +11,14 @@ import (
 // framer finds the watch events in a stream.
 type framer struct{ runtime.Framer }
 
-// NewFrameReader returns a reader each of whose reads is one object, or, with io.ErrShortBuffer,
-// the next part of one.
+// NewFrameReader returns a reader whose Read returns one object or, with io.ErrShortBuffer, the
+// next part of one.
 func (f framer) NewFrameReader(body io.ReadCloser) io.ReadCloser { return &frames{body: body} }
 
 type frames struct {
 	body    io.ReadCloser
 	pending bytes.Buffer // read, and not given out
-	left    int          // bytes of it that are what is left of an object
+	left    int          // how many bytes of it are the rest of an object
 }
 
 // chunk is how many bytes are asked for at least.
@@ -29,7 +29,7 @@ var errNoObject = errors.New("not an object in a stream of watch events")
 // Close closes the stream.
 func (f *frames) Close() error { return f.body.Close() }
 
-// Read gives out what is left of an object, or the next one.
+// Read returns the rest of an object, or the next object.
 func (f *frames) Read(p []byte) (int, error) {
 	if f.left == 0 {
 		if err := f.next(); err != nil {
@@ -71,7 +71,7 @@ func (f *frames) trim() {
 	f.pending.Next(len(data) - len(bytes.TrimLeft(data, " \t\r\n")))
 }
 
-// more reads more of the stream. An end within an object is an unexpected one.
+// more reads more of the stream. The end of the stream within an object is io.ErrUnexpectedEOF.
 func (f *frames) more() error {
 	f.pending.Grow(chunk)
 	free := f.pending.AvailableBuffer()
@@ -115,8 +115,8 @@ func (b *brackets) end(data []byte) int {
 	return -1
 }
 
-// unquote steps over what is left of a string, to the quote at its end or the end of the data. Most
-// bytes of an object are in strings: it is a loop of its own to be short.
+// unquote skips the rest of a string, up to its closing quote or the end of the data. Most bytes of
+// an object are in strings, so this is a short loop of its own.
 func (b *brackets) unquote(data []byte, i int) int {
 	for ; i < len(data); i++ {
 		switch c := data[i]; {

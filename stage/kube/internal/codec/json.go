@@ -21,8 +21,8 @@ func newJSONReaders(o Options) *jsonReaders {
 	return rs
 }
 
-// read reads an object. It is false if the text is none, or has something that is left to
-// client-go.
+// read reads an object. It is false if the text is not an object, or has something that client-go's
+// codec has to read.
 func (rs *jsonReaders) read(data []byte) (map[string]any, bool) { return rs.with(data, rs.drop, 0) }
 
 // readList reads a list of objects.
@@ -68,7 +68,7 @@ func (r *jsonReader) value(drop Fields) (any, bool) {
 	return number(r.cursor.number())
 }
 
-// part reads an object or array that other objects may have too.
+// part reads an object or array that may be shared with other objects.
 func (r *jsonReader) part() (any, bool) {
 	var b brackets
 	n := b.end(r.data[r.at:min(len(r.data), r.at+sharedMaxSize)])
@@ -91,8 +91,8 @@ func (r *jsonReader) build(drop Fields) (any, bool) {
 	return r.array(drop)
 }
 
-// object reads an object without the fields to drop. As everywhere, the last of two members of a
-// name counts.
+// object reads an object without the fields to drop. Of two members with the same name, the last
+// one is taken.
 func (r *jsonReader) object(drop Fields) (any, bool) {
 	r.at++
 	first := len(r.pending)
@@ -134,7 +134,7 @@ func (r *jsonReader) member(key string, drop Fields) bool {
 	return ok
 }
 
-// array reads an array. What is to be dropped is dropped from each of its elements.
+// array reads an array, without the fields to drop in its elements.
 func (r *jsonReader) array(drop Fields) (any, bool) {
 	r.at++
 	first := len(r.pending)

@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Accept asks a server for protobuf, and for JSON of what it has in no other form.
+// Accept is the header that asks a server for protobuf, and for JSON where it has no protobuf.
 const Accept = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 
 // UnreadableError says that a protobuf message has a field which the Go types of this program do
-// not have, or is malformed. Nothing of it was read, and [Schemas.Has] is false for its kind from
-// then on: ask for JSON instead.
+// not have, or is malformed. The message is not read at all, and [Schemas.Has] is false for its
+// kind from then on: ask for JSON instead.
 type UnreadableError struct {
 	Kind schema.GroupVersionKind // that of the message
 	Name types.NamespacedName    // of the object; empty for a list
@@ -54,7 +54,7 @@ type protobufObjects struct {
 
 var errMalformed = errors.New("malformed protobuf")
 
-// Decode reads what the dynamic client reads into.
+// Decode implements runtime.Decoder for the types that the dynamic client decodes into.
 func (p protobufObjects) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	typeMeta, raw, ok := openEnvelope(data)
 	var k *kind
@@ -109,8 +109,8 @@ func nameOf(message []byte) types.NamespacedName {
 // envelopePrefix begins every message of Kubernetes. A runtime.Unknown follows it.
 var envelopePrefix = []byte("k8s\x00")
 
-// openEnvelope returns the type that an envelope says, and the message in it. It is false for an
-// envelope that is compressed, which no server sends.
+// openEnvelope returns the type that an envelope names, and the message in it. It is false for a
+// compressed envelope, which no server sends.
 func openEnvelope(data []byte) (typeMeta, raw []byte, ok bool) {
 	data, ok = bytes.CutPrefix(data, envelopePrefix)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// scalars are how values of Go's own types are read.
+// scalars are the functions that read values of Go's built-in types.
 var scalars = map[reflect.Kind]valueSchema{
 	reflect.String:  {wire: protowire.BytesType, read: readString},
 	reflect.Bool:    {wire: protowire.VarintType, read: readBool},
@@ -32,7 +32,7 @@ func readBool(_ *decoder, w wireValue, _ Fields) (any, bool) { return w.number !
 
 func readInt(_ *decoder, w wireValue, _ Fields) (any, bool) { return int64(w.number), true }
 
-// readFloat reads a float as its JSON is read, which does not tell 1.0 from 1.
+// readFloat reads a float as it would be read from JSON, which writes 1.0 as 1.
 func readFloat(_ *decoder, w wireValue, _ Fields) (any, bool) {
 	text, err := json.Marshal(math.Float64frombits(w.number))
 	if err != nil {
@@ -45,8 +45,8 @@ func readBytes(_ *decoder, w wireValue, _ Fields) (any, bool) {
 	return base64.StdEncoding.EncodeToString(w.bytes), true
 }
 
-// directReaders read types with JSON methods of their own that objects have many of, without making
-// a Go value first.
+// directReaders are the functions for the most frequent types with their own JSON methods. They
+// make no Go value.
 var directReaders = map[reflect.Type]func(*decoder, wireValue, Fields) (any, bool){
 	reflect.TypeFor[metav1.Time]():       readTime,
 	reflect.TypeFor[resource.Quantity](): readQuantity,
@@ -77,9 +77,9 @@ func readQuantity(d *decoder, w wireValue, _ Fields) (any, bool) {
 // unmarshaler is what generated code has.
 type unmarshaler interface{ Unmarshal([]byte) error }
 
-// throughGoType reads a value of a type that writes itself: it makes a Go value, and the JSON of
-// that. Such types are apimachinery's own and have not changed in years: a field that a later
-// version adds to one of them would not be found.
+// throughGoType reads a value of a type that has its own JSON methods: it makes a Go value, and
+// reads the JSON of that. Such types are in apimachinery and have not changed in years. If a later
+// version adds a field to one of them, that field is not noticed.
 func throughGoType(t reflect.Type) func(*decoder, wireValue, Fields) (any, bool) {
 	return func(_ *decoder, w wireValue, _ Fields) (any, bool) {
 		made := reflect.New(t)

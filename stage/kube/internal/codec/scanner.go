@@ -28,7 +28,7 @@ func (c *cursor) space() {
 
 var isSpace = [256]bool{' ': true, '\n': true, '\t': true, '\r': true}
 
-// take steps over a byte, if it is the next one.
+// take skips a byte, if it is the next one.
 func (c *cursor) take(b byte) bool {
 	if c.peek() != b {
 		return false
@@ -45,8 +45,8 @@ func (c *cursor) literal(word string) bool {
 	return true
 }
 
-// quoted steps over a string, and returns what is between its quotes. Plain says that this is what
-// the string says, byte by byte.
+// quoted skips a string, and returns the text between its quotes. Plain is true if the text has no
+// escapes.
 func (c *cursor) quoted() (text []byte, plain, ok bool) {
 	c.at++
 	start := c.at
@@ -67,7 +67,7 @@ func (c *cursor) quoted() (text []byte, plain, ok bool) {
 	return nil, false, false
 }
 
-// number steps over what can stand in a number.
+// number skips the characters that a number can have.
 func (c *cursor) number() []byte {
 	start := c.at
 	for c.at < len(c.data) && isNumber[c.data[c.at]] {
@@ -81,7 +81,7 @@ var isNumber = [256]bool{
 	'0': true, '1': true, '2': true, '3': true, '4': true, '5': true, '6': true, '7': true, '8': true, '9': true,
 }
 
-// skip steps over a value without a look into it.
+// skip skips a value without reading it.
 func (c *cursor) skip() bool {
 	switch c.peek() {
 	case '{', '[':
@@ -102,7 +102,7 @@ func (c *cursor) skip() bool {
 	return len(c.number()) > 0
 }
 
-// event takes a watch event apart: its type, and the text of its object.
+// event returns the type of a watch event, and the text of its object.
 func event(data []byte) (typ string, object []byte, ok bool) {
 	c := cursor{data: data}
 	if !c.take('{') {
@@ -124,7 +124,7 @@ func event(data []byte) (typ string, object []byte, ok bool) {
 	}
 }
 
-// member steps over a member of an object.
+// member skips a member of an object.
 func (c *cursor) member() (key string, value []byte, ok bool) {
 	if c.peek() != '"' {
 		return "", nil, false

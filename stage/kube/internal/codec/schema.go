@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A messageSchema says how the values of a Go struct are written, in protobuf and in JSON. It is
-// made from the tags of the struct.
+// A messageSchema describes how the values of a Go struct are written, in protobuf and in JSON. It
+// is made from the tags of the struct.
 type messageSchema struct {
 	fields []*field // by number; nil where there is none
 	always []*field // those that JSON writes even if protobuf has no value for them
@@ -35,7 +35,7 @@ type field struct {
 	bit         uint64 // one of 64 that is this field's alone within its message
 	cardinality cardinality
 	value       valueSchema
-	inline      bool    // its members are those of the object that it is in
+	inline      bool    // embedded: its members are members of the outer object
 	omitZero    bool    // JSON omits it when it is zero
 	missing     missing // what JSON writes if protobuf has no value
 }
@@ -49,7 +49,7 @@ const (
 	mapped               // any number, by key
 )
 
-// missing says what JSON writes for a field that protobuf has no value for.
+// missing is what JSON writes for a field that has no value in protobuf.
 type missing uint8
 
 const (
@@ -70,7 +70,7 @@ type valueSchema struct {
 type Schemas struct {
 	types      map[schema.GroupVersionKind]reflect.Type
 	mu         sync.Mutex
-	refused    map[schema.GroupVersionKind]bool // messages of these could not be read
+	refused    map[schema.GroupVersionKind]bool // kinds of which a message could not be read
 	kinds      map[schema.GroupVersionKind]*kind
 	byEnvelope map[string]*kind // by the bytes that say the type in an envelope
 	messages   map[reflect.Type]*messageSchema
@@ -102,7 +102,7 @@ func (s *Schemas) Has(gvk schema.GroupVersionKind) bool {
 	return !s.refused[gvk] && s.kind(gvk).message != nil
 }
 
-// refuse notes that a message of a kind, or a list of them, could not be read.
+// refuse records that a message of a kind, or of its list, could not be read.
 func (s *Schemas) refuse(gvk schema.GroupVersionKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +140,8 @@ func (s *Schemas) kind(gvk schema.GroupVersionKind) *kind {
 	return k
 }
 
-// complete returns the schema of a struct, or nil if some field of it cannot be read. The schemas
-// made on the way may be incomplete then, and are dropped.
+// complete returns the schema of a struct, or nil if a field of it cannot be read. In that case it
+// drops the schemas that were made for its fields, because they may be incomplete.
 func (s *Schemas) complete(t reflect.Type) *messageSchema {
 	m, err := s.object(t)
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *Schemas) field(f reflect.StructField) (*field, error) {
 	case !omits:
 		made.missing = asZero
 	}
-	made.omitZero = omits && f.Type.Kind() != reflect.Pointer // a pointer to a zero is no zero
+	made.omitZero = omits && f.Type.Kind() != reflect.Pointer // a pointer to a zero value is not zero
 	return made, err
 }
 

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	sharedMinDepth = 2    // maps and lists of an object that are less deep are not shared
-	sharedMaxSize  = 1024 // bytes of a part that is shared
+	sharedMinDepth = 2    // maps and lists at a lower depth are not shared
+	sharedMaxSize  = 1024 // longer parts are not shared
 )
 
 // sharedParts is a hash table of the maps and lists that objects have in common, such as the
@@ -18,17 +18,17 @@ type sharedParts [256]sharedPart
 // a row, so that parts of one object alone, as most are, do not replace those of many.
 type sharedPart struct {
 	text  string
-	field *field // whose values the text is; nil for JSON, which says so itself
+	field *field // the schema of the text; nil for JSON, which needs none
 	value any
 	last  uint64 // the hash of the last part in this place that was not in the table
 }
 
-// shares reports whether a part with this text is looked up, at the depth where the builder is.
+// shares reports whether a part with this text is looked up, at the present depth of the builder.
 func (b *builder) shares(text []byte) bool {
 	return b.shared != nil && b.depth >= sharedMinDepth && len(text) <= sharedMaxSize
 }
 
-// share returns the part that a text says: the one in the table, or one that is built now.
+// share returns the part of a text: from the table, or built now.
 func (b *builder) share(text []byte, of *field, build func() (any, bool)) (any, bool) {
 	hash := maphash.Bytes(b.seed, text)
 	p := &b.shared[hash%uint64(len(b.shared))]
@@ -44,7 +44,7 @@ func (b *builder) share(text []byte, of *field, build func() (any, bool)) (any, 
 }
 
 // recentObjects is a hash table of the objects that were read last. The object in the answer to a
-// patch comes again as an event of a watch: it is built once.
+// patch is sent again as an event of a watch, but built only once.
 type recentObjects struct {
 	seeds [2]maphash.Seed
 	table [256]recentObject
@@ -63,7 +63,7 @@ func newRecentObjects() *recentObjects {
 	return &recentObjects{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 }
 
-// read returns the object of a kind that data says: the one in the table, or one that is built now.
+// read returns the object of some data: from the table, or built now.
 func (r *recentObjects) read(k *kind, data []byte, build func() (map[string]any, bool)) (map[string]any, bool) {
 	hash := [2]uint64{maphash.Bytes(r.seeds[0], data), maphash.Bytes(r.seeds[1], data)}
 	last := &r.table[hash[0]%uint64(len(r.table))]

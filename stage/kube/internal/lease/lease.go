@@ -1,14 +1,14 @@
-// Package lease reads and writes Leases of coordination.k8s.io/v1, and judges by the clock of this
-// process alone whether their holders live.
+// Package lease reads and writes Leases of coordination.k8s.io/v1, and decides whether their
+// holders still renew them. For that it uses the clock of this process only.
 //
 // # Terminology
 //
-// A term is what a holder asks for: its name and how long it may go without renewing. A
-// [Observation] is when a Lease was last seen to change.
+// A term is the identity of a holder, and the time within which it has to renew. An [Observation]
+// is the time at which a Lease was last seen to change.
 //
 // # Determinism
 //
-// Functions read the time that they are given.
+// Functions take the time as an argument.
 package lease
 
 import (
@@ -22,7 +22,8 @@ import (
 // Kind is that of Leases.
 var Kind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 
-// Term is what a holder asks for. Durations are whole seconds.
+// Term is the identity of a holder, and the time within which it has to renew. Durations are whole
+// seconds.
 type Term struct {
 	Holder   string
 	Duration time.Duration
@@ -37,8 +38,8 @@ func New(namespace, name string) *unstructured.Unstructured {
 	return l
 }
 
-// Acquired returns the Lease as it is for somebody who begins to hold it at a time, having held it
-// before or not.
+// Acquired returns the Lease with the fields of a holder that acquires it at a time, whether it
+// held it before or not.
 func (t Term) Acquired(l *unstructured.Unstructured, now time.Time) *unstructured.Unstructured {
 	acquired := t.Renewed(l, now)
 	spec := acquired.Object["spec"].(map[string]any)
@@ -49,7 +50,7 @@ func (t Term) Acquired(l *unstructured.Unstructured, now time.Time) *unstructure
 	return acquired
 }
 
-// Renewed returns the Lease as it is for a holder that goes on at a time.
+// Renewed returns the Lease with the fields of a holder that renews it at a time.
 func (t Term) Renewed(l *unstructured.Unstructured, now time.Time) *unstructured.Unstructured {
 	renewed := l.DeepCopy()
 	spec, ok := renewed.Object["spec"].(map[string]any)
@@ -64,13 +65,13 @@ func (t Term) Renewed(l *unstructured.Unstructured, now time.Time) *unstructured
 	return renewed
 }
 
-// Holder returns who holds the Lease, "" for nobody.
+// Holder returns the identity of the holder, "" if there is none.
 func Holder(l *unstructured.Unstructured) string {
 	holder, _, _ := unstructured.NestedString(l.Object, "spec", "holderIdentity")
 	return holder
 }
 
-// Duration returns how long the holder may go without renewing, 0 if the Lease does not say.
+// Duration returns the time within which the holder has to renew, 0 if the Lease does not say.
 func Duration(l *unstructured.Unstructured) time.Duration {
 	seconds, _, _ := unstructured.NestedInt64(l.Object, "spec", "leaseDurationSeconds")
 	return time.Duration(seconds) * time.Second
@@ -82,24 +83,24 @@ func Transitions(l *unstructured.Unstructured) int64 {
 	return n
 }
 
-// Observation is when a Lease was last seen to change. The stamps in a Lease are those of another
-// clock: they are not read, as in leader election.
+// Observation is when a Lease was last seen to change. The times in a Lease are from another clock,
+// so they are not used, as in leader election.
 type Observation struct {
 	version string
 	at      time.Time
 }
 
-// Observe takes in the Lease as it was read before now.
+// Observe records a Lease that was read, at a time.
 func (s *Observation) Observe(l *unstructured.Unstructured, now time.Time) {
 	if version := l.GetResourceVersion(); version != s.version {
 		s.version, s.at = version, now
 	}
 }
 
-// Expires returns when the holder of the Lease, the one seen last, counts as dead.
+// Expires returns when the holder of the last observed Lease counts as dead.
 func (s Observation) Expires(l *unstructured.Unstructured) time.Time { return s.at.Add(Duration(l)) }
 
-// Expired reports whether the Lease, the one seen last, has no holder that lives.
+// Expired reports whether the last observed Lease has no holder, or one that counts as dead.
 func (s Observation) Expired(l *unstructured.Unstructured, now time.Time) bool {
 	return Holder(l) == "" || !now.Before(s.Expires(l))
 }
