@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"stage/simulation/fault":          {"internal/object", "stage/memory", "stage/simulation/load"},
 	"stage/simulation/load":           {},
 	"stage/simulation/record":         {"internal/object", "stage", "stage/controllers/resources"},
+	"stage/fit":                       {"stage", "stage/simulation/record", "stage/v1alpha1"},
 	"stage/simulation/measure":        {"stage/simulation/record"},
 	"stage/simulation/expect":         {"internal/position", "stage/simulation/measure", "stage/simulation/record"},
 	"stage/stagetest":                 {"stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/object", "internal/txtar"},
