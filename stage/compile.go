@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/delays"
@@ -251,7 +252,7 @@ func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
 	if s.Weight < 0 {
 		c.faultf("spec.weight", "must not be negative")
 	}
-	program, err := c.expressions.ValueFrom(s.WeightFrom, expression.Int|expression.Uint|expression.Double|expression.Bool)
+	program, err := c.expressions.ValueFrom(s.WeightFrom, types.BoolType, types.IntType, types.UintType, types.DoubleType)
 	c.fault("spec.weightFrom", err)
 	program.Path = position.Join("spec.weightFrom", program.Path)
 	return weight{constant: int64(s.Weight), from: program}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,17 +30,13 @@ type Options struct {
 	Variables map[string]*types.Type
 	// Library adds functions, macros and types.
 	Library []cel.EnvOption
-	// Native are functions of the Library that native expressions may call. They decline by false,
-	// and cel-go evaluates the expression.
-	Native map[string]func(args []any) (result any, ok bool)
 	// Rewrite changes an expression between parsing and checking.
 	Rewrite func(*ast.AST)
 
 	// Cost limits an evaluation, in cel-go's units; default DefaultCost.
 	Cost uint64
-	// CallCost is the cost of functions of the Library that cel-go does not know; false leaves a
-	// function to cel-go.
-	CallCost func(function string, args []ref.Val, result ref.Val) (uint64, bool)
+	// Builders are functions of the Library whose cost is the size of what they make.
+	Builders []string
 	// LinearMacros takes the limits off expressions that build nothing and whose macros go over
 	// each element once at most, and refuses those whose cost exceeds the limit whatever the values
 	// are.
@@ -65,7 +61,7 @@ func NewCompiler(o Options) (*Compiler, error) {
 		o.Size = DefaultSize
 	}
 	options := []cel.EnvOption{
-		cel.CustomTypeAdapter(adapter{types.DefaultTypeAdapter}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction,
+		cel.CustomTypeAdapter(adapter{}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction,
 	}
 	for name, t := range o.Variables {
 		options = append(options, cel.Variable(name, t))
@@ -76,20 +72,18 @@ func NewCompiler(o Options) (*Compiler, error) {
 
 // A CompileError is every fault of an expression. It unwraps to one *position.Error for each.
 type CompileError struct {
-	text   string
+	error  // prints the faults as cel-go does, beneath what failed
 	faults []error
 }
-
-// Error prints the faults as cel-go does, beneath what failed.
-func (e *CompileError) Error() string { return e.text }
 
 // Unwrap returns the faults.
 func (e *CompileError) Unwrap() []error { return e.faults }
 
-// Compile compiles an expression. The error is a *CompileError.
-func (c *Compiler) Compile(source string) (*Program, error) {
+// Compile compiles an expression whose result is of one of the types wanted, if there are any; one
+// that is known only at run time passes. The error is a *CompileError.
+func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error) {
 	if strings.TrimSpace(source) == "" {
-		return nil, Fault("empty expression")
+		return nil, fault("empty expression")
 	}
 	parsed, issues := c.env.Parse(source)
 	if issues.Err() != nil {
@@ -105,30 +99,45 @@ func (c *Compiler) Compile(source string) (*Program, error) {
 		return nil, newCompileError("check", source, issues)
 	}
 	if least := c.leastCost(checked); least > c.options.Cost {
-		return nil, Fault(fmt.Sprintf("the expression costs at least %d, over the limit of %d", least, c.options.Cost))
+		return nil, fault("the expression costs at least %d, over the limit of %d", least, c.options.Cost)
 	}
-	tree := checked.NativeRep()
-	bounded := c.isBounded(tree)
-	program, err := c.env.Program(checked, c.programOptions(bounded)...)
+	program, err := c.env.Program(checked, c.programOptions(checked.NativeRep())...)
 	if err != nil {
-		return nil, Fault(err.Error())
+		return nil, fault("%w", err)
 	}
-	p := &Program{program: program, limit: math.MaxInt}
-	p.source, p.written, p.output, p.variables = source, written, checked.OutputType(), variablesOf(written)
-	if !bounded {
-		p.cost, p.limit = costOf(tree.Expr()), int(min(c.options.Cost, math.MaxInt))
+	if t := checked.OutputType(); !isOneOf(t, want) {
+		return nil, fault("the result is %s, not %s", t, alternatives(want))
 	}
-	p.native = (&nativeCompiler{functions: c.options.Native, variables: c.options.Variables, counted: !bounded}).of(tree.Expr())
-	return p, nil
+	return &Program{program, source, written}, nil
 }
 
-// Fault is the error of a whole expression.
-func Fault(text string) *CompileError {
-	return &CompileError{text, []error{&position.Error{Offset: 0, Err: errors.New(text)}}}
+func isOneOf(t *types.Type, want []*types.Type) bool {
+	return len(want) == 0 || t.Kind() == types.DynKind || t.Kind() == types.AnyKind || slices.ContainsFunc(want, t.IsExactType)
+}
+
+// alternatives prints types as "bool, string or int".
+func alternatives(want []*types.Type) string {
+	text := ""
+	for i, t := range want {
+		switch {
+		case i > 0 && i == len(want)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += strings.TrimPrefix(strings.ToLower(t.TypeName()), "google.protobuf.")
+	}
+	return text
+}
+
+// fault is the error of a whole expression.
+func fault(format string, args ...any) *CompileError {
+	err := fmt.Errorf(format, args...)
+	return &CompileError{err, []error{&position.Error{Offset: 0, Err: err}}}
 }
 
 func newCompileError(action, source string, issues *cel.Issues) *CompileError {
-	e := &CompileError{text: fmt.Sprintf("failed to %s expression: %s", action, issues.Err())}
+	e := &CompileError{error: fmt.Errorf("failed to %s expression: %w", action, issues.Err())}
 	for _, i := range issues.Errors() {
 		message := strings.TrimSuffix(i.Message, " (in container '')")
 		e.faults = append(e.faults, &position.Error{Offset: offset(source, i.Location), Err: errors.New(message)})
@@ -152,7 +161,7 @@ func offset(source string, at common.Location) int {
 
 // adapter gives cel-go the values of an object without copying them. It differs from cel-go's own
 // in json.Number, a number.
-type adapter struct{ types.Adapter }
+type adapter struct{}
 
 // NativeToValue implements types.Adapter.
 func (a adapter) NativeToValue(v any) ref.Val {
@@ -163,10 +172,12 @@ func (a adapter) NativeToValue(v any) ref.Val {
 		return types.NewDynamicList(a, x)
 	case []map[string]any:
 		return types.NewDynamicList(a, x)
+	case string:
+		return types.String(x)
 	case json.Number:
 		if n := object.Number(x); n != nil {
-			return a.Adapter.NativeToValue(n)
+			v = n
 		}
 	}
-	return a.Adapter.NativeToValue(v)
+	return types.DefaultTypeAdapter.NativeToValue(v)
 }

@@ -8,13 +8,6 @@
 //	...
 //	holds, err := p.Bool(activation)
 //
-// # Terminology
-//
-// A native expression is one that only follows fields, compares, and asks whether some or all
-// elements of a list are so. It is evaluated on plain Go values; whatever that cannot decide beyond
-// doubt is left to cel-go, so that the results do not tell which of the two evaluated an
-// expression.
-//
 // # Determinism
 //
 // Maps are iterated in the order of their keys. Work is counted, not timed: an expression that does

@@ -16,17 +16,17 @@ import (
 
 // programOptions leave out the counting of cost, which takes longer than most expressions, where
 // there is nothing to count.
-func (c *Compiler) programOptions(bounded bool) []cel.ProgramOption {
+func (c *Compiler) programOptions(tree *ast.AST) []cel.ProgramOption {
 	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	if bounded {
+	if c.isBounded(tree) {
 		return options
 	}
 	return append(options,
 		cel.CostTracking(estimator{c.options}), cel.CostLimit(c.options.Cost), cel.CustomDecoratorV2(sizeLimit(c.options.Size)))
 }
 
-// elementSize is how many bytes an element of a list or map takes, about.
-const elementSize = 16
+// ElementSize is how many bytes an element of a list or map takes, about.
+const ElementSize = 16
 
 // bounded are the functions whose work and result are bounded by the sizes of their arguments,
 // added up.
@@ -48,13 +48,9 @@ func (c *Compiler) isBounded(tree *ast.AST) bool {
 	if c.options.LinearMacros {
 		return isLinear(root, "") && len(ast.MatchDescendants(root, builds)) == 0
 	}
-	return !hasMacros(tree) && len(ast.MatchDescendants(root, func(e ast.NavigableExpr) bool {
-		return e.Kind() == ast.CallKind && !bounded[e.AsCall().FunctionName()]
+	return len(ast.MatchDescendants(root, func(e ast.NavigableExpr) bool {
+		return e.Kind() == ast.ComprehensionKind || e.Kind() == ast.CallKind && !bounded[e.AsCall().FunctionName()]
 	})) == 0
-}
-
-func hasMacros(tree *ast.AST) bool {
-	return len(ast.MatchDescendants(ast.NavigateAST(tree), ast.KindMatcher(ast.ComprehensionKind))) > 0
 }
 
 // builds reports whether an expression makes a list, a map or a longer text.
@@ -115,18 +111,19 @@ type estimator struct{ options Options }
 
 // CallCost implements interpreter.ActualCostEstimator; nil leaves it to cel-go.
 func (e estimator) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
-	cost, ok := uint64(0), function == sortedName
+	var cost uint64
 	switch {
-	case ok && !e.options.LinearMacros:
-		cost = sortingCost(args[0])
-	case e.options.CallCost != nil:
-		cost, ok = e.options.CallCost(function, args, result)
-	}
-	if !ok {
+	case slices.Contains(e.options.Builders, function):
+		cost = buildingCost(result)
+	case function != sortedName:
 		return nil
+	case !e.options.LinearMacros:
+		cost = sortingCost(args[0])
 	}
 	return &cost
 }
+
+func buildingCost(v ref.Val) uint64 { return uint64(valueSize(v, 1<<30)/10 + 1) }
 
 // sortingCost is the number of the elements for lists and maps of the object. What an expression
 // made may be far larger than any object, because parts of it can be shared, and counts in full.
@@ -140,7 +137,7 @@ func sortingCost(v ref.Val) uint64 {
 			return uint64(len(x)) + 1
 		}
 	}
-	return uint64(valueSize(v, 1<<30)/10 + 1)
+	return buildingCost(v)
 }
 
 // objectList and objectMap are the types that cel-go has for the lists and maps of an object.
@@ -170,48 +167,11 @@ func sizeLimit(limit int) interpreter.InterpretableDecoratorV2 {
 			return limitedConstructor{node, limit}, nil
 		case interpreter.InterpretableCall:
 			if node.Function() == operators.Add {
-				return limitedSum{node, limit, addsLiteral(node)}, nil
+				return limitedSum{node, limit}, nil
 			}
 		}
 		return i, nil
 	}
-}
-
-// addsLiteral reports a sum as in the expansion of map: accumulated + [element].
-func addsLiteral(sum interpreter.InterpretableCall) bool {
-	args := sum.Args()
-	if len(args) != 2 {
-		return false
-	}
-	_, ok := args[1].(interpreter.InterpretableConstructor)
-	return ok
-}
-
-type limitedSum struct {
-	interpreter.InterpretableCall
-	limit int
-	// literal: the right side has been measured, and measuring the left one at each element would
-	// take square time.
-	literal bool
-}
-
-func (c limitedSum) Exec(f *interpreter.ExecutionFrame) ref.Val {
-	return c.limited(c.InterpretableCall.Exec(f))
-}
-
-func (c limitedSum) Eval(a interpreter.Activation) ref.Val {
-	return c.limited(c.InterpretableCall.Eval(a))
-}
-
-func (c limitedSum) limited(v ref.Val) ref.Val {
-	list, ok := v.(traits.Lister)
-	if !ok || !c.literal {
-		return limited(v, c.limit)
-	}
-	if n, _ := list.Size().(types.Int); int(n) > c.limit/elementSize {
-		return TooLarge(c.limit)
-	}
-	return v
 }
 
 type limitedConstructor struct {
@@ -225,6 +185,32 @@ func (c limitedConstructor) Exec(f *interpreter.ExecutionFrame) ref.Val {
 
 func (c limitedConstructor) Eval(a interpreter.Activation) ref.Val {
 	return limited(c.InterpretableConstructor.Eval(a), c.limit)
+}
+
+type limitedSum struct {
+	interpreter.InterpretableCall
+	limit int
+}
+
+func (c limitedSum) Exec(f *interpreter.ExecutionFrame) ref.Val {
+	return c.limited(c.InterpretableCall.Exec(f))
+}
+
+func (c limitedSum) Eval(a interpreter.Activation) ref.Val {
+	return c.limited(c.InterpretableCall.Eval(a))
+}
+
+// limited counts the elements of accumulated + [element], as in the expansion of map: the right
+// side has been measured, and measuring the left one at each element would take square time.
+func (c limitedSum) limited(v ref.Val) ref.Val {
+	list, isList := v.(traits.Lister)
+	if _, literal := c.Args()[1].(interpreter.InterpretableConstructor); !literal || !isList {
+		return limited(v, c.limit)
+	}
+	if n, _ := list.Size().(types.Int); int(n) > c.limit/ElementSize {
+		return TooLarge(c.limit)
+	}
+	return v
 }
 
 func limited(v ref.Val, limit int) ref.Val {
@@ -243,9 +229,9 @@ func TooLarge(limit int) ref.Val {
 func valueSize(v ref.Val, limit int) int {
 	switch x := v.(type) {
 	case types.String:
-		return elementSize + len(x)
+		return ElementSize + len(x)
 	case types.Bytes:
-		return elementSize + len(x)
+		return ElementSize + len(x)
 	case traits.Lister:
 		return elementsSize(x.Iterator(), limit, func(e ref.Val) int { return valueSize(e, limit) })
 	case traits.Mapper:
@@ -254,11 +240,11 @@ func valueSize(v ref.Val, limit int) int {
 			return valueSize(k, limit) + valueSize(e, limit)
 		})
 	}
-	return elementSize
+	return ElementSize
 }
 
 func elementsSize(it traits.Iterator, limit int, size func(ref.Val) int) int {
-	n := elementSize
+	n := ElementSize
 	for n <= limit && it.HasNext() == types.True {
 		n += size(it.Next())
 	}

@@ -1,8 +1,10 @@
 package cel
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/stretchr/testify/require"
@@ -19,6 +21,48 @@ func (c counted) Iterator() traits.Iterator {
 	return c.Lister.Iterator()
 }
 
+// variables are the fields of the variable self.
+type variables map[string]any
+
+func (o variables) Parent() cel.Activation { return nil }
+
+func (o variables) ResolveName(name string) (any, bool) { return map[string]any(o), name == "self" }
+
+func testCompiler(t testing.TB, o Options) *Compiler {
+	o.Variables = map[string]*types.Type{"self": types.DynType}
+	c, err := NewCompiler(o)
+	require.NoError(t, err)
+	return c
+}
+
+// TestCostIsLimited holds that only the limit tells evaluations of an expression apart.
+func TestCostIsLimited(t *testing.T) {
+	items := []any{}
+	for i := range int64(20) {
+		items = append(items, map[string]any{"n": i, "text": strings.Repeat("x", int(i))})
+	}
+	for _, text := range []string{
+		`self.items.all(x, x.n < 100 && x.text != "y")`,
+		`self.items.exists(x, x.n == 7)`,
+		`self.items.all(x, self.items.exists(y, y.n >= x.n && y.text.contains(x.text)))`,
+		`size(self) == 1 && self.items.exists(x, x.n in [3, 4, 5])`,
+	} {
+		passed := false
+		for limit := uint64(1); limit < 20_000; limit += 200 {
+			p, err := testCompiler(t, Options{Cost: limit}).Compile(text)
+			require.NoError(t, err)
+			ok, err := p.Bool(variables{"items": items})
+			require.Equal(t, err == nil, ok)
+			if err != nil {
+				require.ErrorContains(t, err, "cost limit exceeded")
+			}
+			require.False(t, passed && err != nil, "%s with %d", text, limit)
+			passed = ok
+		}
+		require.True(t, passed, text)
+	}
+}
+
 func TestMapsMeasureEachElementOnce(t *testing.T) {
 	p, err := testCompiler(t, Options{}).Compile("self.x.map(a, a).size() == 200")
 	require.NoError(t, err)
@@ -26,7 +70,7 @@ func TestMapsMeasureEachElementOnce(t *testing.T) {
 	for i := range list {
 		list[i] = counted{types.NewDynamicList(types.DefaultTypeAdapter, []any{int64(i)}), &times}
 	}
-	ok, err := p.Bool(variables{"x": list}, new(Frame))
+	ok, err := p.Bool(variables{"x": list})
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.LessOrEqual(t, times, 2*len(list))

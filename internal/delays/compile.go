@@ -4,6 +4,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/google/cel-go/common/types"
+
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -13,7 +15,7 @@ import (
 // fault; if all of them are warnings, the Delay comes with it.
 func Compile(d *v1alpha1.StageDelay, c *expression.Compiler) (*Delay, error) {
 	if d == nil {
-		return &Delay{none: true}, nil
+		return &Delay{}, nil
 	}
 	b := builder{compiler: c}
 	duration := b.source("duration", d.DurationMilliseconds, d.DurationFrom)
@@ -31,11 +33,11 @@ type builder struct {
 }
 
 // results are the CEL types that mean a duration.
-const results = expression.String | expression.Duration | expression.Timestamp | expression.Int | expression.Uint | expression.Double
+var results = []*types.Type{types.StringType, types.IntType, types.UintType, types.DoubleType, types.DurationType, types.TimestampType}
 
 // source compiles the fields nameMilliseconds and nameFrom.
 func (b *builder) source(name string, ms *int64, f *v1alpha1.ExpressionFrom) source {
-	program, err := b.compiler.ValueFrom(f, results)
+	program, err := b.compiler.ValueFrom(f, results...)
 	b.faults.Add(position.Below(name+"From", err)...)
 	program.Path = position.Join(name+"From", program.Path)
 	return source{from: program, constant: b.milliseconds(name+"Milliseconds", ms)}

@@ -13,11 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
-// A Delay is a compiled StageDelay.
-type Delay struct {
-	duration, jitter source
-	none             bool // no delay was given
-}
+// A Delay is a compiled StageDelay. The zero Delay is none.
+type Delay struct{ duration, jitter source }
 
 // A Range is a delay.Range.
 type Range struct {
@@ -36,9 +33,6 @@ func (d *Delay) Range(s *expression.Scope) Range { return d.Explain(s).Range }
 
 // Explain is Range that tells where the bounds come from.
 func (d *Delay) Explain(s *expression.Scope) (e Explanation) {
-	if d.none {
-		return e
-	}
 	if e.Duration = d.duration.evaluate(s); !e.Duration.Given {
 		return e
 	}

@@ -50,39 +50,17 @@ var (
 // interpret reads the result of an expression as a duration. Jq has no durations: a number from it
 // could mean any unit.
 func interpret(v any, language expression.Language, now time.Time) (Evaluation, error) {
-	text, isText := v.(string)
-	switch {
-	case isText:
-		return parse(text, now)
-	case language == expression.CELLanguage:
-		return typed(v, now)
-	case isNumber(v):
-		return Evaluation{}, errNoUnit
-	default:
-		return Evaluation{}, errNoTime
-	}
-}
-
-func isNumber(v any) bool {
-	switch v.(type) {
-	case int64, float64, json.Number:
-		return true
-	}
-	return false
-}
-
-// typed reads a result of CEL. A number of it is nanoseconds, as in kwok.
-func typed(v any, now time.Time) (Evaluation, error) {
 	switch v := v.(type) {
+	case string:
+		return parse(v, now)
 	case time.Duration:
 		return of(v), nil
 	case time.Time:
 		return of(v.Sub(now)), nil
-	case int64:
-		return of(time.Duration(v)), nil
-	case uint64:
-		return of(time.Duration(min(v, math.MaxInt64))), nil
-	case float64:
+	case int64, uint64, float64, json.Number:
+		if language == expression.JQLanguage {
+			return Evaluation{}, errNoUnit
+		}
 		return nanoseconds(v)
 	}
 	return Evaluation{}, errNoTime
@@ -105,15 +83,22 @@ func parse(text string, now time.Time) (Evaluation, error) {
 	return of(d), nil
 }
 
-func nanoseconds(f float64) (Evaluation, error) {
-	switch {
-	case math.IsNaN(f):
-		return Evaluation{}, errNoTime
-	case f >= math.MaxInt64:
-		return of(math.MaxInt64), nil
-	case f <= math.MinInt64:
-		return of(math.MinInt64), nil
-	default:
-		return of(time.Duration(f)), nil
+// nanoseconds reads a number of CEL, as in kwok.
+func nanoseconds(n any) (Evaluation, error) {
+	switch n := n.(type) {
+	case int64:
+		return of(time.Duration(n)), nil
+	case uint64:
+		return of(time.Duration(min(n, math.MaxInt64))), nil
+	case float64:
+		switch {
+		case n >= math.MaxInt64:
+			return of(math.MaxInt64), nil
+		case n <= math.MinInt64:
+			return of(math.MinInt64), nil
+		case n == n: // no NaN
+			return of(time.Duration(n)), nil
+		}
 	}
+	return Evaluation{}, errNoTime
 }

@@ -3,6 +3,8 @@ package expression_test
 import (
 	"testing"
 
+	"github.com/google/cel-go/common/types"
+
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
@@ -13,7 +15,7 @@ func BenchmarkCELConditions(b *testing.B) {
 }
 
 func benchmarkCEL(b *testing.B, source string) {
-	p, err := expression.NewCompiler(expression.Options{}).CEL(source, expression.Bool)
+	p, err := expression.NewCompiler(expression.Options{}).CEL(source, types.BoolType)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -30,7 +32,7 @@ func BenchmarkCompileCEL(b *testing.B) {
 	c := expression.NewCompiler(expression.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.CEL(`self.status.phase == "Running"`, expression.Bool); err != nil {
+		if _, err := c.CEL(`self.status.phase == "Running"`, types.BoolType); err != nil {
 			b.Fatal(err)
 		}
 	}

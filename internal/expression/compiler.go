@@ -50,7 +50,7 @@ func NewCompiler(o Options, variables ...string) *Compiler {
 		jq: jq.Options{Steps: o.JQSteps, Size: size, Functions: o.JQFunctions},
 		cel: sync.OnceValues(func() (*cel.Compiler, error) {
 			return cel.NewCompiler(cel.Options{
-				Variables: all, Library: append(library(size), o.CELOptions...), Cost: o.CELCost, CallCost: callCost, Size: size,
+				Variables: all, Library: append(library(size), o.CELOptions...), Cost: o.CELCost, Builders: builders, Size: size,
 			})
 		}),
 	}
@@ -59,19 +59,16 @@ func NewCompiler(o Options, variables ...string) *Compiler {
 // JQ compiles a jq program, as [jq.Compile] does.
 func (c *Compiler) JQ(source string) (*jq.Program, error) { return jq.Compile(source, c.jq) }
 
-// CEL compiles a CEL expression whose result is of one of the kinds wanted; one that is known only
+// CEL compiles a CEL expression whose result is of one of the types wanted; one that is known only
 // at run time passes. The error is one *position.Error, or several joined, each at its token.
-func (c *Compiler) CEL(source string, want Kinds) (*CEL, error) {
+func (c *Compiler) CEL(source string, want ...*types.Type) (*CEL, error) {
 	compiler, err := c.cel()
 	if err != nil {
 		return nil, &position.Error{Offset: -1, Err: err}
 	}
-	p, err := compiler.Compile(source)
+	p, err := compiler.Compile(source, want...)
 	if err != nil {
 		return nil, err
 	}
-	if t := p.Type(); !want.has(t) {
-		return nil, cel.Fault("the result is " + t.String() + ", not " + want.String())
-	}
-	return &CEL{program: p, reads: readsOf(p)}, nil
+	return &CEL{p}, nil
 }

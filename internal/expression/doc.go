@@ -3,7 +3,7 @@
 //
 //	c := expression.NewCompiler(expression.Options{})
 //	phase, err := c.JQ(`.status.phase`)
-//	ready, err := c.CEL(`self.status.phase == "Running"`, expression.Bool)
+//	ready, err := c.CEL(`self.status.phase == "Running"`, types.BoolType)
 //	...
 //	s := expression.NewScope(pod, now)
 //	outputs, err := phase.Run(s.JQ())

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/cel-go/common/types"
+
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
@@ -13,7 +15,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	old, err := c.CEL(`SinceSecond(self) > 60.0`, expression.Bool)
+	old, err := c.CEL(`SinceSecond(self) > 60.0`, types.BoolType)
 	if err != nil {
 		panic(err)
 	}

@@ -3,11 +3,13 @@ package expression
 import (
 	"slices"
 
-	"github.com/google/cel-go/cel"
+	googlecel "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/parser"
+
+	"github.com/stagecraft-go/stagecraft/internal/cel"
 )
 
 const (
@@ -17,24 +19,21 @@ const (
 
 // library is what CEL in Stages has beyond the standard library. Limit is the largest value that
 // one function makes.
-func library(limit int) []cel.EnvOption {
-	options := []cel.EnvOption{
-		cel.OptionalTypes(),
+func library(limit int) []googlecel.EnvOption {
+	options := []googlecel.EnvOption{
+		googlecel.OptionalTypes(),
 		ext.Strings(), ext.Math(), ext.Sets(), ext.Encoders(), ext.TwoVarComprehensions(),
-		ext.Lists(ext.ListsMaxRangeSize(int64(limit / elementSize))),
-		cel.Variable(nowVariable, cel.TimestampType),
-		cel.Variable(randVariable, cel.DoubleType),
-		cel.Macros(macros...),
+		ext.Lists(ext.ListsMaxRangeSize(int64(limit / cel.ElementSize))),
+		googlecel.Variable(nowVariable, googlecel.TimestampType),
+		googlecel.Variable(randVariable, googlecel.DoubleType),
+		googlecel.Macros(macros...),
 	}
 	return slices.Concat(options, functions(limit), quantityFunctions)
 }
 
-// elementSize is how many bytes an element of a list takes, about.
-const elementSize = 16
-
 // macros give functions what their callers do not write: the time, the seed. They also lead to our
 // own versions of the library functions that could build more than Options.Size.
-var macros = []cel.Macro{
+var macros = []googlecel.Macro{
 	parser.NewGlobalMacro("Now", 0, variableMacro(nowVariable)),
 	parser.NewGlobalMacro("Rand", 0, variableMacro(randVariable)),
 	parser.NewGlobalMacro("SinceSecond", 1, sinceMacro),

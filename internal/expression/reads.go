@@ -16,9 +16,10 @@ import (
 // the text: nil where there is no such field. It is for people who want to know why a result is
 // what it is.
 func (p *CEL) Reads(s *Scope) []any {
-	values := make([]any, len(p.reads))
-	for i, path := range p.reads {
-		values[i], _ = object.Get(s.Object, path...)
+	values := []any{}
+	for _, path := range readsOf(p.program) {
+		v, _ := object.Get(s.Object, path...)
+		values = append(values, v)
 	}
 	return values
 }

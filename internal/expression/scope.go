@@ -6,8 +6,8 @@ import (
 	googlecel "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/cel"
 	"github.com/stagecraft-go/stagecraft/internal/jq"
+	"github.com/stagecraft-go/stagecraft/internal/random"
 )
 
 // Scope is one object, prepared for the evaluations of one moment. It keeps what evaluations share,
@@ -28,7 +28,6 @@ type Scope struct {
 	Values map[string]any
 
 	input jq.Input
-	frame cel.Frame
 	draws uint64 // of Rand in this evaluation
 }
 
@@ -41,7 +40,6 @@ func NewScope(obj map[string]any, now time.Time) *Scope {
 func (s *Scope) Reset(obj map[string]any, now time.Time) {
 	s.Object, s.Now, s.Seed, s.Values = obj, now, 0, nil
 	s.input.Reset(obj, now)
-	s.frame = cel.Frame{}
 }
 
 // JQ is the Scope as jq programs see it.
@@ -69,16 +67,12 @@ func (a *activation) ResolveName(name string) (any, bool) {
 		return types.Timestamp{Time: a.Now}, true
 	case randVariable:
 		a.draws++
-		return types.Double(random(a.Seed, a.draws)), true
+		return types.Double(draw(a.Seed, a.draws)), true
 	}
 	return nil, false
 }
 
-// random is splitmix64 at the n-th place of the sequence of the seed, as a number in [0, 1).
-func random(seed, n uint64) float64 {
-	z := seed + n*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	z ^= z >> 31
-	return float64(z>>11) / (1 << 53)
+// draw is splitmix64 at the n-th place of the sequence of the seed, as a number in [0, 1).
+func draw(seed, n uint64) float64 {
+	return float64(random.Hash(seed+n*0x9e3779b97f4a7c15).Sum()>>11) / (1 << 53)
 }

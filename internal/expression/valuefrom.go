@@ -3,6 +3,8 @@ package expression
 import (
 	"errors"
 
+	"github.com/google/cel-go/common/types"
+
 	"github.com/stagecraft-go/stagecraft/internal/jq"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -29,11 +31,11 @@ const (
 	CELLanguage
 )
 
-// ValueFrom prepares an expression whose CEL result must be one of the kinds want. A nil f reads
-// nothing. The error joins a [*position.Error] for each fault, relative to f; if it is a warning,
-// the ValueFrom is usable: of two expressions, both must be sound and the one in CEL counts, as in
-// kwok.
-func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want Kinds) (from ValueFrom, err error) {
+// ValueFrom prepares an expression whose CEL result must be of one of the types wanted. A nil f
+// reads nothing. The error joins a [*position.Error] for each fault, relative to f; if it is a
+// warning, the ValueFrom is usable: of two expressions, both must be sound and the one in CEL
+// counts, as in kwok.
+func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want ...*types.Type) (from ValueFrom, err error) {
 	if f == nil {
 		return from, nil
 	}
@@ -52,7 +54,7 @@ func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want Kinds) (from Value
 	}
 	if f.CEL != nil {
 		from.Path, from.Text = "cel.expression", f.CEL.Expression
-		from.cel, err = c.CEL(from.Text, want)
+		from.cel, err = c.CEL(from.Text, want...)
 		faults.Add(position.Below(from.Path, err)...)
 	}
 	if from.jq != nil && from.cel != nil {

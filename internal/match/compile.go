@@ -1,10 +1,11 @@
 package match
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"slices"
+
+	"github.com/google/cel-go/common/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
@@ -26,8 +27,7 @@ func Compile(s *v1alpha1.StageSelector, c *expression.Compiler) (*Selector, erro
 	if b.faults.Fatal() {
 		return nil, b.faults.Err()
 	}
-	byRank := slices.SortedStableFunc(slices.Values(b.requirements), func(x, y requirement) int { return cmp.Compare(x.rank(), y.rank()) })
-	return &Selector{b.requirements, byRank}, b.faults.Err()
+	return &Selector{b.requirements}, b.faults.Err()
 }
 
 type builder struct {
@@ -67,11 +67,7 @@ func (b *builder) jq(path string, e *v1alpha1.SelectorJQ) {
 		b.faults.Add(position.Below(path+".key", err)...)
 		return
 	}
-	r := &jqRequirement{path: path, source: e.Key, program: program, operator: e.Operator}
-	for _, v := range e.Values {
-		r.values = append(r.values, newLiteral(v))
-	}
-	b.requirements = append(b.requirements, r)
+	b.requirements = append(b.requirements, &jqRequirement{path, e.Key, program, e.Operator, slices.Clone(e.Values)})
 }
 
 func (b *builder) operator(path string, e *v1alpha1.SelectorJQ) {
@@ -92,7 +88,7 @@ func (b *builder) operator(path string, e *v1alpha1.SelectorJQ) {
 }
 
 func (b *builder) cel(path, source string) {
-	program, err := b.compiler.CEL(source, expression.Bool)
+	program, err := b.compiler.CEL(source, types.BoolType)
 	if err != nil {
 		b.faults.Add(position.Below(path, err)...)
 		return

@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,7 @@ func (r *celRequirement) holds(s *expression.Scope) bool {
 	return ok && err == nil
 }
 
-func (r *celRequirement) rank() int { return r.program.Rank() }
+func (r *celRequirement) rank() int { return 2 }
 
 // key: the answer of an expression that draws depends on the seed.
 func (r *celRequirement) key() string {
@@ -41,7 +42,7 @@ type jqRequirement struct {
 	path, source string
 	program      *jq.Program
 	operator     v1alpha1.SelectorOperator
-	values       []literal
+	values       []string
 }
 
 func (r *jqRequirement) holds(s *expression.Scope) bool {
@@ -67,29 +68,36 @@ func (r *jqRequirement) test(outputs []any) bool {
 }
 
 func (r *jqRequirement) in(outputs []any) bool {
-	for _, v := range outputs {
-		for i := range r.values {
-			if r.values[i].equals(v) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(outputs, func(v any) bool {
+		text, ok := written(v)
+		return ok && slices.Contains(r.values, text)
+	})
 }
 
 func exists(outputs []any) bool {
-	for _, v := range outputs {
-		if v != nil {
-			return true
-		}
+	return slices.ContainsFunc(outputs, func(v any) bool { return v != nil })
+}
+
+// written is the text of a value in a selector that an output is equal to. No text is equal to
+// null, NaN, lists and maps.
+func written(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case float64:
+		return strconv.FormatFloat(v+0, 'f', -1, 64), v == v // -0 + 0 is 0
 	}
-	return false
+	return "", false
 }
 
 func (r *jqRequirement) rank() int { return r.program.Rank() }
 
 func (r *jqRequirement) key() string {
-	return fmt.Sprintf("jq %q %s %q", r.source, r.operator, r.texts())
+	return fmt.Sprintf("jq %q %s %q", r.source, r.operator, r.values)
 }
 
 func (r *jqRequirement) explain(s *expression.Scope) Requirement {
@@ -107,50 +115,5 @@ func (r *jqRequirement) text() string {
 	if len(r.values) == 0 {
 		return s
 	}
-	return fmt.Sprintf("%s [%s]", s, strings.Join(r.texts(), " "))
-}
-
-func (r *jqRequirement) texts() []string {
-	texts := make([]string, len(r.values))
-	for i, v := range r.values {
-		texts[i] = v.text
-	}
-	return texts
-}
-
-// literal is a value of a requirement with the number or bool that is written like it, so that
-// comparing needs no formatting.
-type literal struct {
-	text    string
-	integer int64
-	float   float64
-	isInt   bool
-	isFloat bool
-	isBool  bool
-}
-
-func newLiteral(text string) literal {
-	l := literal{text: text, isBool: text == "true" || text == "false"}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		l.integer, l.isInt = n, strconv.FormatInt(n, 10) == text
-	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		l.float, l.isFloat = f, strconv.FormatFloat(f, 'f', -1, 64) == text && text != "-0" // which no 0 is written like
-	}
-	return l
-}
-
-func (l *literal) equals(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return v == l.text
-	case bool:
-		return l.isBool && v == (l.text == "true")
-	case int64:
-		return l.isInt && v == l.integer
-	case float64:
-		return l.isFloat && v == l.float
-	default:
-		return false
-	}
+	return fmt.Sprintf("%s [%s]", s, strings.Join(r.values, " "))
 }

@@ -37,7 +37,7 @@ func NewGroup(selectors ...*Selector) *Group {
 		if s.requirements != nil {
 			checks = []check{}
 		}
-		for _, r := range s.byRank {
+		for _, r := range s.requirements {
 			key := r.key()
 			if _, known := bits[key]; !known && users[key] > 1 {
 				bits[key] = next
@@ -45,6 +45,7 @@ func NewGroup(selectors ...*Selector) *Group {
 			}
 			checks = append(checks, check{r, users[key], bits[key]})
 		}
+		// Requirements do not see one another, so their order cannot be told from the result.
 		slices.SortStableFunc(checks, func(a, b check) int {
 			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.users, a.users))
 		})

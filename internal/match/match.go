@@ -18,7 +18,6 @@ import (
 // A Selector is a compiled StageSelector. It is immutable and safe for concurrent use.
 type Selector struct {
 	requirements []requirement // nil: matches nothing
-	byRank       []requirement // the same, those that take little work first
 }
 
 // A requirement is one condition on an object.
@@ -43,10 +42,9 @@ type Requirement struct {
 	Err  error  // the run-time error that was swallowed, if any
 }
 
-// Match reports whether an object meets the selector. Requirements do not see one another, so their
-// order cannot be told from the result.
+// Match reports whether an object meets the selector.
 func (s *Selector) Match(scope *expression.Scope) bool {
-	for _, r := range s.byRank {
+	for _, r := range s.requirements {
 		if !r.holds(scope) {
 			return false
 		}

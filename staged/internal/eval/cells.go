@@ -38,21 +38,6 @@ func inObj(function string) parser.MacroExpander {
 	}
 }
 
-// nativeCellFunctions are the same on plain Go values. What fails is left to cel-go, which asks
-// again.
-var nativeCellFunctions = map[string]func([]any) (any, bool){
-	"@num":  func(args []any) (any, bool) { return scalar(num(args[0], args[1])) },
-	"@cell": func(args []any) (any, bool) { return scalar(lookup(args[0], args[1], args[2])) },
-}
-
-func scalar(v any, err error) (any, bool) {
-	switch v.(type) {
-	case bool, float64, string:
-		return v, err == nil
-	}
-	return nil, false
-}
-
 // asCEL gives a result to cel-go.
 func asCEL(v any, err error) ref.Val {
 	if err != nil {
@@ -85,7 +70,8 @@ func lookup(obj, collector, column any) (any, error) {
 		if collector != nil && collector != result["name"] {
 			continue
 		}
-		if i := columnIndex(result, name); i >= 0 {
+		columns, _ := object.Strings(result, "columnNames")
+		if i := slices.Index(columns, name); i >= 0 {
 			table, at = result, i
 			found++
 		}
@@ -119,11 +105,6 @@ func absent(results []any, collector any, name string) error {
 	return fmt.Errorf("collector %v has no column %s%s", collector, name, only)
 }
 
-func columnIndex(result map[string]any, name string) int {
-	columns, _ := object.Strings(result, "columnNames")
-	return slices.Index(columns, name)
-}
-
 func single(table map[string]any, column int, name string) (any, error) {
 	rows, _ := object.Slice(table, "rows")
 	if len(rows) != 1 {
@@ -146,11 +127,9 @@ func payload(value map[string]any) (any, error) {
 		text, _ := value["float"].(string)
 		return strconv.ParseFloat(text, 64)
 	case "String", "Bool", "Object", "Array":
-		return value[payloads[kind]], nil
+		return value[strings.ToLower(kind)], nil
 	case "Null":
 		return nil, nil
 	}
 	return nil, fmt.Errorf("a cell of type %q", kind)
 }
-
-var payloads = map[string]string{"String": "string", "Bool": "bool", "Object": "object", "Array": "array"}

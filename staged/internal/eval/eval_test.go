@@ -140,6 +140,22 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// The condition of the workload stager's document, and what stands for it in ours.
+func TestCommonConditions(t *testing.T) {
+	obj := map[string]any{"results": []any{map[string]any{"name": "agg", "columnNames": []any{"sum"},
+		"rows": []any{map[string]any{"columns": []any{map[string]any{"type": "Number", "float": "1"}}}}}}}
+	for _, source := range []string{
+		`obj.results.exists(r, r.name == 'agg' && r.rows.exists(row, row.columns.exists(col, col.type == 'Number' && col.float == '1')))`,
+		`combinedStatus.results.all(r, has(r.rows) && r.name != '')`, `num('sum') >= 1`, `num('sum') == 1 && cell('agg', 'sum') == 1.0`, `x > 2 || !(x == 0)`,
+	} {
+		p, err := compiler(t, 0).Bool(source)
+		require.NoError(t, err)
+		ok, err := p.Bool(map[string]any{"obj": obj, "x": int64(3)})
+		require.NoError(t, err, source)
+		require.True(t, ok, source)
+	}
+}
+
 // num is a double that integers may be mixed with, whatever they are.
 func TestNumbersMix(t *testing.T) {
 	c, err := eval.NewCompiler(eval.Options{Cells: true, Variables: map[string]*cel.Type{"obj": cel.DynType, "reported": cel.IntType, "names": cel.ListType(cel.StringType)}})

@@ -3,10 +3,10 @@ package eval
 import (
 	"slices"
 
-	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 )
 
 // num is a double, so that its misuse is a fault; CEL alone would then refuse num('sum') == 1 and
@@ -32,12 +32,12 @@ var mixing = []string{
 // A mixer makes doubles of the integers that meet a num.
 type mixer struct {
 	factory   ast.ExprFactory
-	variables map[string]*cel.Type
+	variables map[string]*types.Type
 	tree      *ast.AST
 	next      int64 // id
 }
 
-func mixNumbers(tree *ast.AST, variables map[string]*cel.Type) {
+func mixNumbers(tree *ast.AST, variables map[string]*types.Type) {
 	m := &mixer{ast.NewExprFactory(), variables, tree, ast.MaxID(tree)}
 	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(m.visit))
 }
@@ -83,11 +83,6 @@ func (m *mixer) doubles(parts []ast.Expr) []ast.Expr {
 }
 
 func (m *mixer) double(e ast.Expr) ast.Expr {
-	if e.Kind() == ast.LiteralKind {
-		if v, ok := e.AsLiteral().ConvertToType(types.DoubleType).(types.Double); ok {
-			return m.factory.NewLiteral(e.ID(), v)
-		}
-	}
 	id := m.next
 	m.next++
 	if place, ok := m.tree.SourceInfo().GetOffsetRange(e.ID()); ok {
@@ -97,20 +92,16 @@ func (m *mixer) double(e ast.Expr) ast.Expr {
 }
 
 func (m *mixer) numeral(e ast.Expr) numeral {
+	var t ref.Type
 	switch e.Kind() {
 	case ast.LiteralKind:
-		return numeralOf(e.AsLiteral().Type() == types.IntType || e.AsLiteral().Type() == types.UintType)
+		t = e.AsLiteral().Type()
 	case ast.IdentKind:
-		t := m.variables[e.AsIdent()]
-		return numeralOf(t == cel.IntType || t == cel.UintType)
+		t = m.variables[e.AsIdent()]
 	case ast.CallKind:
 		return m.call(e.AsCall())
 	}
-	return other
-}
-
-func numeralOf(isInteger bool) numeral {
-	if isInteger {
+	if t == types.IntType || t == types.UintType {
 		return integer
 	}
 	return other

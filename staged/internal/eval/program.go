@@ -15,20 +15,15 @@ import (
 )
 
 // Program is a compiled expression.
-type Program struct {
-	*cel.Program
-	literals []string
-}
+type Program struct{ *cel.Program }
 
 // Reads reports whether the expression reads a variable.
 func (p *Program) Reads(variable string) bool { return slices.Contains(p.Variables(), variable) }
 
 // Literals are the texts that stand in the expression, sorted.
-func (p *Program) Literals() []string { return p.literals }
-
-func literals(tree *ast.AST) []string {
+func (p *Program) Literals() []string {
 	texts := map[string]bool{}
-	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+	ast.PostOrderVisit(p.Written().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() == ast.LiteralKind {
 			if s, ok := e.AsLiteral().(types.String); ok {
 				texts[string(s)] = true
@@ -69,7 +64,7 @@ func (activation) Parent() googlecel.Activation { return nil }
 
 // Bool evaluates an expression that must be true or false; any other result is an error too.
 func (p *Program) Bool(variables map[string]any) (bool, error) {
-	return p.Program.Bool(activation(variables), new(cel.Frame))
+	return p.Program.Bool(activation(variables))
 }
 
 // Plain returns the value as JSON has it: nil, bool, int64, uint64, float64, string, []any and
