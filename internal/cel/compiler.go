@@ -1,7 +1,6 @@
 package cel
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,9 +11,7 @@ import (
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
@@ -157,27 +154,4 @@ func offset(source string, at common.Location) int {
 		n += size
 	}
 	return n
-}
-
-// adapter gives cel-go the values of an object without copying them. It differs from cel-go's own
-// in json.Number, a number.
-type adapter struct{}
-
-// NativeToValue implements types.Adapter.
-func (a adapter) NativeToValue(v any) ref.Val {
-	switch x := v.(type) {
-	case map[string]any:
-		return types.NewStringInterfaceMap(a, x)
-	case []any:
-		return types.NewDynamicList(a, x)
-	case []map[string]any:
-		return types.NewDynamicList(a, x)
-	case string:
-		return types.String(x)
-	case json.Number:
-		if n := object.Number(x); n != nil {
-			v = n
-		}
-	}
-	return types.DefaultTypeAdapter.NativeToValue(v)
 }

@@ -1,7 +1,6 @@
 package cel
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/google/cel-go/cel"
@@ -128,23 +127,14 @@ func buildingCost(v ref.Val) uint64 { return uint64(valueSize(v, 1<<30)/10 + 1) 
 // sortingCost is the number of the elements for lists and maps of the object. What an expression
 // made may be far larger than any object, because parts of it can be shared, and counts in full.
 func sortingCost(v ref.Val) uint64 {
-	switch reflect.TypeOf(v) {
-	case objectList, objectMap: // of which Value takes no time
-		switch x := v.Value().(type) {
-		case []any:
-			return uint64(len(x)) + 1
-		case map[string]any:
-			return uint64(len(x)) + 1
-		}
+	switch x := v.(type) {
+	case jsonList:
+		return uint64(len(x)) + 1
+	case jsonMap:
+		return uint64(len(x)) + 1
 	}
-	return buildingCost(v)
+	return uint64(valueSize(v, 1<<30)/10 + 1)
 }
-
-// objectList and objectMap are the types that cel-go has for the lists and maps of an object.
-var (
-	objectList = reflect.TypeOf(types.NewDynamicList(types.DefaultTypeAdapter, []any(nil)))
-	objectMap  = reflect.TypeOf(types.NewStringInterfaceMap(types.DefaultTypeAdapter, nil))
-)
 
 // EstimateSize implements checker.CostEstimator: every value may be empty.
 func (estimator) EstimateSize(checker.AstNode) *checker.SizeEstimate { return nil }

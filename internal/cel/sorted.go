@@ -48,7 +48,9 @@ func unsorted(e ast.Expr) ast.Expr {
 
 // sorted is a map that is iterated in the order of its keys, or any other value as it is.
 func sorted(v ref.Val) ref.Val {
-	if m, ok := v.(traits.Mapper); ok {
+	switch m := v.(type) {
+	case jsonMap: // is so itself
+	case traits.Mapper:
 		return sortedMap{m}
 	}
 	return v
