@@ -7,10 +7,9 @@
 //
 // # Terminology
 //
-// A native program is one that only follows paths, compares and selects (also with and, or, not, //
-// and length), as nearly all programs of real Stages do: it runs on the object's own maps. Every
-// other program is run by gojq on a copy of the object, which an [Input] makes once. The results do
-// not tell which of the two ran.
+// A native program is one that only follows paths, compares and selects, as nearly all programs of
+// real Stages do: it runs on the object's own maps. Every other program is run by gojq on a copy of
+// the object, which an [Input] makes once. The results do not tell which of the two ran.
 //
 // # Determinism
 //
@@ -31,8 +30,8 @@
 //     underscores are refused.
 //   - now is the time of the Input; localtime and strflocaltime work in UTC.
 //   - An interpolated string as an object key needs a value: {"a\(.b)": 1}, not {"a\(.b)"}.
-//   - .b | select(1 or .a | 2) is .b, as and and or are native: gojq 0.12.20 leaves a value on its
-//     stack if a constant follows them.
+//   - (if .a then 1 else 2 end | 3) < 10 is true: gojq 0.12.20 leaves a value on its stack if a
+//     constant or a variable follows what ends in one of several branches.
 //   - A program that exceeds Options.Steps or Options.Size fails, even if the error would be
 //     caught.
 package jq

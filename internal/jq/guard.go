@@ -3,6 +3,7 @@ package jq
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/itchyny/gojq"
 )
@@ -14,9 +15,12 @@ import (
 //	l += r   =>  r as $__r | l |= . + $__r, with + as above
 //	l |= f   =>  getpath(__path($__budget; path(l))) |= f
 //	"\(x)"   =>  "" + (x | tostring), with + as above
+//	l | 3    =>  l | . as $__i | 3
 //
 // Operands are still evaluated in the same order, once, on the same input, and bound outside of
-// path expressions, so results and errors stay what they are.
+// path expressions, so results and errors stay what they are. The last rule is for gojq itself
+// (0.12.20): it takes a constant for the place of the value before, which is wrong where that comes
+// from one of several branches, as in (if .a then 1 else 2 end | 3) < 10.
 func guard(q *gojq.Query) (err error) {
 	walk(q, func(node any) {
 		switch x := node.(type) {
@@ -71,11 +75,37 @@ func guardQuery(q *gojq.Query) {
 		return
 	}
 	switch q.Op {
+	case gojq.OpPipe:
+		if len(q.Patterns) == 0 && beginsWithValue(q.Right) {
+			q.Right = bind(dot, named("$__i"), q.Right)
+		}
 	case gojq.OpAssign:
 		guardAssign(q)
 	case gojq.OpModify, gojq.OpUpdateAlt:
 		q.Left = guardedPath(q.Left)
 	}
+}
+
+// beginsWithValue reports whether the first thing that a query may do is to drop its input for a
+// constant or a variable.
+func beginsWithValue(q *gojq.Query) bool {
+	for q.Term == nil && q.Op == gojq.OpPipe && len(q.Patterns) == 0 {
+		q = q.Left
+	}
+	switch t := q.Term; {
+	case t == nil:
+		return false
+	case t.Type == gojq.TermTypeQuery:
+		return beginsWithValue(t.Query)
+	case t.Type == gojq.TermTypeFunc:
+		return strings.HasPrefix(t.Func.Name, "$")
+	}
+	return slices.Contains(valueTerms, q.Term.Type)
+}
+
+var valueTerms = []gojq.TermType{
+	gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber, gojq.TermTypeUnary,
+	gojq.TermTypeString, gojq.TermTypeFormat, gojq.TermTypeArray, gojq.TermTypeObject,
 }
 
 // guardAssign leaves a constant path where it is: gojq has other words for its errors. It is the

@@ -42,10 +42,6 @@ func (c *compiler) query(q *gojq.Query) filter {
 		return c.term(q.Term)
 	case q.Op == gojq.OpPipe:
 		return pipe(c.query(q.Left), c.query(q.Right))
-	case q.Op == gojq.OpAnd, q.Op == gojq.OpOr:
-		return logic(c.single(q.Left), c.single(q.Right), q.Op == gojq.OpOr)
-	case q.Op == gojq.OpAlt:
-		return alternative(c.single(q.Left), c.single(q.Right))
 	}
 	if holds := comparisons[q.Op]; holds != nil {
 		return compared(c.single(q.Left), c.single(q.Right), holds)
@@ -133,26 +129,15 @@ func (c *compiler) base(t *gojq.Term) filter {
 	case gojq.TermTypeQuery:
 		return c.query(t.Query)
 	case gojq.TermTypeFunc:
-		return c.call(t.Func)
+		if f := t.Func; f.Name == "select" && len(f.Args) == 1 {
+			return selected(c.single(f.Args[0]))
+		}
 	}
 	v, ok := literal(t)
 	if !ok {
 		return c.refuse()
 	}
 	return func(out []any, _ any) ([]any, error) { return append(out, v), nil }
-}
-
-// call compiles a call of a function.
-func (c *compiler) call(f *gojq.Func) filter {
-	switch {
-	case f.Name == "select" && len(f.Args) == 1:
-		return selected(c.single(f.Args[0]))
-	case f.Name == "length" && len(f.Args) == 0:
-		return mapped(length)
-	case f.Name == "not" && len(f.Args) == 0:
-		return mapped(func(v any) (any, error) { return !truth(v), nil })
-	}
-	return c.refuse()
 }
 
 // index compiles .name, ."name", ["name"] and [3].
@@ -255,35 +240,6 @@ func compared(left, right filter, holds func(int) bool) filter {
 			return out, err
 		}
 		return append(out, holds(compare(x, y))), nil
-	}
-}
-
-// logic is `and`, or `or` if enough is true: the truth of the left side that makes the right one
-// irrelevant.
-func logic(left, right filter, enough bool) filter {
-	return func(out []any, v any) ([]any, error) {
-		x, found, err := one(left, out, v)
-		if found && truth(x) != enough {
-			x, found, err = one(right, out, v)
-		}
-		if !found {
-			return out, err
-		}
-		return append(out, truth(x)), nil
-	}
-}
-
-// alternative is left // right.
-func alternative(left, right filter) filter {
-	return func(out []any, v any) ([]any, error) {
-		x, found, err := one(left, out, v)
-		switch {
-		case err != nil:
-			return out, err
-		case found && truth(x):
-			return append(out, x), nil
-		}
-		return right(out, v)
 	}
 }
 

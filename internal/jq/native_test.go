@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,21 +39,54 @@ func reference(source string, obj map[string]any) (outputs []any, compileErr, er
 	return outputs, nil, nil
 }
 
-// TestNativeDiffersWhereGojqLeavesAValue pins what the package comment says, and that gojq still
-// does so.
-func TestNativeDiffersWhereGojqLeavesAValue(t *testing.T) {
+// TestDiffersWhereGojqLeavesAValue pins what the package comment says, and that gojq still does so.
+func TestDiffersWhereGojqLeavesAValue(t *testing.T) {
 	obj := map[string]any{"a": true, "b": "x"}
 	for source, want := range map[string]any{
-		`.b | select(1 or .a | 2)`: "x",
+		`(if .a then 1 else 2 end | 3) < 10`: true,
+		`.b | select(1 or .a | 2)`:           "x",
 	} {
-		program, err := jq.Compile(source, jq.Options{})
-		require.NoError(t, err)
-		got, err := program.Run(&jq.Input{Object: obj, Now: time.Time{}})
-		require.NoError(t, err)
-		require.Equal(t, []any{want}, got)
+		require.Equal(t, []any{want}, run(t, source, obj))
 		outputs, _, err := reference(source, obj)
 		require.NoError(t, err)
 		require.NotEqual(t, []any{want}, outputs, "%s: gojq is mended", source)
+	}
+}
+
+func run(t *testing.T, source string, obj map[string]any) []any {
+	program, err := jq.Compile(source, jq.Options{})
+	require.NoError(t, err, source)
+	got, err := program.Run(&jq.Input{Object: obj, Now: time.Time{}})
+	require.NoError(t, err, source)
+	return slices.Clone(got)
+}
+
+// TestConstantsAfterBranches compares constants with what they are, behind everything that ends in
+// one of several branches: no value may be left below them.
+func TestConstantsAfterBranches(t *testing.T) {
+	branches := []string{
+		"if .a then 1 else 2 end", "if .none then 1 elif .a then 2 else 3 end", "if .a then $v else $v end",
+		"if .a then . else 2 end", "if .none then 1 end", ".a and .b", ".none or .a", ".a // 1", ".none // $v",
+		"try error catch $v", "try 1 catch 2", "(.a, .b)", "reduce 1 as $x (.; 2)", "first(.a, 1)", "(1 as $x | $x)",
+		"(if .a then (if .none then 1 else 2 end) else 3 end)", "limit(2; .a, .b)", "def f: if .a then 1 else 2 end; f",
+		"(label $f | if .a then 1 else break $f end)",
+	}
+	constants := []string{
+		"3", "-3", `"x"`, "null", "true", "[]", "[3]", "{}", `{"k": 3}`, "$v", "$v.k", "(3)", "(3 | 4)", "3, 4", "3 + 1",
+		`"\(3)"`, "@base64 \"x\"", "3 as $y | $y", ". | 3", "[.[]?] | 3", "1 // 2", "if true then 3 else 4 end",
+	}
+	obj := map[string]any{"a": true, "b": "x"}
+	for _, branch := range branches {
+		for _, constant := range constants {
+			of := func(form string) []any {
+				return run(t, `{"k": 5} as $v | `+strings.NewReplacer("B", "("+branch+")", "C", constant).Replace(form), obj)
+			}
+			for _, form := range []string{"$in", "$in < 10", "$in == 10", "{k: $in, l: 10}", "if $in then 1 else 2 end"} {
+				want := of("[B] | length as $n | [range($n) as $_ | (C) as $in | " + form + "]")
+				got := of("[" + strings.ReplaceAll(form, "$in", "(B | C)") + "]")
+				require.Equal(t, want, got, "%s, of %s | %s", form, branch, constant)
+			}
+		}
 	}
 }
 

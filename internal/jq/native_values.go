@@ -2,14 +2,10 @@ package jq
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"maps"
-	"math"
-	"math/big"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
 )
@@ -125,24 +121,4 @@ func elementAt[T any](list []T, i int) any {
 		return nil
 	}
 	return list[i]
-}
-
-func length(v any) (any, error) {
-	switch x := v.(type) {
-	case nil:
-		return int64(0), nil
-	case string:
-		return int64(utf8.RuneCountInString(x)), nil
-	case []any:
-		return int64(len(x)), nil
-	case map[string]any:
-		return int64(len(x)), nil
-	case float64:
-		return math.Abs(x), nil
-	case int64:
-		return fromGojq(new(big.Int).Abs(big.NewInt(x))), nil
-	case json.Number: // an integer beyond int64
-		return json.Number(strings.TrimPrefix(string(x), "-")), nil
-	}
-	return nil, typeError("length cannot be applied to: ", v)
 }
