@@ -59,7 +59,8 @@ type Options struct {
 	// ExpressionSize limits, in bytes, what the operators of one evaluation in jq build and read, all added
 	// up, and the largest value that one operator of a CEL expression builds. Default 16 MiB.
 	ExpressionSize int
-	// CELCost limits an evaluation in CEL, in the units of cel-go. Default 100,000.
+	// CELCost limits an evaluation in CEL, in steps of about 100 ns: turns of loops, calls, elements and
+	// bytes that they look at, states of regular expressions. Default 100,000.
 	CELCost uint64
 	// JQFunctions are more functions for jq, by name and number of arguments, as jq writes them:
 	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int,

@@ -55,7 +55,7 @@ type Options struct {
 type Limits struct {
 	JQSteps        int    // instructions of a jq program
 	ExpressionSize int    // bytes that a jq program builds and reads, or that one operator of a CEL expression builds
-	CELCost        uint64 // cost of a CEL expression, as cel-go counts it
+	CELCost        uint64 // steps of about 100 ns of a CEL expression
 	TemplateSteps  int    // work units of a template
 	TemplateSize   int    // bytes that a template prints
 }

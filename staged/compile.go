@@ -22,7 +22,7 @@ import (
 
 // Options of [Compile]. The zero value is the default.
 type Options struct {
-	// Cost limits an evaluation of an expression, in CEL's units. Default 100,000.
+	// Cost limits an evaluation of an expression, in steps of about 100 ns. Default 100,000.
 	Cost uint64
 	// DecisionCost limits all evaluations of one decision together, in the same units. Objects
 	// beyond it are evaluated by the next decisions. Default 10,000,000.

@@ -3,6 +3,7 @@ package cel
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/functions"
 	"github.com/google/cel-go/common/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
@@ -30,21 +32,21 @@ type Options struct {
 	// Rewrite changes an expression between parsing and checking.
 	Rewrite func(*ast.AST)
 
-	// Cost limits an evaluation, in cel-go's units; default DefaultCost.
+	// Cost limits an evaluation, in steps of about 100 ns; default DefaultCost.
 	Cost uint64
-	// Builders are functions of the Library whose cost is the size of what they make.
-	Builders []string
-	// LinearMacros takes the limits off expressions that build nothing and whose macros go over
-	// each element once at most, and refuses those whose cost exceeds the limit whatever the values
-	// are.
-	LinearMacros bool
-	// Size limits what an expression builds, in bytes, about; default DefaultSize.
+	// Costs are those of functions of the Library; that of others is to look at each element and
+	// byte of their arguments, but not into the elements.
+	Costs map[string]Cost
+	// Size limits what a part of an expression builds, in bytes, about; default DefaultSize.
 	Size int
 }
+
+func (o Options) limit() int { return int(min(o.Cost, math.MaxInt)) }
 
 // Compiler compiles expressions over the same variables.
 type Compiler struct {
 	env     *cel.Env
+	calls   map[string]*functions.Overload // of env
 	options Options
 }
 
@@ -64,7 +66,20 @@ func NewCompiler(o Options) (*Compiler, error) {
 		options = append(options, cel.Variable(name, t))
 	}
 	env, err := cel.NewEnv(append(options, o.Library...)...)
-	return &Compiler{env: env, options: o}, err
+	if err != nil {
+		return nil, err
+	}
+	c := &Compiler{env: env, calls: map[string]*functions.Overload{}, options: o}
+	for _, f := range env.Functions() {
+		bindings, err := f.Bindings()
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range bindings {
+			c.calls[b.Operator] = b
+		}
+	}
+	return c, nil
 }
 
 // A CompileError is every fault of an expression. It unwraps to one *position.Error for each.
@@ -80,7 +95,7 @@ func (e *CompileError) Unwrap() []error { return e.faults }
 // that is known only at run time passes. The error is a *CompileError.
 func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error) {
 	if strings.TrimSpace(source) == "" {
-		return nil, fault("empty expression")
+		return nil, Fault("empty expression")
 	}
 	parsed, issues := c.env.Parse(source)
 	if issues.Err() != nil {
@@ -95,17 +110,14 @@ func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error)
 	if issues.Err() != nil {
 		return nil, newCompileError("check", source, issues)
 	}
-	if least := c.leastCost(checked); least > c.options.Cost {
-		return nil, fault("the expression costs at least %d, over the limit of %d", least, c.options.Cost)
-	}
-	program, err := c.env.Program(checked, c.programOptions(checked.NativeRep())...)
+	program, err := c.env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CustomDecoratorV2(c.metered(checked.NativeRep()).decorate))
 	if err != nil {
-		return nil, fault("%w", err)
+		return nil, Fault("%w", err)
 	}
 	if t := checked.OutputType(); !isOneOf(t, want) {
-		return nil, fault("the result is %s, not %s", t, alternatives(want))
+		return nil, Fault("the result is %s, not %s", t, alternatives(want))
 	}
-	return &Program{program, source, written}, nil
+	return &Program{program, source, written, c.options}, nil
 }
 
 func isOneOf(t *types.Type, want []*types.Type) bool {
@@ -127,8 +139,8 @@ func alternatives(want []*types.Type) string {
 	return text
 }
 
-// fault is the error of a whole expression.
-func fault(format string, args ...any) *CompileError {
+// Fault is the error of a whole expression.
+func Fault(format string, args ...any) *CompileError {
 	err := fmt.Errorf(format, args...)
 	return &CompileError{err, []error{&position.Error{Offset: 0, Err: err}}}
 }

@@ -16,6 +16,7 @@ type Program struct {
 	program cel.Program
 	source  string
 	written *ast.AST
+	options Options
 }
 
 // Source is the text of the expression, Written its syntax tree as it was parsed.
@@ -50,10 +51,24 @@ func addVariables(free map[string]bool, e ast.NavigableExpr, bound []string) {
 }
 
 // Eval evaluates the expression. Whatever keeps it from having a value is an error: a missing key,
-// types that do not fit, the limits. It never panics: cel.Program turns panics into errors.
+// types that do not fit, the limits, of which errors.Is finds ErrCost. It never panics: cel.Program
+// turns panics into errors. Going through the result takes no longer than Options.Cost says either.
 func (p *Program) Eval(variables cel.Activation) (ref.Val, error) {
-	out, _, err := p.program.Eval(variables)
+	b := &budget{Activation: variables, left: p.options.limit(), size: p.options.Size}
+	out, _, err := p.program.Eval(b)
+	switch {
+	case b.left < 0:
+		return nil, p.tooCostly(b.over)
+	case err == nil && work(out, b.left) > b.left:
+		return nil, p.tooCostly(p.written.Expr().ID())
+	}
 	return out, err
+}
+
+// tooCostly says which part of the expression was too much.
+func (p *Program) tooCostly(part int64) error {
+	at := p.written.SourceInfo().GetStartLocation(part)
+	return fmt.Errorf("%d:%d: %w: it takes more than %d steps", at.Line(), at.Column()+1, ErrCost, p.options.limit())
 }
 
 // Bool evaluates an expression that must be true or false; any other result is an error too.

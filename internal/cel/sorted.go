@@ -9,6 +9,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
 )
 
 // sortedName is the function that macros have put around what they go over. Its name cannot be
@@ -16,7 +17,7 @@ import (
 const sortedName = "@sorted"
 
 var sortedFunction = cel.Function(sortedName,
-	cel.Overload("@sorted_any", []*types.Type{types.NewTypeParamType("T")}, types.NewTypeParamType("T"), cel.UnaryBinding(sorted)))
+	cel.Overload("@sorted_any", []*types.Type{types.NewTypeParamType("T")}, types.NewTypeParamType("T")))
 
 // sortRanges puts @sorted around what macros go over: Go has no order of the keys of a map.
 func sortRanges(tree *ast.AST) {
@@ -38,22 +39,25 @@ func sortRanges(tree *ast.AST) {
 	}))
 }
 
-// unsorted takes away what sortRanges put around an expression.
-func unsorted(e ast.Expr) ast.Expr {
-	if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == sortedName {
-		return e.AsCall().Args()[0]
-	}
-	return e
+// sortedRange is what a macro goes over.
+type sortedRange struct {
+	interpreter.InterpretableV2 // the call of @sorted
+	over                        interpreter.InterpretableV2
 }
 
-// sorted is a map that is iterated in the order of its keys, or any other value as it is.
-func sorted(v ref.Val) ref.Val {
-	switch m := v.(type) {
-	case jsonMap: // is so itself
-	case traits.Mapper:
-		return sortedMap{m}
+func (r sortedRange) Eval(a cel.Activation) ref.Val { return r.Exec(interpreter.AsFrame(a)) }
+
+func (r sortedRange) Exec(f *interpreter.ExecutionFrame) ref.Val {
+	v := r.over.Exec(f)
+	m, ok := v.(traits.Mapper)
+	if !ok {
+		return v
 	}
-	return v
+	budgetOf(f).spend(intOf(m.Size()), r.ID())
+	if _, ok := m.(jsonMap); ok {
+		return m // is so itself
+	}
+	return sortedMap{m}
 }
 
 type sortedMap struct{ traits.Mapper }

@@ -19,7 +19,7 @@ type Options struct {
 	// ExpressionSize limits, in bytes, what the operators of one run of a jq program build and read, all
 	// added up, and the largest value that one operator of a CEL expression builds; default 16 MiB.
 	ExpressionSize int
-	// CELCost limits an evaluation of CEL, in cel-go's units; default 100,000.
+	// CELCost limits an evaluation of CEL, in steps of about 100 ns; default 100,000.
 	CELCost uint64
 	// JQFunctions are as in [jq.Options], CELOptions what cel-go calls the options of an
 	// environment.
@@ -50,7 +50,7 @@ func NewCompiler(o Options, variables ...string) *Compiler {
 		jq: jq.Options{Steps: o.JQSteps, Size: size, Functions: o.JQFunctions},
 		cel: sync.OnceValues(func() (*cel.Compiler, error) {
 			return cel.NewCompiler(cel.Options{
-				Variables: all, Library: append(library(size), o.CELOptions...), Cost: o.CELCost, Builders: builders, Size: size,
+				Variables: all, Library: append(library(), o.CELOptions...), Cost: o.CELCost, Costs: costs, Size: size,
 			})
 		}),
 	}

@@ -8,8 +8,6 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/ext"
 	"github.com/google/cel-go/parser"
-
-	"github.com/stagecraft-go/stagecraft/internal/cel"
 )
 
 const (
@@ -17,31 +15,24 @@ const (
 	randVariable = "@rand"
 )
 
-// library is what CEL in Stages has beyond the standard library. Limit is the largest value that
-// one function makes.
-func library(limit int) []googlecel.EnvOption {
+// library is what CEL in Stages has beyond the standard library.
+func library() []googlecel.EnvOption {
 	options := []googlecel.EnvOption{
 		googlecel.OptionalTypes(),
-		ext.Strings(), ext.Math(), ext.Sets(), ext.Encoders(), ext.TwoVarComprehensions(),
-		ext.Lists(ext.ListsMaxRangeSize(int64(limit / cel.ElementSize))),
+		ext.Strings(), ext.Math(), ext.Sets(), ext.Encoders(), ext.TwoVarComprehensions(), ext.Lists(),
 		googlecel.Variable(nowVariable, googlecel.TimestampType),
 		googlecel.Variable(randVariable, googlecel.DoubleType),
 		googlecel.Macros(macros...),
 	}
-	return slices.Concat(options, functions(limit), quantityFunctions)
+	return slices.Concat(options, functions, quantityFunctions)
 }
 
-// macros give functions what their callers do not write: the time, the seed. They also lead to our
-// own versions of the library functions that could build more than Options.Size.
+// macros give functions what their callers do not write: the time, the seed.
 var macros = []googlecel.Macro{
 	parser.NewGlobalMacro("Now", 0, variableMacro(nowVariable)),
 	parser.NewGlobalMacro("Rand", 0, variableMacro(randVariable)),
 	parser.NewGlobalMacro("SinceSecond", 1, sinceMacro),
 	parser.NewReceiverMacro("SinceSecond", 0, sinceMacro),
-	parser.NewReceiverMacro("replace", 2, callMacro("@replace")),
-	parser.NewReceiverMacro("replace", 3, callMacro("@replace")),
-	parser.NewReceiverMacro("join", 0, callMacro("@join")),
-	parser.NewReceiverMacro("join", 1, callMacro("@join")),
 }
 
 func variableMacro(name string) parser.MacroExpander {
@@ -56,10 +47,4 @@ func sinceMacro(h parser.ExprHelper, target ast.Expr, args []ast.Expr) (ast.Expr
 		target = args[0]
 	}
 	return h.NewCall("@since", target, h.NewIdent(nowVariable)), nil
-}
-
-func callMacro(function string) parser.MacroExpander {
-	return func(h parser.ExprHelper, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
-		return h.NewCall(function, append([]ast.Expr{target}, args...)...), nil
-	}
 }

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"errors"
+
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 
@@ -17,7 +19,7 @@ type Options struct {
 	// Cells adds num(column) and cell(collector, column), which look into the variable obj, a
 	// CombinedStatus.
 	Cells bool
-	// Cost limits an evaluation, in CEL's units. Default [cel.DefaultCost].
+	// Cost limits an evaluation, in steps of about 100 ns. Default [cel.DefaultCost].
 	Cost uint64
 }
 
@@ -27,7 +29,7 @@ type Compiler struct{ cel *cel.Compiler }
 // NewCompiler returns a Compiler. The error is that of a variable that CEL cannot have.
 func NewCompiler(o Options) (*Compiler, error) {
 	options := cel.Options{
-		Variables: o.Variables, Cost: o.Cost, LinearMacros: true, Size: maxSize,
+		Variables: o.Variables, Cost: o.Cost, Size: maxSize,
 		Rewrite: func(tree *ast.AST) { mixNumbers(tree, o.Variables) },
 	}
 	if o.Cells {
@@ -37,13 +39,20 @@ func NewCompiler(o Options) (*Compiler, error) {
 	return &Compiler{c}, err
 }
 
-// Compile compiles an expression, as [cel.Compiler.Compile] does.
+// Compile compiles an expression, as [cel.Compiler.Compile] does, and refuses one that costs too
+// much whatever the object is: it reads none.
 func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error) {
-	p, err := c.cel.Compile(source, want...)
+	compiled, err := c.cel.Compile(source, want...)
 	if err != nil {
 		return nil, err
 	}
-	return &Program{p}, nil
+	p := &Program{compiled}
+	if len(p.Variables()) == 0 {
+		if _, err := p.Eval(nil); errors.Is(err, cel.ErrCost) {
+			return nil, cel.Fault("the expression is always over the limit: %w", err)
+		}
+	}
+	return p, nil
 }
 
 // Bool compiles an expression whose result must be true or false, as far as its type is known.
