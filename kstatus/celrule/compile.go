@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/common/types"
+	celtypes "github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/expression"
@@ -169,7 +169,7 @@ func (c compiler) rule(spec Spec) (*rule, []*position.Error) {
 		if line.source == "" {
 			continue
 		}
-		program, err := c.expressions.CEL(line.source, types.BoolType)
+		program, err := c.expressions.CEL(line.source, celtypes.BoolType)
 		faults.Add(hinted(line.source, position.Below(line.field, err))...)
 		r.lines = append(r.lines, test{line.field, line.status, program})
 		r.readsStatus = r.readsStatus || readsStatus(line.source)
@@ -178,7 +178,7 @@ func (c compiler) rule(spec Spec) (*rule, []*position.Error) {
 		faults.Add(&position.Error{Path: "current", Offset: -1, Err: errNoCurrent})
 	}
 	if spec.Message != "" {
-		program, err := c.expressions.CEL(spec.Message, types.StringType)
+		program, err := c.expressions.CEL(spec.Message, celtypes.StringType)
 		faults.Add(hinted(spec.Message, position.Below("message", err))...)
 		r.message = program
 	}
