@@ -70,7 +70,8 @@ func (m jsonMap) Iterator() traits.Iterator {
 	return types.NewStringList(adapter{}, slices.Sorted(maps.Keys(m))).Iterator()
 }
 
-// The rest of traits.Mapper.
+// The rest of traits.Mapper:
+
 func (m jsonMap) Contains(key ref.Val) ref.Val                { return m.general().Contains(key) }
 func (m jsonMap) ConvertToNative(t reflect.Type) (any, error) { return m.general().ConvertToNative(t) }
 func (m jsonMap) ConvertToType(t ref.Type) ref.Val            { return m.general().ConvertToType(t) }
@@ -85,7 +86,8 @@ func (l jsonList) general() traits.Lister { return types.NewDynamicList(adapter{
 // Iterator implements traits.Iterable.
 func (l jsonList) Iterator() traits.Iterator { return &listIterator{list: l} }
 
-// The rest of traits.Lister.
+// The rest of traits.Lister:
+
 func (l jsonList) Add(other ref.Val) ref.Val                   { return l.general().Add(other) }
 func (l jsonList) Contains(v ref.Val) ref.Val                  { return l.general().Contains(v) }
 func (l jsonList) ConvertToNative(t reflect.Type) (any, error) { return l.general().ConvertToNative(t) }
