@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"internal/layout":                 {},
 	"internal/listwatch":              {},
 	"internal/txtar":                  {},
-	"internal/jq":                     {"internal/object", "internal/position"},
+	"internal/jq":                     {"internal/object", "internal/position", "internal/regexcost"},
 	"internal/cel":                    {"internal/object", "internal/position", "internal/regexcost"},
 	"internal/regexcost":              {},
 	"internal/expression":             {"internal/cel", "internal/jq", "internal/object", "internal/position", "internal/random", "stage/v1alpha1"},

@@ -13,6 +13,7 @@ type budget struct {
 	context.Context // without an end
 
 	steps, size int
+	states      int     // of the regular expressions of this run
 	limits      Options // for the texts of errors
 	failure     error
 }

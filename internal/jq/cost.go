@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/stagecraft-go/stagecraft/internal/regexcost"
 )
 
 // A cost says how much one call works and builds, at most, as charged to the budget before the
@@ -20,7 +22,8 @@ var costs = map[string]cost{
 	"__divide":   func(b *budget, x, y any) int { return times(8, bothDeep(b, x, y)) },
 	"__wide":     func(b *budget, _, y any) int { return times(256, bothDeep(b, nil, y)) },
 	"__parse":    func(_ *budget, x, _ any) int { return times(32, shallowSize(x)) },
-	"__square":   func(_ *budget, x, _ any) int { return shallowSize(x) + times(shallowSize(x), shallowSize(x))/4 },
+	"__search":   func(b *budget, x, y any) int { return searched(b, x, y, 1) },
+	"__scan":     func(b *budget, x, y any) int { return searched(b, x, y, 1+shallowSize(x)/4) },
 	"__digits":   func(_ *budget, x, _ any) int { return shallowSize(x) + times(shallowSize(x), shallowSize(x))/64 },
 	"__product":  product,
 	"__join":     joined,
@@ -74,6 +77,23 @@ func repeated(s, n any) int {
 func joined(b *budget, x, y any) int {
 	n := deepSize(x, b.size)
 	return n + times(n/elementSize, shallowSize(y))
+}
+
+// regexRate is the cost of looking at one state of a regular expression for one byte of a text.
+const regexRate = 2
+
+// searched is the cost of so many searches of the text x for the pattern y, and of compiling that,
+// which gojq does twice. Each search may look at all that follows.
+func searched(b *budget, x, y any, searches int) int {
+	text, _ := x.(string)
+	pattern, _ := y.(string)
+	n := shallowSize(x) + 2*regexRate*regexcost.Parse(pattern)
+	if n > b.size {
+		return n
+	}
+	states := regexcost.States(pattern)
+	b.states += states
+	return n + 2*regexRate*regexcost.Compile(states) + times(times(regexRate*states, len(text)+1), searches)
 }
 
 // grid is the size of x | transpose.

@@ -61,22 +61,26 @@ func callsIn(q *gojq.Query) map[string]bool {
 // Texts of definitions: %[1]s is the name of the function, %[2]s its parameters, %[3]s what
 // charges.
 const (
-	byInput    = "def __%[1]s%[2]s: %[1]s%[2]s; def %[1]s%[2]s: %[3]s($__budget) | __%[1]s%[2]s;"
-	byArgument = "def __%[1]s(x): %[1]s(x); def %[1]s(x): %[3]s($__budget; x) as $__x | __%[1]s($__x);"
-	byKey      = "def %[1]s(f): %[3]s($__budget; map([f])) as $__k | _%[1]s($__k);"
+	byInput     = "def __%[1]s%[2]s: %[1]s%[2]s; def %[1]s%[2]s: %[3]s($__budget) | __%[1]s%[2]s;"
+	byArgument  = "def __%[1]s(x): %[1]s(x); def %[1]s(x): %[3]s($__budget; x) as $__x | __%[1]s($__x);"
+	byArgument2 = "def __%[1]s(x; y): %[1]s(x; y); def %[1]s(x; y): %[3]s($__budget; x) as $__x | __%[1]s($__x; y);"
+	byKey       = "def %[1]s(f): %[3]s($__budget; map([f])) as $__k | _%[1]s($__k);"
 )
 
 // definitions hide what takes more than constant time or memory for one step of gojq, and what
 // reads the machine.
 var definitions = slices.Concat(
 	charged(byInput, "__shallow", "keys/0 reverse/0 explode/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 "+
-		"length/0 utf8bytelength/0 test/1 test/2"),
+		"length/0 utf8bytelength/0"),
 	charged(byInput, "__deep", "tojson/0 tostring/0 implode/0 add/0 sort/0 unique/0 min/0 max/0 flatten/0 error/0 "+
 		"_tohtml/0 _touri/0 _tourid/0 _tocsv/0 _totsv/0 _tosh/0 _tobase64/0 _tobase64d/0"),
 	charged(byInput, "__digits", "tonumber/0"),
 	charged(byInput, "__parse", "fromjson/0"),
 	charged(byInput, "__grid", "transpose/0"),
-	charged(byInput, "__square", "match/1 match/2 capture/1 capture/2 scan/1 scan/2 splits/1 splits/2 split/2"),
+	charged(byArgument, "__search", "test/1 match/1 capture/1"),
+	charged(byArgument, "__scan", "scan/1 splits/1"),
+	charged(byArgument2, "__search", "test/2"),
+	charged(byArgument2, "__scan", "match/2 capture/2 scan/2 splits/2 split/2"),
 	charged(byArgument, "__shallow", "startswith/1 endswith/1 ltrimstr/1 rtrimstr/1 trimstr/1"),
 	charged(byArgument, "__deep", "flatten/1 error/1 format/1 bsearch/1 delpaths/1"),
 	charged(byArgument, "__product", "contains/1 inside/1 index/1 rindex/1 indices/1 split/1"),

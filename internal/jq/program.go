@@ -3,6 +3,7 @@ package jq
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -53,7 +54,9 @@ func (in *Input) Reset(obj map[string]any, now time.Time) {
 // Program is a compiled jq program. It is immutable and safe for concurrent use.
 type Program struct {
 	native  filter // nil: code runs
-	code    *gojq.Code
+	code    atomic.Pointer[gojq.Code]
+	states  atomic.Int64 // of the regular expressions that code may keep
+	source  string
 	options Options
 	rank    int
 }
@@ -87,7 +90,24 @@ func Compile(source string, o Options) (*Program, error) {
 	if err != nil {
 		return nil, fault(undefinedAt(source, err, functions), err)
 	}
-	return &Program{code: code, options: o, rank: 2}, nil
+	p := &Program{source: source, options: o, rank: 2}
+	p.code.Store(code)
+	return p, nil
+}
+
+// maxKept is how many states of regular expressions a program keeps, about 20 MB.
+const maxKept = 1 << 17
+
+// forget compiles the program anew once it keeps too many regular expressions: gojq keeps all that
+// a program ever used, and an object may bring its own.
+func (p *Program) forget(states int) {
+	if states == 0 || p.states.Add(int64(states)) < maxKept {
+		return
+	}
+	p.states.Store(0)
+	if again, err := Compile(p.source, p.options); err == nil {
+		p.code.Store(again.code.Load())
+	}
 }
 
 // Rank orders programs by what a run takes: 0 follows fields, 1 goes through lists, 2 is run by
@@ -123,7 +143,8 @@ func (p *Program) interpret(in *Input) (out []any, err error) {
 	}
 	b := &in.budget
 	*b = budget{Context: context.Background(), steps: p.options.Steps, size: p.options.Size, limits: p.options}
-	results := p.code.RunWithContext(b, in.converted, b, unixSeconds(in.Now))
+	defer func() { p.forget(b.states) }()
+	results := p.code.Load().RunWithContext(b, in.converted, b, unixSeconds(in.Now))
 	for v, ok := results.Next(); ok; v, ok = results.Next() {
 		if b.failure != nil {
 			return out, b.failure
