@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"selector":                        {"internal/expression", "internal/match", "internal/position", "stage/v1alpha1"},
 	"delay":                           {"internal/delays", "internal/expression", "internal/position", "selector", "stage/v1alpha1"},
 	"internal/fastyaml":               {},
-	"render":                          {"internal/fastyaml", "internal/object"},
+	"render":                          {"internal/fastyaml", "internal/object", "internal/regexcost"},
 	"stage":                           {"selector", "delay", "render", "internal/delays", "internal/expression", "internal/match", "internal/random", "internal/timequeue", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},
 	"internal/random":                 {},
 	"internal/timequeue":              {},

@@ -3,13 +3,17 @@ package render
 import (
 	"math"
 	"reflect"
-	"regexp/syntax"
 	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/regexcost"
 )
 
 // costFunc is what a call is going to need in steps, beyond its arguments and results. It is a
 // float64 because that cannot overflow.
 type costFunc func(in []reflect.Value) float64
+
+// statesPerStep is how many states of a regular expression are looked at in a step.
+const statesPerStep = 32
 
 // costs are those of functions that can make or do much out of little.
 var costs = map[string]costFunc{
@@ -88,30 +92,20 @@ func pieces(sep, s reflect.Value) float64 {
 	return 1 + float64(strings.Count(s.String(), sep.String()))
 }
 
-// matchCost is that of one search: the states of the program for every byte.
-func matchCost(in []reflect.Value) float64 {
-	return states(in[0].String()) * (1 + length(in[1])) / bytesPerStep
-}
+// matchCost is that of one search: the states of the expression for every byte, after compiling it.
+func matchCost(in []reflect.Value) float64 { return searchCost(in, 1) }
 
 // scanCost is that of many searches, each of which may look at all that follows.
-func scanCost(in []reflect.Value) float64 { return matchCost(in) * (1 + length(in[1])/4) }
+func scanCost(in []reflect.Value) float64 { return searchCost(in, 1+length(in[1])/4) }
+
+func searchCost(in []reflect.Value, searches float64) float64 {
+	states := regexcost.States(in[0].String())
+	return (float64(regexcost.Compile(states)) + float64(states)*(1+length(in[1]))*searches) / statesPerStep
+}
 
 // rewriteCost adds the largest result: every replacement can hold the whole text.
 func rewriteCost(in []reflect.Value) float64 {
 	return scanCost(in) + bytes(length(in[1])*length(in[2]))
-}
-
-// states counts the instructions of a compiled expression; one that does not compile has few.
-func states(expr string) float64 {
-	re, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil {
-		return 1
-	}
-	prog, err := syntax.Compile(re.Simplify())
-	if err != nil {
-		return 1
-	}
-	return float64(len(prog.Inst))
 }
 
 // widest is the largest width and precision that fmt accepts.

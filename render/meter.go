@@ -3,8 +3,10 @@ package render
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/regexcost"
 )
 
 // metered is fn with its cost counted. Its arguments of type int become any, so that they take
@@ -38,6 +40,9 @@ func (s *state) pay(name string, in []reflect.Value) {
 		return
 	}
 	s.weighValues(in)
+	if strings.Contains(name, "egex") { // the cost is known after parsing
+		s.spend(float64(regexcost.Parse(in[0].String())) / statesPerStep)
+	}
 	if cost := costs[name]; cost != nil {
 		s.spend(cost(in))
 	}

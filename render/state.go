@@ -13,8 +13,8 @@ import (
 
 const (
 	bytesPerStep = 32
-	callSteps    = 100
-	envSteps     = 100
+	callSteps    = 10
+	envSteps     = 10
 	keptBuffer   = 64 << 10
 )
 

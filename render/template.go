@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	defaultSteps   = 1_000_000
+	defaultSteps   = 100_000
 	defaultOutput  = 1 << 20
 	defaultVersion = "v0.0.0"
 
@@ -27,9 +27,9 @@ type Options struct {
 	// MissingKeyError makes a missing key an error, as missingkey=error of text/template does. By
 	// default that prints `<no value>`.
 	MissingKeyError bool
-	// Steps is the budget of one rendering, 0 means 1,000,000. A pass through a loop, an action,
+	// Steps is the budget of one rendering, 0 means 100,000. A pass through a loop, an action,
 	// and a value or 32 bytes handled by a function are one step each; a template call and a
-	// question to the Env are 100.
+	// question to the Env are 10, a regular expression is a step for 32 states of it and each byte.
 	Steps int
 	// Output is the largest rendered text in bytes, and the largest value in the same measure; 0
 	// means 1 MiB.
