@@ -14,24 +14,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// rediscovery is the least time between two discoveries. It is short enough for those who wait for
-// a definition to take effect, and long enough for a server that is asked again and again for a
-// kind it does not have.
+// rediscovery is the least time between two discoveries. It is short enough for a user who waits
+// until a new definition is found, and long enough to spare the server if a program asks again and
+// again for a kind that does not exist.
 const rediscovery = 2 * time.Second
 
-// kinds knows the resources of kinds. It asks its mapper once for each, and makes the mapper forget
-// what it knows when a kind is new to it, or is gone from the server.
+// kinds has the resources of kinds. It asks its mapper once for each kind. It resets the mapper
+// when the mapper does not know a kind, or when the server no longer has one.
 type kinds struct {
-	asking sync.Mutex // held while the server answers: requests for kinds that are known do not wait for that
+	asking sync.Mutex // held during a discovery; requests for known kinds do not wait for it
 	mapper meta.RESTMapper
-	looked time.Time // when the mapper was made to forget
+	looked time.Time // when the mapper was reset last
 
 	mu    sync.RWMutex
 	known map[schema.GroupVersionKind]mapping
 	stale bool // the server no longer has a kind that the mapper knows
 }
 
-// A mapping is where the objects of a kind are.
+// A mapping is the resource of a kind, and whether it has namespaces.
 type mapping struct {
 	resource   schema.GroupVersionResource
 	namespaced bool
@@ -41,8 +41,7 @@ func newKinds(mapper meta.RESTMapper) *kinds {
 	return &kinds{mapper: mapper, known: map[schema.GroupVersionKind]mapping{}}
 }
 
-// find returns where the objects of a kind are. The error for a kind that does not exist is
-// NotFound.
+// find returns the mapping of a kind. The error for a kind that does not exist is NotFound.
 func (k *kinds) find(gvk schema.GroupVersionKind) (mapping, error) {
 	if m, ok, _ := k.recall(gvk); ok {
 		return m, nil
@@ -51,7 +50,7 @@ func (k *kinds) find(gvk schema.GroupVersionKind) (mapping, error) {
 	defer k.asking.Unlock()
 	m, ok, stale := k.recall(gvk)
 	if ok {
-		return m, nil // somebody else has asked meanwhile
+		return m, nil // another goroutine has asked meanwhile
 	}
 	if stale {
 		k.reset()
@@ -76,7 +75,7 @@ func (k *kinds) recall(gvk schema.GroupVersionKind) (m mapping, known, stale boo
 	return m, known, k.stale
 }
 
-// remember keeps what the mapper said, unless that may have been from before a kind vanished.
+// remember stores a mapping, unless the mapper may have read it before the server lost the kind.
 func (k *kinds) remember(gvk schema.GroupVersionKind, m mapping) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,7 +92,7 @@ func (k *kinds) ask(gvk schema.GroupVersionKind) (mapping, error) {
 	return mapping{resource: m.Resource, namespaced: m.Scope.Name() == meta.RESTScopeNameNamespace}, nil
 }
 
-// reset makes the mapper ask the server again, unless it has just done so.
+// reset makes the mapper discover the kinds again, unless it did so less than rediscovery ago.
 func (k *kinds) reset() bool {
 	now := time.Now()
 	if !k.looked.IsZero() && now.Sub(k.looked) < rediscovery {
@@ -107,8 +106,8 @@ func (k *kinds) reset() bool {
 	return true
 }
 
-// explain returns an error as it is, but for the answer to a request for a resource that the server
-// does not have: then the kind is gone.
+// explain returns an error unchanged, unless it says that the server does not have the resource:
+// then it forgets the kind and returns the error for an unknown kind.
 func (k *kinds) explain(gvk schema.GroupVersionKind, err error) error {
 	if !apierrors.IsNotFound(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return err
@@ -120,7 +119,7 @@ func (k *kinds) explain(gvk schema.GroupVersionKind, err error) error {
 	return unknown(gvk)
 }
 
-// unknown is what an API server says to requests for a resource that it does not have.
+// unknown is the error of an API server for a resource that it does not have.
 func unknown(gvk schema.GroupVersionKind) error {
 	err := apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, "")
 	err.ErrStatus.Message = fmt.Sprintf("the server could not find the requested resource: %s is no known kind", gvk)
@@ -137,8 +136,8 @@ func unsupported(gvk schema.GroupVersionKind, t types.PatchType, err error) erro
 	})
 }
 
-// missing says what else may be missing than the object that a server speaks of, if it speaks of
-// any: it does not tell subresources apart.
+// missing rewords the NotFound of a server, which is the same for an object and for a subresource
+// that do not exist.
 func missing(gvk schema.GroupVersionKind, subresources []string, err error) error {
 	if len(subresources) == 0 || !apierrors.IsNotFound(err) {
 		return err
@@ -148,7 +147,7 @@ func missing(gvk schema.GroupVersionKind, subresources []string, err error) erro
 	})
 }
 
-// reworded returns the answer of a server with another message.
+// reworded returns the error of a server with another message.
 func reworded(err error, message func(string) string) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

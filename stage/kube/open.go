@@ -49,7 +49,7 @@ type clientFactory struct {
 	config    *rest.Config
 	http      *http.Client
 	discovery *discovery.DiscoveryClient
-	schemas   *codec.Schemas // of the kinds that are read from protobuf
+	schemas   *codec.Schemas // the schemas of the kinds that are read from protobuf
 	player    codec.Options  // how objects are read for players
 	shared    client         // for them
 }

@@ -7,11 +7,11 @@ import (
 	"k8s.io/client-go/transport"
 )
 
-// splitTransport sends writes over HTTP/1.1, each over a connection of its own until it is
-// answered, and everything else as the configuration says. That is mostly HTTP/2, whose pings find
-// out that the connection of a watch is dead. A player writes little and often: on one connection
-// of HTTP/2 all writes and watch events wait for each other, and the frames take a tenth of the
-// server's rate. See internal/dev/e2e/cluster.
+// splitTransport sends writes over HTTP/1.1, with one connection for each write under way, and
+// everything else as the configuration says. That is usually HTTP/2, whose pings detect a dead
+// connection of a watch. A player sends many small writes: on one HTTP/2 connection, writes and
+// watch events wait for each other, and its frames cost a tenth of the server's rate. See
+// internal/dev/e2e/cluster.
 type splitTransport struct{ reads, writes http.RoundTripper }
 
 // RoundTrip sends a request.
@@ -22,8 +22,8 @@ func (s splitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.writes.RoundTrip(r)
 }
 
-// newHTTPClient returns what sends the requests of a configuration. A configuration that names
-// protocols is taken as it is.
+// newHTTPClient returns the HTTP client for a configuration. If the configuration names protocols,
+// they are used for all requests.
 func newHTTPClient(config *rest.Config) (*http.Client, error) {
 	if len(config.NextProtos) > 0 {
 		return rest.HTTPClientFor(config)
@@ -43,8 +43,8 @@ func newHTTPClient(config *rest.Config) (*http.Client, error) {
 	return &http.Client{Transport: wrapped, Timeout: config.Timeout}, err
 }
 
-// connectionConfig is the part of a configuration that says how to connect: without the
-// credentials, and without what the owner of the configuration wraps around requests.
+// connectionConfig returns the part of a configuration that says how to connect, without the
+// credentials and without WrapTransport.
 func connectionConfig(c transport.Config, protocols ...string) *transport.Config {
 	c.TLS.NextProtos = protocols
 	return &transport.Config{

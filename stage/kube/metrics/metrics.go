@@ -20,11 +20,11 @@ type Collector struct {
 	stats []func() player.Stats
 }
 
-// buckets of the lag, in seconds: a player that keeps up needs some milliseconds, which is what a
-// request takes.
+// buckets of the lag, in seconds. The lag of a player that is not overloaded is some milliseconds,
+// the time of a request.
 var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 
-// New returns a collector that has counted nothing.
+// New returns a collector whose counters are 0.
 func New() *Collector {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "stagecraft", Name: name, Help: help}, append([]string{"group", "kind"}, labels...))
@@ -110,17 +110,17 @@ func effect(e stage.Effect) string {
 	case stage.Delete:
 		return "delete"
 	}
-	return "none" // a conflict that ended a transition with no effect at hand
+	return "none" // a conflict that ended a transition before an effect was sent
 }
 
-// Stats adds the numbers of a player to the gauges; those of several are summed up.
+// Stats adds a player to the gauges, which are the sums over all players.
 func (c *Collector) Stats(of func() player.Stats) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.stats = append(c.stats, of)
 }
 
-// sum is the numbers of all players. It is false if there are none.
+// sum adds up the numbers of all players. It is false if there are none.
 func (c *Collector) sum() (all player.Stats, some bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -134,7 +134,7 @@ func (c *Collector) sum() (all player.Stats, some bool) {
 	return all, len(c.stats) > 0
 }
 
-// gauges are the numbers of players.
+// gauges are what [player.Stats] has.
 var gauges = []struct {
 	desc *prometheus.Desc
 	of   func(player.Stats) int

@@ -1,5 +1,6 @@
-// Package nodes manages Nodes as kwok's users know it: it says which Nodes are ours, keeps their
-// heartbeats by Leases, and which Pods are ours to play. It is for player.Options.Filter.
+// Package nodes manages Nodes as kwok does: it decides which Nodes and which Pods this program
+// plays, and renews the Leases of the Nodes, which are their heartbeats. It is for
+// player.Options.Filter.
 //
 // # Terminology
 //
@@ -17,11 +18,10 @@
 //	an object that is disregarded                  no; nor are the Pods on a Node that is
 //	any other object                               yes
 //
-// A Pod on a Node that does not exist is not made to run: there is nothing it could run on. But
-// when it is deleted it waits for a kubelet that will never come, so that its deletion is played.
-// Whether the Node was managed is known for a policy of names or of all; else the latest 10,000
-// Nodes that vanished while the lease holder looked are remembered. What remains is left to the
-// garbage collector of Kubernetes.
+// A Pod on a Node that does not exist is not made to run. But when it is deleted, no kubelet would
+// ever end it, so its deletion is played. Whether the Node was managed follows from the policy if
+// that manages all Nodes or Nodes by name; otherwise the lease holder remembers the latest 10,000
+// Nodes that were deleted while it ran. Other Pods are left to the garbage collector of Kubernetes.
 //
 // # Usage
 //
@@ -41,22 +41,22 @@
 //
 // # Leases
 //
-// A Lease in kube-node-lease named as its Node is created, owned by the Node, and renewed after a
-// quarter of its duration. Nodes with Leases need the Stage of presets.NodeHeartbeatWithLease,
-// which writes their status every ten minutes; without Leases presets.NodeHeartbeat does, every 20
-// to 25 seconds.
+// The lease holder creates a Lease for each Node, in the namespace kube-node-lease and with the
+// name of the Node, which owns it. It renews the Lease after a quarter of its duration. Nodes with
+// Leases need the Stage of presets.NodeHeartbeatWithLease, which writes their status every ten
+// minutes; without Leases presets.NodeHeartbeat does, every 20 to 25 seconds.
 //
-// A Lease that another holder keeps is left alone, and so are the Node and its Pods, until it has
-// not changed for its duration, or names no holder. A Lease of ours that could not be renewed for
-// its duration is not ours any more.
+// As long as another holder renews a Lease, that Node and its Pods are not played. The Lease is
+// free when it has not changed for its duration, or names no holder. If the lease holder cannot
+// renew a Lease within its duration, it no longer holds it.
 //
-// There is one queue for all Nodes, by the time of their next renewal, and Lease.Parallel
-// goroutines; Leases are not watched. It takes the verbs get, create and update on Leases, list and
-// watch on Nodes.
+// There is one queue for all Nodes, ordered by the time of their next renewal, and Lease.Parallel
+// goroutines; Leases are not watched. The user needs the verbs get, create and update on Leases,
+// list and watch on Nodes.
 //
 // # Determinism
 //
-// Rules depend on the object alone. Jitter is drawn from the identity.
+// Rules depend on the object alone. The random part of the renewal times depends on the identity.
 //
 // # Concurrency
 //

@@ -10,26 +10,26 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
 )
 
-// A node is what is known of a Node. All but the last fields are guarded by the lock of the lease
-// holder.
+// A node is what the lease holder stores about a Node. Its lock guards all fields but the last
+// ones.
 type node struct {
 	name string
 	uid  types.UID
 
 	managed bool      // by the policy
 	owned   bool      // by this process
-	until   time.Time // when the Lease that we hold ends; zero if we hold none
+	until   time.Time // until when the Lease is held; zero if it is not
 	due     time.Time // when to look after the Lease
-	index   int       // in the dueQueue, plus 1; 0 if it is not there
+	index   int       // index in the dueQueue, plus 1; 0 if it is not in it
 	busy    bool      // somebody looks after it now
 
-	lease    *unstructured.Unstructured // as known last, nil for unknown; of whoever is busy with it
+	lease    *unstructured.Unstructured // as it was read last, nil if it was not; only for the goroutine that is busy with the node
 	observed lease.Observation          // of that
 }
 
 func (n *node) held(now time.Time) bool { return now.Before(n.until) }
 
-// key is the Node as far as it is kept.
+// key is the Node with the fields that are stored.
 func (n *node) key() *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(nodeKind)
@@ -37,10 +37,10 @@ func (n *node) key() *unstructured.Unstructured {
 	return obj
 }
 
-// An dueQueue holds nodes by when they are due. The zero value is empty.
+// A dueQueue holds nodes, ordered by when they are due. The zero value is empty.
 type dueQueue struct{ nodes byDue }
 
-// set puts a node into the dueQueue, or moves it there, and reports whether it is the first.
+// set puts a node into the dueQueue, or moves it, and reports whether it is the first now.
 func (a *dueQueue) set(n *node, due time.Time) bool {
 	n.due = due
 	if n.index > 0 {
@@ -51,14 +51,14 @@ func (a *dueQueue) set(n *node, due time.Time) bool {
 	return n.index == 1
 }
 
-// remove takes a node out. One that is not there is left alone.
+// remove removes a node, if it is in the dueQueue.
 func (a *dueQueue) remove(n *node) {
 	if n.index > 0 {
 		heap.Remove(&a.nodes, n.index-1)
 	}
 }
 
-// pop takes out the first node that is due. Otherwise it returns how long none is.
+// pop removes and returns the first node, if it is due. Otherwise it returns how long until one is.
 func (a *dueQueue) pop(now time.Time) (*node, time.Duration) {
 	if len(a.nodes) == 0 {
 		return nil, time.Hour

@@ -20,8 +20,8 @@ const (
 	namespace = "kube-node-lease" // of the Leases of Nodes
 )
 
-// schedule puts a node on the dueQueue if its Lease is ours to keep, or takes it off. One that is
-// on it or looked after now stays so.
+// schedule puts a node into the dueQueue if this program has to hold its Lease, else it removes it.
+// A node that is in it, or busy, stays as it is.
 func (h *LeaseHolder) schedule(n *node, due time.Time) {
 	switch {
 	case n.busy || !h.options.Lease.wanted():
@@ -33,8 +33,8 @@ func (h *LeaseHolder) schedule(n *node, due time.Time) {
 	}
 }
 
-// dispatch hands out the nodes as they become due. That is all that happens for a node whose Lease
-// is held: nothing looks at all of them.
+// dispatch sends the nodes to the goroutines when they become due. Nothing else is done for a node
+// whose Lease is held; no loop goes over all nodes.
 func (h *LeaseHolder) dispatch(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -83,8 +83,8 @@ func (h *LeaseHolder) holdLeases(ctx context.Context) {
 	}
 }
 
-// done notes what became of a Lease and when to look after it again. A Lease lasts from when its
-// renewal was sent.
+// done records whether a Lease is held, and schedules the next check. The duration of a Lease
+// counts from the time at which its renewal was sent.
 func (h *LeaseHolder) done(n *node, held bool, err error, sent time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,7 +122,8 @@ func (h *LeaseHolder) between(a, b time.Duration) time.Duration {
 	return a + time.Duration(h.random.Int64N(int64(b-a)+1))
 }
 
-// hold renews the Lease of a node, or takes it if it is free. It reports whether it is held now.
+// hold renews the Lease of a node, or acquires it if it is free. It reports whether the Lease is
+// held now.
 func (h *LeaseHolder) hold(ctx context.Context, n *node, now time.Time) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.options.Lease.period())
 	defer cancel()
@@ -161,8 +162,8 @@ func (h *LeaseHolder) read(ctx context.Context, n *node) error {
 	return n.answered(got, err)
 }
 
-// update renews the Lease or takes it. If somebody else was faster, or has deleted it, that is
-// known for the next time.
+// update renews or acquires the Lease. If another process has changed or deleted it, the new state
+// is read for the next attempt.
 func (h *LeaseHolder) update(ctx context.Context, n *node, now time.Time) (bool, error) {
 	term := h.options.Lease.term()
 	write := term.Acquired
@@ -195,7 +196,7 @@ func (n *node) answered(l *unstructured.Unstructured, err error) error {
 	case err != nil:
 		return err
 	}
-	l.SetManagedFields(nil) // most of what it would take to remember
+	l.SetManagedFields(nil) // managedFields are most of an object, and not needed
 	n.lease = l
 	n.observed.Observe(l, time.Now())
 	return nil
@@ -210,7 +211,7 @@ func (h *LeaseHolder) setOwner(l *unstructured.Unstructured, n *node) {
 	l.SetOwnerReferences(append(owners, metav1.OwnerReference{APIVersion: "v1", Kind: nodeKind.Kind, Name: n.name, UID: uid}))
 }
 
-// expire notices Leases that could not be renewed in time: others may have them by now.
+// expire finds the Leases that were not renewed in time. Another process may hold them now.
 func (h *LeaseHolder) expire(ctx context.Context) {
 	for ctx.Err() == nil {
 		sleep(ctx, h.options.Lease.sweep())

@@ -19,22 +19,22 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
 )
 
-// Reader is what a [LeaseHolder] learns of Nodes from.
+// Reader lists and watches Nodes for a [LeaseHolder].
 type Reader interface {
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
 }
 
-// Leaser is what a [LeaseHolder] keeps Leases with. An update of another resourceVersion than the
-// stored one is a conflict.
+// Leaser reads and writes Leases for a [LeaseHolder]. An update with another resourceVersion than
+// the stored one must be a conflict.
 type Leaser interface {
 	Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error)
 	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
 	Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
 }
 
-// Cluster is where the Nodes are. It must be safe for concurrent use. Kube.Cluster and
-// memory.Cluster are such.
+// Cluster has the Nodes and their Leases. It must be safe for concurrent use. kube.Cluster and
+// memory.Cluster implement it.
 type Cluster interface {
 	Reader
 	Leaser
@@ -44,12 +44,12 @@ type Cluster interface {
 type Options struct {
 	Policy Policy
 	Lease  Lease
-	// Owns says which objects this process may play at all, for several that share a cluster:
-	// shard.Member.Owns. Of Nodes it may be asked with kind and name alone. It must be fast and
-	// safe for concurrent use. When its answers change, call [LeaseHolder.Refilter]. Nil: all.
+	// Owns reports whether this process may play an object, if several processes share a cluster:
+	// use shard.Member.Owns. For a Node it may be called with kind and name alone. It must be fast
+	// and safe for concurrent use. When its answers change, call [LeaseHolder.Refilter]. Nil: all.
 	Owns func(obj *unstructured.Unstructured) bool
-	// Failed is told of requests that failed, all of which are tried again, by several goroutines
-	// at once. Default: nobody is.
+	// Failed is called for requests that failed, by several goroutines at once. All of them are
+	// tried again. Default: nothing is called.
 	Failed func(error)
 }
 
@@ -102,21 +102,21 @@ type LeaseHolder struct {
 	cluster Cluster
 	options Options
 	rules   *Rules
-	changed chan struct{} // has a token if Plays may answer otherwise than it did
-	wake    chan struct{} // has a token if the dueQueue has a new first
+	changed chan struct{} // has a token if Plays may return something else than before
+	wake    chan struct{} // has a token if another node is the first of the dueQueue
 	work    chan *node
 
 	mu     sync.RWMutex
-	listed bool // all Nodes that exist are known
+	listed bool // the Nodes were listed
 
 	nodes  map[string]*node // by name
-	gone   names            // Nodes that were ours and vanished
+	gone   names            // managed Nodes that were deleted
 	due    dueQueue
 	random *rand.Rand
 }
 
-// New returns a lease holder that is ready to run. The error tells of all that is wrong with the
-// options.
+// New returns a lease holder that is ready to run. The error lists everything that is wrong with
+// the options.
 func New(c Cluster, o Options) (*LeaseHolder, error) {
 	o = o.withDefaults()
 	rules, err := o.Policy.Compile()
@@ -148,7 +148,7 @@ func (h *LeaseHolder) Plays(obj *unstructured.Unstructured) bool {
 	return true
 }
 
-// holds reports whether we hold the Lease of a Node, or do without.
+// holds reports whether the Lease of a Node is held, or Nodes have no Leases.
 func (h *LeaseHolder) holds(name string) bool {
 	if !h.options.Lease.wanted() {
 		return true
@@ -173,7 +173,7 @@ func (h *LeaseHolder) playsPod(pod *unstructured.Unstructured) bool {
 	return n.managed && (!h.options.Lease.wanted() || n.held(time.Now()))
 }
 
-// wasOurs reports whether a Node that does not exist is one of ours, as far as that can be known.
+// wasOurs reports whether a Node that does not exist was managed, as far as that is known.
 func (h *LeaseHolder) wasOurs(name string) bool {
 	if managed, certain := h.rules.certain(name); certain {
 		return managed
@@ -181,8 +181,8 @@ func (h *LeaseHolder) wasOurs(name string) bool {
 	return h.gone.has(name)
 }
 
-// Refilter asks Options.Owns anew about every Node. It does not call the function that Run was
-// given. Owns must not call the lease holder.
+// Refilter calls Options.Owns again for every Node. It does not call the function changed of Run.
+// Owns must not call the lease holder.
 func (h *LeaseHolder) Refilter() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -192,8 +192,8 @@ func (h *LeaseHolder) Refilter() {
 	}
 }
 
-// throttle is the least time between two calls of changed: thousands of Nodes that come at once are
-// told of a few times.
+// throttle is the least time between two calls of changed, so that thousands of new Nodes cause
+// only a few calls.
 const throttle = 200 * time.Millisecond
 
 // Run follows the Nodes and keeps their Leases until ctx is done, and returns its cause. All
@@ -227,7 +227,7 @@ func (h *LeaseHolder) announce(ctx context.Context, changed func()) {
 	}
 }
 
-// notify tells those who wait on changed that Plays may return something else.
+// notify tells Run that Plays may return something else than before.
 func (h *LeaseHolder) notify() { signal(h.changed) }
 
 func signal(c chan struct{}) {

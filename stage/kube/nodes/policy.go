@@ -30,8 +30,8 @@ type Policy struct {
 	// Labels and Annotations select the Nodes that are managed. If both are given, a Node must
 	// match both.
 	Labels, Annotations string
-	// Disregard selects objects of any kind that are left alone. The Pods on a Node that is
-	// disregarded are left alone, too.
+	// Disregard selects objects of any kind that are not played. The Pods on a Node that it selects
+	// are not played either.
 	Disregard Disregard
 }
 
@@ -47,7 +47,7 @@ type Rules struct {
 	disregard   struct{ labels, annotations labels.Selector } // nil: none
 }
 
-// Compile returns the rules of a policy, or all that is wrong with it.
+// Compile returns the rules of a policy, or everything that is wrong with it.
 func (p Policy) Compile() (*Rules, error) {
 	r := &Rules{policy: p}
 	var faults []error
@@ -100,16 +100,17 @@ func (r *Rules) Manages(node *unstructured.Unstructured) bool {
 	return !r.Disregards(node)
 }
 
-// Disregards reports whether an object, of any kind, is left alone for its labels or annotations.
+// Disregards reports whether an object, of any kind, is not played because of its labels or
+// annotations.
 func (r *Rules) Disregards(obj *unstructured.Unstructured) bool {
 	d := r.disregard
 	return d.labels != nil && d.labels.Matches(labels.Set(obj.GetLabels())) ||
 		d.annotations != nil && d.annotations.Matches(labels.Set(obj.GetAnnotations()))
 }
 
-// Select returns what of Nodes and Pods need be watched, for [player.Options]. Objects outside of
-// it are not played, but some within it are not either: it is no substitute for
-// [LeaseHolder.Plays].
+// Select returns selectors for the Nodes and Pods that have to be watched, for [player.Options].
+// Objects that they do not select are not played. Of those that they select not all are played, so
+// [LeaseHolder.Plays] is needed as well.
 func (r *Rules) Select() map[schema.GroupVersionKind]player.Selection {
 	nodes := player.Selection{Labels: r.policy.Labels}
 	pods := player.Selection{Fields: fields.OneTermNotEqualSelector("spec.nodeName", "").String()}
@@ -120,8 +121,8 @@ func (r *Rules) Select() map[schema.GroupVersionKind]player.Selection {
 	return map[schema.GroupVersionKind]player.Selection{nodeKind: nodes, podKind: pods}
 }
 
-// certain reports whether it is known of a Node that is not there whether it would be managed, and
-// whether it would.
+// certain reports whether the policy alone decides if a Node that does not exist was managed, and
+// what it decides.
 func (r *Rules) certain(name string) (managed, certain bool) {
 	switch {
 	case r.names != nil:
@@ -132,10 +133,10 @@ func (r *Rules) certain(name string) (managed, certain bool) {
 	return true, true
 }
 
-// remembered is how many of the Nodes that vanished are remembered.
+// remembered is how many deleted Nodes are remembered.
 const remembered = 10_000
 
-// names are the latest of those that were added.
+// names are the names that were added last, at most so many.
 type names struct {
 	known map[string]bool
 	order []string

@@ -21,14 +21,14 @@ const (
 	maxBackoff  = 30 * time.Second // between two attempts to list and watch
 )
 
-// followNodes keeps what is known of Nodes as the cluster is, with a reflector of client-go. It
-// looks at all Nodes, whatever the policy says: one that loses its label has not vanished.
+// followNodes updates the nodes from the cluster, with a reflector of client-go. It watches all
+// Nodes, not only those that the policy selects: a Node that loses its label is not deleted.
 func (h *LeaseHolder) followNodes(ctx context.Context) {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(nodeKind)
 	options := cache.ReflectorOptions{Name: "stagecraft-nodes"}
 	reflector := cache.NewReflectorWithOptions(nodeLister{h}, expected, nodeStore{h}, options)
-	// Reflector.Run would log each error, and rest for long if the clock is a virtual one.
+	// Reflector.Run would log each error, and wait for long in virtual time.
 	quiet := klog.NewContext(ctx, klog.Logger{})
 	backoff := wait.Backoff{Duration: throttle, Factor: 2, Jitter: 0.5, Steps: 100, Cap: maxBackoff}
 	_ = backoff.DelayWithReset(clock.RealClock{}, 2*maxBackoff).Until(quiet, true, true, func(ctx context.Context) (bool, error) {
@@ -42,8 +42,8 @@ type nodeLister struct{ *LeaseHolder }
 
 var _ cache.ListerWatcherWithContext = nodeLister{}
 
-// IsWatchListSemanticsUnSupported makes the reflector list Nodes, and not ask for them in a watch:
-// not every [Reader] has that.
+// IsWatchListSemanticsUnSupported makes the reflector list Nodes instead of asking for them in the
+// watch, which not every [Reader] supports.
 func (nodeLister) IsWatchListSemanticsUnSupported() bool { return true }
 
 // List implements [cache.ListerWatcher].
@@ -87,7 +87,7 @@ func (l nodeLister) WatchWithContext(ctx context.Context, o metav1.ListOptions) 
 	}), nil
 }
 
-// report tells Options.Failed of an error, and returns it.
+// report calls Options.Failed with an error, and returns the error.
 func (l nodeLister) report(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		l.options.Failed(fmt.Errorf("nodes: follow Nodes: %w", err))
@@ -95,7 +95,7 @@ func (l nodeLister) report(ctx context.Context, err error) error {
 	return err
 }
 
-// nodeStore takes in what a reflector sees. Only names, uids and what the policy says are kept.
+// nodeStore is the store of the reflector. It stores only names, uids and what the policy decides.
 type nodeStore struct{ *LeaseHolder }
 
 var _ cache.ReflectorStore = nodeStore{}
@@ -123,7 +123,7 @@ func (s nodeStore) Delete(obj any) error {
 	return nil
 }
 
-// Replace implements [cache.ReflectorStore]: it takes in a list of all Nodes.
+// Replace implements [cache.ReflectorStore] for a list of all Nodes.
 func (s nodeStore) Replace(all []any, _ string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s nodeStore) Replace(all []any, _ string) error {
 // Resync implements [cache.ReflectorStore]. There is nothing to do.
 func (s nodeStore) Resync() error { return nil }
 
-// nodeFound takes in the state of a Node.
+// nodeFound records the state of a Node.
 func (h *LeaseHolder) nodeFound(obj *unstructured.Unstructured) {
 	n := h.nodes[obj.GetName()]
 	isNew := n == nil
@@ -164,7 +164,7 @@ func (h *LeaseHolder) nodeFound(obj *unstructured.Unstructured) {
 	h.schedule(n, time.Now())
 }
 
-// nodeGone takes in that there is no Node of a name.
+// nodeGone records that a Node does not exist.
 func (h *LeaseHolder) nodeGone(name string) {
 	n := h.nodes[name]
 	if n == nil {

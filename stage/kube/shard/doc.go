@@ -1,15 +1,15 @@
 // Package shard shares the objects of a cluster among replicas of a program: each object belongs to
-// one of the members that live, and Kubernetes is the only coordinator. It is for
+// one of the running members, and the members coordinate through Leases alone. It is for
 // player.Options.Filter.
 //
 // # Terminology
 //
-// A group is what shares the work, a [Member] one process of it. Each member holds one Lease, named
-// <group>.<identity>, with the label [GroupLabel]. The owner of an object is the member with the
-// highest hash of member and key (rendezvous hashing), see [Owner]: the objects are spread evenly,
-// and a member that comes or goes takes or leaves only its own share. The key of a Pod that is
-// bound is that of its Node, because addresses of Pods come from the ranges of Nodes; that of
-// anything else is its own, see [KeyOf].
+// A group is the processes that share the objects; each of them is a [Member]. Each member holds
+// one Lease, named <group>.<identity>, with the label [GroupLabel]. The owner of an object is the
+// member with the highest hash of member and key (rendezvous hashing), see [Owner]: the objects are
+// spread evenly, and when a member joins or leaves, only its own share changes hands. A Pod that is
+// bound to a Node has the key of the Node, because addresses of Pods come from the ranges of Nodes;
+// any other object has its own key, see [KeyOf].
 //
 // # Usage
 //
@@ -24,30 +24,32 @@
 //
 // # Who owns what, and when
 //
-// A member looks at the Leases of its group each fifteenth of the lease duration and renews its own
-// each third. Then, as long as clocks run at the same rate, whatever they show:
+// In each lease duration a member reads the Leases of its group fifteen times and renews its own
+// three times. The following holds if all clocks run at the same rate; they may show different
+// times:
 //
-//   - An object has at most one owner. A member that could not look and renew for four fifths of
-//     the duration stops owning before the others, who wait for the whole of it without a change of
-//     its Lease, take its share. After that it joins anew.
-//   - One that joins owns nothing until all who were there before it have written into their Leases
-//     that they saw it: they give up its share first. That takes two looks, two seconds by default.
-//     Those who come later find it there.
-//   - One that dies hands over after the duration and a look. One whose Run ends deletes its Lease,
-//     and hands over at the next look.
+//   - An object has at most one owner. A member that could not read and renew for four fifths of
+//     the duration gives up its share, and joins again. The others take its share only when its
+//     Lease has not changed for the whole duration.
+//   - A member that joins owns nothing until all existing members have written into their Leases
+//     that they saw it; each gives up that part of its share before it writes that. This takes two
+//     reads, two seconds by default. Members that join later find its Lease.
+//   - When a member crashes, others take its share after the duration and one read. When its Run
+//     ends, it deletes its Lease, and others take its share at their next read.
 //
-// What was under way when an object changed hands is begun anew by the new owner: a delay starts
-// again, as it does when a process starts again. Nothing is lost, because state is in the objects
-// alone. A request that was already sent meets the conditions on uid and resourceVersion that a
-// player.Player sends with it: the object does not change twice.
+// When an object changes hands, the new owner starts its delay again, as a process does that is
+// started again. Nothing is lost, because all state is in the objects. If the old owner has already
+// sent a request, the uid and resourceVersion that a player.Player sends with each request prevent
+// that the object changes twice.
 //
-// Two processes with the same identity are no group: the one that comes later waits for the end of
-// the other. The same holds for a process that starts again after a crash under its old identity,
-// for one lease duration; one that ended with its Run is not waited for.
+// Two processes must not have the same identity: the second one waits until the first one has
+// ended. A process that starts again after a crash, with its old identity, waits for one lease
+// duration; if its Run had ended normally, it does not wait.
 //
 // # Determinism
 //
-// Owners depend on the names of members and objects only, jitter on the identity.
+// The owner of an object depends only on the names of the members and of the object. The random
+// part of pauses depends on the identity.
 //
 // # Concurrency
 //

@@ -17,7 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
 )
 
-// look reads the Leases of the group and shows what follows for the share.
+// look reads the Leases of the group and updates the share.
 func (s *session) look(ctx context.Context) error {
 	list, err := s.list(ctx)
 	s.lapse()
@@ -41,7 +41,7 @@ func (s *session) list(ctx context.Context) (*unstructured.UnstructuredList, err
 	return list, err
 }
 
-// take takes in all Leases of the group.
+// take records all Leases of the group.
 func (s *session) take(leases []unstructured.Unstructured, now time.Time) {
 	var found *unstructured.Unstructured
 	gone := maps.Clone(s.others)
@@ -73,8 +73,8 @@ func (s *session) see(identity string, l *unstructured.Unstructured, now time.Ti
 	o.lease, o.live = l, !o.Expired(l, now)
 }
 
-// find takes in the Lease of our name, nil if there is none. It may have been deleted or taken
-// behind our back.
+// find records the Lease with our name, nil if there is none. Another process may have deleted or
+// acquired it.
 func (s *session) find(l *unstructured.Unstructured, now time.Time) {
 	s.found = l
 	if s.own != "" && l == nil {
@@ -88,8 +88,8 @@ func (s *session) find(l *unstructured.Unstructured, now time.Time) {
 	}
 }
 
-// settle shows the share that follows from what was seen. One that has joined has none before those
-// who live have seen it.
+// settle publishes the share that follows from the Leases. A member that has joined has no share
+// before all live members have seen it.
 func (s *session) settle() {
 	if s.own == "" {
 		return
@@ -119,14 +119,14 @@ func (s *session) lose(why error) {
 	}
 }
 
-// show puts a view in the place of the old one, which may have ended without a word.
+// show publishes a view in place of the old one, which may have expired.
 func (s *session) show(v *view) {
 	if old := s.view.Swap(v); !v.same(old) || old != nil && !time.Now().Before(old.until) {
 		s.changed()
 	}
 }
 
-// live returns the others that live, sorted.
+// live returns the other members whose Leases have not expired, sorted.
 func (s *session) live() []string {
 	var live []string
 	for identity, o := range s.others {
@@ -138,12 +138,12 @@ func (s *session) live() []string {
 	return live
 }
 
-// epochOf tells apart the times that one identity held its Lease.
+// epochOf returns a text that differs each time that an identity acquires its Lease.
 func epochOf(l *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s:%d", l.GetUID(), lease.Transitions(l))
 }
 
-// seen is what our Lease says of the others: those that live, each with its epoch.
+// seen is the text about the other live members in our Lease: their names, each with its epoch.
 func (s *session) seen() string {
 	live := s.live()
 	for i, identity := range live {
@@ -157,8 +157,8 @@ func (s *session) isSeenBy(o *other) bool {
 	return slices.Contains(seen, s.options.Identity+"="+s.own)
 }
 
-// deleteExpired deletes the Leases of those who died long ago. That may fail: others do the same,
-// and whoever comes back creates its Lease anew.
+// deleteExpired deletes the Leases of members that ended long ago. Errors are ignored, because
+// other members try it too. A member that comes back creates its Lease again.
 func (s *session) deleteExpired(ctx context.Context) error {
 	now := time.Now()
 	for _, o := range s.others {
@@ -172,7 +172,7 @@ func (s *session) deleteExpired(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes a Lease if it is still as it was seen.
+// remove deletes a Lease if it has not changed since it was read.
 func (s *session) remove(ctx context.Context, l *unstructured.Unstructured) error {
 	ctx, cancel := s.limit(ctx)
 	defer cancel()

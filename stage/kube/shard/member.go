@@ -22,24 +22,25 @@ import (
 // GroupLabel is the label of the Leases of a group; its value is the name of the group.
 const GroupLabel = "stagecraft-go.github.io/shard-group"
 
-// seenAnnotation is where a member writes whom it has seen, as name=epoch,name=epoch…
+// seenAnnotation is the annotation in which a member lists the members that it has seen, as
+// name=epoch,name=epoch…
 const seenAnnotation = "stagecraft-go.github.io/shard-seen"
 
-// Reader is what a [Member] reads Leases from. It must be safe for concurrent use.
+// Reader reads Leases for a [Member]. It must be safe for concurrent use.
 type Reader interface {
 	// List returns the newest state, not one from a cache.
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 }
 
-// Writer is what a [Member] keeps its Lease with. An update of another resourceVersion than the
-// stored one is a conflict.
+// Writer writes the Lease of a [Member]. An update with another resourceVersion than the stored one
+// must be a conflict.
 type Writer interface {
 	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
 	Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
 	Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error
 }
 
-// Cluster is where the Leases are. Kube.Cluster and memory.Cluster are such.
+// Cluster has the Leases. kube.Cluster and memory.Cluster implement it.
 type Cluster interface {
 	Reader
 	Writer
@@ -47,7 +48,7 @@ type Cluster interface {
 
 // Options of [New].
 type Options struct {
-	// Group is the name of those who share. Default "stagecraft".
+	// Group is the name of the group. Default "stagecraft".
 	Group string
 	// Identity names this member; no other process may have it at the same time. The name of the
 	// Pod or of the host is a good one. Required.
@@ -56,8 +57,9 @@ type Options struct {
 	Namespace string
 	// Duration is how long a member may go without renewing, in whole seconds. Default 15s.
 	Duration time.Duration
-	// Failed is told of requests that failed, all of which are tried again, and of why a member
-	// lost its share. It is called by the goroutine of Run. Default: nobody is.
+	// Failed is called for requests that failed, all of which are tried again, and with the reason
+	// if the member loses its share. It is called by the goroutine of Run. Default: nothing is
+	// called.
 	Failed func(error)
 }
 
@@ -71,7 +73,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// validate returns all that is wrong with the options.
+// validate returns everything that is wrong with the options.
 func (o Options) validate() error {
 	var faults []error
 	refuse := func(field, value, why string) {
@@ -92,7 +94,8 @@ func (o Options) validate() error {
 	return errors.Join(faults...)
 }
 
-// leaseName is that of the member. Two groups may share a namespace.
+// leaseName is the name of the member's Lease. It contains the group, because two groups may share
+// a namespace.
 func (o Options) leaseName() string { return o.Group + "." + cmp.Or(o.Identity, "x") }
 
 func (o Options) term() lease.Term { return lease.Term{Holder: o.Identity, Duration: o.Duration} }
@@ -102,17 +105,18 @@ func (o Options) renewEvery() time.Duration     { return o.Duration / 3 }
 func (o Options) lookEvery() time.Duration      { return o.Duration / 15 }
 func (o Options) stopAfter() time.Duration      { return o.Duration * 4 / 5 } // without a renewal
 func (o Options) requestTimeout() time.Duration { return o.Duration / 5 }     // for one request
-func (o Options) deleteAfter() time.Duration    { return o.Duration * 20 }    // the end of another member's Lease
+func (o Options) deleteAfter() time.Duration    { return o.Duration * 20 }    // after another member's Lease has expired
 
-// Member is one of those that share. It owns nothing before [Member.Run] has joined the group, and
-// after it has ended.
+// Member is one process of a group. It owns nothing before [Member.Run] has joined the group, and
+// nothing after Run has ended.
 type Member struct {
 	cluster Cluster
 	options Options
 	view    atomic.Pointer[view]
 }
 
-// New returns a member that is ready to run. The error tells of all that is wrong with the options.
+// New returns a member that is ready to run. The error lists everything that is wrong with the
+// options.
 func New(c Cluster, o Options) (*Member, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -128,8 +132,8 @@ func (m *Member) Owns(obj *unstructured.Unstructured) bool {
 	return v != nil && v.owns(hashOf(KeyOf(obj)), time.Now())
 }
 
-// Members returns the identities of those who share now, as this member sees it, sorted; none if it
-// has no share itself.
+// Members returns the identities of the members that own objects now, as this member knows them,
+// sorted; none if it has no share itself.
 func (m *Member) Members() []string {
 	v := m.view.Load()
 	if v == nil || !time.Now().Before(v.until) {
@@ -138,7 +142,7 @@ func (m *Member) Members() []string {
 	return slices.Clone(v.members)
 }
 
-// Run joins the group and keeps the Lease until ctx is done; then it leaves and returns the cause.
+// Run joins the group and renews the Lease until ctx is done; then it leaves and returns the cause.
 // Changed is called whenever [Member.Owns] may answer otherwise than before, by the goroutine of
 // Run, the last time when the member has left. Failures do not end it.
 func (m *Member) Run(ctx context.Context, changed func()) error {
@@ -153,7 +157,7 @@ func (m *Member) Run(ctx context.Context, changed func()) error {
 	return context.Cause(ctx)
 }
 
-// A view is who shares, in the eyes of a member that has a share. It is immutable.
+// A view is the members of the group, as a member with a share knows them. It is immutable.
 type view struct {
 	members []string // sorted
 	hashes  []uint64
@@ -172,7 +176,7 @@ func newView(members []string, self string, until time.Time) *view {
 	return v
 }
 
-// owns is whether [Owner] names this member.
+// owns reports whether [Owner] returns this member.
 func (v *view) owns(key uint64, now time.Time) bool {
 	mine := score(key, v.hashes[v.self])
 	for i, h := range v.hashes {
@@ -183,7 +187,7 @@ func (v *view) owns(key uint64, now time.Time) bool {
 	return now.Before(v.until)
 }
 
-// same reports whether two views give everything to the same members.
+// same reports whether all objects have the same owners in two views.
 func (v *view) same(w *view) bool {
 	return v == nil && w == nil || v != nil && w != nil && strings.Join(v.members, ",") == strings.Join(w.members, ",")
 }

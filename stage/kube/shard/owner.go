@@ -33,7 +33,8 @@ func Owner(members []string, key stage.Key) string {
 	return owner
 }
 
-// score is what a member bids for a key. Both are hashes.
+// score combines the hash of a member with that of a key. The member with the highest score owns
+// the key.
 func score(key, member uint64) uint64 { return mix(key ^ member) }
 
 func hashOf(k stage.Key) uint64 {
@@ -47,7 +48,7 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// add is FNV-1a over the bytes of a text and a byte that no text has.
+// add continues an FNV-1a hash with the bytes of a text, and with a byte that no text contains.
 func add(h uint64, text string) uint64 {
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * fnvPrime
@@ -55,7 +56,8 @@ func add(h uint64, text string) uint64 {
 	return (h ^ 0xff) * fnvPrime
 }
 
-// mix makes all bits depend on all: the finalizer of splitmix64.
+// mix makes every bit of the result depend on every bit of the argument: the finalizer of
+// splitmix64.
 func mix(z uint64) uint64 {
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb

@@ -11,26 +11,27 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
 )
 
-// A session is what the goroutine of [Member.Run] knows.
+// A session is the state of the goroutine of [Member.Run].
 //
-// Safety rests on this: whoever joins lists after it has written its Lease. So of two members at
-// least one finds the other when it joins; it waits until the other has written that it saw it, and
-// before that the other gives up the share. From then on each has the other in its view until the
-// other's Lease has not changed for its duration. By then the other has stopped by its own clock,
-// and joins under another epoch.
+// No two members own the same object, because a member that joins lists the Leases after it has
+// written its own. So of two members that join at the same time, at least one finds the Lease of
+// the other. It waits until the other has written that it saw it; the other gives up the share
+// before it writes that. From then on each has the other in its view, until the other's Lease has
+// not changed for its duration. By that time the other has stopped, by its own clock, and joins
+// again with another epoch.
 type session struct {
 	*Member
 	changed func()
 	random  *rand.Rand
 
-	found    *unstructured.Unstructured // the Lease of our name as it was seen last; nil if there is none
-	before   lease.Observation          // of found while somebody else holds it
-	own      string                     // the epoch under which we hold it; "" if we do not
-	former   string                     // the epoch under which we held it last
-	renewed  time.Time                  // when the request was sent that renewed it last
+	found    *unstructured.Unstructured // the Lease with our name, as it was read last; nil if there is none
+	before   lease.Observation          // of found, while another process holds it
+	own      string                     // the epoch with which we hold it; "" if we do not
+	former   string                     // the epoch with which we held it last
+	renewed  time.Time                  // when the last successful renewal was sent
 	due      time.Time                  // when to renew
 	others   map[string]*other          // by identity
-	awaiting map[string]bool            // who has yet to see us; nil until the first look after joining
+	awaiting map[string]bool            // the members that have not seen us yet; nil until the first read after joining
 }
 
 // An other is another Lease of the group.
@@ -47,8 +48,8 @@ func newSession(m *Member, changed func()) *session {
 	}
 }
 
-// turn looks at the group and writes what has to be written. Who has just joined looks again at
-// once.
+// turn reads the Leases of the group and writes ours if that is necessary. A member that has just
+// joined reads them again at once.
 func (s *session) turn(ctx context.Context) error {
 	for {
 		if err := s.look(ctx); err != nil {
@@ -63,20 +64,20 @@ func (s *session) turn(ctx context.Context) error {
 	}
 }
 
-// until is when the share is lost if nothing succeeds any more. What is renewed was looked at just
-// before.
+// until is when the share ends if no further renewal succeeds. The Leases are always read just
+// before a renewal.
 func (s *session) until() time.Time { return s.renewed.Add(s.options.stopAfter()) }
 
-// lapse notices that the share has come to its end. It is asked after each request: the answer may
-// have come too late, and others may have the share by now.
+// lapse gives up the share if it has ended. It is called after each request, because the answer may
+// have come too late, when other members own the objects.
 func (s *session) lapse() {
 	if s.own != "" && !time.Now().Before(s.until()) {
 		s.lose(fmt.Errorf("could not renew its Lease for %v", s.options.stopAfter()))
 	}
 }
 
-// limit gives a request its time: no longer than the share lasts, so that a request that hangs does
-// not hide its end.
+// limit returns a context for a request that ends when the share ends, so that the end of the share
+// is noticed even if the request hangs.
 func (s *session) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline := time.Now().Add(s.options.requestTimeout())
 	if s.own != "" {
@@ -85,7 +86,7 @@ func (s *session) limit(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithDeadline(ctx, deadline)
 }
 
-// wait waits for the next look, but not beyond the end of the share.
+// wait waits until the next read of the Leases, or until the share ends.
 func (s *session) wait(ctx context.Context) {
 	now := time.Now()
 	next := now.Add(s.jittered(s.options.lookEvery()))

@@ -13,7 +13,7 @@ import (
 // manager is the field manager of what a member writes.
 const manager = "stagecraft"
 
-// write writes our Lease if that is due, or if it does not yet say whom we have seen.
+// write writes our Lease if a renewal is due, or if it does not list the members that we have seen.
 func (s *session) write(ctx context.Context) error {
 	now := time.Now()
 	switch {
@@ -25,7 +25,8 @@ func (s *session) write(ctx context.Context) error {
 	return nil
 }
 
-// join takes our Lease if there is none, if it was ours before, or if whoever had it is dead.
+// join acquires the Lease with our name if it does not exist, if we held it before, or if its
+// holder has not renewed it in time.
 func (s *session) join(ctx context.Context, now time.Time) error {
 	term := s.options.term()
 	switch {
@@ -63,8 +64,8 @@ func (s *session) update(ctx context.Context, l *unstructured.Unstructured) (*un
 	return s.cluster.Update(ctx, l, metav1.UpdateOptions{FieldManager: manager})
 }
 
-// send writes our Lease and notes what came of it. The share lasts from when the request was sent,
-// not from when it was answered.
+// send writes our Lease and records the result. The duration of the share counts from the time at
+// which the request was sent, not from the answer.
 func (s *session) send(ctx context.Context, now time.Time, l *unstructured.Unstructured, do request) error {
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
@@ -90,7 +91,8 @@ func setEntry(m map[string]string, set func(map[string]string), key, value strin
 	set(m)
 }
 
-// leave gives up the share, and the Lease with it, so that nobody waits for its end.
+// leave gives up the share and deletes the Lease, so that no other member has to wait until it
+// expires.
 func (s *session) leave(ctx context.Context) {
 	if s.own == "" {
 		return

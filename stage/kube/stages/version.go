@@ -18,8 +18,8 @@ func sameVersion(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(a.Object["spec"], b.Object["spec"])
 }
 
-// check compiles a Stage by itself. It returns what is wrong with it, and the Stage if it is good:
-// without the places of the text that it is checked in, which nobody has seen.
+// check compiles a Stage by itself. It returns the faults, and the Stage if it is good. The Stage
+// has no positions, because they would be those of a text that only check has seen.
 func check(o stage.Options, obj *unstructured.Unstructured) ([]Fault, *stage.Source) {
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind(),
@@ -38,7 +38,7 @@ func check(o stage.Options, obj *unstructured.Unstructured) ([]Fault, *stage.Sou
 	return faultsOf(obj, source, set.Warnings()), &good
 }
 
-// faultsOf is what a Stage suffers from, with the places within its fields.
+// faultsOf returns the faults of a Stage, with the positions within its fields.
 func faultsOf(obj *unstructured.Unstructured, source stage.Source, err error) (faults []Fault) {
 	var all stage.Errors
 	if !errors.As(err, &all) {
