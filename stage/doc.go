@@ -47,12 +47,26 @@
 //
 // # Determinism
 //
-// Random numbers are hashes of the seed, the group, kind, namespace and name of the object, the
-// number of the entry and the Stage. They are drawn once an entry, so that an object which is
-// updated often still advances. They do not depend on the order of events, the number of workers or
-// other objects. Template Now, jq now and CEL Now() are the time that the caller gives. The same
-// Set, seed and sequence of observations of an object give the same transitions and effects; only
-// addresses allocated by a [render.Env] depend on order.
+// Random numbers are hashes of the seed, the group, kind, namespace, name and uid of the object, its
+// age when it was first observed, the number of the entry and the Stage. They are drawn once an
+// entry, so that an object which is updated often still advances. They do not depend on the order
+// of events, the number of workers or other objects. Template Now, jq now and CEL Now() are the
+// time that the caller gives. The same Set, seed and sequence of observations of an object give the
+// same transitions and effects; only addresses allocated by a [render.Env] depend on order. The
+// uids of stage/memory follow from its seed, the name of the object and how many objects had the
+// name before, so a simulation repeats as a whole; those of a cluster are never the same twice.
+//
+// What draws anew:
+//
+//   - An object with another uid, though of the same name, is another object: its outcomes and
+//     delays are independent of those of the object before.
+//   - An object that is forgotten ([Engine.Forget]) and observed again is a new one to the Engine:
+//     its entries count from 0 again. The age at the first observation, in whole seconds since
+//     metadata.creationTimestamp (0 without one, or if it is ahead), keeps it from repeating what
+//     it drew from 0 on before; within the same second of its age it does repeat that.
+//   - A program that is restarted, and another shard that takes an object over, observe it for the
+//     first time as after Forget. A delay that was running is drawn anew, in full; so is the choice
+//     between Stages. An object without creationTimestamp draws from its first entry again.
 //
 // # Concurrency
 //

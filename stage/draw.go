@@ -1,10 +1,36 @@
 package stage
 
-import "github.com/stagecraft-go/stagecraft/internal/random"
+import (
+	"time"
 
-// identity is what all draws of one object begin with: (seed, group, kind, namespace, name).
-func (k Key) identity(seed uint64) random.Hash {
-	return random.New(seed).Text(k.Group).Text(k.Kind).Text(k.Namespace).Text(k.Name)
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/internal/random"
+)
+
+// identity is what all draws of one object begin with: (seed, group, kind, namespace, name, uid,
+// age at the first observation).
+//
+// The uid has an object that is made again draw anew. The age has an object that is observed for
+// the first time again, by a program that was restarted and has lost the number of the entry, not
+// repeat its draws from the first on.
+func (k *kind) identity(seed uint64, obj *unstructured.Unstructured, now time.Time) random.Hash {
+	metadata := metadataOf(obj)
+	return random.New(seed).Text(k.Group).Text(k.Kind).Text(text(metadata, "namespace")).Text(text(metadata, "name")).
+		LongText(text(metadata, "uid")).Number(age(metadata, now))
+}
+
+// age is how many whole seconds an object has been there; 0 if it does not say since when.
+func age(metadata map[string]any, now time.Time) uint64 {
+	created := text(metadata, "creationTimestamp")
+	if created == "" {
+		return 0
+	}
+	t, err := time.Parse(time.RFC3339, created)
+	if err != nil {
+		return 0
+	}
+	return uint64(max(now.Sub(t), 0) / time.Second)
 }
 
 // draws are the random numbers of the n-th entry of one object.

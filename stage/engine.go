@@ -16,7 +16,7 @@ import (
 
 // EngineOptions of [NewEngine]. The zero value is usable.
 type EngineOptions struct {
-	// Seed decides all draws, together with the names of the objects.
+	// Seed decides all draws, together with what the package comment names.
 	Seed uint64
 	// Trace is called for everything that happens, by the goroutine that uses the Engine.
 	Trace func(TraceEvent)
@@ -175,12 +175,14 @@ func (e *Engine) record(k *kind, obj *unstructured.Unstructured, now time.Time) 
 	r := e.records[key]
 	switch {
 	case r == nil:
-		r = &record{key: key, uid: uid, hash: key.identity(e.options.Seed)}
+		r = new(record)
 		e.records[key] = r
-	case r.uid != uid:
+	case r.uid == uid:
+		return r
+	default:
 		e.cancel(r, now)
-		*r = record{key: key, uid: uid, hash: r.hash}
 	}
+	*r = record{key: key, uid: uid, hash: k.identity(e.options.Seed, obj, now)}
 	return r
 }
 

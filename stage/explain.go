@@ -73,16 +73,16 @@ func (v StageExplanation) Locate(path string) Position {
 // changes nor keeps obj.
 func (s *Set) Explain(obj *unstructured.Unstructured, now time.Time) Explanation {
 	e := Explanation{Key: KeyOf(obj), Time: now, Kinds: s.Kinds()}
-	stages := s.stagesFor(obj)
-	if len(stages) == 0 {
+	k := s.kindOf(obj)
+	if k == nil {
 		return e
 	}
 	candidates := s.Candidates(obj, now)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
-	for _, st := range stages {
+	for _, st := range k.stages {
 		v := StageExplanation{Stage: st.name, doc: st.doc}
-		scope.Seed = entry(e.Key.identity(0), 0).eval(st.salt)
+		scope.Seed = entry(k.identity(0, obj, now), 0).eval(st.salt)
 		v.Requirements = st.requirements(scope)
 		if i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.transition.stage == st }); i >= 0 {
 			v.Matches, v.Candidate = true, candidates[i]

@@ -163,7 +163,7 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 	}
 	key, uid := k.identify(obj)
 	t := Transition{Key: key, UID: uid, Entered: now, set: s}
-	t.draws = entry(t.Key.identity(0), 0)
+	t.draws = entry(k.identity(0, obj, now), 0)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
 	w := k.match(scope, t.draws, nil)
@@ -183,16 +183,17 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 	return candidates
 }
 
-// Next decides what happens to obj, seen at the time now for the first time: it chooses a Stage and
-// a delay by the n-th dice of the object. It is false if no Stage matches. Next is pure; [Engine]
-// remembers earlier choices and counts n. It neither changes nor keeps obj.
+// Next decides what happens to obj, observed at the time now for the first time: it chooses a Stage
+// and a delay by the n-th draw of the object. It is false if no Stage matches. Next is pure;
+// [Engine] remembers earlier choices and the time of the first observation, and counts n. It
+// neither changes nor keeps obj.
 func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64) (Transition, bool) {
 	k := s.kindOf(obj)
 	if k == nil {
 		return Transition{}, false
 	}
 	key, uid := k.identify(obj)
-	d := entry(key.identity(seed), n)
+	d := entry(k.identity(seed, obj, now), n)
 	scope := s.scope(obj, now)
 	defer s.release(scope)
 	var few [4]choice
@@ -224,14 +225,6 @@ func (s *Set) scope(obj *unstructured.Unstructured, now time.Time) *expression.S
 func (s *Set) release(scope *expression.Scope) {
 	scope.Reset(nil, time.Time{})
 	s.scopes.Put(scope)
-}
-
-// stagesFor returns the Stages for the kind of an object; none for nil.
-func (s *Set) stagesFor(obj *unstructured.Unstructured) []*compiled {
-	if k := s.kindOf(obj); k != nil {
-		return k.stages
-	}
-	return nil
 }
 
 // kindOf returns the kind of an object; nil if there are no Stages for it, or no object.

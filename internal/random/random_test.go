@@ -23,3 +23,19 @@ func TestHashOfNumbersIsThatOfTheirBytes(t *testing.T) {
 		}
 	}
 }
+
+func TestLongTextTakesInEveryByte(t *testing.T) {
+	text := []byte("7a0b2c5e-9a1c-4f7e-8d0b-2f4a5c6e7d80")
+	seen := map[Hash]bool{}
+	for n := range len(text) + 1 {
+		seen[New(1).LongText(string(text[:n]))] = true
+	}
+	for i := range text {
+		for bit := range 8 {
+			text[i] ^= 1 << bit
+			seen[New(1).LongText(string(text))] = true
+			text[i] ^= 1 << bit
+		}
+	}
+	require.Len(t, seen, len(text)+1+8*len(text))
+}

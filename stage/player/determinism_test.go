@@ -88,6 +88,8 @@ func playedBy(t *testing.T, workers int, seed uint64) traces {
 		time.Sleep(halfTime)
 		deleteSome(t, cluster)
 		time.Sleep(fullTime)
+		recreateSome(t, cluster)
+		time.Sleep(fullTime)
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
@@ -106,6 +108,8 @@ func simulated(t *testing.T, seed uint64) traces {
 	require.NoError(t, sim.Advance(t.Context(), halfTime))
 	deleteSome(t, sim.Cluster())
 	require.NoError(t, sim.Advance(t.Context(), fullTime))
+	recreateSome(t, sim.Cluster())
+	require.NoError(t, sim.Advance(t.Context(), fullTime))
 	return all
 }
 
@@ -113,6 +117,15 @@ func deleteSome(t testing.TB, c *memory.Cluster) {
 	for i := 0; i < casting; i += 4 {
 		name := stage.Key{Namespace: "default", Name: fmt.Sprintf("pod-%d", i)}.NamespacedName()
 		require.NoError(t, c.Delete(context.Background(), podKind, name, metav1.DeleteOptions{}))
+	}
+}
+
+// recreateSome makes the pods that deleteSome deleted again.
+func recreateSome(t testing.TB, c *memory.Cluster) {
+	for i, pod := range cast(casting) {
+		if i%4 == 0 {
+			create(t, c, pod)
+		}
 	}
 }
 
@@ -140,4 +153,43 @@ func TestSameSeedSameTraces(t *testing.T) {
 		}
 	}
 	require.Equal(t, casting, differ, "another seed plays every object otherwise")
+}
+
+// TestARestartedPlayerDrawsAnew plays pods by one Player, and by another after a minute: no pod
+// repeats what it drew before, and what was running is entered again with a full delay.
+func TestARestartedPlayerDrawsAnew(t *testing.T) {
+	set, err := stage.Compile(stage.Options{}, stage.Parse("beat.yaml", []byte(beat)))
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		cluster := memory.New(memory.Options{Seed: 1})
+		for _, pod := range cast(100) {
+			create(t, cluster, pod)
+		}
+		first, second := drawnBy(t, set, cluster), drawnBy(t, set, cluster)
+		require.Len(t, first, 100)
+		require.Len(t, second, 100)
+		for key := range first {
+			require.Greater(t, len(second[key]), 10)
+			for _, random := range second[key] {
+				require.NotContains(t, first[key], random)
+			}
+		}
+	})
+}
+
+const beat = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: beat}, spec: {resourceRef: {kind: Pod}, selector: {},
+  delay: {durationMilliseconds: 1000, jitterDurationMilliseconds: 4000}, next: {statusTemplate: 'at: {{ Now | Quote }}'}}}`
+
+// drawnBy returns the random numbers that a Player of one minute draws for each object.
+func drawnBy(t *testing.T, set *stage.Set, cluster *memory.Cluster) map[stage.Key][]uint64 {
+	drawn := map[stage.Key][]uint64{}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := player.Play(ctx, set, cluster, player.Options{Trace: func(e stage.TraceEvent) {
+		if e.Kind == stage.TraceScheduled {
+			drawn[e.Key] = append(drawn[e.Key], e.Random)
+		}
+	}})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	return drawn
 }
