@@ -43,8 +43,8 @@ func ExampleSet_Next() {
 	effects, err := t.Effects(pod, t.Due)
 	fmt.Println(effects, err)
 	// Output:
-	// true Pod default/web: stage "pod-ready" due 00:00:01.42511329
-	// [patch strategic /status {"status":{"phase":"Running","startTime":"2026-01-01T00:00:01.42511329Z"}}] <nil>
+	// true Pod default/web: stage "pod-ready" due 00:00:03.418157797
+	// [patch strategic /status {"status":{"phase":"Running","startTime":"2026-01-01T00:00:03.418157797Z"}}] <nil>
 }
 
 func ExampleCompile_errors() {
@@ -158,7 +158,7 @@ func ExampleEngine() {
 		}
 	}
 	// Output:
-	// 02.160 Pod default/web-1 pod-ready <nil>
-	// 04.638 Pod default/web-0 pod-ready <nil>
-	// 04.988 Pod default/web-2 pod-ready <nil>
+	// 02.112 Pod default/web-1 pod-ready <nil>
+	// 02.829 Pod default/web-2 pod-ready <nil>
+	// 04.695 Pod default/web-0 pod-ready <nil>
 }

@@ -22,7 +22,7 @@ func output(t *testing.T, code int, args ...string) string {
 
 func TestRolloutComesToProd(t *testing.T) {
 	out := output(t, 0)
-	require.Contains(t, out, "+7.963s    stage dev: satisfied\n")
+	require.Contains(t, out, "+12.994s   stage dev: satisfied\n")
 	require.Contains(t, out, "cluster prod2: deployments.apps nginx/nginx arrives")
 	require.Contains(t, out, "cluster dev1: deployments.apps nginx/nginx is gone")
 	require.NotContains(t, out, "lint")
@@ -45,7 +45,7 @@ func TestExplainSaysWhatIsAwaited(t *testing.T) {
 }
 
 func TestCharts(t *testing.T) {
-	require.Contains(t, output(t, 0, "-mermaid"), "  title nginx-staged-bindingpolicy\n  dateFormat X\n  axisFormat %s\n  nginx-staged-bindingpolicy.stage.dev : 0, 7\n")
+	require.Contains(t, output(t, 0, "-mermaid"), "  title nginx-staged-bindingpolicy\n  dateFormat X\n  axisFormat %s\n  nginx-staged-bindingpolicy.stage.dev : 0, 12\n")
 	page := output(t, 0, "-html", "-clusters")
 	require.True(t, strings.HasPrefix(page, "<!DOCTYPE html>"))
 	require.Equal(t, 2, strings.Count(page, "<section>"), "one page for all policies")

@@ -16,7 +16,7 @@ import (
 
 // Options of [New]. The zero value is usable.
 type Options struct {
-	// Seed decides all draws, together with the names of the objects.
+	// Seed decides all draws, together with what the comment of package stage names.
 	Seed uint64
 	// Workers is how many requests are under way at once: each worker sends one after another. The
 	// result does not depend on it. Choose it by the rate that is wanted and the time that a

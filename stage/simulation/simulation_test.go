@@ -151,8 +151,8 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// 09.041 Pod default/web pod-create
-	// 12.773 Pod default/web pod-ready
+	// 06.259 Pod default/web pod-create
+	// 07.713 Pod default/web pod-ready
 }
 
 func TestPlaysLeavesObjectsAlone(t *testing.T) {

@@ -6,9 +6,9 @@
 // A state is a name for the condition of an object: a Pod is Pending, Scheduled or Running. A
 // [Record] says that an object changed from one state to another, or that a Stage was played on it
 // that left the state as it was. A [Recorder] makes records, a [Log] holds them. The seed path of a
-// record is everything that decided the random draws of the Stage: seed, kind, namespace, name,
-// number of the entry, Stage. With it and the same Set a transition can be repeated without the
-// rest of the run.
+// record is what decided the random draws of the Stage: seed, kind, namespace, name, number of the
+// entry, Stage. With it, the uid, the age of the object when it was first observed (0 in a
+// simulation that made it) and the same Set a transition can be repeated without the rest of the run.
 //
 // # Usage
 //

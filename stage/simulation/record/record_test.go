@@ -63,10 +63,10 @@ func TestARunIsRecorded(t *testing.T) {
 		"05.000 Pod default/work-nfxnb → Pending  Job.batch/work cpu=0.5",
 		"05.000 Job.batch default/work Pending → Running",
 		"05.000 Pod default/work-nfxnb Pending → Scheduled node-1 Job.batch/work",
-		"09.703 Pod default/work-nfxnb Scheduled → Scheduled by pod-create node-1 Job.batch/work",
-		"13.374 Pod default/work-nfxnb Scheduled → Ready by pod-ready node-1 Job.batch/work",
-		"16.403 Pod default/work-nfxnb Ready → Succeeded by pod-complete node-1 Job.batch/work",
-		"16.403 Job.batch default/work Running → Complete",
+		"08.990 Pod default/work-nfxnb Scheduled → Scheduled by pod-create node-1 Job.batch/work",
+		"11.652 Pod default/work-nfxnb Scheduled → Ready by pod-ready node-1 Job.batch/work",
+		"16.358 Pod default/work-nfxnb Ready → Succeeded by pod-complete node-1 Job.batch/work",
+		"16.358 Job.batch default/work Running → Complete",
 		"05.000 Node node-1 Ready → Deleted",
 	}, lines)
 	require.Equal(t, "1/Node//node-1/0/node-initialize", log[2].Seed)
