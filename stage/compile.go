@@ -62,12 +62,14 @@ type Limits struct {
 
 // Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault
 // of every source, and then no Set. Each fault names its source and Stage, so that a caller can
-// leave those Stages out and compile the rest.
+// leave those Stages out and compile the rest. A path given to [Load] that has no Stages is a fault,
+// too; that there are none at all is a warning.
 func Compile(o Options, sources ...Source) (*Set, error) {
 	c := newCompiler(o)
 	for _, s := range sources {
 		c.source(s)
 	}
+	c.anyStages(sources)
 	if faults := c.fatal(); len(faults) > 0 {
 		return nil, faults
 	}
@@ -119,7 +121,7 @@ func newCompiler(o Options) *compiler {
 // them.
 func (c *compiler) source(s Source) {
 	first := len(c.faults)
-	c.faults = append(c.faults, s.faults...)
+	c.faults = append(append(c.faults, s.faults...), s.empty...)
 	c.read = s.faults
 	for _, d := range s.definitions {
 		c.definition = d
@@ -129,6 +131,14 @@ func (c *compiler) source(s Source) {
 		p, q := a.Position, b.Position
 		return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 	})
+}
+
+// anyStages warns of a Set that plays nothing, unless it is known why.
+func (c *compiler) anyStages(sources []Source) {
+	some := func(s Source) bool { return len(s.definitions) > 0 }
+	if len(c.faults) == 0 && !slices.ContainsFunc(sources, some) {
+		c.faults = append(c.faults, &Error{Warning: true, Err: errors.New("there are no Stages: nothing is played")})
+	}
 }
 
 // fatal returns all faults if one of them is an error, and marks the warnings among them.

@@ -235,3 +235,74 @@ func FuzzCompile(f *testing.F) {
 		}
 	})
 }
+
+// TestStageLikeDocumentsAreNamed: kwok's loader looks at the kind only, so a Stage of another group
+// is played there. Here it is a fault, not an object like any other.
+func TestStageLikeDocumentsAreNamed(t *testing.T) {
+	const want = "apiVersion: want kwok.x-k8s.io/v1alpha1"
+	for text, wanted := range map[string]string{
+		"apiVersion: config.kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: a}\n":                                                    want,
+		"apiVersion: kwok.sigs.k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: a}\nspec: {resourceRef: {kind: Pod}, selector: {}}\n":        want,
+		"apiVersion: v1\nkind: Stage\nmetadata: {name: a}\nspec: {next: {delete: true}}\n":                                                 want,
+		"apiVersion: kwok.x-k8s.io/v1beta1\nkind: Stage\nmetadata: {name: a}\n":                                                            want,
+		"apiVersion: kargo.akuity.io/v1alpha1\nkind: Stage\nmetadata: {name: a}\nspec: {requestedFreight: []}\n":                           "",
+		"apiVersion: config.kwok.x-k8s.io/v1alpha1\nkind: KwokConfiguration\nmetadata: {name: a}\n":                                        "",
+		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: kwok.dev/v1\n  kind: Stage\n  spec: {resourceRef: {kind: Pod}, selector: {}}\n": want,
+	} {
+		source := stage.Parse("a.yaml", []byte(text))
+		_, err := stage.Compile(stage.Options{}, source)
+		if wanted == "" {
+			require.NoError(t, err, text)
+			require.Len(t, source.OtherObjects(), 1, text)
+			continue
+		}
+		require.ErrorContains(t, err, wanted, text)
+		require.ErrorContains(t, err, "a.yaml:", text)
+		require.Empty(t, source.OtherObjects(), text)
+	}
+}
+
+func TestASetWithoutStages(t *testing.T) {
+	for name, sources := range map[string][]stage.Source{
+		"none": nil, "empty": {stage.Parse("a.yaml", nil)}, "comments": {stage.Parse("a.yaml", []byte("# a\n---\n# b\n"))},
+		"an object": {stage.Parse("a.yaml", []byte(podManifest))}, "no values": {stage.FromStages()},
+	} {
+		set, err := stage.Compile(stage.Options{}, sources...)
+		require.NoError(t, err, name)
+		require.EqualError(t, set.Warnings(), "warning: there are no Stages: nothing is played", name)
+	}
+}
+
+const podManifest = "{apiVersion: v1, kind: Pod, metadata: {name: a}}"
+
+func TestNamedFilesHaveStages(t *testing.T) {
+	const found = "no Stages; want apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage; there is "
+	files := fstest.MapFS{
+		"empty.yaml": {}, "comments.yaml": {Data: []byte("# nothing\n")}, "pod.yaml": {Data: []byte(podManifest)},
+		"folder/kustomization.yaml": {Data: []byte("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../stages]\n")},
+		"stages/a.yaml":             {Data: []byte(stageYAML("a", "  selector: {}"))}, "stages/README.yaml": {},
+		"broken.yaml": {Data: []byte("a: [")},
+	}
+	for path, want := range map[string]string{
+		"empty.yaml": "empty.yaml: " + found + "nothing", "comments.yaml": "comments.yaml: " + found + "nothing",
+		"pod.yaml": "pod.yaml: " + found + "only Pod", "folder": "folder: " + found + "only Kustomization", "stages": "",
+	} {
+		source, err := stage.LoadFS(files, path)
+		require.NoError(t, err)
+		require.Empty(t, source.Errors(), "the text is sound")
+		_, err = stage.Compile(stage.Options{}, source)
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, want)
+		set, err := stage.Compile(stage.Options{Lenient: true}, source)
+		require.NoError(t, err)
+		require.ErrorContains(t, set.Warnings(), found)
+	}
+	source, err := stage.LoadFS(files, "stages", "empty.yaml", "broken.yaml")
+	require.NoError(t, err)
+	_, err = stage.Compile(stage.Options{}, source)
+	require.ErrorContains(t, err, "empty.yaml: "+found)
+	require.NotContains(t, err.Error(), "broken.yaml: "+found)
+}

@@ -27,6 +27,7 @@ type Source struct {
 	definitions []definition
 	others      []*unstructured.Unstructured
 	faults      []*Error
+	empty       []*Error // of the paths that were named and hold no Stages, for Compile
 }
 
 // A definition is one Stage and the document it was read from, if any.
@@ -60,7 +61,8 @@ func Read(name string, from io.Reader) (Source, error) {
 }
 
 // Load reads files, and of directories the files below them that end in .yaml, .yml or .json, in
-// the order of their names. The error is that of the file system: nothing is read by half.
+// the order of their names. The error is that of the file system: nothing is read by half. A path
+// without Stages is a fault that [Compile] reports.
 func Load(paths ...string) (Source, error) {
 	var all Source
 	for _, p := range paths {
@@ -68,7 +70,7 @@ func Load(paths ...string) (Source, error) {
 		if err != nil {
 			return Source{}, err
 		}
-		all = all.with(s)
+		all = all.with(s.named(p))
 	}
 	return all, nil
 }
@@ -99,7 +101,7 @@ func LoadFS(fsys fs.FS, paths ...string) (Source, error) {
 		if err != nil {
 			return Source{}, err
 		}
-		all = all.with(s)
+		all = all.with(s.named(p))
 	}
 	return all, nil
 }
@@ -166,7 +168,24 @@ func (s Source) with(more Source) Source {
 		definitions: append(s.definitions, more.definitions...),
 		others:      append(s.others, more.others...),
 		faults:      append(s.faults, more.faults...),
+		empty:       append(s.empty, more.empty...),
 	}
+}
+
+// named returns what was read from a path that the user named. It should have Stages.
+func (s Source) named(path string) Source {
+	if len(s.definitions)+len(s.faults) > 0 {
+		return s
+	}
+	found := "nothing"
+	if len(s.others) > 0 {
+		found = "only " + s.others[0].GetKind()
+	}
+	s.empty = []*Error{{
+		Position: Position{File: path}, lenient: true,
+		Err: fmt.Errorf("no Stages; want apiVersion: %s, kind: %s; there is %s", apiVersion, v1alpha1.Kind, found),
+	}}
+	return s
 }
 
 // reader sorts documents into Stages, other objects and faults.
@@ -184,11 +203,10 @@ func (r *reader) document(doc *position.Document, kind string) {
 		kind = obj.GetKind()
 	}
 	group, _, _ := strings.Cut(obj.GetAPIVersion(), "/")
-	isOurs := group == v1alpha1.Group || group == ""
 	switch {
 	case kind == "":
 		r.fault(doc, "", &position.Error{Path: "kind", Offset: -1, Warning: true, Err: errors.New("missing")})
-	case kind == v1alpha1.Kind && isOurs:
+	case kind == v1alpha1.Kind && isStage(group, m):
 		r.stage(doc, obj)
 	case group == v1alpha1.Group && strings.EqualFold(strings.TrimSuffix(strings.ToLower(kind), "s"), v1alpha1.Kind):
 		r.fault(doc, obj.GetName(), &position.Error{Path: "kind", Offset: -1, Err: fmt.Errorf("unknown kind %q; want %s", kind, v1alpha1.Kind)})
@@ -197,6 +215,16 @@ func (r *reader) document(doc *position.Document, kind string) {
 	default:
 		r.source.others = append(r.source.others, obj)
 	}
+}
+
+// apiVersion is that of Stages.
+const apiVersion = v1alpha1.Group + "/" + v1alpha1.Version
+
+// isStage reports whether an object of kind Stage is meant for us. kwok looks at the kind only;
+// other projects have Stages of their own.
+func isStage(group string, m map[string]any) bool {
+	spec, _ := m["spec"].(map[string]any)
+	return group == "" || strings.HasSuffix(group, v1alpha1.Group) || spec["resourceRef"] != nil || spec["next"] != nil
 }
 
 func (r *reader) list(doc *position.Document, items any, kind string) {
@@ -212,8 +240,8 @@ func (r *reader) list(doc *position.Document, items any, kind string) {
 func (r *reader) stage(doc *position.Document, obj *unstructured.Unstructured) {
 	d := definition{doc: doc}
 	faults := doc.Decode(&d.stage)
-	if want := v1alpha1.Group + "/" + v1alpha1.Version; obj.GetAPIVersion() != want {
-		faults = append(faults, &position.Error{Path: "apiVersion", Offset: -1, Warning: obj.GetAPIVersion() == "", Err: errors.New("want " + want)})
+	if given := obj.GetAPIVersion(); given != apiVersion {
+		faults = append(faults, &position.Error{Path: "apiVersion", Offset: -1, Warning: given == "", Err: errors.New("want " + apiVersion)})
 	}
 	for _, e := range faults {
 		r.fault(doc, d.stage.Name, e)
