@@ -16,8 +16,8 @@
 //     client-go or controller-runtime
 //   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an API server in memory and a
 //     virtual clock
-//   - below it load, fault, record, measure and expect: what arrives, what fails, what happened, in
-//     numbers, and what the numbers should be
+//   - below it load, fault, record, measure and expect: which work arrives and when, what fails, a
+//     log of what happened, metrics of that log, and assertions about metrics
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and
 //     [github.com/stagecraft-go/stagecraft/stage/controllers]: controllers on the same clock; below
 //     controllers those of Kubernetes: workloads, batch, scheduling, volumes, services, resources
@@ -28,6 +28,8 @@
 //     [github.com/stagecraft-go/stagecraft/stage/explore] and
 //     [github.com/stagecraft-go/stagecraft/stage/diagram]: what compiles but cannot be meant; every
 //     life that an object can have; pictures
+//   - [github.com/stagecraft-go/stagecraft/stage/fit]: delays of Stages from durations that were
+//     observed
 //   - [github.com/stagecraft-go/stagecraft/selector], [github.com/stagecraft-go/stagecraft/delay]
 //     and [github.com/stagecraft-go/stagecraft/render]: the parts of a Stage, usable on their own
 //
@@ -50,6 +52,9 @@
 //   - [github.com/stagecraft-go/stagecraft/staged/kubestellar]: what KubeStellar computes:
 //     matching, Bindings, CombinedStatuses
 //   - [github.com/stagecraft-go/stagecraft/staged/rehearse]: rollouts in virtual time, with lints
+//
+// The API types, with their JSON tags and nothing else, are in stage/v1alpha1, staged/v1alpha1 and
+// staged/control.
 //
 // # How it is built
 //

@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"internal/timequeue":              {},
 	"stage/player":                    {"stage", "internal/listwatch", "internal/patch", "internal/random", "internal/timequeue"},
 	"internal/dev/contract":           {},
+	"internal/dev/fixture":            {"stage"},
 	"internal/ownership":              {"internal/object"},
 	"internal/dev/recording":          {"stage/player", "stage"},
 	"kstatus/internal/words":          {},

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,19 @@ func TestReadmeNamesEveryModule(t *testing.T) {
 	for _, dir := range published(t) {
 		if !strings.HasPrefix(dir, "examples/") {
 			require.Contains(t, string(readme), "go get "+strings.TrimSuffix(module+dir, "/.")+" ")
+		}
+	}
+}
+
+// TestDocNamesEveryPackage holds that the map of the module in doc.go has all public packages: by
+// path or, below another one, by name.
+func TestDocNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	named := strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune(" \n[]:;,./", r) })
+	for _, pkg := range golist(t, "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...") {
+		if !isInternal(pkg) && pkg+"/" != module {
+			require.True(t, slices.Contains(named, path.Base(pkg)), "%s is not in doc.go", pkg)
 		}
 	}
 }

@@ -12,11 +12,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// phased is a Stage that applies in a phase.
-func phased(name, phase, rest string) string {
-	return stageYAML(name, "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: ["+phase+"]}]}\n"+rest)
-}
-
 // inPhase returns a copy of obj in another phase and version.
 func inPhase(obj *unstructured.Unstructured, phase string, version int) *unstructured.Unstructured {
 	obj = obj.DeepCopy()

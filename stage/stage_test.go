@@ -2,16 +2,14 @@ package stage_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/fixture"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -19,41 +17,18 @@ import (
 // start is the time at which all tests begin.
 var start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// object reads an object from YAML.
-func object(t testing.TB, text string) *unstructured.Unstructured {
-	t.Helper()
-	obj := &unstructured.Unstructured{}
-	raw, err := yaml.YAMLToJSON([]byte(text))
-	require.NoError(t, err)
-	require.NoError(t, obj.UnmarshalJSON(raw))
-	return obj
-}
+var (
+	object    = fixture.Object
+	stageYAML = fixture.Stage
+	phased    = fixture.StageIn
+	compile   = fixture.Compile
+)
 
 // pod is a running Pod with annotations and status as given in flow style.
 func pod(t testing.TB, annotations, status string) *unstructured.Unstructured {
 	t.Helper()
 	return object(t, `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: default, uid: u1,
   annotations: `+annotations+"}, spec: {replicas: 3}, status: "+status+"}")
-}
-
-// stageYAML is a Stage for Pods; body is its spec below resourceRef, indented by two.
-func stageYAML(name, body string) string {
-	head := `apiVersion: kwok.x-k8s.io/v1alpha1
-kind: Stage
-metadata: {name: %s}
-spec:
-  resourceRef: {kind: Pod}
-%s
----
-`
-	return fmt.Sprintf(head, name, strings.TrimPrefix(body, "\n"))
-}
-
-func compile(t testing.TB, text ...string) *stage.Set {
-	t.Helper()
-	set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(strings.Join(text, ""))))
-	require.NoError(t, err)
-	return set
 }
 
 // names lists the candidates of obj.

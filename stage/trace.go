@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TraceEvent is one thing that an [Engine] or a [Player] did. Fields that do not belong to its Kind
+// TraceEvent is one thing that an [Engine] or a player.Player did. Fields that do not belong to its Kind
 // are zero.
 type TraceEvent struct {
 	Time time.Time // the time given to the engine, or that of the player

@@ -80,7 +80,7 @@ func TestTheRecordingWithAQuota(t *testing.T) {
 	})
 }
 
-// settleInBubble is a recording.Settle in the time of synctest.
+// settleInBubble is a recording.WaitSettled in the time of synctest.
 func settleInBubble(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
 	for range 100 {
 		time.Sleep(recording.QuietPeriod)

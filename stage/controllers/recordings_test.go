@@ -147,7 +147,7 @@ func (c *recordedCluster) record(s recording.Script) (recording.Script, error) {
 // longest is how long a phase may take.
 const longest = 80 * time.Second
 
-// wait is a recording.Settle in virtual time.
+// wait is a recording.WaitSettled in virtual time.
 func (c *recordedCluster) wait(ctx context.Context, look func(context.Context) (recording.Progress, error)) error {
 	end := c.Now().Add(longest)
 	for {

@@ -90,7 +90,7 @@ func isFinal(err error) bool {
 	return errors.As(err, &final)
 }
 
-// Reader is what a cluster is read with. Its methods are as those of stage.Reader.
+// Reader is what a cluster is read with. Its methods are those of player.Reader.
 type Reader interface {
 	// Get returns one object, or an error for which apierrors.IsNotFound is true.
 	Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error)
@@ -100,7 +100,7 @@ type Reader interface {
 	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
 }
 
-// Writer is what controllers write with. Its methods are as those of stage.Writer.
+// Writer is what controllers write with. Its methods are those of player.Writer.
 type Writer interface {
 	// Create creates an object and returns it as stored.
 	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
@@ -110,7 +110,7 @@ type Writer interface {
 	Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error
 }
 
-// Transport is a cluster. Package stage/memory has one; what is a stage.Transport is one too.
+// Transport is a cluster. Package stage/memory has one; a player.Transport is one too.
 type Transport interface {
 	Reader
 	Writer
