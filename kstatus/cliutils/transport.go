@@ -1,0 +1,61 @@
+package cliutils
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/stagecraft-go/stagecraft/kstatus/wait"
+)
+
+// NewTransport returns a client as package kstatus/wait observes a cluster. If the mapper does not
+// know a kind and can be reset, as those of client-go's restmapper can, it is asked once more: the
+// kind may have been defined since. The transport is safe for concurrent use if the mapper is.
+func NewTransport(client dynamic.Interface, mapper meta.RESTMapper) wait.Watcher {
+	return transport{client, mapper}
+}
+
+type transport struct {
+	client dynamic.Interface
+	mapper meta.RESTMapper
+}
+
+// List implements [wait.Lister].
+func (t transport) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	resource, err := t.resource(kind, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return resource.List(ctx, o)
+}
+
+// Watch implements [wait.Watcher].
+func (t transport) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	resource, err := t.resource(kind, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return resource.Watch(ctx, o)
+}
+
+// resource returns the client for a kind. A kind without namespaces is listed as a whole.
+func (t transport) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+	mapping, err := t.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		meta.MaybeResetRESTMapper(t.mapper)
+		mapping, err = t.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	resource := t.client.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return resource, nil
+	}
+	return resource.Namespace(namespace), nil
+}
