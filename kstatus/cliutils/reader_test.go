@@ -86,6 +86,7 @@ const (
 			conditions: [{type: Available, status: "True"}, {type: Progressing, status: "True", reason: NewReplicaSetAvailable}]}}`
 	// https://github.com/helm/helm/issues/32268: a custom resource that no controller has seen yet.
 	certificate = `{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: web, generation: 1}, spec: {secretName: web}}`
+	cake        = `{apiVersion: bakery.example.com/v1, kind: Cake, metadata: {name: web}}`
 	crashing    = `{apiVersion: v1, kind: Pod, metadata: {name: web}, status: {phase: Running, containerStatuses: [{name: app, restartCount: 3,
 		state: {waiting: {reason: CrashLoopBackOff, message: back-off}}}]}}`
 )
@@ -99,7 +100,7 @@ func TestIssuesOfHelm(t *testing.T) {
 	}{
 		"32615, a Rollout that is healthy":              {rollout, status.UnknownStatus, status.CurrentStatus, "observedGeneration", ""},
 		"32268, a Certificate that nobody has seen yet": {certificate, status.CurrentStatus, status.InProgressStatus, "", ""},
-		"a custom kind that nobody has seen yet":        {`{apiVersion: bakery.example.com/v1, kind: Cake, metadata: {name: web}}`, status.CurrentStatus, status.InProgressStatus, "", ""},
+		"a custom kind that nobody has seen yet":        {cake, status.CurrentStatus, status.InProgressStatus, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			obj := parse(t, c.manifest)
@@ -120,11 +121,14 @@ func TestIssuesOfHelm(t *testing.T) {
 }
 
 const (
-	deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: d, generation: 1}, spec: {replicas: 1, selector: {matchLabels: {app: web}}},
+	deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, uid: d, generation: 1},
+		spec: {replicas: 1, selector: {matchLabels: {app: web}}},
 		status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, conditions: [{type: Progressing, status: "True"}]}}`
 	replicaSet = `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, uid: r, labels: {app: web},
-		ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]}, spec: {replicas: 1, selector: {matchLabels: {app: web}}}, status: {replicas: 1}}`
-	child = `{apiVersion: v1, kind: Pod, metadata: {name: web-1-a, uid: p, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: r, controller: true}]},
+		ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web, uid: d, controller: true}]},
+		spec: {replicas: 1, selector: {matchLabels: {app: web}}}, status: {replicas: 1}}`
+	child = `{apiVersion: v1, kind: Pod, metadata: {name: web-1-a, uid: p, labels: {app: web},
+		ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-1, uid: r, controller: true}]},
 		status: {phase: Pending, containerStatuses: [{name: app, state: {waiting: {reason: ImagePullBackOff, message: no such image}}}]}}`
 )
 
