@@ -136,7 +136,7 @@ func (m metered) call(node interpreter.InterpretableCall) (interpreter.Interpret
 		return m.matches(node)
 	}
 	impl := m.implementation(node)
-	if impl == nil || areConstant(args) || name == operators.LogicalNot || comparesScalar(name, args) {
+	if impl == nil || overloads.IsTypeConversionFunction(name) && areConstant(args) || name == operators.LogicalNot || comparesScalar(name, args) {
 		return node, nil
 	}
 	cost := m.costs[name]

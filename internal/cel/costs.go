@@ -38,6 +38,9 @@ var costs = map[string]Cost{
 	"sort":     sorting, "@sortByAssociatedKeys": sorting,
 	"indexOf": scanned, "lastIndexOf": scanned,
 	"flatten": deep, "format": deep, "json.encode": deep,
+	"charAt": rewritten, "substring": rewritten, "reverse": rewritten, "trim": rewritten, "strings.quote": rewritten,
+	"lowerAscii": rewritten, "upperAscii": rewritten, "base64.encode": rewritten, "base64.decode": rewritten,
+	"bytes": rewritten, "string": rewritten,
 	"join":        joined,
 	"replace":     replaced,
 	"split":       func(args []ref.Val, _ int) (int, int) { return 0, (1 + len(textOf(args[0]))) * elementSize },
@@ -59,6 +62,12 @@ func shallow(args []ref.Val, _ int) (steps, _ int) {
 		}
 	}
 	return steps, 0
+}
+
+// rewritten makes a text out of another, by way of its characters.
+func rewritten(args []ref.Val, left int) (steps, size int) {
+	steps, _ = shallow(args, left)
+	return times(8, steps), 4 * len(textOf(args[0]))
 }
 
 func deep(args []ref.Val, left int) (steps, _ int) {

@@ -17,6 +17,7 @@ type cost func(b *budget, x, y any) int
 var costs = map[string]cost{
 	"__shallow":  func(_ *budget, x, y any) int { return shallowSize(x) + shallowSize(y) },
 	"__deep":     bothDeep,
+	"__sort":     func(b *budget, x, y any) int { return times(8, bothDeep(b, x, y)) },
 	"__compare":  sameKind,
 	"__multiply": multiplied,
 	"__divide":   func(b *budget, x, y any) int { return times(8, bothDeep(b, x, y)) },

@@ -72,8 +72,9 @@ const (
 var definitions = slices.Concat(
 	charged(byInput, "__shallow", "keys/0 reverse/0 explode/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 "+
 		"length/0 utf8bytelength/0"),
-	charged(byInput, "__deep", "tojson/0 tostring/0 implode/0 add/0 sort/0 unique/0 min/0 max/0 flatten/0 error/0 "+
+	charged(byInput, "__deep", "tojson/0 tostring/0 implode/0 add/0 min/0 max/0 flatten/0 error/0 "+
 		"_tohtml/0 _touri/0 _tourid/0 _tocsv/0 _totsv/0 _tosh/0 _tobase64/0 _tobase64d/0"),
+	charged(byInput, "__sort", "sort/0 unique/0"),
 	charged(byInput, "__digits", "tonumber/0"),
 	charged(byInput, "__parse", "fromjson/0"),
 	charged(byInput, "__grid", "transpose/0"),
@@ -86,7 +87,7 @@ var definitions = slices.Concat(
 	charged(byArgument, "__product", "contains/1 inside/1 index/1 rindex/1 indices/1 split/1"),
 	charged(byArgument, "__wide", "strftime/1 strptime/1"),
 	charged(byArgument, "__join", "join/1"),
-	charged(byKey, "__deep", "min_by/1 max_by/1 sort_by/1 group_by/1 unique_by/1"),
+	charged(byKey, "__sort", "min_by/1 max_by/1 sort_by/1 group_by/1 unique_by/1"),
 	[]definition{
 		{"now/0", "def now: $__now;"},
 		{"localtime/0", "def localtime: gmtime;"},
