@@ -1,6 +1,7 @@
 package player
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
@@ -51,9 +52,9 @@ func (p *Player) show(s *stage.Set) {
 }
 
 // use plays another Set from now on.
-func (w *worker) use(s *stage.Set) {
+func (w *worker) use(ctx context.Context, s *stage.Set) {
 	differs := w.engine.Use(s, time.Now())
-	w.each(func(o *objectState) {
+	w.each(ctx, func(o *objectState) {
 		switch {
 		case !slices.Contains(differs, o.key.GroupVersionKind()):
 		case o.inFlight != nil:
@@ -65,17 +66,20 @@ func (w *worker) use(s *stage.Set) {
 }
 
 // refilter asks the filter anew about every object.
-func (w *worker) refilter() {
-	w.each(func(o *objectState) {
+func (w *worker) refilter(ctx context.Context) {
+	w.each(ctx, func(o *objectState) {
 		if w.included(o.obj) == o.excluded {
 			w.consider(o)
 		}
 	})
 }
 
-// each calls f for each object, in the order of the keys.
-func (w *worker) each(f func(*objectState)) {
+// each calls f for each object, in the order of the keys, until ctx is done.
+func (w *worker) each(ctx context.Context, f func(*objectState)) {
 	for _, k := range slices.SortedFunc(maps.Keys(w.objects), stage.Key.Compare) {
+		if ctx.Err() != nil {
+			return
+		}
 		f(w.objects[k])
 	}
 }

@@ -55,7 +55,7 @@ func (w *worker) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		w.read(w.inbox.take())
+		w.read(ctx, w.inbox.take())
 		now := time.Now()
 		played := w.step(ctx, now)
 		w.count()
@@ -71,16 +71,20 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// read does what the mailbox asks for.
-func (w *worker) read(p mail) {
+// read does what the mailbox asks for, until ctx is done: an object may take its whole budget, and
+// there may be many.
+func (w *worker) read(ctx context.Context, p mail) {
 	if p.set != nil {
-		w.use(p.set)
+		w.use(ctx, p.set)
 	}
 	for _, s := range p.observations {
+		if ctx.Err() != nil {
+			return
+		}
 		w.receive(s)
 	}
 	if p.refilter {
-		w.refilter()
+		w.refilter(ctx)
 	}
 }
 
