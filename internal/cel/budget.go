@@ -157,7 +157,7 @@ func (m metered) paying(
 	pay := func(args ...ref.Val) ref.Val {
 		b := args[last].(budgetValue).budget
 		steps, size := cost(args[:last], b.left)
-		b.spend(1+steps+size/bytesPerStep, id)
+		b.spend(1+steps, id)
 		if size > b.size {
 			return TooLarge(b.size)
 		}

@@ -43,8 +43,8 @@ var costs = map[string]Cost{
 	"bytes": rewritten, "string": rewritten,
 	"join":        joined,
 	"replace":     replaced,
-	"split":       func(args []ref.Val, _ int) (int, int) { return 0, (1 + len(textOf(args[0]))) * elementSize },
-	"lists.range": func(args []ref.Val, _ int) (int, int) { return 0, times(intOf(args[0]), elementSize) },
+	"split":       func(args []ref.Val, _ int) (int, int) { return built(len(textOf(args[0])) + 1) },
+	"lists.range": func(args []ref.Val, _ int) (int, int) { return built(intOf(args[0])) },
 }
 
 // shallow looks at each element and byte of the arguments, but not into the elements.
@@ -99,7 +99,7 @@ func sum(args []ref.Val, _ int) (steps, size int) {
 		return 0, times(intOf(x.Size())+intOf(y.Size()), elementSize)
 	}
 	steps, _ = shallow(args, 0)
-	return steps, len(textOf(args[0])) + len(textOf(args[1]))
+	return 2 * steps, len(textOf(args[0])) + len(textOf(args[1]))
 }
 
 func product(args []ref.Val, left int) (steps, _ int) {
@@ -129,6 +129,11 @@ func joined(args []ref.Val, left int) (steps, size int) {
 	return steps + size/bytesPerStep, size
 }
 
+// built is the cost of a new list.
+func built(elements int) (steps, size int) {
+	return max(0, elements) / 2, times(max(0, elements), elementSize)
+}
+
 // replaced has a new text for each place where the old one is found.
 func replaced(args []ref.Val, _ int) (steps, size int) {
 	s, old := textOf(args[0]), textOf(args[1])
@@ -136,7 +141,8 @@ func replaced(args []ref.Val, _ int) (steps, size int) {
 	if len(args) > 3 && intOf(args[3]) >= 0 {
 		found = min(found, intOf(args[3]))
 	}
-	return len(s) / bytesPerStep, len(s) + times(found, len(textOf(args[2])))
+	size = len(s) + times(found, len(textOf(args[2])))
+	return (len(s) + size) / bytesPerStep, size
 }
 
 func textOf(v ref.Val) string {

@@ -1,6 +1,7 @@
 package cel
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -29,7 +30,9 @@ func (o variables) Parent() cel.Activation { return nil }
 func (o variables) ResolveName(name string) (any, bool) { return map[string]any(o), name == "self" }
 
 func testCompiler(t testing.TB, o Options) *Compiler {
-	o.Variables = map[string]*types.Type{"self": types.DynType}
+	all := map[string]*types.Type{"self": types.DynType}
+	maps.Copy(all, o.Variables)
+	o.Variables = all
 	c, err := NewCompiler(o)
 	require.NoError(t, err)
 	return c

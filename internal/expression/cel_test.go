@@ -367,3 +367,19 @@ func TestAScopeCanBeUsedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestDeclaredFunctionsNeedNoImplementation: a call of one is an error like any other.
+func TestDeclaredFunctionsNeedNoImplementation(t *testing.T) {
+	c := expression.NewCompiler(expression.Options{CELOptions: []cel.EnvOption{
+		cel.Function("declared",
+			cel.Overload("declared_any", []*cel.Type{cel.DynType}, cel.BoolType),
+			cel.Overload("declared_any_any", []*cel.Type{cel.DynType, cel.DynType}, cel.BoolType),
+			cel.Overload("declared_three", []*cel.Type{cel.DynType, cel.DynType, cel.DynType}, cel.BoolType)),
+	}})
+	for _, source := range []string{"declared(self)", "declared(self, 1)", "declared(1, 2, self.kind)"} {
+		p, err := c.CEL(source, types.BoolType)
+		require.NoError(t, err)
+		_, err = p.Bool(expression.NewScope(pod(), noon))
+		require.ErrorContains(t, err, "no such overload: declared")
+	}
+}
