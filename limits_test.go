@@ -132,7 +132,7 @@ var hostileTemplates = map[string]string{
 	"toJson in a loop":         `{{ range .l }}{{ toJson $.a }}{{ end }}`,
 }
 
-// an evaluator evaluates text on an object, as one of the places where users write expressions. It
+// evaluator evaluates text on an object, as one of the places where users write expressions. It
 // returns what is said about it to somebody who asks why it does not hold.
 type evaluator func(t *testing.T, text string, obj map[string]any) func() error
 
