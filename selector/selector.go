@@ -45,8 +45,8 @@ import (
 	"github.com/google/cel-go/cel"
 
 	"github.com/stagecraft-go/stagecraft/internal/expression"
-	"github.com/stagecraft-go/stagecraft/internal/match"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -92,13 +92,13 @@ func (e *Error) Error() string { return (*position.Error)(e).Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // A Selector is a compiled StageSelector. It is immutable and safe for concurrent use.
-type Selector struct{ match *match.Selector }
+type Selector struct{ compiled *selectors.Selector }
 
 // Compile prepares a selector, or returns every fault of it: the error joins an [*Error] for each.
 // When all of them are warnings, the Selector comes with the error, and a lenient caller may use
 // it.
 func Compile(s *v1alpha1.StageSelector, o Options) (*Selector, error) {
-	compiled, err := match.Compile(s, expression.NewCompiler(expression.Options(o)))
+	compiled, err := selectors.Compile(s, expression.NewCompiler(expression.Options(o)))
 	err = position.Convert(err, func(e *position.Error) error { return (*Error)(e) })
 	if compiled == nil {
 		return nil, err
@@ -109,7 +109,7 @@ func Compile(s *v1alpha1.StageSelector, o Options) (*Selector, error) {
 // Match reports whether obj, a JSON object, meets the selector at the time now. It neither changes
 // nor keeps obj.
 func (s *Selector) Match(obj map[string]any, now time.Time) bool {
-	return s.match.Match(expression.NewScope(obj, now))
+	return s.compiled.Match(expression.NewScope(obj, now))
 }
 
 // Requirement tells how one requirement of a selector fared with an object.
@@ -124,7 +124,7 @@ type Requirement struct {
 // Explain evaluates every requirement, also those after the first that fails. It neither changes
 // nor keeps obj; values in Seen may be parts of it.
 func (s *Selector) Explain(obj map[string]any, now time.Time) []Requirement {
-	seen := s.match.Explain(expression.NewScope(obj, now))
+	seen := s.compiled.Explain(expression.NewScope(obj, now))
 	requirements := make([]Requirement, len(seen))
 	for i, r := range seen {
 		requirements[i] = Requirement(r)

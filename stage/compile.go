@@ -15,9 +15,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
-	"github.com/stagecraft-go/stagecraft/internal/match"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/random"
+	"github.com/stagecraft-go/stagecraft/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -243,11 +243,11 @@ func place(p Position) string {
 	return ", at " + p.String()
 }
 
-func (c *compiler) selector(s *v1alpha1.StageSelector) *match.Selector {
+func (c *compiler) selector(s *v1alpha1.StageSelector) *selectors.Selector {
 	if s == nil {
 		c.warn("spec.selector", "missing, so the stage matches no object; {} matches all")
 	}
-	compiled, err := match.Compile(s, c.expressions)
+	compiled, err := selectors.Compile(s, c.expressions)
 	c.fault("spec.selector", err)
 	return compiled
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
-	"github.com/stagecraft-go/stagecraft/internal/match"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -31,7 +31,7 @@ type Set struct {
 type kind struct {
 	schema.GroupVersionKind
 	stages    []*compiled
-	selectors *match.Group // of the stages, in their order
+	selectors *selectors.Group // of the stages, in their order
 }
 
 // compiled is one Stage.
@@ -40,7 +40,7 @@ type compiled struct {
 	doc       *position.Document // nil if the Stage did not come from text
 	spec      *v1alpha1.StageSpec
 	kind      schema.GroupVersionKind
-	selector  *match.Selector
+	selector  *selectors.Selector
 	weight    weight
 	delay     *delays.Delay
 	extension *delay.Extension // nil: none
@@ -95,11 +95,11 @@ func (s *Set) add(st *compiled) {
 func (s *Set) group() {
 	for _, kinds := range s.kinds {
 		for _, k := range kinds {
-			var selectors []*match.Selector
+			var all []*selectors.Selector
 			for _, st := range k.stages {
-				selectors = append(selectors, st.selector)
+				all = append(all, st.selector)
 			}
-			k.selectors = match.NewGroup(selectors...)
+			k.selectors = selectors.NewGroup(all...)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func (k *kind) identify(obj *unstructured.Unstructured) (Key, types.UID) {
 // match returns the Stages whose selectors the object meets, as a weighted choice that reuses buf.
 func (k *kind) match(scope *expression.Scope, d draws, buf []choice) weightedChoice {
 	w := weightedChoice{choices: buf[:0], draws: d}
-	var known match.Answers
+	var known selectors.Answers
 	for i, st := range k.stages {
 		scope.Seed = d.eval(st.salt)
 		if k.selectors.Match(i, scope, &known) {

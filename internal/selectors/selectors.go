@@ -1,11 +1,11 @@
-// Package match decides whether an object meets the selector of a Stage. It is what package
+// Package selectors decides whether an object meets the selector of a Stage. It is what package
 // selector offers to everybody, with the expression.Compiler and expression.Scope that the parts of
 // a Stage share.
 //
 // # Concurrency
 //
 // A Selector is immutable and safe for concurrent use.
-package match
+package selectors
 
 import (
 	"fmt"

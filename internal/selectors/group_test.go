@@ -1,4 +1,4 @@
-package match_test
+package selectors_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/internal/expression"
-	"github.com/stagecraft-go/stagecraft/internal/match"
+	"github.com/stagecraft-go/stagecraft/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -57,11 +57,11 @@ func anySelector(r *rand.Rand) *v1alpha1.StageSelector {
 	return s
 }
 
-func compileAll(t testing.TB, definitions ...*v1alpha1.StageSelector) []*match.Selector {
+func compileAll(t testing.TB, definitions ...*v1alpha1.StageSelector) []*selectors.Selector {
 	c := expression.NewCompiler(expression.Options{})
-	var all []*match.Selector
+	var all []*selectors.Selector
 	for _, s := range definitions {
-		compiled, err := match.Compile(s, c)
+		compiled, err := selectors.Compile(s, c)
 		require.NoError(t, err)
 		all = append(all, compiled)
 	}
@@ -78,12 +78,12 @@ func TestGroupDecidesWhatEachSelectorDecidesAlone(t *testing.T) {
 			definitions = append(definitions, anySelector(r))
 		}
 		all := compileAll(t, definitions...)
-		group := match.NewGroup(all...)
+		group := selectors.NewGroup(all...)
 		for range 20 {
 			obj := web()
 			obj["status"].(map[string]any)["phase"] = phases[r.IntN(len(phases))]
 			scope := expression.NewScope(obj, now)
-			var known match.Answers
+			var known selectors.Answers
 			for i, s := range all {
 				scope.Seed = r.Uint64()
 				want := s.Match(scope)
@@ -110,7 +110,7 @@ func TestGroupSharesMoreThanAnswersKeep(t *testing.T) {
 	for i := range 100 {
 		obj["spec"].(map[string]any)[fmt.Sprintf("n%d", i)] = int64(i % 2)
 	}
-	group, scope, known := match.NewGroup(compileAll(t, definitions...)...), expression.NewScope(obj, now), match.Answers{}
+	group, scope, known := selectors.NewGroup(compileAll(t, definitions...)...), expression.NewScope(obj, now), selectors.Answers{}
 	for i := range definitions {
 		require.Equal(t, i/2%2 == 1, group.Match(i, scope, &known), i)
 	}
@@ -125,11 +125,11 @@ func BenchmarkGroup(b *testing.B) {
 		}})
 	}
 	all := compileAll(b, definitions...)
-	group, scope := match.NewGroup(all...), expression.NewScope(web(), now)
+	group, scope := selectors.NewGroup(all...), expression.NewScope(web(), now)
 	b.Run("together", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			var known match.Answers
+			var known selectors.Answers
 			for i := range all {
 				group.Match(i, scope, &known)
 			}
