@@ -78,7 +78,7 @@ func (d *decider) clampTimes(rec *v1alpha1.StageStatus) {
 			}
 		}
 	}
-	clamp(&rec.EnteredAt, &rec.StartedAt, &rec.SatisfiedSince, &rec.CompletedAt, &rec.AwaitingSince)
+	clamp(&rec.EnteredAt, &rec.StartedAt, &rec.SatisfiedSince, &rec.EmptySince, &rec.CompletedAt, &rec.AwaitingSince)
 	for n := range rec.Batches {
 		clamp(&rec.Batches[n].StartedAt, &rec.Batches[n].SatisfiedSince)
 	}

@@ -109,7 +109,7 @@ func (d *decider) served(i int) (names []string) {
 // hadClusters reports whether a stage has, or once had, a cluster.
 func (d *decider) hadClusters(i int) bool {
 	s, rec := d.policy.stages[i], d.Status.Stages[i]
-	return rec.SatisfiedSince != nil || rec.Counts.Destinations > 0 || slices.ContainsFunc(d.Status.BindingPolicies,
+	return rec.EmptySince != nil || rec.SatisfiedSince != nil || rec.Counts.Destinations > 0 || slices.ContainsFunc(d.Status.BindingPolicies,
 		func(o v1alpha1.OwnedBindingPolicy) bool { return o.Stage == s.Name && len(o.Clusters) > 0 })
 }
 

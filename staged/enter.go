@@ -121,7 +121,8 @@ func (d *decider) closedWindow(s *stage) string {
 func (d *decider) start(i int) {
 	rec := &d.Status.Stages[i]
 	rec.Phase, rec.Message, rec.Counts = v1alpha1.Progressing, "", v1alpha1.Counts{}
-	rec.StartedAt, rec.SatisfiedSince, rec.CompletedAt, rec.AwaitingSince = wholeSecond(d.now), nil, nil, nil
+	rec.StartedAt, rec.SatisfiedSince, rec.CompletedAt = wholeSecond(d.now), nil, nil
+	rec.AwaitingSince, rec.EmptySince = nil, nil
 	rec.EnteredAt = rec.StartedAt
 	for n := range rec.Batches {
 		b := &rec.Batches[n]

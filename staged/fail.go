@@ -50,7 +50,7 @@ func (d *decider) continueAfter(i int, why string) bool {
 	switch {
 	case next >= 0 && !d.isLate(rec.EnteredAt.Time, d.policy.stages[i].stageDeadline):
 		return d.startBatch(i, next)
-	case i == len(d.policy.stages)-1:
+	case d.isLast(i):
 		return d.stayFailed(i, why)
 	case d.leave(i, v1alpha1.Failed):
 		d.event("Warning", "Continued", "stage %q has failed, going on: %s", rec.Name, why)
@@ -58,6 +58,16 @@ func (d *decider) continueAfter(i int, why string) bool {
 	}
 	rec.Phase = v1alpha1.Failed
 	return false
+}
+
+// isLast reports whether no stage follows that is not skipped.
+func (d *decider) isLast(i int) bool {
+	for j := i + 1; j < len(d.policy.stages); j++ {
+		if !d.skips(j) {
+			return false
+		}
+	}
+	return true
 }
 
 // before returns the stage before i, skipped stages left out; -1 if there is none.

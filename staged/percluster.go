@@ -26,7 +26,7 @@ func (d *decider) progressClusters(i int) bool {
 	if s.readsTime {
 		d.recheckAt(d.now.Add(timeStep))
 	}
-	if allowed := s.maxFailures.of(t.total); len(t.setAside) > allowed {
+	if allowed := max(0, min(s.maxFailures.of(t.total), t.total-1)); len(t.setAside) > allowed {
 		rec.SatisfiedSince = nil
 		return d.fail(i, fmt.Sprintf("%d of %d clusters are set aside, at most %d may be: %s", len(t.setAside), t.total, allowed, firstOf(t.setAside)))
 	}
@@ -89,7 +89,7 @@ func (d *decider) tally(i int) tally {
 		d.count(&t, s, &rec.Batches[p.batch], a)
 	}
 	if least := s.minDestinations(); t.total < least {
-		t.finding = unsatisfied("%d destinations, want at least %d", t.total, least)
+		t.finding = unsatisfied("%d destinations, want at least %d%s", t.total, least, d.newAssessor(i).choice())
 	}
 	return t
 }

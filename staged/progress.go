@@ -21,8 +21,11 @@ func (d *decider) progress(i int) bool {
 	if !d.divide(i) {
 		return false
 	}
-	if n := d.onlyEmptyBatches(i); n >= 0 && !d.isPaused(i) {
-		return d.startBatch(i, n)
+	if d.clusters != nil && !d.isDone(i) && d.staysEmpty(i, d.skips(i)) {
+		return d.passOver(i)
+	}
+	if n := d.onlyEmptyBatches(i); n >= 0 {
+		return d.nextIfNotPaused(i, n)
 	}
 	if s.perCluster != nil && s.condition != nil && !d.isDone(i) {
 		return d.progressClusters(i)
@@ -33,7 +36,7 @@ func (d *decider) progress(i int) bool {
 	case d.isDone(i):
 		d.finish(i)
 		return false
-	case d.neverHadClusters(i, a):
+	case d.clusters == nil && d.staysEmpty(i, s.SkipIfEmpty && a.bound && a.noDestinations):
 		return d.passOver(i)
 	case s.condition == nil:
 		d.stay(i, a)
@@ -60,10 +63,25 @@ func (d *decider) progress(i int) bool {
 // timeStep is how often a condition that reads the time is evaluated.
 const timeStep = 10 * time.Second
 
-// neverHadClusters reports whether a started stage is to be skipped: its Binding shows that it has
-// no cluster, and it never had one. This matters where the clusters are not known.
-func (d *decider) neverHadClusters(i int, a assessment) bool {
-	return d.policy.stages[i].SkipIfEmpty && a.bound && a.noDestinations && !d.hadClusters(i)
+// leastEmpty is how long a stage that had clusters must be without any, at least, to be skipped.
+const leastEmpty = time.Minute
+
+// staysEmpty reports whether a started stage without clusters is to be skipped: it never had one,
+// or has none for as long as its soak. The last stage waits for clusters.
+func (d *decider) staysEmpty(i int, empty bool) bool {
+	s, rec := d.policy.stages[i], &d.Status.Stages[i]
+	switch {
+	case !empty:
+		rec.EmptySince = nil
+		return false
+	case d.isLast(i):
+		return false
+	case !d.hadClusters(i):
+		return true
+	case rec.EmptySince == nil:
+		rec.EmptySince = wholeSecond(d.now)
+	}
+	return d.isLate(rec.EmptySince.Time, max(s.soak, leastEmpty))
 }
 
 // passOver skips a started stage, unless the rollout is paused there.
@@ -75,6 +93,17 @@ func (d *decider) passOver(i int) bool {
 		return false
 	}
 	return d.leave(i, v1alpha1.Skipped)
+}
+
+// nextIfNotPaused starts a batch, unless the rollout is paused there.
+func (d *decider) nextIfNotPaused(i, n int) bool {
+	rec := &d.Status.Stages[i]
+	if d.isPaused(i) {
+		d.paused = true
+		d.hold(rec, "paused")
+		return false
+	}
+	return d.startBatch(i, n)
 }
 
 func (d *decider) isPaused(i int) bool {
@@ -153,12 +182,8 @@ func (d *decider) pass(i int) bool {
 		return false
 	}
 	switch {
-	case d.isPaused(i):
-		d.paused = true
-		d.hold(rec, "paused")
-		return false
-	case next >= 0:
-		return d.startBatch(i, next)
+	case next >= 0 || d.isPaused(i):
+		return d.nextIfNotPaused(i, next)
 	case s.Approval != nil && s.Approval.After && rec.ApprovedAfter == "":
 		return d.awaitApprovalAfter(i)
 	case i == len(d.policy.stages)-1:

@@ -43,7 +43,7 @@ func (d *decider) retains(rec *v1alpha1.OwnedBindingPolicy) bool {
 	}
 	s, status := d.policy.stages[j], d.Status.Stages[j]
 	switch {
-	case status.Phase == v1alpha1.RolledBack:
+	case status.Phase == v1alpha1.RolledBack || status.Phase == v1alpha1.Skipped:
 		return false
 	case j > active:
 		return true

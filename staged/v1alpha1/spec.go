@@ -134,7 +134,7 @@ type Stage struct {
 	PerCluster *PerCluster `json:"perCluster,omitempty"`
 	// MaxFailures is how many clusters of a stage with PerCluster may be set aside, because they
 	// have failed or missed their deadline, before the stage fails: a number, or a percentage of
-	// the clusters of the stage, rounded down. Default 0.
+	// the clusters of the stage, rounded down. At least one cluster must be a success. Default 0.
 	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
 	// MaxConcurrency is how many clusters receive the workload at once: a number, or a percentage
 	// of the selected clusters, rounded down, at least 1. Condition must hold for each batch before
@@ -142,8 +142,9 @@ type Stage struct {
 	MaxConcurrency *intstr.IntOrString `json:"maxConcurrency,omitempty"`
 	// Paused stops the rollout before it enters the stage, and before it leaves it.
 	Paused bool `json:"paused,omitempty"`
-	// SkipIfEmpty skips the stage if its selectors match no cluster when it could be started. A
-	// stage that has had a cluster is not skipped.
+	// SkipIfEmpty skips the stage if its selectors match no cluster when it could be started, or
+	// all clusters have left it for as long as its soak, at least for a minute. The last stage, once
+	// it was started, waits for clusters.
 	SkipIfEmpty bool `json:"skipIfEmpty,omitempty"`
 	// Guards loosens the checks that are made beside Condition. Absent: all checks are made.
 	Guards *Guards `json:"guards,omitempty"`

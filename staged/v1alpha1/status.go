@@ -54,6 +54,8 @@ type StageStatus struct {
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 	// SatisfiedSince is since when the condition and all guards hold. Absent: they do not hold.
 	SatisfiedSince *metav1.Time `json:"satisfiedSince,omitempty"`
+	// EmptySince is since when a stage with skipIfEmpty that had clusters has none.
+	EmptySince *metav1.Time `json:"emptySince,omitempty"`
 	// CompletedAt is when the stage was left, or when the rollout ended in it.
 	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 	// ApprovedBefore and ApprovedAfter are who approved this revision: the values of the
