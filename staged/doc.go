@@ -17,6 +17,11 @@
 //     one.
 //   - An [Observation] is what was observed around a policy at one moment; a [Decision] is what
 //     follows from it.
+//   - A stage owns the BindingPolicies that the status lists for it. It is served where one of them
+//     places the workload, and passed once it has succeeded, was skipped, or has failed and the
+//     rollout went on.
+//   - A revision is a version of what the policy places where: spec.downsync, and the names and
+//     selectors of the stages; with updates: Staged, also a version of the workload.
 //   - [Satisfaction] is the result of a condition or guard: satisfied, not satisfied, or unknown.
 //     Only satisfied lets a stage pass.
 //
@@ -31,6 +36,8 @@
 //	d := policies[0].Decide(stored.Status, observation, time.Now())
 //	// write d.Status; then create or update d.Ensure; then delete d.Remove; decide again after d.RecheckAfter
 //
+// See [Decision] for what to write under which resourceVersion.
+//
 // With many objects, use a [Rollout]: it is shown single changes, and the cost of a decision grows
 // with what has changed.
 //
@@ -43,7 +50,7 @@
 // approved, and its windows are open.
 //
 // The guards are: the filter keeps at least one object; the Bindings have destinations; there are
-// no errors in the columns that the condition reads; and every destination but maxFailures has
+// no errors in the columns that the condition reads; and every destination but maxSilent has
 // reported, no earlier than the present version of the workload was bound. The last guard needs to
 // know when clusters report. Where that is not known, it is left out, and [Policy.Explain] says so.
 //
@@ -59,10 +66,70 @@
 //
 // A condition that reads now or since is evaluated every ten seconds.
 //
-// A decision is to be carried out in this order: the status, then new BindingPolicies, then
-// removals. A BindingPolicy is removed only after the Binding of the new one was observed with a
-// destination. So an interruption at any point loses nothing: there is always a BindingPolicy, and
-// the stored status says how to go on.
+// Objects of kinds that have no status, such as ConfigMaps, are placed, and nobody ever reports them:
+// real KubeStellar has a CombinedStatus for them, in which each returned status is empty. No report
+// is waited for; a filter keeps the condition away from them.
+//
+// Soak and progressDeadlineSeconds are those of each batch: ten batches that soak for 30m take five
+// hours. With batchSoak and stageDeadlineSeconds there are a soak and a deadline of the whole stage.
+// With perCluster each cluster is a batch of its own and several are under way at once: see
+// [v1alpha1.PerCluster].
+//
+// # Invariants
+//
+// Whatever users edit, clusters do, and players read late, several at once, interrupted between any
+// two writes, the following holds. TestHistories checks it over random histories.
+//
+//	(a) No stage is entered before every earlier one was passed, unless the status was lost: then
+//	    the rollout goes on from the last stage that has a BindingPolicy. A stage that an edit
+//	    inserts or moves before the active one is passed first; later stages keep what they have,
+//	    and are passed again. To start a stage while an earlier one has failed takes onFailure:
+//	    Continue, and to leave one out skipIfEmpty.
+//	(b) A cluster that the active stage serves, or under retention Keep a passed one, and that the
+//	    stage still selects, is never without the workload, a rollback apart. A BindingPolicy is
+//	    removed only after everything that must exist was observed in its present version with a
+//	    Binding that lists every cluster that the old one serves and a stage still selects.
+//	(c) A rollback ends: the stage is not entered again until the spec changes.
+//	(d) When conditions hold and nobody edits, the rollout comes to its end, each cluster that
+//	    should have the workload has it, and nothing is left over.
+//	(e) Every wait has a reason: the object, the cluster and the value that was seen, or the
+//	    BindingPolicy, the time or the annotation that is awaited.
+//
+// A decision is to be carried out in this order: the status, then BindingPolicies, then removals.
+// Each BindingPolicy carries the version that the status has for it, in an annotation. So one that
+// another program has read long ago, or one from before it was removed, is recognised, and a late
+// write of another program fails.
+//
+// A clock that is wrong for one decision does not last, but a soak or a deadline may end by it.
+//
+// # Staged updates
+//
+// Without spec.updates a new version of the workload reaches every cluster that has the workload at
+// once: KubeStellar sends the object on the hub to all destinations. With updates: Staged, the
+// BindingPolicies of all clusters but those whose turn it is have createOnly, with which KubeStellar
+// creates objects and never updates them. A new resourceVersion in a Binding makes the rollout begin
+// again with the first stage; a cluster stays at the version that it has until its stage, batch or
+// turn comes, and createOnly is taken away until its condition holds.
+//
+// The hub holds one version of an object, so KubeStellar's model forbids the following:
+//
+//   - An old version cannot be placed any more: a cluster that joins meanwhile, or that loses an
+//     object, receives the new one. There is no rollback to an old version but to apply the old
+//     text again, which is one more version: stages that did not have the new one yet change
+//     nothing.
+//   - Objects that are added to or removed from the workload come and go everywhere at once.
+//   - A version that is applied while clusters are being updated reaches these clusters at once, and
+//     then begins with the first stage.
+//   - A write of labels or annotations of an object is a new version, too. Status that is returned
+//     into objects would be one, so wantSingletonReportedState is refused.
+//   - That clusters have the new version is known only from reports: without them a stage passes on
+//     the status of the old one, and [Policy.Explain] says so.
+//
+// In plain Open Cluster Management each cluster has a ManifestWork with its own copy of the objects:
+// an old version stays where its ManifestWork is not written. A ManifestWorkReplicaSet with
+// placementRefs[].rolloutStrategy (type Progressive, with mandatoryDecisionGroups, maxConcurrency,
+// minSuccessTime, progressDeadline and maxFailures) updates them group by group; a rollback writes
+// the old template. The fields of perCluster and maxFailures mean the same here.
 //
 // # Determinism
 //

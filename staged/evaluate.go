@@ -36,9 +36,12 @@ func (d *decider) assessPlacement(a *assessor, p placement, since *metav1.Time) 
 		a.add(ObjectRef{}, unknown("%s", why))
 		return
 	}
-	e := &evaluator{stage: a.stage, bindingPolicyState: d.observed[p.name], now: d.now, budget: d.budget, wait: d.policy.stagesUpdates()}
+	e := &evaluator{stage: a.stage, bindingPolicyState: d.observed[p.name], now: d.now, budget: d.budget, wait: d.policy.stagesUpdates() && !p.frozen}
 	if since != nil {
 		e.since = since.Time
+	}
+	if p.batch >= 0 && len(e.binding.Spec.Destinations) == 0 {
+		a.add(ObjectRef{}, unknown("the Binding %s has no destination yet", p.name))
 	}
 	a.addObjects(e)
 	if d.budget.exceeded {

@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// stageOf is the stage of a BindingPolicy, by its name.
+// stageNameOf is the stage of a BindingPolicy, by its name.
 func stageNameOf(v *variant, bindingPolicy string) string {
 	of := strings.TrimPrefix(bindingPolicy, "s.stage.")
 	if v.index(of) >= 0 {
@@ -157,7 +157,7 @@ func (m *model) isClaimed(name string) bool {
 var (
 	valueReason  = regexp.MustCompile(`deployments\.apps shop/web in ([a-z0-9, ]+?)(?: and \d+ more)?: num\("ready"\) is (\d+), want size\(destinations\), that is (\d+)`)
 	knownReasons = regexp.MustCompile(`^stage "\w+"(?: is not started: (?:paused|waits for the annotation)|: BindingPolicy s\.stage\.[\w.]+ (?:does not exist yet|has no Binding yet|is not updated yet|is being deleted)` +
-		`|: the Binding s\.stage\.[\w.]+ is that of an earlier|: (?:\w+: )?the condition must hold until \d{4}-|: paused| was rolled back until the spec changes: |: \d+ destinations, want at least \d+ of the \d+ clusters` +
+		`|: the Binding s\.stage\.[\w.]+ (?:is that of an earlier|has no destination yet)|: (?:\w+: )?the condition must hold until \d{4}-|: paused| was rolled back until the spec changes: |: \d+ destinations, want at least \d+ of the \d+ clusters` +
 		`|: \w+: \d+ destinations, want|: \w+: the condition must hold until \d\d:|: \w+: BindingPolicy|: \w+: the Binding|: \w+: deployments)`)
 	failedReason = regexp.MustCompile(`failureCondition is true for deployments\.apps shop/web in [a-z0-9, ]+(?: and \d+ more)?: saw agg: ready = \d+, bad = [1-9]|the condition did not hold within 20s: .+`)
 )

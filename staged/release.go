@@ -80,11 +80,19 @@ func (d *decider) isCovered(name string, wanted []placement, covered map[string]
 		if !exists || covered[c] {
 			continue
 		}
-		if slices.ContainsFunc(wanted, func(p placement) bool { return d.policy.stages[p.stage].selects(have) }) {
+		if slices.ContainsFunc(wanted, func(p placement) bool { return d.policy.stages[p.stage].selects(have) && !d.isRolledBack(p.stage, c) }) {
 			return false
 		}
 	}
 	return true
+}
+
+// isRolledBack reports whether a cluster is one of a batch that was rolled back.
+func (d *decider) isRolledBack(i int, cluster string) bool {
+	rec := d.Status.Stages[i]
+	return slices.ContainsFunc(rec.Batches[rec.StartedBatches:], func(b v1alpha1.Batch) bool {
+		return b.SetAside != "" && slices.Contains(b.Clusters, cluster)
+	})
 }
 
 // destinations returns the names of the destinations of a Binding, sorted.

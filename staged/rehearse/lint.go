@@ -103,7 +103,7 @@ func (r *run) alone(ctx context.Context, i int) error {
 // trial plays a stage with these guards, and nothing else to wait for.
 func (r *run) trial(ctx context.Context, s v1alpha1.Stage, guards v1alpha1.Guards) (*run, error) {
 	in := r.in
-	in.Explain = false
+	in.Explain, in.Script = false, Script{}
 	in.Policy.Spec.Stages = []v1alpha1.Stage{{
 		Name: s.Name, ClusterSelectors: s.ClusterSelectors, Filter: s.Filter, Condition: s.Condition, Guards: &guards,
 		Soak: &metav1.Duration{Duration: endless},

@@ -35,7 +35,10 @@ type Input struct {
 	// Approvals say how long after the start somebody approves; the keys are before.<stage> and
 	// after.<stage>.
 	Approvals map[string]time.Duration
-	Seed      uint64
+	// Script is what users and clusters do meanwhile: edits, joins, leaves, new versions of the
+	// workload, and whether there is a second player.
+	Script Script
+	Seed   uint64
 	// Start is the time at which the rehearsal begins. Default 2006-01-02T15:04:05Z.
 	Start time.Time
 	// Longest is how long the rehearsal may take, in virtual time. Default a day.
@@ -109,7 +112,13 @@ type run struct {
 	recheck     time.Time
 	lastLines   map[string]bool // the lines of the last explanation
 	done        bool
-	cutOff      time.Time // when the first thing after Input.Longest would have happened; zero: nothing
+	changes     []Change   // that have not happened yet, by time
+	version     int        // of the StagedBindingPolicy: it grows with each write
+	moved       bool       // a change has made new Bindings
+	applied     int        // counts new versions of objects
+	past        []snapshot // what the second player may see
+	refused     int        // the version at which its last write was refused
+	cutOff      time.Time  // when the first thing after Input.Longest would have happened; zero: nothing
 }
 
 // newRun returns the run of an Input without faults.
@@ -121,6 +130,8 @@ func newRun(in Input, w workload) (*run, error) {
 	r := &run{in: in, workload: w, now: in.Start, policy: policies[0], rollout: staged.NewRollout(policies[0]), object: in.Policy,
 		newBindings: map[string]bool{}, updated: map[staged.ObjectRef]bool{}, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
 	r.object.Status = v1alpha1.Status{}
+	r.version, r.refused = 1, -1
+	r.changes = slices.SortedStableFunc(slices.Values(in.Script.Changes), func(a, b Change) int { return cmp.Compare(a.After.Duration, b.After.Duration) })
 	r.hub = hub{objects: w.objects, policies: map[string]*control.BindingPolicy{}, collectors: map[string]*kubestellar.Collector{},
 		labels: map[string]map[string]string{}}
 	for _, c := range in.Collectors {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -18,7 +19,7 @@ func (r *run) play(ctx context.Context) error {
 			return err
 		}
 		next := r.next()
-		if r.done || next.IsZero() || ctx.Err() != nil {
+		if r.done && len(r.changes) == 0 || next.IsZero() || ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if next.Sub(r.in.Start) > r.in.Longest {
@@ -32,6 +33,9 @@ func (r *run) play(ctx context.Context) error {
 // instant does everything that is due now.
 func (r *run) instant(ctx context.Context) error {
 	for range 100 {
+		if err := r.changesDue(); err != nil {
+			return err
+		}
 		for _, c := range r.clusters {
 			if err := c.advance(ctx, r.now, r.updated); err != nil {
 				return err
@@ -56,6 +60,8 @@ func (r *run) next() (next time.Time) {
 		}
 	}
 	consider(r.recheck)
+	consider(r.nextChange())
+	consider(r.nextSecond())
 	for _, c := range r.clusters {
 		consider(c.due)
 	}
@@ -78,9 +84,14 @@ func (r *run) decide(ctx context.Context) (moved bool, err error) {
 	if r.in.Explain {
 		r.explain()
 	}
-	moved = !sameStage(r.object.Status, d.Status)
+	moved = r.moved || !sameStage(r.object.Status, d.Status)
+	r.moved = false
+	if !reflect.DeepEqual(r.object.Status, d.Status) {
+		r.version++
+	}
 	r.object.Status = d.Status
-	if r.write(d) {
+	wrote := r.write(d)
+	if r.second() || wrote {
 		moved = true
 		if err := r.bind(); err != nil {
 			return false, err

@@ -1,0 +1,91 @@
+package rehearse
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// A snapshot is what the hub held from some time on.
+type snapshot struct {
+	at       time.Time
+	version  int // of the StagedBindingPolicy
+	policy   *staged.Policy
+	status   v1alpha1.Status
+	seen     staged.Observation
+	policies map[string]*control.BindingPolicy
+}
+
+// snapshot records what the hub holds now.
+func (r *run) snapshot() {
+	s := snapshot{at: r.now, version: r.version, policy: r.policy, status: r.object.Status, policies: maps.Clone(r.hub.policies)}
+	s.seen = staged.Observation{Meta: r.object.ObjectMeta, Clusters: r.hub.labels, Bindings: r.bindings}
+	for _, name := range slices.Sorted(maps.Keys(r.hub.policies)) {
+		s.seen.BindingPolicies = append(s.seen.BindingPolicies, r.hub.policies[name])
+	}
+	for _, b := range r.bindings {
+		for _, clause := range clauses(b) {
+			s.seen.Reports = append(s.seen.Reports, r.hub.report(b, refOf(clause)))
+			if status, ok := r.hub.combine(b, refOf(clause)); ok {
+				s.seen.Statuses = append(s.seen.Statuses, status)
+			}
+		}
+	}
+	r.past = append(r.past, s)
+}
+
+// second makes a decision of the second player, from what was seen some time ago. It writes the
+// status first: if what it saw is not the newest, it writes nothing.
+func (r *run) second() (wrote bool) {
+	if r.in.Script.Lag.Duration == 0 {
+		return false
+	}
+	r.snapshot()
+	limit := r.now.Add(-r.in.Script.Lag.Duration)
+	for len(r.past) > 1 && !r.past[1].at.After(limit) {
+		r.past = r.past[1:]
+	}
+	old := r.past[0]
+	if old.at.After(limit) {
+		return false // it has seen nothing yet
+	}
+	d := old.policy.Decide(old.status, old.seen, r.now)
+	if reflect.DeepEqual(d.Status, old.status) && len(d.Remove) == 0 && !changes(d, old.policies) {
+		return false
+	}
+	if old.version != r.version {
+		if r.refused != old.version {
+			r.record(Entry{Text: fmt.Sprintf("the second player is %d writes behind: its write is refused", r.version-old.version)})
+		}
+		r.refused = old.version
+		return false
+	}
+	r.record(Entry{Text: "the second player decides: " + d.Message})
+	r.object.Status = d.Status
+	r.version++
+	return r.write(d)
+}
+
+// changes reports whether a decision asks for BindingPolicies that are not there.
+func changes(d staged.Decision, have map[string]*control.BindingPolicy) bool {
+	return slices.ContainsFunc(d.Ensure, func(p *control.BindingPolicy) bool {
+		old := have[p.Name]
+		return old == nil || !reflect.DeepEqual(old.Spec, p.Spec)
+	})
+}
+
+// nextSecond returns when the second player sees the next thing; zero: never.
+func (r *run) nextSecond() time.Time {
+	for _, s := range r.past {
+		if at := s.at.Add(r.in.Script.Lag.Duration); at.After(r.now) {
+			return at
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,157 @@
+package staged_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+)
+
+// An updated world delivers the workload to clusters as KubeStellar does: a new version reaches a
+// cluster unless createOnly is set there.
+type updated struct {
+	*world
+	version string
+	have    map[string]string // the version in each cluster
+}
+
+func newUpdated(t *testing.T, text string, clusters ...string) *updated {
+	u := &updated{world: fleet(t, text+"  updates: Staged\n", clusters...), version: "1", have: map[string]string{}}
+	u.deliver()
+	return u
+}
+
+// release makes a new version of the workload on the hub.
+func (u *updated) release(version string) {
+	u.version = version
+	u.objects = slices.Clone(u.objects)
+	u.objects[0].ResourceVersion = version
+	u.deliver()
+}
+
+func (u *updated) deliver() {
+	next := map[string]string{}
+	for _, p := range u.policies {
+		found, err := kubestellar.Destinations(p.Spec.ClusterSelectors, u.clusters)
+		require.NoError(u.t, err)
+		for _, d := range found {
+			c := d.ClusterID
+			if old := u.have[c]; old != "" && p.Spec.Downsync[0].CreateOnly && next[c] == "" {
+				next[c] = old
+				continue
+			}
+			if u.have[c] != u.version {
+				u.returned[c] = u.now.Add(time.Second)
+			}
+			next[c] = u.version
+		}
+	}
+	u.have = next
+}
+
+// roll decides and delivers for a while.
+func (u *updated) roll(times int) {
+	u.boundAt = start
+	for range times {
+		u.decide()
+		u.deliver()
+		u.pass(2 * time.Second)
+	}
+}
+
+func (u *updated) checkAll(want map[string]string) {
+	u.t.Helper()
+	require.Equal(u.t, want, u.have, u.last.Message)
+}
+
+func TestUpdatesAreRolledOutStageByStage(t *testing.T) {
+	text := policyText(stageText("dev", "dev"), stageText("prod", "prod", "approval: {before: true}")) + keep
+	u := newUpdated(t, text, "dev/d", "prod/p1", "prod/p2")
+	u.approve("before.prod")
+	u.roll(8)
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+	u.checkAll(map[string]string{"d": "1", "p1": "1", "p2": "1"})
+
+	u.available["d"] = 0
+	u.release("2")
+	u.roll(6)
+	require.Equal(t, "dev", u.status.ActiveStage)
+	u.checkAll(map[string]string{"d": "2", "p1": "1", "p2": "1"})
+	u.available["d"] = 1
+	u.roll(6)
+	u.checkAll(map[string]string{"d": "2", "p1": "1", "p2": "1"})
+	require.Contains(t, u.last.Message, `the value "alice" approved an earlier revision`)
+	u.meta.Annotations = maps.Clone(u.meta.Annotations)
+	u.meta.Annotations["approval.community.kubestellar.io/before.prod"] = "bob"
+	u.roll(8)
+	u.checkAll(map[string]string{"d": "2", "p1": "2", "p2": "2"})
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+	u.release("3")
+	require.Equal(t, map[string]string{"d": "2", "p1": "2", "p2": "2"}, u.have, "at rest, nothing is updated at once")
+}
+
+func TestUpdatesAreRolledOutBatchByBatch(t *testing.T) {
+	for _, field := range []string{"maxConcurrency: 1", "perCluster: {maxUnavailable: 1}"} {
+		u := newUpdated(t, policyText(stageText("prod", "prod", field)), "prod/p1", "prod/p2", "prod/p3")
+		u.roll(12)
+		require.True(t, u.holds("Succeeded"), u.last.Message)
+		u.available["p2"] = 0
+		u.release("2")
+		u.roll(12)
+		u.checkAll(map[string]string{"p1": "2", "p2": "2", "p3": "1"})
+		u.available["p2"] = 1
+		u.roll(12)
+		u.checkAll(map[string]string{"p1": "2", "p2": "2", "p3": "2"})
+		require.True(t, u.holds("Succeeded"), u.last.Message)
+	}
+}
+
+func TestUpdatesUnderMoveLeaveTheLastStageAlone(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "prod/p")
+	u.roll(8)
+	u.checkAll(map[string]string{"p": "1"})
+	u.available["d"] = 0
+	u.release("2")
+	u.roll(6)
+	u.checkAll(map[string]string{"d": "2", "p": "1"})
+	u.release("3")
+	u.roll(6)
+	require.Equal(t, "1", u.have["p"], "a newer version begins again")
+	u.available["d"] = 1
+	u.roll(10)
+	u.checkAll(map[string]string{"p": "3"})
+}
+
+func TestWithoutUpdatesAllIsAsBefore(t *testing.T) {
+	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d", "prod/p")
+	w.settle()
+	w.objects[0].ResourceVersion = "2"
+	w.settle()
+	require.True(t, w.holds("Succeeded"))
+	for _, p := range w.policies {
+		require.False(t, p.Spec.Downsync[0].CreateOnly)
+	}
+}
+
+func TestStagedUpdatesRefuseWhatWouldUndoThem(t *testing.T) {
+	for clause, want := range map[string]string{
+		"createOnly: true":                 "it is set until the turn of a cluster comes",
+		"wantSingletonReportedState: true": "no status can be returned into the objects",
+	} {
+		text := `apiVersion: community.kubestellar.io/v1alpha1
+kind: StagedBindingPolicy
+metadata: {name: s}
+spec:
+  updates: Staged
+  downsync: [{resources: [deployments], ` + clause + `}]
+  stages: [{name: dev, clusterSelectors: [{}]}]
+`
+		_, err := staged.Compile(staged.Options{}, staged.Parse("p.yaml", []byte(text)))
+		require.ErrorContains(t, err, want)
+	}
+}
