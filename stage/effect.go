@@ -62,7 +62,7 @@ func (e Event) String() string { return fmt.Sprintf("event %s %s %q", e.Type, e.
 
 // String prints `patch merge /status as user {"status":…}`.
 func (p Patch) String() string {
-	return join("patch", short(p.Type), slash(p.Subresource), as(p.Impersonate), string(p.JSON()))
+	return join("patch", short(p.Type), slash(p.Subresource), as(p.Impersonate), object.Readable(p.Data))
 }
 
 // String prints `apply merge /status as user v1 ConfigMap default/log {…}`.
@@ -70,7 +70,7 @@ func (a Apply) String() string {
 	if a.Object == nil {
 		return "apply nothing"
 	}
-	return join("apply", short(a.Type), slash(a.Subresource), as(a.Impersonate), a.Object.GetAPIVersion(), KeyOf(a.Object).String(), string(a.JSON()))
+	return join("apply", short(a.Type), slash(a.Subresource), as(a.Impersonate), a.Object.GetAPIVersion(), KeyOf(a.Object).String(), object.Readable(a.Object.Object))
 }
 
 // String prints "delete".

@@ -90,6 +90,7 @@ func FuzzExplain(f *testing.F) {
 		require.Equal(t, e.String(), set.Explain(obj, start).String())
 		require.Equal(t, before, obj)
 		requireAgreement(t, set, obj, seed, e)
+		requireNext(t, set, obj, seed)
 	})
 }
 
@@ -146,24 +147,25 @@ func TestOutcomes(t *testing.T) {
 		body           string
 		idle, livelock bool
 	}{
-		"an event only":              {"  selector: {}\n  next: {event: {type: Normal, reason: A}}", true, false},
-		"a patch that holds already": {"  selector: {}\n  next: {statusTemplate: 'phase: Pending'}", true, false},
-		"a patch that ends it":       {"  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  next: {statusTemplate: 'phase: Running'}", false, false},
-		"a patch that settles":       {"  selector: {}\n  next: {statusTemplate: 'phase: Running'}", false, false},
-		"a counter":                  {"  selector: {}\n  next: {statusTemplate: 'count: {{ add1 (or .status.count 0) }}'}", false, true},
-		"a counter with a delay":     {"  selector: {}\n  delay: {durationMilliseconds: 1}\n  next: {statusTemplate: 'count: {{ add1 (or .status.count 0) }}'}", false, false},
-		"the time":                   {"  selector: {}\n  next: {statusTemplate: 'at: {{ Now | Quote }}'}", false, true},
-		"the time with a delay":      {"  selector: {}\n  delay: {durationMilliseconds: 1}\n  next: {statusTemplate: 'at: {{ Now | Quote }}'}", false, false},
-		"a delete":                   {"  selector: {}\n  next: {delete: true}", false, false},
-		"a finalizer that is added":  {"  selector: {}\n  next: {finalizers: {add: [{value: a}]}}", false, false},
-		"an apply of another object": {"  selector: {}\n  steps: [{apply: {template: '{apiVersion: v1, kind: Pod, metadata: {name: other}}'}}]", true, false},
+		"an event only":                       {"  selector: {}\n  next: {event: {type: Normal, reason: A}}", true, false},
+		"a patch that holds already":          {"  selector: {}\n  next: {statusTemplate: 'phase: Pending'}", true, false},
+		"a patch that ends it":                {"  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  next: {statusTemplate: 'phase: Running'}", false, false},
+		"a patch that settles":                {"  selector: {}\n  next: {statusTemplate: 'phase: Running'}", false, false},
+		"a counter":                           {"  selector: {}\n  next: {statusTemplate: 'count: {{ add1 (or .status.count 0) }}'}", false, true},
+		"a counter with a delay":              {"  selector: {}\n  delay: {durationMilliseconds: 1}\n  next: {statusTemplate: 'count: {{ add1 (or .status.count 0) }}'}", false, false},
+		"the time":                            {"  selector: {}\n  next: {statusTemplate: 'at: {{ Now | Quote }}'}", false, true},
+		"the time as it is now, with a delay": {"  selector: {}\n  delay: {durationMilliseconds: 2000}\n  next: {statusTemplate: 'startTime: {{ Now | Quote }}'}", false, false},
+		"the time with a delay":               {"  selector: {}\n  delay: {durationMilliseconds: 1}\n  next: {statusTemplate: 'at: {{ Now | Quote }}'}", false, false},
+		"a delete":                            {"  selector: {}\n  next: {delete: true}", false, false},
+		"a finalizer that is added":           {"  selector: {}\n  next: {finalizers: {add: [{value: a}]}}", false, false},
+		"an apply of another object":          {"  selector: {}\n  steps: [{apply: {template: '{apiVersion: v1, kind: Pod, metadata: {name: other}}'}}]", true, false},
 		"an apply of itself": {"  selector: {}\n  steps:\n  - apply: {template: '{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {a: b}}}'}",
 			false, false},
 		"a status patch of the spec": {"  selector: {}\n  steps: [{patch: {subresource: status, template: '{spec: {a: {{ Now | Quote }}}}'}}]", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := compile(t, stageYAML("a", tc.body))
-			o := set.Explain(pod(t, "{}", "{phase: Pending}"), start.Add(time.Hour)).Stages[0].DryRun
+			o := set.Explain(pod(t, "{}", "{phase: Pending, startTime: '2006-01-02T16:04:05Z'}"), start.Add(time.Hour)).Stages[0].DryRun
 			require.NoError(t, o.Err)
 			require.Equal(t, tc.idle, o.Idle, "idle")
 			require.Equal(t, tc.livelock, o.Livelock, "livelock")

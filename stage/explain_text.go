@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/selector"
 )
@@ -37,16 +38,46 @@ func (e Explanation) answer() string {
 		return "nothing happens: the object has no kind"
 	case len(e.Stages) == 0:
 		return "nothing happens: no stage is for " + kindName(e.Key) + "; " + e.known()
+	case e.leaves:
+		return "nothing happens: it is deleted, with a grace period of 0 and no finalizers"
 	case len(possible) == 0:
 		return "nothing happens: " + e.closest()
 	case len(possible) == 1:
-		return fmt.Sprintf("next is %q, %s", possible[0].Stage, when(possible[0].Delay.Range))
+		return possible[0].next()
 	}
 	chances := make([]string, len(possible))
 	for i, v := range possible {
-		chances[i] = fmt.Sprintf("%q (%s) %s", v.Stage, percent(v.Candidate.Probability), when(v.Delay.Range))
+		chances[i] = fmt.Sprintf("%q (%s) %s%s", v.Stage, percent(v.Candidate.Probability), when(v.Delay.Range), v.DryRun.but())
 	}
 	return fmt.Sprintf("next is one of %d: %s", len(possible), strings.Join(chances, ", "))
+}
+
+// next is the first line where only one Stage can be played.
+func (v StageExplanation) next() string {
+	at := when(v.Delay.Range)
+	switch {
+	case v.DryRun.Err != nil:
+		return fmt.Sprintf("nothing happens: %q is tried %s, but its effects fail", v.Stage, at)
+	case v.DryRun.Idle && !v.DryRun.sends:
+		return fmt.Sprintf("nothing happens: %q is played %s, but the object is already as it would leave it", v.Stage, at)
+	default:
+		return fmt.Sprintf("next is %q, %s%s", v.Stage, at, v.DryRun.but())
+	}
+}
+
+// but is what keeps a Stage from being played like any other.
+func (o DryRun) but() string {
+	switch {
+	case o.Err != nil:
+		return ", but its effects fail"
+	case o.Livelock:
+		return ", and again without delay: a livelock"
+	case o.Idle && !o.sends:
+		return ", but it changes nothing"
+	case o.Idle:
+		return ", which leaves the object as it is"
+	}
+	return ""
 }
 
 // possible are the Stages that can be played.
@@ -170,7 +201,7 @@ func value(v any) string {
 	case time.Time:
 		return v.UTC().Format(time.RFC3339Nano)
 	default:
-		return clipped(string(encode(v)))
+		return clipped(object.Readable(v))
 	}
 }
 

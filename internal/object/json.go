@@ -131,3 +131,15 @@ func appendOther(b []byte, v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	return append(b, data...), err
 }
+
+// Readable is v, a JSON value, as JSON for people, on one line: <, > and & stay as they are. What
+// is not JSON is the error that says so, in quotes.
+func Readable(v any) string {
+	var b strings.Builder
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	if err := out.Encode(v); err != nil {
+		return strconv.Quote(err.Error())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

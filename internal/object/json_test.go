@@ -50,3 +50,8 @@ func FuzzAppendJSON(f *testing.F) {
 		require.Equal(t, string(want), string(got))
 	})
 }
+
+func TestReadable(t *testing.T) {
+	require.Equal(t, `{"a":["<b> & \\u003c",1]}`, object.Readable(map[string]any{"a": []any{`<b> & \u003c`, int64(1)}}))
+	require.Equal(t, `"json: unsupported value: NaN"`, object.Readable(math.NaN()))
+}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -43,20 +42,13 @@ func (c Change) String() string {
 func shortValue(v any) string {
 	s, isText := v.(string)
 	if !isText || s == "" {
-		b, err := object.AppendJSON(nil, v)
-		if err != nil {
-			return fmt.Sprint(v)
-		}
-		s = unescapeHTML.Replace(string(b))
+		s = object.Readable(v)
 	}
 	if runes := []rune(s); len(runes) > 60 {
 		s = string(runes[:59]) + "…"
 	}
 	return s
 }
-
-// unescapeHTML undoes the escaping that encoding/json does for HTML.
-var unescapeHTML = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
 // changes lists the differences between the objects of two States.
 func changes(before, after []memberObject) (all []Change) {
