@@ -1,23 +1,24 @@
 package kstatustest
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
 // customCurrent returns makers for the forms in which controllers of custom kinds report success,
-// the most frequent form first. The rules of package kstatus decide which one fits.
+// the most frequent form first. The rules of package kstatus decide which one fits. There are none
+// for phases and other words: which ones a kind has is not known.
 func customCurrent() []maker {
 	forms := []maker{asItIs}
 	for _, kinds := range [][]string{{"Ready"}, {"Available"}, {"Synced", "Ready"}, {"Accepted", "Programmed"}, {"QuotaReserved", "Admitted"}, {"Complete"}, {"Deployed"}} {
 		forms = append(forms, withConditions(kinds))
-	}
-	for _, word := range []string{"Ready", "Running", "Healthy", "Active", "Available", "Succeeded", "Completed", "Bound"} {
-		forms = append(forms, withField("phase", word), withField("state", word))
 	}
 	return forms
 }
@@ -37,6 +38,9 @@ func withConditions(kinds []string) maker {
 	return func(d *draft) {
 		d.observeCustom()
 		list := d.favourable()
+		if len(list) == 0 && (d.text("status", "phase") != "" || d.text("status", "state") != "") {
+			return // the controller reports by words, which are not known, and not by conditions
+		}
 		for _, kind := range kinds {
 			if !slices.ContainsFunc(list, func(c condition) bool { return c.kind == kind }) {
 				list = append(list, condition{kind, "True", "AsExpected", ""})
@@ -46,18 +50,46 @@ func withConditions(kinds []string) maker {
 	}
 }
 
-func withField(name, word string) maker {
-	return func(d *draft) {
-		d.observeCustom()
-		d.customConditions(d.favourable())
-		d.status[name] = word
-	}
-}
-
+// customFailed makes Ready False and leaves the other conditions as they are. Stalled, which only
+// some controllers write, becomes True if the object has it.
 func customFailed(d *draft) {
 	d.observeCustom()
 	message := d.message("the object cannot be reconciled")
-	d.customConditions([]condition{{"Ready", "False", "ReconcileFailed", message}, {"Stalled", "True", "ReconcileFailed", message}})
+	list := []condition{{"Ready", "False", "ReconcileFailed", message}}
+	for _, c := range d.custom() {
+		kind, _ := c["type"].(string)
+		switch kind {
+		case "Ready", kstatus.Reconciling:
+		case kstatus.Stalled:
+			list = append(list, condition{kind, "True", "ReconcileFailed", message})
+		default:
+			status, _ := c["status"].(string)
+			reason, _ := c["reason"].(string)
+			text, _ := c["message"].(string)
+			list = append(list, condition{kind, status, reason, text})
+		}
+	}
+	d.customConditions(list)
+}
+
+// unsure returns an error if there are rules for the kind of an object, and they read none of the
+// conditions that it has: the kind has other words, which are not known here.
+func (d *draft) unsure(kind schema.GroupKind) error {
+	own, read := false, len(d.custom()) == 0
+	for _, step := range kstatus.Extended().Explain(&unstructured.Unstructured{Object: d.fields}, d.time).Steps {
+		if kind.Group == "" || !strings.HasSuffix(step.Rule, "."+kind.Group) {
+			continue
+		}
+		own = true
+		for _, c := range d.custom() {
+			prefix := fmt.Sprintf(`status.conditions[type="%v"]`, c["type"])
+			read = read || slices.ContainsFunc(step.Seen, func(s kstatus.Seen) bool { return strings.HasPrefix(s.Path, prefix) })
+		}
+	}
+	if own && !read {
+		return fmt.Errorf("it is not known what the controller of %s writes: set the status by hand", kind)
+	}
+	return nil
 }
 
 // observeCustom writes observedGeneration if the object has a generation.

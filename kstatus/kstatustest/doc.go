@@ -22,9 +22,29 @@
 // API server sets them, and the verdict depends on them. For the same reason a Pod gets
 // status.qosClass.
 //
-// An object of a custom kind keeps its conditions, each with the status that means success; if it
-// has none, it gets Ready. If that is not Current by the rules of package kstatus, a phase or the
-// conditions that related kinds have are tried. The error says that none of these was enough.
+// The custom kinds in the table below get the fields and words of their own API. An object of any
+// other custom kind keeps its conditions, each with the status that means success; if it has none,
+// it gets Ready or the conditions that related kinds have. [Failed] makes Ready False. It is an
+// error if the rules of package kstatus for that kind read none of these conditions, or if the
+// object has a phase: which words its controller uses is not known.
+//
+// # Evidence
+//
+// A server is the real kube-apiserver of internal/dev/e2e (make e2e), which accepts the status; the
+// rules are those of package kstatus, which have the verdict that was asked for.
+//
+//	kinds                                                              | checked by
+//	-------------------------------------------------------------------+------------------------
+//	Deployment, ReplicaSet, ReplicationController, StatefulSet,        | server and rules
+//	DaemonSet, Job, CronJob, Pod, PersistentVolumeClaim,               |
+//	PersistentVolume, Service, Node, ResourceQuota, Ingress,           |
+//	PodDisruptionBudget, HorizontalPodAutoscaler                       |
+//	Namespace, CustomResourceDefinition, APIService                    | rules: a server writes these itself
+//	routes and Gateway of Gateway API; Application and Rollout of      | rules only: no server has their
+//	Argo; Backup and Restore of Velero; ClusterServiceVersion;         | definitions in our tests
+//	Cluster of CloudNativePG; CloneSet of OpenKruise; RayCluster;      |
+//	Elasticsearch; all kinds of Flux                                   |
+//	other custom kinds                                                 | rules only
 //
 // # Determinism
 //

@@ -13,6 +13,9 @@ func makersFor(kind schema.GroupKind) kindMakers {
 	if r, known := builtinMakers()[kind]; known {
 		return r
 	}
+	if r, known := knownMakers(kind); known {
+		return r
+	}
 	return kindMakers{Current: customCurrent(), Failed: one(customFailed)}
 }
 
@@ -29,7 +32,7 @@ func builtinMakers() map[schema.GroupKind]kindMakers {
 		{Group: "batch", Kind: "CronJob"}: {Current: one(cronSucceeded), Failed: one(cronFailed)},
 
 		{Kind: "Pod"}: {
-			Current: one(podReady), Succeeded: one(podSucceeded), Failed: one(podFailed), Pending: one(podPending),
+			Current: {podReady, podSucceeded}, Succeeded: one(podSucceeded), Failed: one(podFailed), Pending: one(podPending),
 			CrashLoopBackOff: one(podCrashLooping), ImagePullBackOff: one(podImagePullBackOff), OOMKilled: one(podOutOfMemory),
 			Evicted: one(podEvicted), Unschedulable: one(podUnschedulable),
 		},

@@ -87,11 +87,27 @@ func (d *draft) write(kind schema.GroupKind, s State) error {
 		d.begin(before)
 		make(d)
 		if err = d.check(s); err == nil {
+			err = d.checkKnown(kind)
+		}
+		if err == nil {
 			return nil
 		}
 	}
 	return err
 }
+
+// checkKnown is unsure for kinds that are neither built in nor known.
+func (d *draft) checkKnown(kind schema.GroupKind) error {
+	_, builtin := builtinMakers()[kind]
+	if _, known := knownMakers(kind); builtin || known {
+		return nil
+	}
+	return d.unsure(kind)
+}
+
+// States returns the states in which [Make] can put objects of a kind. For a custom kind that is not
+// known it depends on the object whether it can.
+func States(kind schema.GroupKind) []State { return states(makersFor(kind)) }
 
 // checkCounts returns an error if the spec of a workload has a number of Pods that an API server
 // would not accept.

@@ -142,6 +142,12 @@ func TestMakeRefuses(t *testing.T) {
   spec: {replicas: "3"}}`, kstatustest.Current, "spec.replicas: 3 is no number"},
 		"half a completion": {`{apiVersion: batch/v1, kind: Job, metadata: {name: a},
   spec: {completions: 1.5}}`, kstatustest.Failed, "spec.completions: 1.5 is no"},
+		"a kind with words of its own": {`{apiVersion: longhorn.io/v1beta2, kind: Volume,
+  metadata: {name: v}}`, kstatustest.Current, "Volume v: "},
+		"a route without parents": {`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute,
+  metadata: {name: r}}`, kstatustest.Current, "HTTPRoute r: "},
+		"a phase of another controller": {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w},
+  status: {phase: Broken}}`, kstatustest.Current, "Widget w: "},
 		"no kind": {`{metadata: {name: web}}`, kstatustest.Current, "without a kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +160,51 @@ func TestMakeRefuses(t *testing.T) {
 	require.Error(t, kstatustest.MakeCurrent(nil))
 	require.Error(t, kstatustest.MakeCurrent((*unstructured.Unstructured)(nil)))
 	require.Error(t, kstatustest.MakeCurrent(&unstructured.Unstructured{}))
+}
+
+// TestVocabularies: a kind gets the fields and words of its own API, and no others.
+func TestVocabularies(t *testing.T) {
+	objects := readObjects(t)
+	for name, c := range map[string]struct {
+		state      kstatustest.State
+		has, lacks []string
+	}{
+		"HTTPRoute":             {kstatustest.Current, []string{"parents"}, []string{"conditions", "observedGeneration"}},
+		"Backup":                {kstatustest.Failed, []string{"phase", "failureReason"}, []string{"conditions"}},
+		"ClusterServiceVersion": {kstatustest.Failed, []string{"phase", "reason"}, []string{"conditions"}},
+		"CloudNativePG Cluster": {kstatustest.Current, []string{"phase", "readyInstances"}, []string{"conditions"}},
+		"Elasticsearch":         {kstatustest.Current, []string{"health", "phase"}, []string{"conditions"}},
+		"Application":           {kstatustest.Failed, []string{"health", "sync"}, []string{"conditions", "phase"}},
+	} {
+		i := slices.IndexFunc(objects, func(o madeObject) bool { return o.name == name })
+		obj := parse(t, objects[i].object)
+		require.NoError(t, kstatustest.Make(obj, c.state, kstatustest.Options{}), name)
+		status := obj.Object["status"].(map[string]any)
+		for _, field := range c.has {
+			require.Contains(t, status, field, name)
+		}
+		for _, field := range c.lacks {
+			require.NotContains(t, status, field, name)
+		}
+	}
+}
+
+// TestAFailedCustomObjectIsNotStalled unless it was before: only some controllers write Stalled.
+func TestAFailedCustomObjectIsNotStalled(t *testing.T) {
+	for status, want := range map[string][]string{
+		`{}`: {"Ready=False"},
+		`{conditions: [{type: Synced, status: "True", reason: A}, {type: Ready, status: "True"}]}`: {"Ready=False", "Synced=True"},
+		`{conditions: [{type: Stalled, status: "False"}, {type: Ready, status: "True"}]}`:          {"Ready=False", "Stalled=True"},
+	} {
+		obj := parse(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: `+status+`}`)
+		require.NoError(t, kstatustest.MakeFailed(obj))
+		var got []string
+		for _, item := range list(obj, "status", "conditions") {
+			c := item.(map[string]any)
+			got = append(got, c["type"].(string)+"="+c["status"].(string))
+		}
+		require.Equal(t, want, got)
+	}
 }
 
 func TestWhatStandsBesideStays(t *testing.T) {

@@ -34,7 +34,7 @@ var made = []struct{ states, object string }{
 	{"Current Failed Pending CrashLoopBackOff ImagePullBackOff OOMKilled Evicted Unschedulable", `{apiVersion: v1,
   kind: Pod, spec: {readinessGates: [{conditionType: example.com/lb}],
   initContainers: [{name: proxy, image: p, restartPolicy: Always}, {name: init, image: i}], containers: [{name: c, image: i}, {name: d, image: i}]}}`},
-	{"Succeeded Failed OOMKilled", `{apiVersion: v1, kind: Pod, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}`},
+	{"Current Succeeded Failed OOMKilled", `{apiVersion: v1, kind: Pod, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}`},
 	{"Current Failed Pending", `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`},
 	{"Current Failed", `{apiVersion: v1, kind: PersistentVolume, spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: /tmp}}}`},
 	{"Current Pending", `{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, ports: [{port: 80}]}}`},
