@@ -23,6 +23,9 @@ func customCurrent() []maker {
 	return forms
 }
 
+// madeUp is the reason of conditions whose controllers are not known. [Check] does not compare it.
+const madeUp = "AsExpected"
+
 // asItIs gives the existing conditions the status that means success. A status without any gets
 // Ready, which most controllers write.
 func asItIs(d *draft) {
@@ -43,7 +46,7 @@ func withConditions(kinds []string) maker {
 		}
 		for _, kind := range kinds {
 			if !slices.ContainsFunc(list, func(c condition) bool { return c.kind == kind }) {
-				list = append(list, condition{kind, "True", "AsExpected", ""})
+				list = append(list, condition{kind, "True", madeUp, ""})
 			}
 		}
 		d.customConditions(list)
@@ -119,7 +122,7 @@ func (d *draft) favourable() []condition {
 		if kind == kstatus.Reconciling || kind == kstatus.Stalled {
 			continue // success is that the condition is missing
 		}
-		out = append(out, condition{kind, good(kind), "AsExpected", ""})
+		out = append(out, condition{kind, good(kind), madeUp, ""})
 	}
 	return out
 }
@@ -128,7 +131,7 @@ func (d *draft) favourable() []condition {
 func good(kind string) string {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Example", "metadata": map[string]any{},
-		"status": map[string]any{"conditions": []any{map[string]any{"type": kind, "status": "True", "reason": "AsExpected"}}},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": kind, "status": "True", "reason": madeUp}}},
 	}}
 	if kstatus.Extended().Generic().Compute(obj, defaultTime).Status == kstatus.Current {
 		return "True"

@@ -65,7 +65,7 @@ func (d *draft) verdicts() []string {
 // appendDifferences compares the value at a path with the wanted one. Any time and any message is
 // accepted, and 0 is equal to a missing value.
 func appendDifferences(lines []string, path string, has, wants any) []string {
-	if isFree(path) && has != nil || object.DeepEqual(has, wants) || wants == nil && isZero(has) {
+	if isFree(path) && has != nil || wants == madeUp || object.DeepEqual(has, wants) || wants == nil && isZero(has) {
 		return lines
 	}
 	if list, name := named(wants); name != "" {
@@ -77,7 +77,7 @@ func appendDifferences(lines []string, path string, has, wants any) []string {
 		return lines
 	}
 	if has == nil && strings.Contains(path, ".") {
-		return append(lines, path+": missing: "+show(wants))
+		return append(lines, path+": missing: "+show(withoutMadeUp(wants)))
 	}
 	if m, ok := object.ToMap(wants); ok {
 		old, _ := object.ToMap(has)
@@ -87,6 +87,17 @@ func appendDifferences(lines []string, path string, has, wants any) []string {
 		return lines
 	}
 	return append(lines, fmt.Sprintf("%s: %s, should be %s", path, show(has), show(wants)))
+}
+
+// withoutMadeUp returns a condition without a reason that no controller would have written.
+func withoutMadeUp(v any) any {
+	c, _ := object.ToMap(v)
+	if c["reason"] != madeUp {
+		return v
+	}
+	c = maps.Clone(c)
+	delete(c, "reason")
+	return c
 }
 
 func isZero(v any) bool {

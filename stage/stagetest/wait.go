@@ -1,10 +1,8 @@
 package stagetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,8 +24,8 @@ func RequireCurrent(t T, obj runtime.Object) {
 // all at the same time. Only kind, namespace and name of the given objects are used; without
 // arguments it waits for all objects that were applied. It fails the test after LabOptions.Timeout,
 // or if nothing more will happen and there is no LabOptions.Sync. The failure says what each object
-// lacks, which of its children are not current, and what [Lab.Explain] says of those that Stages are
-// for.
+// lacks, which of its children are not current, what [Lab.Explain] says of those that Stages are
+// for, and the errors of controllers, each once.
 func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 	l.t.Helper()
 	refs := l.applied
@@ -80,20 +78,5 @@ func (l *Lab) report(refs []reference) error {
 			errs = append(errs, fmt.Errorf("%w%s%s", kstatustest.Check(obj), l.childrenNotCurrent(obj), l.stagesFor(obj)))
 		}
 	}
-	return errors.Join(append(errs, l.errors...)...)
-}
-
-// childrenNotCurrent lists the children of an object that are not current.
-func (l *Lab) childrenNotCurrent(obj *unstructured.Unstructured) string {
-	_, children, err := kstatus.Extended().Inspect(context.Background(), l.Cluster(), obj, l.Now())
-	var b strings.Builder
-	for _, c := range children {
-		if c.Object != nil && c.Result.Status != kstatus.Current {
-			fmt.Fprintf(&b, "\n  %s: %s%s", referenceOf(c.Object), c.Result, l.stagesFor(c.Object))
-		}
-	}
-	if err != nil {
-		fmt.Fprintf(&b, "\n  %v", err)
-	}
-	return b.String()
+	return errors.Join(append(errs, distinct(l.errors)...)...)
 }

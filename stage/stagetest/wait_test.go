@@ -3,12 +3,17 @@ package stagetest_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
@@ -54,6 +59,8 @@ func TestWaitCurrentWaitsForAPatience(t *testing.T) {
 	require.LessOrEqual(t, lab.Now().Sub(time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)), time.Minute)
 }
 
+var shops = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Shop"}
+
 func TestWaitCurrentTellsWhatControllersFailedWith(t *testing.T) {
 	broken := reconcile.Controller{Name: "broken", For: pods, Reconcile: func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		return reconcile.Result{}, errors.New("no luck")
@@ -69,7 +76,30 @@ func TestWaitCurrentTellsWhatControllersFailedWith(t *testing.T) {
 		lab.Apply(podIn("default", "web"))
 		lab.WaitCurrent(object("v1", "Pod", "other"))
 	})
-	require.Contains(t, said, "broken default/web: no luck")
+	require.Regexp(t, `\nbroken default/web: no luck \(\d+ times\)$`, said)
+	require.Equal(t, 1, strings.Count(said, "no luck"))
+}
+
+// TestWaitCurrentNamesTheChildrenOfACustomResource, for which no rule looks at children.
+func TestWaitCurrentNamesTheChildrenOfACustomResource(t *testing.T) {
+	options := stagetest.LabOptions{
+		Timeout:  20 * time.Minute,
+		Kinds:    []memory.Kind{{GroupVersionKind: shops, Status: true}},
+		Failures: []stagetest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 1}},
+	}
+	said := failure(t, options, func(lab *stagetest.Lab) {
+		lab.Apply(`{apiVersion: example.com/v1, kind: Shop, metadata: {name: home}}`)
+		shop := lab.Get("example.com/v1", "Shop", "home")
+		owned := object("apps/v1", "Deployment", "web")
+		require.NoError(t, yaml.Unmarshal([]byte(web), &owned.Object))
+		owned.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Shop", Name: "home", UID: shop.GetUID()}})
+		lab.Apply(owned)
+		lab.WaitCurrent(shop)
+	})
+	require.Contains(t, said, "Shop default/home is not Current")
+	require.Contains(t, said, "\n  Deployment default/web: Failed ProgressDeadlineExceeded")
+	require.Regexp(t, `\n  Pod default/web-\S+: Failed ImagePullBackOff`, said)
+	require.NotContains(t, said, "AsExpected", "no controller writes the reason that was made up")
 }
 
 func TestWaitCurrentGivesThoseWhoFollowTheirTime(t *testing.T) {
