@@ -46,6 +46,37 @@
 // between 1 second and the end of the grace period. In the chaos presets a Stage has weight 10000,
 // so that it is nearly always chosen, and is due after 1 second.
 //
+// # What a Stage reaches
+//
+// Each Stage writes to the object that it is played on, and only pvc-provision and pvc-delete write
+// to another one: the PersistentVolume whose name is made of the uid of the claim, which the API
+// server chooses. So the author of an object cannot make a player write to the objects of others.
+// pv-delete deletes only volumes of the class kwok-volume whose name is made of the uid in claimRef,
+// which are those that pvc-provision made. No text of an object, neither a value nor a key, adds
+// fields to what is written.
+//
+//	Stage                              writes to the object        and to
+//	---------------------------------------------------------------------------------------------------
+//	node-heartbeat                     status
+//	node-heartbeat-with-lease          status
+//	node-initialize                    status
+//	node-not-ready                     status
+//	pod-complete                       status
+//	pod-complete of PodGeneral         status
+//	pod-container-running-failed       status
+//	pod-create                         status
+//	pod-delete                         deletes it
+//	pod-delete of PodGeneral           deletes it
+//	pod-init-container-completed       status
+//	pod-init-container-running         status
+//	pod-init-container-running-failed  status
+//	pod-ready                          status
+//	pod-ready of PodGeneral            status
+//	pv-bind                            status
+//	pv-delete                          deletes it
+//	pvc-delete                                                     PersistentVolume pvc-<uid>
+//	pvc-provision                      metadata, spec, status      PersistentVolume pvc-<uid>
+//
 // # Determinism
 //
 // A preset is the same at every call. Templates read the object, the time and the addresses that
