@@ -48,6 +48,9 @@ type Options struct {
 	StartTime time.Time
 	// Limits bound what one expression or template may cost.
 	Limits Limits
+	// Allow is what Stages may do besides changing the objects that they are played on. Nil:
+	// everything, as for Stages of one's own.
+	Allow *Allow
 }
 
 // Limits bound what one evaluation may cost, in steps, never in time, so that a result does not
@@ -194,6 +197,7 @@ func (c *compiler) stage(s *v1alpha1.Stage) {
 	st := &compiled{name: s.Name, doc: c.definition.doc, spec: &s.Spec, kind: c.resource(s.Spec.ResourceRef), salt: random.New(0).Text(s.Name).Sum()}
 	st.immediate = s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage
 	c.name(s, st.kind)
+	c.allowed(st.kind)
 	st.selector = c.selector(s.Spec.Selector)
 	st.weight = c.weight(&s.Spec)
 	st.delay = c.delay(s.Spec.Delay)

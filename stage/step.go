@@ -38,6 +38,7 @@ type applyStep struct {
 	patchType   types.PatchType
 	subresource string
 	user        string
+	allow       *Allow // nil: everything
 }
 
 // steps compiles the effects of a Stage: steps, or next if there are none.
@@ -135,7 +136,9 @@ func (c *compiler) patch(path string, kind schema.GroupVersionKind, p v1alpha1.S
 }
 
 func (c *compiler) apply(path string, a *v1alpha1.StageApply) *applyStep {
+	c.allowedApply(path, a)
 	return &applyStep{
+		allow:       c.options.Allow,
 		path:        path + ".template",
 		template:    c.template(path+".template", a.Template),
 		patchType:   c.applyType(path+".type", a.Type),
@@ -196,6 +199,7 @@ func (c *compiler) user(path string, i *v1alpha1.ImpersonationConfig) string {
 	if i.Username == "" {
 		c.faultf(path+".username", "missing")
 	}
+	c.allowedUser(path+".username", i.Username)
 	return i.Username
 }
 

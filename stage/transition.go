@@ -251,5 +251,5 @@ func (p *planner) apply(st *applyStep) (Effect, error) {
 			return nil, fmt.Errorf("the object has no %s", field)
 		}
 	}
-	return Apply{Type: st.patchType, Subresource: st.subresource, Impersonate: st.user, Object: obj}, nil
+	return Apply{Type: st.patchType, Subresource: st.subresource, Impersonate: st.user, Object: obj}, st.allow.write(obj, p.t.Key.Namespace)
 }

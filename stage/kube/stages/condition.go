@@ -3,6 +3,7 @@ package stages
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -22,8 +24,9 @@ const Accepted = "Accepted"
 
 // The reasons of the condition.
 const (
-	ReasonCompiled = "Compiled" // the present version is in use
-	ReasonInvalid  = "Invalid"  // it does not compile
+	ReasonCompiled   = "Compiled"   // the present version is in use
+	ReasonInvalid    = "Invalid"    // it does not compile
+	ReasonNotAllowed = "NotAllowed" // it does what [stage.Options].Allow does not list
 )
 
 const (
@@ -69,7 +72,7 @@ func (b *stageRecord) tell(ctx context.Context, r reconcile.Request, obj *unstru
 func (v VersionStatus) condition(generation int64, old map[string]any, now time.Time) map[string]any {
 	status, reason := "True", ReasonCompiled
 	if !v.Accepted() {
-		status, reason = "False", ReasonInvalid
+		status, reason = "False", v.reason()
 	}
 	since := now.UTC().Format(time.RFC3339)
 	if at, ok := old["lastTransitionTime"].(string); ok && old["status"] == status {
@@ -79,6 +82,14 @@ func (v VersionStatus) condition(generation int64, old map[string]any, now time.
 		"type": Accepted, "status": status, "reason": reason, "message": v.message(),
 		"lastTransitionTime": since, "observedGeneration": generation,
 	}
+}
+
+// reason says why a version is not accepted.
+func (v VersionStatus) reason() string {
+	if slices.ContainsFunc(v.Faults, func(f Fault) bool { return !f.Warning && !errors.Is(f.Err, stage.ErrNotAllowed) }) {
+		return ReasonInvalid
+	}
+	return ReasonNotAllowed
 }
 
 // message lists the faults, and tells what is in use instead of a version that has some.

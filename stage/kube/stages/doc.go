@@ -34,6 +34,11 @@
 //     different times may have different ones, until the Stage is repaired; each writes its status
 //     once, and the condition shows the latest.
 //
+//  5. Stages only change and delete the objects that they are played on, unless Options.Compile.Allow
+//     lists more: whom they may impersonate, and what they may apply. A Stage that does more is
+//     refused like one that does not compile, with the reason [ReasonNotAllowed]. What only a
+//     rendered object tells, such as its namespace, is a failure of the transition.
+//
 // # Concurrency
 //
 // [Follow] and [Play] return when all that they began has ended. A [reconcile.Controller] of this

@@ -28,7 +28,8 @@ type Player interface {
 // Options of [Follow]. The zero value is the default.
 type Options struct {
 	// Compile is how Stages are compiled. All Sets have the same Env: if it gives none, one that is
-	// made for them.
+	// made for them. Its default for Allow is the zero [stage.Allow], which lets Stages only change
+	// the objects that they are played on: whoever may write Stages is not who may do everything.
 	Compile stage.Options
 	// Trace is called for each version of a Stage that was looked at, in the order of their names,
 	// before it takes effect, by one goroutine at a time.
@@ -86,6 +87,9 @@ func Play(ctx context.Context, cluster player.Transport, p player.Options, o Opt
 func Controller(player Player, o Options) reconcile.Controller {
 	if o.Compile.Env == nil {
 		o.Compile.Env = render.NewNetwork(render.NetworkOptions{})
+	}
+	if o.Compile.Allow == nil {
+		o.Compile.Allow = &stage.Allow{}
 	}
 	l := &library{options: o, player: player, stageRecords: map[string]*stageRecord{}}
 	return reconcile.Controller{Name: "stages", For: stageKind, Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
