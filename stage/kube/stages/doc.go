@@ -24,12 +24,15 @@
 //  1. Stages that change take effect at once, on all objects of their kind, and those that come
 //     together are compiled together. The delay of an object in a Stage that has not changed goes
 //     on.
+//
 //  2. A version that does not compile is not used: the last good one stays in use. The other Stages
 //     are not concerned.
+//
 //  3. What became of a version is told in the condition [Accepted] of the Stage, each fault with
 //     the path of its field and, in an expression or a template, the line and column within. It is
 //     written when it changes, for the version that was read, and needs the permission to patch
 //     stages/status.
+//
 //  4. The last good version is remembered as long as the program runs. So replicas that began at
 //     different times may have different ones, until the Stage is repaired; each writes its status
 //     once, and the condition shows the latest.
