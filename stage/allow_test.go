@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// What an adversary tried: a Stage for a namespace that makes its author cluster-admin.
+// takeover is what an adversary tried: a Stage for a namespace that makes its author cluster-admin.
 const takeover = `
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage

@@ -178,7 +178,7 @@ func reach(t *testing.T, st v1alpha1.Stage) string {
 	return strings.TrimRight(fmt.Sprintf("%-28s%s", strings.Join(slices.Sorted(maps.Keys(own)), ", "), strings.Join(others, ", ")), " ")
 }
 
-// Texts that would add a field, or another value, if a template had them without quotes.
+// hostileTexts would add a field, or another value, if a template had them without quotes.
 var hostileTexts = []string{"x\ninjected: y", "x\n  injected: y", "x\n    injected: y", "x\n      injected: y", "x\n          injected: y", "x, injected: y", `x", injected: "y`, "x\"\ninjected: \"y", "x # y", "{injected: y}", "x: y"}
 
 // No text of an object, neither a value nor a key, changes which objects and fields the Stages of
