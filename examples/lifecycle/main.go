@@ -30,6 +30,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/internal/files"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/diagram"
@@ -177,7 +178,7 @@ func draw(file string, d *diagram.Diagram) error {
 	if filepath.Ext(file) == ".svg" && len(d.Boxes) > maxBoxes {
 		return fmt.Errorf("%d states are too many for a picture; try a .dot file, or -states", len(d.Boxes))
 	}
-	return os.WriteFile(file, formats[filepath.Ext(file)](d), 0o644)
+	return files.WriteBytes(file, formats[filepath.Ext(file)](d))
 }
 
 // printFindings prints what lint found.

@@ -25,7 +25,7 @@ func (l *lab) writeLog(file string) error {
 	if file == "" {
 		return nil
 	}
-	return writeFile(logName(file, l.name), func(w io.Writer) error {
+	return record.WriteFile(logName(file, l.name), func(w io.Writer) error {
 		if filepath.Ext(file) == ".csv" {
 			return record.NewCSVWriter(w).WriteAll(l.log)
 		}

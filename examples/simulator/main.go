@@ -10,7 +10,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
 func main() {
@@ -63,7 +63,7 @@ func study(ctx context.Context, o options, stdout, stderr io.Writer) error {
 
 func writeReport(r *report.Report, o options) error {
 	if o.report != "" {
-		if err := writeFile(o.report, r.WriteHTML); err != nil {
+		if err := record.WriteFile(o.report, r.WriteHTML); err != nil {
 			return err
 		}
 	}
@@ -71,14 +71,4 @@ func writeReport(r *report.Report, o options) error {
 		return r.WritePlots(o.plots)
 	}
 	return nil
-}
-
-// writeFile creates a file and calls write for it.
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	b := bufio.NewWriter(f)
-	return errors.Join(write(b), b.Flush(), f.Close())
 }

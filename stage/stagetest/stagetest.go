@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stagecraft-go/stagecraft/internal/files"
 	"github.com/stagecraft-go/stagecraft/internal/txtar"
 
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -82,7 +83,7 @@ func check(name string, o Options) error {
 	default:
 		want.Data = got
 	}
-	return os.WriteFile(name, txtar.Format(archive), 0o644)
+	return files.WriteBytes(name, txtar.Format(archive))
 }
 
 // file returns a file of the archive, nil if there is none of the name.

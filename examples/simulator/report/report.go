@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
 // A Report is a page.
@@ -118,7 +120,11 @@ func (c Chart) write(dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, c.Name+ending), data, 0o644); err != nil {
+		err = record.WriteFile(filepath.Join(dir, c.Name+ending), func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}

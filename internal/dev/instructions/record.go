@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/stagecraft-go/stagecraft/internal/files"
 )
 
 // regressionLimit is the largest ratio to the recorded instructions that is not a regression.
@@ -42,7 +44,7 @@ func (r record) write(file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(data, '\n'), 0o644)
+	return files.WriteBytes(file, append(data, '\n'))
 }
 
 // comparable reports whether counts of the two records can be compared.

@@ -10,7 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/files"
 )
+
+// WriteFile puts what a function writes into a file, such as a log or a report, whole or not at all:
+// if anything fails, or the program is killed, a file that had the name stays as it was. It writes
+// into a temporary file beside it, which is synced and renamed.
+func WriteFile(name string, write func(io.Writer) error) error { return files.Write(name, write) }
 
 // A Writer writes records to a file. It must not be used from several goroutines at once.
 type Writer struct {

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/bench/patch/builtin"
+	"github.com/stagecraft-go/stagecraft/internal/files"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -27,7 +28,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := os.WriteFile(os.Args[1], src, 0o644); err != nil {
+	if err := files.WriteBytes(os.Args[1], src); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -1,0 +1,47 @@
+package stagecraft_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// writesDirectly lists the files that may write without package files, which replaces a file as a
+// whole: each writes only new files, or files that git restores.
+var writesDirectly = map[string]string{
+	"internal/files/files.go":                       "is the package",
+	"internal/dev/release/checkout.go":              "rewrites go.mod files, in a clean clone, in a module without dependencies",
+	"internal/dev/release/pack.go":                  "writes a proxy into a new directory",
+	"internal/dev/e2e/controlplane/controlplane.go": "writes into the directory of one run",
+	"internal/dev/e2e/controlplane/controllers.go":  "writes a log of one run",
+	"internal/dev/e2e/controlplane/restart.go":      "writes into the directory of one run",
+	"internal/dev/e2e/cluster/build.go":             "writes into the directory of one run",
+	"internal/dev/e2e/cluster/player/main.go":       "writes a profile while it runs",
+	"internal/dev/e2e/cluster/measure/process.go":   "writes a log of one run",
+}
+
+// TestFilesAreReplacedAsAWhole holds that nothing truncates a file before what it writes is
+// complete: a full disk or a kill would leave half of it.
+func TestFilesAreReplacedAsAWhole(t *testing.T) {
+	writes := regexp.MustCompile(`\bos\.(WriteFile|Create|CreateTemp|OpenFile|Truncate)\(`)
+	seen := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if writes.Match(text) {
+			seen[path] = true
+			require.NotEmpty(t, writesDirectly[path], "%s writes a file without package internal/files or record.WriteFile", path)
+		}
+		return err
+	}))
+	for path := range writesDirectly {
+		require.True(t, seen[path], "%s writes no file", path)
+	}
+}
