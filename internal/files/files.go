@@ -68,6 +68,9 @@ func create(name string, old os.FileInfo) (*os.File, error) {
 	dir, base := filepath.Split(name)
 	temporary := fmt.Sprintf("%s.%s.%016x.tmp", dir, base, rand.Uint64())
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if fault := new(os.PathError); errors.As(err, &fault) {
+		fault.Path = name // which the caller knows
+	}
 	if err != nil || old == nil {
 		return f, err
 	}
