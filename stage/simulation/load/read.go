@@ -1,8 +1,6 @@
 package load
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
@@ -10,25 +8,28 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/stagecraft-go/stagecraft/internal/lines"
 )
 
 // ReadCSV reads a trace whose first line names the columns. Errors are [*TraceError]s with the name
-// file; all of them are joined.
+// file;
+// the first 100 of them and the number of the others are joined. A line has at most 16 MiB.
 func ReadCSV(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
-	lines := csv.NewReader(r)
-	lines.ReuseRecord = true
-	header, err := lines.Read()
+	rows := csv.NewReader(lines.Limit(r))
+	rows.ReuseRecord = true
+	header, err := rows.Read()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("want a first line with the names of the columns")
 		}
-		t.csvFault(lines, err)
+		t.csvFault(rows, err)
 		return t.done()
 	}
 	header = slices.Clone(header)
 	if t.header(header) {
-		t.lines(lines, header)
+		t.lines(rows, header)
 	}
 	return t.done()
 }
@@ -45,7 +46,7 @@ func (t *traceReader) header(names []string) bool {
 			t.fault(1, name, errMissing)
 		}
 	}
-	return len(t.errs) == 0
+	return t.faults.Len() == 0
 }
 
 func (t *traceReader) lines(r *csv.Reader, header []string) {
@@ -81,32 +82,38 @@ func (t *traceReader) csvFault(r *csv.Reader, err error) bool {
 
 // ReadJSONL reads a trace with one JSON object on each line, whose values are numbers, text and
 // booleans; null means that the field is missing. Empty lines are skipped. Errors are
-// [*TraceError]s with the name file; all of them are joined.
+// [*TraceError]s with the name file; the first 100 of them and the number of the others are
+// joined. A line has at most 16 MiB.
 func ReadJSONL(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
-	lines := bufio.NewReader(r)
+	in := lines.NewReader(r)
 	for line := 1; ; line++ {
-		text, err := lines.ReadBytes('\n')
-		if text = bytes.TrimSpace(text); len(text) > 0 {
-			t.addJSON(line, text)
-		}
-		if errors.Is(err, io.EOF) {
+		text, err := in.Next()
+		switch {
+		case errors.Is(err, io.EOF):
 			return t.done()
-		}
-		if err != nil {
+		case err != nil:
 			t.fault(line, "", err)
-			return t.done()
+			if !errors.Is(err, lines.ErrTooLong) {
+				return t.done()
+			}
+		case len(text) > 0:
+			t.addJSON(line, text)
 		}
 	}
 }
 
 func (t *traceReader) addJSON(line int, text []byte) {
+	if t.faults.Full() && text[0] != '{' {
+		t.fault(line, "", errNull) // it is only counted
+		return
+	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil || object == nil {
 		t.fault(line, "", cmp.Or(err, errNull))
 		return
 	}
-	fields, faults := make(map[string]string, len(object)), len(t.errs)
+	fields, faults := make(map[string]string, len(object)), t.faults.Len()
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		v, err := scalar(object[name])
 		if err != nil {
@@ -115,7 +122,7 @@ func (t *traceReader) addJSON(line int, text []byte) {
 			fields[name] = v
 		}
 	}
-	if len(t.errs) == faults {
+	if t.faults.Len() == faults {
 		t.add(line, fields)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/lines"
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // A Row is one line of a recorded trace.
@@ -68,7 +71,7 @@ func (e *TraceError) Error() string {
 	if e.Column != "" {
 		place += fmt.Sprintf("column %q: ", e.Column)
 	}
-	return place + e.Err.Error()
+	return place + printable.Error(e.Err)
 }
 
 // Unwrap returns Err.
@@ -80,7 +83,7 @@ type traceReader struct {
 	columns Columns
 	rows    []Row
 	times   []timestamp // of the rows
-	errs    []error
+	faults  lines.Faults
 }
 
 func newTable(file string, c Columns) *traceReader {
@@ -89,7 +92,7 @@ func newTable(file string, c Columns) *traceReader {
 }
 
 func (t *traceReader) fault(line int, column string, err error) {
-	t.errs = append(t.errs, &TraceError{File: t.file, Line: line, Column: column, Err: err})
+	t.faults.Add(&TraceError{File: t.file, Line: line, Column: column, Err: err})
 }
 
 var errMissing = errors.New("is missing")
@@ -108,6 +111,9 @@ func (t *traceReader) add(line int, fields map[string]string) {
 		t.fault(line, t.columns.At, err)
 		return
 	}
+	if t.faults.Len() > 0 && len(t.rows) > 0 {
+		return // no row of a file with faults is returned
+	}
 	delete(fields, t.columns.At)
 	for _, name := range t.columns.Numbers {
 		delete(fields, name)
@@ -119,15 +125,15 @@ func (t *traceReader) add(line int, fields map[string]string) {
 func (t *traceReader) timestampOf(text string) (timestamp, error) {
 	m, err := readMoment(text)
 	if err == nil && len(t.times) > 0 && m.date != t.times[0].date {
-		err = fmt.Errorf("%q is a %s, but line %d has a %s", text, m.form(), t.rows[0].Line, t.times[0].form())
+		err = fmt.Errorf("%.100q is a %s, but line %d has a %s", text, m.form(), t.rows[0].Line, t.times[0].form())
 	}
 	return m, err
 }
 
 // done returns the rows in the order of their times.
 func (t *traceReader) done() ([]Row, error) {
-	if len(t.errs) > 0 || len(t.rows) == 0 {
-		return nil, errors.Join(t.errs...)
+	if t.faults.Len() > 0 || len(t.rows) == 0 {
+		return nil, t.faults.Err()
 	}
 	var zero timestamp
 	if t.columns.Relative || t.times[0].date {
@@ -139,8 +145,8 @@ func (t *traceReader) done() ([]Row, error) {
 		}
 		t.rows[i].At = m.since(zero)
 	}
-	if len(t.errs) > 0 {
-		return nil, errors.Join(t.errs...)
+	if t.faults.Len() > 0 {
+		return nil, t.faults.Err()
 	}
 	slices.SortStableFunc(t.rows, func(a, b Row) int { return cmp.Compare(a.At, b.At) })
 	return t.rows, nil
@@ -181,9 +187,9 @@ func readMoment(text string) (timestamp, error) {
 	v, err := parseNumber(text)
 	switch {
 	case err != nil:
-		return timestamp{}, fmt.Errorf("%q is no number of seconds, no duration and no date", text)
+		return timestamp{}, fmt.Errorf("%.100q is no number of seconds, no duration and no date", text)
 	case math.Abs(v) > longest:
-		return timestamp{}, fmt.Errorf("%q is too many seconds", text)
+		return timestamp{}, fmt.Errorf("%.100q is too many seconds", text)
 	}
 	whole := math.Floor(v)
 	return timestamp{seconds: int64(whole), ns: int64(math.Round((v - whole) * 1e9))}, nil
@@ -204,5 +210,5 @@ func parseNumber(text string) (float64, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d.Seconds(), nil
 	}
-	return 0, fmt.Errorf("%q is no finite number and no duration", text)
+	return 0, fmt.Errorf("%.100q is no finite number and no duration", text)
 }

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
@@ -14,6 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stagecraft-go/stagecraft/internal/lines"
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // A LineError is an error in a log file.
@@ -24,42 +26,45 @@ type LineError struct {
 }
 
 // Error prints file:line: what is wrong.
-func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+func (e *LineError) Error() string {
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, printable.Error(e.Err))
+}
 
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Collect reads a whole log. If there are errors it returns all of them, joined, and no log.
+// Collect reads a whole log. If there are errors it returns the first 100 of them and the number of
+// the others, joined, and no log.
 func Collect(records iter.Seq2[Record, error]) (Log, error) {
 	var log Log
-	var errs []error
+	var faults lines.Faults
 	for r, err := range records {
 		if err != nil {
-			errs = append(errs, err)
-		} else {
+			faults.Add(err)
+			log = nil
+		} else if faults.Len() == 0 {
 			log = append(log, r)
 		}
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	return log, nil
+	return log, faults.Err()
 }
 
 // ReadJSONL reads JSON lines, one record at a time. A line with an error gives a [*LineError], and
-// reading continues with the next line. Empty lines are skipped. Errors name the file.
+// reading continues with the next line. Empty lines are skipped. A line has at most 16 MiB. Errors
+// name the file.
 func ReadJSONL(file string, from io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		in := bufio.NewReader(from)
+		in := lines.NewReader(from)
 		for n := 1; ; n++ {
-			text, err := in.ReadBytes('\n')
-			if text = bytes.TrimSpace(text); len(text) > 0 && !yield(withLine(file, n)(readJSON(text))) {
+			text, err := in.Next()
+			switch {
+			case errors.Is(err, io.EOF):
 				return
-			}
-			if err != nil {
-				if !errors.Is(err, io.EOF) {
-					yield(withLine(file, n)(Record{}, err))
+			case err != nil:
+				if !yield(withLine(file, n)(Record{}, err)) || !errors.Is(err, lines.ErrTooLong) {
+					return
 				}
+			case len(text) > 0 && !yield(withLine(file, n)(readJSON(text))):
 				return
 			}
 		}
@@ -77,6 +82,9 @@ func withLine(file string, n int) func(Record, error) (Record, error) {
 }
 
 func readJSON(text []byte) (Record, error) {
+	if text[0] != '{' {
+		return Record{}, errNoObject // before a decoder is made: a file may have nothing else
+	}
 	l := line{NS: math.MinInt64}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -91,6 +99,8 @@ func readJSON(text []byte) (Record, error) {
 	}
 	return l.record(), l.check()
 }
+
+var errNoObject = errors.New("want a JSON object")
 
 // check returns an error if a required field is missing.
 func (l line) check() error {
@@ -107,7 +117,7 @@ func (l line) check() error {
 // be found. Errors name the file.
 func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		in := csv.NewReader(from)
+		in := csv.NewReader(lines.Limit(from))
 		in.ReuseRecord = true
 		header, err := in.Read()
 		if err == nil {
@@ -179,7 +189,7 @@ func readFields(header, values []string) (Record, error) {
 		switch name {
 		case "ns":
 			if l.NS, err = strconv.ParseInt(values[i], 10, 64); err != nil {
-				return Record{}, fmt.Errorf("ns: %q is no whole number", values[i])
+				return Record{}, fmt.Errorf("ns: %.100q is no whole number", values[i])
 			}
 		case "amounts":
 			if l.Amounts, err = parseAmounts(values[i]); err != nil {
@@ -201,7 +211,7 @@ func parseAmounts(text string) (Amounts, error) {
 		name, number, ok := strings.Cut(part, "=")
 		n, err := strconv.ParseFloat(number, 64)
 		if !ok || name == "" || err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-			return nil, fmt.Errorf("amounts: %q is not like cpu=0.5", part)
+			return nil, fmt.Errorf("amounts: %.100q is not like cpu=0.5", part)
 		}
 		a[name] = n
 	}

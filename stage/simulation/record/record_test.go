@@ -120,7 +120,7 @@ func TestFaultsOfLogsHaveTheirLine(t *testing.T) {
 			jsonl: "{\"ns\":1,\"kind\":\"Pod\",\"name\":\"p\",\"to\":\"Running\"}\n{\"ns\":1,\"kind\":\"Pod\",\"name\":\"p\"}\n{}\n" +
 				"{\"ns\":1,\"colour\":1}\n{\"ns\":1,\"kind\":\"Pod\",\"name\":\"p\",\"to\":\"a\"} {}\n{\"ns\":\"x\"}\n[",
 			want: "log:2: to is missing\nlog:3: ns is missing\nlog:4: json: unknown field \"colour\"\nlog:5: want one JSON object in a line\n" +
-				"log:6: json: cannot unmarshal string into Go struct field line.ns of type int64\nlog:7: unexpected EOF",
+				"log:6: json: cannot unmarshal string into Go struct field line.ns of type int64\nlog:7: want a JSON object",
 		},
 		"rows": {
 			csv: header + "x,Pod,p,Running,\n1,Pod\n1,Pod,,Running,\n1,Pod,p,Running,cpu\n1,Pod,p,Running,cpu=NaN\n1,Pod,\"p",
