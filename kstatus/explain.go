@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // An Explanation says how a result came about.
@@ -74,7 +75,7 @@ func (e Explanation) String() string {
 		}
 		fmt.Fprintf(&b, "%s %s", decided, s.Rule)
 		for _, seen := range s.Seen {
-			fmt.Fprintf(&b, " %s=%v", seen.Path, printable(seen.Value))
+			fmt.Fprintf(&b, " %s=%v", seen.Path, shown(seen.Value))
 		}
 		fmt.Fprintln(&b)
 	}
@@ -84,8 +85,8 @@ func (e Explanation) String() string {
 	return b.String()
 }
 
-// printable replaces maps and lists by their lengths, so that a step stays on one line.
-func printable(v any) any {
+// shown replaces maps and lists by their lengths, so that a step stays on one line.
+func shown(v any) any {
 	if v == nil {
 		return "-"
 	}
@@ -95,7 +96,7 @@ func printable(v any) any {
 	if m, ok := object.ToMap(v); ok {
 		return fmt.Sprintf("{%d}", len(m))
 	}
-	return v
+	return printable.Text(fmt.Sprint(v))
 }
 
 // A trace records what one rule reads.

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // A Result is a status and the reason for it. It is a comparable value. Its message is formatted
@@ -117,7 +119,8 @@ func (r Result) terminal() Result {
 	return r
 }
 
-// String returns the status, the reason and the message on one line.
+// String returns the status, the reason and the message on one line: control characters are escaped,
+// and what is longer than 1 KiB is cut.
 func (r Result) String() string {
 	s := string(r.Status)
 	if r.Reason != "" {
@@ -126,7 +129,7 @@ func (r Result) String() string {
 	if m := r.Message(); m != "" {
 		s += ": " + m
 	}
-	return s
+	return printable.Text(s)
 }
 
 // A message is a format and its arguments. Each %s of the format stands for the next of the words

@@ -66,7 +66,8 @@ type Limits struct {
 // Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault
 // of every source, and then no Set. Each fault names its source and Stage, so that a caller can
 // leave those Stages out and compile the rest. A path given to [Load] that has no Stages is a fault,
-// too; that there are none at all is a warning.
+// too; that there are none at all is a warning. Of a source it keeps at most 100 errors and 100
+// warnings, and after them one that counts the rest.
 func Compile(o Options, sources ...Source) (*Set, error) {
 	c := newCompiler(o)
 	for _, s := range sources {
@@ -134,6 +135,7 @@ func (c *compiler) source(s Source) {
 		p, q := a.Position, b.Position
 		return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 	})
+	c.faults = slices.Concat(c.faults[:first], capped(c.faults[first:]), s.more)
 }
 
 // anyStages warns of a Set that plays nothing, unless it is known why.

@@ -12,13 +12,14 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // Effect is one thing that a transition does to the cluster: an [Event], a [Patch], an [Apply] or a
 // [Delete]. Effects are data: they can be printed, compared with reflect.DeepEqual, kept and sent
 // later. They must not be changed: they share parts with each other.
 type Effect interface {
-	// String prints the effect in one line.
+	// String prints the effect in one line, without control characters.
 	String() string
 
 	isEffect()
@@ -58,11 +59,13 @@ func (Apply) isEffect()  {}
 func (Delete) isEffect() {}
 
 // String prints `event Normal Created "Created container"`.
-func (e Event) String() string { return fmt.Sprintf("event %s %s %q", e.Type, e.Reason, e.Message) }
+func (e Event) String() string {
+	return fmt.Sprintf("event %s %s %s", printable.Text(e.Type), printable.Text(e.Reason), printable.Text(strconv.Quote(e.Message)))
+}
 
 // String prints `patch merge /status as user {"status":…}`.
 func (p Patch) String() string {
-	return join("patch", short(p.Type), slash(p.Subresource), as(p.Impersonate), object.Readable(p.Data))
+	return join("patch", short(p.Type), slash(p.Subresource), as(p.Impersonate), printable.Line(object.Readable(p.Data)))
 }
 
 // String prints `apply merge /status as user v1 ConfigMap default/log {…}`.
@@ -70,7 +73,7 @@ func (a Apply) String() string {
 	if a.Object == nil {
 		return "apply nothing"
 	}
-	return join("apply", short(a.Type), slash(a.Subresource), as(a.Impersonate), a.Object.GetAPIVersion(), KeyOf(a.Object).String(), object.Readable(a.Object.Object))
+	return join("apply", short(a.Type), slash(a.Subresource), as(a.Impersonate), printable.Text(a.Object.GetAPIVersion()), KeyOf(a.Object).String(), printable.Line(object.Readable(a.Object.Object)))
 }
 
 // String prints "delete".

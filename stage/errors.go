@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // Position is a place in a file, counted from 1, columns in bytes. Zero numbers are unknown.
@@ -45,7 +46,7 @@ func (e *Error) Error() string {
 	if e.Path != "" {
 		b.WriteString(e.Path + ": ")
 	}
-	b.WriteString(e.Err.Error())
+	b.WriteString(printable.Error(e.Err))
 	return b.String()
 }
 
@@ -72,7 +73,7 @@ type EvalError struct {
 
 // Error prints `kind namespace/name: stage "name": field.path: what went wrong`.
 func (e *EvalError) Error() string {
-	return fmt.Sprintf("%s: stage %q: %s: %s", e.Key, e.Stage, e.Path, e.Err)
+	return fmt.Sprintf("%s: stage %q: %s: %s", e.Key, e.Stage, e.Path, printable.Error(e.Err))
 }
 
 // Unwrap returns Err.

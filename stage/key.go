@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // Key names an object. It is comparable.
@@ -60,7 +62,7 @@ func (k Key) Compare(other Key) int {
 }
 
 // String prints Kind.group namespace/name, such as "Pod default/web" or "Train.demo.example.com
-// rail/t1".
+// rail/t1". Control characters, which no API server stores in a name, are escaped.
 func (k Key) String() string {
 	s := k.Kind
 	if k.Group != "" {
@@ -70,5 +72,5 @@ func (k Key) String() string {
 	if k.Namespace != "" {
 		s += k.Namespace + "/"
 	}
-	return s + k.Name
+	return printable.Text(s + k.Name)
 }

@@ -28,6 +28,7 @@ type Source struct {
 	others      []*unstructured.Unstructured
 	faults      []*Error
 	empty       []*Error // of the paths that were named and hold no Stages, for Compile
+	more        []*Error // how many faults of each file are not among these
 }
 
 // A definition is one Stage and the document it was read from, if any.
@@ -43,11 +44,14 @@ func Parse(name string, data []byte) Source {
 	var r reader
 	docs, faults := position.Parse(name, data)
 	for _, f := range faults {
-		r.source.faults = append(r.source.faults, &Error{Position: Position(f.Position), Path: f.Path, Err: f.Err})
+		if fault := (&Error{Position: Position(f.Position), Path: f.Path, Err: f.Err}); r.count.keep(fault) {
+			r.source.faults = append(r.source.faults, fault)
+		}
 	}
 	for _, doc := range docs {
 		r.document(doc, "")
 	}
+	r.source.more = r.count.more(name)
 	return r.source
 }
 
@@ -160,8 +164,9 @@ func (s Source) Locate(i int, path string, offset int) Position {
 func (s Source) OtherObjects() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
 // Errors returns what was wrong with the text: syntax, unknown fields, values of the wrong type.
-// [Compile] finds more.
-func (s Source) Errors() Errors { return slices.Clone(s.faults) }
+// [Compile] finds more. Of a file there are at most 100 errors and 100 warnings, and after all
+// others one that counts the rest.
+func (s Source) Errors() Errors { return slices.Concat(s.faults, s.more) }
 
 func (s Source) with(more Source) Source {
 	return Source{
@@ -169,6 +174,7 @@ func (s Source) with(more Source) Source {
 		others:      append(s.others, more.others...),
 		faults:      append(s.faults, more.faults...),
 		empty:       append(s.empty, more.empty...),
+		more:        append(s.more, more.more...),
 	}
 }
 
@@ -189,7 +195,10 @@ func (s Source) named(path string) Source {
 }
 
 // reader sorts documents into Stages, other objects and faults.
-type reader struct{ source Source }
+type reader struct {
+	source Source
+	count  faultCount
+}
 
 // document reads one object. Kind is what an item of a StageList is when it does not say so itself.
 func (r *reader) document(doc *position.Document, kind string) {
@@ -250,7 +259,9 @@ func (r *reader) stage(doc *position.Document, obj *unstructured.Unstructured) {
 }
 
 func (r *reader) fault(doc *position.Document, name string, e *position.Error) {
-	r.source.faults = append(r.source.faults, locate(doc, name, e))
+	if fault := (&Error{Err: e.Err, lenient: e.Warning}); r.count.keep(fault) {
+		r.source.faults = append(r.source.faults, locate(doc, name, e))
+	}
 }
 
 // locate gives a fault its place in the file.

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // TraceEvent is one thing that an [Engine] or a player.Player did. Fields that do not belong to its Kind
@@ -54,20 +56,20 @@ func (k TraceKind) String() string {
 func (e TraceEvent) String() string {
 	words := []string{e.Kind.String(), e.Key.String()}
 	if e.Stage != "" {
-		words = append(words, e.Stage)
+		words = append(words, printable.Text(e.Stage))
 	}
 	switch e.Kind {
 	case TraceScheduled:
 		words = append(words, "n="+strconv.FormatUint(e.N, 10), "weight="+strconv.FormatInt(e.Weight, 10),
 			"random="+strconv.FormatUint(e.Random, 16), "in="+e.Due.Sub(e.Time).String())
 	case TraceEffected:
-		words = append(words, e.Effect.String())
+		words = append(words, printable.Text(e.Effect.String()))
 	}
 	if e.NoOp {
 		words = append(words, "(changes nothing)")
 	}
 	if e.Err != nil {
-		words = append(words, "error: "+e.Err.Error())
+		words = append(words, "error: "+printable.Error(e.Err))
 	}
 	return strings.Join(words, " ")
 }

@@ -172,7 +172,9 @@ func (r *reflector) page(ctx context.Context, o metav1.ListOptions) (*unstructur
 		limited, cancel = context.WithTimeout(ctx, r.options.Timeout)
 		defer cancel()
 	}
-	page, err := r.source.Lister.List(limited, r.source.Kind, r.source.Namespace, o)
+	page, err := Guard(func() (*unstructured.UnstructuredList, error) {
+		return r.source.Lister.List(limited, r.source.Kind, r.source.Namespace, o)
+	})
 	if err == nil && page == nil {
 		err = errNoResult
 	}
@@ -229,7 +231,9 @@ func (r *reflector) afterEndedWatch(lasted time.Duration, hadEvent bool) time.Du
 func (r *reflector) watchOnce(ctx context.Context) error {
 	o := r.source.Selection
 	o.ResourceVersion, o.AllowWatchBookmarks = r.version, true
-	changes, err := r.source.Watcher.Watch(ctx, r.source.Kind, r.source.Namespace, o)
+	changes, err := Guard(func() (watch.Interface, error) {
+		return r.source.Watcher.Watch(ctx, r.source.Kind, r.source.Namespace, o)
+	})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
@@ -62,7 +63,7 @@ type SendError struct {
 
 // Error prints `kind namespace/name: stage "name": effect: what went wrong`.
 func (e *SendError) Error() string {
-	return fmt.Sprintf("%s: stage %q: %.200s: %s", e.Key, e.Stage, e.Effect, e.Err)
+	return fmt.Sprintf("%s: stage %q: %.200s: %s", e.Key, e.Stage, e.Effect, printable.Error(e.Err))
 }
 
 // Unwrap returns Err.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
@@ -25,9 +26,9 @@ func (p *inFlight) event(ctx context.Context, w Writer, e stage.Event, now time.
 	o := metav1.CreateOptions{FieldManager: fieldManager}
 	var err error
 	if v, ok := w.(ValueWriter); ok {
-		_, err = v.CreateValue(ctx, obj, o)
+		_, err = listwatch.Guard(func() (*unstructured.Unstructured, error) { return v.CreateValue(ctx, obj, o) })
 	} else {
-		_, err = w.Create(ctx, obj, o)
+		_, err = listwatch.Guard(func() (*unstructured.Unstructured, error) { return w.Create(ctx, obj, o) })
 	}
 	if apierrors.IsAlreadyExists(err) {
 		return nil

@@ -37,7 +37,8 @@ type Options struct {
 	// for concurrent use, and must not change obj. When its answers change for another reason than
 	// a change of the object, call [Player.Refilter]. Nil: all are played.
 	Filter func(obj *unstructured.Unstructured) bool
-	// Trace is called for everything that happens, by one goroutine at a time.
+	// Trace is called for everything that happens, by one goroutine at a time. It must not block: the
+	// player waits for it, and Run does not end before it returns.
 	Trace func(stage.TraceEvent)
 	// LivelockLimit is how many transitions one object may make within LivelockWindow before it is
 	// parked as a livelock: left alone until it changes. Default 100.

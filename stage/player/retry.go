@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
@@ -104,9 +105,11 @@ func (w *worker) acknowledge(o *objectState) {
 func (w *worker) get(ctx context.Context, k stage.Key) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.player.options.Timeout)
 	defer cancel()
-	obj, err := w.player.transport.Get(ctx, k.GroupVersionKind(), k.NamespacedName())
-	if err == nil && obj == nil {
-		err = errNoResult
+	obj, err := listwatch.Guard(func() (*unstructured.Unstructured, error) {
+		return w.player.transport.Get(ctx, k.GroupVersionKind(), k.NamespacedName())
+	})
+	if err == nil {
+		err = answers(obj, k, "")
 	}
 	w.outage.note(err, time.Now())
 	return obj, err

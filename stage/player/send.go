@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
@@ -81,8 +82,8 @@ func (p *inFlight) patch(ctx context.Context, w Writer, e stage.Patch) error {
 		return err
 	}
 	obj, err := change.send(ctx, w)
-	if err == nil && obj == nil {
-		err = errNoResult
+	if err == nil {
+		err = answers(obj, p.transition.Key, p.transition.UID)
 	}
 	if err == nil {
 		p.became(obj)
@@ -114,10 +115,12 @@ func (p *PatchResult) noOp(w Writer) (bool, error) {
 func (p *PatchResult) send(ctx context.Context, w Writer) (*unstructured.Unstructured, error) {
 	o := metav1.PatchOptions{FieldManager: fieldManager}
 	if v, ok := w.(ValueWriter); ok {
-		return v.PatchValue(ctx, *p, o)
+		return listwatch.Guard(func() (*unstructured.Unstructured, error) { return v.PatchValue(ctx, *p, o) })
 	}
 	data := withVersion(p.Patch, p.Before).JSON()
-	return w.Patch(ctx, p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, data, o, subresources(p.Subresource)...)
+	return listwatch.Guard(func() (*unstructured.Unstructured, error) {
+		return w.Patch(ctx, p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, data, o, subresources(p.Subresource)...)
+	})
 }
 
 // withVersion adds the resourceVersion of obj to the patch, so that the server refuses it if the
@@ -161,7 +164,7 @@ func (p *inFlight) delete(ctx context.Context, w Writer) error {
 	if uid := p.transition.UID; uid != "" {
 		o.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
-	err := w.Delete(ctx, k.GroupVersionKind(), k.NamespacedName(), o)
+	_, err := listwatch.Guard(func() (any, error) { return nil, w.Delete(ctx, k.GroupVersionKind(), k.NamespacedName(), o) })
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
@@ -181,17 +184,21 @@ func (p *inFlight) apply(ctx context.Context, w Writer, e stage.Apply) error {
 	if e.Subresource == "" && e.Type != types.ApplyPatchType {
 		created := obj.DeepCopy()
 		created.SetNamespace(name.Namespace)
-		_, err := w.Create(ctx, created, metav1.CreateOptions{FieldManager: fieldManager})
+		result, err := listwatch.Guard(func() (*unstructured.Unstructured, error) {
+			return w.Create(ctx, created, metav1.CreateOptions{FieldManager: fieldManager})
+		})
 		if err == nil || !apierrors.IsAlreadyExists(err) {
-			return err
+			return cmp.Or(err, answersApply(result, obj, name))
 		}
 	}
 	o := metav1.PatchOptions{FieldManager: fieldManager}
 	if e.Type == types.ApplyPatchType {
 		o.Force = new(true)
 	}
-	result, err := w.Patch(ctx, obj.GroupVersionKind(), name, e.Type, e.JSON(), o, subresources(e.Subresource)...)
-	if err == nil && result != nil && p.obj != nil && stage.KeyOf(result) == p.transition.Key {
+	result, err := listwatch.Guard(func() (*unstructured.Unstructured, error) {
+		return w.Patch(ctx, obj.GroupVersionKind(), name, e.Type, e.JSON(), o, subresources(e.Subresource)...)
+	})
+	if err = cmp.Or(err, answersApply(result, obj, name)); err == nil && result != nil && p.obj != nil && answers(result, p.transition.Key, p.transition.UID) == nil {
 		p.obj = result // it was the object itself
 	}
 	return err
@@ -200,7 +207,38 @@ func (p *inFlight) apply(ctx context.Context, w Writer, e stage.Apply) error {
 var (
 	errNoImpersonation = errors.New("the transport cannot impersonate")
 	errNoResult        = errors.New("the transport returned neither a result nor an error")
+	errOtherObject     = errors.New("the transport answered with another object")
 )
+
+// answersApply checks that a result, if there is one, is the object that was applied. That of a kind
+// without namespaces has none.
+func answersApply(result, applied *unstructured.Unstructured, name types.NamespacedName) error {
+	if result == nil {
+		return nil
+	}
+	k := stage.KeyOf(applied)
+	k.Namespace = result.GetNamespace()
+	if k.Namespace != "" {
+		k.Namespace = name.Namespace
+	}
+	return answers(result, k, "")
+}
+
+// answers checks that a result is the object that was asked for: what a broken client or a proxy
+// confuses must not be taken for its state. An empty uid is any.
+func answers(obj *unstructured.Unstructured, k stage.Key, uid types.UID) error {
+	if obj == nil {
+		return errNoResult
+	}
+	got := stage.KeyOf(obj)
+	if got.Kind == "" { // a client of typed objects may leave it out
+		got.Group, got.Version, got.Kind = k.Group, k.Version, k.Kind
+	}
+	if got != k || uid != "" && obj.GetUID() != uid {
+		return fmt.Errorf("%w: %s with uid %q", errOtherObject, got, obj.GetUID())
+	}
+	return nil
+}
 
 func impersonate(w Writer, user string) (Writer, error) {
 	if user == "" {

@@ -14,7 +14,8 @@ import (
 
 // Transport is a cluster as a [Player] sees it: the six requests that the player makes, in the
 // types of apimachinery, so that most clients need a few lines each. It must be safe for concurrent
-// use. Package stage/memory is one; module stage/kube adapts client-go.
+// use. A panic in one of its methods is a failed request, and so is an answer that is another object
+// than the one that was asked for: of another kind, namespace, name or uid. Package stage/memory is one; module stage/kube adapts client-go.
 //
 // A Transport may also be an [Impersonator], a [Sharer] or a [ValueWriter].
 type Transport interface {

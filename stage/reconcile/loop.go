@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // ErrLivelock is why a key is parked: it was reconciled [Options.MaxReconciles] times and time did
@@ -54,7 +56,7 @@ func (e TraceEvent) String() string {
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
-	return s
+	return printable.Text(s)
 }
 
 // A Loop calls controllers. It has no clock and no goroutine. It must not be used from several

@@ -34,7 +34,7 @@ func (f Fault) String() string {
 		}
 		b.WriteString(": ")
 	}
-	b.WriteString(f.Err.Error())
+	b.WriteString((&stage.Error{Err: f.Err}).Error()) // on one line, whatever the Stage says
 	return b.String()
 }
 

@@ -3,6 +3,8 @@ package record
 import (
 	"strings"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // A Record is one entry of a log. It is plain data.
@@ -61,7 +63,7 @@ func (r Record) String() string {
 	if r.Stage != "" {
 		b.WriteString(" by " + r.Stage)
 	}
-	return b.String()
+	return printable.Text(b.String())
 }
 
 // A Log is a list of records in the order in which they were made.
