@@ -39,6 +39,6 @@ spec:
 	// 	the jitter is the upper bound of the delay, not added to it: where both fields count, the delay is 1000 ms, not 5000 or more
 	// 	write the sum of both, or leave it out
 	// pod.yaml:17:16 spec.next.statusTemplate unquoted
-	// 	status.message is text, but YAML reads a value such as 1.10 as the number 1.1
+	// 	status.message has no quotes: its owner can add fields here
 	// 	quote it: {{ … | Quote }}, or "…"
 }

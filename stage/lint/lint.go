@@ -23,7 +23,7 @@
 //
 // Where possible, a rule runs the compiled Stages on probes instead of guessing from their text. A
 // rule that is not certain reports nothing: lint may miss a mistake, but what it reports is true.
-// Only [Overlap] is informational, because it may be intended. Rules about fields and values know
+// Only [Overlap] and [ActsAs] are informational, because they may be intended. Rules about fields and values know
 // the kinds that are built into Kubernetes; of other kinds they know the metadata.
 //
 // # Determinism
@@ -102,10 +102,16 @@ const (
 	// Unquoted is a value or key in a template that is meant as text but that YAML reads as a
 	// number, a boolean or null.
 	Unquoted Rule = "unquoted"
+	// UncheckedTarget is an apply of an object whose name or namespace the author of this one
+	// chooses, and of which the selector does not require that it belongs to this one.
+	UncheckedTarget Rule = "unchecked-target"
+	// ActsAs is a Stage that impersonates a user. It is informational: a player of Stages from a
+	// cluster refuses it, unless [stage.Allow] lists the user.
+	ActsAs Rule = "acts-as"
 )
 
 // Informational reports whether a finding of the rule may be intended.
-func (r Rule) Informational() bool { return r == Overlap }
+func (r Rule) Informational() bool { return r == Overlap || r == ActsAs }
 
 // A Finding is one place in a Stage where a rule applies. It is plain data.
 type Finding struct {
@@ -183,4 +189,6 @@ var rules = []struct {
 	{StrategicPatch, strategicPatch},
 	{ConditionStatus, conditionStatus},
 	{Unquoted, unquoted},
+	{UncheckedTarget, uncheckedTarget},
+	{ActsAs, actsAs},
 }

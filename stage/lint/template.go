@@ -136,15 +136,22 @@ func unquoted(s *checkedStage) []fault {
 		for _, l := range s.unquotedIn(t) {
 			if !reported[l.key] {
 				reported[l.key] = true
-				faults = append(faults, fault{t.path, t.offsetOf(l.key), l.name + " is text, but " + l.message, `quote it: {{ … | Quote }}, or "…"`})
+				faults = append(faults, fault{t.path, t.offsetOf(l.key), l.text(), `quote it: {{ … | Quote }}, or "…"`})
 			}
 		}
 	}
 	return faults
 }
 
-// A typeFault is a value of a rendered template that has the wrong type.
+// A typeFault is a value of a rendered template that has the wrong type, or could have.
 type typeFault struct{ name, key, message string }
+
+func (f typeFault) text() string {
+	if f.message == "" {
+		return f.name + " has no quotes: its owner can add fields here"
+	}
+	return f.name + " is text, but " + f.message
+}
 
 // Texts that are put into fields. A version may look like the first one, which YAML reads as a
 // number; the second is always text.
@@ -156,6 +163,7 @@ const (
 func (s *checkedStage) unquotedIn(t template) []typeFault {
 	var list []typeFault
 	for _, obj := range s.templateObjects() {
+		list = append(list, s.addedFields(t, t.withText(obj, sampleText))...)
 		text := scalars(s.rendered(t, t.withText(obj, sampleText)))
 		list = append(list, s.wrongTypes(scalars(s.rendered(t, obj)))...)
 		list = append(list, s.wrongTypes(text)...)
