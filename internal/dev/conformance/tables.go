@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// accuracyTables returns the tables of kstatus/ACCURACY.md: the scores without and with arguable
+// cases, those with one source left out, and the cases that are falsely Current. It returns "" if
+// no case is at hand.
+func accuracyTables(dir string) (string, error) {
+	rows, err := scoreRows(dir)
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	var b strings.Builder
+	for _, t := range []struct {
+		title    string
+		arguable bool
+	}{{"Without arguable cases", false}, {"With arguable cases", true}} {
+		fmt.Fprintf(&b, "\n### %s\n\n", t.title)
+		fmt.Fprintln(&b, "| file | cases | Standard | Extended | generic layer |")
+		fmt.Fprintln(&b, "|---|---|---|---|---|")
+		for _, r := range rows {
+			fmt.Fprintf(&b, "| %s | %d |", r.name, r.of(0, t.arguable).total)
+			for i := range 3 {
+				fmt.Fprintf(&b, " %s |", r.of(i, t.arguable).cell())
+			}
+			fmt.Fprintln(&b)
+		}
+	}
+	fmt.Fprint(&b, "\n### One source left out\n\n| source | kinds | cases | generic layer |\n|---|---|---|---|\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", r.name, len(r.kinds), r.of(3, false).total, r.of(3, false).cell())
+	}
+	fmt.Fprint(&b, "\n### Falsely Current\n\n")
+	for _, r := range rows {
+		for _, v := range r.falseCurrent {
+			fmt.Fprintf(&b, "- `%s`: want %s%s, got %s\n", v.Name, v.WantStatus, v.remarks(), v.got)
+		}
+	}
+	return b.String(), nil
+}
+
+// A scoreRow is the scores of one file, by profile.
+type scoreRow struct {
+	name           string
+	sure, arguable []score
+	kinds          map[string]bool
+	falseCurrent   []verdict // of Extended
+}
+
+func (r *scoreRow) of(profile int, arguable bool) score {
+	s := r.sure[profile]
+	if arguable {
+		s.join(r.arguable[profile])
+	}
+	return s
+}
+
+// cell prints a score as exact, lenient if there are cases for it, and falsely Current.
+func (s score) cell() string {
+	out := percent(s.exact, s.total)
+	if s.lenient != s.exact {
+		out += ", lenient " + percent(s.lenient, s.total)
+	}
+	return fmt.Sprintf("%s; %d falsely Current (%s)", out, s.falseCurrent, percent(s.falseCurrent, s.total))
+}
+
+// scoreRows returns a row for each file, and one for those that are not Argo CD's together.
+func scoreRows(dir string) (rows []*scoreRow, err error) {
+	other := &scoreRow{
+		name: "other, together", sure: make([]score, len(profiles)),
+		arguable: make([]score, len(profiles)), kinds: map[string]bool{},
+	}
+	for _, file := range healthFiles {
+		cases, err := readHealth(dir, file.name)
+		if err != nil {
+			return nil, err
+		}
+		if len(cases) == 0 {
+			continue
+		}
+		r, err := newScoreRow(file.name, cases)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+		if isOther(file.name) {
+			other.join(r)
+		}
+	}
+	if len(other.kinds) > 0 {
+		rows = append(rows, other)
+	}
+	return rows, nil
+}
+
+func newScoreRow(name string, cases []healthCase) (*scoreRow, error) {
+	r := &scoreRow{name: name, kinds: map[string]bool{}}
+	for _, c := range cases {
+		r.kinds[c.Kind+"."+c.Group] = true
+	}
+	for _, p := range profiles {
+		verdicts, err := p.judge(cases)
+		if err != nil {
+			return nil, err
+		}
+		sure, arguable := countHealth(verdicts)
+		r.sure, r.arguable = append(r.sure, sure), append(r.arguable, arguable)
+		if p.suite == "health" {
+			r.falseCurrent = falselyCurrent(verdicts)
+		}
+	}
+	return r, nil
+}
+
+func (r *scoreRow) join(o *scoreRow) {
+	for i := range profiles {
+		r.sure[i].join(o.sure[i])
+		r.arguable[i].join(o.arguable[i])
+	}
+	for kind := range o.kinds {
+		r.kinds[kind] = true
+	}
+}
+
+func falselyCurrent(verdicts []verdict) (out []verdict) {
+	for _, v := range verdicts {
+		if !v.deleted && v.got.Status == "Current" && v.WantStatus != "Current" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
