@@ -36,8 +36,13 @@ var roles = [...]role{
 // roleOf reads the role from the last word of the type. If that has no meaning, a judgement in the
 // first word counts: PodsHealthy, but also ResolvedRefs.
 func roleOf(kind string) role {
-	if kind == "Ready" {
+	switch {
+	case kind == "Ready":
 		return readyRole
+	case strings.HasSuffix(kind, "UpToDate"):
+		return judgementRole
+	case words.IsTransition(kind):
+		return progressRole
 	}
 	first, last, count, negated := words.None, words.None, 0, false
 	for word, rest := words.Cut(kind); word != ""; word, rest = words.Cut(rest) {
@@ -103,13 +108,21 @@ func (o *Object) summarize(conditions []any) conditionSummary {
 		if c.isOutdated(generation) {
 			e, counts = outdatedEffect, true
 		} else if r == readyRole && s.ready == "" {
-			s.ready = c.status
+			s.ready = c.readiness()
 		}
 		if counts && s.first[e] == 0 {
 			s.first[e] = int32(i + 1)
 		}
 	}
 	return s
+}
+
+// readiness is the status of a Ready condition, Unknown if it contradicts itself.
+func (c *conditionView) readiness() string {
+	if c.status == "True" && c.contradictsItself() {
+		return "Unknown"
+	}
+	return c.status
 }
 
 // effect returns the effect of a condition with a role, or false if it has none.
@@ -124,13 +137,26 @@ func (c *conditionView) effect(r role) (effect, bool) {
 }
 
 func (c *conditionView) effectIfTrue(r role) (effect, bool) {
-	if r == progressRole && isOver(c.reason()) {
+	switch {
+	case r == progressRole && c.reason() != c.kind && isOver(c.reason()):
 		return goodEffect, true
-	}
-	if r == notReadyRole {
+	case r == notReadyRole:
 		return c.effectIfFalse(readyRole)
+	case r == endRole && isError(c.reason()):
+		return failedEffect, true
+	case r == readyRole && c.contradictsItself():
+		return missingEffect, true
 	}
 	return trueEffects[r], true
+}
+
+// contradictsItself reports whether the reason of a condition that is True says the opposite.
+func (c *conditionView) contradictsItself() bool {
+	switch c.reason() {
+	case "Progressing", "Reconciling", "InProgress", "Pending":
+		return true
+	}
+	return isError(c.reason())
 }
 
 var trueEffects = [...]effect{
@@ -142,6 +168,9 @@ var trueEffects = [...]effect{
 // isOver reports whether the reason of a condition says that the progress is over:
 // NewReplicaSetAvailable.
 func isOver(reason string) bool {
+	if words.IsTransition(reason) {
+		return false
+	}
 	m := words.OfLast(reason)
 	return m == words.Good || m == words.Done
 }
@@ -203,6 +232,17 @@ func (s *conditionSummary) result() (Result, bool) {
 		}
 	}
 	return Result{}, false
+}
+
+// isOnlySteps reports whether the conditions only say that steps are done. Whether more are to come
+// is then for other fields to say.
+func (s *conditionSummary) isOnlySteps() bool {
+	for e, first := range s.first {
+		if first != 0 && effect(e) != stepEffect {
+			return false
+		}
+	}
+	return s.first[stepEffect] != 0
 }
 
 // isCertain reports whether the conditions need no confirmation by other fields.

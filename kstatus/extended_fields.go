@@ -11,25 +11,30 @@ import (
 // decides, so that one part that is ready does not hide another that is not.
 
 func statusFields(o Object) (Result, bool) {
-	var worst Result
-	found := false
-	if len(o.conditions) > 0 {
-		s := o.summarize(o.conditions)
-		if worst, found = s.result(); found && worst.Status == Current && s.isCertain() {
-			return worst, true
-		}
+	s := o.summarize(o.conditions)
+	worst, found := s.result()
+	if found && worst.Status == Current && s.isCertain() {
+		return worst, true
 	}
+	if r, ok := o.worstSource(); ok && (!found || r.isWorse(worst) || s.isOnlySteps()) {
+		worst, found = r, true
+	}
+	if worst.Status == Failed && words.RunsToEnd(o.kind) {
+		worst.Terminal = true
+	}
+	return worst, found
+}
+
+// worstSource returns the worst verdict of the fields other than conditions.
+func (o *Object) worstSource() (worst Result, found bool) {
 	present := o.scanStatus()
-	for source := conditionLists; source <= replicaCounts; source <<= 1 {
+	for source := conditionLists; source <= counts; source <<= 1 {
 		if present.sources&source == 0 {
 			continue
 		}
 		if r, ok := o.readSource(source, &present); ok && (!found || r.isWorse(worst)) {
 			worst, found = r, true
 		}
-	}
-	if worst.Status == Failed && words.RunsToEnd(o.kind) {
-		worst.Terminal = true
 	}
 	return worst, found
 }
@@ -40,10 +45,11 @@ type source uint8
 const (
 	conditionLists source = 1 << iota // lists of parts that have conditions
 	conditionMaps                     // maps that have conditions
+	listedPhases                      // lists of parts with a phase that names an error
 	errorFields                       // one of errorFieldNames
 	phases                            // a text such as phase: Running
 	boolFields                        // one of boolFieldNames
-	replicaCounts                     // one of replicaFieldNames
+	counts                            // one of countFields
 )
 
 // A statusScan is what one pass over a status finds: the sources that may be present, and the phase
@@ -67,7 +73,7 @@ func (o *Object) scanStatus() (s statusScan) {
 			}
 		case []any:
 			if field != "conditions" {
-				s.sources |= conditionLists
+				s.sources |= conditionLists | listedPhases
 			}
 		default: // a map, or a type that only some decoders produce
 			s.sources |= conditionLists | conditionMaps
@@ -76,8 +82,8 @@ func (o *Object) scanStatus() (s statusScan) {
 		if slices.Contains(errorFieldNames[:], field) {
 			s.sources |= errorFields
 		}
-		if slices.Contains(replicaFieldNames[:], field) {
-			s.sources |= replicaCounts
+		if slices.Contains(countFields[:], field) {
+			s.sources |= counts
 		}
 	}
 	return s
@@ -89,6 +95,8 @@ func (o *Object) readSource(s source, scan *statusScan) (Result, bool) {
 		return listedConditions(o)
 	case conditionMaps:
 		return nestedConditions(o)
+	case listedPhases:
+		return failedPart(o)
 	case errorFields:
 		return errorField(o)
 	case phases:
@@ -99,6 +107,41 @@ func (o *Object) readSource(s source, scan *statusScan) (Result, bool) {
 		return replicas(o)
 	}
 }
+
+// failedPart is Failed if an element of a list has a phase that names an error. Lists of what
+// happened earlier do not count.
+func failedPart(o *Object) (worst Result, found bool) {
+	for field, v := range o.status {
+		list, _ := object.ToSlice(v)
+		if field == "conditions" || len(list) == 0 || words.IsPast(field) || found && field > worst.item {
+			continue
+		}
+		if name, phase, failed := failedElement(list); failed {
+			worst = Failed.because(phaseReason(Failed, phase), withWords("%s is %s", name, phase)).atItem("status", field)
+			found = true
+		}
+	}
+	return worst, found
+}
+
+// failedElement returns the name and the phase of the first element that has a phase with an error.
+func failedElement(list []any) (name, phase string, failed bool) {
+	for _, item := range list {
+		m, _ := object.ToMap(item)
+		for _, field := range phaseFieldNames {
+			phase, _ := m[field].(string)
+			if isError(phase) {
+				if name, _ = m["name"].(string); name == "" {
+					name = field
+				}
+				return name, phase, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+var phaseFieldNames = [...]string{"phase", "state", "status", "health"}
 
 // isWorse orders verdicts on parts of one object.
 func (r Result) isWorse(than Result) bool {
@@ -177,7 +220,8 @@ func errorField(o *Object) (Result, bool) {
 }
 
 var errorFieldNames = [...]string{
-	"failureMessage", "failureReason", "errorMessage", "error", "errMsg", "attachError", "detachError",
+	"failureMessage", "failureReason", "errorMessage", "errorDescription", "error", "errMsg", "attachError",
+	"detachError",
 }
 
 // boolField reads the first bool that says whether all is well.
@@ -209,30 +253,53 @@ var boolFieldNames = [...]struct {
 	{"passed", Failed, "NotPassed"},
 }
 
-// replicas compares the counts with the number of replicas that the object shall have.
+// replicas compares the counts of a status with the wanted number: spec.replicas, or a count of the
+// status that stands for all.
 func replicas(o *Object) (Result, bool) {
-	wanted, ok := o.Int("spec", "replicas")
+	wanted, ok := o.wantedCount()
 	if !ok {
-		if wanted, ok = integer(o.statusField("replicas")); !ok {
-			return Result{}, false
-		}
+		return Result{}, false
 	}
-	counts := 0
-	for _, field := range replicaFieldNames {
+	found := 0
+	for _, field := range countFields {
 		n, ok := integer(o.statusField(field))
 		if !ok {
 			continue
 		}
-		if counts++; n < wanted {
+		if found++; n < wanted {
 			m := withNumbers("%s: %d/%d", n, wanted)
 			m.words[0] = field
 			return InProgress.because("LessReplicas", m).atItem("status", field), true
 		}
 	}
-	return Current.because("", withNumbers("Replicas: %d", wanted)), counts > 0
+	all, _ := integer(o.statusField("replicas"))
+	if _, declared := o.Int("spec", "replicas"); declared && all > wanted {
+		return InProgress.because("ExtraReplicas", withNumbers("replicas: %d/%d", all, wanted)).atItem("status", "replicas"), true
+	}
+	return Current.because("", withNumbers("Replicas: %d", wanted)), found > 0
 }
 
-var replicaFieldNames = [...]string{"readyReplicas", "availableReplicas", "updatedReplicas"}
+// wantedCount returns the number that the counts of a status shall reach.
+func (o *Object) wantedCount() (int64, bool) {
+	if wanted, ok := o.Int("spec", "replicas"); ok {
+		return wanted, true
+	}
+	for _, field := range wantedFields {
+		if wanted, ok := integer(o.statusField(field)); ok {
+			return wanted, true
+		}
+	}
+	return 0, false
+}
+
+var wantedFields = [...]string{
+	"desiredReplicas", "desiredNumberScheduled", "desiredHealthy", "expectedMachines", "matchedPods", "replicas",
+}
+
+var countFields = [...]string{
+	"readyReplicas", "availableReplicas", "updatedReplicas", "upToDateReplicas",
+	"numberReady", "numberAvailable", "updatedNumberScheduled", "currentHealthy", "readyPods", "updatedPods",
+}
 
 // Phases are texts in fields such as phase, state, health or deploymentStatus, of the status or of
 // a map in it.
@@ -253,7 +320,7 @@ func (s *statusScan) addPhase(o *Object, field, phase string) {
 // addPhases takes the phases in a map into account.
 func (s *statusScan) addPhases(o *Object, field string, v any) {
 	m, _ := object.ToMap(v)
-	for _, inner := range [...]string{"phase", "state", "status", "health"} {
+	for _, inner := range phaseFieldNames {
 		if phase, ok := m[inner].(string); ok {
 			s.addPhase(o, field+"."+inner, phase)
 		}

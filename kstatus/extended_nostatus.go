@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
 )
 
 // What it means that an object has no status:
@@ -12,7 +14,8 @@ import (
 //   - Kinds that never get one are Current as soon as they exist.
 //   - If the controller of a kind is known to report a status, the object is InProgress until it
 //     does.
-//   - For all other kinds, an object is InProgress for the first five minutes, then Current.
+//   - For all other kinds, an object is InProgress for the first five minutes, then Current, unless
+//     it has a finalizer or its kind is one that ends: something then works on it.
 
 // reportGrace is how long an unknown controller has to report on a new object. In this time its own
 // Pod can pull its image, start and become the leader.
@@ -28,7 +31,7 @@ func withoutStatus(o Object) (Result, bool) {
 		return current, true
 	}
 	created := o.created()
-	if created.IsZero() || o.status != nil {
+	if created.IsZero() || o.status != nil || expectsReport(&o) {
 		return unreported(), true
 	}
 	left := created.Add(reportGrace).Sub(o.now)
@@ -38,6 +41,12 @@ func withoutStatus(o Object) (Result, bool) {
 	r := unreported()
 	r.RecheckAfter = left
 	return r, true
+}
+
+// expectsReport reports whether something works on the object: a controller that has put a finalizer
+// on it, or one that brings it to an end.
+func expectsReport(o *Object) bool {
+	return len(o.List("metadata", "finalizers")) > 0 || words.RunsToEnd(o.kind)
 }
 
 func unreported() Result {

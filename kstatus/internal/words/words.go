@@ -11,6 +11,8 @@
 // Every function is pure and allocates nothing.
 package words
 
+import "strings"
+
 // A Meaning says what a word tells about the state of an object. Of several in a phrase the
 // greatest counts.
 type Meaning uint8
@@ -111,6 +113,17 @@ func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
+// IsTransition reports whether a phrase names a change under way, such as ScalingUp, ShuttingDown or
+// RollingOut: a word in -ing begins it, and Up, Down or Out ends it.
+func IsTransition(phrase string) bool {
+	first, last := firstAndLast(phrase)
+	switch last {
+	case "Up", "Down", "Out":
+		return len(first) > 4 && strings.HasSuffix(first, "ing")
+	}
+	return false
+}
+
 // IsOne reports whether a phrase is one word and nothing else.
 func IsOne(phrase string) bool {
 	word, rest := Cut(phrase)
@@ -130,6 +143,25 @@ func IsPhaseField(field string) bool {
 		return true
 	}
 	return false
+}
+
+// IsPast reports whether the name of a field says that it is about what happened earlier: history,
+// failedAttempts, previousRuns.
+func IsPast(field string) bool {
+	for word, rest := Cut(field); word != ""; word, rest = Cut(rest) {
+		switch word[0] | 0x20 {
+		case 'h', 'p', 'f', 'a', 'l':
+			if pastWords[strings.ToLower(word)] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var pastWords = map[string]bool{
+	"history": true, "previous": true, "past": true, "failed": true, "failures": true, "attempts": true,
+	"last": true, "archived": true, "log": true, "logs": true,
 }
 
 func firstAndLast(phrase string) (first, last string) {
@@ -155,7 +187,7 @@ func RunsToEnd(kind string) bool {
 	}
 	switch last {
 	case "Action", "Analysis", "Backup", "Build", "Execution", "Experiment", "Job", "Migration",
-		"Operation", "Ops", "Restore", "Run", "Runs", "Task", "Test", "Upgrade", "Workflow":
+		"Operation", "Ops", "Restore", "Run", "Runs", "Snapshot", "Task", "Test", "Upgrade", "Workflow":
 		return true
 	}
 	return false
