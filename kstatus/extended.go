@@ -1,6 +1,7 @@
 package kstatus
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
@@ -101,7 +102,7 @@ func abnormalConditions(o Object) (Result, bool) {
 
 // failedAttempt is the verdict on a controller that tries again after an error, as those of Flux
 // do: Reconciling=True has a reason such as ProgressingWithRetry, and Ready=False has the error,
-// unless its reason is one of progress.
+// unless its reason is one of progress. It is Failed once that has lasted for retryGrace.
 func failedAttempt(o *Object) (Result, bool) {
 	reconciling, ok := o.findView(Reconciling, "True", "")
 	if !ok || !strings.HasSuffix(reconciling.reason(), "Retry") {
@@ -110,6 +111,11 @@ func failedAttempt(o *Object) (Result, bool) {
 	c, ok := o.fresh("Ready")
 	if !ok || c.status != "False" || words.OfPhrase(c.reason()) == words.Busy {
 		return Result{}, false
+	}
+	if left, young := c.graceOfRetry(o); young {
+		r := InProgress.From(c.condition())
+		r.RecheckAfter = left
+		return r, true
 	}
 	return Failed.From(c.condition()), true
 }
@@ -134,7 +140,8 @@ func suspendedBy(path, field string) Result {
 }
 
 // unclear is the verdict on a status in which no field says anything. If it has an
-// observedGeneration and no conditions, the controller has done all that it reports.
+// observedGeneration and no conditions, the controller has done all that it reports. The same holds
+// after some minutes for a status with values of which none is about a state.
 func unclear(o Object) (Result, bool) {
 	if _, observed := o.Int("status", "observedGeneration"); observed && o.conditions == nil {
 		return Current.Because("", "Resource is current").At("status.observedGeneration"), true
@@ -142,5 +149,49 @@ func unclear(o Object) (Result, bool) {
 	if isStatusless(&o) {
 		return current, true
 	}
-	return inProgress("StatusUnclear", text("The status does not say whether the resource is ready"), "status"), true
+	r := inProgress("StatusUnclear", text("The status does not say whether the resource is ready"), "status")
+	created := o.created()
+	if created.IsZero() || words.RunsToEnd(o.kind) || !hasValue(o.status) || namesState(o.status, stateDepth) {
+		return r, true
+	}
+	if left := created.Add(reportGrace).Sub(o.now); left > 0 {
+		r.RecheckAfter = left
+		return r, true
+	}
+	return Current.Because("", "The status has values, and no field for a state").At("status"), true
+}
+
+// stateDepth is how many maps deep a field for a state is looked for: a map of parts by name has
+// its fields in the third.
+const stateDepth = 3
+
+// hasValue reports whether there is anything but empty maps, lists and strings in a value, and but
+// what happened last.
+func hasValue(v any) bool {
+	if m, ok := mapOf(v); ok {
+		for key, inner := range m {
+			if !strings.HasPrefix(key, "last") && hasValue(inner) {
+				return true
+			}
+		}
+		return false
+	}
+	if list, ok := object.ToSlice(v); ok {
+		return slices.ContainsFunc(list, hasValue)
+	}
+	return v != nil && v != ""
+}
+
+// namesState reports whether a key with a value says that it is about a state.
+func namesState(v any, depth int) bool {
+	if list, ok := object.ToSlice(v); ok {
+		return slices.ContainsFunc(list, func(item any) bool { return namesState(item, depth) })
+	}
+	m, _ := mapOf(v)
+	for key, inner := range m {
+		if words.NamesState(key) && hasValue(inner) || depth > 1 && namesState(inner, depth-1) {
+			return true
+		}
+	}
+	return false
 }

@@ -23,7 +23,8 @@ var builtinWorkloads = kindTable{
 	"PodDisruptionBudget.policy": disruptionBudget,
 }
 
-var replicaFailure = when("ReplicaFailure", "True", Failed)
+// replicaFailure is InProgress: the controller tries again to create the Pods.
+var replicaFailure = when("ReplicaFailure", "True", InProgress)
 
 // replicationController has the fields of a ReplicaSet.
 func replicationController(o Object) (Result, bool) {
@@ -34,7 +35,7 @@ func replicationController(o Object) (Result, bool) {
 }
 
 // deploymentExtended ignores a missed deadline once all replicas are available. A ReplicaFailure,
-// such as an exceeded resourceQuota, is an error.
+// such as an exceeded resourceQuota, is the reason to wait until the deadline.
 func deploymentExtended(o Object) (Result, bool) {
 	if o.Bool("spec", "paused") {
 		return suspendedBy("spec", "paused"), true
@@ -44,10 +45,7 @@ func deploymentExtended(o Object) (Result, bool) {
 	if _, yes := o.find("Available", "True", ""); yes && wanted == replicas && min(updated, ready, available) >= wanted {
 		return deploymentAvailable(replicas), true
 	}
-	if c, failed := o.find("ReplicaFailure", "True", ""); failed {
-		return Failed.From(c), true
-	}
-	return Result{}, false
+	return replicaFailure(o)
 }
 
 // statefulSetExtended counts the replicas also if the update strategy is OnDelete.

@@ -2,6 +2,7 @@ package kstatus
 
 import (
 	"strings"
+	"time"
 
 	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
 )
@@ -89,6 +90,8 @@ type conditionSummary struct {
 	conditions []any
 	first      [effects]int32
 	ready      string // the status of Ready, "" if there is none
+	// recheck is the time until a failure that is tried again counts as one, 0 if there is none.
+	recheck time.Duration
 }
 
 func (o *Object) summarize(conditions []any) conditionSummary {
@@ -109,6 +112,11 @@ func (o *Object) summarize(conditions []any) conditionSummary {
 			e, counts = outdatedEffect, true
 		} else if r == readyRole && s.ready == "" {
 			s.ready = c.readiness()
+		}
+		if (e == failedEffect || e == partFailedEffect) && counts {
+			if left, retried := c.retriedFor(o); retried {
+				e, s.recheck = missingEffect, left
+			}
 		}
 		if counts && s.first[e] == 0 {
 			s.first[e] = int32(i + 1)
@@ -138,7 +146,7 @@ func (c *conditionView) effect(r role) (effect, bool) {
 
 func (c *conditionView) effectIfTrue(r role) (effect, bool) {
 	switch {
-	case r == progressRole && c.reason() != c.kind && isOver(c.reason()):
+	case r == progressRole && c.reason() != c.kind && (isOver(c.reason()) || c.hasStarted()):
 		return goodEffect, true
 	case r == notReadyRole:
 		return c.effectIfFalse(readyRole)
@@ -148,6 +156,34 @@ func (c *conditionView) effectIfTrue(r role) (effect, bool) {
 		return missingEffect, true
 	}
 	return trueEffects[r], true
+}
+
+// hasStarted reports whether the reason of Progressing is that something runs: OSDsRunning.
+func (c *conditionView) hasStarted() bool {
+	return c.kind == "Progressing" && words.OfLast(c.reason()) == words.Running
+}
+
+// retryGrace is how long a failure that is tried again is in progress.
+const retryGrace = 5 * time.Minute
+
+// retriedFor returns how long a failure is still in progress because the condition says that the
+// controller tries again; 0 without an end. It returns false if it does not say so, or has been
+// saying so for longer than retryGrace.
+func (c *conditionView) retriedFor(o *Object) (left time.Duration, retried bool) {
+	if !words.SaysRetry(c.reason()) && !words.SaysRetry(c.message()) {
+		return 0, false
+	}
+	return c.graceOfRetry(o)
+}
+
+func (c *conditionView) graceOfRetry(o *Object) (left time.Duration, young bool) {
+	since, _ := c.fields["lastTransitionTime"].(string)
+	at, err := time.Parse(time.RFC3339, since)
+	if err != nil {
+		return 0, true
+	}
+	left = at.Add(retryGrace).Sub(o.now)
+	return left, left > 0
 }
 
 // contradictsItself reports whether the reason of a condition that is True says the opposite.
@@ -228,7 +264,11 @@ func (s *conditionSummary) result() (Result, bool) {
 			e == completedEffect && s.ready != "" && !ready
 		if i := s.first[e]; i != 0 && !overruled {
 			c, _ := readCondition(s.conditions[i-1])
-			return e.result(c), true
+			r := e.result(c)
+			if r.Status == InProgress {
+				r.RecheckAfter = s.recheck
+			}
+			return r, true
 		}
 	}
 	return Result{}, false

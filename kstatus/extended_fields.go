@@ -40,11 +40,12 @@ func (o *Object) worstSource() (worst Result, found bool) {
 }
 
 // A source is a way in which a status says something, besides its conditions.
-type source uint8
+type source uint16
 
 const (
 	conditionLists source = 1 << iota // lists of parts that have conditions
-	conditionMaps                     // maps that have conditions
+	mapConditions                     // maps that have conditions
+	mapCounts                         // maps that have counts
 	listedPhases                      // lists of parts with a phase that names an error
 	errorFields                       // one of errorFieldNames
 	phases                            // a text such as phase: Running
@@ -76,7 +77,7 @@ func (o *Object) scanStatus() (s statusScan) {
 				s.sources |= conditionLists | listedPhases
 			}
 		default: // a map, or a type that only some decoders produce
-			s.sources |= conditionLists | conditionMaps
+			s.sources |= conditionLists | mapConditions | mapCounts
 			s.addPhases(o, field, v)
 		}
 		if slices.Contains(errorFieldNames[:], field) {
@@ -93,8 +94,10 @@ func (o *Object) readSource(s source, scan *statusScan) (Result, bool) {
 	switch s {
 	case conditionLists:
 		return listedConditions(o)
-	case conditionMaps:
+	case mapConditions:
 		return nestedConditions(o)
+	case mapCounts:
+		return nestedReplicas(o)
 	case listedPhases:
 		return failedPart(o)
 	case errorFields:
@@ -256,40 +259,73 @@ var boolFieldNames = [...]struct {
 // replicas compares the counts of a status with the wanted number: spec.replicas, or a count of the
 // status that stands for all.
 func replicas(o *Object) (Result, bool) {
-	wanted, ok := o.wantedCount()
-	if !ok {
+	wanted, declared := integer(o.specField("replicas"))
+	if !declared {
+		wanted = -1
+	}
+	if heldByPartition(o, wanted) {
+		return suspendedBy("spec.updateStrategy", "partition"), true
+	}
+	return o.counted(o.status, "status", wanted)
+}
+
+// heldByPartition reports whether an update has reached the partition at which it stops on purpose.
+func heldByPartition(o *Object, wanted int64) bool {
+	updated, ok := integer(o.status["updatedReplicas"])
+	ready, counted := integer(o.status["readyReplicas"])
+	target := kruiseTarget(o, wanted)
+	return ok && target < wanted && target <= updated && updated < wanted && (!counted || ready >= wanted)
+}
+
+// nestedReplicas compares the counts in the maps of a status that have their own wanted number.
+func nestedReplicas(o *Object) (worst Result, found bool) {
+	for field, v := range o.status {
+		m, ok := mapOf(v)
+		if _, wanted := integer(m["desiredReplicas"]); !ok || !wanted {
+			continue
+		}
+		r, ok := o.counted(m, field, -1)
+		if ok && (!found || r.isWorse(worst) || !worst.isWorse(r) && field < worst.item) {
+			worst, found = r.atItem("status", field), true
+		}
+	}
+	return worst, found
+}
+
+// counted compares the counts of a map with a number. If that is negative, a count of the map stands
+// for all.
+func (o *Object) counted(m map[string]any, path string, wanted int64) (Result, bool) {
+	declared := wanted >= 0
+	for _, field := range wantedFields {
+		if n, ok := integer(m[field]); ok && wanted < 0 {
+			wanted, declared = n, field != "replicas"
+		}
+	}
+	if wanted < 0 {
 		return Result{}, false
 	}
-	found := 0
+	found := false
 	for _, field := range countFields {
-		n, ok := integer(o.statusField(field))
+		n, ok := integer(m[field])
 		if !ok {
 			continue
 		}
-		if found++; n < wanted {
-			m := withNumbers("%s: %d/%d", n, wanted)
-			m.words[0] = field
-			return InProgress.because("LessReplicas", m).atItem("status", field), true
+		found = true
+		o.recordField(path, field, m[field])
+		if n < wanted {
+			return countResult("LessReplicas", field, n, wanted).atItem(path, field), true
 		}
 	}
-	all, _ := integer(o.statusField("replicas"))
-	if _, declared := o.Int("spec", "replicas"); declared && all > wanted {
-		return InProgress.because("ExtraReplicas", withNumbers("replicas: %d/%d", all, wanted)).atItem("status", "replicas"), true
+	if all, _ := integer(m["replicas"]); declared && all > wanted {
+		return countResult("ExtraReplicas", "replicas", all, wanted).atItem(path, "replicas"), true
 	}
-	return Current.because("", withNumbers("Replicas: %d", wanted)), found > 0
+	return Current.because("", withNumbers("Replicas: %d", wanted)), found
 }
 
-// wantedCount returns the number that the counts of a status shall reach.
-func (o *Object) wantedCount() (int64, bool) {
-	if wanted, ok := o.Int("spec", "replicas"); ok {
-		return wanted, true
-	}
-	for _, field := range wantedFields {
-		if wanted, ok := integer(o.statusField(field)); ok {
-			return wanted, true
-		}
-	}
-	return 0, false
+func countResult(reason, field string, n, wanted int64) Result {
+	m := withNumbers("%s: %d/%d", n, wanted)
+	m.words[0] = field
+	return InProgress.because(reason, m)
 }
 
 var wantedFields = [...]string{

@@ -46,7 +46,7 @@ func withoutStatus(o Object) (Result, bool) {
 // expectsReport reports whether something works on the object: a controller that has put a finalizer
 // on it, or one that brings it to an end.
 func expectsReport(o *Object) bool {
-	return len(o.List("metadata", "finalizers")) > 0 || words.RunsToEnd(o.kind)
+	return len(o.List("metadata", "finalizers")) > 0 || words.RunsToEnd(o.kind) || strings.HasSuffix(o.kind, "Snapshot")
 }
 
 func unreported() Result {

@@ -19,10 +19,27 @@ func podExtended(o Object) (Result, bool) {
 	if r, ok := stuckContainer(&o); ok {
 		return r, true
 	}
-	if phase == "Running" && podEnds(&o) {
+	if phase == "Pending" {
+		return unscheduled(&o)
+	}
+	if podEnds(&o) {
 		return inProgress("PodRunning", text("Pod is running to completion"), "spec.restartPolicy"), true
 	}
 	return Result{}, false
+}
+
+// unscheduled says with the words of the scheduler why a Pod has no node. It is in progress: the
+// scheduler tries again, and an autoscaler may add a node.
+func unscheduled(o *Object) (Result, bool) {
+	c, ok := o.findView("PodScheduled", "False", "")
+	if !ok || c.message() == "" && c.reason() == "" {
+		return Result{}, false
+	}
+	r := InProgress.From(c.condition())
+	if c.message() == "" {
+		r.message = text("Pod could not be scheduled")
+	}
+	return r, true
 }
 
 // podEnds reports whether a Pod is done when its containers have exited.

@@ -7,8 +7,9 @@ import (
 // clusters has the rules for machines and clusters: Cluster API, Karpenter, Karmada, Open Cluster
 // Management, OLM, OpenShift and nmstate.
 var clusters = kindTable{
-	"*.cluster.x-k8s.io":   clusterAPI,
-	"*.*.cluster.x-k8s.io": clusterAPI,
+	"*.cluster.x-k8s.io":       clusterAPI,
+	"Cluster.cluster.x-k8s.io": either(clusterAPI, suspension, clusterReady),
+	"*.*.cluster.x-k8s.io":     clusterAPI,
 	"NodeClaim.karpenter.sh": either(
 		pausedBy("Disrupting"),
 		falseFails("Ready"),
@@ -27,8 +28,14 @@ var clusters = kindTable{
 	"ManagedCluster.cluster.open-cluster-management.io": needs("HubAcceptedManagedCluster",
 		"ManagedClusterJoined", "ManagedClusterConditionAvailable"),
 	"ManagedClusterAddOn.addon.open-cluster-management.io": needs("Available"),
-	"Policy,ConfigurationPolicy,CertificatePolicy.policy.open-cluster-management.io": either(
+	"Policy.policy.open-cluster-management.io": either(
 		suspendedWhen("spec", "disabled"),
+		policyWithoutClusters,
+		compliance,
+	),
+	"ConfigurationPolicy,CertificatePolicy.policy.open-cluster-management.io": either(
+		suspendedWhen("spec", "disabled"),
+		policyNotEvaluated,
 		compliance,
 	),
 	"OperatorPolicy.policy.open-cluster-management.io": either(
@@ -78,9 +85,22 @@ var clusters = kindTable{
 	}.at("status", "phase"),
 
 	"NodeNetworkConfigurationPolicy.nmstate.io": pausedBy("Ignored"),
+
+	"Shoot.core.gardener.cloud": shootLabel,
 }
 
 var clusterAPIPaused = annotated("cluster.x-k8s.io/paused", "")
+
+func clusterReady(o Object) (Result, bool) {
+	if r, ok := statusFields(o); ok && (r.Status != Current || r.Suspended) {
+		return r, true
+	}
+	return clusterPhase(o)
+}
+
+// clusterPhase: Ready is also True for a cluster that is being provisioned, if its parts are ready.
+// The phases are those of cluster-api, api/core/v1beta2/cluster_phase_types.go.
+var clusterPhase = phaseTable{inProgress: "Pending, Provisioning, Deleting", failed: "Failed"}.at("status", "phase")
 
 // clusterAPI leaves conditions, phases and counts to the general rules. An object with a
 // failureReason does not recover.
@@ -95,6 +115,19 @@ func clusterAPI(o Object) (Result, bool) {
 	return Result{}, false
 }
 
+// shootLabel reads the label in which Gardener sums up the last operation and all conditions of a
+// Shoot (gardener, docs/usage/shoot/shoot_status.md, "Status Label").
+func shootLabel(o Object) (Result, bool) {
+	labels, _ := object.ToMap(o.metadata["labels"])
+	status, known := shootStatuses[labels["shoot.gardener.cloud/status"]]
+	if !known || status == Current {
+		return Result{}, false
+	}
+	return status.because(string(status), text("The status label is "+labels["shoot.gardener.cloud/status"].(string))).At("metadata.labels"), true
+}
+
+var shootStatuses = map[any]Status{"healthy": Current, "progressing": InProgress, "unhealthy": Failed}
+
 // compliance is the verdict of a policy on the objects to which it applies.
 var compliance = phaseTable{
 	inProgress: "Pending, UnknownCompliancy, Terminating",
@@ -102,6 +135,29 @@ var compliance = phaseTable{
 	current:    "Compliant",
 	empty:      InProgress,
 }.at("status", "compliant")
+
+// policyNotEvaluated: the policy has not been evaluated since it was changed
+// (config-policy-controller, api/v1/configurationpolicy_types.go, lastEvaluatedGeneration).
+func policyNotEvaluated(o Object) (Result, bool) {
+	evaluated, ok := o.Int("status", "lastEvaluatedGeneration")
+	if !ok || evaluated >= o.generation() {
+		return Result{}, false
+	}
+	m := withNumbers("Generation is %d, but generation %d was evaluated", o.generation(), evaluated)
+	return inProgress("NotEvaluated", m, "status.lastEvaluatedGeneration"), true
+}
+
+// policyWithoutClusters: the policy has placements, and none of them selects a cluster.
+func policyWithoutClusters(o Object) (Result, bool) {
+	placements := o.List("status", "placement")
+	for _, item := range placements {
+		if p, _ := object.ToMap(item); p["decisions"] != nil {
+			return Result{}, false
+		}
+	}
+	none := len(placements) > 0 && o.Text("status", "compliant") == "" && len(o.List("status", "status")) == 0
+	return Current.Because("", "No cluster is selected").At("status.placement"), none
+}
 
 // deploymentConfig does not use reasons: they do not distinguish an error from the first start.
 func deploymentConfig(o Object) (Result, bool) {
@@ -114,7 +170,8 @@ func deploymentConfig(o Object) (Result, bool) {
 	return Result{}, false
 }
 
-// olmSubscription is suspended while an upgrade must be approved by hand.
+// olmSubscription is suspended while an upgrade must be approved by hand. It is in progress if
+// nothing is installed yet.
 func olmSubscription(o Object) (Result, bool) {
 	for c := range o.Conditions() {
 		if c.Status != "True" {
@@ -124,7 +181,7 @@ func olmSubscription(o Object) (Result, bool) {
 		case "InstallPlanFailed", "ResolutionFailed", "BundleUnpackFailed", "CatalogSourcesUnhealthy":
 			return Failed.From(c), true
 		case "InstallPlanPending":
-			if c.Reason == "RequiresApproval" && o.Text("spec", "installPlanApproval") == "Manual" {
+			if c.Reason == "RequiresApproval" && o.Text("spec", "installPlanApproval") == "Manual" && o.Text("status", "installedCSV") != "" {
 				return Current.From(c).suspended(), true
 			}
 			return InProgress.From(c), true
@@ -172,8 +229,10 @@ func clusterProblem(cluster map[string]any) (Result, bool) {
 // cloud has the rules for cloud resources: Crossplane, Config Connector, ACK, Azure Service
 // Operator, Pulumi and Terraform.
 var cloud = kindTable{
-	"*.*.crossplane.io": crossplane,
-	"*.*.upbound.io":    crossplane,
+	"*.*.crossplane.io":                              crossplane,
+	"Operation.ops.crossplane.io":                    crossplaneOperation,
+	"CronOperation,WatchOperation.ops.crossplane.io": needs("Synced"),
+	"*.*.upbound.io":                                 crossplane,
 	"Provider,Configuration,Function.pkg.crossplane.io": either(
 		falseFails("Installed"),
 		needs("Installed", "Healthy"),
@@ -181,7 +240,7 @@ var cloud = kindTable{
 	),
 	"ProviderRevision,ConfigurationRevision,FunctionRevision.pkg.crossplane.io": either(
 		crossplaneRevision,
-		needs("Healthy"),
+		revisionHealthy,
 		statusFields,
 	),
 	"DeploymentRuntimeConfig,ControllerConfig,ImageConfig,Lock.pkg.crossplane.io":   exists,
@@ -216,6 +275,30 @@ func crossplane(o Object) (Result, bool) {
 	return ready(o)
 }
 
+// revisionHealthy reads Healthy, or RevisionHealthy and, for what runs, RuntimeHealthy of Crossplane
+// 2 (crossplane/v2, apis/pkg/v1/conditions.go).
+func revisionHealthy(o Object) (Result, bool) {
+	if _, v2 := o.Condition("RevisionHealthy"); !v2 {
+		return needs("Healthy")(o)
+	}
+	if o.kind == "ConfigurationRevision" {
+		return needs("RevisionHealthy")(o)
+	}
+	return needs("RevisionHealthy", "RuntimeHealthy")(o)
+}
+
+// crossplaneOperation ends, so that it has no Ready (crossplane/v2, apis/ops/v1alpha1: Succeeded).
+func crossplaneOperation(o Object) (Result, bool) {
+	c, ok := o.fresh("Succeeded")
+	switch {
+	case ok && c.status == "True":
+		return Current.From(c.condition()), true
+	case ok && c.status == "False":
+		return Failed.From(c.condition()).terminal(), true
+	}
+	return notYet("Succeeded", c, ok), true
+}
+
 // crossplaneRevision is suspended if the revision is inactive: it is kept, but does not run.
 func crossplaneRevision(o Object) (Result, bool) {
 	if o.Text("spec", "desiredState") == "Inactive" {
@@ -235,7 +318,7 @@ func configConnector(o Object) (Result, bool) {
 		return Result{}, false
 	}
 	switch c.reason() {
-	case "Creating", "Updating", "Deleting", "DependencyNotReady", "DependencyNotFound", "Unmanaged":
+	case "Creating", "Updating", "Deleting", "DependencyNotReady", "Unmanaged":
 		return InProgress.From(c.condition()), true
 	}
 	return Failed.From(c.condition()), true

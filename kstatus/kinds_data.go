@@ -19,11 +19,11 @@ var data = kindTable{
 		when("NotReady", "True", Failed),
 	),
 	"KafkaCluster.kafka.banzaicloud.io": banzaiKafka,
-	"Connector.platform.confluent.io": phaseTable{
+	"Connector.platform.confluent.io": either(phaseTable{
 		failed:     "FAILED",
 		suspended:  "PAUSED",
 		inProgress: "UNASSIGNED",
-	}.at("status", "connectorState"),
+	}.at("status", "connectorState"), connectorTasks),
 	"RabbitmqCluster.rabbitmq.com": either(
 		falseFails("ReconcileSuccess"),
 		needs("AllReplicasReady", "ClusterAvailable", "ReconcileSuccess"),
@@ -40,10 +40,11 @@ var data = kindTable{
 		empty:      InProgress,
 	}.at("status", "phase"),
 	"ScheduledBackup,ImageCatalog,ClusterImageCatalog,Pooler.postgresql.cnpg.io": exists,
-	"*.psmdb.percona.com": perconaState,
-	"*.pxc.percona.com":   perconaState,
-	"*.ps.percona.com":    perconaState,
-	"Elasticsearch,Kibana,Beat,Agent,ApmServer,EnterpriseSearch,Logstash.elasticsearch.k8s.elastic.co": elasticHealth,
+	"*.psmdb.percona.com":                        perconaState,
+	"*.pxc.percona.com":                          perconaState,
+	"*.ps.percona.com":                           perconaState,
+	"Elasticsearch.elasticsearch.k8s.elastic.co": either(elasticPhase, elasticNodes, elasticHealth),
+	"Kibana,Beat,Agent,ApmServer,EnterpriseSearch,Logstash.elasticsearch.k8s.elastic.co": elasticHealth,
 	"*.beat.k8s.elastic.co":             elasticHealth,
 	"*.kibana.k8s.elastic.co":           elasticHealth,
 	"*.agent.k8s.elastic.co":            elasticHealth,
@@ -89,6 +90,13 @@ var (
 		failed:     "error",
 	}.at("status", "state")
 
+	// The phases are those of cloud-on-k8s/v3, pkg/apis/elasticsearch/v1/status.go.
+	elasticPhase = phaseTable{
+		inProgress: "ApplyingChanges, MigratingData",
+		failed:     "Stalled",
+		fatal:      "Invalid",
+	}.at("status", "phase")
+
 	elasticHealth = either(
 		phaseTable{failed: "Stalled", fatal: "Invalid"}.at("status", "phase"),
 		phaseTable{
@@ -128,6 +136,35 @@ var (
 		empty: InProgress,
 	}.at("status", "currentState")
 )
+
+// connectorTasks is Failed once a task has used up its restarts (Confluent for Kubernetes API,
+// ConnectorStatus: failedTasks and restartPolicy).
+func connectorTasks(o Object) (Result, bool) {
+	limit, limited := o.Int("status", "restartPolicy", "maxRetry")
+	failed := int64(0)
+	for _, v := range o.Map("status", "failedTasks") {
+		task, _ := object.ToMap(v)
+		if n, ok := integer(task["retryCount"]); ok && limited && n >= limit {
+			failed++
+		}
+	}
+	return Failed.because("TasksFailed", withNumbers("%d tasks have failed", failed)).At("status.failedTasks"), failed > 0
+}
+
+// elasticNodes compares the available nodes with the sum of the node sets.
+func elasticNodes(o Object) (Result, bool) {
+	var wanted int64
+	for _, item := range o.List("spec", "nodeSets") {
+		set, _ := object.ToMap(item)
+		n, _ := integer(set["count"])
+		wanted += n
+	}
+	available, reported := o.Int("status", "availableNodes")
+	if !reported || available >= wanted {
+		return Result{}, false
+	}
+	return inProgress("LessAvailable", withNumbers("Available: %d/%d", available, wanted), "status.availableNodes"), true
+}
 
 func strimzi(o Object) (Result, bool) { return strimziPaused(o) }
 

@@ -8,7 +8,7 @@ import (
 var argo = kindTable{
 	"Workflow.argoproj.io":                    workflow,
 	"CronWorkflow.argoproj.io":                either(suspendedWhen("spec", "suspend"), cronWorkflow),
-	"Rollout.argoproj.io":                     either(suspendedWhen("spec", "paused"), argoRollout),
+	"Rollout.argoproj.io":                     either(suspendedWhen("spec", "paused"), rolloutWorkload, argoRollout),
 	"SpotDeployment.spot.io":                  argoRollout,
 	"AnalysisRun,Experiment.argoproj.io":      argoRun,
 	"Application.argoproj.io":                 application,
@@ -19,7 +19,8 @@ var argo = kindTable{
 		current:    "Available",
 		failed:     "Failed",
 	}.at("status", "phase"),
-	"PromotionStrategy.promoter.argoproj.io":    either(promoterReady, promotionStrategy),
+	"PromotionStrategy.promoter.argoproj.io":    either(promoterReady, promotesNothing("environments"), promotionStrategy),
+	"ArgoCDCommitStatus.promoter.argoproj.io":   either(promoterReady, promotesNothing("applicationsSelected"), promoterGates),
 	"ChangeTransferPolicy.promoter.argoproj.io": either(promoterReady, promotion),
 	"CommitStatus.promoter.argoproj.io":         promoterReady, // its phase is that of a commit
 	"*.promoter.argoproj.io":                    either(promoterReady, promoterGates),
@@ -61,6 +62,19 @@ func cronWorkflow(o Object) (Result, bool) {
 		return Failed.From(c), true
 	}
 	return current, true
+}
+
+// rolloutWorkload waits until the controller has seen the workload to which a Rollout refers
+// (argo-rollouts, pkg/apis/rollouts/v1alpha1/types.go, workloadObservedGeneration).
+func rolloutWorkload(o Object) (Result, bool) {
+	annotations, _ := object.ToMap(o.metadata["annotations"])
+	latest, _ := integer(annotations["rollout.argoproj.io/workload-generation"])
+	observed, ok := o.Int("status", "workloadObservedGeneration")
+	if !ok || latest <= observed {
+		return Result{}, false
+	}
+	m := withNumbers("Workload generation is %d, but latest observed generation is %d", latest, observed)
+	return inProgress("LatestGenerationNotObserved", m, "status.workloadObservedGeneration"), true
 }
 
 // argoRollout reads the phase. Before version 1.1 there is none, but the counts of a Deployment.
@@ -132,6 +146,14 @@ func applicationSet(o Object) (Result, bool) {
 // Ready=True says that the object was reconciled, not that its gates are open.
 var promoterReady = either(falseFails("Ready"), needs("Ready"))
 
+// promotesNothing is Failed if the list of what an object is about is there and empty.
+func promotesNothing(field string) Rule {
+	return func(o Object) (Result, bool) {
+		list, ok := object.ToSlice(o.status[field])
+		return Failed.because("NothingSelected", withWords("%s is empty", field)).atItem("status", field), ok && len(list) == 0
+	}
+}
+
 // promoterGates returns the worst verdict of the commit statuses of all environments.
 func promoterGates(o Object) (Result, bool) {
 	worst, found := Result{}, false
@@ -196,6 +218,7 @@ var flux = kindTable{
 		suspendedWhen("spec", "suspend"),
 		fluxReady,
 	),
+	"HelmRepository.source.toolkit.fluxcd.io":                    either(suspendedWhen("spec", "suspend"), ociRepository, fluxReady),
 	"Alert,Provider.notification.toolkit.fluxcd.io":              fluxNotification,
 	"FluxInstance,FluxReport,ResourceSet.fluxcd.controlplane.io": fluxReady,
 }
@@ -206,6 +229,12 @@ func fluxReady(o Object) (Result, bool) {
 		return ready(o)
 	}
 	return Failed.From(c.condition()), true
+}
+
+// ociRepository is the rule for a HelmRepository of type oci, on which nothing reports
+// (source-controller, api/v1/helmrepository_types.go: "static" for this type).
+func ociRepository(o Object) (Result, bool) {
+	return current, o.Text("spec", "type") == "oci" && len(o.conditions) == 0
 }
 
 // fluxNotification is the rule for kinds that have had no status since v1beta3.

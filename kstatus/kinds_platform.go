@@ -4,8 +4,9 @@ import "strings"
 
 // platform has the rules for secrets, monitoring and other platform services.
 var platform = kindTable{
-	"ExternalSecret,SecretStore,ClusterSecretStore,PushSecret,ClusterPushSecret.external-secrets.io": readyOrFailed,
-	"SealedSecret.bitnami.com": falseFails("Synced"),
+	"ExternalSecret.external-secrets.io":                                              externalSecret,
+	"SecretStore,ClusterSecretStore,PushSecret,ClusterPushSecret.external-secrets.io": readyOrFailed,
+	"SealedSecret.bitnami.com":                                                        falseFails("Synced"),
 
 	"Prometheus,PrometheusAgent,Alertmanager,ThanosRuler.monitoring.coreos.com": either(
 		suspendedWhen("spec", "paused"),
@@ -37,6 +38,16 @@ var platform = kindTable{
 	"KeptnMetric.metrics.keptn.sh":            keptnMetric,
 }
 
+// externalSecret is in progress while the secret cannot be read: the controller tries again, the
+// store may be later than the secret (external-secrets, apis/externalsecrets/v1, ExternalSecret
+// conditions; its reconciler returns the error, so that it is called again).
+func externalSecret(o Object) (Result, bool) {
+	if c, ok := o.fresh("Ready"); ok && c.status == "False" {
+		return InProgress.From(c.condition()), true
+	}
+	return ready(o)
+}
+
 // grafanaMatch is Failed if no Grafana instance uses the object. Before version 5.10, a hash says
 // that one does.
 func grafanaMatch(o Object) (Result, bool) {
@@ -65,6 +76,9 @@ func grafanaStage(o Object) (Result, bool) {
 func collector(o Object) (Result, bool) {
 	ready, wanted, ok := strings.Cut(o.Text("status", "scale", "statusReplicas"), "/")
 	switch {
+	case o.Text("spec", "mode") == "sidecar" && o.Text("status", "version") != "":
+		// The operator runs nothing itself (opentelemetry-operator, apis/v1beta1, Mode).
+		return Current.Because("", "The collector runs in the Pods that ask for it").At("spec.mode"), true
 	case !ok:
 		return Result{}, false
 	case ready != wanted:
@@ -74,7 +88,7 @@ func collector(o Object) (Result, bool) {
 }
 
 func keptnMetric(o Object) (Result, bool) {
-	if o.Text("status", "value") != "" && o.Text("status", "errMsg") == "" {
+	if hasValue(o.Value("status", "value")) && o.Text("status", "errMsg") == "" {
 		return Current.Because("", "The metric has a value").At("status.value"), true
 	}
 	return Result{}, false

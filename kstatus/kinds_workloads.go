@@ -75,12 +75,47 @@ var workloads = kindTable{
 		fatal:      "Failed, Terminated",
 		empty:      InProgress,
 	}.at("status", "state", "phase"),
+	// volcano.sh/apis, pkg/apis/scheduling/v1beta1/types.go
+	"PodGroup.scheduling.volcano.sh": phaseTable{
+		inProgress: "Pending, Inqueue, Unknown",
+		current:    "Running, Completed",
+		empty:      InProgress,
+	}.at("status", "phase"),
+	"Queue.scheduling.volcano.sh": phaseTable{
+		inProgress: "Closing, Unknown",
+		current:    "Open",
+		suspended:  "Closed",
+		empty:      InProgress,
+	}.at("status", "state"),
+	"Notebook.kubeflow.org": either(annotated("kubeflow-resource-stopped", ""), notebook),
 	"AnsibleJob.tower.ansible.com": phaseTable{
 		inProgress: "new, pending, waiting, running",
 		current:    "successful",
 		fatal:      "failed, error, canceled",
 		empty:      InProgress,
 	}.at("status", "ansibleJobResult", "status"),
+}
+
+// notebook reads the state of the container, which the controller copies from the Pod
+// (kubeflow/components/notebook-controller, api/v1/notebook_types.go, containerState).
+func notebook(o Object) (Result, bool) {
+	state := o.Map("status", "containerState")
+	container := map[string]any{"name": "notebook", "state": state}
+	if reason, waits := object.String(state, "waiting", "reason"); waits {
+		if r, stuck := waitingContainer(&o, reason, container); stuck {
+			return r.At("status.containerState"), true
+		}
+		return inProgress(reason, text("The container is waiting"), "status.containerState"), true
+	}
+	if code, ended := object.Int64(state, "terminated", "exitCode"); ended {
+		reason, _ := object.String(state, "terminated", "reason")
+		if code != 0 || isError(reason) {
+			return Failed.because("ContainerTerminated", withWords("The container has ended: %s", reason)).At("status.containerState"), true
+		}
+		return Current.Because("", "The container has ended").At("status.containerState"), true
+	}
+	running := state["running"] != nil
+	return Current.Because("", "The container is running").At("status.containerState"), running && o.count("readyReplicas") > 0
 }
 
 // kedaReady also reads Ready=Unknown, which means that some triggers work and others do not.
@@ -119,8 +154,15 @@ var (
 		fatal:      "FAILED",
 	}.at("status", "lifecycleState")
 
-	flink = either(flinkTrouble, flinkManager, flinkJob, flinkLife)
+	flink = either(flinkSuspended, flinkTrouble, flinkManager, flinkJob, flinkLife)
 )
+
+// flinkSuspended: a job that was suspended as wished has no job manager any more
+// (flink-kubernetes-operator, docs/custom-resource/job-management.md).
+func flinkSuspended(o Object) (Result, bool) {
+	wished := o.Text("spec", "job", "state") == "suspended" && o.Text("status", "jobStatus", "state") == "SUSPENDED"
+	return suspendedBy("spec.job", "state"), wished
+}
 
 // numaflow is Failed if any condition is False: the phase only says what was asked for.
 func numaflow(o Object) (Result, bool) {
@@ -207,7 +249,9 @@ var kruise = kindTable{
 func kruiseReplicas(o Object) (Result, bool) {
 	wanted := o.IntOr(1, "spec", "replicas")
 	target := kruiseTarget(&o, wanted)
-	updated, ready, replicas := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("replicas")
+	// Pods that are updated and ready are both (kruise-api, apps/v1beta1, StatefulSetStatus).
+	both, replicas := o.count("updatedReadyReplicas"), o.count("replicas")
+	updated, ready := max(both, o.count("updatedReplicas")), max(both, o.count("readyReplicas"))
 	switch {
 	case len(o.status) == 0:
 		return Result{}, false

@@ -18,7 +18,7 @@ var meanings = map[Meaning]string{
 		unavailable unknown wait yellow`,
 	Bad: `backoff broken cannot conflict conflicted corrupt crash crashed critical dead deadlock degraded err
 		error errored errors evicted exceeded expired fail failed failing failure failures faulted
-		inconsistent insufficient lost mismatch misconfigured noncompliant red refused stale timeout
+		inconsistent insufficient lost mismatch misconfigured noncompliant orphan orphaned red refused stale timeout
 		unable unhealthy unreachable`,
 	Fatal: `aborted canceled cancelled denied forbidden illegal invalid malformed rejected stalled terminal
 		unauthorized unsupported`,

@@ -124,6 +124,22 @@ func IsTransition(phrase string) bool {
 	return false
 }
 
+// SaysRetry reports whether a text says that something is tried again.
+func SaysRetry(text string) bool {
+	before := None
+	for word, rest := Cut(text); word != ""; word, rest = Cut(rest) {
+		if before != Not && len(word) <= longestWord && retryWords[strings.ToLower(word)] {
+			return true
+		}
+		before = Of(word)
+	}
+	return false
+}
+
+var retryWords = map[string]bool{
+	"retry": true, "retrying": true, "retried": true, "requeue": true, "requeued": true, "requeuing": true,
+}
+
 // IsOne reports whether a phrase is one word and nothing else.
 func IsOne(phrase string) bool {
 	word, rest := Cut(phrase)
@@ -164,6 +180,23 @@ var pastWords = map[string]bool{
 	"last": true, "archived": true, "log": true, "logs": true,
 }
 
+// NamesState reports whether a word of a field name is about a state: it is a name for one, or has a
+// meaning itself.
+func NamesState(field string) bool {
+	for word, rest := Cut(field); word != ""; word, rest = Cut(rest) {
+		if Of(word) != None || len(word) <= longestWord && stateWords[strings.ToLower(word)] {
+			return true
+		}
+	}
+	return false
+}
+
+var stateWords = map[string]bool{
+	"phase": true, "phases": true, "state": true, "states": true, "status": true, "statuses": true,
+	"health": true, "condition": true, "conditions": true, "reason": true, "reasons": true,
+	"compliancy": true, "unavailable": true,
+}
+
 func firstAndLast(phrase string) (first, last string) {
 	for word, rest := Cut(phrase); word != ""; word, rest = Cut(rest) {
 		if first == "" {
@@ -187,7 +220,7 @@ func RunsToEnd(kind string) bool {
 	}
 	switch last {
 	case "Action", "Analysis", "Backup", "Build", "Execution", "Experiment", "Job", "Migration",
-		"Operation", "Ops", "Restore", "Run", "Runs", "Snapshot", "Task", "Test", "Upgrade", "Workflow":
+		"Operation", "Ops", "Restore", "Run", "Runs", "Task", "Test", "Upgrade", "Workflow":
 		return true
 	}
 	return false
