@@ -23,8 +23,8 @@ func makersFor(kind schema.GroupKind) kindMakers {
 func builtinMakers() map[schema.GroupKind]kindMakers {
 	return map[schema.GroupKind]kindMakers{
 		{Group: "apps", Kind: "Deployment"}:  {Current: one(deployed), Failed: one(deadlineExceeded)},
-		{Group: "apps", Kind: "ReplicaSet"}:  {Current: one(replicated), Failed: one(replicaFailure)},
-		{Kind: "ReplicationController"}:      {Current: one(replicated), Failed: one(replicaFailure)},
+		{Group: "apps", Kind: "ReplicaSet"}:  {Current: one(replicated), Pending: one(replicaFailure)},
+		{Kind: "ReplicationController"}:      {Current: one(replicated), Pending: one(replicaFailure)},
 		{Group: "apps", Kind: "StatefulSet"}: {Current: one(statefulSet)},
 		{Group: "apps", Kind: "DaemonSet"}:   {Current: one(daemonSet)},
 

@@ -21,7 +21,7 @@ type State string
 const (
 	Current State = "Current" // the desired state is reached; a Job is complete, a Pod runs and is ready
 	Failed  State = "Failed"  // an error that does not go away by itself
-	Pending State = "Pending" // Pods: bound to a node, no container started; claims: not bound
+	Pending State = "Pending" // Pods: bound to a node, no container started; claims: not bound; ReplicaSets: no Pod can be created
 
 	Succeeded        State = "Succeeded"        // Pods: all containers ended with exit code 0
 	CrashLoopBackOff State = "CrashLoopBackOff" // Pods: a container ends again and again

@@ -112,7 +112,7 @@ func TestRechecksInOrder(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var failed []wait.Ref
-		for state := range follow(t, ctx, w.Cluster, refs, wait.Options{}) {
+		for state := range follow(t, ctx, w.Cluster, refs, wait.Options{Rules: kstatus.Standard()}) {
 			if state.Result.Status == kstatus.Failed {
 				failed = append(failed, state.Ref)
 			}

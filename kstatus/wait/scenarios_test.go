@@ -95,8 +95,14 @@ func lives() []scenario {
 			script: do(remove(web), create(web, "status: {phase: Pending}"), status(web, podReady)),
 			want:   "web: InProgress NotFound InProgress Current", after: 15 * time.Second,
 		}, {
-			name: "unschedulable for longer than it may", refs: []wait.Ref{web},
+			name: "unschedulable, in the words of the scheduler", refs: []wait.Ref{web},
 			policy: wait.Policy{FailFast: true},
+			before: create(web, "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: '0/3 nodes are available: 3 Insufficient cpu.'}]}"),
+			want:   "web: InProgress", after: time.Minute,
+			err: context.DeadlineExceeded, says: []string{"Pod default/web: InProgress for 1m0s, Unschedulable: 0/3 nodes are available: 3 Insufficient cpu."},
+		}, {
+			name: "unschedulable for longer than it may", refs: []wait.Ref{web},
+			policy: wait.Policy{FailFast: true, Options: wait.Options{Rules: kstatus.Standard()}},
 			before: create(web, "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}"),
 			want:   "web: InProgress Failed", after: 15 * time.Second,
 			err: wait.ErrFailed, says: []string{"1 of 1 objects", "Pod default/web: Failed, PodUnschedulable: Pod could not be scheduled"},
