@@ -149,7 +149,7 @@ func unclear(o Object) (Result, bool) {
 	if isStatusless(&o) {
 		return current, true
 	}
-	r := inProgress("StatusUnclear", text("The status does not say whether the resource is ready"), "status")
+	r := inProgress("StatusUnclear", unclearMessage, "status").guess()
 	created := o.created()
 	if created.IsZero() || words.RunsToEnd(o.kind) || !hasValue(o.status) || namesState(o.status, stateDepth) {
 		return r, true
@@ -158,8 +158,10 @@ func unclear(o Object) (Result, bool) {
 		r.RecheckAfter = left
 		return r, true
 	}
-	return Current.Because("", "The status has values, and no field for a state").At("status"), true
+	return Current.Because("", "The status has values, and no field for a state").At("status").guess(), true
 }
+
+var unclearMessage = text("The status does not say whether the resource is ready")
 
 // stateDepth is how many maps deep a field for a state is looked for: a map of parts by name has
 // its fields in the third.

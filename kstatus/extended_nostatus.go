@@ -36,7 +36,7 @@ func withoutStatus(o Object) (Result, bool) {
 	}
 	left := created.Add(reportGrace).Sub(o.now)
 	if left <= 0 {
-		return Current.Because("", "No status within 5 minutes, so that none is expected").At("status"), true
+		return Current.Because("", "No status within 5 minutes, so that none is expected").At("status").guess(), true
 	}
 	r := unreported()
 	r.RecheckAfter = left
@@ -50,7 +50,7 @@ func expectsReport(o *Object) bool {
 }
 
 func unreported() Result {
-	return inProgress("NoStatus", text("Nothing has reported a status yet"), "status")
+	return inProgress("NoStatus", text("Nothing has reported a status yet"), "status").guess()
 }
 
 // reporting adds the rule reported to rules for kinds whose controllers are known to report.

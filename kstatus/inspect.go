@@ -43,11 +43,17 @@ func (r *Rules) Inspect(ctx context.Context, reader Reader, obj *unstructured.Un
 	if obj == nil || obj.Object == nil {
 		return own, nil, nil
 	}
+	var errs []error
+	if definitions, ok := reader.(DefinitionReader); ok {
+		var err error
+		if own, err = WithDefinition(ctx, definitions, obj, own); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	f := childFinder{
 		rules: r, reader: reader, now: now,
 		owners: []types.UID{obj.GetUID()}, revision: ownership.Read(obj).CurrentRevision,
 	}
-	var errs []error
 	for _, query := range ownership.Queries(obj) {
 		if err := f.addLevel(ctx, query); err != nil {
 			errs = append(errs, fmt.Errorf("look up %s: %w", query.Kind.GroupKind(), err))

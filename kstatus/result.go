@@ -28,6 +28,9 @@ type Result struct {
 	item    string // the list element at path (its type or name), or the map field; "": path itself
 	skipped int32  // 1 + index of the first condition that could not be read; 0: none
 
+	// guessed: the verdict rests on a guess whether a status is to come (see WithDefinition).
+	guessed bool
+
 	// conditionText: the condition of this result has the first argument of message for its
 	// message, not the formatted text.
 	conditionText bool
@@ -106,6 +109,12 @@ func (r Result) atItem(path, item string) Result {
 
 // onCondition is At for a condition.
 func (r Result) onCondition(kind string) Result { return r.atItem("status.conditions", kind) }
+
+// guess returns the result as one that the definition of the kind may change.
+func (r Result) guess() Result {
+	r.guessed = true
+	return r
+}
 
 // suspended returns the result as that of an object that someone paused.
 func (r Result) suspended() Result {
