@@ -3,7 +3,6 @@ package kstatus
 import (
 	"iter"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +31,7 @@ type Rules struct {
 	standard    bool          // upstream's rules for built-in kinds follow those of table.kinds
 	after       []step        // tried last
 	waitForJobs bool          // a running Job is InProgress
+	noWait      bool          // see [Rules.HonorNoWait]
 	combine     combineFailed // how children change the verdict on their owner
 }
 
@@ -159,6 +159,9 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 // decide stores the verdict of the first rule that has an opinion. It does not return the verdict
 // because a Result is large: each copy takes as long as reading a field of the object.
 func (r *Rules) decide(o *Object, verdict *Result) (decided bool) {
+	if r.noWait && firstOpinion(noWaitSteps, o, verdict) {
+		return true
+	}
 	if o.needsGeneralRules() && firstOpinion(r.before, o, verdict) {
 		return true
 	}
@@ -224,7 +227,11 @@ func (t *table) wildcards(o *Object) iter.Seq[[]step] {
 
 // steps returns all rules for an object in the order in which they are tried.
 func (r *Rules) steps(o *Object) []step {
-	steps := slices.Clone(r.before)
+	var steps []step
+	if r.noWait {
+		steps = append(steps, noWaitSteps...)
+	}
+	steps = append(steps, r.before...)
 	for i := range r.given {
 		steps = append(steps, r.given[i].kinds[o.groupKind()]...)
 		for wildcard := range r.given[i].wildcards(o) {

@@ -29,18 +29,21 @@ func accuracyTables(dir string) (string, error) {
 			fmt.Fprintln(&b)
 		}
 	}
-	fmt.Fprint(&b, "\n### One source left out\n\n| source | kinds | cases | generic layer |\n|---|---|---|---|\n")
+	fmt.Fprint(&b, "\n### One source left out\n\n"+leftOut+"\n\n| source | kinds | cases | generic layer |\n|---|---|---|---|\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", r.name, len(r.kinds), r.of(3, false).total, r.of(3, false).cell())
 	}
 	fmt.Fprint(&b, "\n### Falsely Current\n\n")
 	for _, r := range rows {
 		for _, v := range r.falseCurrent {
-			fmt.Fprintf(&b, "- `%s`: want %s%s, got %s\n", v.Name, v.WantStatus, v.remarks(), v.got)
+			fmt.Fprintf(&b, "- `%s`: want %s%s, got %s.\n  %s\n", v.Name, v.WantStatus, v.remarks(), strings.TrimSuffix(v.got.String(), "."), falseCurrentReasons[v.Name])
 		}
 	}
 	return b.String(), nil
 }
+
+const leftOut = "The generic layer on the objects of a source, with their group renamed, so that no table knows " +
+	"their kinds.\nArguable cases are not counted."
 
 // A scoreRow is the scores of one file, by profile.
 type scoreRow struct {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the tables of kstatus/ACCURACY.md")
+
+const (
+	corpus       = "../../../../shared/conformance"
+	accuracyFile = "../../../kstatus/ACCURACY.md"
+	tablesBegin  = "<!-- written by go test ./internal/dev/conformance -run TestAccuracy -update -->\n"
+	tablesEnd    = "<!-- end -->\n"
+)
+
+// TestAccuracy holds the tables of kstatus/ACCURACY.md against the scores.
+func TestAccuracy(t *testing.T) {
+	if _, err := os.Stat(corpus + "/health"); err != nil {
+		t.Skip("../shared/conformance is not here, so that ACCURACY.md cannot be checked: ", err)
+	}
+	tables, err := accuracyTables(corpus)
+	require.NoError(t, err)
+	data, err := os.ReadFile(accuracyFile)
+	require.NoError(t, err)
+	before, rest, found := strings.Cut(string(data), tablesBegin)
+	require.True(t, found, "ACCURACY.md has no place for the tables")
+	old, after, found := strings.Cut(rest, tablesEnd)
+	require.True(t, found, "the place for the tables has no end")
+	if *update {
+		require.NoError(t, os.WriteFile(accuracyFile, []byte(before+tablesBegin+tables+tablesEnd+after), 0o644))
+		return
+	}
+	require.Equal(t, tables, old, "go test ./internal/dev/conformance -run TestAccuracy -update")
+}
+
+// TestGoals holds the scores that the rules must keep.
+func TestGoals(t *testing.T) {
+	if _, err := os.Stat(corpus + "/health"); err != nil {
+		t.Skip("../shared/conformance is not here: ", err)
+	}
+	rows, err := scoreRows(corpus)
+	require.NoError(t, err)
+	const standard, extended, generic = 0, 1, 2
+	for _, r := range rows {
+		sure, all := r.of(extended, false), r.of(extended, true)
+		least := map[string]float64{"argo": 97, "argo-2": 93, "other, together": 90}[r.name]
+		require.GreaterOrEqual(t, 100*float64(sure.exact), least*float64(sure.total), r.name)
+		require.GreaterOrEqual(t, all.exact, r.of(standard, true).exact, "%s: below upstream", r.name)
+		require.GreaterOrEqual(t, sure.exact, r.of(standard, false).exact, "%s: below upstream", r.name)
+		require.LessOrEqual(t, 100*sure.falseCurrent, sure.total, r.name)
+		for _, v := range r.falseCurrent {
+			require.Contains(t, falseCurrentReasons, v.Name)
+		}
+		if r.name == "other, together" {
+			require.GreaterOrEqual(t, 100*sure.lenient, 94*sure.total)
+			require.GreaterOrEqual(t, 100*r.of(generic, false).exact, 85*sure.total)
+		}
+	}
+}
