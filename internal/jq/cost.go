@@ -27,6 +27,7 @@ var costs = map[string]cost{
 	"__scan":     func(b *budget, x, y any) int { return searched(b, x, y, 1+shallowSize(x)/4) },
 	"__digits":   func(_ *budget, x, _ any) int { return shallowSize(x) + times(shallowSize(x), shallowSize(x))/64 },
 	"__product":  product,
+	"__indices":  func(b *budget, x, y any) int { return product(b, x, y) + times(16, deepSize(x, b.size)) },
 	"__join":     joined,
 	"__grid":     grid,
 	"__path":     pathCost,
