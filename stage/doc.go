@@ -45,6 +45,12 @@
 // only an event, the Stage is not played again until somebody else changes the object. Rendered
 // YAML is YAML 1.1, as in kwok: n, y, no, yes, on and off are booleans, as keys too.
 //
+// # Extensions
+//
+// Two annotations of a Stage say what kwok cannot: [DelayExtension] has jitter that is added, draws
+// from distributions and offsets from a time; [PatchesExtension] increments numbers and changes single
+// conditions. They need Options.Extensions. EXTENSIONS.md describes them.
+//
 // # Determinism
 //
 // Random numbers are hashes of the seed, the group, kind, namespace, name and uid of the object, its

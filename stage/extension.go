@@ -15,7 +15,7 @@ import (
 
 // Extensions are annotations of a Stage, whose values are YAML: the CustomResourceDefinition of
 // Stages lets an API server drop fields that it does not know, but keeps annotations. Kwok ignores
-// them. COMPATIBILITY.md describes them.
+// them. EXTENSIONS.md describes them.
 const (
 	// DelayExtension changes the delay. Its value is a [delay.Extension].
 	DelayExtension = extensionPrefix + "delay"

@@ -60,6 +60,7 @@ type demo struct {
 	cluster *kube.Cluster
 	nodes   int
 	out     *lines
+	record  *recording // nil: nothing is recorded
 	made    [][]string // what kubectl delete is to be given
 }
 
@@ -68,6 +69,7 @@ func newDemo(p *plane, nodes int, out io.Writer) (*demo, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.QPS = -1 // the server limits its clients
 	cluster, err := kube.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -107,11 +109,35 @@ func (d *demo) live(ctx context.Context) error {
 	defer stop()
 	var ended error
 	var player sync.WaitGroup
-	player.Go(func() { ended = play(playing, d.config, d.tell) })
+	player.Go(func() { ended = d.play(playing) })
 	err := errors.Join(d.present(ctx), d.clean()) // someone has to end the Pods
 	stop()
 	player.Wait()
 	return errors.Join(err, ended)
+}
+
+// play plays the Stages, and records what happens.
+func (d *demo) play(ctx context.Context) error {
+	if d.record == nil {
+		return play(ctx, d.config, d.tell, func(stage.TraceEvent) {})
+	}
+	return together(ctx,
+		d.record.run,
+		func(ctx context.Context) error { return play(ctx, d.config, d.tell, d.record.recorder.Trace) },
+	)
+}
+
+// recordTo has the demo recorded in a file, if there is a name for one.
+func (d *demo) recordTo(name string) error {
+	if name == "" {
+		return nil
+	}
+	log, err := createLog(name)
+	if err != nil {
+		return err
+	}
+	d.record = newRecording(d.cluster, log.write, d.tell)
+	return nil
 }
 
 // present creates the Stages, the Nodes and the workload, and waits for it.

@@ -4,8 +4,11 @@
 //	go run .                     starts a control plane on loopback; its programs are built first, once
 //	go run . -kubeconfig FILE    uses your cluster, and changes only what it has created
 //	go run . -nodes 5
+//	go run . -record LOG         records what the demo does, for package stage/fit
+//	go run . -kubeconfig FILE -record LOG
+//	                             records what happens on your cluster until Ctrl-C, and changes nothing
 //
-// play.go shows how to embed stagecraft in a program that uses a cluster. demo.go does with kubectl
+// record.go shows how to record a cluster, play.go how to embed stagecraft in a program that uses a cluster. demo.go does with kubectl
 // what a user would do.
 package main
 
@@ -31,6 +34,7 @@ func main() {
 type options struct {
 	kubeconfig string
 	nodes      int
+	record     string
 }
 
 // run is main without global state. It returns the exit code.
@@ -54,6 +58,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` of the cluster to use; none: start one")
 	flags.IntVar(&o.nodes, "nodes", 3, "how many Nodes")
+	flags.StringVar(&o.record, "record", "", "new `file` for a log of what happens; with -kubeconfig, nothing else is done")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -66,11 +71,17 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 
 // show connects to a cluster, or starts one, and runs the demo there.
 func show(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	if o.kubeconfig != "" && o.record != "" {
+		return recordCluster(ctx, o, stderr)
+	}
 	p, err := connect(o.kubeconfig, stderr)
 	if err != nil {
 		return err
 	}
 	d, err := newDemo(p, o.nodes, stdout)
+	if err == nil {
+		err = d.recordTo(o.record)
+	}
 	if err == nil {
 		err = d.run(ctx)
 	}

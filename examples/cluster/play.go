@@ -24,8 +24,9 @@ var kinds = map[schema.GroupVersionKind]bool{
 }
 
 // play plays the Stages that are in the cluster until ctx is done: on Nodes with a label, whose
-// Leases it renews, and on the Pods of those Nodes. It reports failures, which are retried.
-func play(ctx context.Context, config *rest.Config, tell func(error)) error {
+// Leases it renews, and on the Pods of those Nodes. It reports failures, which are retried, and
+// passes on what the player does.
+func play(ctx context.Context, config *rest.Config, tell func(error), trace func(stage.TraceEvent)) error {
 	cluster, err := kube.NewForConfig(config)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func play(ctx context.Context, config *rest.Config, tell func(error)) error {
 	player := player.New(stage.MustCompile(), cluster, player.Options{
 		Filter: func(obj *unstructured.Unstructured) bool { return kinds[obj.GroupVersionKind()] && holder.Plays(obj) },
 		Select: holder.Rules().Select(),
-		Trace:  failures(tell),
+		Trace:  func(e stage.TraceEvent) { trace(e); failures(tell)(e) },
 	})
 	return together(ctx,
 		func(ctx context.Context) error { return holder.Run(ctx, player.Refilter) },

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
+	"github.com/stagecraft-go/stagecraft/kstatus/wait"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/fit"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+)
+
+// manyPods is a Job whose Pods take as long as the preset PodGeneral says.
+const manyPods = `
+apiVersion: batch/v1
+kind: Job
+metadata: {namespace: stagecraft-demo, name: many}
+spec:
+  parallelism: 200
+  completions: 200
+  template:
+    spec:
+      nodeSelector: {stagecraft-demo: "true"}
+      tolerations: [{key: kwok.x-k8s.io/node, operator: Exists, effect: NoSchedule}]
+      containers: [{name: c, image: i}]
+      restartPolicy: Never
+`
+
+// background runs a function until the returned function is called, which returns its error.
+func background(t *testing.T, f func(context.Context) error) (stop func() error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	return sync.OnceValue(func() error { cancel(); return <-done })
+}
+
+// TestRecordAUsersCluster has a player of the preset PodGeneral on a real control plane, as a cluster
+// that stagecraft knows nothing of, recorded by -kubeconfig FILE -record LOG; and at the same time
+// recorded with the names of the Stages. Fitted to the logs, the delays are those of the preset: from
+// 1 to 5 seconds for each Stage.
+func TestRecordAUsersCluster(t *testing.T) {
+	assets, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr)
+	if errors.Is(err, controlplane.ErrNoAssets) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	server, err := controlplane.Start(assets)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, server.Stop()) }()
+	controllers, err := server.StartControllers()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, controllers.Stop()) }()
+
+	var seen bytes.Buffer
+	d, err := newDemo(&plane{kubeconfig: server.Kubeconfig(), kubectl: filepath.Join(assets, "kubectl")}, 2, &seen)
+	require.NoError(t, err)
+	require.NoError(t, d.define(t.Context()))
+	all, err := stageManifest(presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodGeneral())
+	require.NoError(t, err)
+	named, unnamed := filepath.Join(t.TempDir(), "named.jsonl"), filepath.Join(t.TempDir(), "unnamed.jsonl")
+	require.NoError(t, d.recordTo(named))
+
+	stopPlayer := background(t, d.play)
+	defer func() { require.NoError(t, stopPlayer()) }()
+	var failed lines
+	failed.out = &bytes.Buffer{}
+	stopRecording := background(t, func(ctx context.Context) error {
+		if code := run(ctx, []string{"-kubeconfig", server.Kubeconfig(), "-record", unnamed}, io.Discard, &failed); code != 0 {
+			return fmt.Errorf("exit code %d", code)
+		}
+		return nil
+	})
+	defer func() { require.NoError(t, stopRecording()) }()
+	require.Eventually(t, func() bool { _, err := os.Stat(unnamed); return err == nil }, time.Minute, 10*time.Millisecond)
+	for _, manifest := range []string{all, d.nodeManifest(), namespaceYAML, manyPods} {
+		require.NoError(t, d.kubectl.create(t.Context(), manifest))
+	}
+	job := wait.Ref{Kind: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, Namespace: "stagecraft-demo", Name: "many"}
+	require.NoError(t, d.wait(t.Context(), 5*time.Minute, job), &seen)
+	require.NoError(t, stopRecording())
+	require.NoError(t, stopPlayer())
+
+	one := []float64{1, 3, 4.6, 5} // least, p50, p90, greatest of a Stage: uniform from 1 to 5 seconds
+	r := fitLog(t, named, fit.Options{Stages: []stage.Source{presets.PodGeneral()}})
+	for _, name := range []string{"pod-create", "pod-ready", "pod-complete"} {
+		requireDelay(t, r, name, one)
+	}
+	r = fitLog(t, unnamed, fit.Options{})
+	requireDelay(t, r, "pod-ready-succeeded", one)
+	requireDelay(t, r, "pod-scheduled-ready", []float64{2, 6, 8.2, 10}) // pod-create, then pod-ready
+	text, err := r.YAML()
+	require.NoError(t, err)
+	_, err = stage.Compile(stage.Options{Extensions: true}, stage.Parse("fitted.yaml", text))
+	require.NoError(t, err)
+
+	var out bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), []string{"-kubeconfig", server.Kubeconfig(), "-record", unnamed}, io.Discard, &out))
+	require.Contains(t, out.String(), "file exists", "a log is not overwritten")
+}
+
+func fitLog(t *testing.T, name string, o fit.Options) *fit.Result {
+	t.Helper()
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	r, err := fit.Fit(record.ReadJSONL(name, file), o)
+	require.NoError(t, err)
+	t.Logf("%s:\n%s", filepath.Base(name), r)
+	return r
+}
+
+// requireDelay compares the delay of a fitted Stage with what is wanted. The API server takes some
+// time, which a busy machine adds to; 200 samples spread by a tenth.
+func requireDelay(t *testing.T, r *fit.Result, name string, want []float64) {
+	t.Helper()
+	for _, tr := range r.Transitions {
+		if tr.Fitted != name {
+			continue
+		}
+		require.Equal(t, 200, tr.Samples, name)
+		require.Less(t, tr.Distance, 0.2, name)
+		require.Greater(t, tr.Quantile(0).Seconds(), want[0]-.1, name)
+		require.InDelta(t, want[1], tr.Quantile(.5).Seconds(), .8, name)
+		require.InDelta(t, want[2], tr.Quantile(.9).Seconds(), .8, name)
+		require.Less(t, tr.Quantile(1).Seconds(), want[3]+1.5, name)
+		return
+	}
+	require.Fail(t, "not fitted", "%s\n%s", name, r)
+}
+
+// TestRecordRefusesWhatItCannotUse: before anything is started.
+func TestRecordRefusesWhatItCannotUse(t *testing.T) {
+	var failed bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), []string{"-kubeconfig", "no-such-file", "-record", filepath.Join(t.TempDir(), "log")}, io.Discard, &failed))
+	require.True(t, strings.Contains(failed.String(), "no-such-file"), failed.String())
+}
