@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"stage/memory":                    {"stage/player", "stage", "internal/object", "internal/patch"},
 	"stage/lint":                      {"delay", "internal/position", "stage", "stage/v1alpha1"},
 	"stage/presets":                   {"stage"},
-	"stage/diagram":                   {"delay", "internal/layout", "stage/explore", "stage/v1alpha1"},
+	"stage/diagram":                   {"delay", "internal/layout", "stage", "stage/explore", "stage/v1alpha1"},
 	"stage/explore":                   {"stage/player", "delay", "internal/object", "stage", "stage/memory"},
 	"stage/reconcile":                 {"internal/listwatch", "internal/object", "internal/printable"},
 	"stage/simulation":                {"stage/player", "stage", "stage/memory", "stage/reconcile"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -32,7 +33,7 @@ func FromStages(stages []v1alpha1.Stage) *Diagram {
 
 func staticBox(st v1alpha1.Stage) Box {
 	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name, Lines: conditions(st.Spec.Selector)}
-	when := delayText(st.Spec.Delay)
+	when := delayText(st.Spec.Delay) + extensionText(st.Annotations[stage.DelayExtension])
 	if w := weightText(&st.Spec); w != "" {
 		when += " · " + w
 	}
@@ -40,7 +41,22 @@ func staticBox(st v1alpha1.Stage) Box {
 	for _, e := range effectLines(&st.Spec) {
 		b.Lines = append(b.Lines, "→ "+e)
 	}
+	if st.Annotations[stage.PatchesExtension] != "" {
+		b.Lines = append(b.Lines, "→ "+stage.PatchesExtension)
+	}
 	return b
+}
+
+// extensionText says what an extension makes of the delay; only where it is from if it has faults.
+func extensionText(text string) string {
+	if text == "" {
+		return ""
+	}
+	x, err := delay.ParseExtension(text)
+	if err != nil {
+		return ", " + stage.DelayExtension
+	}
+	return ", " + x.String()
 }
 
 // delayText describes a delay, and where the object can override it.

@@ -74,6 +74,8 @@ func FormatPercent(chance float64) string {
 func FormatDelay(d delay.Range) string {
 	low, high := max(d.Min, 0), max(d.Max, 0)
 	switch {
+	case d.Drawn():
+		return d.String()
 	case high == 0:
 		return "at once"
 	case low == high:

@@ -127,6 +127,9 @@ func (r *sampleRun) enter(p *pendingStage, moves []move, now time.Duration) {
 }
 
 func (m *move) due(p *pendingStage) time.Duration {
+	if m.isDrawn() {
+		return p.since + min(max(m.delay.Pick(p.random), 0), maxTime)
+	}
 	return p.since + max(delay.Range{Given: true, Min: m.min, Max: m.max}.Pick(p.random), 0)
 }
 

@@ -80,7 +80,7 @@ func (g *Graph) TimeTo(target Target, o TimeOptions) (*Times, error) {
 	for _, id := range w.reachable {
 		t.TimeDependent = t.TimeDependent || g.States[id].TimeDependent && !w.isTarget[id]
 	}
-	if o.Samples > 0 || w.concurrent || !w.convolve(t) {
+	if o.Samples > 0 || w.concurrent || w.hasDraws() || !w.convolve(t) {
 		w.sample(t, cmp.Or(o.Samples, 100_000), o.Seed)
 	}
 	return t, nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
@@ -26,7 +27,11 @@ type move struct {
 	stage    string // its Stage
 	chance   float64
 	min, max time.Duration // of the delay; a negative min counts as 0
+	delay    delay.Range
 }
+
+// isDrawn reports whether the delay is spread by a distribution, not uniformly.
+func (m move) isDrawn() bool { return m.delay.Drawn() }
 
 func (m move) least() time.Duration    { return max(m.min, 0) }
 func (m move) greatest() time.Duration { return max(m.max, 0) }
@@ -47,7 +52,7 @@ func (g *Graph) timingTo(target Target, from int) *timing {
 			actor = len(actors)
 			actors[t.Key] = actor
 		}
-		w.moves[t.From] = append(w.moves[t.From], move{t.To, actor, t.Stage, t.Chance, min(t.Delay.Min, maxTime), min(t.Delay.Max, maxTime)})
+		w.moves[t.From] = append(w.moves[t.From], move{t.To, actor, t.Stage, t.Chance, min(t.Delay.Min, maxTime), min(t.Delay.Max, maxTime), t.Delay})
 	}
 	w.objects = len(actors)
 	w.visit(from, make([]bool, n))
@@ -88,6 +93,12 @@ func (w *timing) markReachesTarget() {
 // hasConcurrency reports whether Stages of several objects are pending in a State that matters.
 func (w *timing) hasConcurrency(id int) bool {
 	return !w.isTarget[id] && w.reachesTarget[id] && slices.ContainsFunc(w.moves[id], func(m move) bool { return m.object != w.moves[id][0].object })
+}
+
+// hasDraws reports whether a delay is not uniform.
+func (w *timing) hasDraws() (has bool) {
+	w.eachMove(func(_ int, m move) { has = has || m.isDrawn() })
+	return has
 }
 
 // eachMove calls f for each move between States that are on some way to the target.
