@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 )
 
 // An objectResult is what was computed for one object that the filter keeps.
@@ -101,10 +102,9 @@ func (e *evaluator) newResult(o *objectState) *objectResult {
 		return r
 	}
 	if e.stage.condition != nil {
-		r.condition = e.stage.evaluateCondition(variables)
+		r.condition = e.evaluateCondition(variables)
 	}
 	e.evaluateFailure(r, variables, reports)
-	e.budget.spend(e.cost(status))
 	if text := errorIn(status, e.stage.condition); text != "" && !e.stage.guards.AllowErrors && r.condition.Satisfaction == Satisfied {
 		r.condition = unknown("%s", text)
 	}
@@ -118,7 +118,7 @@ func (e *evaluator) evaluateFailure(r *objectResult, variables map[string]any, r
 	if e.stage.failure == nil {
 		return
 	}
-	found := evaluate(e.stage.failure, variables)
+	found := e.evaluate(e.stage.failure, variables)
 	switch {
 	case found.Satisfaction == Unknown:
 		if r.condition.Satisfaction != Unknown {
@@ -151,23 +151,22 @@ func (e *evaluator) isLate(r ClusterReport) bool {
 	return r.isLate() || e.wait && !r.LastReturned.IsZero() && r.LastReturned.Before(e.since)
 }
 
-// cost is about what the evaluations for an object cost.
-func (e *evaluator) cost(s *control.CombinedStatus) (cost uint64) {
-	for _, r := range s.Results {
-		cost += uint64(len(r.Rows) * max(1, len(r.ColumnNames)))
-	}
-	return 1 + cost
+// evaluate evaluates an expression at the cost of the decision.
+func (e *evaluator) evaluate(p *eval.Program, variables map[string]any) finding {
+	found, steps := measure(p, variables)
+	e.budget.spend(uint64(1 + max(0, steps)))
+	return found
 }
 
 // evaluateCondition evaluates the condition. If the result is unknown, the reason names the
 // conjunct that fails.
-func (s *stage) evaluateCondition(variables map[string]any) finding {
-	found := evaluate(s.condition, variables)
+func (e *evaluator) evaluateCondition(variables map[string]any) finding {
+	found := e.evaluate(e.stage.condition, variables)
 	if found.Satisfaction != Unknown {
 		return found
 	}
-	for _, c := range s.conjuncts {
-		if part := evaluate(c.whole, variables); part.Satisfaction == Unknown {
+	for _, c := range e.stage.conjuncts {
+		if part := e.evaluate(c.whole, variables); part.Satisfaction == Unknown {
 			return unknown("%s: %s", c.Text, part.reason)
 		}
 	}

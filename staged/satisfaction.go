@@ -35,12 +35,18 @@ func unsatisfied(format string, args ...any) finding {
 
 // evaluate evaluates an expression. An error is Unknown, never a no.
 func evaluate(p *eval.Program, variables map[string]any) finding {
-	ok, err := p.Bool(variables)
+	found, _ := measure(p, variables)
+	return found
+}
+
+// measure is evaluate, and returns how many steps it took.
+func measure(p *eval.Program, variables map[string]any) (finding, int) {
+	ok, steps, err := p.MeasuredBool(variables)
 	switch {
 	case err != nil:
-		return unknown("%v", err)
+		return unknown("%v", err), steps
 	case !ok:
-		return finding{Satisfaction: Unsatisfied}
+		return finding{Satisfaction: Unsatisfied}, steps
 	}
-	return finding{Satisfaction: Satisfied}
+	return finding{Satisfaction: Satisfied}, steps
 }

@@ -6,6 +6,7 @@
 //	go run ./examples/rollout
 //	go run ./examples/rollout -explain            # what the rollout waits for
 //	go run ./examples/rollout -clusters           # two dev clusters, and a policy that fits them
+//	go run ./examples/rollout -update             # a new image, stage by stage
 //	go run ./examples/rollout -policy my.yaml -seed 2 -html > my.html
 //	go run ./examples/rollout -help               # what may be in a file
 package main
@@ -40,6 +41,8 @@ A file of -policy is Kubernetes YAML, with any of
                                              without kind: all objects. It replaces Stages.
                           rehearsal.latency  how long its statuses take to the hub, such as 5s
                           rehearsal.silent   "true": it never reports
+  Script                what users and clusters do meanwhile, and whether there is a second player:
+                        changes and lag, as package rehearse describes them; see update.yaml
   Stage                 of kwok: what objects of a kind do in a cluster
   any other object      the workload, with its Namespaces and CustomResourceDefinitions
 
@@ -64,6 +67,7 @@ type options struct {
 	mermaid  bool
 	html     bool
 	clusters bool
+	update   bool
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
@@ -91,6 +95,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.BoolVar(&o.mermaid, "mermaid", false, "print a Gantt chart for mermaid, one a policy")
 	flags.BoolVar(&o.html, "html", false, "print a page with charts")
 	flags.BoolVar(&o.clusters, "clusters", false, "two dev clusters, and a second policy for them")
+	flags.BoolVar(&o.update, "update", false, "a new image, rolled out stage by stage and cluster by cluster")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

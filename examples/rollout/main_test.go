@@ -153,3 +153,21 @@ func TestStories(t *testing.T) {
 		})
 	}
 }
+
+// A new image comes to dev, then to prod, two clusters at a time. The cluster that does not become
+// ready is set aside.
+func TestUpdateOfTheImage(t *testing.T) {
+	out := output(t, 0, "-update")
+	_, after, found := strings.Cut(out, "deployments.apps nginx/nginx is changed on the hub")
+	require.True(t, found)
+	for _, line := range []string{
+		`NewWorkload: the workload has changed: beginning with stage "dev" again`, "cluster dev1: deployments.apps nginx/nginx changes",
+		"stage dev: satisfied", "stage dev: succeeded", "cluster prod1: deployments.apps nginx/nginx changes",
+		"cluster prod2: deployments.apps nginx/nginx changes", "cluster prod3: deployments.apps nginx/nginx changes",
+		"cluster prod4: deployments.apps nginx/nginx changes", "Succeeded:",
+	} {
+		_, after, found = strings.Cut(after, line)
+		require.True(t, found, "%s\n%s", line, out)
+	}
+	require.NotContains(t, out, "is gone")
+}

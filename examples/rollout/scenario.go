@@ -22,7 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-//go:embed policy.yaml policy-num.yaml workload.yaml stages
+//go:embed policy.yaml policy-num.yaml update.yaml workload.yaml stages
 var builtin embed.FS
 
 // A scenario is the policies to rehearse, and the input that they have in common.
@@ -76,7 +76,10 @@ func (o options) files() (files []file, err error) {
 	read, names := os.ReadFile, o.policies
 	if len(names) == 0 {
 		read, names = builtin.ReadFile, []string{"policy.yaml"}
-		if o.clusters {
+		switch {
+		case o.update:
+			names = []string{"update.yaml"}
+		case o.clusters:
 			names = append(names, "policy-num.yaml")
 		}
 	}
@@ -121,6 +124,8 @@ func (s *scenario) add(name string, others []*unstructured.Unstructured) (err er
 		var faults []error
 		switch obj.GetKind() {
 		case "Stage":
+		case "Script":
+			s.input.Script, faults = scriptOfObject(obj)
 		case "ManagedCluster":
 			var c rehearse.Cluster
 			c, faults = clusterOf(obj)
@@ -224,6 +229,23 @@ func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, faults []err
 		}
 	}
 	return c, faults
+}
+
+// scriptOfObject returns what happens beside the rollout.
+func scriptOfObject(obj *unstructured.Unstructured) (rehearse.Script, []error) {
+	fields := maps.Clone(obj.Object)
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		delete(fields, name)
+	}
+	text, err := yaml.Marshal(fields)
+	if err != nil {
+		return rehearse.Script{}, []error{err}
+	}
+	script, err := rehearse.ParseScript(text)
+	if err != nil {
+		return script, []error{err}
+	}
+	return script, nil
 }
 
 // A scriptLine is a status that objects have from some time after they came.

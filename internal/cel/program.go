@@ -54,15 +54,22 @@ func addVariables(free map[string]bool, e ast.NavigableExpr, bound []string) {
 // types that do not fit, the limits, of which errors.Is finds ErrCost. It never panics: cel.Program
 // turns panics into errors. Going through the result takes no longer than Options.Cost says either.
 func (p *Program) Eval(variables cel.Activation) (ref.Val, error) {
+	out, _, err := p.Measured(variables)
+	return out, err
+}
+
+// Measured is Eval, and returns how many steps it took.
+func (p *Program) Measured(variables cel.Activation) (out ref.Val, steps int, err error) {
 	b := &budget{Activation: variables, left: p.options.limit(), size: p.options.Size}
-	out, _, err := p.program.Eval(b)
+	out, _, err = p.program.Eval(b)
+	steps = p.options.limit() - max(0, b.left)
 	switch {
 	case b.left < 0:
-		return nil, p.tooCostly(b.over)
+		return nil, steps, p.tooCostly(b.over)
 	case err == nil && work(out, b.left) > b.left:
-		return nil, p.tooCostly(p.written.Expr().ID())
+		return nil, steps, p.tooCostly(p.written.Expr().ID())
 	}
-	return out, err
+	return out, steps, err
 }
 
 // tooCostly says which part of the expression was too much.
@@ -73,13 +80,19 @@ func (p *Program) tooCostly(part int64) error {
 
 // Bool evaluates an expression that must be true or false; any other result is an error too.
 func (p *Program) Bool(variables cel.Activation) (bool, error) {
-	out, err := p.Eval(variables)
+	b, _, err := p.MeasuredBool(variables)
+	return b, err
+}
+
+// MeasuredBool is Bool, and returns how many steps it took.
+func (p *Program) MeasuredBool(variables cel.Activation) (holds bool, steps int, err error) {
+	out, steps, err := p.Measured(variables)
 	if err != nil {
-		return false, err
+		return false, steps, err
 	}
 	b, ok := out.(types.Bool)
 	if !ok {
-		return false, fmt.Errorf("the result is %s, not bool", out.Type().TypeName())
+		return false, steps, fmt.Errorf("the result is %s, not bool", out.Type().TypeName())
 	}
-	return bool(b), nil
+	return bool(b), steps, nil
 }

@@ -90,7 +90,7 @@ func (c *collectorCompiler) field(path string, f control.NamedAggregator) *eval.
 	case f.Type == "COUNT" && f.Subject != nil:
 		c.faults.add(path, "%s invalid: subject must be nil for COUNT type", what)
 	case f.Type != "COUNT" && f.Subject == nil:
-		c.faults.add(path, "%s invalid: subject must not be nil for %s type", what, f.Type)
+		c.faults.add(path, "%s invalid: subject must be set for %s type", what, f.Type)
 	case f.Subject != nil:
 		return c.program(path, what, *f.Subject)
 	}

@@ -70,11 +70,22 @@ func (t *table) selectRows(input []row) {
 			continue
 		}
 		var cells []control.Value
-		for i, p := range t.selects {
-			cells = append(cells, t.selected(r, t.spec.Select[i].Name, p))
+		for i := range t.selects {
+			cells = append(cells, t.selected(r, t.spec.Select[i].Name, t.selects[t.defining(i)]))
 		}
 		t.result.Rows = append(t.result.Rows, control.StatusCombinationRow{Columns: cells})
 	}
+}
+
+// defining returns the column whose expression gives the value of the i-th. In Upstream mode the
+// last of several columns of one name defines all of them.
+func (t *table) defining(i int) int {
+	for j := len(t.spec.Select) - 1; j > i && t.mode == Upstream; j-- {
+		if t.spec.Select[j].Name == t.spec.Select[i].Name {
+			return j
+		}
+	}
+	return i
 }
 
 func (t *table) selected(r row, column string, p *eval.Program) control.Value {
@@ -108,6 +119,8 @@ func (m Mode) value(v eval.Value) control.Value {
 		return control.Value{Type: "Bool", Bool: new(bool(x))}
 	case types.Int, types.Uint, types.Double:
 		return number(x.Value())
+	case *types.Type:
+		return control.Value{Type: "String", String: new(x.TypeName())}
 	}
 	if m == Strict {
 		return strictValue(v)

@@ -38,7 +38,22 @@
 //   - a stage that is satisfied by stale status: its guards allow clusters that have not reported,
 //     are out of date, or report errors, or only its guards refuse it;
 //   - a rollout that nothing can move on, or that has not ended when the rehearsal ends;
-//   - the warnings of staged.Compile.
+//   - clusters that several stages select, and clusters that none does;
+//   - a failure condition that cannot be evaluated, or is true although nothing is wrong;
+//   - the warnings of staged.Compile, such as Rollback in the first stage.
+//
+// # Scripts
+//
+// A [Script] says what users and clusters do meanwhile, in YAML:
+//
+//	changes:
+//	- {after: 2m, apply: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2}}}
+//	- {after: 5m, join: {name: prod3, labels: {env: prod}}}
+//	- {after: 6m, leave: prod1}
+//	- {after: 7m, edit: {spec: {paused: true}}}
+//	- {after: 8m, approve: before.prod, by: anna}
+//	- {after: 9m, loseStatus: true}
+//	lag: 1s # a second player, which sees everything a second late
 //
 // # Determinism
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,9 @@ import (
 func (r *run) lint(ctx context.Context) error {
 	for _, w := range r.policy.Warnings() {
 		r.addLint("", "%s: %w", w.Path, w.Err)
+	}
+	if err := r.lintSelectors(); err != nil {
+		return err
 	}
 	for i, s := range r.in.Policy.Spec.Stages {
 		found, err := kubestellar.Destinations(s.ClusterSelectors, r.hub.labels)
@@ -97,6 +101,7 @@ func (r *run) alone(ctx context.Context, i int) error {
 		r.addLint(s.Name, "the condition is true only in passing, from +%s to +%s after the stage is started: %s", round(from), round(to), s.Condition)
 	}
 	r.early(s, trials{own, guarded, open})
+	r.failing(s, own)
 	return nil
 }
 
@@ -105,7 +110,8 @@ func (r *run) trial(ctx context.Context, s v1alpha1.Stage, guards v1alpha1.Guard
 	in := r.in
 	in.Explain, in.Script = false, Script{}
 	in.Policy.Spec.Stages = []v1alpha1.Stage{{
-		Name: s.Name, ClusterSelectors: s.ClusterSelectors, Filter: s.Filter, Condition: s.Condition, Guards: &guards,
+		Name: s.Name, ClusterSelectors: s.ClusterSelectors, Filter: s.Filter, Condition: s.Condition,
+		FailureCondition: s.FailureCondition, Guards: &guards,
 		Soak: &metav1.Duration{Duration: endless},
 	}}
 	part, err := newRun(in, r.workload)
@@ -132,6 +138,18 @@ func (r *run) early(s v1alpha1.Stage, t trials) {
 		r.addLint(s.Name, "it is satisfied at +%s although not every cluster has reported without errors, as its guards allow", round(counts))
 	case first < counts:
 		r.addLint(s.Name, "the condition is true at +%s, before every cluster has reported without errors; only the guards wait", round(first))
+	}
+}
+
+// failing reports a failure condition that fails, or is true, when nothing is wrong.
+func (r *run) failing(s v1alpha1.Stage, own *run) {
+	text := own.object.Status.Stages[0].Message
+	switch {
+	case s.FailureCondition == "":
+	case strings.Contains(text, "failureCondition is true"):
+		r.addLint(s.Name, "%s", text)
+	case strings.Contains(text, "failureCondition: "):
+		r.addLint(s.Name, "failureCondition cannot be evaluated, so that the stage is never left: %s", text)
 	}
 }
 

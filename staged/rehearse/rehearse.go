@@ -112,13 +112,14 @@ type run struct {
 	recheck     time.Time
 	lastLines   map[string]bool // the lines of the last explanation
 	done        bool
-	changes     []Change   // that have not happened yet, by time
-	version     int        // of the StagedBindingPolicy: it grows with each write
-	moved       bool       // a change has made new Bindings
-	applied     int        // counts new versions of objects
-	past        []snapshot // what the second player may see
-	refused     int        // the version at which its last write was refused
-	cutOff      time.Time  // when the first thing after Input.Longest would have happened; zero: nothing
+	startLabels map[string]map[string]string // of the clusters, at the start
+	changes     []Change                     // that have not happened yet, by time
+	version     int                          // of the StagedBindingPolicy: it grows with each write
+	moved       bool                         // a change has made new Bindings
+	applied     int                          // counts new versions of objects
+	past        []snapshot                   // what the second player may see
+	refused     int                          // the version at which its last write was refused
+	cutOff      time.Time                    // when the first thing after Input.Longest would have happened; zero: nothing
 }
 
 // newRun returns the run of an Input without faults.
@@ -139,7 +140,9 @@ func newRun(in Input, w workload) (*run, error) {
 			return nil, err
 		}
 	}
-	return r, r.addClusters()
+	err = r.addClusters()
+	r.startLabels = r.hub.labels
+	return r, err
 }
 
 func (r *run) addClusters() error {

@@ -19,7 +19,7 @@ func (r *run) play(ctx context.Context) error {
 			return err
 		}
 		next := r.next()
-		if r.done && len(r.changes) == 0 || next.IsZero() || ctx.Err() != nil {
+		if r.done && len(r.changes) == 0 && r.nextSecond().IsZero() || next.IsZero() || ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if next.Sub(r.in.Start) > r.in.Longest {

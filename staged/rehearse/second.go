@@ -37,7 +37,9 @@ func (r *run) snapshot() {
 			}
 		}
 	}
-	r.past = append(r.past, s)
+	if n := len(r.past); n == 0 || r.past[n-1].version != s.version || !reflect.DeepEqual(r.past[n-1].seen, s.seen) {
+		r.past = append(r.past, s)
+	}
 }
 
 // second makes a decision of the second player, from what was seen some time ago. It writes the

@@ -162,6 +162,7 @@ func (r *run) compare(d staged.Decision) {
 		r.record(Entry{Text: e.Reason + ": " + e.Message})
 	}
 	r.timeline.Message = d.Message
+	r.timeline.Succeeded, r.done = false, false
 	for _, c := range d.Status.Conditions {
 		if c.Type == "Succeeded" && c.Status == metav1.ConditionTrue {
 			r.timeline.Succeeded = true

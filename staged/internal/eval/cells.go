@@ -3,6 +3,7 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,17 @@ var cellFunctions = []cel.EnvOption{
 	cel.Function("@cell", cel.Overload("@cell_string_string", []*cel.Type{cel.DynType, cel.StringType, cel.StringType}, cel.DynType,
 		cel.FunctionBinding(func(args ...ref.Val) ref.Val {
 			return asCEL(lookup(args[0].Value(), args[1].Value(), args[2].Value()))
+		}))),
+}
+
+// orderedFunction is the identity of all values but NaN, which cannot be ordered.
+var orderedFunction = []cel.EnvOption{
+	cel.Function("@ordered", cel.Overload("@ordered_any", []*cel.Type{cel.TypeParamType("T")}, cel.TypeParamType("T"),
+		cel.UnaryBinding(func(v ref.Val) ref.Val {
+			if d, ok := v.(types.Double); ok && math.IsNaN(float64(d)) {
+				return types.NewErr("NaN values cannot be ordered")
+			}
+			return v
 		}))),
 }
 

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
@@ -30,10 +31,14 @@ type Compiler struct{ cel *cel.Compiler }
 func NewCompiler(o Options) (*Compiler, error) {
 	options := cel.Options{
 		Variables: o.Variables, Cost: o.Cost, Size: maxSize,
-		Rewrite: func(tree *ast.AST) { mixNumbers(tree, o.Variables) },
+		Rewrite: func(tree *ast.AST) {
+			mixNumbers(tree, o.Variables)
+			refuseNaN(tree)
+		},
+		Library: orderedFunction,
 	}
 	if o.Cells {
-		options.Library = cellFunctions
+		options.Library = slices.Concat(cellFunctions, orderedFunction)
 	}
 	c, err := cel.NewCompiler(options)
 	return &Compiler{c}, err

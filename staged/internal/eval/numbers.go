@@ -42,6 +42,27 @@ func mixNumbers(tree *ast.AST, variables map[string]*types.Type) {
 	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(m.visit))
 }
 
+// ordering are the operators that order their operands. KubeStellar's cel-go refuses NaN there, where
+// a newer one says false.
+var ordering = []string{operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals}
+
+// refuseNaN makes errors of comparisons that order NaN.
+func refuseNaN(tree *ast.AST) {
+	m := &mixer{factory: ast.NewExprFactory(), tree: tree, next: ast.MaxID(tree)}
+	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || !slices.Contains(ordering, e.AsCall().FunctionName()) {
+			return
+		}
+		args := slices.Clone(e.AsCall().Args())
+		for i, arg := range args {
+			if arg.Kind() != ast.LiteralKind {
+				args[i] = m.wrap("@ordered", arg)
+			}
+		}
+		e.SetKindCase(m.factory.NewCall(e.ID(), e.AsCall().FunctionName(), args...))
+	}))
+}
+
 func (m *mixer) visit(e ast.Expr) {
 	if e.Kind() != ast.CallKind || !slices.Contains(mixing, e.AsCall().FunctionName()) {
 		return
@@ -82,13 +103,16 @@ func (m *mixer) doubles(parts []ast.Expr) []ast.Expr {
 	return parts
 }
 
-func (m *mixer) double(e ast.Expr) ast.Expr {
+func (m *mixer) double(e ast.Expr) ast.Expr { return m.wrap("double", e) }
+
+// wrap hands a part to a function, at the place of the part.
+func (m *mixer) wrap(function string, e ast.Expr) ast.Expr {
 	id := m.next
 	m.next++
 	if place, ok := m.tree.SourceInfo().GetOffsetRange(e.ID()); ok {
 		m.tree.SourceInfo().SetOffsetRange(id, place)
 	}
-	return m.factory.NewCall(id, "double", e)
+	return m.factory.NewCall(id, function, e)
 }
 
 func (m *mixer) numeral(e ast.Expr) numeral {

@@ -67,6 +67,11 @@ func (p *Program) Bool(variables map[string]any) (bool, error) {
 	return p.Program.Bool(activation(variables))
 }
 
+// MeasuredBool is Bool, and returns how many steps it took: those that Options.Cost limits.
+func (p *Program) MeasuredBool(variables map[string]any) (holds bool, steps int, err error) {
+	return p.Program.MeasuredBool(activation(variables))
+}
+
 // Plain returns the value as JSON has it: nil, bool, int64, uint64, float64, string, []any and
 // map[string]any; times, durations and bytes are strings.
 func (v Value) Plain() any {
