@@ -127,6 +127,7 @@ func TestMaxConcurrencyRemovedFromAPassedStageTakesNothingAway(t *testing.T) {
 	w.settle()
 	require.Equal(t, []string{"d1", "d2", "p1"}, w.served())
 	w.edit(text())
+	require.Empty(t, w.policy.Decide(w.status, w.observe(), w.now).Remove, "the new BindingPolicy has no Binding yet")
 	w.settleKeeping("d1", "d2", "p1")
 	require.Equal(t, []string{"s.stage.dev", "s.stage.prod"}, w.exist())
 }
@@ -252,7 +253,7 @@ func TestOneObservationWithoutDestinationsEndsNoSoak(t *testing.T) {
 }
 
 func TestABatchWhoseClustersHaveLeftBlocksNothing(t *testing.T) {
-	w := fleet(t, policyText(stageText("prod", "prod", "maxConcurrency: 1")), "prod/p1", "prod/p2", "prod/p3")
+	w := fleet(t, policyText(stageText("prod", "prod", "condition: num('sum') == 1", "maxConcurrency: 1")), "prod/p1", "prod/p2", "prod/p3")
 	w.available["p1"] = 0
 	w.settle()
 	require.Equal(t, []string{"p1"}, w.served())
