@@ -167,7 +167,7 @@ func randomOps(r *rand.Rand) []op {
 func TestHistories(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // little lives long
 	n := *histories
-	if testing.Short() {
+	if testing.Short() || raced {
 		n = min(n, 1000)
 	}
 	families := make([][]*variant, 256) // compiled when a history needs them
