@@ -117,8 +117,8 @@ func TestExplainIsTheSameTomorrow(t *testing.T) {
   selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}, delay: {durationFrom: {expressionFrom: .metadata.deletionTimestamp}},
   next: {statusTemplate: "message: {{ Now | Quote }}"}}}`)
 	for args, want := range map[string][]string{
-		"":                           {`next is "end", in 30s`, `"2026-05-01T10:00:00Z"`},
-		" -now 2026-05-01T10:00:20Z": {`next is "end", in 10s`, `"2026-05-01T10:00:20Z"`},
+		"":                           {`next is "end", in 30s`, `"2026-05-01T10:00:30Z"`},
+		" -now 2026-05-01T10:00:20Z": {`next is "end", in 10s`, `"2026-05-01T10:00:30Z"`},
 	} {
 		code, stdout, stderr := command(t, "-explain -stages "+stages+" -object "+file+args)
 		require.Equal(t, 0, code, stderr)
