@@ -93,7 +93,7 @@ pod.yaml:28:27: stage "one": spec.delay.durationMilliseconds: must not be negati
 pod.yaml:31:22: stage "one": spec.delay.durationFrom.cel.expression: the result is list(int), not string, int, uint, double, duration or timestamp
 pod.yaml:33:19: stage "one": spec.next.event.type: unknown type "Strange"; want Normal or Warning
 pod.yaml:36:14: stage "one": spec.next.statusTemplate: function "Nwo" not defined
-pod.yaml:39: document[1]: not YAML: did not find expected node content
+pod.yaml:39:1: document[1]: not YAML: did not find expected node content
 pod.yaml:43:1: warning: stage "two": spec.selector: missing, so the stage matches no object; {} matches all
 pod.yaml:45:11: stage "two": spec.weight: want an integer, got the string "1"
 pod.yaml:47:21: stage "two": spec.steps[0].patch.type: unknown type "strange"; want json, merge or strategic

@@ -94,7 +94,7 @@ func (d *decoder) object(path string, v any, dst reflect.Value) {
 func (d *decoder) unknown(path, name string, m map[string]any, fields map[string]reflect.Value) (reflect.Value, bool) {
 	err := errors.New("unknown field")
 	var found reflect.Value
-	if meant := Nearest(name, slices.Sorted(maps.Keys(fields))); meant != "" {
+	if meant := meantField(name, m[name], fields); meant != "" {
 		err = fmt.Errorf("%w; did you mean %q?", err, meant)
 		if _, both := m[meant]; !both && strings.EqualFold(meant, name) {
 			found = fields[meant]
@@ -102,6 +102,30 @@ func (d *decoder) unknown(path, name string, m map[string]any, fields map[string
 	}
 	d.faults = append(d.faults, &Error{Path: Field(path, name), Offset: AtKey, Warning: true, Err: err})
 	return found, found.IsValid()
+}
+
+// meantField is the field that an unknown one was perhaps meant to be; "" if there is none. Of
+// several that begin with the name, the kind of the value tells which.
+func meantField(name string, value any, fields map[string]reflect.Value) string {
+	names := slices.Sorted(maps.Keys(fields))
+	near := Nearest(name, names)
+	if len(name) < shortestPrefix || strings.EqualFold(near, name) {
+		return near
+	}
+	longer := slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(strings.ToLower(n), strings.ToLower(name)) })
+	if len(longer) == 0 {
+		return near
+	}
+	_, isObject := value.(map[string]any)
+	fits := func(n string) bool { return isObject == isStruct(fields[n].Type()) }
+	return longer[max(0, slices.IndexFunc(longer, fits))]
+}
+
+// shortestPrefix is how many letters of a name tell what was meant.
+const shortestPrefix = 4
+
+func isStruct(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct || t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
 }
 
 // collect lists the fields of a struct by JSON name, those of inlined structs with them.

@@ -43,7 +43,7 @@ func Parse(file string, data []byte) ([]*Document, []Located) {
 	for i, c := range split(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		d, err := read(file, c)
 		if err != nil {
-			faults = append(faults, unreadable(file, c.start, fmt.Sprintf("document[%d]", i), err))
+			faults = append(faults, unreadable(file, c, fmt.Sprintf("document[%d]", i), err))
 			continue
 		}
 		if d.Value != nil {
@@ -158,10 +158,15 @@ var (
 	yamlParser = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or '.'|<document start>)`)
 )
 
+// helmDirective is the beginning of a template action that only a chart has.
+var helmDirective = regexp.MustCompile(`\{\{-?\s*(?:if|with|range|include|template|toYaml|define)?\s*(?:not\s+)?\.(?:Values|Release|Chart|Capabilities)\b`)
+
 // unreadable is the fault of a document that cannot be read. The YAML libraries have no typed
 // syntax error that tells the line, so it is taken from their message, where it counts from the
-// start of the document; if that changes shape, the fault stands at the start.
-func unreadable(file string, start Position, path string, err error) Located {
+// start of the document; if that changes shape, the fault stands at the start. They tell no column:
+// it is that of the first character of the line which is not blank.
+func unreadable(file string, c chunk, path string, err error) Located {
+	start := c.start
 	start.File = file
 	text, syntax := strings.CutPrefix(err.Error(), "yaml: ")
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
@@ -170,12 +175,28 @@ func unreadable(file string, start Position, path string, err error) Located {
 		if yamlParser.MatchString(text) {
 			n++
 		}
-		start.Line, start.Column = start.Line+n-1, 0
+		start.Line, start.Column = start.Line+n-1, c.firstColumn(n)
 	}
 	if syntax {
 		text = "not YAML: " + text
 	}
+	if d := helmDirective.Find(c.text); syntax && d != nil {
+		text += fmt.Sprintf("; %s is a directive of Helm: render the chart first, with helm template", d)
+	}
 	return Located{Position: start, Error: &Error{Path: path, Offset: -1, Err: errors.New(text)}}
+}
+
+// firstColumn is where the text of the n-th line of the chunk begins; 1 if it has none.
+func (c chunk) firstColumn(n int) int {
+	lines := bytes.Split(c.text, []byte("\n"))
+	if n < 1 || n > len(lines) {
+		return 1
+	}
+	column := 1 + len(lines[n-1]) - len(bytes.TrimLeft(lines[n-1], " "))
+	if n == 1 {
+		column += c.start.Column - 1
+	}
+	return column
 }
 
 // Sub returns the part of the document at path, as a document of its own whose paths begin there.

@@ -101,13 +101,13 @@ func TestTheExactNameWinsOverOneInAnotherCase(t *testing.T) {
 
 func TestSyntaxErrorsNameTheLineOfTheFault(t *testing.T) {
 	for text, want := range map[string]string{
-		"a:\n  b:\n    c: 1\n   d: 2\n":     "f.yaml:4",
-		"a:\n  b: c\n    d: 1\n":            "f.yaml:3",
-		"a: 1\nb:\n\tc: 1\n":                "f.yaml:3",
-		"a: 1\n---\nb:\n- c\n  - d: [\n":    "f.yaml:5",
-		"a:\n- b: 1\n  c: 2\n c: 3\nd: e\n": "f.yaml:4",
-		"a: 'x\nb: c\n":                     "f.yaml:3",
-		"a: {b: c\nd: e}\n":                 "f.yaml:2",
+		"a:\n  b:\n    c: 1\n   d: 2\n":     "f.yaml:4:4",
+		"a:\n  b: c\n    d: 1\n":            "f.yaml:3:5",
+		"a: 1\nb:\n\tc: 1\n":                "f.yaml:3:1",
+		"a: 1\n---\nb:\n- c\n  - d: [\n":    "f.yaml:5:3",
+		"a:\n- b: 1\n  c: 2\n c: 3\nd: e\n": "f.yaml:4:2",
+		"a: 'x\nb: c\n":                     "f.yaml:3:1",
+		"a: {b: c\nd: e}\n":                 "f.yaml:2:1",
 	} {
 		_, faults := position.Parse("f.yaml", []byte(text))
 		require.Len(t, faults, 1, text)
@@ -178,4 +178,39 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestFieldsThatBeginWithANameAreSuggestedByTheValue(t *testing.T) {
+	type from struct{ Expression string }
+	var into struct {
+		Milliseconds       *int64 `json:"durationMilliseconds"`
+		From               *from  `json:"durationFrom"`
+		JitterMilliseconds *int64 `json:"jitterDurationMilliseconds"`
+		JitterFrom         *from  `json:"jitterDurationFrom"`
+	}
+	for text, want := range map[string]string{
+		"duration: 5": "durationMilliseconds", "duration: 5s": "durationMilliseconds", "duration: {a: b}": "durationFrom",
+		"jitterDuration: 5": "jitterDurationMilliseconds", "jitterDuration: {}": "jitterDurationFrom", "DurationFrom: {}": "durationFrom",
+		"durationMs: 5": "", "jitterDurationFrm: {}": "jitterDurationFrom",
+	} {
+		docs, faults := position.Parse("f.yaml", []byte(text))
+		require.Empty(t, faults)
+		found := docs[0].Decode(&into)
+		require.Len(t, found, 1)
+		if want == "" {
+			require.EqualError(t, found[0].Err, "unknown field")
+		} else {
+			require.ErrorContains(t, found[0].Err, `did you mean "`+want+`"?`, text)
+		}
+	}
+}
+
+func TestChartsAreToBeRenderedFirst(t *testing.T) {
+	for _, text := range []string{"metadata:\n  name: {{ .Release.Name }}\n", "a: b\n{{- if .Values.on }}\nc: d\n{{- end }}\n"} {
+		_, faults := position.Parse("f.yaml", []byte(text))
+		require.Len(t, faults, 1)
+		require.ErrorContains(t, faults[0].Err, "render the chart first")
+	}
+	_, faults := position.Parse("f.yaml", []byte("a: {{ .status.phase }}\n"))
+	require.NotContains(t, faults[0].Err.Error(), "chart")
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/stagecraft-go/stagecraft/delay"
 )
 
@@ -104,8 +106,15 @@ func formatDuration(d time.Duration) string {
 // Findings describes, in sentences, the Stages that are never played, the States in which nothing
 // follows, the loops, and the States in which chance decides.
 func (g *Graph) Findings() (found []string) {
-	outweighed, bounded := g.Outweighed(), g.Truncated()
+	outweighed, bounded, absent := g.Outweighed(), g.Truncated(), map[schema.GroupVersionKind]bool{}
 	for _, st := range g.Unplayed() {
+		if !g.hasObject(st.Kind) {
+			if !absent[st.Kind] {
+				found = append(found, fmt.Sprintf("never played: the stages of %s, because no object that is explored is of this kind", st.Kind.Kind))
+			}
+			absent[st.Kind] = true
+			continue
+		}
 		why := "does not match any state"
 		if slices.Contains(outweighed, st) {
 			why = "matches, but others have all the weight"
@@ -130,6 +139,13 @@ func (g *Graph) Findings() (found []string) {
 		found = append(found, fmt.Sprintf("livelock, as far as it was explored: %d changes without time passing, up to: %s", n, g.list([]int{last})))
 	}
 	return found
+}
+
+// hasObject reports whether some State has an object of a kind.
+func (g *Graph) hasObject(kind schema.GroupVersionKind) bool {
+	return slices.ContainsFunc(g.States, func(s State) bool {
+		return slices.ContainsFunc(s.Objects, func(o Object) bool { return o.Key.GroupVersionKind() == kind })
+	})
 }
 
 // livelockLimit is the default of stage.EngineOptions: how many transitions an object may make

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
 func TestFormatPercent(t *testing.T) {
@@ -45,4 +47,18 @@ func TestChange(t *testing.T) {
 	} {
 		require.Equal(t, want, c.String())
 	}
+}
+
+func TestStagesOfAnAbsentKindAreNamedOnce(t *testing.T) {
+	set := stage.MustCompile(presets.PodFast(), presets.NodeFast(), presets.Volumes())
+	pod := object(t, "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {nodeName: n, containers: [{name: c, image: i}]}}")
+	g, err := explore.Explore(t.Context(), set, explore.Options{}, pod)
+	require.NoError(t, err)
+	var absent []string
+	for _, f := range g.Findings() {
+		if strings.Contains(f, "no object that is explored is of this kind") {
+			absent = append(absent, f)
+		}
+	}
+	require.Len(t, absent, 3, "Node, PersistentVolumeClaim, PersistentVolume: %v", g.Findings())
 }

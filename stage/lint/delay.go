@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ func jitterBelow(s *checkedStage) []fault {
 	if *d.JitterDurationMilliseconds >= *d.DurationMilliseconds {
 		return nil
 	}
-	return []fault{fieldFault("spec.delay.jitterDurationMilliseconds", "write the sum of both, or leave it out",
+	return []fault{fieldFault("spec.delay.jitterDurationMilliseconds", fmt.Sprintf("if it is meant to be added, write the sum, %d; else leave it out", *d.DurationMilliseconds+*d.JitterDurationMilliseconds),
 		"the jitter is the upper bound of the delay, not added to it: where both fields count, the delay is %d ms, not %d or more",
 		*d.JitterDurationMilliseconds, *d.DurationMilliseconds)}
 }

@@ -37,7 +37,7 @@ spec:
 	// 	write .metadata.labels["job-type"]
 	// pod.yaml:13:33 spec.delay.jitterDurationMilliseconds jitter-below
 	// 	the jitter is the upper bound of the delay, not added to it: where both fields count, the delay is 1000 ms, not 5000 or more
-	// 	write the sum of both, or leave it out
+	// 	if it is meant to be added, write the sum, 6000; else leave it out
 	// pod.yaml:17:16 spec.next.statusTemplate unquoted
 	// 	status.message has no quotes: its owner can add fields here
 	// 	quote it: {{ … | Quote }}, or "…"

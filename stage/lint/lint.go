@@ -63,6 +63,11 @@ const (
 	UnknownValue Rule = "unknown-value"
 	// Contradiction is a selector with two requirements that no object meets together.
 	Contradiction Rule = "contradiction"
+	// AlwaysFails is jq in a selector that fails on every object, because it assigns where it should
+	// compare.
+	AlwaysFails Rule = "always-fails"
+	// FinishedPod is a Stage that has Pods run which have Succeeded or Failed.
+	FinishedPod Rule = "finished-pod"
 	// ReadsTime is a selector that reads the current time, although selectors are evaluated only
 	// when the object changes.
 	ReadsTime Rule = "reads-time"
@@ -176,6 +181,8 @@ var rules = []struct {
 	{NeverSet, neverSet},
 	{UnknownValue, unknownValues},
 	{Contradiction, contradictions},
+	{AlwaysFails, alwaysFails},
+	{FinishedPod, finishedPod},
 	{ReadsTime, readsTime},
 	{NeverWins, neverWins},
 	{Overlap, overlaps},

@@ -25,6 +25,17 @@ var metadataPath = field.NewPath("metadata")
 
 var namespaces = schema.GroupResource{Resource: "namespaces"}
 
+// nameIsText refuses a name that YAML 1.1 has read as another type: n, no, y and 1 without quotes.
+func nameIsText(metadata map[string]any) fieldErrors {
+	switch name := metadata["name"].(type) {
+	case bool:
+		return fieldErrors{field.TypeInvalid(metadataPath.Child("name"), name, fmt.Sprintf("it is the boolean %v, as YAML 1.1 reads n, no, off, y, yes and on: quote it", name))}
+	case int64, float64:
+		return fieldErrors{field.TypeInvalid(metadataPath.Child("name"), name, fmt.Sprintf("it is the number %v: quote it", name))}
+	}
+	return nil
+}
+
 // checkNames checks the name by the rule of the kind, and the namespace by its scope.
 func (k *kind) checkNames(name types.NamespacedName) (faults fieldErrors) {
 	if name.Name == "" {

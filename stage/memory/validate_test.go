@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -19,5 +22,17 @@ func TestPlainNamesAreThoseOfKubernetes(t *testing.T) {
 		if plain {
 			require.Empty(t, validation.IsDNS1123Subdomain(name), name)
 		}
+	}
+}
+
+func TestNamesThatAreNoTextAreNamed(t *testing.T) {
+	for name, want := range map[any]string{
+		false:    "metadata.name: Invalid value: false: it is the boolean false, as YAML 1.1 reads n, no, off, y, yes and on: quote it",
+		int64(7): "metadata.name: Invalid value: 7: it is the number 7: quote it",
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": name}}}
+		_, err := New(Options{}).Create(t.Context(), obj, metav1.CreateOptions{})
+		require.True(t, apierrors.IsInvalid(err), "%v", err)
+		require.ErrorContains(t, err, want)
 	}
 }

@@ -204,6 +204,9 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 
 // place sets the name and namespace of the object, and checks both.
 func (r *request) place(metadata map[string]any) error {
+	if faults := nameIsText(metadata); len(faults) > 0 {
+		return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
+	}
 	if prefix, _ := metadata["generateName"].(string); prefix != "" && r.Name.Name == "" {
 		r.Name.Name = r.generate(prefix)
 	}

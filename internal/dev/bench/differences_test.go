@@ -37,7 +37,7 @@ type situation struct {
 // differences are the rows that show in the lifecycle.
 var differences = []difference{
 	{
-		name: "checks nothing when Stages are loaded", aspects: []string{"refused"},
+		name: "refuses only values of the wrong type when Stages are loaded", aspects: []string{"refused"},
 		applies: func(s situation) bool {
 			return s.mismatch.kwok == "" && (s.anyStage(badTemplate) || uselessResult.MatchString(s.ours))
 		},

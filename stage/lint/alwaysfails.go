@@ -1,0 +1,62 @@
+package lint
+
+import (
+	"strings"
+
+	"github.com/itchyny/gojq"
+)
+
+// alwaysFails finds jq in a selector that fails whatever the object is: it assigns to a function,
+// as .status.conditions.[type="Ready"] does, where a comparison is meant.
+func alwaysFails(s *checkedStage) []fault {
+	var faults []fault
+	for _, e := range s.expressions {
+		if e.cel || !e.selects {
+			continue
+		}
+		q, err := gojq.Parse(e.text)
+		if err != nil {
+			continue
+		}
+		if name := assignedFunction(q); name != "" {
+			at := max(0, strings.Index(e.text, name))
+			faults = append(faults, fault{e.path, at, "jq assigns to the function " + name + " here, which fails on every object: In and Exists never hold, NotIn and DoesNotExist always do",
+				"to choose an item of a list write .list[] | select(." + name + " == \"…\")"})
+		}
+	}
+	return faults
+}
+
+// assignedFunction is the name of a function without arguments that a program assigns to; "" if
+// there is none.
+func assignedFunction(q *gojq.Query) string {
+	if q == nil {
+		return ""
+	}
+	if q.Op == gojq.OpAssign && q.Left.Term != nil && q.Left.Term.Func != nil && len(q.Left.Term.Func.Args) == 0 && len(q.Left.Term.SuffixList) == 0 {
+		return q.Left.Term.Func.Name
+	}
+	for _, part := range append(partsOf(q.Term), q.Left, q.Right) {
+		if name := assignedFunction(part); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// partsOf are the programs within a term: in parentheses, and in its indices.
+func partsOf(t *gojq.Term) []*gojq.Query {
+	if t == nil {
+		return nil
+	}
+	parts := []*gojq.Query{t.Query}
+	if t.Index != nil {
+		parts = append(parts, t.Index.Start, t.Index.End)
+	}
+	for _, suffix := range t.SuffixList {
+		if suffix.Index != nil {
+			parts = append(parts, suffix.Index.Start, suffix.Index.End)
+		}
+	}
+	return parts
+}
