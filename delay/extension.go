@@ -2,6 +2,7 @@ package delay
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -122,7 +123,8 @@ func (p *extensionParser) logNormal(t *logNormalText) *distribution {
 // points reads quantiles, in the order of their chances.
 func (p *extensionParser) points(quantiles map[string]string) []point {
 	var points []point
-	for name, text := range quantiles {
+	for _, name := range slices.Sorted(maps.Keys(quantiles)) {
+		text := quantiles[name]
 		path := position.Field("quantiles", name)
 		percent, err := strconv.ParseFloat(strings.TrimPrefix(name, "p"), 64)
 		if err != nil || !strings.HasPrefix(name, "p") || !(percent >= 0 && percent <= 100) {
@@ -131,7 +133,7 @@ func (p *extensionParser) points(quantiles map[string]string) []point {
 		}
 		points = append(points, point{chance: percent / 100, value: p.duration(path, text, 0).Round(time.Microsecond), path: path})
 	}
-	slices.SortFunc(points, func(a, b point) int { return compareFloats(a.chance, b.chance) })
+	slices.SortStableFunc(points, func(a, b point) int { return compareFloats(a.chance, b.chance) })
 	p.checkPoints(points)
 	return points
 }

@@ -306,3 +306,21 @@ func TestNamedFilesHaveStages(t *testing.T) {
 	require.ErrorContains(t, err, "empty.yaml: "+found)
 	require.NotContains(t, err.Error(), "broken.yaml: "+found)
 }
+
+// TestMethodsOfNumbersAreRefused: numbers are json.Number in kwok's templates, with methods, and
+// numbers here.
+func TestMethodsOfNumbersAreRefused(t *testing.T) {
+	for template, want := range map[string]string{
+		"a: {{ (index .status.list 0).count.Int64 }}": "stages.yaml:7:61: stage \"a\": spec.next.statusTemplate: numbers have no methods here, as they are numbers: leave .Int64 out",
+		"a: {{ .status.count.Float64 }}":              "leave .Float64 out",
+		"a: {{ .status.count.String | Quote }}":       "leave .String out",
+		"a: b.Int64 {{ .status.count }}.String":       "",
+	} {
+		_, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(stageYAML("a", "  selector: {}\n  next: {statusTemplate: '"+template+"'}"))))
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -206,8 +207,15 @@ func (c *compiler) user(path string, i *v1alpha1.ImpersonationConfig) string {
 func (c *compiler) template(path, text string) *render.Template {
 	t, err := render.Compile(text, c.templates)
 	c.fault(path, templateFaults(err))
+	if at := numberMethod.FindStringSubmatchIndex(text); at != nil {
+		c.add(&position.Error{Path: path, Offset: at[2], Err: fmt.Errorf("numbers have no methods here, as they are numbers: leave %s out", text[at[2]:at[3]])})
+	}
 	return t
 }
+
+// numberMethod is a method of json.Number, which numbers are in kwok's templates, on a value within
+// an action.
+var numberMethod = regexp.MustCompile(`\{\{[^}]*[\w)](\.(?:Int64|Float64|String))\b`)
 
 // templateFaults makes faults of a field of the errors that render.Compile joins.
 func templateFaults(err error) error {
