@@ -21,7 +21,8 @@ var _ kstatus.DefinitionReader = (*memory.Cluster)(nil)
 func TestDefinitionSaysWhetherAStatusComes(t *testing.T) {
 	const (
 		plain      = `{type: object, properties: {spec: {type: object}}}`
-		withStates = `{type: object, properties: {status: {type: object, properties: {url: {type: string}, parts: {type: array, items: {type: object, properties: {phase: {type: string}}}}}}}}`
+		withStates = `{type: object, properties: {status: {type: object, properties: {url: {type: string},
+  parts: {type: array, items: {type: object, properties: {phase: {type: string}}}}}}}}`
 		withValues = `{type: object, properties: {status: {type: object, properties: {url: {type: string}}}}}`
 		open       = `{type: object, x-kubernetes-preserve-unknown-fields: true}`
 		created    = "metadata: {name: w, namespace: default, creationTimestamp: 2025-12-31T23:59:00Z}\n"

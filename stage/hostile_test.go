@@ -42,7 +42,12 @@ func TestManyWarnings(t *testing.T) {
 	_, err = stage.Compile(stage.Options{}, stage.Parse("s.yaml", []byte(text+"---\n1\n")))
 	require.ErrorContains(t, err, "want an object")
 
-	const unknown = "---\napiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: s%d}\nspec: {resourceRef: {kind: Pod}, selector: {}, steps: [{delete: true}], unknown: 1}\n"
+	const unknown = `---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: s%d}
+spec: {resourceRef: {kind: Pod}, selector: {}, steps: [{delete: true}], unknown: 1}
+`
 	source := stage.Parse("s.yaml", []byte(repeated(unknown, 500)))
 	_, err = stage.Compile(stage.Options{}, source)
 	require.Error(t, err)

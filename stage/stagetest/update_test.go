@@ -18,7 +18,14 @@ func TestUpdateOnAFullDisk(t *testing.T) {
 		stagetest.Run(t, story, stagetest.Options{Update: true})
 		return
 	}
-	const pod = "advance 1s\n-- stages.yaml --\n{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {resourceRef: {kind: Pod}, selector: {}, steps: [{delete: true}]}}\n-- pod.yaml --\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+	const pod = `advance 1s
+-- stages.yaml --
+{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {resourceRef: {kind: Pod}, selector: {}, steps: [{delete: true}]}}
+-- pod.yaml --
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+`
 	text := strings.Repeat("# "+strings.Repeat("a story ", 12)+"\n", 50) + "apply pod.yaml\n" + pod
 	story := filepath.Join(t.TempDir(), "long.txtar")
 	require.NoError(t, os.WriteFile(story, []byte(text), 0o600))

@@ -206,7 +206,8 @@ func TestLeastRoles(t *testing.T) {
 func playEverything(t *testing.T, admin *kube.Cluster) {
 	create(t, admin, "{apiVersion: v1, kind: Node, metadata: {name: role-node}}")
 	create(t, admin, "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: roles}, spec: {nodeName: role-node, containers: [{name: c, image: i}]}}")
-	claim := create(t, admin, "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a, namespace: roles, finalizers: [example.com/hold]}, spec: {storageClassName: kwok-volume, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}")
+	claim := create(t, admin, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a, namespace: roles,
+  finalizers: [example.com/hold]}, spec: {storageClassName: kwok-volume, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
 	name := types.NamespacedName{Namespace: "roles", Name: "a"}
 	volume := types.NamespacedName{Name: "pvc-" + string(claim.GetUID())}
 	eventually(t, "the Pod runs", func() bool { return phase(t, admin, "roles", "a") == "Running" })
@@ -273,15 +274,19 @@ func TestStagesOfTheClusterDoWhatIsAllowed(t *testing.T) {
   {apiGroups: [''], resources: [users], resourceNames: [robot], verbs: [impersonate]}]}`) {
 		s.bind(t, admin, role)
 	}
-	create(t, admin, "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: robot, namespace: allowed}, rules: [{apiGroups: [''], resources: [configmaps], verbs: [patch]}]}")
-	create(t, admin, `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: robot, namespace: allowed}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: robot},
+	create(t, admin, `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: robot, namespace: allowed},
+  rules: [{apiGroups: [''], resources: [configmaps], verbs: [patch]}]}`)
+	create(t, admin, `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: robot,
+  namespace: allowed}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: robot},
 		subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: robot}]}`)
 	create(t, admin, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: allowed}}")
 	background(t, func(ctx context.Context) error {
 		return stages.Play(ctx, s.cluster(t), player.Options{Namespace: "allowed"}, stages.Options{Compile: stage.Options{Allow: &stage.Allow{Users: []string{"robot"}}}})
 	})
-	const start = "{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: %s}, spec: {resourceRef: {kind: ConfigMap}, selector: {matchExpressions: [{key: .data.by, operator: DoesNotExist}]}, steps: [%s]}}"
-	create(t, admin, fmt.Sprintf(start, "takeover", `{apply: {impersonation: {username: "system:admin"}, template: "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: takeover},
+	const start = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: %s},
+  spec: {resourceRef: {kind: ConfigMap}, selector: {matchExpressions: [{key: .data.by, operator: DoesNotExist}]}, steps: [%s]}}`
+	create(t, admin, fmt.Sprintf(start, "takeover", `{apply: {impersonation: {username: "system:admin"},
+  template: "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: takeover},
 		roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}}"}}`))
 	eventually(t, "the Stage is refused", func() bool {
 		return accepted(t, admin, "takeover") == "False @1 spec.steps[0].apply: apply, which writes other objects: not allowed here; "+
