@@ -235,7 +235,7 @@ func TestLabFails(t *testing.T) {
 		"Stages of no kind": {stagetest.LabOptions{Stages: []stage.Source{stages(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s},
 			spec: {resourceRef: {apiGroup: a.b/v1, kind: C}, selector: {}, next: {delete: true}}}`)}}, nil, []string{"a.b/v1, Kind=C is no known kind"}},
 		"failures of no kind": {stagetest.LabOptions{Failures: []stagetest.Failure{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Train"}}}}, nil, []string{"Kind=Train is no known kind"}},
-		"malformed YAML":      {do: func(l *stagetest.Lab) { l.Apply("kind: [") }, want: []string{"stagetest: manifest:2: document[0]: not YAML"}},
+		"malformed YAML":      {do: func(l *stagetest.Lab) { l.Apply("kind: [") }, want: []string{"stagetest: manifest:2:1: document[0]: not YAML"}},
 		"a Stage as manifest": {do: func(l *stagetest.Lab) { l.Apply(toggle) }, want: []string{"Stages belong into LabOptions.Stages"}},
 		"no manifest":         {do: func(l *stagetest.Lab) { l.Apply(7) }, want: []string{"a manifest is YAML as a string, or an object, not a int"}},
 		"unknown kind": {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: a.b/v1, kind: C, metadata: {name: thing}}") },
