@@ -3,6 +3,7 @@ package player_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,7 @@ type lateTransport struct {
 	transport
 	kind   schema.GroupVersionKind
 	delay  time.Duration
-	writes *int
+	writes *atomic.Int64
 }
 
 func (l lateTransport) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
@@ -51,17 +52,17 @@ func (l lateTransport) Watch(ctx context.Context, kind schema.GroupVersionKind, 
 }
 
 func (l lateTransport) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	*l.writes++
+	l.writes.Add(1)
 	return l.transport.Create(ctx, obj, o)
 }
 
 func (l lateTransport) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
-	*l.writes++
+	l.writes.Add(1)
 	return l.transport.Delete(ctx, kind, name, o)
 }
 
 func (l lateTransport) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
-	*l.writes++
+	l.writes.Add(1)
 	return l.transport.Patch(ctx, kind, name, t, data, o, sub...)
 }
 
@@ -78,7 +79,7 @@ func TestTwoPlayers(t *testing.T) {
 func playTwo(t *testing.T, kind schema.GroupVersionKind) {
 	h := newHub(t, twoStages("    approval: {after: true}\n"))
 	h.available = map[string]int64{"dev1": 1}
-	writes := 0
+	var writes atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 2)
 	for _, delay := range []time.Duration{0, time.Second} {
@@ -107,7 +108,7 @@ func playTwo(t *testing.T, kind schema.GroupVersionKind) {
 	}
 	require.Equal(t, []string{"s.stage.prod"}, h.exist())
 	require.True(t, h.holds("Succeeded"))
-	require.Less(t, writes, 30)
+	require.Less(t, writes.Load(), int64(30))
 	stop()
 	<-done
 	<-done
@@ -117,7 +118,7 @@ func playTwo(t *testing.T, kind schema.GroupVersionKind) {
 func TestPlayerBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t, twoStages(""))
-		writes := 0
+		var writes atomic.Int64
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
@@ -135,8 +136,8 @@ func TestPlayerBacksOff(t *testing.T) {
 		}()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		require.Greater(t, writes, 10)
-		require.Less(t, writes, 60)
+		require.Greater(t, writes.Load(), int64(10))
+		require.Less(t, writes.Load(), int64(60))
 		stop()
 		w.Stop()
 		<-done
