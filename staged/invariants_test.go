@@ -142,13 +142,13 @@ func (m *model) checkKept(before map[string][]string, written string) {
 	}
 }
 
-// isClaimed reports whether the stored status wants a BindingPolicy as it was before the last
-// write.
+// isClaimed reports whether the stored status knows a BindingPolicy as it was before the last write:
+// one that is wanted again serves from when it has its new version.
 func (m *model) isClaimed(name string) bool {
 	for _, o := range m.hub.status.BindingPolicies {
 		if o.Name == name {
 			was := m.past[len(m.past)-1].policies[name]
-			return !o.Removing && was != nil && was.Annotations[v1alpha1.VersionAnnotation] == strconv.FormatInt(o.Version, 10)
+			return was != nil && was.Annotations[v1alpha1.VersionAnnotation] == strconv.FormatInt(o.Version, 10)
 		}
 	}
 	return false
