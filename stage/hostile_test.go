@@ -2,7 +2,6 @@ package stage_test
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -62,25 +61,4 @@ func repeated(format string, n int) string {
 		fmt.Fprintf(&b, strings.ReplaceAll(format, "%d", "%[1]d"), i)
 	}
 	return b.String()
-}
-
-func inUse() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
-func TestMemoryOfManySmallStages(t *testing.T) {
-	const small = "---\napiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: s%d}\nspec: {resourceRef: {kind: Pod}, selector: {}, steps: [{delete: true}]}\n"
-	text := []byte(repeated(small, 5000))
-	before := inUse()
-	source := stage.Parse("s.yaml", text)
-	parsed := inUse()
-	fmt.Println("parsed", float64(parsed-before)/float64(len(text)))
-	set, err := stage.Compile(stage.Options{}, source)
-	require.NoError(t, err)
-	fmt.Println("compiled", float64(inUse()-parsed)/float64(len(text)))
-	runtime.KeepAlive(source)
-	runtime.KeepAlive(set)
 }
