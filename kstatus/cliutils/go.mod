@@ -2,8 +2,6 @@ module github.com/stagecraft-go/stagecraft/kstatus/cliutils
 
 go 1.26.0
 
-replace github.com/stagecraft-go/stagecraft => ../..
-
 require (
 	github.com/fluxcd/cli-utils v1.2.2
 	github.com/stagecraft-go/stagecraft v0.0.0
@@ -61,3 +59,5 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2 // indirect
 )
+
+replace github.com/stagecraft-go/stagecraft => ../..
