@@ -1,6 +1,6 @@
 package stage
 
-import "github.com/stagecraft-go/stagecraft/internal/lines"
+import "github.com/stagecraft-go/stagecraft/internal/position"
 
 // A faultCount says how many faults of a source were found: warnings, faults that are warnings if
 // the options are lenient, and errors. Of each the first 100 are kept. The others are counted: a
@@ -17,16 +17,16 @@ func (c *faultCount) keep(f *Error) bool {
 		class = 1
 	}
 	c[class]++
-	return c[class] <= lines.MaxFaults
+	return c[class] <= position.MaxFaults
 }
 
 // more is a fault for each class of which some were only counted.
 func (c *faultCount) more(file string) []*Error {
 	var faults []*Error
 	for class, n := range c {
-		if n > lines.MaxFaults {
+		if n > position.MaxFaults {
 			faults = append(faults, &Error{
-				Position: Position{File: file}, Err: lines.More(n - lines.MaxFaults), Warning: class == 0, lenient: class == 1,
+				Position: Position{File: file}, Err: position.More(n - position.MaxFaults), Warning: class == 0, lenient: class == 1,
 			})
 		}
 	}

@@ -55,14 +55,21 @@ func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
 	for _, source := range growing {
 		p, err := c.Compile(source)
 		require.NoError(t, err, source)
-		before, first := spent(p, small)
-		after, second := spent(p, large)
-		if second < 2*time.Millisecond {
-			continue // too short to be told from noise
+		var charged, worked float64
+		for range 5 { // a busy machine makes single measurements longer, and never all of them
+			before, first := spent(p, small)
+			after, second := spent(p, large)
+			if second < 2*time.Millisecond {
+				worked = 0 // too short to be told from noise
+				break
+			}
+			charged, worked = float64(after)/float64(before), float64(second)/float64(max(first, 50*time.Microsecond))
+			t.Logf("%-40s %8d steps, %6.0f ns a step; charged %.1f times, worked %.1f times", source, after, float64(second)/float64(after), charged, worked)
+			if worked < 4*charged+4 {
+				break
+			}
 		}
-		charged, worked := float64(after)/float64(before), float64(second)/float64(max(first, 50*time.Microsecond))
-		t.Logf("%-40s %8d steps, %6.0f ns a step; charged %.1f times, worked %.1f times", source, after, float64(second)/float64(after), charged, worked)
-		require.Less(t, worked, 4*charged+4, source)
+		require.LessOrEqual(t, worked, 4*charged+4, source)
 	}
 }
 

@@ -57,14 +57,21 @@ func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
 			}
 			return float64(limit-in.budget.size) + 160*float64(limit-in.budget.steps), took
 		}
-		before, first := spent(small)
-		after, second := spent(large)
-		if second < time.Millisecond {
-			continue // too short to be told from noise
+		var charged, worked float64
+		for range 5 { // a busy machine makes single measurements longer, and never all of them
+			before, first := spent(small)
+			after, second := spent(large)
+			if second < time.Millisecond {
+				worked = 0 // too short to be told from noise
+				break
+			}
+			charged, worked = after/before, float64(second)/float64(max(first, 50*time.Microsecond))
+			t.Logf("%-40s %.1f ns a byte; charged %.1f times, worked %.1f times", source, float64(second)/after, charged, worked)
+			if worked < 4*charged+4 {
+				break
+			}
 		}
-		charged, worked := after/before, float64(second)/float64(max(first, 50*time.Microsecond))
-		t.Logf("%-40s %.1f ns a byte; charged %.1f times, worked %.1f times", source, float64(second)/after, charged, worked)
-		require.Less(t, worked, 4*charged+4, source)
+		require.LessOrEqual(t, worked, 4*charged+4, source)
 	}
 }
 

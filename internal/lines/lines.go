@@ -1,5 +1,4 @@
-// Package lines bounds what a text file can make its reader do: how long a line may be, and how many
-// faults are kept.
+// Package lines bounds what a text file can make its reader do: how long a line may be.
 package lines
 
 import (
@@ -12,9 +11,6 @@ import (
 
 // Longest is how many bytes a line may have.
 const Longest = 16 << 20
-
-// MaxFaults is how many faults of a file are kept. The others are counted.
-const MaxFaults = 100
 
 // ErrTooLong is the fault of a line with more than [Longest] bytes.
 var ErrTooLong = fmt.Errorf("the line has more than %d MiB", Longest>>20)
@@ -86,35 +82,3 @@ func (l *limited) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
-
-// Faults are the first [MaxFaults] faults of a file, and the number of the others. The zero value
-// has none.
-type Faults struct {
-	kept  []error
-	count int
-}
-
-// Add adds a fault.
-func (f *Faults) Add(err error) {
-	if f.count++; f.count <= MaxFaults {
-		f.kept = append(f.kept, err)
-	}
-}
-
-// Len is how many faults were added.
-func (f *Faults) Len() int { return f.count }
-
-// Full reports whether further faults are only counted, so that it does not matter what they say.
-func (f *Faults) Full() bool { return f.count >= MaxFaults }
-
-// Err joins the faults and, if there are more than are kept, their number. It is nil if there are
-// none.
-func (f *Faults) Err() error {
-	if f.count <= MaxFaults {
-		return errors.Join(f.kept...)
-	}
-	return errors.Join(append(f.kept[:MaxFaults:MaxFaults], More(f.count-MaxFaults))...)
-}
-
-// More says how many faults are not reported.
-func More(n int) error { return fmt.Errorf("and %d more faults", n) }

@@ -62,18 +62,3 @@ func TestLimit(t *testing.T) {
 	_, err = io.Copy(io.Discard, lines.Limit(strings.NewReader("x"+line)))
 	require.ErrorIs(t, err, lines.ErrTooLong)
 }
-
-func TestFaults(t *testing.T) {
-	var f lines.Faults
-	require.NoError(t, f.Err())
-	for range lines.MaxFaults {
-		require.False(t, f.Full())
-		f.Add(errors.New("bad"))
-	}
-	require.True(t, f.Full())
-	require.Equal(t, lines.MaxFaults-1, strings.Count(f.Err().Error(), "\n"))
-	f.Add(errors.New("bad"))
-	f.Add(errors.New("bad"))
-	require.True(t, strings.HasSuffix(f.Err().Error(), "bad\nand 2 more faults"))
-	require.Equal(t, lines.MaxFaults+2, f.Len())
-}

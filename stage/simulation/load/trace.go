@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/lines"
+	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
@@ -83,7 +83,7 @@ type traceReader struct {
 	columns Columns
 	rows    []Row
 	times   []timestamp // of the rows
-	faults  lines.Faults
+	faults  position.FirstFaults
 }
 
 func newTable(file string, c Columns) *traceReader {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stagecraft-go/stagecraft/internal/lines"
+	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
@@ -37,7 +38,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 // the others, joined, and no log.
 func Collect(records iter.Seq2[Record, error]) (Log, error) {
 	var log Log
-	var faults lines.Faults
+	var faults position.FirstFaults
 	for r, err := range records {
 		if err != nil {
 			faults.Add(err)

@@ -1,0 +1,42 @@
+package position
+
+import (
+	"errors"
+	"fmt"
+)
+
+// MaxFaults is how many faults of a file are kept. The others are counted: a fault in each of many
+// lines makes a message that nobody reads, larger than its file.
+const MaxFaults = 100
+
+// FirstFaults are the first [MaxFaults] faults of a file, and the number of the others. The zero value
+// has none.
+type FirstFaults struct {
+	kept  []error
+	count int
+}
+
+// Add adds a fault.
+func (f *FirstFaults) Add(err error) {
+	if f.count++; f.count <= MaxFaults {
+		f.kept = append(f.kept, err)
+	}
+}
+
+// Len is how many faults were added.
+func (f *FirstFaults) Len() int { return f.count }
+
+// Full reports whether further faults are only counted, so that it does not matter what they say.
+func (f *FirstFaults) Full() bool { return f.count >= MaxFaults }
+
+// Err joins the faults and, if there are more than are kept, their number. It is nil if there are
+// none.
+func (f *FirstFaults) Err() error {
+	if f.count <= MaxFaults {
+		return errors.Join(f.kept...)
+	}
+	return errors.Join(append(f.kept[:MaxFaults:MaxFaults], More(f.count-MaxFaults))...)
+}
+
+// More says how many faults are not reported.
+func More(n int) error { return fmt.Errorf("and %d more faults", n) }
