@@ -40,11 +40,14 @@ var extended = (&Rules{
 //     message names an error, otherwise InProgress. The last word of the type of another condition
 //     says what it stands for (PodsHealthy, InstallFailed, Progressing). Phases, bools and counts
 //     are read too. The worst verdict counts, except that Ready=True overrules conditions of parts.
+//   - A failure that is tried again is InProgress with its reason: a Pod that the scheduler cannot
+//     place, with the scheduler's words, a ReplicaFailure, an ExternalSecret that cannot be read. If
+//     only the words of a condition say that it is tried again, that holds for five minutes.
 //   - What is paused on purpose is Current and Suspended. What does not get better by trying again
 //     is Terminal.
 //
-// extended_scores_test.go compares the verdicts with the test cases of Argo CD, and gives the
-// reason for each difference.
+// ACCURACY.md has the scores against the opinions of other projects. extended_scores_test.go gives
+// the reason for each difference from the older test cases of Argo CD.
 func Extended() *Rules { return extended }
 
 // extendedBefore are the general rules that come before those for the kind.
