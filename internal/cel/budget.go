@@ -120,7 +120,7 @@ func (c constructor) Exec(f *interpreter.ExecutionFrame) ref.Val {
 	size := sizeOf(v, b.size)
 	b.spend(1+size/(8*elementSize), c.ID())
 	if size > b.size {
-		return TooLarge(b.size)
+		return tooLarge(b.size)
 	}
 	return v
 }
@@ -159,7 +159,7 @@ func (m metered) paying(
 		steps, size := cost(args[:last], b.left)
 		b.spend(1+steps, id)
 		if size > b.size {
-			return TooLarge(b.size)
+			return tooLarge(b.size)
 		}
 		return impl(args[:last]...)
 	}

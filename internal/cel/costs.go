@@ -228,8 +228,8 @@ func sizeOf(v ref.Val, limit int) int {
 	return n
 }
 
-// TooLarge is the error of a value over a limit, in bytes.
-func TooLarge(limit int) ref.Val {
+// tooLarge is the error of a value over a limit, in bytes.
+func tooLarge(limit int) ref.Val {
 	return types.NewErr("size limit exceeded: a value is larger than %d bytes", limit)
 }
 

@@ -81,12 +81,42 @@ func TestEvaluatesAsReference(t *testing.T) {
 	require.Greater(t, values, 100)
 }
 
+// calls are those that the grammar does not write: other types, optionals, indices, errors.
+var calls = []string{
+	`timestamp("2026-11-20T12:00:00Z").getHours("+02:00")`, `timestamp("2026-11-20T12:00:00Z").getHours()`, `duration("90m").getMinutes()`,
+	`duration("90m") + timestamp("2026-11-20T12:00:00Z")`, `timestamp(self.ts).getFullYear()`, `timestamp(self.ts).getDayOfWeek("Asia/Shanghai")`,
+	`timestamp(self.ts) > timestamp("2020-01-01T00:00:00Z")`, `b"abc" + b"d"`, `size(b"abc")`, `"a" in {"a": 1}`, `1 in [1,2]`, `1u + 2u`, `-self.n`, `-self.f`,
+	`self.?a.?b.orValue(3)`, `self.?none.orValue(3)`, `self.?none.hasValue()`, `[?self.?none, 1]`, `{?"a": self.?none}`, `optional.of(1).or(optional.of(2)).value()`,
+	`self.l.exists_one(x, x == 1)`, `self.l.map(x, x > 0, x * 2)`, `type(self.a)`, `type(self.l) == list`, `self.n % 2`, `self.n / 0`, `self.s.matches("^a+b$")`, `self.s.matches("(")`,
+	`self.s < "b"`, `self.n < 3.5`, `bool("true")`, `bytes("abc")`, `string(b"abc")`, `int("12")`, `uint(3)`, `int(timestamp(self.ts))`, `string(duration("1s"))`, `dyn(1) == 1.0`,
+	`has(self.a) ? self.a : 1`, `self[x]`, `self.l[0] + self.l[1]`, `self.m == {"k": [1, 2]}`, `{"k": [1, 2]} == self.m`, `[self.m] == [{"k": [1.0, 2.0]}]`, `self.m in [self.m]`, `self.l == [1, 2]`, `self.l + [3]`,
+	`"k" in self.m`, `1 in self.m`, `self.m[1]`, `self.l["a"]`, `self.l[5]`, `self.l[1.0]`, `self.s.size() + size(self.l) + size(self.m)`,
+}
+
+func TestCallsAsReference(t *testing.T) {
+	plain, err := cel.NewEnv(cel.Variable("self", cel.DynType), cel.Variable("x", cel.DynType), cel.OptionalTypes())
+	require.NoError(t, err)
+	ours := testCompiler(t, Options{Variables: map[string]*types.Type{"x": types.DynType}, Library: []cel.EnvOption{cel.OptionalTypes()}})
+	obj := variables{
+		"ts": "2026-11-20T12:00:00Z", "n": int64(3), "f": 1.5, "l": []any{int64(1), int64(2)}, "s": "aab",
+		"m": map[string]any{"k": []any{int64(1), int64(2)}}, "a": map[string]any{"b": "c"},
+	}
+	for _, source := range calls {
+		requireSame(t, plain, ours, source, obj)
+	}
+}
+
 // requireReference reports whether an expression had a value.
 func requireReference(t *testing.T, plain *cel.Env, ours *Compiler, seed uint64) bool {
 	g := celGrammar{rand.New(rand.NewPCG(seed, 7))}
 	source, obj := g.value(3), map[string]any{
 		"a": g.object(3), "b": g.object(3), "l": []any{g.object(2), map[string]any{"a": g.object(1)}}, "n": int64(3), "f": 2.5, "s": "aab",
 	}
+	return requireSame(t, plain, ours, source, obj)
+}
+
+// requireSame compares all that can be seen of an expression.
+func requireSame(t *testing.T, plain *cel.Env, ours *Compiler, source string, obj map[string]any) bool {
 	var program cel.Program
 	checked, issues := plain.Compile(source)
 	faults := issues.Err()
