@@ -44,7 +44,7 @@ func (s *checkedStage) changing() []stage.StageExplanation {
 // selfLoops counts the probes on which the Stage repeats itself.
 func (s *checkedStage) selfLoops() (n int) {
 	for _, v := range s.changing() {
-		if v.DryRun.Livelock {
+		if v.DryRun.Livelock && s.group.resultAfter(v).matching[s].Candidate.Probability > 0 {
 			n++
 		}
 	}
@@ -55,7 +55,7 @@ func (s *checkedStage) selfLoops() (n int) {
 // playing it again changes nothing.
 func (s *checkedStage) dependsOnTime() bool {
 	return !slices.ContainsFunc(s.changing(), func(v stage.StageExplanation) bool {
-		return v.DryRun.Livelock && !s.group.resultAfter(v).matching[s].DryRun.Idle
+		return v.DryRun.Livelock && !s.set.Explain(v.DryRun.After, now).Stages[0].DryRun.Idle
 	})
 }
 
@@ -112,11 +112,9 @@ func (s *checkedStage) cycleFrom(l *probeResult) []string {
 // certainNext is the Stage that will certainly be played at once on the probe and change it; nil if
 // there is none.
 func (l *probeResult) certainNext() (*checkedStage, stage.StageExplanation) {
-	for s, v := range l.matching {
-		after := v.DryRun.After
-		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 && after != nil && !v.DryRun.Idle && s.hasFieldsRead(after.Object) {
-			return s, v
-		}
+	v := l.matching[l.certain]
+	if after := v.DryRun.After; after == nil || v.DryRun.Idle || !l.certain.hasFieldsRead(after.Object) {
+		return nil, stage.StageExplanation{}
 	}
-	return nil, stage.StageExplanation{}
+	return l.certain, v
 }

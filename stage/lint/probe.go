@@ -27,7 +27,8 @@ type kindGroup struct {
 	templateText string // all templates of all Stages of all kinds
 
 	probed bool
-	set    *stage.Set // the Stages that compile
+	index  *stageIndex // of the Stages that compile
+	budget int         // how many pairs of an object and a Stage may still be explained
 	// by the JSON of the object
 	results map[string]*probeResult
 }
@@ -36,9 +37,17 @@ type kindGroup struct {
 type probeResult struct {
 	obj *unstructured.Unstructured
 	// the status was written by Stages, starting from a new object; it was not invented
-	natural  bool
-	matching map[*checkedStage]stage.StageExplanation // only the Stages that match
+	natural    bool
+	matching   map[*checkedStage]stage.StageExplanation // only the Stages that match
+	stages     []*checkedStage                          // those, in order
+	unweighted []*checkedStage                          // those of them without a weight, in order
+	certain    *checkedStage                            // the Stage that is certainly played at once
 }
+
+// leastBudget is how many pairs of an object and a Stage are explained in each of the two rounds of
+// probing, or 2 for each Stage if that is more. Where all of n Stages match the same objects, and
+// each makes another object of them, there would be n² to explain.
+const leastBudget = 10_000
 
 // probe evaluates the Stages, once, on objects that match the selectors and on what the effects
 // make of those objects.
@@ -47,62 +56,101 @@ func (p *kindGroup) probe() {
 		return
 	}
 	p.probed, p.results = true, map[string]*probeResult{}
-	var sound []v1alpha1.Stage
-	for _, s := range p.compiled() {
-		sound = append(sound, *s.stage)
+	compiled := slices.DeleteFunc(slices.Clone(p.stages), func(s *checkedStage) bool { return !s.compiles })
+	p.index = newStageIndex(compiled)
+	for _, natural := range []bool{true, false} {
+		p.budget = max(leastBudget, 2*len(compiled))
+		p.probeAll(compiled, natural)
 	}
-	p.set, _ = stage.Compile(compileOptions, stage.FromStages(sound...)) // each compiles by itself, so all do
-	p.probeAll(true)
-	p.probeAll(false)
+	p.budget = max(leastBudget, 2*len(compiled))
 }
 
 // probeAll evaluates all Stages on their probes, and then on what effects make of them. The number
 // of evaluations is limited, because Stages can repeat for ever.
-func (p *kindGroup) probeAll(natural bool) {
-	compiled := p.compiled()
+func (p *kindGroup) probeAll(compiled []*checkedStage, natural bool) {
+	probes := 3 * len(newObjects(p.kind)) * len(compiled)
+	limit := len(p.results) + 2*probes + 50
 	var queue []*unstructured.Unstructured
 	for _, s := range compiled {
-		queue = append(queue, s.probeObjects(natural)...)
+		for _, obj := range s.probeObjects(natural) {
+			queue = append(queue, p.visit(obj, natural)...)
+		}
 	}
-	for limit := len(p.results) + 2*len(queue) + 50; len(queue) > 0 && len(p.results) < limit; queue = queue[1:] {
-		l, known := p.resultFor(queue[0])
-		if known {
-			continue
-		}
-		l.natural = natural
-		for _, s := range compiled {
-			v, matches := l.matching[s]
-			if !matches {
-				continue
-			}
-			s.matches = append(s.matches, l)
-			if v.DryRun.After != nil {
-				queue = append(queue, v.DryRun.After)
-			}
-		}
+	for ; len(queue) > 0 && len(p.results) < limit; queue = queue[1:] {
+		queue = append(queue, p.visit(queue[0], natural)...)
 	}
 }
 
-func (p *kindGroup) compiled() []*checkedStage {
-	return slices.DeleteFunc(slices.Clone(p.stages), func(s *checkedStage) bool { return !s.compiles })
+// visit evaluates the Stages on an object, and returns what their effects make of it. It returns
+// nothing for an object that was met before.
+func (p *kindGroup) visit(obj *unstructured.Unstructured, natural bool) (after []*unstructured.Unstructured) {
+	l, known := p.resultFor(obj)
+	if known {
+		return nil
+	}
+	l.natural = natural
+	for _, s := range l.stages {
+		s.matches = append(s.matches, l)
+		if v := l.matching[s]; v.DryRun.After != nil {
+			after = append(after, v.DryRun.After)
+		}
+	}
+	return after
 }
 
-// resultFor evaluates the Stages on an object, and reports whether that was done before.
+// resultFor evaluates the Stages on an object, and reports whether that was done before. If the
+// budget does not suffice, the result has no Stages and is not kept.
 func (p *kindGroup) resultFor(obj *unstructured.Unstructured) (l *probeResult, known bool) {
+	possible := p.index.possible(obj)
+	if p.budget < possible.size() {
+		return &probeResult{obj: obj}, false
+	}
 	raw, _ := json.Marshal(obj.Object) // it is made of JSON values
 	l, known = p.results[string(raw)]
 	if known {
 		return l, true
 	}
+	p.budget -= possible.size()
 	l = &probeResult{obj: obj, matching: map[*checkedStage]stage.StageExplanation{}}
 	p.results[string(raw)] = l
-	verdicts := p.set.Explain(obj, now).Stages
-	for i, s := range p.compiled() {
-		if verdicts[i].Matches {
-			l.matching[s] = verdicts[i]
+	for _, s := range possible.sorted() {
+		if v := s.set.Explain(obj, now).Stages[0]; v.Matches {
+			l.matching[s] = v
+			l.stages = append(l.stages, s)
+			if !s.hasWeight() {
+				l.unweighted = append(l.unweighted, s)
+			}
 		}
 	}
+	l.weigh()
 	return l, false
+}
+
+// weigh corrects the probabilities, which were those of each Stage alone, as stage.Candidate
+// describes them.
+func (l *probeResult) weigh() {
+	given, sum := 0, int64(0)
+	for _, v := range l.matching {
+		if v.Candidate.Weighted {
+			given, sum = given+1, sum+v.Candidate.Weight
+		}
+	}
+	for s, v := range l.matching {
+		switch {
+		case given == 0:
+			v.Candidate.Probability = 1 / float64(len(l.matching))
+		case !v.Candidate.Weighted:
+			v.Candidate.Probability = 0
+		case sum == 0:
+			v.Candidate.Probability = 1 / float64(given)
+		default:
+			v.Candidate.Probability = float64(v.Candidate.Weight) / float64(sum)
+		}
+		l.matching[s] = v
+		if v.Candidate.Probability == 1 && v.Delay.Range.Max <= 0 {
+			l.certain = s
+		}
+	}
 }
 
 // resultAfter is the result for the object as a Stage leaves it.
@@ -143,9 +191,13 @@ func (s *checkedStage) probeObjects(natural bool) []*unstructured.Unstructured {
 	if natural {
 		wishes = slices.DeleteFunc(wishes, func(r requirement) bool { return len(r.path) > 0 && r.path[0].field == "status" })
 	}
+	variants := 1
+	for _, w := range wishes {
+		variants = max(variants, min(3, len(w.values)))
+	}
 	var objects []*unstructured.Unstructured
 	for _, base := range newObjects(s.kind) {
-		for n := range 3 {
+		for n := range variants {
 			obj := base.DeepCopy()
 			for _, w := range wishes {
 				w.satisfy(s.kind, obj.Object, n)

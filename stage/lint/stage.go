@@ -24,8 +24,11 @@ type checkedStage struct {
 	expressions  []expression
 	requirements []requirement
 	templates    []template
+	templateSets map[string]*stage.Set // by the path of the template; see templateSet
 
 	compiles bool
+	set      *stage.Set // of this Stage alone
+	order    int        // among all Stages
 	// all Stages for the same kind
 	group   *kindGroup
 	matches []*probeResult // the probes that it matches
@@ -54,20 +57,21 @@ func newCheckedStages(sources []stage.Source) []*checkedStage {
 		}
 	}
 	kinds := map[schema.GroupVersionKind]*kindGroup{}
-	text := ""
-	for _, s := range all {
+	var text strings.Builder
+	for i, s := range all {
+		s.order = i
 		if kinds[s.kind] == nil {
 			kinds[s.kind] = &kindGroup{kind: s.kind}
 		}
 		s.group = kinds[s.kind]
 		s.group.stages = append(s.group.stages, s)
 		for _, t := range s.templates {
-			text += t.text + "\n"
+			text.WriteString(t.text + "\n")
 		}
-		text += s.stage.Annotations[stage.PatchesExtension] + "\n"
+		text.WriteString(s.stage.Annotations[stage.PatchesExtension] + "\n")
 	}
 	for _, p := range kinds {
-		p.templateText = text
+		p.templateText = text.String()
 	}
 	return all
 }
@@ -77,9 +81,9 @@ func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedSta
 	s := &checkedStage{source: source, index: i, stage: st, name: st.Name, spec: &st.Spec, kind: gv.WithKind(st.Spec.ResourceRef.Kind)}
 	s.requirements = requirementsOf(st.Spec.Selector)
 	s.expressions = expressionsOf(&st.Spec)
-	s.templates = templatesOf(&st.Spec)
-	_, err := stage.Compile(compileOptions, stage.FromStages(*st))
-	s.compiles = err == nil && st.Spec.Selector != nil && !misreadSelector(source, st.Name)
+	s.templates, s.templateSets = templatesOf(&st.Spec), map[string]*stage.Set{}
+	set, err := stage.Compile(compileOptions, stage.FromStages(*st))
+	s.set, s.compiles = set, err == nil && st.Spec.Selector != nil && !misreadSelector(source, st.Name)
 	return s
 }
 

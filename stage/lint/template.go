@@ -19,10 +19,8 @@ import (
 // rendered returns the effect of one template on an object; nil if the template fails or sends
 // nothing.
 func (s *checkedStage) rendered(t template, obj *unstructured.Unstructured) stage.Effect {
-	alone := *s.stage
-	alone.Spec = v1alpha1.StageSpec{ResourceRef: s.spec.ResourceRef, Selector: &v1alpha1.StageSelector{}, Steps: []v1alpha1.StageStep{t.step}}
-	set, err := stage.Compile(compileOptions, stage.FromStages(alone))
-	if err != nil {
+	set := s.templateSet(t)
+	if set == nil || obj == nil {
 		return nil
 	}
 	for _, v := range set.Explain(obj, now).Stages {
@@ -31,6 +29,22 @@ func (s *checkedStage) rendered(t template, obj *unstructured.Unstructured) stag
 		}
 	}
 	return nil
+}
+
+// templateSet is a Stage that matches always and renders one template; nil if it does not compile.
+func (s *checkedStage) templateSet(t template) *stage.Set {
+	set, known := s.templateSets[t.path]
+	if known {
+		return set
+	}
+	alone := *s.stage
+	alone.Spec = v1alpha1.StageSpec{ResourceRef: s.spec.ResourceRef, Selector: &v1alpha1.StageSelector{}, Steps: []v1alpha1.StageStep{t.step}}
+	set, err := stage.Compile(compileOptions, stage.FromStages(alone))
+	if err != nil {
+		set = nil
+	}
+	s.templateSets[t.path] = set
+	return set
 }
 
 // templateObjects are the objects that a template is rendered with: those that the Stage matches,
@@ -163,9 +177,13 @@ const (
 func (s *checkedStage) unquotedIn(t template) []typeFault {
 	var list []typeFault
 	for _, obj := range s.templateObjects() {
+		list = append(list, s.wrongTypes(scalars(s.rendered(t, obj)))...)
+		if len(t.fieldsRead()) == 0 {
+			list = append(list, t.booleanKeys(scalars(s.rendered(t, obj)))...)
+			continue
+		}
 		list = append(list, s.addedFields(t, t.withText(obj, sampleText))...)
 		text := scalars(s.rendered(t, t.withText(obj, sampleText)))
-		list = append(list, s.wrongTypes(scalars(s.rendered(t, obj)))...)
 		list = append(list, s.wrongTypes(text)...)
 		list = append(list, t.booleanKeys(text)...)
 		list = append(list, numberLike(text, scalars(s.rendered(t, t.withText(obj, sampleNumber))))...)

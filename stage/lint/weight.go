@@ -11,19 +11,26 @@ func overlaps(s *checkedStage) []fault {
 	if !s.compiles || s.hasWeight() {
 		return nil
 	}
-	behind := s.group.compiled()
-	for _, other := range behind[slices.Index(behind, s)+1:] {
-		if !other.hasWeight() && s.matchesTogether(other) {
-			return []fault{fieldFault("spec.selector", "let the selectors exclude one another, or give both a weight",
-				"it can hold together with that of %q, and then one of the two is drawn", other.name)}
-		}
+	if other := s.firstBeside(); other != nil {
+		return []fault{fieldFault("spec.selector", "let the selectors exclude one another, or give both a weight",
+			"it can hold together with that of %q, and then one of the two is drawn", other.name)}
 	}
 	return nil
 }
 
-// matchesTogether reports whether both Stages match some natural probe.
-func (s *checkedStage) matchesTogether(other *checkedStage) bool {
-	return slices.ContainsFunc(s.probeResults(), func(l *probeResult) bool { return l.natural && l.matching[other].Matches })
+// firstBeside is the first later Stage without a weight that matches some natural probe as well.
+func (s *checkedStage) firstBeside() *checkedStage {
+	var first *checkedStage
+	for _, l := range s.probeResults() {
+		at, found := slices.BinarySearchFunc(l.unweighted, s.order, func(o *checkedStage, order int) int { return o.order - order })
+		if !found || !l.natural || at+1 == len(l.unweighted) {
+			continue
+		}
+		if other := l.unweighted[at+1]; first == nil || other.order < first.order {
+			first = other
+		}
+	}
+	return first
 }
 
 func neverWins(s *checkedStage) []fault {
