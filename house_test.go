@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"internal/timequeue":              {},
 	"stage/player":                    {"stage", "internal/listwatch", "internal/printable", "internal/patch", "internal/random", "internal/timequeue"},
 	"internal/dev/contract":           {},
+	"internal/dev/race":               {},
 	"internal/dev/fixture":            {"stage"},
 	"internal/ownership":              {"internal/object"},
 	"internal/dev/recording":          {"stage/player", "stage"},

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/celrule"
 	"github.com/stagecraft-go/stagecraft/render"
@@ -282,8 +283,10 @@ func TestHostileExpressions(t *testing.T) {
 					t.Logf("%v, %.1f MiB: %v", took, float64(allocated)/(1<<20), err)
 					require.Error(t, err)
 					require.Regexp(t, refused, err.Error())
-					require.Less(t, allocated, uint64(64<<20))
-					require.Less(t, took, slowest)
+					if !race.On {
+						require.Less(t, allocated, uint64(64<<20))
+						require.Less(t, took, slowest)
+					}
 				})
 			}
 		}

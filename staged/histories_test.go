@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -167,7 +168,7 @@ func randomOps(r *rand.Rand) []op {
 func TestHistories(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // little lives long
 	n := *histories
-	if testing.Short() || raced {
+	if testing.Short() || race.On {
 		n = min(n, 1000)
 	}
 	families := make([][]*variant, 256) // compiled when a history needs them

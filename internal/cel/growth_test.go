@@ -10,6 +10,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
 	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 )
 
 // growing are calls of every function whose work is more than constant, on texts s and t, lists l
@@ -48,6 +50,9 @@ func grown(n int) variables {
 // an evaluation works, in time of the processor, with how much more is charged. Twice the charge is
 // noise; what is wrong is ten times as much.
 func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
+	if race.On {
+		t.Skip("it would measure the race detector")
+	}
 	c := testCompiler(t, Options{Cost: 1 << 40, Size: 1 << 30, Library: []cel.EnvOption{
 		ext.Strings(), ext.Lists(), ext.Sets(), ext.Encoders(), ext.TwoVarComprehensions(),
 	}})

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 )
 
 // growing are programs whose work is in one call, on a text s, lists l and t and an object o that
@@ -37,6 +39,9 @@ func grown(n int) map[string]any {
 // TestWorkGrowsNoFasterThanItsCharge makes inputs ten times as large and compares how much longer a
 // program works, in time of the processor, with how much more it is charged in steps and bytes.
 func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
+	if race.On {
+		t.Skip("it would measure the race detector")
+	}
 	const limit = 1 << 40
 	small, large := &Input{Object: grown(100)}, &Input{Object: grown(1000)}
 	for _, source := range growing {
