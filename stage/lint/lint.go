@@ -107,6 +107,9 @@ const (
 	// Unquoted is a value or key in a template that is meant as text but that YAML reads as a
 	// number, a boolean or null.
 	Unquoted Rule = "unquoted"
+	// Unrendered is an action such as {{ .Release.Name }} that a chart should have rendered: in a
+	// field that is no template, in what a template writes, or one that reads what only charts have.
+	Unrendered Rule = "unrendered"
 	// UncheckedTarget is an apply of an object whose name or namespace the author of this one
 	// chooses, and of which the selector does not require that it belongs to this one.
 	UncheckedTarget Rule = "unchecked-target"
@@ -196,6 +199,7 @@ var rules = []struct {
 	{StrategicPatch, strategicPatch},
 	{ConditionStatus, conditionStatus},
 	{Unquoted, unquoted},
+	{Unrendered, unrendered},
 	{UncheckedTarget, uncheckedTarget},
 	{ActsAs, actsAs},
 }
