@@ -107,6 +107,9 @@ const (
 	// Unquoted is a value or key in a template that is meant as text but that YAML reads as a
 	// number, a boolean or null.
 	Unquoted Rule = "unquoted"
+	// NoValue is a template that writes <no value>, which stands for a missing field, on objects that
+	// the Stage matches.
+	NoValue Rule = "no-value"
 	// Unrendered is an action such as {{ .Release.Name }} that a chart should have rendered: in a
 	// field that is no template, in what a template writes, or one that reads what only charts have.
 	Unrendered Rule = "unrendered"
@@ -199,6 +202,7 @@ var rules = []struct {
 	{StrategicPatch, strategicPatch},
 	{ConditionStatus, conditionStatus},
 	{Unquoted, unquoted},
+	{NoValue, noValue},
 	{Unrendered, unrendered},
 	{UncheckedTarget, uncheckedTarget},
 	{ActsAs, actsAs},
