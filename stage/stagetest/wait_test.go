@@ -110,3 +110,11 @@ func TestWaitCurrentGivesThoseWhoFollowTheirTime(t *testing.T) {
 	require.Equal(t, "stagetest: Pod default/web is not there", said)
 	require.Equal(t, 90*time.Second, passed)
 }
+
+func TestWaitCurrentSaysWhyThereIsNoNode(t *testing.T) {
+	said := failure(t, stagetest.LabOptions{Timeout: time.Minute}, func(lab *stagetest.Lab) {
+		lab.Apply(strings.ReplaceAll(web, "image: nginx", "image: nginx, resources: {requests: {cpu: 64}}"))
+		lab.WaitCurrent()
+	})
+	require.Contains(t, said, "0/3 nodes are available: 3 Insufficient cpu.")
+}
