@@ -2,7 +2,9 @@ package cliutils
 
 import (
 	"context"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,7 +17,7 @@ import (
 
 // NewTransport returns a client as package kstatus/wait observes a cluster. If the mapper does not
 // know a kind and can be reset, as those of client-go's restmapper can, it is asked once more: the
-// kind may have been defined since. The transport is safe for concurrent use if the mapper is.
+// kind may have been defined since. The transport is a [kstatus.DefinitionReader] too. The transport is safe for concurrent use if the mapper is.
 func NewTransport(client dynamic.Interface, mapper meta.RESTMapper) wait.Watcher {
 	return transport{client, mapper}
 }
@@ -42,6 +44,25 @@ func (t transport) Watch(ctx context.Context, kind schema.GroupVersionKind, name
 	}
 	return resource.Watch(ctx, o)
 }
+
+// Definition implements [kstatus.DefinitionReader]. It needs the right to get
+// customresourcedefinitions.
+func (t transport) Definition(ctx context.Context, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+	if !strings.Contains(kind.Group, ".") {
+		return nil, nil // custom resources have a domain for a group
+	}
+	mapping, err := t.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	crd, err := t.client.Resource(definitions).Get(ctx, mapping.Resource.Resource+"."+kind.Group, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return crd, err
+}
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // resource returns the client for a kind. A kind without namespaces is listed as a whole.
 func (t transport) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {

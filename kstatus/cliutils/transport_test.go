@@ -62,3 +62,22 @@ func TestKindsThatAreDefinedLate(t *testing.T) {
 	_, err = transport.Watch(t.Context(), schema.GroupVersionKind{Group: "x.com", Version: "v1", Kind: "X"}, "default", metav1.ListOptions{})
 	require.True(t, meta.IsNoMatchError(err))
 }
+
+// TestDefinition reads the definition of a kind, as package wait does.
+func TestDefinition(t *testing.T) {
+	crd := parse(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: cakes.bakery.example.com}}`)
+	crd.SetNamespace("")
+	reader, ok := cliutils.NewTransport(cluster(crd), mapper()).(kstatus.DefinitionReader)
+	require.True(t, ok)
+	for kind, found := range map[schema.GroupVersionKind]bool{
+		{Group: "bakery.example.com", Version: "v1", Kind: "Cake"}:     true,
+		{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}: false,
+		{Group: "apps", Version: "v1", Kind: "Deployment"}:             false,
+	} {
+		got, err := reader.Definition(t.Context(), kind)
+		require.NoError(t, err)
+		require.Equal(t, found, got != nil, kind)
+	}
+	_, err := reader.Definition(t.Context(), schema.GroupVersionKind{Group: "x.com", Version: "v1", Kind: "X"})
+	require.True(t, meta.IsNoMatchError(err))
+}

@@ -33,6 +33,11 @@
 // If they cannot be looked up, the error is in State.Err and the verdict is that on the object
 // alone.
 //
+// A Lister that is also a [kstatus.DefinitionReader], as those of stage/memory, stage/kube and
+// kstatus/cliutils are, is asked for the definition of a kind if the verdict rests on a guess whether
+// a status is to come: once for each kind and wait, and for ten seconds at most. If that fails, the
+// guess holds.
+//
 // If the cluster does not have a kind, its objects are NotFound with the reason NoKind; if listing
 // it is forbidden, they are Unknown. Both are tried again after a backoff, and other kinds are not
 // affected. After any other failure of a list the verdicts on its objects stay, with the error

@@ -44,6 +44,7 @@ type stream struct {
 func open(ctx context.Context, transport Lister, t *tracker) *stream {
 	s := &stream{tracker: t, transport: transport, in: make(chan observation)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
+	t.definitions = definitionsOf(s.ctx, transport)
 	return s
 }
 

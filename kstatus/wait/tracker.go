@@ -25,6 +25,7 @@ type tracker struct {
 	ownerOf      map[types.UID]types.UID // owners of children that have children themselves
 	rechecks     rechecks
 	missing      missingLimits
+	definitions  *definitions // nil: the transport has none
 
 	// namespaced says whether a kind has namespaces. Kinds of which no object was seen are missing.
 	namespaced map[schema.GroupVersionKind]bool
@@ -131,7 +132,7 @@ func (t *tracker) found(o observation, now time.Time) {
 	if o.round != 0 {
 		r.round = o.round
 	}
-	own := t.options.Rules.Compute(o.obj, now)
+	own := t.definitions.refine(o.obj, t.options.Rules.Compute(o.obj, now))
 	if own.Status != kstatus.Terminating || t.states[i].UID != o.obj.GetUID() {
 		r.finished = finished(o.obj, own)
 	}
