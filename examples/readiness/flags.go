@@ -18,6 +18,7 @@ type options struct {
 	profile string
 	output  string
 	explain bool
+	noWait  bool
 }
 
 var profiles = map[string]*kstatus.Rules{"standard": kstatus.Standard(), "extended": kstatus.Extended()}
@@ -29,6 +30,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.profile, "profile", "extended", "`extended`, which is right more often, or standard, as upstream")
 	flags.StringVar(&o.output, "o", "table", "print a `table` or json")
 	flags.BoolVar(&o.explain, "explain", false, "print which rules were tried, and what they saw")
+	flags.BoolVar(&o.noWait, "honor-no-wait", false, "objects with an annotation that says not to wait for them are ready")
 	flags.Usage = func() {
 		fmt.Fprintln(stderr, "usage: readiness [flags] [file ...]   (no file or -: standard input)")
 		flags.PrintDefaults()

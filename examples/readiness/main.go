@@ -4,6 +4,7 @@
 //	kubectl get deployments,pods -o yaml | go run ./examples/readiness
 //	go run ./examples/readiness -explain web.yaml
 //	go run ./examples/readiness -profile standard web.yaml
+//	go run ./examples/readiness -honor-no-wait web.yaml
 //	go run ./examples/readiness -o json web.yaml db.yaml
 //
 // The exit code is 0 if all objects are Current, 1 if one is not, and 2 if the flags or the input
@@ -69,7 +70,7 @@ type verdict struct {
 
 // judge computes the status of each object, with the others as possible children.
 func (o options) judge(objects []*unstructured.Unstructured) []verdict {
-	rules, now := profiles[o.profile], time.Now()
+	rules, now := profiles[o.profile].HonorNoWait(o.noWait), time.Now()
 	var verdicts []verdict
 	for _, obj := range objects {
 		// The error says which look-ups failed; here, that a child is not in the input.

@@ -43,6 +43,7 @@ func TestGolden(t *testing.T) {
 func TestInput(t *testing.T) {
 	const ready = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Succeeded}\n"
 	const failing = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Pending}\n"
+	const skipped = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {stagecraft-go.github.io/wait: disabled}}\nstatus: {phase: Pending}\n"
 	for _, c := range []struct {
 		name, args, stdin string
 		code              int
@@ -79,6 +80,8 @@ func TestInput(t *testing.T) {
 		{name: "an item without a kind", stdin: "kind: List\nitems: [{}]\n", code: 2, stderr: "-:2: it has no kind"},
 		{name: "an item that is none", stdin: "kind: List\nitems: [1]\n", code: 2, stderr: "-:2: it is no object"},
 		{name: "items that are none", stdin: "kind: List\nitems: 1\n", code: 2, stderr: "its items are no list"},
+		{name: "an annotation that says not to wait", args: "-honor-no-wait", stdin: skipped},
+		{name: "an annotation that nobody asked for", stdin: skipped, code: 1},
 		{name: "an unknown profile", args: "-profile best", code: 2, stderr: "readiness: -profile \"best\": must be extended or standard\n"},
 		{name: "an unknown output", args: "-o yaml", code: 2, stderr: "readiness: -o \"yaml\": must be json or table\n"},
 		{name: "an unknown flag", args: "-x", code: 2, stderr: "usage: readiness"},

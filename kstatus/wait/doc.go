@@ -38,6 +38,9 @@
 // a status is to come: once for each kind and wait, and for ten seconds at most. If that fails, the
 // guess holds.
 //
+// An annotation that says not to wait for an object counts if the rules are those of
+// [kstatus.Rules.HonorNoWait].
+//
 // If the cluster does not have a kind, its objects are NotFound with the reason NoKind; if listing
 // it is forbidden, they are Unknown. Both are tried again after a backoff, and other kinds are not
 // affected. After any other failure of a list the verdicts on its objects stay, with the error

@@ -58,3 +58,22 @@ func ExampleEvents() {
 	// Output:
 	// ConfigMap shop/blue: Current: Resource is always ready
 }
+
+// A Job that runs for hours carries an annotation that says not to wait for it. Whether such
+// annotations count is a matter of the rules.
+func ExampleOptions_honorNoWait() {
+	ctx, cluster := context.Background(), memory.New(memory.Options{})
+	err := cluster.Load(ctx, []byte(`
+{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: train, annotations: {stagecraft-go.github.io/wait: disabled}},
+ status: {active: 1, startTime: "2026-01-01T00:00:00Z"}}
+`))
+	job := wait.Ref{Kind: schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, Namespace: "shop", Name: "train"}
+	policy := wait.Policy{
+		Options: wait.Options{Rules: kstatus.Extended().HonorNoWait(true)},
+		Observe: func(_ *wait.Collector, s wait.State) { fmt.Println(s) },
+	}
+	fmt.Println(errors.Join(err, wait.For(ctx, cluster, []wait.Ref{job}, policy)))
+	// Output:
+	// Job.batch shop/train: Current, NotWaitedFor: Annotation stagecraft-go.github.io/wait says not to wait
+	// <nil>
+}
