@@ -19,10 +19,11 @@
 //
 // # Semantics
 //
-// The first output of a jq program that is not null counts, if it is a string: "" is no delay at
-// all (or no jitter), an RFC 3339 time is that time minus now, and may be negative, anything else
-// is a Go duration such as 1m30s. A CEL result may also be a duration, a timestamp (minus now) or a
-// number of nanoseconds. Where an expression yields none of these, the milliseconds field counts.
+// Of the outputs of a jq program the first that is not null is used, if it is a string. "" means no
+// delay (or no jitter). An RFC 3339 time means that time minus now, which may be negative. Any
+// other string is read as a Go duration such as 1m30s. A CEL result may also be a duration, a
+// timestamp (minus now) or a number of nanoseconds. If an expression yields none of these, the
+// milliseconds field is used.
 //
 // # Determinism
 //
@@ -60,7 +61,7 @@ type Error struct {
 	// Offset is the byte in the text of the field at which the fault is; negative if it is the
 	// whole field.
 	Offset int
-	// Warning is whether the delay works, but cannot be meant.
+	// Warning tells that the delay works, but probably not as its author meant.
 	Warning bool
 	// Err says what is wrong.
 	Err error
@@ -91,8 +92,8 @@ func Compile(d *v1alpha1.StageDelay, o Options) (*Delay, error) {
 type Range struct {
 	// Given is false if there is no delay at all: none in the Stage, or durationFrom read "".
 	Given bool
-	// Min is the least delay and Max the bound that is not reached; Max is Min where the delay is
-	// always the same. Both may be negative.
+	// Min is the least delay. All delays are less than Max, unless Max equals Min: then the delay
+	// is always Min. Both may be negative.
 	Min, Max time.Duration
 
 	draw *distribution // how they are spread; nil: uniformly
@@ -141,33 +142,33 @@ func rangeOf(r delays.Range) Range { return Range{Given: r.Given, Min: r.Min, Ma
 // Explanation tells how a [Range] came about.
 type Explanation struct {
 	Range Range
-	// Duration and Jitter are where its bounds come from. Jitter was not asked for if Duration is
+	// Duration and Jitter tell how the bounds were found. Jitter is not evaluated if Duration is
 	// not given.
 	Duration, Jitter Evaluation
-	// Extension is what changed the range after that; nil if nothing did. Jitter is zero if its
-	// fields do not count beside it.
+	// Extension is the extension that changed the range after that; nil if there is none. Jitter is
+	// zero if the extension replaces it.
 	Extension *Extension
 }
 
 // An Evaluation tells how the duration or the jitter of a delay was found.
 type Evaluation struct {
-	// Path is the field that counts, relative to the delay: that of the expression, or of the
-	// milliseconds; "" if the delay has neither or, where the expression yields none, not the
-	// second.
+	// Path is the field that was used, relative to the delay: that of the expression, or of the
+	// milliseconds if the expression yields nothing. It is "" if neither gives a value.
 	Path string
 	// Text is the source of the expression; "" if there is none.
 	Text string
-	// Seen is what the expression gave, as JSON values or Go's own types for durations and times;
-	// nil if nothing.
+	// Seen is the result of the expression, a JSON value, time.Duration or time.Time; nil if there
+	// is none.
 	Seen any
-	// Value counts if Given. It may be negative.
+	// Value is valid if Given is true. It may be negative.
 	Value time.Duration
 	Given bool
-	// Err says why the expression does not count: it failed, or gave what is no duration.
+	// Err says why the expression was not used: it failed, or its result is no duration.
 	Err error
 }
 
-// Explain is Range that tells where the bounds come from, and which errors were passed over.
+// Explain returns the same Range, and tells how its bounds were found and which errors were
+// ignored.
 func (d *Delay) Explain(obj map[string]any, now time.Time) Explanation {
 	e := d.delay.Explain(expression.NewScope(obj, now))
 	return Explanation{Range: rangeOf(e.Range), Duration: Evaluation(e.Duration), Jitter: Evaluation(e.Jitter)}

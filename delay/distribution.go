@@ -16,7 +16,7 @@ type distribution struct {
 	points []point
 }
 
-// A point says that a delay is at most value with a chance.
+// A point is a quantile: with the probability chance a delay is at most value.
 type point struct {
 	chance float64
 	value  time.Duration
@@ -25,17 +25,17 @@ type point struct {
 
 func compareFloats(a, b float64) int { return cmp.Compare(a, b) }
 
-// longestDraw keeps what a long tail can give within a Duration.
+// longestDraw limits a draw, so that it fits into a Duration.
 const longestDraw = time.Duration(1) << 61
 
-// chanceOf is a chance between 0 and 1, both excluded, for a random number.
+// chanceOf turns a random number into a probability between 0 and 1, both excluded.
 func chanceOf(random uint64) float64 { return (float64(random>>12) + 0.5) / (1 << 52) }
 
 // pick is the draw that belongs to a random number, rounded to microseconds.
 func (d *distribution) pick(random uint64) time.Duration { return d.quantile(chanceOf(random)) }
 
-// quantile is the delay that is not exceeded with a chance. It is rounded because the last bits of
-// logarithms differ from machine to machine.
+// quantile is the delay that is not exceeded with a probability. It is rounded because the last
+// bits of logarithms differ from machine to machine.
 func (d *distribution) quantile(chance float64) time.Duration {
 	var ns float64
 	switch {

@@ -23,10 +23,10 @@ import (
 //	quantiles: {p0: 1s, p50: 3s, p100: 20s}    # the same, with straight lines in between; p0 and p100 are needed
 //	offset: 5s                                 # added as well; it may be negative
 //
-// The duration is that of durationMilliseconds or durationFrom, 0 where the Stage has neither. Where
-// durationFrom says that there is no delay, by "", there is none. A draw of a distribution stands in
-// the place of the jitter, whose fields do not count beside it: kwok, which does not know the
-// extension, plays them. Durations are Go's, such as 1m30s. Draws are rounded to microseconds, so
+// The duration is that of durationMilliseconds or durationFrom, 0 if the Stage has neither. If
+// durationFrom yields "", there is no delay, with an extension too. A draw of a distribution
+// replaces the jitter. The jitter's fields are still useful: kwok, which does not know the
+// extension, uses them. Durations are Go's, such as 1m30s. Draws are rounded to microseconds, so
 // that they are the same on every machine.
 type Extension struct {
 	addJitter bool
@@ -209,7 +209,7 @@ func (x *Extension) Extend(e Explanation) Explanation {
 	return e
 }
 
-// plus is a+b within what a Duration can hold.
+// plus is a+b, or the nearest value that a Duration can hold.
 func plus(a, b time.Duration) time.Duration {
 	switch {
 	case b > 0 && a > math.MaxInt64-b:

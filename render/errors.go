@@ -9,22 +9,22 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/fastyaml"
 )
 
-// ErrLimit is what errors.Is finds in the error of a rendering that went over Options.Steps or
-// Options.Output, or that asked a function for more than the steps left.
+// ErrLimit is what errors.Is finds in the error of a rendering that exceeded Options.Steps or
+// Options.Output, or that called a function whose cost exceeds the steps that are left.
 var ErrLimit = errors.New("limit exceeded")
 
-// Error is a fault of a template: one that Compile found, or that ended a rendering.
+// Error is a fault of a template, found by Compile or by a rendering, which it ended.
 type Error struct {
-	// Offset is the byte in the text of the template, or -1 if the fault is not at one place in it.
+	// Offset is the byte of the fault in the text of the template, or -1 if the fault has no single
+	// place.
 	Offset int
-	// Line and Column are the same place, in the text of the template, both from 1, columns in
-	// bytes; 0 is unknown.
+	// Line and Column are the same place. Both count from 1, columns in bytes; 0 is unknown.
 	Line, Column int
 	// Err says what is wrong.
 	Err error
 }
 
-// Error prints "line:column: what is wrong", the place left out where it is unknown.
+// Error prints "line:column: what is wrong", or "what is wrong" if the place is unknown.
 func (e *Error) Error() string {
 	if e.Offset < 0 {
 		return e.Err.Error()
@@ -44,7 +44,7 @@ func (t *Template) errorAt(offset int, err error) *Error {
 	return &Error{Offset: offset, Line: line, Column: column, Err: err}
 }
 
-// reworded is an error under a shorter text.
+// reworded is an error with a shorter text than the error that it wraps.
 type reworded struct {
 	text string
 	err  error
@@ -62,8 +62,8 @@ type limitError struct {
 func (e *limitError) Error() string        { return fmt.Sprintf("needs more than %d %s", e.limit, e.unit) }
 func (e *limitError) Is(target error) bool { return target == ErrLimit }
 
-// fault turns an error of text/template into an Error. That package gives the place as text only,
-// after the name of the template, which is ours.
+// fault turns an error of text/template into an Error. That package gives the place only in the
+// text of its errors, after the name that we gave the template.
 func (t *Template) fault(err error) *Error {
 	var exec template.ExecError
 	if !errors.As(err, &exec) {
@@ -76,8 +76,8 @@ func (t *Template) fault(err error) *Error {
 	return t.errorAt(offsetOf(t.text, line+strings.Count(t.text[:t.start], "\n"), column), shorten(exec))
 }
 
-// shorten leaves out of the text what Error says better: the place, and the functions that we put
-// in.
+// shorten removes from the text the place, which Error has in fields, and the names of our own
+// functions.
 func shorten(err error) error {
 	var limit *limitError
 	if errors.As(err, &limit) {
@@ -90,7 +90,7 @@ func shorten(err error) error {
 	return &reworded{text: unnamed.Replace("<" + text), err: err}
 }
 
-// yamlError shows the rendered line that is at fault, because nobody else sees the rendered text.
+// yamlError quotes the faulty line of the rendered text, which the user does not see otherwise.
 func (t *Template) yamlError(text string, err error) error {
 	var syntax *fastyaml.SyntaxError
 	switch {

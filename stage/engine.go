@@ -23,8 +23,8 @@ type EngineOptions struct {
 	// LivelockLimit is how many transitions one object may make within LivelockWindow before it is
 	// parked as a livelock: left alone until it changes. Default 100.
 	LivelockLimit int
-	// LivelockWindow is the time within which transitions count as following one another without
-	// delay. Default 0, which suits virtual time.
+	// LivelockWindow is the time within which transitions count towards LivelockLimit. Default 0:
+	// those at one instant, which suits virtual time.
 	LivelockWindow time.Duration
 }
 
@@ -78,8 +78,8 @@ func NewEngine(s *Set, o EngineOptions) *Engine {
 	return &Engine{set: s, options: o, records: map[Key]*record{}}
 }
 
-// Observe looks at the present state of an object: it enters a Stage, keeps to the one entered
-// before, or leaves it.
+// Observe takes the present state of an object. The object enters a Stage, stays in the one that it
+// entered before, or leaves it.
 //
 // While the Stage chosen before can still be played, the choice, the time of entry and the random
 // number stay, and the due time is computed anew from them. A transition that was returned by
@@ -112,8 +112,8 @@ func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 	return nil
 }
 
-// leaves reports the last state of an object whose deletion needs nothing more: an API server shows
-// it for a moment before the object is gone. A Stage for deletion would match it once more.
+// leaves reports whether this is the last state of an object that is being deleted: nothing holds
+// it, and the API server removes it at once. A Stage for deletion would match this state once more.
 func leaves(obj *unstructured.Unstructured) bool {
 	metadata := metadataOf(obj)
 	return metadata["deletionTimestamp"] != nil && metadata["deletionGracePeriodSeconds"] == int64(0) &&
@@ -169,7 +169,7 @@ func (e *Engine) pop(now time.Time) (Transition, bool) {
 	return t, true
 }
 
-// record finds or makes the record of an object.
+// record returns the record of an object, a new one if there is none.
 func (e *Engine) record(k *kind, obj *unstructured.Unstructured, now time.Time) *record {
 	key, uid := k.identify(obj)
 	r := e.records[key]
@@ -186,7 +186,7 @@ func (e *Engine) record(k *kind, obj *unstructured.Unstructured, now time.Time) 
 	return r
 }
 
-// evaluate brings the record in line with the object.
+// evaluate updates the record from the object.
 func (e *Engine) evaluate(r *record, k *kind, obj *unstructured.Unstructured, now time.Time) {
 	d := r.draws // of the entry at hand
 	if r.stage == nil {
@@ -242,8 +242,8 @@ func (e *Engine) cancel(r *record, now time.Time) {
 	r.stage = nil
 }
 
-// livelocked reports whether the object has made its transitions of this instant and another one is
-// due within it.
+// livelocked reports whether the object has made LivelockLimit transitions within the window and
+// another one is due within it.
 func (e *Engine) livelocked(r *record, now time.Time) bool {
 	return r.stage != nil && !r.At().After(now) && r.count >= e.options.LivelockLimit && e.withinWindow(r, now)
 }

@@ -7,9 +7,9 @@ const (
 	maxKey   = 512 // half of the length at which YAML ends a key
 )
 
-// plain is the plain parser: a cursor over the lines that are neither blank nor comments. A
-// collection reads lines as long as they have its indentation. A line that no collection takes is
-// left over, and then the text is not plain.
+// plain is the plain parser. It moves over the lines, without blank lines and comments. A
+// collection reads the lines that have its indentation. If a line remains that no collection has
+// read, the text is not plain.
 type plain struct {
 	strings *stringTable
 	rest    string // after the current line
@@ -30,8 +30,8 @@ func parsePlain(text string, strings *stringTable) (any, bool) {
 	return v, ok && p.end
 }
 
-// next goes to the next line. A comment with characters that may end it is taken for content, so
-// that it is not plain.
+// next goes to the next line. A comment that is not printable ASCII may contain a line break of
+// YAML. It is treated as content, which makes the text not plain.
 func (p *plain) next() {
 	for p.rest != "" {
 		var text string
@@ -94,8 +94,8 @@ func (p *plain) sequence(indent int) (any, bool) {
 	return list, true
 }
 
-// item reads one item of a sequence. A collection that begins after the dash is indented as far as
-// it stands there.
+// item reads one item of a sequence. The indentation of a collection that begins after the dash is
+// its column.
 func (p *plain) item(indent int) (any, bool) {
 	text := p.line[1:]
 	if text == "" {
@@ -106,8 +106,8 @@ func (p *plain) item(indent int) (any, bool) {
 	return p.node()
 }
 
-// below reads the collection below a key or dash, or null if there is none. A sequence may be at
-// the indentation of the key. Scalars on a line of their own are left to the other parser.
+// below reads the collection on the lines after a key or dash; it is null if there is none. A
+// sequence may have the indentation of its key. A scalar on a line of its own is not plain.
 func (p *plain) below(indent int, isKey bool) (any, bool) {
 	p.next()
 	if p.end || p.indent < indent || p.indent == indent && !(isKey && isItem(p.line)) {
@@ -143,8 +143,8 @@ func cutKey(s string) (key, rest string, ok bool) {
 	return key, rest[skipped:], rest == "" || skipped > 0
 }
 
-// cutName reads a key without quotes if it is a string for certain: no number begins like it and it
-// is no word of YAML.
+// cutName reads a key without quotes. It reports false if YAML could read the key as a number, a
+// boolean or null.
 func cutName(s string) (name, rest string, ok bool) {
 	if !isLetter(s[0]) && s[0] != '_' {
 		return "", "", false

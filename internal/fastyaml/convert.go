@@ -94,7 +94,7 @@ func (c *converter) key(k any) (string, error) {
 // infinities replaces the words of strconv by those of YAML.
 var infinities = strings.NewReplacer("+Inf", ".inf", "-Inf", "-.inf", "NaN", ".nan")
 
-// number reads back what JSON would print: a float without a fraction is an integer.
+// number is the number that JSON would make of f: an int64 if f has no fraction.
 func number(f float64) (any, error) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil, fmt.Errorf("unsupported number %v", f)

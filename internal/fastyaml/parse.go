@@ -2,9 +2,9 @@
 // values: nil, bool, string, int64, float64, []any and map[string]any.
 //
 // It has two parsers. The plain one reads what programs usually write: block mappings and sequences
-// of one-line scalars, in printable ASCII, with empty flow collections. It judges nothing: whatever
-// it is not certain about, faults included, it leaves to the other one, which is the parser of
-// sigs.k8s.io/yaml and about ten times slower.
+// of one-line scalars, in printable ASCII, with empty flow collections. It reports no faults. Every
+// text that it does not know, faulty ones included, is read by the parser of sigs.k8s.io/yaml,
+// which is about ten times slower.
 //
 // # Determinism
 //
@@ -58,7 +58,7 @@ func newSyntaxError(text string, err error) *SyntaxError {
 type Parser struct{ strings stringTable }
 
 // Parse reads the first document of text; ok is false if there is none. A value of more than limit
-// bytes is an error, which only aliases can make of a shorter text. Faults of the syntax are
+// bytes is an error (aliases can make a large value of a short text). Faults of the syntax are
 // *SyntaxError.
 func (p *Parser) Parse(text string, limit int) (v any, ok bool, err error) {
 	if isBlank(text) {
@@ -71,7 +71,7 @@ func (p *Parser) Parse(text string, limit int) (v any, ok bool, err error) {
 	return v, err == nil, err
 }
 
-// parseAny is the reference of parsePlain.
+// parseAny reads any text, with the parser of sigs.k8s.io/yaml. Tests compare parsePlain with it.
 func parseAny(text string, limit int) (any, error) {
 	doc, err := decode(text)
 	if err != nil {
@@ -85,7 +85,7 @@ func parseAny(text string, limit int) (any, error) {
 	return v, nil
 }
 
-// decode makes errors of the decoder's panics, of which it has some left.
+// decode returns a panic of the decoder as an error: some texts make it panic.
 func decode(text string) (doc any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -112,13 +112,14 @@ func isBlank(text string) bool {
 	return true
 }
 
-// stringTable remembers strings, because texts of one kind have mostly the same keys and values. A
-// string that comes to the place of another replaces it.
+// stringTable shares strings, because texts of one kind have mostly the same keys and values. It
+// has a fixed number of places; a string replaces the one that was in its place.
 type stringTable [256]any
 
 const longestKept = 64
 
-// get returns a copy of s that shares no memory with it, as an any, so that nobody allocates one.
+// get returns a copy of s that shares no memory with it. It is an any already, so that the caller
+// need not allocate one.
 func (t *stringTable) get(s string) any {
 	n := len(s)
 	if n == 0 || n > longestKept {

@@ -58,8 +58,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
-// scalar reads a scalar or an empty collection, or returns false where it is not certain what YAML
-// makes of it.
+// scalar reads a scalar or an empty collection. It reports false if YAML could read s in another
+// way.
 func (t *stringTable) scalar(s string) (any, bool) {
 	switch {
 	case s == "{}":
@@ -91,7 +91,7 @@ func (t *stringTable) scalar(s string) (any, bool) {
 	return nil, false
 }
 
-// word is the value of a scalar without quotes that is no string although it looks like it.
+// word is the value of a scalar without quotes that is a boolean or null.
 func word(s string) (v any, ok bool) {
 	switch s {
 	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON":
@@ -104,8 +104,8 @@ func word(s string) (v any, ok bool) {
 	return nil, false
 }
 
-// integer reads what begins like a number: a decimal integer is an int64, a text that cannot be a
-// number is a string.
+// integer reads a scalar that begins with a digit: an int64 if it is a decimal integer, a string if
+// it cannot be a number.
 func (t *stringTable) integer(s string, some class) (any, bool) {
 	if some&notNumber != 0 || strings.Count(s, ".") > 1 {
 		return t.get(s), true

@@ -71,8 +71,8 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// read does what the mailbox asks for, until ctx is done: an object may take its whole budget, and
-// there may be many.
+// read handles all that is in the mailbox. It ends when ctx is done even if messages are left: each
+// may take as long as its expressions' limits allow.
 func (w *worker) read(ctx context.Context, p mail) {
 	if p.set != nil {
 		w.use(ctx, p.set)
@@ -94,7 +94,7 @@ func (w *worker) count() {
 	w.counts.retrying.Store(int64(w.retries.Len()))
 }
 
-// wait is how long nothing is due.
+// wait is the time until something is due.
 func (w *worker) wait(now time.Time) time.Duration {
 	d := time.Hour
 	if at, ok := w.engine.NextDue(); ok {
@@ -106,7 +106,7 @@ func (w *worker) wait(now time.Time) time.Duration {
 	return max(d, w.outage.until.Sub(now))
 }
 
-// step plays one thing that is due, if there is one.
+// step plays one transition or effect that is due, if there is one.
 func (w *worker) step(ctx context.Context, now time.Time) bool {
 	if now.Before(w.outage.until) {
 		return false
