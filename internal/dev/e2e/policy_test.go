@@ -56,7 +56,7 @@ var policies = []struct {
 		stages: [{name: dev, clusterSelectors: [{matchLabels: {env: dev}}], filter: "downsyncClause.resource == 'deployments'", condition: "true"}, {name: prod, clusterSelectors: [{matchExpressions: [{key: env, operator: In, values: [prod]}]}]}]}`},
 	{name: "with every gate", spec: `{retention: Keep, onChange: Restart, stages: [{name: a, condition: "true", soak: 10m30s, approval: {before: true, after: true},
 		windows: [{cron: "0 9 * * 1-5", duration: 8h, timeZone: Europe/Berlin}, {cron: "0 0 24 12 *", duration: 48h, deny: true}], progressDeadlineSeconds: 600, failureCondition: "false", onFailure: Rollback,
-		maxFailures: 1, maxConcurrency: 25%, paused: false, skipIfEmpty: true, guards: {minDestinations: 0, allowEmpty: true, allowStale: true, allowErrors: true}}, {name: b}]}`},
+		maxSilent: 1, maxConcurrency: 25%, paused: false, skipIfEmpty: true, guards: {minDestinations: 0, allowEmpty: true, allowStale: true, allowErrors: true}}, {name: b}]}`},
 	{name: "null expressions", spec: "{stages: [{name: a, filter: null, condition: null}]}"},
 	{name: "no spec", spec: "null", fault: "spec"},
 	{name: "no stages", spec: "{}", fault: "spec.stages: Required value"},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -146,4 +147,13 @@ func create(t *testing.T, cluster *kube.Cluster, manifest string) *unstructured.
 	obj, err := cluster.Create(t.Context(), decode(t, manifest)[0], metav1.CreateOptions{})
 	require.NoError(t, err)
 	return obj
+}
+
+// createNamespace creates a namespace that tests share.
+func createNamespace(t *testing.T, cluster *kube.Cluster, name string) {
+	t.Helper()
+	manifest := "{apiVersion: v1, kind: Namespace, metadata: {name: " + name + "}}"
+	if _, err := cluster.Create(t.Context(), decode(t, manifest)[0], metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		require.NoError(t, err)
+	}
 }

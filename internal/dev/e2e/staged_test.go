@@ -46,7 +46,7 @@ func newKubeStellar(t *testing.T, hub *kube.Cluster, policies ...string) *kubeSt
 	}
 	for _, cluster := range []string{"dev1", "dev2", "test1", "prod1", "prod2"} {
 		g.clusters[cluster] = map[string]string{"env": strings.TrimRight(cluster, "12")}
-		create(t, hub, "{apiVersion: v1, kind: Namespace, metadata: {name: "+cluster+"}}")
+		createNamespace(t, hub, cluster)
 	}
 	for _, name := range policies {
 		create(t, hub, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}")

@@ -127,12 +127,19 @@ func TestWaitForWorkloads(t *testing.T) {
 	}
 }
 
-// sprockets is the definition of a kind that comes while it is waited for.
+// sprockets is the definition of a kind that comes while it is waited for. It has no
+// status subresource, so that its objects can be created with a status.
 const sprockets = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
   metadata: {name: sprockets.%[1]s.example.com}, spec: {group: %[1]s.example.com, scope: Namespaced,
 	names: {plural: sprockets, singular: sprocket, kind: Sprocket, listKind: SprocketList},
-	  versions: [{name: v1, served: true, storage: true, subresources: {status: {}},
+	  versions: [{name: v1, served: true, storage: true,
 	schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`
+
+// sprocket is a ready object of the kind.
+func sprocket(group, namespace, name string) string {
+	return fmt.Sprintf(`{apiVersion: %s.example.com/v1, kind: Sprocket, metadata: {name: %s, namespace: %s},
+  status: {conditions: [{type: Ready, status: "True"}]}}`, group, name, namespace)
+}
 
 // TestWaitForAKindThatComesLate waits for an object and for the definition of its kind.
 func TestWaitForAKindThatComesLate(t *testing.T) {
@@ -148,7 +155,7 @@ func TestWaitForAKindThatComesLate(t *testing.T) {
 			w.requireState("a", kstatus.NotFound, "NoKind")
 			define(t, cluster, fmt.Sprintf(sprockets, group))
 			w.requireState("a", kstatus.NotFound, "")
-			create(t, cluster, fmt.Sprintf(`{apiVersion: %s/v1, kind: Sprocket, metadata: {name: a, namespace: %s}}`, kind.Group, group))
+			create(t, cluster, sprocket(group, group, "a"))
 			require.NoError(t, w.requireEnd())
 		})
 	}
