@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"kstatus/kstatustest":             {"kstatus", "internal/object"},
 	"kstatus/celrule":                 {"kstatus", "internal/expression", "internal/position"},
 	"stage/memory":                    {"stage/player", "stage", "internal/object", "internal/patch"},
-	"stage/lint":                      {"delay", "internal/position", "stage", "stage/v1alpha1"},
+	"stage/lint":                      {"delay", "internal/position", "selector", "stage", "stage/v1alpha1"},
 	"stage/presets":                   {"stage"},
 	"stage/diagram":                   {"delay", "internal/layout", "stage", "stage/explore", "stage/v1alpha1"},
 	"stage/explore":                   {"stage/player", "delay", "internal/object", "stage", "stage/memory"},

@@ -6,25 +6,48 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// alwaysFails finds jq in a selector that fails whatever the object is: it assigns to a function,
-// as .status.conditions.[type="Ready"] does, where a comparison is meant.
+// alwaysFails finds expressions that fail whatever the object is, such as jq that assigns to a
+// function, as .status.conditions.[type="Ready"] does, where a comparison is meant.
 func alwaysFails(s *checkedStage) []fault {
 	var faults []fault
 	for _, e := range s.expressions {
-		if e.cel || !e.selects {
+		message := s.failsAlways(e)
+		if message == "" {
 			continue
 		}
-		q, err := gojq.Parse(e.text)
-		if err != nil {
-			continue
-		}
-		if name := assignedFunction(q); name != "" {
+		if name := assignedIn(e); name != "" {
 			at := max(0, strings.Index(e.text, name))
-			faults = append(faults, fault{e.path, at, "jq assigns to the function " + name + " here, which fails on every object: In and Exists never hold, NotIn and DoesNotExist always do",
+			faults = append(faults, fault{e.path, at, "jq assigns to the function " + name + " here, which fails on every object: " + e.consequence(),
 				"to choose an item of a list write .list[] | select(." + name + " == \"…\")"})
+			continue
 		}
+		faults = append(faults, fieldFault(e.path, "stage.Set.Explain shows what it gives on an object", "it fails on every object, so %s: %s", e.consequence(), message))
 	}
 	return faults
+}
+
+// consequence is what follows if the expression fails.
+func (e expression) consequence() string {
+	switch {
+	case e.selects && e.cel:
+		return "it never holds"
+	case e.selects:
+		return "In and Exists never hold, NotIn and DoesNotExist always do"
+	default:
+		return "it gives no value"
+	}
+}
+
+// assignedIn is the name of a function that jq assigns to; "" if there is none.
+func assignedIn(e expression) string {
+	if e.cel {
+		return ""
+	}
+	q, err := gojq.Parse(e.text)
+	if err != nil {
+		return ""
+	}
+	return assignedFunction(q)
 }
 
 // assignedFunction is the name of a function without arguments that a program assigns to; "" if

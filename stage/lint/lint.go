@@ -63,7 +63,7 @@ const (
 	UnknownValue Rule = "unknown-value"
 	// Contradiction is a selector with two requirements that no object meets together.
 	Contradiction Rule = "contradiction"
-	// AlwaysFails is jq in a selector that fails on every object, because it assigns where it should
+	// AlwaysFails is an expression that fails on every object, such as jq that assigns where it should
 	// compare.
 	AlwaysFails Rule = "always-fails"
 	// FinishedPod is a Stage that has Pods run which have Succeeded or Failed.

@@ -20,6 +20,15 @@ var overlappingShapes = map[string]func(i int) v1alpha1.Stage{
 	"one label each": func(i int) v1alpha1.Stage {
 		return overlapping(map[string]string{fmt.Sprintf("app%d", i): "web"}, "phase: Running")
 	},
+	"one path each": func(i int) v1alpha1.Stage {
+		return withExpression(v1alpha1.MatchExpression{Key: fmt.Sprintf(".metadata.annotations[\"a%d\"]", i), Operator: v1alpha1.SelectorOpExists})
+	},
+	"one CEL expression each": func(i int) v1alpha1.Stage {
+		return withExpression(v1alpha1.MatchExpression{CEL: &v1alpha1.ExpressionCEL{Expression: fmt.Sprintf("self.metadata.generation < %d", i)}})
+	},
+	"expressions that fail": func(int) v1alpha1.Stage {
+		return withExpression(v1alpha1.MatchExpression{Key: ".metadata.name + 1", Operator: v1alpha1.SelectorOpDoesNotExist})
+	},
 }
 
 func overlapping(labels map[string]string, status string) v1alpha1.Stage {
@@ -27,6 +36,12 @@ func overlapping(labels map[string]string, status string) v1alpha1.Stage {
 	s.Spec.ResourceRef.Kind = "Pod"
 	s.Spec.Selector = &v1alpha1.StageSelector{MatchLabels: labels}
 	s.Spec.Next = &v1alpha1.StageNext{StatusTemplate: status}
+	return s
+}
+
+func withExpression(e v1alpha1.MatchExpression) v1alpha1.Stage {
+	s := overlapping(nil, "phase: Running")
+	s.Spec.Selector.MatchExpressions = []v1alpha1.MatchExpression{e}
 	return s
 }
 

@@ -31,6 +31,8 @@ type kindGroup struct {
 	budget int         // how many pairs of an object and a Stage may still be explained
 	// by the JSON of the object
 	results map[string]*probeResult
+	// the errors of expressions, without their paths, that fail on a probe; see failsAlways
+	failures map[expression]string
 }
 
 // A probeResult is what the Stages do to one object.

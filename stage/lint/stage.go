@@ -61,7 +61,7 @@ func newCheckedStages(sources []stage.Source) []*checkedStage {
 	for i, s := range all {
 		s.order = i
 		if kinds[s.kind] == nil {
-			kinds[s.kind] = &kindGroup{kind: s.kind}
+			kinds[s.kind] = &kindGroup{kind: s.kind, failures: map[expression]string{}}
 		}
 		s.group = kinds[s.kind]
 		s.group.stages = append(s.group.stages, s)
