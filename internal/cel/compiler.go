@@ -43,7 +43,8 @@ type Options struct {
 
 func (o Options) limit() int { return int(min(o.Cost, math.MaxInt)) }
 
-// Compiler compiles expressions over the same variables.
+// Compiler compiles expressions over the same variables. It is immutable and safe for concurrent
+// use.
 type Compiler struct {
 	env     *cel.Env
 	calls   map[string]*functions.Overload // of env
@@ -53,12 +54,6 @@ type Compiler struct {
 // NewCompiler returns a Compiler. The error is that of a variable or a Library that cel-go cannot
 // have.
 func NewCompiler(o Options) (*Compiler, error) {
-	if o.Cost == 0 {
-		o.Cost = DefaultCost
-	}
-	if o.Size <= 0 {
-		o.Size = DefaultSize
-	}
 	options := []cel.EnvOption{
 		cel.CustomTypeAdapter(adapter{}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction,
 	}
@@ -69,7 +64,7 @@ func NewCompiler(o Options) (*Compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Compiler{env: env, calls: map[string]*functions.Overload{}, options: o}
+	c := (&Compiler{env: env, calls: map[string]*functions.Overload{}, options: o}).WithLimits(o.Cost, o.Size)
 	for _, f := range env.Functions() {
 		bindings, err := f.Bindings()
 		if err != nil {
@@ -80,6 +75,20 @@ func NewCompiler(o Options) (*Compiler, error) {
 		}
 	}
 	return c, nil
+}
+
+// WithLimits returns a Compiler over the same variables and library with other limits, which are
+// those of Options.
+func (c *Compiler) WithLimits(cost uint64, size int) *Compiler {
+	other := *c
+	other.options.Cost, other.options.Size = cost, size
+	if cost == 0 {
+		other.options.Cost = DefaultCost
+	}
+	if size <= 0 {
+		other.options.Size = DefaultSize
+	}
+	return &other
 }
 
 // A CompileError is every fault of an expression. It unwraps to one *position.Error for each.
