@@ -60,6 +60,13 @@ func (l selection) size() (n int) {
 	return n
 }
 
+func (l selection) with(part []*checkedStage) selection {
+	if len(part) == 0 {
+		return l
+	}
+	return append(l, part)
+}
+
 // sorted are the Stages in their order.
 func (l selection) sorted() []*checkedStage {
 	list := slices.Concat(l...)
@@ -75,11 +82,11 @@ func (x *stageIndex) possible(obj *unstructured.Unstructured) selection {
 // appendAt appends the Stages that want something at a path, given in its canonical form, or below
 // it.
 func (x *stageIndex) appendAt(list selection, key string, v any) selection {
-	list = append(list, x.exists[key])
+	list = list.with(x.exists[key])
 	if text, ok := v.(string); ok {
-		return append(list, x.byValue[indexKey{key, text}])
+		return list.with(x.byValue[indexKey{key, text}])
 	}
-	list = append(list, x.byPath[key])
+	list = list.with(x.byPath[key])
 	if m, ok := v.(map[string]any); ok {
 		for name, field := range m {
 			list = x.appendAt(list, key+"."+strconv.Quote(name), field)

@@ -97,7 +97,7 @@ func (s *checkedStage) cycleFrom(l *probeResult) []string {
 			return nil
 		case met[l] && next == s:
 			return names
-		case met[l] || slices.Index(s.group.stages, next) < slices.Index(s.group.stages, s):
+		case met[l] || next.order < s.order:
 			return nil
 		}
 		met[l] = true

@@ -25,6 +25,7 @@ type checkedStage struct {
 	requirements []requirement
 	templates    []template
 	templateSets map[string]*stage.Set // by the path of the template; see templateSet
+	effects      map[rendering]stage.Effect
 
 	compiles bool
 	set      *stage.Set // of this Stage alone
@@ -81,7 +82,7 @@ func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedSta
 	s := &checkedStage{source: source, index: i, stage: st, name: st.Name, spec: &st.Spec, kind: gv.WithKind(st.Spec.ResourceRef.Kind)}
 	s.requirements = requirementsOf(st.Spec.Selector)
 	s.expressions = expressionsOf(&st.Spec)
-	s.templates, s.templateSets = templatesOf(&st.Spec), map[string]*stage.Set{}
+	s.templates, s.templateSets, s.effects = templatesOf(&st.Spec), map[string]*stage.Set{}, map[rendering]stage.Effect{}
 	set, err := stage.Compile(compileOptions, stage.FromStages(*st))
 	s.set, s.compiles = set, err == nil && st.Spec.Selector != nil && !misreadSelector(source, st.Name)
 	return s

@@ -23,12 +23,22 @@ func (s *checkedStage) rendered(t template, obj *unstructured.Unstructured) stag
 	if set == nil || obj == nil {
 		return nil
 	}
-	for _, v := range set.Explain(obj, now).Stages {
-		if len(v.DryRun.Effects) == 1 {
-			return v.DryRun.Effects[0]
-		}
+	at := rendering{t.path, obj}
+	e, known := s.effects[at]
+	if known {
+		return e
 	}
-	return nil
+	if seen := set.Explain(obj, now).Stages[0]; len(seen.DryRun.Effects) == 1 {
+		e = seen.DryRun.Effects[0]
+	}
+	s.effects[at] = e
+	return e
+}
+
+// A rendering is a template, by its path, and an object.
+type rendering struct {
+	path string
+	obj  *unstructured.Unstructured
 }
 
 // templateSet is a Stage that matches always and renders one template; nil if it does not compile.
@@ -288,13 +298,17 @@ func (t template) offsetOf(key string) int {
 }
 
 // withText returns a copy of obj with a text in the fields that the template reads and obj lacks,
-// for fields whose text users choose: spec, labels and annotations.
+// for fields whose text users choose: spec, labels and annotations. It is obj itself if there are
+// none.
 func (t template) withText(obj *unstructured.Unstructured, value string) *unstructured.Unstructured {
-	obj = obj.DeepCopy()
+	given := obj
 	for _, r := range t.fieldsRead() {
 		names := r.fields()
 		chosen := names[0] == "spec" || len(names) == 3 && names[0] == "metadata" && (names[1] == "labels" || names[1] == "annotations")
 		if _, there := r.get(obj.Object); chosen && len(names) > 1 && !there && !r.list {
+			if obj == given {
+				obj = given.DeepCopy()
+			}
 			r.set(obj.Object, value)
 		}
 	}
