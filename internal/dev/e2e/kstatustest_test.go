@@ -20,8 +20,8 @@ const podTemplate = `{metadata: {labels: {app: made}}, spec: {containers: [{name
 // made are objects that a server accepts, and the states that they can be made to be in.
 var made = []struct{ states, object string }{
 	{"Current Failed", `{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, selector: {matchLabels: {app: made}}, template: ` + podTemplate + `}}`},
-	{"Current Failed", `{apiVersion: apps/v1, kind: ReplicaSet, spec: {replicas: 2, selector: {matchLabels: {app: made}}, template: ` + podTemplate + `}}`},
-	{"Current Failed", `{apiVersion: v1, kind: ReplicationController, spec: {replicas: 2, selector: {app: made}, template: ` + podTemplate + `}}`},
+	{"Current Pending", `{apiVersion: apps/v1, kind: ReplicaSet, spec: {replicas: 2, selector: {matchLabels: {app: made}}, template: ` + podTemplate + `}}`},
+	{"Current Pending", `{apiVersion: v1, kind: ReplicationController, spec: {replicas: 2, selector: {app: made}, template: ` + podTemplate + `}}`},
 	{"Current", `{apiVersion: apps/v1, kind: StatefulSet, spec: {replicas: 3, serviceName: made,
   selector: {matchLabels: {app: made}}, template: ` + podTemplate + `}}`},
 	{"Current", `{apiVersion: apps/v1, kind: DaemonSet, spec: {selector: {matchLabels: {app: made}}, template: ` + podTemplate + `}}`},

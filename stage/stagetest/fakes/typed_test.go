@@ -85,7 +85,7 @@ func TestTypedObjectsAreMadeCurrent(t *testing.T) {
 // opposite.
 func TestTypedObjectsAreMadeFailed(t *testing.T) {
 	for _, name := range []string{
-		"Deployment", "ReplicaSet", "Job", "Pod", "CronJob", "PersistentVolumeClaim", "PodDisruptionBudget", "HorizontalPodAutoscaler", "CustomResourceDefinition",
+		"Deployment", "Job", "Pod", "CronJob", "PersistentVolumeClaim", "PodDisruptionBudget", "HorizontalPodAutoscaler", "CustomResourceDefinition",
 	} {
 		t.Run(name, func(t *testing.T) {
 			obj := typed[name].DeepCopyObject()
@@ -99,6 +99,18 @@ func TestTypedObjectsAreMadeFailed(t *testing.T) {
 			kstatustest.RequireCurrent(t, obj)
 		})
 	}
+}
+
+// TestTypedObjectsThatNeverFail checks that a state which a kind does not have is refused, with the
+// states that it has: a ReplicaSet tries again for ever.
+func TestTypedObjectsThatNeverFail(t *testing.T) {
+	obj := typed["ReplicaSet"].DeepCopyObject()
+	require.EqualError(t, kstatustest.MakeFailed(obj), "kstatustest: ReplicaSet default/web: objects of this kind cannot be made Failed, only [Current Pending]")
+	require.Equal(t, typed["ReplicaSet"], obj, "nothing was written")
+	require.NoError(t, kstatustest.Make(obj, kstatustest.Pending, kstatustest.Options{}))
+	u, err := kstatustest.Open(obj)
+	require.NoError(t, err)
+	require.Equal(t, kstatus.InProgress, kstatus.Extended().Compute(u, u.GetCreationTimestamp().Time).Status)
 }
 
 // requireSameBut tells that nothing has changed but some fields, the generation which an API server
