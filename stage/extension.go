@@ -35,6 +35,7 @@ func (c *compiler) extensions(s *v1alpha1.Stage, st *compiled) {
 			continue
 		}
 		path, text := position.Field("metadata.annotations", name), s.Annotations[name]
+		st.given = append(st.given, name, text)
 		switch {
 		case name != DelayExtension && name != PatchesExtension:
 			c.faultf(path, "unknown extension; want %s or %s", DelayExtension, PatchesExtension)

@@ -44,6 +44,7 @@ type compiled struct {
 	weight    weight
 	delay     *delays.Delay
 	extension *delay.Extension // nil: none
+	given     []string         // the names and values of the annotations that are extensions
 	steps     []step
 	immediate bool
 	salt      uint64 // tells the random numbers of its expressions from those of other Stages

@@ -10,11 +10,12 @@ import (
 )
 
 // Use puts another Set in the place of the present one, and returns the kinds whose Stages differ
-// in name, spec or order: the caller observes its objects of those kinds again. What is pending for
-// a Stage that the new Set has, too, with the same name and spec, stays as it is, its random number
-// and due time included; what is pending for others is cancelled. Objects of kinds that have no
-// Stages any more are forgotten, those that were parked as livelocks get another chance if the
-// Stages of their kind differ. A transition that was returned by [Engine.Due] keeps its own Set.
+// in name, spec, extensions or order: the caller observes its objects of those kinds again. What is
+// pending for a Stage that the new Set has, too, with the same name, spec and extensions, stays as it
+// is, its random number and due time included; what is pending for others is cancelled. Objects of
+// kinds that have no Stages any more are forgotten, those that were parked as livelocks get another
+// chance if the Stages of their kind differ. A transition that was returned by [Engine.Due] keeps its
+// own Set.
 func (e *Engine) Use(s *Set, now time.Time) []schema.GroupVersionKind {
 	differs, twins := e.set.compare(s)
 	e.set = s
@@ -86,7 +87,7 @@ func (s *Set) stagesOf(kind schema.GroupVersionKind) []*compiled {
 	return nil
 }
 
-// equal reports whether two Stages of one kind have the same name and the same spec.
+// equal reports whether two Stages of one kind have the same name, spec and extensions.
 func (st *compiled) equal(other *compiled) bool {
-	return st.name == other.name && reflect.DeepEqual(st.spec, other.spec)
+	return st.name == other.name && slices.Equal(st.given, other.given) && reflect.DeepEqual(st.spec, other.spec)
 }

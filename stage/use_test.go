@@ -59,6 +59,24 @@ func TestEngineUse(t *testing.T) {
 	}
 }
 
+// TestEngineUseSeesExtensions changes nothing but an annotation.
+func TestEngineUseSeesExtensions(t *testing.T) {
+	set := func(offset string) *stage.Set {
+		text := strings.Replace(phased("go", "Pending", ""), "{name: go}", "{name: go, annotations: {other: a, "+stage.DelayExtension+": 'offset: "+offset+"'}}", 1)
+		set, err := stage.Compile(stage.Options{Extensions: true}, stage.Parse("stages.yaml", []byte(text)))
+		require.NoError(t, err)
+		return set
+	}
+	e := stage.NewEngine(set("1h"), stage.EngineOptions{})
+	obj := pod(t, "{}", "{phase: Pending}")
+	require.NoError(t, e.Observe(obj, start))
+	require.Empty(t, e.Use(set("1h"), start))
+	require.Equal(t, []schema.GroupVersionKind{podKind}, e.Use(set("1s"), start))
+	require.NoError(t, e.Observe(obj, start))
+	next, _ := e.NextDue()
+	require.Equal(t, at(time.Second), next)
+}
+
 // TestEngineUseFreesWhatLooped holds that whoever repairs a Stage need not touch the objects that
 // it parked.
 func TestEngineUseFreesWhatLooped(t *testing.T) {

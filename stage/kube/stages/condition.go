@@ -100,6 +100,8 @@ func (v VersionStatus) message() string {
 	}
 	switch {
 	case v.Accepted():
+	case v.used && v.InUse == v.Generation:
+		lines = append(lines, "the extensions that it had before stay in use")
 	case v.used:
 		lines = append(lines, fmt.Sprintf("generation %d stays in use", v.InUse))
 	default:

@@ -3,7 +3,8 @@
 //
 // # Terminology
 //
-// A version of a Stage is its spec at a generation. It is good if it compiles. The version in use
+// A version of a Stage is its spec at a generation, with its extensions, which are annotations and
+// may change without a new generation. It is good if it compiles. The version in use
 // is the present one if that is good, else the last good one that was seen, or none.
 //
 // # Usage

@@ -53,15 +53,15 @@ func within(obj *unstructured.Unstructured, source stage.Source, e *stage.Error)
 	return 1 + strings.Count(before, "\n"), offset - strings.LastIndexByte(before, '\n')
 }
 
-// steps are the parts of a path such as spec.steps[0].patch.
-var steps = regexp.MustCompile(`[^.\[\]]+`)
+// steps are the parts of a path such as spec.steps[0].patch or metadata.annotations["a.b/c"].
+var steps = regexp.MustCompile(`"[^"]*"|[^."\[\]]+`)
 
 // field is the value of a field, or nil.
 func field(v any, path string) any {
 	for _, step := range steps.FindAllString(path, -1) {
 		switch at := v.(type) {
 		case map[string]any:
-			v = at[step]
+			v = at[strings.Trim(step, `"`)]
 		case []any:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(at) {

@@ -35,6 +35,7 @@ var (
 type lab struct {
 	*testing.T
 	cluster  *memory.Cluster
+	compile  stage.Options
 	verdicts []stages.VersionStatus
 	failures []error
 	writes   atomic.Int64 // of statuses of Stages, by all who play
@@ -58,8 +59,9 @@ func (l *lab) play() (stop func()) {
 	done := make(chan error, 1)
 	go func() {
 		done <- stages.Play(ctx, l.cluster, player.Options{}, stages.Options{
-			Trace:  func(v stages.VersionStatus) { l.verdicts = append(l.verdicts, v) },
-			Failed: func(err error) { l.failures = append(l.failures, err) },
+			Compile: l.compile,
+			Trace:   func(v stages.VersionStatus) { l.verdicts = append(l.verdicts, v) },
+			Failed:  func(err error) { l.failures = append(l.failures, err) },
 		})
 	}()
 	var once sync.Once

@@ -3,19 +3,31 @@ package stages
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// sameVersion reports whether two states of a Stage have the same spec.
+// sameVersion reports whether two states of a Stage have the same spec and extensions. The latter
+// change without a new generation.
 func sameVersion(a, b *unstructured.Unstructured) bool {
-	if a == b || a.GetGeneration() > 0 && a.GetGeneration() == b.GetGeneration() {
+	if a == b {
 		return true
 	}
-	return reflect.DeepEqual(a.Object["spec"], b.Object["spec"])
+	sameSpec := a.GetGeneration() > 0 && a.GetGeneration() == b.GetGeneration() || reflect.DeepEqual(a.Object["spec"], b.Object["spec"])
+	return sameSpec && maps.Equal(extensionsOf(a), extensionsOf(b))
+}
+
+// extensionsOf are the annotations of a Stage that package stage reads, or refuses.
+func extensionsOf(obj *unstructured.Unstructured) map[string]string {
+	prefix, _, _ := strings.Cut(stage.DelayExtension, "/")
+	extensions := obj.GetAnnotations()
+	maps.DeleteFunc(extensions, func(name, _ string) bool { return !strings.HasPrefix(name, prefix+"/") })
+	return extensions
 }
 
 // check compiles a Stage by itself. It returns the faults, and the Stage if it is good. The Stage
@@ -23,7 +35,7 @@ func sameVersion(a, b *unstructured.Unstructured) bool {
 func check(o stage.Options, obj *unstructured.Unstructured) ([]Fault, *stage.Source) {
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind(),
-		"metadata": map[string]any{"name": obj.GetName()},
+		"metadata": map[string]any{"name": obj.GetName(), "annotations": extensionsOf(obj)},
 		"spec":     obj.Object["spec"],
 	})
 	if err != nil {
