@@ -117,7 +117,8 @@ func TestExtensionsOfTheCluster(t *testing.T) {
 // soonAndLate creates a Pod for each of the two Stages, and waits until they have begun.
 func soonAndLate(t *testing.T, cluster *kube.Cluster, prefix string) {
 	for _, name := range []string{"soon", "late"} {
-		create(t, cluster, fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s-%s, namespace: default, labels: {app: %[2]s}}, spec: {nodeName: node, containers: [{name: c, image: i}]}}", prefix, name))
+		create(t, cluster, fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: %s-%s, namespace: default, labels: {app: %[2]s}},
+  spec: {nodeName: node, containers: [{name: c, image: i}]}}`, prefix, name))
 		eventually(t, name+" runs", func() bool { return phase(t, cluster, "default", prefix+"-"+name) != "Pending" })
 	}
 }
