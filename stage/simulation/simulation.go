@@ -72,6 +72,9 @@ type Options struct {
 	// Filter reports whether Stages are played on an object; it is called for each state of the
 	// object. Default: all objects. A Pod without a node, for example, is not played by a kubelet.
 	Filter func(*unstructured.Unstructured) bool
+	// Kubelet reports whether the kubelet of a Node, which is nil if there is none, does something
+	// for its Pods: otherwise Stages are not played on them until it does. Default: always.
+	Kubelet func(node *unstructured.Unstructured) bool
 	// Controllers run in the virtual time of the simulation, together with the Stages.
 	Controllers []reconcile.Controller
 	// Reconcile are the options of the loop that runs the controllers. Its Trace reports errors and
@@ -99,6 +102,8 @@ type Simulation struct {
 	changes changes
 	calls   calls
 	hooks   hooks
+	// the Nodes whose kubelets do something for their Pods
+	kubelets map[string]bool
 
 	progress Progress
 }
@@ -117,7 +122,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 	}
-	s := &Simulation{set: set, options: o}
+	s := &Simulation{set: set, options: o, kubelets: map[string]bool{}}
 	s.setTime(o.Start)
 	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds})
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
@@ -316,6 +321,9 @@ func (s *Simulation) observeChanges() {
 				s.loop.Observe(e, s.now)
 			}
 			s.hooks.notify(f.kind, e)
+			if f.kind == nodes {
+				s.observeKubelet(e.Type, obj)
+			}
 			if f.forEngine {
 				s.observeEvent(e.Type, obj)
 			}
@@ -338,7 +346,12 @@ func (s *Simulation) observeEvent(event watch.EventType, obj *unstructured.Unstr
 		return
 	}
 	s.set.ObserveEnv(obj)
-	if s.options.Filter != nil && !s.options.Filter(obj) {
+	s.consider(key, obj)
+}
+
+// consider has the Engine play an object, or forget it if it must not be played.
+func (s *Simulation) consider(key stage.Key, obj *unstructured.Unstructured) {
+	if s.options.Filter != nil && !s.options.Filter(obj) || !s.hasKubelet(obj) {
 		s.forget(key)
 		return
 	}
