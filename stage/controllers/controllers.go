@@ -5,6 +5,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/services"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/volumes"
@@ -18,6 +19,8 @@ type Options struct {
 	Scheduling scheduling.Options
 	// Services are the options of the controller that gives Services their addresses.
 	Services services.Options
+	// Nodes are the options of the controllers that see to Nodes that fail.
+	Nodes nodes.Options
 }
 
 // All returns all controllers, for one loop.
@@ -36,11 +39,20 @@ func All(o Options) []reconcile.Controller {
 		services.EndpointSlices(),
 		scheduling.SchedulingGates(),
 		scheduling.Scheduler(o.Scheduling),
+		nodes.ConditionTaints(),
+		nodes.Lifecycle(o.Nodes),
+		nodes.TaintEviction(),
+		nodes.PodGC(o.Nodes),
+		nodes.Kubelets(),
 	}
 }
 
-// Bound reports whether an object is anything but a Pod that has no Node yet. It is for the filter
-// of simulation.Options: a kubelet runs no other Pods.
+// Bound reports whether an object is anything but a Pod that has no Node yet, or a Node whose
+// kubelet is stopped. It is for the filter of simulation.Options: a kubelet runs no other Pods, and
+// a stopped one says nothing of its Node. See [nodes.KubeletRuns] for the Pods of such Nodes.
 func Bound(obj *unstructured.Unstructured) bool {
+	if obj.GetKind() == "Node" && obj.GroupVersionKind().Group == "" {
+		return !nodes.IsStopped(obj)
+	}
 	return obj.GetKind() != "Pod" || obj.GroupVersionKind().Group != "" || pods.Of(obj).NodeName() != ""
 }

@@ -6,6 +6,7 @@
 //	scheduling  a scheduler, scheduling gates, and the parts for a scheduler of your own
 //	volumes     PersistentVolumeClaims and PersistentVolumes
 //	services    Services, EndpointSlices and Endpoints
+//	nodes       Nodes that fail: taints, eviction, Pod garbage collection
 //	resources   sums of the resources that Pods request and Nodes offer
 //
 // # Usage
@@ -16,7 +17,8 @@
 //	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.PodGeneral())
 //	sim, err := simulation.New(set, simulation.Options{
 //		Controllers: controllers.All(controllers.Options{}),
-//		Filter:      controllers.Bound, // Pods run only when they have a Node
+//		Filter:      controllers.Bound,   // Pods run only when they have a Node
+//		Kubelet:     nodes.KubeletRuns,   // that works
 //	})
 //	err = sim.Cluster().Load(ctx, manifests)
 //	err = sim.Advance(ctx, 5*time.Minute)
@@ -56,8 +58,7 @@
 //	                                         | condition PodScheduled            | subresource for it
 //	preempt, and look at affinity of Pods,   | look at resources, node affinity, | not modelled yet
 //	topology, ports, volume limits, images   | taints and claims                 |
-//	taint Nodes that are not ready           | take them for tainted             | there is no node
-//	                                         |                                   | controller yet
+//	evict by taints, find unreachable Nodes  | see package nodes                 |
 //	protect claims and volumes in use        | let them be deleted               | not modelled yet
 //	delete claims of StatefulSets by their   | keep them                         | not modelled yet
 //	retention policy                         |                                   |

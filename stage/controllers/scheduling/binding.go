@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,21 +26,14 @@ func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructur
 	c := control.NewCall(ctx, r)
 	bound, err := c.MergePatch(pod, map[string]any{"spec": map[string]any{"nodeName": node}})
 	if err != nil {
-		return ignoreNotFound(err)
+		return control.IgnoreNotFound(err)
 	}
-	return ignoreNotFound(setPodScheduled(c, bound, conditions.Condition{
+	return control.IgnoreNotFound(setPodScheduled(c, bound, conditions.Condition{
 		"type": podScheduled, "status": "True", "lastProbeTime": nil, "lastTransitionTime": c.Timestamp(),
 	}))
 }
 
 const podScheduled = "PodScheduled"
-
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
-}
 
 // reportUnschedulable writes into the Pods of a class why they are not scheduled, unless they say
 // so already.
@@ -60,7 +52,7 @@ func reportUnschedulable(c control.Call, class *podClass, message string) error 
 			"type": podScheduled, "status": "False", "reason": "Unschedulable", "message": message,
 			"observedGeneration": pod.GetGeneration(), "lastProbeTime": nil, "lastTransitionTime": c.Timestamp(),
 		})
-		if ignoreNotFound(err) != nil {
+		if control.IgnoreNotFound(err) != nil {
 			class.message = "" // report it to all again
 			return err
 		}
@@ -112,5 +104,5 @@ func reportSchedulingGates(c control.Call, pod *unstructured.Unstructured) (reco
 	}
 	const message = "Scheduling is blocked due to non-empty scheduling gates"
 	gated := conditions.New(podScheduled, "False", "SchedulingGated", message, c.Timestamp())
-	return reconcile.Result{}, ignoreNotFound(setPodScheduled(c, pod, gated))
+	return reconcile.Result{}, control.IgnoreNotFound(setPodScheduled(c, pod, gated))
 }

@@ -20,12 +20,13 @@ const (
 
 const (
 	taintNotReady      = "node.kubernetes.io/not-ready"
+	taintUnreachable   = "node.kubernetes.io/unreachable"
 	taintUnschedulable = "node.kubernetes.io/unschedulable"
 )
 
 // Taints returns the taints of a Node with the effects NoSchedule and NoExecute. A Node that is not
-// ready has the taint node.kubernetes.io/not-ready:NoSchedule in any case, which on a cluster the
-// node lifecycle controller sets.
+// ready has the taint NoSchedule node.kubernetes.io/not-ready, or unreachable if the condition Ready
+// is Unknown, in any case: nodes.ConditionTaints need not run.
 func Taints(node *unstructured.Unstructured) []Taint {
 	var found []Taint
 	for _, t := range fields.Maps(node.Object, "spec", "taints") {
@@ -33,7 +34,11 @@ func Taints(node *unstructured.Unstructured) []Taint {
 			found = append(found, Taint{fields.String(t, "key"), fields.String(t, "value"), effect})
 		}
 	}
-	if !isReady(node) {
+	switch ready := conditions.Of(node).Find("Ready"); ready.Field("status") {
+	case "True":
+	case "Unknown":
+		found = append(found, Taint{Key: taintUnreachable, Effect: noSchedule})
+	default:
 		found = append(found, Taint{Key: taintNotReady, Effect: noSchedule})
 	}
 	return found

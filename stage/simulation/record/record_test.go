@@ -68,6 +68,7 @@ func TestARunIsRecorded(t *testing.T) {
 		"16.358 Pod default/work-nfxnb Ready → Succeeded by pod-complete node-1 Job.batch/work",
 		"16.358 Job.batch default/work Running → Complete",
 		"05.000 Node node-1 Ready → Deleted",
+		"45.000 Pod default/work-nfxnb Succeeded → Deleted node-1 Job.batch/work",
 	}, lines)
 	require.Equal(t, "1/Node//node-1/0/node-initialize", log[2].Seed)
 	require.Equal(t, "1/Pod/default/work-nfxnb/2/pod-complete", log[8].Seed)

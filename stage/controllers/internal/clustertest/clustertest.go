@@ -15,6 +15,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
@@ -65,6 +66,7 @@ func New(t testing.TB, o Options) *Cluster {
 		Start:       time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Controllers: controllers.All(controllers.Options{}),
 		Filter:      controllers.Bound,
+		Kubelet:     nodes.KubeletRuns,
 		Reconcile:   reconcile.Options{MinInterval: o.MinInterval, Trace: c.traceReconcile(o.Trace)},
 		Trace: func(e stage.TraceEvent) {
 			if o.Trace != nil && (e.Kind == stage.TracePlayed || e.Kind == stage.TraceFailed) {

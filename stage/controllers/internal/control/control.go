@@ -55,11 +55,22 @@ func (c Call) Create(obj *unstructured.Unstructured) (*unstructured.Unstructured
 func (c Call) Delete(obj *unstructured.Unstructured) error {
 	uid, policy := obj.GetUID(), metav1.DeletePropagationBackground
 	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy}
-	err := c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o)
+	return IgnoreNotFound(c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o))
+}
+
+// IgnoreNotFound returns nil for the error that an object is gone.
+func IgnoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
+}
+
+// DeleteNow deletes an object without a grace period, as Delete does otherwise.
+func (c Call) DeleteNow(obj *unstructured.Unstructured) error {
+	uid := obj.GetUID()
+	o := metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid}}
+	return IgnoreNotFound(c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o))
 }
 
 // DeleteAll deletes objects until one fails.

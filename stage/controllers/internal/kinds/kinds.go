@@ -19,6 +19,7 @@ var (
 	ControllerRevision    = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
 	Job                   = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	CronJob               = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
+	Lease                 = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 	StorageClass          = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}
 	EndpointSlice         = schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}
 )

@@ -14,10 +14,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // A Pod is an object of the kind Pod. The zero value is no Pod.
 type Pod struct{ *unstructured.Unstructured }
+
+// ByNode finds Pods by the Node that they are bound to.
+var ByNode = &reconcile.Index{Kind: kinds.Pod, Value: func(obj *unstructured.Unstructured) string { return Pod{obj}.NodeName() }}
 
 // Of returns an object as a Pod.
 func Of(obj *unstructured.Unstructured) Pod { return Pod{obj} }
