@@ -13,19 +13,26 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // Ready is the same state as kstatustest.Current.
 const Ready kstatustest.State = "Ready"
 
-var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+var (
+	pods     = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+)
 
 // Drive gives an existing object the status of a state and holds it there: neither Stages nor
 // controllers change it until it is deleted or driven to [Ready]. The states, and what is written
 // for them, are those of package kstatustest. It fails the test if the kind does not have the
 // state. Only kind, namespace and name of the object are used. Controllers react when time passes,
-// for example with the status of the object's owner.
+// for example with the status of the object's owner. A Node that is kstatustest.NotReady is
+// unreachable from then on: it is tainted, nothing is done for its Pods, and they are evicted when
+// they no longer tolerate that (see package stage/controllers/nodes), after 5 minutes by default.
 func (l *Lab) Drive(obj runtime.Object, state kstatustest.State) {
 	l.t.Helper()
 	u, err := kstatustest.Open(obj)
@@ -75,20 +82,36 @@ func (l *Lab) holds(obj *unstructured.Unstructured) bool {
 // isPlayed reports whether Stages are played on an object. A Pod without a node is left to the
 // scheduler, if there is one.
 func (l *Lab) isPlayed(obj *unstructured.Unstructured) bool {
-	if l.holds(obj) {
+	if l.holds(obj) || !controllers.Bound(obj) && obj.GroupVersionKind() == nodeKind {
 		return false
 	}
 	return isBound(obj) || obj.GroupVersionKind() != pods || !l.schedules() || obj.GetDeletionTimestamp() != nil
 }
 
-func (l *Lab) schedules() bool {
-	return slices.ContainsFunc(l.options.Controllers, func(c reconcile.Controller) bool { return c.For == pods && c.Name == "scheduler" })
+func (l *Lab) schedules() bool { return l.runs("scheduler") }
+
+// runs reports whether a controller of a name runs.
+func (l *Lab) runs(name string) bool {
+	return slices.ContainsFunc(l.options.Controllers, func(c reconcile.Controller) bool { return c.Name == name })
+}
+
+// kubelet returns what says whether Pods are played on a Node: without the controllers of Nodes they
+// always are.
+func (l *Lab) kubelet() func(*unstructured.Unstructured) bool {
+	if !l.runs("node-lifecycle") {
+		return nil
+	}
+	return nodes.KubeletRuns
 }
 
 // controllersExceptHeld returns the controllers, changed so that they ignore objects that are held.
+// Held Nodes are tainted nevertheless, and their Pods evicted.
 func (l *Lab) controllersExceptHeld() []reconcile.Controller {
 	restrained := slices.Clone(l.options.Controllers)
 	for i, c := range restrained {
+		if c.For == nodeKind {
+			continue
+		}
 		restrained[i].Reconcile = func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			if obj := r.Cache.Get(c.For, r.Name); obj != nil && l.holds(obj) {
 				return reconcile.Result{}, nil

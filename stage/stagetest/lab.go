@@ -98,7 +98,7 @@ func (l *Lab) start() error {
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Filter: l.isPlayed, Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
+		Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
 	})
 	if err != nil {
 		return err

@@ -195,7 +195,7 @@ func TestApplyOfAGoTypeLeavesTheStatusAlone(t *testing.T) {
 
 func TestKindsOfCustomObjects(t *testing.T) {
 	train := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Train"}
-	lab := stagetest.New(t, stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Stages: []stage.Source{stages(`
+	lab := stagetest.New(t, stagetest.LabOptions{Nodes: -1, Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Stages: []stage.Source{stages(`
 {apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: arrive}, spec: {resourceRef: {apiGroup: example.com/v1, kind: Train},
   selector: {matchExpressions: [{key: .status.phase, operator: DoesNotExist}]}, delay: {durationMilliseconds: 60000}, next: {statusTemplate: "phase: Ready"}}}`)}})
 	lab.Apply("{apiVersion: example.com/v1, kind: Train, metadata: {name: t}}")

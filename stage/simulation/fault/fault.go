@@ -22,6 +22,7 @@
 // Other faults, for the Stages of package stage/presets:
 //
 //	fault.Label("pod-container-running-failed.stage.kwok.x-k8s.io", "true") // a Pod fails (PodChaos)
+//	fault.StopKubelet()                                                     // a machine is off or cut off
 //	fault.Label("node-not-ready.stage.kwok.x-k8s.io", "true")               // a node stops being ready (NodeChaos)
 //	fault.Slow("pod-ready", 10*time.Minute)                                 // a Stage takes long (PodGeneral)
 //	fault.Slow("pod-ready", 10_000*time.Hour)                               // a Stage is stuck until the fault ends

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	kubelet "github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/expect"
@@ -40,7 +41,7 @@ func newLab(t *testing.T) *lab {
 	recorder := record.New(record.Options{Sink: l.log.Append})
 	var err error
 	set := stage.MustCompile(presets.NodeFast(), presets.NodeChaos(), presets.PodGeneral(), presets.PodChaos())
-	l.sim, err = simulation.New(set, simulation.Options{Trace: recorder.Trace, Controllers: controllers.All(controllers.Options{}), Filter: controllers.Bound})
+	l.sim, err = simulation.New(set, simulation.Options{Trace: recorder.Trace, Controllers: controllers.All(controllers.Options{}), Filter: controllers.Bound, Kubelet: kubelet.KubeletRuns})
 	require.NoError(t, err)
 	require.NoError(t, recorder.Follow(l.sim, nodes, pods))
 	for i := range 3 {
@@ -102,6 +103,24 @@ func TestNodesGoAwayAndComeBack(t *testing.T) {
 	require.Equal(t, "z", back.GetLabels()["zone"])
 	memory, _, _ := unstructured.NestedString(back.Object, "status", "allocatable", "memory")
 	require.Equal(t, "8Gi", memory)
+}
+
+func TestKubeletsStop(t *testing.T) {
+	l := newLab(t)
+	from := len(l.log)
+	plan := fault.Plan{Kind: nodes, Arrivals: every(time.Minute, 1), Durations: lasts(20 * time.Minute)}
+	require.NoError(t, fault.Schedule(l.sim, plan, fault.StopKubelet()))
+	l.advance(19 * time.Minute)
+	require.Len(t, l.since(from, "Node"), 1, "it is not ready")
+	require.Equal(t, 6.0, running(l), "its Pods were evicted and replaced")
+	all, err := l.sim.Cluster().List(t.Context(), pods, "", listAll)
+	require.NoError(t, err)
+	require.Greater(t, len(all.Items), 6, "they are still there")
+	l.advance(time.Hour)
+	require.Len(t, l.since(from, "Node"), 2)
+	all, err = l.sim.Cluster().List(t.Context(), pods, "", listAll)
+	require.NoError(t, err)
+	require.Len(t, all.Items, 6)
 }
 
 func TestBurstsStayWithinTheirBound(t *testing.T) {

@@ -10,11 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
 )
 
 // Label sets a label, and restores its old value at the end or removes it. The Stages of
@@ -114,25 +113,21 @@ func withCondition(obj *unstructured.Unstructured, name, to string, now time.Tim
 	return conditions, false
 }
 
-var (
-	pods  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-	nodes = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
-)
+// StopKubelet stops the kubelet of a Node, as if the machine were off or cut off: it sends no
+// heartbeats and does nothing for its Pods. After 50 seconds the Node is unreachable, after 5
+// minutes more its Pods are evicted; they are gone when the kubelet is back, or the Node deleted. It
+// needs the controllers of package stage/controllers/nodes, and nodes.KubeletRuns and
+// controllers.Bound in the options of the simulation.
+func StopKubelet() Fault { return Annotation(nodes.Kubelet, nodes.Stopped) }
 
 // Remove deletes an object, and creates it again at the end unless something else has done so. The
-// new object has the capacity and allocatable resources of the old one and no other status. If the
-// object is a Node, its Pods are deleted with it at once, as the Pod garbage collector does after a
-// while.
+// new object has the capacity and allocatable resources of the old one and no other status. The Pods
+// of a Node that is deleted stay until the Pod garbage collector deletes them (nodes.PodGC), after
+// 40 to 60 seconds.
 func Remove() Fault {
 	return Fault{
 		Begin: func(ctx context.Context, s Target) error {
-			if err := s.Cluster.Delete(ctx, s.Object.GroupVersionKind(), nameOf(s.Object), immediately(s.Object)); err != nil {
-				return err
-			}
-			if s.Object.GroupVersionKind() != nodes {
-				return nil
-			}
-			return deletePods(ctx, s.Cluster, s.Object.GetName())
+			return s.Cluster.Delete(ctx, s.Object.GroupVersionKind(), nameOf(s.Object), immediately(s.Object))
 		},
 		End: func(ctx context.Context, s Target) error {
 			data, err := json.Marshal(recreated(s.Object).Object)
@@ -151,20 +146,6 @@ func Remove() Fault {
 func immediately(obj *unstructured.Unstructured) metav1.DeleteOptions {
 	uid := obj.GetUID()
 	return metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid}}
-}
-
-func deletePods(ctx context.Context, c *memory.Cluster, node string) error {
-	all, err := c.Shared().List(ctx, pods, "", metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
-	if err != nil {
-		return err
-	}
-	for i := range all.Items {
-		pod := &all.Items[i]
-		if err := ignoreNotFound(c.Delete(ctx, pods, nameOf(pod), immediately(pod))); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // recreated is an object as it would be created again.
