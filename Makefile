@@ -4,6 +4,7 @@ GO ?= go
 MODULES := $(shell find . -name go.mod -not -path './go.mod' -exec dirname {} \;)
 CORPUS ?= ../shared/conformance
 FUZZTIME ?= 30s
+FUZZ ?= Fuzz
 ROUNDS ?= 3
 PODS ?= 1000000
 HISTORIES ?= 1000000
@@ -34,8 +35,8 @@ golden: ## rewrite recorded expectations
 pictures: ## draw the lifecycles of the presets again
 	$(GO) test ./examples/lifecycle -run TestPictures -update
 
-fuzz: ## each fuzz target for FUZZTIME
-	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+fuzz: ## each fuzz target for FUZZTIME (30s); FUZZ=FuzzExplainSet FUZZTIME=10m: one for longer
+	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \
 		echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 
 bench: ## the benchmarks of the root module

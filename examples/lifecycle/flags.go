@@ -20,6 +20,7 @@ type options struct {
 	explain, lint   bool
 	delete          bool
 	selectors       bool
+	extensions      bool
 	states, samples int
 	seed            uint64
 	now             time.Time
@@ -54,6 +55,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.BoolVar(&o.lint, "lint", false, "tell what compiles but cannot be meant")
 	flags.BoolVar(&o.delete, "delete", false, "a user may delete the object, in any state")
 	flags.BoolVar(&o.selectors, "selectors", false, "write the selectors of the Stages beside the arrows of -o")
+	flags.BoolVar(&o.extensions, "extensions", false, "allow the extensions of EXTENSIONS.md, which kwok does not have")
 	flags.IntVar(&o.states, "states", 0, "follow at most `n` states (default 10,000)")
 	flags.IntVar(&o.samples, "samples", 0, "draw `n` runs for -time-to, in place of exact times")
 	flags.Uint64Var(&o.seed, "seed", 1, "draw them from this `number`")

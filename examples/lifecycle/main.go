@@ -75,7 +75,7 @@ var errFindings = errors.New("found")
 
 // show does everything that the flags ask for.
 func show(ctx context.Context, o options, in input, stdout io.Writer) error {
-	set, err := stage.Compile(stage.Options{}, in.sources...)
+	set, err := stage.Compile(stage.Options{Extensions: o.extensions}, in.sources...)
 	if o.lint {
 		if found := printFindings(stdout, lint.Check(in.sources...)); err == nil && (found != nil || o.only("lint")) {
 			return found

@@ -189,6 +189,17 @@ func TestFaultsAreToldWithTheirPlaces(t *testing.T) {
 	require.Contains(t, stderr, "file.yaml:2:")
 }
 
+func TestExtensions(t *testing.T) {
+	file := written(t, `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a, annotations: {stagecraft-go.github.io/delay: "offset: 5s"}},
+  spec: {resourceRef: {kind: Pod}, selector: {}, delay: {durationMilliseconds: 2000}, next: {delete: true}}}`)
+	code, _, stderr := command(t, "-object objects/pod.yaml -explain -stages "+file)
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "an extension, which kwok does not have")
+	code, stdout, _ := command(t, "-object objects/pod.yaml -explain -extensions -stages "+file)
+	require.Zero(t, code)
+	require.Contains(t, stdout, `next is "a", in 7s`)
+}
+
 func TestMisuse(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                           "name the Stages",

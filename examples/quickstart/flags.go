@@ -14,6 +14,8 @@ type options struct {
 	stages string
 	speed  float64
 	length time.Duration
+
+	extensions bool
 }
 
 // parse reads the flags. If it returns an error it has already printed it.
@@ -23,6 +25,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.Uint64Var(&o.seed, "seed", 1, "decides delays and names")
 	flags.IntVar(&o.jobs, "jobs", 1, "how many Jobs to submit, a fifth of a second apart")
 	flags.StringVar(&o.stages, "stages", "", "play the Stages of this `file` or folder")
+	flags.BoolVar(&o.extensions, "extensions", false, "allow the extensions of EXTENSIONS.md, which kwok does not have")
 	flags.Float64Var(&o.speed, "speed", 0, "1 is real time, 10 is ten times faster, 0 as fast as possible")
 	flags.DurationVar(&o.length, "for", time.Hour, "end after this much virtual time")
 	if err := flags.Parse(args); err != nil {

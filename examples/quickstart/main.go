@@ -77,7 +77,7 @@ func play(ctx context.Context, o options, stdout, stderr io.Writer) error {
 // their faults with their positions. Then a Simulation plays the Set on a cluster in memory. The
 // controllers, and the table that is printed, react to the same cluster.
 func newCluster(o options, stdout, stderr io.Writer) (*cluster, error) {
-	set, err := compile(o.stages)
+	set, err := compile(o)
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +95,22 @@ func newCluster(o options, stdout, stderr io.Writer) (*cluster, error) {
 	return c, c.watch(nodeKind, jobKind, podKind)
 }
 
-// compile compiles the Stages at path, and our own for Nodes and Pods if path has none for them.
-func compile(path string) (*stage.Set, error) {
+// compile compiles the Stages at o.stages, and our own for Nodes and Pods if it has none for them.
+func compile(o options) (*stage.Set, error) {
 	var sources []stage.Source
-	if path != "" {
-		users, err := stage.Load(path)
+	if o.stages != "" {
+		users, err := stage.Load(o.stages)
 		if err != nil {
 			return nil, err
 		}
 		sources = append(sources, users)
 	}
 	for _, ours := range []stage.Source{presets.NodeFast(), stage.Parse("stages.yaml", stagesYAML)} {
-		if path == "" || !overlap(sources[0], ours) {
+		if o.stages == "" || !overlap(sources[0], ours) {
 			sources = append(sources, ours)
 		}
 	}
-	return stage.Compile(stage.Options{}, sources...)
+	return stage.Compile(stage.Options{Extensions: o.extensions}, sources...)
 }
 
 // overlap reports whether a has Stages for the kind of object that b is for.

@@ -214,6 +214,18 @@ func TestStagesOfTheUser(t *testing.T) {
 	require.Equal(t, mostFailures+1, strings.Count(text, "ADDED"), "the Job gives up")
 }
 
+func TestExtensions(t *testing.T) {
+	text, err := os.ReadFile("testdata/crash.yaml")
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "stages.yaml")
+	extended := bytes.Replace(text, []byte("metadata:\n"), []byte("metadata:\n  annotations: {stagecraft-go.github.io/delay: 'offset: 1m'}\n"), 1)
+	require.NoError(t, os.WriteFile(file, extended, 0o600))
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), []string{"-stages", file}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "an extension, which kwok does not have")
+	require.Contains(t, output(t, "-stages", file, "-extensions"), "CrashLoopBackOff   1 (0s ago)   63s")
+}
+
 func TestStagesOfTheStudyPrintTheSame(t *testing.T) {
 	require.Equal(t, output(t, "-jobs", "5"), output(t, "-jobs", "5", "-stages", conformance(t, "wild-mcad")))
 }
