@@ -23,8 +23,9 @@
 //
 // Where possible, a rule runs the compiled Stages on probes instead of guessing from their text. A
 // rule that is not certain reports nothing: lint may miss a mistake, but what it reports is true.
-// Only [Overlap] and [ActsAs] are informational, because they may be intended. Rules about fields and values know
-// the kinds that are built into Kubernetes; of other kinds they know the metadata.
+// Only [Overlap], [ActsAs] and [WritesOthers] are informational, because they may be intended. Rules
+// about fields and values know the kinds that are built into Kubernetes; of other kinds they know
+// the metadata.
 //
 // # Determinism
 //
@@ -119,10 +120,13 @@ const (
 	// ActsAs is a Stage that impersonates a user. It is informational: a player of Stages from a
 	// cluster refuses it, unless [stage.Allow] lists the user.
 	ActsAs Rule = "acts-as"
+	// WritesOthers is a Stage that applies an object, which may be any that the player may write. It
+	// is informational: a player of Stages from a cluster refuses it, unless [stage.Allow] lists it.
+	WritesOthers Rule = "writes-others"
 )
 
 // Informational reports whether a finding of the rule may be intended.
-func (r Rule) Informational() bool { return r == Overlap || r == ActsAs }
+func (r Rule) Informational() bool { return r == Overlap || r == ActsAs || r == WritesOthers }
 
 // A Finding is one place in a Stage where a rule applies. It is plain data.
 type Finding struct {
@@ -206,4 +210,5 @@ var rules = []struct {
 	{Unrendered, unrendered},
 	{UncheckedTarget, uncheckedTarget},
 	{ActsAs, actsAs},
+	{WritesOthers, writesOthers},
 }

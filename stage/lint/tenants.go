@@ -9,6 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
 // uncheckedTarget finds templates that apply an object whose name or namespace the author of this
@@ -141,16 +142,39 @@ func hostileTexts(template string) []string {
 func actsAs(s *checkedStage) []fault {
 	var faults []fault
 	for _, t := range s.templates {
-		user := ""
-		if p := t.step.Patch; p != nil && p.Impersonation != nil {
-			user = p.Impersonation.Username
+		if path, user := t.user(s.spec.Next); user != "" {
+			faults = append(faults, fieldFault(path, "list the user in stage.Options.Allow where Stages come from a cluster",
+				"the stage acts as %q, with all that this user may do", user))
 		}
-		if a := t.step.Apply; a != nil && a.Impersonation != nil {
-			user = a.Impersonation.Username
-		}
-		if user != "" {
-			faults = append(faults, fieldFault(strings.TrimSuffix(t.path, "template")+"impersonation",
-				"list the user in stage.Options.Allow where Stages come from a cluster", "the stage acts as %q, with all that this user may do", user))
+	}
+	return faults
+}
+
+// user is the user as whom a template is sent, "" if it is the player itself, and the field that
+// names him.
+func (t template) user(next *v1alpha1.StageNext) (path, user string) {
+	path, as := strings.TrimSuffix(t.path, "template")+"impersonation", (*v1alpha1.ImpersonationConfig)(nil)
+	switch {
+	case t.step.Apply != nil:
+		as = t.step.Apply.Impersonation
+	case t.path == "spec.next.statusTemplate":
+		path, as = "spec.next.statusPatchAs", next.StatusPatchAs
+	default:
+		as = t.step.Patch.Impersonation
+	}
+	if as == nil {
+		return "", ""
+	}
+	return path, as.Username
+}
+
+// writesOthers finds templates that apply objects.
+func writesOthers(s *checkedStage) []fault {
+	var faults []fault
+	for _, t := range s.templates {
+		if t.step.Apply != nil {
+			faults = append(faults, fieldFault(strings.TrimSuffix(t.path, ".template"), "list its kind in stage.Options.Allow where Stages come from a cluster",
+				"the stage writes any object that its template names, with all that the player may do"))
 		}
 	}
 	return faults
