@@ -209,7 +209,7 @@ func (a *assessor) checkLate(total int) {
 	allowed := min(a.stage.maxSilent.of(total), total-1)
 	if len(a.late) > max(0, allowed) {
 		names := slices.Sorted(maps.Keys(a.late))
-		a.add(ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)", strings.Join(names, ", "), a.lateText(names)))
+		a.add(ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)", firstOf(names, ", "), a.lateText(names)))
 	}
 	if a.addLine != nil && a.unchecked > 0 {
 		a.addLine(Line{Stage: a.stage.Name, Satisfaction: Satisfied,

@@ -88,6 +88,9 @@ func (e *evaluator) newResult(o *objectState) *objectResult {
 	}
 	if status == nil {
 		r.condition = unknown("there is no CombinedStatus yet")
+		if len(o.statuses) > 1 {
+			r.condition = unknown("there is no CombinedStatus yet, or more than one")
+		}
 		if len(o.clause.StatusCollectors) == 0 {
 			r.condition = unknown("there is no CombinedStatus, because no clause of spec.downsync that chooses it has statusCollectors; a filter could leave it out")
 		}

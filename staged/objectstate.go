@@ -1,6 +1,7 @@
 package staged
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"time"
@@ -14,6 +15,11 @@ import (
 func objectOf(s *control.CombinedStatus) ObjectRef {
 	label := func(name string) string { return s.Labels[control.StatusLabelPrefix+name] }
 	return ObjectRef{label("api-group"), label("resource"), label("namespace"), label("name")}
+}
+
+// isForged reports whether a CombinedStatus is in another namespace than its labels say.
+func isForged(s *control.CombinedStatus) bool {
+	return s.Namespace != "" && s.Namespace != cmp.Or(objectOf(s).Namespace, control.ReportNamespace)
 }
 
 // An objectState is what was observed of one object under one BindingPolicy, and the results that
@@ -53,14 +59,19 @@ func (o *objectState) removeStatus(name string) {
 	}
 }
 
-// status returns the CombinedStatus under the BindingPolicy with this uid; nil if there is none.
-func (o *objectState) status(bindingPolicy string) *control.CombinedStatus {
+// status returns the CombinedStatus under the BindingPolicy with this uid; nil if there is none, or
+// more than one: then only one of them is KubeStellar's.
+func (o *objectState) status(bindingPolicy string) (found *control.CombinedStatus) {
 	for _, s := range o.statuses {
-		if strings.HasSuffix(s.Name, "."+bindingPolicy) {
-			return s
+		if !strings.HasSuffix(s.Name, "."+bindingPolicy) {
+			continue
 		}
+		if found != nil {
+			return nil
+		}
+		found = s
 	}
-	return nil
+	return found
 }
 
 // statusFields returns a CombinedStatus as KubeStellar's own client shows it to expressions:

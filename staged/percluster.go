@@ -28,7 +28,7 @@ func (d *decider) progressClusters(i int) bool {
 	}
 	if allowed := max(0, min(s.maxFailures.of(t.total), t.total-1)); len(t.setAside) > allowed {
 		rec.SatisfiedSince = nil
-		return d.fail(i, fmt.Sprintf("%d of %d clusters are set aside, at most %d may be: %s", len(t.setAside), t.total, allowed, firstOf(t.setAside)))
+		return d.fail(i, fmt.Sprintf("%d of %d clusters are set aside, at most %d may be: %s", len(t.setAside), t.total, allowed, firstOf(t.setAside, "; ")))
 	}
 	next := d.nextBatch(rec)
 	if why := d.stageLate(s, rec, t, next); why != "" {
@@ -63,11 +63,12 @@ func (d *decider) stageLate(s *stage, rec *v1alpha1.StageStatus, t tally, next i
 	return ""
 }
 
-func firstOf(all []string) string {
+// firstOf joins the first three, and says how many more there are.
+func firstOf(all []string, separator string) string {
 	if len(all) > 3 {
-		return strings.Join(all[:3], "; ") + fmt.Sprintf("; and %d more", len(all)-3)
+		all = append(all[:3:3], fmt.Sprintf("and %d more", len(all)-3))
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(all, separator)
 }
 
 // tally assesses each cluster that has begun, and records since when it is satisfied, or why it is

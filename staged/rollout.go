@@ -82,9 +82,11 @@ func (r *Rollout) ForgetBinding(name string) {
 }
 
 // ObserveStatus shows the Rollout a CombinedStatus. Its labels name its object and its
-// BindingPolicy.
+// BindingPolicy. It must be in the namespace of the object, or in [control.ReportNamespace] if that
+// has none: KubeStellar writes it there, and who may write elsewhere only is not believed. Without a
+// namespace, which none of a cluster is, it counts.
 func (r *Rollout) ObserveStatus(s *control.CombinedStatus) {
-	if s == nil {
+	if s == nil || isForged(s) {
 		return
 	}
 	if name := s.Labels[control.StatusLabelPrefix+"binding-policy"]; r.concerns(name) {
@@ -94,7 +96,7 @@ func (r *Rollout) ObserveStatus(s *control.CombinedStatus) {
 
 // ForgetStatus says that a CombinedStatus no longer exists. Of s only name and labels are read.
 func (r *Rollout) ForgetStatus(s *control.CombinedStatus) {
-	if s == nil {
+	if s == nil || isForged(s) {
 		return
 	}
 	if state := r.observed[s.Labels[control.StatusLabelPrefix+"binding-policy"]]; state != nil {

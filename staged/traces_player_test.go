@@ -1,6 +1,7 @@
 package staged_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -185,7 +186,7 @@ func (p *played) show(policy *unstructured.Unstructured, object string) {
 		return // KubeStellar makes none
 	}
 	status.Name = strings.Replace(status.Name, "uid-"+policy.GetName(), string(policy.GetUID()), 1)
-	status.Namespace = "nginx"
+	status.Namespace = cmp.Or(status.Labels[control.StatusLabelPrefix+"namespace"], control.ReportNamespace)
 	p.create(status, control.Group+"/"+control.Version, "CombinedStatus")
 }
 
