@@ -11,6 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/selector"
 )
 
@@ -22,7 +23,7 @@ func (e Explanation) String() string {
 	if e.Key.Kind != "" {
 		b.WriteString(e.Key.String() + ": ")
 	}
-	b.WriteString(e.answer() + "\n")
+	b.WriteString(printable.Line(e.answer()) + "\n")
 	for _, v := range e.Stages {
 		b.WriteString("\n")
 		v.write(&b)
@@ -147,14 +148,13 @@ func (v StageExplanation) write(b *strings.Builder) {
 	}
 	b.WriteString("\n")
 	for _, r := range v.Requirements {
-		b.WriteString("  " + mark(r.OK) + " " + v.requirement(r) + "\n")
+		b.WriteString("  " + mark(r.OK) + " " + printable.Line(v.requirement(r)) + "\n")
 	}
 	if !v.Matches {
 		return
 	}
-	b.WriteString("  " + v.weight() + "\n  " + v.delay() + "\n")
-	for _, line := range v.DryRun.lines() {
-		b.WriteString("  " + line + "\n")
+	for _, line := range append([]string{v.weight(), v.delay()}, v.DryRun.lines()...) {
+		b.WriteString("  " + printable.Line(line) + "\n")
 	}
 }
 
@@ -169,7 +169,7 @@ func mark(ok bool) string {
 func (v StageExplanation) requirement(r selector.Requirement) string {
 	s := r.Text + ": saw " + list(r.Seen)
 	if r.Err != nil {
-		s += "; failed: " + r.Err.Error()
+		s += "; failed: " + printable.Error(r.Err)
 	}
 	if !r.OK {
 		s += " (" + r.Path + place(v.Locate(r.Path)) + ")"
@@ -256,7 +256,7 @@ func origin(path, text string, seen any, err error) string {
 	if text != "" {
 		s += fmt.Sprintf(" (%s gave %s", text, value(seen))
 		if err != nil {
-			s += ": " + err.Error()
+			s += ": " + printable.Error(err)
 		}
 		s += ")"
 	}
@@ -271,7 +271,7 @@ func (o DryRun) lines() []string {
 	}
 	switch {
 	case o.Err != nil:
-		return append(lines, "! the effects fail: "+o.Err.Error())
+		return append(lines, "! the effects fail: "+printable.Error(o.Err))
 	case o.Livelock:
 		return append(lines, "! livelock: it matches again at once after its effects, and changes the object again")
 	case o.Idle:

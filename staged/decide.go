@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -120,6 +121,7 @@ func (d *decider) step() bool {
 
 // wait records why a stage is not left.
 func (d *decider) wait(rec *v1alpha1.StageStatus, phase v1alpha1.Phase, why string) {
+	why = printable.Line(why)
 	rec.Phase, rec.Message, rec.CompletedAt = phase, why, nil
 	d.Message = fmt.Sprintf("stage %q: %s", rec.Name, why)
 }
@@ -132,7 +134,7 @@ func (d *decider) hold(rec *v1alpha1.StageStatus, why string) {
 
 // stall records that only a person can make the rollout go on.
 func (d *decider) stall(reason, format string, args ...any) {
-	d.stalled, d.Message = reason, fmt.Sprintf(format, args...)
+	d.stalled, d.Message = reason, printable.Line(fmt.Sprintf(format, args...))
 	d.explain(d.Status.ActiveStage, d.Message)
 }
 
@@ -146,7 +148,7 @@ func (d *decider) explain(stage, why string) {
 func (d *decider) recheckAt(at time.Time) { d.recheck = earlier(d.recheck, at) }
 
 func (d *decider) event(kind, reason, format string, args ...any) {
-	d.Events = append(d.Events, Event{kind, reason, fmt.Sprintf(format, args...)})
+	d.Events = append(d.Events, Event{kind, reason, printable.Line(fmt.Sprintf(format, args...))})
 }
 
 // wholeSecond returns a time as a status stores it: in whole seconds, rounded up. So no soak,

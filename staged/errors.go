@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // Position is a place in a text: lines and columns count from 1, columns in bytes. Zero means
@@ -43,7 +44,7 @@ func (e *Error) Error() string {
 	if e.Path != "" {
 		b.WriteString(e.Path + ": ")
 	}
-	b.WriteString(e.Err.Error())
+	b.WriteString(printable.Error(e.Err))
 	return b.String()
 }
 

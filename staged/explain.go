@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -29,7 +30,7 @@ func (l Line) String() string {
 		b.WriteString(l.Object.String() + ": ")
 	}
 	b.WriteString(l.Text)
-	return b.String()
+	return printable.Line(b.String())
 }
 
 // Explain is [Policy.Explain] for what the Rollout was shown.
@@ -65,7 +66,7 @@ func (e *evaluator) explain(o *objectState, r *objectResult, a *assessor) {
 	}
 	for _, c := range e.stage.conjuncts {
 		found := evaluate(c.whole, variables)
-		text := c.explain(found, variables, status)
+		text := printable.Text(c.explain(found, variables, status))
 		a.addLine(Line{Stage: e.stage.Name, Object: o.ref, Satisfaction: found.Satisfaction, Text: text})
 	}
 	if text := errorIn(status, e.stage.condition); text != "" && !e.stage.guards.AllowErrors {
@@ -81,16 +82,16 @@ func (e *evaluator) reason(o *objectState, r *objectResult) string {
 	}
 	variables, err := e.variables(o, status)
 	if err != nil {
-		return err.Error()
+		return printable.Error(err)
 	}
 	var parts []string
 	for _, c := range e.stage.conjuncts {
 		if found := evaluate(c.whole, variables); found.Satisfaction != Satisfied {
-			parts = append(parts, c.explain(found, variables, status))
+			parts = append(parts, printable.Text(c.explain(found, variables, status)))
 		}
 	}
 	if len(parts) == 0 {
-		return withReason(r.condition, e.stage).reason + ", with " + tablesText(status)
+		return withReason(r.condition, e.stage).reason + ", with " + printable.Text(tablesText(status))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -100,7 +101,7 @@ func (e *evaluator) clusterText() string { return clusterText(e.binding.Spec.Des
 
 // failureText says what was seen when the failure condition was true.
 func (e *evaluator) failureText(o *objectState) string {
-	return "saw " + tablesText(o.status(string(e.policy.UID)))
+	return "saw " + printable.Text(tablesText(o.status(string(e.policy.UID))))
 }
 
 // explain says what a conjunct found and what it wants.

@@ -3,6 +3,7 @@ package staged
 import (
 	"fmt"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 )
 
@@ -26,11 +27,11 @@ type finding struct {
 }
 
 func unknown(format string, args ...any) finding {
-	return finding{Unknown, fmt.Sprintf(format, args...)}
+	return finding{Unknown, printable.Text(fmt.Sprintf(format, args...))}
 }
 
 func unsatisfied(format string, args ...any) finding {
-	return finding{Unsatisfied, fmt.Sprintf(format, args...)}
+	return finding{Unsatisfied, printable.Text(fmt.Sprintf(format, args...))}
 }
 
 // evaluate evaluates an expression. An error is Unknown, never a no.

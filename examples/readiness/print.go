@@ -64,7 +64,7 @@ func or(s, instead string) string {
 
 // clean replaces control characters, which could break the line or control the terminal.
 func clean(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }), " ")
 }
 
 func indent(text string) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
@@ -116,10 +117,11 @@ func (s State) notes() (notes []string) {
 	return notes
 }
 
-// clean replaces control characters, which could break the line or control the terminal.
+// clean replaces control characters and the like, which could break the line, control the terminal
+// or turn text around.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r

@@ -195,10 +195,10 @@ func mermaidText(title string, lines []string) string {
 	return strings.Join(text, "<br/>")
 }
 
-// printable replaces invalid UTF-8, and control characters other than line breaks.
+// printable replaces invalid UTF-8, and characters that are not printable, other than line breaks.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' {
+		if !unicode.IsPrint(r) && r != '\n' {
 			return ' '
 		}
 		return r

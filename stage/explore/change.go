@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
@@ -24,7 +25,9 @@ type Change struct {
 
 // String prints `.status.phase: Pending → Running`, or the kind and whether the object was created
 // or is gone.
-func (c Change) String() string {
+func (c Change) String() string { return printable.Text(c.text()) }
+
+func (c Change) text() string {
 	switch {
 	case c.Path == "" && c.Before == nil:
 		return c.Key.Kind + " created"

@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // String prints each State with its transitions and their changes, and then the Findings.
 func (g *Graph) String() string {
 	var b strings.Builder
 	for _, s := range g.States {
-		fmt.Fprintf(&b, "%d %s%s\n", s.ID, s.Label, s.notes(slices.Contains(g.Starts, s.ID)))
+		fmt.Fprintf(&b, "%d %s%s\n", s.ID, printable.Text(s.Label), s.notes(slices.Contains(g.Starts, s.ID)))
 		for t := range g.From(s.ID) {
 			t.print(&b)
 		}
@@ -40,15 +41,15 @@ func (s State) notes(start bool) (notes string) {
 
 func (t Transition) print(b *strings.Builder) {
 	if t.Action != "" {
-		fmt.Fprintf(b, "  user: %s → %d\n", t.Action, t.To)
+		fmt.Fprintf(b, "  user: %s → %d\n", printable.Text(t.Action), t.To)
 	} else {
-		fmt.Fprintf(b, "  %s %s%s → %d\n", t.Stage, t.chanceText(), FormatDelay(t.Delay), t.To)
+		fmt.Fprintf(b, "  %s %s%s → %d\n", printable.Text(t.Stage), t.chanceText(), FormatDelay(t.Delay), t.To)
 	}
 	for _, c := range t.Changes {
 		fmt.Fprintf(b, "    %s\n", c)
 	}
 	if t.Err != nil {
-		fmt.Fprintf(b, "    failed: %s\n", t.Err)
+		fmt.Fprintf(b, "    failed: %s\n", printable.Error(t.Err))
 	}
 }
 
@@ -110,7 +111,7 @@ func (g *Graph) Findings() (found []string) {
 	for _, st := range g.Unplayed() {
 		if !g.hasObject(st.Kind) {
 			if !absent[st.Kind] {
-				found = append(found, fmt.Sprintf("never played: the stages of %s, because no object that is explored is of this kind", st.Kind.Kind))
+				found = append(found, fmt.Sprintf("never played: the stages of %s, because no object that is explored is of this kind", printable.Text(st.Kind.Kind)))
 			}
 			absent[st.Kind] = true
 			continue
@@ -121,7 +122,7 @@ func (g *Graph) Findings() (found []string) {
 		} else if bounded {
 			why += " that was explored"
 		}
-		found = append(found, fmt.Sprintf("never played: %s of %s %s", st.Name, st.Kind.Kind, why))
+		found = append(found, fmt.Sprintf("never played: %s of %s %s", printable.Text(st.Name), printable.Text(st.Kind.Kind), why))
 	}
 	if ends := g.Terminal(); len(ends) > 0 {
 		found = append(found, "ends in: "+g.list(ends))
@@ -184,7 +185,7 @@ func (g *Graph) describeCycle(c Cycle) string {
 func (g *Graph) list(ids []int) string {
 	var names []string
 	for _, id := range ids[:min(10, len(ids))] {
-		names = append(names, fmt.Sprintf("%d %s", id, g.States[id].Label))
+		names = append(names, fmt.Sprintf("%d %s", id, printable.Text(g.States[id].Label)))
 	}
 	if len(ids) > 10 {
 		names = append(names, fmt.Sprintf("and %d more", len(ids)-10))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // String prints a table of the transitions, with what each state has lost.
@@ -20,12 +22,12 @@ func (r *Result) String() string {
 		if t.Stage != "" {
 			name += " by " + t.Stage
 		}
-		fmt.Fprintf(out, "%s\t%d\t%s\n", name, t.Samples, t.columns())
+		fmt.Fprintf(out, "%s\t%d\t%s\n", printable.Text(name), t.Samples, t.columns())
 	}
 	_ = out.Flush() // a Builder takes everything
 	for _, s := range r.States {
 		if s.CutOff+s.Unknown > 0 {
-			fmt.Fprintf(&b, "%s %s: %d left, %d cut off by the end of the log, %d entered before it began\n", s.Kind, s.Name, s.Left, s.CutOff, s.Unknown)
+			fmt.Fprintf(&b, "%s: %d left, %d cut off by the end of the log, %d entered before it began\n", printable.Text(s.Kind+" "+s.Name), s.Left, s.CutOff, s.Unknown)
 		}
 	}
 	return b.String()
@@ -33,11 +35,11 @@ func (r *Result) String() string {
 
 func (t Transition) columns() string {
 	if len(t.quantiles) == 0 {
-		return "\t\t\t\tnot fitted: " + t.NotFitted
+		return "\t\t\t\tnot fitted: " + printable.Text(t.NotFitted)
 	}
-	name := t.Fitted
+	name := printable.Text(t.Fitted)
 	if name == "" {
-		name = "none: " + t.NotFitted
+		name = "none: " + printable.Text(t.NotFitted)
 	}
 	short := func(part float64) time.Duration { return t.Quantile(part).Round(time.Millisecond) }
 	return fmt.Sprintf("%s\t%s\t%.3f\t%.3f\t%s", short(.5), short(.9), t.Distance, t.Chance, name)

@@ -42,6 +42,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
@@ -146,7 +147,7 @@ func (f Finding) String() string {
 		b.WriteString(p + ": ")
 	}
 	fmt.Fprintf(&b, "stage %q: %s: %s (%s) [%s]", f.Stage, f.Path, f.Message, f.Advice, f.Rule)
-	return b.String()
+	return printable.Line(b.String())
 }
 
 // Check returns the findings in the Stages of the sources, which together make one set.

@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
@@ -20,7 +21,7 @@ type trace struct {
 
 // line prints one line with the time since the start.
 func (t *trace) line(now time.Time, format string, args ...any) {
-	fmt.Fprintf(&t.text, "%-10s %s\n", "+"+short(now.Sub(t.start)), fmt.Sprintf(format, args...))
+	fmt.Fprintf(&t.text, "%-10s %s\n", "+"+short(now.Sub(t.start)), printable.Line(fmt.Sprintf(format, args...)))
 }
 
 // short prints a duration, truncated to milliseconds unless it is shorter than one.
@@ -34,7 +35,7 @@ func short(d time.Duration) string {
 // block prints text with every line indented.
 func (t *trace) block(indent, text string) {
 	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
-		t.text.WriteString(strings.TrimRight(indent+line, " \n") + "\n")
+		t.text.WriteString(strings.TrimRight(indent+printable.Line(strings.TrimSuffix(line, "\n")), " ") + "\n")
 	}
 }
 

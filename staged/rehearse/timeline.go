@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -46,7 +47,7 @@ func (e Entry) line(width int) string {
 	if e.Waiting {
 		indent = "    "
 	}
-	return fmt.Sprintf("%-*s %s%s%s", width, e.when(), indent, e.about(), e.Text)
+	return printable.Line(fmt.Sprintf("%-*s %s%s%s", width, e.when(), indent, e.about(), e.Text))
 }
 
 func (e Entry) when() string { return "+" + round(e.At).String() }
@@ -79,9 +80,9 @@ type Lint struct {
 // String prints `lint: stage dev: …`.
 func (l Lint) String() string {
 	if l.Stage == "" {
-		return "lint: " + l.Text
+		return "lint: " + printable.Line(l.Text)
 	}
-	return fmt.Sprintf("lint: stage %s: %s", l.Stage, l.Text)
+	return printable.Line(fmt.Sprintf("lint: stage %s: %s", l.Stage, l.Text))
 }
 
 // String prints one line an entry, then the lints, then how it ended.
@@ -98,7 +99,7 @@ func (t *Timeline) String() string {
 		fmt.Fprintln(&b, l)
 	}
 	if !t.Succeeded {
-		fmt.Fprintln(&b, "not succeeded:", t.Message)
+		fmt.Fprintln(&b, "not succeeded:", printable.Line(t.Message))
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
@@ -40,7 +41,7 @@ func Compare(a, b record.Log, metrics ...Metric) []Comparison {
 // String prints the means, 99th percentiles, counts and P on one line.
 func (c Comparison) String() string {
 	return fmt.Sprintf("%s: mean %.4g → %.4g (%+.4g, x%.3g), p99 %.4g → %.4g, n %d → %d, p %.2g",
-		c.Metric, c.A.Mean, c.B.Mean, c.Difference, c.Ratio, c.A.P99, c.B.P99, c.A.Count, c.B.Count, c.P)
+		printable.Text(c.Metric), c.A.Mean, c.B.Mean, c.Difference, c.Ratio, c.A.P99, c.B.P99, c.A.Count, c.B.Count, c.P)
 }
 
 // kolmogorovSmirnov is the p-value of the Kolmogorov-Smirnov test for two samples without weights,
