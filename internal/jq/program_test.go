@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -300,6 +302,29 @@ func TestProgramsAreSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// gojq keeps every pattern that a program has ever used, and objects bring their own: 2,000 that
+// would fill 150 MB if they were kept.
+func TestPatternsOfObjectsAreForgotten(t *testing.T) {
+	q, err := jq.Compile(`.pattern as $p | "a" | test($p)`, jq.Options{})
+	require.NoError(t, err)
+	before := liveBytes()
+	for i := range 2000 {
+		pattern := strings.Repeat("(a|b)?", 100) + strconv.Itoa(i)
+		_, err := q.Run(&jq.Input{Object: map[string]any{"pattern": pattern}, Now: noon})
+		require.NoError(t, err)
+	}
+	require.Less(t, liveBytes()-before, int64(60<<20))
+	runtime.KeepAlive(q)
+}
+
+// liveBytes is what the heap holds after a collection.
+func liveBytes() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func TestFunctions(t *testing.T) {
