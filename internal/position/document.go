@@ -158,8 +158,9 @@ var (
 	yamlParser = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or '.'|<document start>)`)
 )
 
-// helmDirective is the beginning of a template action that only a chart has.
-var helmDirective = regexp.MustCompile(`\{\{-?\s*(?:if|with|range|include|template|toYaml|define)?\s*(?:not\s+)?\.(?:Values|Release|Chart|Capabilities)\b`)
+// helmDirective is the beginning of a template action that only a chart has: it reads what only
+// Helm gives, or calls a function of Helm.
+var helmDirective = regexp.MustCompile(`\{\{-?(?:[^{}]*[\s(])?\$?\.(?:Values|Release|Chart|Capabilities|Files)\b|\{\{-?\s*(?:include|toYaml|tpl|required|lookup)\s`)
 
 // unreadable is the fault of a document that cannot be read. The YAML libraries have no typed
 // syntax error that tells the line, so it is taken from their message, where it counts from the

@@ -206,11 +206,17 @@ func TestFieldsThatBeginWithANameAreSuggestedByTheValue(t *testing.T) {
 }
 
 func TestChartsAreToBeRenderedFirst(t *testing.T) {
-	for _, text := range []string{"metadata:\n  name: {{ .Release.Name }}\n", "a: b\n{{- if .Values.on }}\nc: d\n{{- end }}\n"} {
+	for _, text := range []string{
+		"metadata:\n  name: {{ .Release.Name }}\n", "a: b\n{{- if .Values.on }}\nc: d\n{{- end }}\n",
+		"a: b\n{{- if and .Values.on (not $.Values.off) }}\nc: d\n{{- end }}\n", "a: {{ include \"chart.name\" . }}\n",
+		"a:\n  {{- toYaml .a | nindent 4 }}\n", "a:\n  {{- $.Files.Get \"x\" | nindent 4 }}\n", "a: {{ printf \"%s-x\" (.Chart.Name) }}\n",
+	} {
 		_, faults := position.Parse("f.yaml", []byte(text))
 		require.Len(t, faults, 1)
-		require.ErrorContains(t, faults[0].Err, "render the chart first")
+		require.ErrorContains(t, faults[0].Err, "render the chart first", text)
 	}
-	_, faults := position.Parse("f.yaml", []byte("a: {{ .status.phase }}\n"))
-	require.NotContains(t, faults[0].Err.Error(), "chart")
+	for _, text := range []string{"a: {{ .status.phase }}\n", "a: {{ .spec.Values.x }}\n", "a: {{ .metadata.includes }}\n"} {
+		_, faults := position.Parse("f.yaml", []byte(text))
+		require.NotContains(t, faults[0].Err.Error(), "chart", text)
+	}
 }

@@ -84,15 +84,15 @@ func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedSta
 	s.expressions = expressionsOf(&st.Spec)
 	s.templates, s.templateSets, s.effects = templatesOf(&st.Spec), map[string]*stage.Set{}, map[rendering]stage.Effect{}
 	set, err := stage.Compile(compileOptions, stage.FromStages(*st))
-	s.set, s.compiles = set, err == nil && st.Spec.Selector != nil && !misreadSelector(source, st.Name)
+	s.set, s.compiles = set, err == nil && st.Spec.Selector != nil && !misread(source, st.Name)
 	return s
 }
 
-// misreadSelector reports whether a part of the selector was not understood, such as an unknown
-// field. The selector then asks for more than lint can see.
-func misreadSelector(source stage.Source, name string) bool {
+// misread reports whether a part of the selector or of the delay was not understood, such as an
+// unknown field. The Stage then asks for more, or waits for longer, than lint can see.
+func misread(source stage.Source, name string) bool {
 	return slices.ContainsFunc(source.Errors(), func(e *stage.Error) bool {
-		return e.Stage == name && !e.Warning && strings.HasPrefix(e.Path, "spec.selector.")
+		return e.Stage == name && !e.Warning && (strings.HasPrefix(e.Path, "spec.selector.") || strings.HasPrefix(e.Path, "spec.delay"))
 	})
 }
 
