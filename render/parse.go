@@ -54,7 +54,7 @@ func (t *Template) check(trees map[string]*parse.Tree) error {
 	var faults []error
 	for _, id := range calls {
 		if !t.known(id.Ident) {
-			faults = append(faults, t.errorAt(t.start+int(id.Pos), fmt.Errorf("function %q not defined", id.Ident)))
+			faults = append(faults, t.errorAt(t.start+int(id.Pos), undefined(id.Ident)))
 		}
 		_, user := t.options.Funcs[id.Ident]
 		t.names = append(t.names, id.Ident)
@@ -64,6 +64,14 @@ func (t *Template) check(trees map[string]*parse.Tree) error {
 		return faults[0]
 	}
 	return errors.Join(faults...)
+}
+
+// undefined is the fault of a function that there is not.
+func undefined(name string) error {
+	if slices.Contains([]string{"include", "tpl", "toYaml", "fromYaml", "toToml", "required", "lookup"}, name) {
+		return fmt.Errorf("function %q not defined: it is one of Helm; render the chart first, with helm template", name)
+	}
+	return fmt.Errorf("function %q not defined", name)
 }
 
 // associate makes the template that states have clones of.

@@ -116,6 +116,7 @@ func TestCompileFaults(t *testing.T) {
 		"a template without an end is found":          {"{{ if .a }}", 0, "unexpected EOF"},
 		"getHostByName is left out":                   {`{{ getHostByName "a" }}`, 3, `function "getHostByName" not defined`},
 		"so is a function of our own":                 {`{{ weigh_ }}`, 3, `function "weigh_" not defined`},
+		"what Helm has is told":                       {`{{ include "a" . }}`, 3, `function "include" not defined: it is one of Helm; render the chart first, with helm template`},
 		"and what makes keys":                         {`{{ genPrivateKey "rsa" }}`, 3, `function "genPrivateKey" not defined`},
 		"a template is not larger than what is usual": {strings.Repeat("x", 2<<20), -1, "template of 2097152 bytes, more than 1048576"},
 	} {

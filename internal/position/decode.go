@@ -203,6 +203,9 @@ func (d *decoder) wrongType(path, want string, v any) {
 	if want == "a string" {
 		advice = "; quote it"
 	}
+	if text, ok := v.(string); ok && helmDirective.MatchString(text) {
+		advice = "; " + renderFirst
+	}
 	d.fault(path, fmt.Errorf("want %s, got %s%s", want, describe(v), advice))
 }
 

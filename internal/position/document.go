@@ -162,6 +162,8 @@ var (
 // Helm gives, or calls a function of Helm.
 var helmDirective = regexp.MustCompile(`\{\{-?(?:[^{}]*[\s(])?\$?\.(?:Values|Release|Chart|Capabilities|Files)\b|\{\{-?\s*(?:include|toYaml|tpl|required|lookup)\s`)
 
+const renderFirst = "render the chart first, with helm template"
+
 // unreadable is the fault of a document that cannot be read. The YAML libraries have no typed
 // syntax error that tells the line, so it is taken from their message, where it counts from the
 // start of the document; if that changes shape, the fault stands at the start. They tell no column:
@@ -182,7 +184,7 @@ func unreadable(file string, c chunk, path string, err error) Located {
 		text = "not YAML: " + text
 	}
 	if d := helmDirective.Find(c.text); syntax && d != nil {
-		text += fmt.Sprintf("; %s is a directive of Helm: render the chart first, with helm template", d)
+		text += fmt.Sprintf("; %s is a directive of Helm: %s", d, renderFirst)
 	}
 	return Located{Position: start, Error: &Error{Path: path, Offset: -1, Err: errors.New(text)}}
 }

@@ -157,6 +157,14 @@ func TestDecodeReportsEveryFaultWithItsPath(t *testing.T) {
 	require.Equal(t, 2, *into.Count)
 }
 
+func TestFieldsThatAChartHasAreToBeRenderedFirst(t *testing.T) {
+	doc := parse(t, "count: '{{ .Values.count }}'\nflags: ['{{ .spec.on }}']\n")[0]
+	faults := doc.Decode(&target{})
+	require.Len(t, faults, 2)
+	require.EqualError(t, faults[0], `count: want an integer, got the string "{{ .Values.count }}"; render the chart first, with helm template`)
+	require.EqualError(t, faults[1], `flags[0]: want true or false, got the string "{{ .spec.on }}"`)
+}
+
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{text, "a: &a [*a]", "a: &x {b: *x}", "- ? [a]: b", "a: !!binary x", "{\"a\":1}{", "? a\n: b", "\ufeffa: 1"} {
 		f.Add(s)
