@@ -10,24 +10,42 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage/timing"
 )
 
-// client sends the writes of controllers and has the loop observe what they return.
+// client sends the writes of a controller and has the loop observe what they return.
 type client struct {
-	transport Transport
-	loop      *Loop
+	transport  Transport
+	loop       *Loop
+	controller string
+	limited    *timing.Client // nil if requests take no time
 }
 
 var errNoResult = errors.New("the transport returned neither an object nor an error")
 
 func (c *client) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	if err := c.wait(timing.Create); err != nil {
+		return nil, err
+	}
 	got, err := c.transport.Create(ctx, obj, o)
 	return c.observe(got, err, len(o.DryRun) > 0)
 }
 
 func (c *client) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	if err := c.wait(timing.Patch); err != nil {
+		return nil, err
+	}
 	got, err := c.transport.Patch(ctx, kind, name, t, data, o, subresources...)
 	return c.observe(got, err, len(o.DryRun) > 0)
+}
+
+// wait returns when a request takes effect that is made now.
+func (c *client) wait(v timing.Verb) error {
+	if c.limited == nil {
+		return nil
+	}
+	return c.loop.running.Sleep(c.limited.Send(c.loop.now, v))
 }
 
 // observe takes in the result of a write. An object that is being deleted is gone when the write
@@ -36,12 +54,12 @@ func (c *client) observe(obj *unstructured.Unstructured, err error, dry bool) (*
 	switch {
 	case err == nil && obj == nil:
 		return nil, errNoResult
-	case err != nil || dry:
+	case err != nil || dry || c.loop.staleWrites():
 		return obj, err
 	case isGone(obj):
 		c.remove(obj)
 	default:
-		c.loop.Observe(watch.Event{Type: watch.Modified, Object: obj}, c.loop.now)
+		c.see(obj)
 	}
 	return obj, nil
 }
@@ -54,9 +72,12 @@ func isGone(obj *unstructured.Unstructured) bool {
 
 // Delete deletes an object and reads it again: finalizers may keep it.
 func (c *client) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+	if err := c.wait(timing.Delete); err != nil {
+		return err
+	}
 	err := c.transport.Delete(ctx, kind, name, o)
 	known := c.loop.cache.Get(kind, name)
-	if err != nil && !apierrors.IsNotFound(err) || known == nil || len(o.DryRun) > 0 {
+	if err != nil && !apierrors.IsNotFound(err) || known == nil || len(o.DryRun) > 0 || c.loop.staleWrites() {
 		return err
 	}
 	left, getErr := c.transport.Get(ctx, kind, name)
@@ -64,9 +85,16 @@ func (c *client) Delete(ctx context.Context, kind schema.GroupVersionKind, name 
 	case apierrors.IsNotFound(getErr) || getErr == nil && left != nil && left.GetUID() != known.GetUID():
 		c.remove(known)
 	case getErr == nil && left != nil:
-		c.loop.Observe(watch.Event{Type: watch.Modified, Object: left}, c.loop.now)
+		c.see(left)
 	}
 	return err
+}
+
+// see takes in an object that the controller has written.
+func (c *client) see(obj *unstructured.Unstructured) {
+	c.loop.active = c.controller
+	defer func() { c.loop.active = "" }()
+	c.loop.see(watch.Event{Type: watch.Modified, Object: obj}, obj, c.loop.now)
 }
 
 // remove takes an object out of the cache for good, whatever the watch still reports of it.
@@ -83,5 +111,7 @@ func (c *client) remove(obj *unstructured.Unstructured) {
 	if uid := obj.GetUID(); uid != "" {
 		s.deleted[uid] = true
 	}
+	c.loop.active = c.controller
+	defer func() { c.loop.active = "" }()
 	c.loop.changed(kind, change, c.loop.now)
 }

@@ -62,6 +62,8 @@ type Request struct {
 	Cache *Cache
 	// Client sends writes. What they return is in the cache at once.
 	Client Writer
+
+	recorder *recorder
 }
 
 // A Result is what a controller says when it succeeded.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/stage/timing"
 )
 
 // ErrLivelock is why a key is parked: it was reconciled [Options.MaxReconciles] times and time did
@@ -36,6 +37,11 @@ type Options struct {
 	MaxReconciles int
 	// Trace is called after each reconcile.
 	Trace func(TraceEvent)
+	// Timing is how long things take. Nil: no time; a controller does all that it has to do at one
+	// instant.
+	Timing *Timing
+	// Events has the Events recorded that controllers report, see [Request.Record].
+	Events bool
 }
 
 // A TraceEvent is one call of a controller, or that its key was parked.
@@ -59,14 +65,17 @@ func (e TraceEvent) String() string {
 	return printable.Text(s)
 }
 
-// A Loop calls controllers. It has no clock and no goroutine. It must not be used from several
-// goroutines at once.
+// A Loop calls controllers. It has no clock, and without a Timing no goroutine. It must not be used
+// from several goroutines at once.
 type Loop struct {
 	options Options
-	client  client
+	crews   map[*Controller]*crew
 	now     time.Time
-	active  string // name of the controller that is being called
+	active  string // name of the controller whose write is being observed
 	cache   *Cache
+	views   map[schema.GroupVersionKind]*timing.View[watch.Event] // of the kinds that are seen late
+	running timing.Tasks                                          // reconciles that take time
+	ready   []*task                                               // those that a worker was kept for
 	kinds   []schema.GroupVersionKind
 	routes  map[schema.GroupVersionKind][]route
 	tasks   map[key]*task
@@ -95,7 +104,19 @@ type task struct {
 	failures int       // since the last success
 	lastRun  time.Time // when it was reconciled last
 	runs     int       // how often it was reconciled at that time
+
+	state taskState
+	again time.Time // when it is due after the reconcile that is under way, if it has changed since
 }
+
+// A taskState is where a key is that is not only in the queue.
+type taskState int
+
+const (
+	idle    taskState = iota
+	waiting           // for a worker
+	held              // by a worker
+)
 
 // NewLoop returns a loop with an empty cache, whose controllers write to t.
 func NewLoop(t Transport, o Options, controllers ...Controller) *Loop {
@@ -107,10 +128,17 @@ func NewLoop(t Transport, o Options, controllers ...Controller) *Loop {
 		cache:   &Cache{stores: map[schema.GroupVersionKind]*store{}},
 		routes:  map[schema.GroupVersionKind][]route{},
 		tasks:   map[key]*task{},
+		crews:   map[*Controller]*crew{},
+		views:   map[schema.GroupVersionKind]*timing.View[watch.Event]{},
 	}
-	l.client = client{transport: t, loop: l}
 	for i := range controllers {
 		l.add(&controllers[i])
+		l.crews[&controllers[i]] = newCrew(l, t, controllers[i].Name)
+	}
+	if o.Timing != nil {
+		for _, kind := range l.kinds {
+			l.View(kind).SetDelay(o.Timing.WatchDelay)
+		}
 	}
 	return l
 }
@@ -156,19 +184,29 @@ func (l *Loop) Kinds() []schema.GroupVersionKind { return l.kinds }
 // Cache returns what the loop knows.
 func (l *Loop) Cache() *Cache { return l.cache }
 
-// Observe takes in a watch event and puts the keys that it matters to into the queue. An object of
-// another kind, one that is not newer than what is known, and events that are about no object are
-// ignored.
+// Observe takes in a watch event and puts the keys that it matters to into the queue, at once or
+// when the [Loop.View] of the kind has seen it. An object of another kind, one that is not newer
+// than what is known, and events that are about no object are ignored.
 func (l *Loop) Observe(e watch.Event, now time.Time) {
 	obj, ok := e.Object.(*unstructured.Unstructured)
 	if !ok {
 		return
 	}
+	if v := l.views[obj.GroupVersionKind()]; v != nil {
+		v.Add(e, now)
+		return
+	}
+	l.see(e, obj, now)
+}
+
+// see takes in an event.
+func (l *Loop) see(e watch.Event, obj *unstructured.Unstructured, now time.Time) {
 	kind := obj.GroupVersionKind()
 	s := l.cache.stores[kind]
 	if s == nil {
 		return
 	}
+	var ok bool
 	var change Change
 	switch e.Type {
 	case watch.Added, watch.Modified:
@@ -188,7 +226,7 @@ func (l *Loop) changed(kind schema.GroupVersionKind, c Change, now time.Time) {
 	c.By = l.active
 	for _, r := range l.routes[kind] {
 		for _, name := range r.keys(l.cache, c) {
-			l.enqueue(key{r.controller, name}, now)
+			l.enqueue(key{r.controller, name}, now.Add(l.gather(r.controller, kind, c)))
 		}
 	}
 }
@@ -200,7 +238,7 @@ func (l *Loop) enqueue(k key, at time.Time) {
 		t = &task{key: k}
 		l.tasks[k] = t
 	}
-	if l.parked(t, at) {
+	if l.parked(t, at) || l.isBusy(t, at) {
 		return
 	}
 	if rested := t.lastRun.Add(l.options.MinInterval); at.Before(rested) {
@@ -213,16 +251,31 @@ func (l *Loop) parked(t *task, now time.Time) bool {
 	return t.runs >= l.options.MaxReconciles && !now.After(t.lastRun)
 }
 
-// NextDue returns the earliest time at which a key is due. It is false if the queue is empty.
-func (l *Loop) NextDue() (time.Time, bool) {
-	if len(l.queue.items) == 0 {
-		return time.Time{}, false
+// NextDue returns the earliest time at which something is due: a key, a view that sees an event, or
+// a request that takes effect. It is false if nothing is.
+func (l *Loop) NextDue() (at time.Time, ok bool) {
+	if len(l.queue.items) > 0 {
+		at, ok = l.queue.items[0].at, true
 	}
-	return l.queue.items[0].at, true
+	if l.options.Timing == nil && len(l.views) == 0 {
+		return at, ok
+	}
+	sooner := func(t time.Time, is bool) {
+		if is && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	sooner(l.running.Next())
+	sooner(l.now, len(l.ready) > 0)
+	for _, v := range l.views {
+		sooner(v.Next())
+	}
+	return at, ok
 }
 
-// Step reconciles the first key that is due at the time now. It is false if there is none. Errors
-// of controllers go to Trace, and the key back into the queue.
+// Step does the first thing that is due at the time now: an event is seen, a request takes effect
+// and its reconcile goes on, or a key is reconciled. It is false if nothing is due. Errors of
+// controllers go to Trace, and the key back into the queue.
 func (l *Loop) Step(ctx context.Context, now time.Time) bool {
 	at, ok := l.NextDue()
 	if !ok || at.After(now) {
@@ -230,17 +283,50 @@ func (l *Loop) Step(ctx context.Context, now time.Time) bool {
 	}
 	l.now = now
 	l.dropIdle(now)
-	t := heap.Pop(&l.queue).(*task)
-	if !t.lastRun.Equal(now) {
-		t.lastRun, t.runs = now, 0
+	switch {
+	case l.lookAt(now) || l.running.Resume(now):
+	case len(l.ready) > 0:
+		t := l.ready[0]
+		l.ready = l.ready[1:]
+		l.begin(ctx, t)
+	default:
+		if t := heap.Pop(&l.queue).(*task); l.hire(t) {
+			l.begin(ctx, t)
+		}
+	}
+	return true
+}
+
+// begin reconciles a key, or, if that takes time, begins to.
+func (l *Loop) begin(ctx context.Context, t *task) {
+	if !t.lastRun.Equal(l.now) {
+		t.lastRun, t.runs = l.now, 0
 	}
 	t.runs++
-	l.active = t.controller.Name
-	result, err := t.controller.Reconcile(ctx, Request{Name: t.name, Now: now, Cache: l.cache, Client: &l.client})
-	l.active = ""
+	if l.options.Timing == nil {
+		l.reconcile(ctx, t)
+		return
+	}
+	ctx = context.WithoutCancel(ctx) // it may go on in a later step, which has a context of its own
+	l.running.Start(l.now, func() {
+		if l.running.Sleep(l.now.Add(l.crews[t.controller].Sync)) != nil {
+			return
+		}
+		l.reconcile(ctx, t)
+		l.release(t)
+	})
+}
+
+// reconcile calls the controller of a key.
+func (l *Loop) reconcile(ctx context.Context, t *task) {
+	w := l.crews[t.controller]
+	r := Request{Name: t.name, Now: l.now, Cache: l.cache, Client: &w.client, recorder: &w.recorder}
+	result, err := t.controller.Reconcile(ctx, r)
+	if errors.Is(err, timing.ErrStopped) {
+		return
+	}
 	l.trace(t, result, err)
 	l.done(t, result, err)
-	return true
 }
 
 // done says when a key is to be looked at again.
@@ -279,7 +365,7 @@ func (l *Loop) dropIdle(now time.Time) {
 		return
 	}
 	for _, t := range l.idle {
-		if t.index == 0 && l.cache.Get(t.controller.For, t.name) == nil {
+		if t.index == 0 && t.state == idle && l.cache.Get(t.controller.For, t.name) == nil {
 			delete(l.tasks, t.key)
 		}
 	}

@@ -132,14 +132,17 @@ func (r *jobRun) createPods(n int) error {
 	if r.spec.indexed {
 		indexes = r.pendingIndexes(n)
 	}
-	for _, index := range indexes {
-		created, err := r.Create(r.newPod(index).Unstructured)
+	indexes = indexes[:min(len(indexes), control.AtMost)]
+	return r.SlowStart(len(indexes), func(i int) error {
+		created, err := r.Create(r.newPod(indexes[i]).Unstructured)
 		if err != nil {
+			r.Record(r.job, "Warning", "FailedCreate", "Error creating: "+err.Error())
 			return err
 		}
+		r.Record(r.job, "Normal", "SuccessfulCreate", "Created pod: "+created.GetName())
 		r.active = append(r.active, pods.Of(created))
-	}
-	return nil
+		return nil
+	})
 }
 
 func (r *jobRun) newPod(index int64) pods.Pod {

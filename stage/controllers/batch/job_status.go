@@ -109,7 +109,21 @@ func (r *jobRun) trackPods() error {
 	}
 	r.flushUncounted()
 	r.finish()
-	return r.writeStatus()
+	if err := r.writeStatus(); err != nil {
+		return err
+	}
+	r.recordEnd()
+	return nil
+}
+
+// recordEnd records that the Job is finished.
+func (r *jobRun) recordEnd() {
+	switch end := finishedCondition(r.conditions); end.Field("type") {
+	case "Complete":
+		r.Record(r.job, "Normal", "Completed", "Job completed")
+	case "Failed":
+		r.Record(r.job, "Warning", end.Field("reason"), end.Field("message"))
+	}
 }
 
 func (r *jobRun) writeStatus() error {

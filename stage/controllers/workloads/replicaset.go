@@ -62,20 +62,30 @@ func scaleReplicas(c control.Call, rs *unstructured.Unstructured, active int64, 
 	if fields.IsTerminating(rs) {
 		return nil
 	}
-	diff := specReplicas(rs) - active
-	for ; diff > 0; diff-- {
-		if _, err := c.Create(pods.FromTemplate(rs, podTemplate(rs)).Unstructured); err != nil {
-			return err
-		}
+	diff := min(specReplicas(rs)-active, control.AtMost)
+	if diff >= 0 {
+		return c.SlowStart(int(diff), func(int) error { return createPod(c, rs) })
 	}
-	if diff == 0 {
-		return nil
+	gone := pods.ToDelete(t.candidates(rs), t.onNodes(siblings(c, rs)), min(int(-diff), control.AtMost), c.Now)
+	return c.Each(len(gone), func(i int) error { return deletePod(c, rs, gone[i].Pod) })
+}
+
+func createPod(c control.Call, rs *unstructured.Unstructured) error {
+	pod, err := c.Create(pods.FromTemplate(rs, podTemplate(rs)).Unstructured)
+	if err != nil {
+		c.Record(rs, "Warning", "FailedCreate", "Error creating: "+err.Error())
+		return err
 	}
-	for _, candidate := range pods.ToDelete(t.candidates(rs), t.onNodes(siblings(c, rs)), int(-diff), c.Now) {
-		if err := c.Delete(candidate.Pod.Unstructured); err != nil {
-			return err
-		}
+	c.Record(rs, "Normal", "SuccessfulCreate", "Created pod: "+pod.GetName())
+	return nil
+}
+
+func deletePod(c control.Call, rs *unstructured.Unstructured, pod pods.Pod) error {
+	if err := c.Delete(pod.Unstructured); err != nil {
+		c.Record(rs, "Warning", "FailedDelete", "Error deleting: "+err.Error())
+		return err
 	}
+	c.Record(rs, "Normal", "SuccessfulDelete", "Deleted pod: "+pod.GetName())
 	return nil
 }
 

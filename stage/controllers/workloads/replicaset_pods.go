@@ -93,7 +93,9 @@ func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (pod
 	}
 	tracked := newTrackedPods(owner)
 	for _, p := range claimed {
-		tracked.add(p)
+		if now := c.Cache.Get(kinds.Pod, control.NameOf(p.Unstructured)); now != nil && now.GetUID() == p.GetUID() {
+			tracked.add(pods.Of(now)) // adoptions take time, and meanwhile others may have changed
+		}
 	}
 	t[uid] = tracked
 	return tracked.podCounts, nil

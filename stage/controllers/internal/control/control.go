@@ -83,6 +83,20 @@ func (c Call) DeleteAll(objs []*unstructured.Unstructured) error {
 	return nil
 }
 
+// AtMost is how many objects ReplicaSets and Jobs create or delete in one reconcile.
+const AtMost = 500
+
+// SlowStart calls a function for 0 to n-1 in batches of 1, 2, 4 and so on, until one batch fails:
+// so a cluster that refuses objects is asked once, and not n times. It returns the first error.
+func (c Call) SlowStart(n int, do func(i int) error) error {
+	for first, batch := 0, 1; first < n; first, batch = first+batch, batch*2 {
+		if err := c.Each(min(batch, n-first), func(i int) error { return do(first + i) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // MergePatch sends a merge patch for the version of an object that was read, and returns the object
 // as stored.
 func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) (*unstructured.Unstructured, error) {

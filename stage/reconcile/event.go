@@ -1,0 +1,213 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/timing"
+)
+
+// The limits of client-go's EventCorrelator.
+const (
+	eventsAtOnce  = 25               // that one object may have
+	eventRefill   = 5 * time.Minute  // after which it may have one more
+	similarEvents = 10               // from which number on similar ones are combined
+	similarWithin = 10 * time.Minute // of each other
+)
+
+// Record records an Event about an object, of type Normal or Warning, as client-go's recorder does:
+// Events that repeat are counted, more than ten that differ in their message only are combined, and
+// of one object 25 at once and then one each five minutes are written. They are written one after
+// another, with the client of the controller, while the reconcile goes on. Nothing is recorded
+// without [Options.Events].
+func (r Request) Record(about *unstructured.Unstructured, kind, reason, message string) {
+	if r.recorder != nil && r.recorder.enabled {
+		r.recorder.record(about, eventKey{about.GetUID(), kind, reason, message})
+	}
+}
+
+// Each calls a function for 0 to n-1 and returns the first error. Where requests take time the calls
+// are concurrent, and all are made; else one follows another until one fails.
+func (r Request) Each(n int, do func(i int) error) error {
+	if r.recorder == nil || r.recorder.client.loop.options.Timing == nil {
+		for i := range n {
+			if err := do(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var first error
+	r.recorder.client.loop.running.All(n, func(i int) {
+		if err := do(i); err != nil && first == nil {
+			first = err
+		}
+	})
+	return first
+}
+
+// A recorder writes the Events of one controller.
+type recorder struct {
+	client  *client
+	enabled bool
+	spam    map[types.UID]*timing.Bucket // by the object that Events are about
+	similar map[eventKey]*similar
+	counted map[eventKey]*countedEvent
+	pending []*unstructured.Unstructured
+	busy    bool   // it is writing
+	made    uint64 // Events so far, which gives them different names
+}
+
+// An eventKey is what Events have in common that are counted as one. Those that differ only in
+// their message are similar.
+type eventKey struct {
+	about                 types.UID
+	kind, reason, message string
+}
+
+// similar are the messages of similar Events.
+type similar struct {
+	messages map[string]bool
+	last     time.Time
+}
+
+// A countedEvent is one that is in the cluster, or will be.
+type countedEvent struct {
+	name  string // "" if it is not written yet
+	first string // time
+	count int64
+}
+
+func newRecorder(c *client, enabled bool) recorder {
+	r := recorder{client: c, enabled: enabled}
+	if enabled {
+		r.spam, r.similar, r.counted = map[types.UID]*timing.Bucket{}, map[eventKey]*similar{}, map[eventKey]*countedEvent{}
+	}
+	return r
+}
+
+func (r *recorder) record(about *unstructured.Unstructured, key eventKey) {
+	now := r.client.loop.now
+	message := key.message
+	if r.combines(key, now) {
+		message, key.message = "(combined from similar events): "+message, ""
+	}
+	known := r.counted[key]
+	if known == nil {
+		known = &countedEvent{first: now.UTC().Format(time.RFC3339)}
+		r.counted[key] = known
+	}
+	known.count++
+	if !r.bucketOf(key.about).TryTake(now) {
+		return
+	}
+	event := r.newEvent(about, key, known, now)
+	event.Object["message"] = message
+	r.pending = append(r.pending, event)
+	r.send(now)
+}
+
+// combines reports whether an Event is one too many that differs from others in its message only.
+func (r *recorder) combines(key eventKey, now time.Time) bool {
+	message := key.message
+	key.message = ""
+	s := r.similar[key]
+	if s == nil || now.Sub(s.last) > similarWithin {
+		s = &similar{messages: map[string]bool{}}
+		r.similar[key] = s
+	}
+	s.last = now
+	if !s.messages[message] && len(s.messages)+1 >= similarEvents {
+		return true
+	}
+	s.messages[message] = true
+	return false
+}
+
+func (r *recorder) bucketOf(uid types.UID) *timing.Bucket {
+	b := r.spam[uid]
+	if b == nil {
+		b = timing.NewBucket(timing.Limits{QPS: 1 / eventRefill.Seconds(), Burst: eventsAtOnce})
+		r.spam[uid] = b
+	}
+	return b
+}
+
+// newEvent returns the Event as it is to be written, with its count. One that is in the cluster
+// keeps its name.
+func (r *recorder) newEvent(about *unstructured.Unstructured, key eventKey, known *countedEvent, now time.Time) *unstructured.Unstructured {
+	r.made++
+	if known.name == "" {
+		known.name = fmt.Sprintf("%s.%x", about.GetName(), uint64(now.UnixNano())+r.made)
+	}
+	ref := map[string]any{"apiVersion": about.GetAPIVersion(), "kind": about.GetKind(), "name": about.GetName(),
+		"uid": string(about.GetUID()), "resourceVersion": about.GetResourceVersion()}
+	if ns := about.GetNamespace(); ns != "" {
+		ref["namespace"] = ns
+	}
+	component := cmp.Or(r.client.controller, "controller")
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Event",
+		"metadata":       map[string]any{"name": known.name, "namespace": cmp.Or(about.GetNamespace(), metav1.NamespaceDefault)},
+		"involvedObject": ref, "type": key.kind, "reason": key.reason,
+		"source": map[string]any{"component": component}, "reportingComponent": component, "reportingInstance": "",
+		"firstTimestamp": known.first, "lastTimestamp": now.UTC().Format(time.RFC3339), "count": known.count,
+	}}
+}
+
+// send writes what is pending, one after another, while the controller goes on.
+func (r *recorder) send(now time.Time) {
+	if r.busy {
+		return
+	}
+	r.busy = true
+	loop := r.client.loop
+	if loop.options.Timing == nil {
+		r.write()
+		return
+	}
+	loop.running.Start(now, r.write)
+}
+
+// write writes until nothing is pending. An Event that cannot be written is dropped and traced, as
+// client-go drops it.
+func (r *recorder) write() {
+	ctx := context.Background()
+	for len(r.pending) > 0 {
+		e := r.pending[0]
+		r.pending = r.pending[1:]
+		err := r.writeOne(ctx, e)
+		if errors.Is(err, timing.ErrStopped) {
+			return
+		}
+		if trace := r.client.loop.options.Trace; err != nil && trace != nil {
+			trace(TraceEvent{Time: r.client.loop.now, Controller: r.client.controller, Name: nameOf(e), Err: err})
+		}
+	}
+	r.busy = false
+}
+
+// writeOne creates an Event, or writes the new count of one that was created.
+func (r *recorder) writeOne(ctx context.Context, e *unstructured.Unstructured) error {
+	if n, _ := object.Int64(e.Object, "count"); n > 1 {
+		data, err := object.AppendJSON(nil, map[string]any{"count": n, "lastTimestamp": e.Object["lastTimestamp"], "message": e.Object["message"]})
+		if err != nil {
+			return err
+		}
+		_, err = r.client.Patch(ctx, e.GroupVersionKind(), nameOf(e), types.MergePatchType, data, metav1.PatchOptions{})
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	_, err := r.client.Create(ctx, e, metav1.CreateOptions{})
+	return err
+}

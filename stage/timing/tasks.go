@@ -1,0 +1,121 @@
+package timing
+
+import (
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/timequeue"
+)
+
+// ErrStopped is what Sleep returns when [Tasks.Stop] was called.
+var ErrStopped = errors.New("stopped in the middle")
+
+// Tasks are functions that sleep in virtual time. One of them runs at a time. The zero value has
+// none. Tasks that sleep hold goroutines: call Stop if they are not to end by themselves.
+type Tasks struct {
+	queue   timequeue.Queue[*task]
+	asleep  map[*task]struct{}
+	now     time.Time
+	running *task
+	stopped bool
+}
+
+// A task is one function.
+type task struct {
+	timequeue.Timer
+	next  func() (struct{}, bool) // runs it until it sleeps again, or ends
+	stop  func()
+	yield func(struct{}) bool
+}
+
+// Start runs a function until it ends, or sleeps for the first time.
+func (s *Tasks) Start(now time.Time, do func()) {
+	s.now = now
+	t := &task{}
+	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
+		t.yield = yield
+		do()
+	})
+	if s.asleep == nil {
+		s.asleep = map[*task]struct{}{}
+	}
+	s.asleep[t] = struct{}{}
+	s.run(t)
+}
+
+func (s *Tasks) run(t *task) {
+	before := s.running
+	s.running = t
+	defer func() { s.running = before }()
+	if _, sleeps := t.next(); !sleeps {
+		delete(s.asleep, t)
+	}
+}
+
+// Now returns the time at which a task runs.
+func (s *Tasks) Now() time.Time { return s.now }
+
+// Sleep is called by a task; it returns at a time, or at once if that is past. Others run
+// meanwhile. The error is ErrStopped.
+func (s *Tasks) Sleep(until time.Time) error {
+	if s.stopped {
+		return ErrStopped
+	}
+	if s.running == nil || !until.After(s.now) {
+		return nil
+	}
+	s.queue.Set(s.running, until)
+	return s.park(s.running)
+}
+
+// park suspends a task until somebody puts it into the queue and its time has come.
+func (s *Tasks) park(t *task) error {
+	if !t.yield(struct{}{}) || s.stopped {
+		return ErrStopped
+	}
+	return nil
+}
+
+// All is called by a task; it calls a function for 0 to n-1, each in a task of its own, and returns
+// when all have ended.
+func (s *Tasks) All(n int, do func(int)) {
+	parent, left, parked := s.running, n, false
+	for i := range n {
+		s.Start(s.now, func() {
+			do(i)
+			if left--; left == 0 && parked && !s.stopped {
+				s.queue.Set(parent, s.now)
+			}
+		})
+	}
+	if parked = left > 0; parked {
+		_ = s.park(parent)
+	}
+}
+
+// Next returns the earliest time until which a task sleeps. It is false if there is none.
+func (s *Tasks) Next() (time.Time, bool) { return s.queue.Next() }
+
+// Resume runs the first task that does not sleep any longer at a time. It is false if there is
+// none.
+func (s *Tasks) Resume(now time.Time) bool {
+	t, ok := s.queue.Pop(now)
+	if ok {
+		s.now = now
+		s.run(t)
+	}
+	return ok
+}
+
+// Stop ends all tasks: Sleep returns an error to them now and for ever.
+func (s *Tasks) Stop() {
+	s.stopped = true
+	for len(s.asleep) > 0 {
+		for t := range s.asleep {
+			delete(s.asleep, t)
+			s.queue.Remove(t)
+			t.stop()
+		}
+	}
+}
