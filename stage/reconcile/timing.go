@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -57,7 +58,26 @@ type ControllerTiming struct {
 	Process string
 }
 
-func (t *Timing) of(controller string) ControllerTiming {
+// String prints the numbers in one line.
+func (c ControllerTiming) String() string {
+	if c.AtOnce {
+		return "part of the API server: its requests take no time"
+	}
+	s := fmt.Sprintf("%s, workers %d", c.Limits, max(c.Workers, 1))
+	if c.EventLimits.QPS > 0 {
+		s += ", Events " + c.EventLimits.String()
+	}
+	if c.Gather > 0 {
+		s += ", gathers changes for " + c.Gather.String()
+	}
+	if c.Sync > 0 {
+		s += ", a reconcile takes " + c.Sync.String()
+	}
+	return s
+}
+
+// Of returns what holds for a controller.
+func (t *Timing) Of(controller string) ControllerTiming {
 	if c, ok := t.Controllers[controller]; ok {
 		return c
 	}
@@ -80,7 +100,7 @@ func newCrew(l *Loop, t Transport, controller string) *crew {
 	if o == nil {
 		return w
 	}
-	w.ControllerTiming = o.of(controller)
+	w.ControllerTiming = o.Of(controller)
 	w.Workers = max(w.Workers, 1)
 	seed := random.New(o.Seed).Text(controller).Sum()
 	if !w.AtOnce {
@@ -106,6 +126,16 @@ func (l *Loop) View(kind schema.GroupVersionKind) *timing.View[watch.Event] {
 		l.views[kind] = v
 	}
 	return v
+}
+
+// Runs reports whether the loop has a controller of a name.
+func (l *Loop) Runs(controller string) bool {
+	for c := range l.crews {
+		if c.Name == controller {
+			return true
+		}
+	}
+	return false
 }
 
 // lookAt has a view see the event that is next.

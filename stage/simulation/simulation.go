@@ -80,6 +80,9 @@ type Options struct {
 	// Reconcile are the options of the loop that runs the controllers. Its Trace reports errors and
 	// livelocks.
 	Reconcile reconcile.Options
+	// Timing is how long things take, see [ClusterLike]. Nil: no time; all that is to be done is
+	// done at one instant, and seen by everybody.
+	Timing *Timing
 	// Progress is called very often, after each function, transition or reconcile. A progress bar
 	// should look at the real clock and draw only now and then.
 	Progress func(Progress)
@@ -96,7 +99,8 @@ type Simulation struct {
 	shared    *memory.Cluster // the same cluster; it shares objects instead of copying them
 	writer    player.Writer   // the same cluster; it writes effects
 	engine    *stage.Engine
-	loop      *reconcile.Loop // nil without controllers
+	loops     []*reconcile.Loop // one, or one for each process if things take time
+	clients   *kubeletClients         // nil if nothing takes time
 	// kinds whose changes the simulation observes
 	watched []watchedKind
 	changes changes
@@ -132,8 +136,9 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 			return nil, fmt.Errorf("simulation: %w", err)
 		}
 	}
-	if len(o.Controllers) > 0 {
-		s.loop = reconcile.NewLoop(s.shared, o.Reconcile, o.Controllers...)
+	s.loops = s.newLoops()
+	if o.Timing != nil {
+		s.clients = newKubeletClients(o.Timing)
 	}
 	for _, kind := range s.kinds() {
 		if err := s.watchKind(kind); err != nil {
@@ -169,8 +174,8 @@ var nodes = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 // kinds are the kinds to observe: nodes first, because the addresses of Pods depend on them.
 func (s *Simulation) kinds() []schema.GroupVersionKind {
 	kinds := append([]schema.GroupVersionKind{nodes}, s.set.Kinds()...)
-	if s.loop != nil {
-		kinds = append(kinds, s.loop.Kinds()...)
+	for _, l := range s.loops {
+		kinds = append(kinds, l.Kinds()...)
 	}
 	return kinds
 }
@@ -201,9 +206,9 @@ func (s *Simulation) Next() (time.Time, bool) {
 	}
 	next := earliest{}
 	next.add(s.engine.NextDue())
-	if s.loop != nil {
-		next.add(s.loop.NextDue())
-	}
+	_, loop := s.nextLoop()
+	next.add(loop.at, loop.ok)
+	s.clients.next(&next)
 	if len(s.calls.items) > 0 {
 		next.add(s.calls.items[0].at, true)
 	}
@@ -255,12 +260,19 @@ func (s *Simulation) doNext(ctx context.Context) error {
 	if len(s.calls.items) > 0 && !s.calls.items[0].at.After(s.now) {
 		return heap.Pop(&s.calls).(call).do(ctx)
 	}
-	for t := range s.engine.Due(s.now) {
-		s.play(ctx, t)
+	if s.stepKubelets(ctx) {
 		return nil
 	}
-	if s.loop != nil {
-		s.loop.Step(ctx, s.now)
+	for t := range s.engine.Due(s.now) {
+		if s.clients != nil {
+			s.send(ctx, t)
+		} else {
+			s.play(ctx, t)
+		}
+		return nil
+	}
+	if loop, _ := s.nextLoop(); loop != nil {
+		loop.Step(ctx, s.now)
 	}
 	return nil
 }
@@ -317,14 +329,16 @@ func (s *Simulation) observeChanges() {
 				continue
 			}
 			s.progress.countEvent(e.Type)
-			if s.loop != nil {
-				s.loop.Observe(e, s.now)
+			for _, l := range s.loops {
+				l.Observe(e, s.now)
 			}
 			s.hooks.notify(f.kind, e)
 			if f.kind == nodes {
 				s.observeKubelet(e.Type, obj)
 			}
-			if f.forEngine {
+			if f.forEngine && s.clients != nil {
+				s.clients.view.Add(e, s.now)
+			} else if f.forEngine {
 				s.observeEvent(e.Type, obj)
 			}
 		}
@@ -349,9 +363,14 @@ func (s *Simulation) observeEvent(event watch.EventType, obj *unstructured.Unstr
 	s.consider(key, obj)
 }
 
+// isPlayed reports whether Stages are played on an object.
+func (s *Simulation) isPlayed(obj *unstructured.Unstructured) bool {
+	return (s.options.Filter == nil || s.options.Filter(obj)) && s.hasKubelet(obj)
+}
+
 // consider has the Engine play an object, or forget it if it must not be played.
 func (s *Simulation) consider(key stage.Key, obj *unstructured.Unstructured) {
-	if s.options.Filter != nil && !s.options.Filter(obj) || !s.hasKubelet(obj) {
+	if !s.isPlayed(obj) {
 		s.forget(key)
 		return
 	}

@@ -1,0 +1,183 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/timing"
+)
+
+// Timing is how long things take in a [Simulation]. [ClusterLike] returns that of a cluster, whose
+// numbers can be changed one by one; those that are zero are no time and no limit.
+//
+// Controllers of one process share what they have seen, each process has its own view of each kind,
+// and so have the kubelets. [Simulation.On] and the functions of [Simulation.At] see everything at
+// once: they measure and do not take part.
+type Timing struct {
+	// Timing is that of the controllers. Latency and WatchDelay hold for kubelets, too.
+	reconcile.Timing
+	// Kubelet holds for each kubelet: it plays the Stages of its Node and of the Pods on it.
+	Kubelet KubeletTiming
+	// Events has the controllers record Events, as reconcile.Options does: they cost requests.
+	Events bool
+}
+
+// KubeletTiming is how long things take for a kubelet. The Stages of other objects have no limit.
+type KubeletTiming struct {
+	// Limits are those of its client. Events have one of their own, which is not modelled. Each
+	// effect of a Stage costs a request, and all are carried out when the first one takes effect.
+	timing.Limits
+	// Starts is how many Pods it begins to play. Default: as many as there are.
+	Starts timing.Limits
+}
+
+// controllerManager and scheduler are the limits of the programs of a cluster without flags.
+var (
+	controllerManager = timing.Limits{QPS: 20, Burst: 30}
+	scheduler         = timing.Limits{QPS: 50, Burst: 100}
+	kubelet           = timing.Limits{QPS: 50, Burst: 100}
+)
+
+// ClusterLike returns the timing of a cluster of Kubernetes 1.36 without flags, for the controllers
+// of package controllers by their names: each controller of kube-controller-manager has a client
+// with 20 requests a second, which its Events share, and burst 30; kube-scheduler 50 and 100, and
+// as many for Events; each kubelet 50 and 100. Controllers that it does not know are programs of
+// their own, with one worker and no limit, as those of controller-runtime are. A write takes the API
+// server 5 ms in the median, 50 ms or more in one case of a hundred, and is seen by others 2 ms
+// later.
+//
+// Unlike kube-scheduler, which begins the next cycle before a binding is through, the scheduler here
+// waits for it, so that without its rate limit it would bind some 100 Pods a second.
+func ClusterLike() *Timing {
+	write := timing.LogNormal{Median: 5 * time.Millisecond, P99: 50 * time.Millisecond}
+	t := &Timing{
+		Timing: reconcile.Timing{
+			Latency:     timing.Latency{Create: write, Patch: write, Delete: write},
+			WatchDelay:  2 * time.Millisecond,
+			Controllers: map[string]reconcile.ControllerTiming{},
+		},
+		Kubelet: KubeletTiming{Limits: kubelet},
+		Events:  true,
+	}
+	for name, workers := range managed {
+		t.Controllers[name] = reconcile.ControllerTiming{Limits: controllerManager, Workers: workers, Process: "kube-controller-manager"}
+	}
+	job := t.Controllers["job"]
+	job.Gather = time.Second
+	t.Controllers["job"] = job
+	t.Controllers["scheduler"] = reconcile.ControllerTiming{Limits: scheduler, EventLimits: scheduler, Sync: time.Millisecond, Process: "kube-scheduler"}
+	for _, name := range []string{"service", "schedulinggates"} {
+		t.Controllers[name] = reconcile.ControllerTiming{AtOnce: true, Process: "kube-apiserver"}
+	}
+	return t
+}
+
+// managed are the controllers of kube-controller-manager with their concurrent syncs.
+var managed = map[string]int{
+	"deployment": 5, "replicaset": 5, "replicationcontroller": 5, "statefulset": 5, "daemonset": 2, "job": 5, "cronjob": 5,
+	"endpointslice": 5, "persistentvolumeclaim": 1, "persistentvolume": 1,
+}
+
+// String prints a number in each line, as in reports.
+func (t *Timing) String() string {
+	var b strings.Builder
+	for _, p := range t.Parameters() {
+		fmt.Fprintf(&b, "%s: %s\n", p.Name, p.Value)
+	}
+	return b.String()
+}
+
+// A Parameter is a number of a Timing, as text.
+type Parameter struct{ Name, Value string }
+
+// Parameters returns what a report says about a timing; nil is an ideal control plane, where
+// everything happens at once.
+func (t *Timing) Parameters() []Parameter {
+	if t == nil {
+		return []Parameter{{"control plane", "ideal: nothing takes time"}}
+	}
+	list := []Parameter{
+		{"a creation takes", distributionText(t.Latency.Create)},
+		{"a patch takes", distributionText(t.Latency.Patch)},
+		{"a deletion takes", distributionText(t.Latency.Delete)},
+		{"watches are late by", t.WatchDelay.String()},
+		{"each kubelet", t.Kubelet.Limits.String()},
+		{"each kubelet starts Pods", t.Kubelet.Starts.String()},
+		{"Events are recorded", fmt.Sprint(t.Events)},
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Controllers)) {
+		list = append(list, Parameter{"controller " + name, t.Controllers[name].String()})
+	}
+	return append(list, Parameter{"other controllers", t.Others.String()})
+}
+
+func distributionText(d timing.Distribution) string {
+	if d == nil {
+		return "no time"
+	}
+	return fmt.Sprint(d)
+}
+
+// newLoops returns the loops that run the controllers: one for each process.
+func (s *Simulation) newLoops() (loops []*reconcile.Loop) {
+	o, t := s.options.Reconcile, s.options.Timing
+	if len(s.options.Controllers) == 0 {
+		return nil
+	}
+	if t == nil {
+		return []*reconcile.Loop{reconcile.NewLoop(s.shared, o, s.options.Controllers...)}
+	}
+	o.Timing, o.Events = &t.Timing, o.Events || t.Events
+	var order []string
+	processes := map[string][]reconcile.Controller{}
+	for _, c := range s.options.Controllers {
+		process := cmp.Or(t.Of(c.Name).Process, "of "+c.Name)
+		if processes[process] == nil {
+			order = append(order, process)
+		}
+		processes[process] = append(processes[process], c)
+	}
+	for _, process := range order {
+		loops = append(loops, reconcile.NewLoop(s.shared, o, processes[process]...))
+	}
+	return loops
+}
+
+// nextLoop returns the loop that has something due first, and when.
+func (s *Simulation) nextLoop() (first *reconcile.Loop, next earliest) {
+	for _, l := range s.loops {
+		at, ok := l.NextDue()
+		if ok && (!next.ok || at.Before(next.at)) {
+			first, next = l, earliest{at, true}
+		}
+	}
+	return first, next
+}
+
+// View returns what the process of a controller has seen of a kind; nil if there is no such
+// controller, or if the process does not watch the kind. Its position can be set, with and without
+// a Timing: see [timing.View].
+func (s *Simulation) View(controller string, kind schema.GroupVersionKind) *timing.View[watch.Event] {
+	for _, l := range s.loops {
+		if l.Runs(controller) {
+			return l.View(kind)
+		}
+	}
+	return nil
+}
+
+// Close ends what is under way. The simulation must not be used any more. Only one with a Timing
+// needs it: reconciles that wait for their requests hold goroutines.
+func (s *Simulation) Close() {
+	for _, l := range s.loops {
+		l.Stop()
+	}
+}
