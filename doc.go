@@ -21,6 +21,8 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and
 //     [github.com/stagecraft-go/stagecraft/stage/controllers]: controllers on the same clock; below
 //     controllers those of Kubernetes: workloads, batch, scheduling, volumes, services, resources
+//   - [github.com/stagecraft-go/stagecraft/stage/timing]: how long requests take: rate limits,
+//     latencies, and watches that lag
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: a lab in which workloads become ready,
 //     fail and go away in virtual time, for tests of controllers; and tests of Stage files, written
 //     as txtar stories

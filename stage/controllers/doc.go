@@ -49,11 +49,15 @@
 //
 //	Kubernetes does                          | these do                          | why
 //	-----------------------------------------+-----------------------------------+------------------
-//	record Events                            | record none                       | not modelled yet
+//	record Events                            | those of Pods that ReplicaSets     | not modelled yet
+//	                                         | and Jobs create, delete, and of   |
+//	                                         | the end of a Job, if Options.     |
+//	                                         | Events of the loop says so        |
 //	hash Go values for pod-template-hash     | hash JSON: other names, as stable | there are no
 //	and for revisions                        |                                   | Go types
-//	create and delete Pods in batches        | one after another, all at one     | determinism
-//	                                         | virtual time                      |
+//	take time, as client limits, latencies   | do all at one virtual time;       | simulation.Timing
+//	and concurrent syncs say                 | ReplicaSets and Jobs are like     | is off by default
+//	                                         | them with simulation.ClusterLike  |
 //	bind Pods by their subresource           | write spec.nodeName, then the     | Transport has no
 //	                                         | condition PodScheduled            | subresource for it
 //	preempt, and look at affinity of Pods,   | look at resources, node affinity, | not modelled yet

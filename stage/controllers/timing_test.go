@@ -125,7 +125,7 @@ kind: Stage
 metadata: {name: ready}
 spec:
   resourceRef: {apiGroup: v1, kind: Pod}
-  selector: {matchExpressions: [{key: .status.phase, operator: DoesNotExist}]}
+  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}
   delay: {durationMilliseconds: 11000}
   next: {statusTemplate: "{phase: Running, conditions: [{type: Ready, status: 'True'}]}"}
 ---
