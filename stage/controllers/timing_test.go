@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -138,3 +139,18 @@ spec:
   delay: {durationMilliseconds: 10000}
   next: {statusTemplate: "{phase: Succeeded, conditions: [{type: Ready, status: 'False'}]}"}
 `
+
+// TestClusterLikeKnowsAllControllers holds that a controller that is renamed or new does not lose its
+// limits silently.
+func TestClusterLikeKnowsAllControllers(t *testing.T) {
+	known := simulation.ClusterLike().Controllers
+	names := map[string]bool{}
+	for _, c := range controllers.All(controllers.Options{}) {
+		_, ok := known[c.Name]
+		require.True(t, ok, "ClusterLike in stage/simulation/timing.go has no limits for the controller %q", c.Name)
+		names[c.Name] = true
+	}
+	for name := range known {
+		require.True(t, names[name], "there is no controller %q", name)
+	}
+}

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,7 +43,8 @@ type ControllerTiming struct {
 	timing.Limits
 	// EventLimits are those of a client of its own for Events. Default: they share Limits.
 	EventLimits timing.Limits
-	// Workers is how many keys it reconciles at the same time. Default 1.
+	// Workers is how many keys it reconciles at the same time; math.MaxInt32 is one for each key.
+	// Default 1.
 	Workers int
 	// Gather is how long changes wait, so that they are looked at in one go: those of other
 	// objects, and of its own ones if neither the generation changes nor the object is new.
@@ -64,6 +66,9 @@ func (c ControllerTiming) String() string {
 		return "part of the API server: its requests take no time"
 	}
 	s := fmt.Sprintf("%s, workers %d", c.Limits, max(c.Workers, 1))
+	if c.Workers == math.MaxInt32 {
+		s = c.Limits.String() + ", a worker for each key"
+	}
 	if c.EventLimits.QPS > 0 {
 		s += ", Events " + c.EventLimits.String()
 	}

@@ -138,10 +138,11 @@ func (s *Simulation) seeLate(ctx context.Context, e watch.Event) {
 		delete(s.clients.started, obj.GetUID())
 		s.observeEvent(e.Type, obj)
 	}
-	if !s.clients.inFlight[key] {
-		s.observeNow(ctx, key)
-	}
+	s.observeNow(ctx, key)
 }
+
+// isInFlight reports whether a transition of an object waits for its request.
+func (k *kubeletClients) isInFlight(key stage.Key) bool { return k != nil && k.inFlight[key] }
 
 // next adds the time of what the kubelets do next.
 func (k *kubeletClients) next(m *earliest) {

@@ -100,7 +100,7 @@ type Simulation struct {
 	writer    player.Writer   // the same cluster; it writes effects
 	engine    *stage.Engine
 	loops     []*reconcile.Loop // one, or one for each process if things take time
-	clients   *kubeletClients         // nil if nothing takes time
+	clients   *kubeletClients   // nil if nothing takes time
 	// kinds whose changes the simulation observes
 	watched []watchedKind
 	changes changes
@@ -344,7 +344,7 @@ func (s *Simulation) observeChanges() {
 		}
 	}
 	for i := range s.changes.list {
-		if c := &s.changes.list[i]; !c.gone {
+		if c := &s.changes.list[i]; !c.gone && !s.clients.isInFlight(c.key) {
 			_ = s.engine.Observe(c.obj, s.now) // the only error is a livelock, which the engine traces
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -74,6 +75,7 @@ func ClusterLike() *Timing {
 	job.Gather = time.Second
 	t.Controllers["job"] = job
 	t.Controllers["scheduler"] = reconcile.ControllerTiming{Limits: scheduler, EventLimits: scheduler, Sync: time.Millisecond, Process: "kube-scheduler"}
+	t.Controllers["kubelet-readiness"] = reconcile.ControllerTiming{Workers: math.MaxInt32, Process: "kubelets"} // one each
 	for _, name := range []string{"service", "schedulinggates"} {
 		t.Controllers[name] = reconcile.ControllerTiming{AtOnce: true, Process: "kube-apiserver"}
 	}
@@ -84,6 +86,7 @@ func ClusterLike() *Timing {
 var managed = map[string]int{
 	"deployment": 5, "replicaset": 5, "replicationcontroller": 5, "statefulset": 5, "daemonset": 2, "job": 5, "cronjob": 5,
 	"endpointslice": 5, "persistentvolumeclaim": 1, "persistentvolume": 1,
+	"node-lifecycle": 1, "node-condition-taints": 8, "taint-eviction": 8, "pod-garbage-collector": 1,
 }
 
 // String prints a number in each line, as in reports.
