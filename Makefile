@@ -8,11 +8,13 @@ FUZZ ?= Fuzz
 ROUNDS ?= 3
 PODS ?= 1000000
 HISTORIES ?= 1000000
+SCENARIOS ?= 200
+SEED ?= 1
 MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers cluster-soak instructions instructions-update soak histories e2e recordings tidy matrix release develop proxy
+.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers cluster-soak instructions instructions-update soak oracle histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +61,9 @@ cluster-soak: ## pods come and go on a real kube-apiserver for DURATION; fails i
 
 soak: ## the whole lives of PODS (a million) in virtual time, on one core, within MEMORY (11GiB)
 	GOGC=off GOMEMLIMIT=$(MEMORY) $(GO) test -run TestSoak -timeout 60m -v ./stage -soak $(PODS)
+
+oracle: ## SCENARIOS (200) random failures of Nodes with the controllers of Kubernetes and with ours, from SEED (1) on
+	cd internal/dev/oracle && $(GO) test -run TestScenarios -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) .
 
 histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)

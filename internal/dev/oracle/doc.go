@@ -1,0 +1,12 @@
+// Package oracle plays the same scenario with the controllers of kube-controller-manager, which run
+// unmodified in virtual time in a testing/synctest bubble, and with ours, and compares what happens
+// to Nodes and Pods, time by time.
+//
+// The scenarios with names, and a few random ones, are tests. More:
+//
+//	make oracle SCENARIOS=1000
+//
+// Periods are chosen so that passes of different controllers never fall on one instant: which comes
+// first is then decided by the Go scheduler. The order in which Nodes of a zone are tainted that
+// fail at the same time is random in Kubernetes: ours has to match for one order of their names.
+package oracle
