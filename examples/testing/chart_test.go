@@ -17,7 +17,7 @@ import (
 func TestTheChartComesUp(t *testing.T) {
 	chart, err := os.ReadFile("testdata/chart.yaml")
 	require.NoError(t, err)
-	lab := stagetest.New(t, stagetest.LabOptions{Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
+	lab := stagetest.New(t, stagetest.LabOptions{OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
 	began := lab.Now()
 	lab.Apply(string(chart))
 	lab.WaitCurrent()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/testing/website"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
 )
@@ -18,8 +19,8 @@ func newLab(t *testing.T, failures ...stagetest.Failure) (*stagetest.Lab, client
 	crds, err := stage.Load("testdata/crd.yaml")
 	require.NoError(t, err)
 	r := &website.Reconciler{}
-	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, website.Kind, website.Deployments))
-	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds.OtherObjects(), Failures: failures, Controllers: all})
+	operator := ctrlruntime.Controller(r, website.Kind, website.Deployments)
+	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds.OtherObjects(), Failures: failures, Controllers: []reconcile.Controller{operator}})
 	answers := ctrlruntime.Funcs(lab.Cluster(), ctrlruntime.Options{Scheme: website.Scheme()})
 	r.Client = fake.NewClientBuilder().WithScheme(website.Scheme()).WithInterceptorFuncs(answers).Build()
 	return lab, r.Client

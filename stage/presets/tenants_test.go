@@ -15,7 +15,6 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -40,7 +39,7 @@ status: {phase: Bound}
 // The author of a claim sets spec.volumeName freely. A claim that names the volume of another one,
 // and that a finalizer holds when it is deleted, does nothing to that volume.
 func TestAClaimDoesNotReachTheVolumesOfOthers(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Stages: []stage.Source{presets.Volumes()}, Controllers: []reconcile.Controller{}})
+	lab := stagetest.New(t, stagetest.LabOptions{OnlyStages: true, Stages: []stage.Source{presets.Volumes()}, OnlyControllers: true})
 	lab.Apply(fmt.Sprintf(claim, "data", ""), volumesOfOthers)
 	lab.Settle()
 	bound := lab.Get("v1", "PersistentVolumeClaim", "data")
@@ -59,7 +58,7 @@ func TestAClaimDoesNotReachTheVolumesOfOthers(t *testing.T) {
 // A released volume of the class that was not made for its claim by these Stages is not theirs to
 // delete.
 func TestOnlyVolumesOfThePresetAreDeleted(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Stages: []stage.Source{presets.Volumes()}, Controllers: []reconcile.Controller{}})
+	lab := stagetest.New(t, stagetest.LabOptions{OnlyStages: true, Stages: []stage.Source{presets.Volumes()}, OnlyControllers: true})
 	lab.Apply(strings.ReplaceAll(volumesOfOthers, "phase: Bound", "phase: Released"))
 	lab.Settle()
 	require.Equal(t, "Released", text(lab.Get("v1", "PersistentVolume", "made-by-hand"), "status", "phase"))

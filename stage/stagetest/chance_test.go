@@ -68,7 +68,7 @@ spec:
 func TestStatefulSetWhosePodsFailRecovers(t *testing.T) {
 	failures := 0
 	for seed := range uint64(14) {
-		lab := stagetest.New(t, stagetest.LabOptions{Seed: seed, Stages: []stage.Source{presets.NodeFast(), stage.Parse("half.yaml", []byte(halfFail))}})
+		lab := stagetest.New(t, stagetest.LabOptions{Seed: seed, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), stage.Parse("half.yaml", []byte(halfFail))}})
 		created := 0
 		require.NoError(t, lab.Simulation().On(pods, func(_ context.Context, e watch.Event) error {
 			created += map[watch.EventType]int{watch.Added: 1}[e.Type]

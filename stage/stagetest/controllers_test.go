@@ -64,7 +64,7 @@ func TestStandInsForCustomKinds(t *testing.T) {
 	plain := schema.GroupVersionKind{Group: "certs.example.com", Version: "v1", Kind: "Plain"}
 	lab := stagetest.New(t, stagetest.LabOptions{
 		Kinds:       []memory.Kind{{GroupVersionKind: certificate, Status: true}, {GroupVersionKind: plain}},
-		Controllers: append(stagetest.Controllers(), stagetest.StandIns(certificate, plain)...),
+		Controllers: stagetest.StandIns(certificate, plain),
 	})
 	lab.Apply(`{apiVersion: certs.example.com/v1, kind: Certificate, metadata: {name: web}, spec: {dns: a},
   status: {conditions: [{type: Issuing, status: "True"}, {type: Ready, status: "False"}]}}`,

@@ -31,11 +31,14 @@
 // If a kind has no controller in the lab, [StandIns] give its objects the status that means
 // success:
 //
-//	Controllers: append(stagetest.Controllers(), stagetest.StandIns(certificates)...)
+//	Controllers: stagetest.StandIns(certificates)
 //
-// Pods start at once. With presets.PodGeneral in LabOptions.Stages they take as long as with a
-// kubelet; other Stages simulate any other behaviour. If only the status of an object matters,
-// package kstatus/kstatustest is enough.
+// Pods start at once. With presets.PodGeneral they take as long as with a kubelet:
+//
+//	OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}
+//
+// Other Stages simulate any other behaviour, beside the defaults or without them. If only the status
+// of an object matters, package kstatus/kstatustest is enough.
 //
 // # Usage of stories
 //

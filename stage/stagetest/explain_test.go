@@ -40,7 +40,7 @@ func TestExplainFailsTheTestForAnObjectThatIsNotThere(t *testing.T) {
 
 func TestWaitCurrentSaysWhichStageLacksWhat(t *testing.T) {
 	stages := []stage.Source{stage.Parse("start.yaml", []byte(never))}
-	said := failure(t, stagetest.LabOptions{Stages: stages, Timeout: time.Minute}, func(lab *stagetest.Lab) {
+	said := failure(t, stagetest.LabOptions{OnlyStages: true, Stages: stages, Timeout: time.Minute}, func(lab *stagetest.Lab) {
 		lab.Apply("{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeName: node-1, containers: [{name: c, image: i}]}}")
 		lab.WaitCurrent()
 	})

@@ -3,6 +3,7 @@ package stagetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,13 +30,17 @@ type LabOptions struct {
 	// Nodes is the number of nodes, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3;
 	// -1: no nodes.
 	Nodes int
-	// Stages are played on Nodes, Pods and the other kinds that they are for. Default: presets
-	// NodeFast and PodFast.
+	// Stages are played in addition to presets NodeFast and PodFast; if they are for Pods or Nodes
+	// as well, OnlyStages is what is wanted nearly always.
 	Stages []stage.Source
+	// OnlyStages leaves NodeFast and PodFast out: the Stages have to play Nodes and Pods themselves.
+	OnlyStages bool
 	// Compile are the options with which the Stages are compiled.
 	Compile stage.Options
-	// Controllers run together with the Stages. Default: Controllers().
+	// Controllers run in addition to those of the function Controllers.
 	Controllers []reconcile.Controller
+	// OnlyControllers leaves those out.
+	OnlyControllers bool
 	// Kinds are kinds in addition to those that package memory knows. CustomResourceDefinitions can
 	// be applied instead, unless Stages or controllers are for their kinds: then put them into
 	// Definitions.
@@ -80,13 +85,11 @@ func New(t T, o LabOptions) *Lab {
 	if o.Nodes == 0 {
 		o.Nodes = 3
 	}
-	if o.Stages == nil {
-		o.Stages = []stage.Source{presets.NodeFast(), presets.PodFast()}
-	}
-	if o.Controllers == nil {
-		o.Controllers = Controllers()
+	if !o.OnlyStages {
+		o.Stages = append([]stage.Source{presets.NodeFast(), presets.PodFast()}, o.Stages...)
 	}
 	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, streaks: map[types.UID]failureStreak{}}
+	l.must(l.addDefaultControllers())
 	l.must(l.start())
 	return l
 }
@@ -94,7 +97,7 @@ func New(t T, o LabOptions) *Lab {
 func (l *Lab) start() error {
 	var err error
 	if l.set, err = stage.Compile(l.options.Compile, l.options.Stages...); err != nil {
-		return err
+		return l.explainDefaults(err)
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
@@ -110,6 +113,29 @@ func (l *Lab) start() error {
 		return err
 	}
 	return l.sim.Advance(context.Background(), 0)
+}
+
+// explainDefaults adds to the faults of Stages that some of them are the defaults.
+func (l *Lab) explainDefaults(err error) error {
+	if l.options.OnlyStages {
+		return err
+	}
+	return fmt.Errorf("%w\n(LabOptions.Stages are played together with presets NodeFast and PodFast, unless OnlyStages is set)", err)
+}
+
+// addDefaultControllers refuses a controller that is one of the defaults.
+func (l *Lab) addDefaultControllers() error {
+	if l.options.OnlyControllers {
+		return nil
+	}
+	defaults := Controllers()
+	for _, c := range l.options.Controllers {
+		if slices.ContainsFunc(defaults, func(d reconcile.Controller) bool { return d.Name == c.Name }) {
+			return fmt.Errorf("controller %q would run twice: LabOptions.Controllers run together with stagetest.Controllers(), unless OnlyControllers is set", c.Name)
+		}
+	}
+	l.options.Controllers = append(defaults, l.options.Controllers...)
+	return nil
 }
 
 // createInitialObjects creates the namespace, the StorageClass and the nodes.

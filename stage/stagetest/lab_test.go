@@ -97,7 +97,7 @@ func TestLab(t *testing.T) {
 func TestABundleBecomesCurrent(t *testing.T) {
 	data, err := os.ReadFile("testdata/bundle.yaml")
 	require.NoError(t, err)
-	lab := stagetest.New(t, stagetest.LabOptions{Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
+	lab := stagetest.New(t, stagetest.LabOptions{OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
 	lab.Apply(string(data))
 	lab.WaitCurrent()
 	lab.Settle()
@@ -195,7 +195,7 @@ func TestApplyOfAGoTypeLeavesTheStatusAlone(t *testing.T) {
 
 func TestKindsOfCustomObjects(t *testing.T) {
 	train := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Train"}
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: -1, Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Stages: []stage.Source{stages(`
+	lab := stagetest.New(t, stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Stages: []stage.Source{stages(`
 {apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: arrive}, spec: {resourceRef: {apiGroup: example.com/v1, kind: Train},
   selector: {matchExpressions: [{key: .status.phase, operator: DoesNotExist}]}, delay: {durationMilliseconds: 60000}, next: {statusTemplate: "phase: Ready"}}}`)}})
 	lab.Apply("{apiVersion: example.com/v1, kind: Train, metadata: {name: t}}")
@@ -230,6 +230,9 @@ func TestLabFails(t *testing.T) {
 		do      func(*stagetest.Lab)
 		want    []string
 	}{
+		"the default Stages twice": {stagetest.LabOptions{Stages: []stage.Source{presets.PodGeneral()}}, nil, []string{"pod-ready", "unless OnlyStages is set"}},
+		"the default controllers twice": {stagetest.LabOptions{Controllers: stagetest.Controllers()}, nil,
+			[]string{`controller "deployment" would run twice`, "unless OnlyControllers is set"}},
 		"faulty Stages": {stagetest.LabOptions{Stages: []stage.Source{stages(
 			`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s}, spec: {}}`)}}, nil, []string{"stages.yaml:1:", "resourceRef"}},
 		"Stages of no kind": {stagetest.LabOptions{Stages: []stage.Source{stages(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s},
@@ -252,13 +255,13 @@ func TestLabFails(t *testing.T) {
 			l.Apply(podIn("default", "web"))
 			l.Drive(object("v1", "Pod", "web"), "Sleeping")
 		}, want: []string{"Pod default/web: objects of this kind cannot be made Sleeping, only [CrashLoopBackOff Current"}},
-		"a Stage loop":      {stagetest.LabOptions{Controllers: []reconcile.Controller{}, Stages: []stage.Source{stages(toggle)}}, func(l *stagetest.Lab) { l.Apply(lit); l.Settle() }, []string{"Pod default/lamp", stage.ErrLivelock.Error()}},
-		"a loop in Advance": {stagetest.LabOptions{Controllers: []reconcile.Controller{}, Stages: []stage.Source{stages(toggle)}}, func(l *stagetest.Lab) { l.Apply(lit); l.Advance(0) }, []string{stage.ErrLivelock.Error()}},
+		"a Stage loop":      {stagetest.LabOptions{OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{stages(toggle)}}, func(l *stagetest.Lab) { l.Apply(lit); l.Settle() }, []string{"Pod default/lamp", stage.ErrLivelock.Error()}},
+		"a loop in Advance": {stagetest.LabOptions{OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{stages(toggle)}}, func(l *stagetest.Lab) { l.Apply(lit); l.Advance(0) }, []string{stage.ErrLivelock.Error()}},
 		"a controller's loop": {stagetest.LabOptions{Controllers: []reconcile.Controller{spinning}}, func(l *stagetest.Lab) {
 			l.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: top}}")
 			l.Settle()
 		}, []string{"spinner default/top", reconcile.ErrLivelock.Error()}},
-		"heartbeats": {stagetest.LabOptions{Timeout: 10 * time.Minute, Stages: []stage.Source{presets.NodeFast(), presets.NodeHeartbeat()}}, func(l *stagetest.Lab) { l.Settle() }, []string{"not settled after 10m0s; the next thing is due in "}},
+		"heartbeats": {stagetest.LabOptions{Timeout: 10 * time.Minute, Stages: []stage.Source{presets.NodeHeartbeat()}}, func(l *stagetest.Lab) { l.Settle() }, []string{"not settled after 10m0s; the next thing is due in "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			do := c.do
@@ -301,7 +304,7 @@ func TestALabInABubble(t *testing.T) {
 func TestOthersFollowInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		follow := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: follow, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
+		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: follow, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
 		changes, err := lab.Cluster().Watch(t.Context(), configMaps, "", metav1.ListOptions{})
 		require.NoError(t, err)
 		defer changes.Stop()
@@ -331,7 +334,7 @@ func everything(t *testing.T, seed uint64) []byte {
 	bundle, err := os.ReadFile("testdata/bundle.yaml")
 	require.NoError(t, err)
 	lab := stagetest.New(t, stagetest.LabOptions{
-		Seed: seed, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()},
+		Seed: seed, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()},
 		Failures: []stagetest.Failure{{State: kstatustest.OOMKilled, Rate: 0.5}},
 	})
 	lab.Apply(string(bundle))

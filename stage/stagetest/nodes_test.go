@@ -42,6 +42,7 @@ func TestANodeIsDrivenNotReady(t *testing.T) {
 	require.Nil(t, lab.Get("v1", "Pod", pod).GetDeletionTimestamp())
 	lab.WaitCurrent()
 	require.NotNil(t, lab.Get("v1", "Pod", pod).GetDeletionTimestamp(), "evicted, and nobody removes it")
+	require.Equal(t, "Pod default/"+pod+": no Stage is played: its node is gone, or does not report\n", lab.Explain(object("v1", "Pod", pod)))
 	lab.Drive(object("v1", "Node", node), stagetest.Ready)
 	lab.Settle()
 	require.Len(t, lab.List("v1", "Pod", "app=web"), 2, "it is gone")

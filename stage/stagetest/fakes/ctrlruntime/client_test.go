@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	stagereconcile "github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
 )
@@ -303,7 +304,7 @@ func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 func newKeeper(t *testing.T) *keeper {
 	k := &keeper{}
 	pods, configMaps := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
-	k.lab = stagetest.New(t, stagetest.LabOptions{Controllers: append(stagetest.Controllers(), ctrlruntime.Controller(k, pods, configMaps))})
+	k.lab = stagetest.New(t, stagetest.LabOptions{Controllers: []stagereconcile.Controller{ctrlruntime.Controller(k, pods, configMaps)}})
 	k.Client, k.start = ctrlruntime.New(k.lab.Cluster(), ctrlruntime.Options{}), k.lab.Now()
 	return k
 }

@@ -20,8 +20,8 @@ const requeue = time.Second
 // they control. The reconciler gets its client after the lab is created:
 //
 //	r := &WebsiteReconciler{}
-//	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, websites, deployments))
-//	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds, Controllers: all})
+//	operator := ctrlruntime.Controller(r, websites, deployments)
+//	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds, Controllers: []reconcile.Controller{operator}})
 //	r.Client = ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: scheme})
 //
 // Errors are retried with increasing delays, except terminal errors. RequeueAfter is exact; Requeue

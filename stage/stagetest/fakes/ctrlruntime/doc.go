@@ -14,8 +14,8 @@
 // [Controller] makes the lab call a reconciler when objects that it watches change, and when it
 // asks to be called again:
 //
-//	all := append(stagetest.Controllers(), ctrlruntime.Controller(r, websites, deployments))
-//	lab := stagetest.New(t, stagetest.LabOptions{Controllers: all})
+//	operator := ctrlruntime.Controller(r, websites, deployments)
+//	lab := stagetest.New(t, stagetest.LabOptions{Controllers: []reconcile.Controller{operator}})
 //
 // # The fake client
 //
