@@ -98,7 +98,10 @@
 // A decision is to be carried out in this order: the status, then BindingPolicies, then removals.
 // Each BindingPolicy carries the version that the status has for it, in an annotation. So one that
 // another program has read long ago, or one from before it was removed, is recognised, and a late
-// write of another program fails.
+// write of another program fails. After a loss of the status, too, what is still wanted gets a new
+// version first. One removal outlives a loss: decided before it, for a BindingPolicy of a batch or
+// stage that the recovered status does not want under that name, but has not replaced yet, and
+// carried out after it.
 //
 // A clock that is wrong for one decision does not last, but a soak or a deadline may end by it.
 //

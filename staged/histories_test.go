@@ -244,6 +244,7 @@ func play(variants []*variant, ops []op, stats map[string]int) string {
 	stats["writes"] += m.writes
 	stats["decisions"] += m.decisions
 	stats["conflicts"] += m.conflicts
+	stats["removals decided before a loss"] += m.outlived
 	return m.fault
 }
 

@@ -142,6 +142,18 @@ func (m *model) checkKept(before map[string][]string, written string) {
 	}
 }
 
+// checkRemoval is invariant (b), after a removal. A removal that was decided before the status was
+// lost cannot be called back, unless the status that was recovered has written the BindingPolicy
+// since: of one that it has not, which its stage has from an earlier spec, nothing is asked.
+func (m *model) checkRemoval(before map[string][]string, name string, lostSince bool) {
+	n := slices.IndexFunc(m.hub.status.BindingPolicies, func(o v1alpha1.OwnedBindingPolicy) bool { return o.Name == name })
+	if lostSince && n >= 0 && m.hub.status.BindingPolicies[n].Spec == "" {
+		m.outlived++
+		return
+	}
+	m.checkKept(before, name)
+}
+
 // isClaimed reports whether the stored status knows a BindingPolicy as it was before the last write:
 // one that is wanted again serves from when it has its new version.
 func (m *model) isClaimed(name string) bool {

@@ -41,19 +41,20 @@ type model struct {
 
 	passed    map[string]bool // stages that were seen satisfied, or skipped, since they were entered
 	rollbacks int             // since the last edit
+	losses    int             // of the status
 	fault     string
 	verbose   bool
 	log       []string
 	said      string
 
-	writes, decisions, conflicts int
+	writes, decisions, conflicts, outlived int
 }
 
 // A playerModel is a program that decides and writes. It may stop between any two writes.
 type playerModel struct {
 	seen    hubState
+	losses  int // of the status, before it was decided
 	writes  []write
-	checked bool // the status was written: the other writes may follow
 }
 
 // A write is one write of a decision.
@@ -173,6 +174,7 @@ func (m *model) happen(o op) {
 		m.hub.version++
 		m.now = m.now.Add(2 * time.Second) // nobody restores a backup faster
 		m.rollbacks = 0
+		m.losses++
 		m.past = nil
 	case "workload":
 		m.workload++
@@ -260,7 +262,7 @@ func (m *model) decide(n int, seen hubState) {
 	m.decisions++
 	v := m.variants[seen.variant]
 	d := v.policy.Decide(seen.status, m.observation(seen), m.now)
-	p := playerModel{seen: seen, writes: []write{{kind: "status", d: d}}}
+	p := playerModel{seen: seen, losses: m.losses, writes: []write{{kind: "status", d: d}}}
 	for _, want := range d.Ensure {
 		old := seen.policies[want.Name]
 		if old != nil && (old.DeletionTimestamp != nil || sameAsStored(old, want)) {
@@ -327,7 +329,7 @@ func (m *model) write(n int) bool {
 			before := m.served()
 			m.note("player %d removes %s", n, w.name)
 			m.terminate(now)
-			m.checkKept(before, w.name)
+			m.checkRemoval(before, w.name, p.losses < m.losses)
 		}
 	}
 	if !ok {

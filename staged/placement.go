@@ -108,10 +108,12 @@ func (d *decider) ensure(p placement) *control.BindingPolicy {
 	return policy
 }
 
-// acceptAdopted recognises a BindingPolicy that was adopted and is as it must be.
+// acceptAdopted recognises a BindingPolicy of another program that was adopted and is as it must be.
+// One that carries a version is of a status that was lost. It gets a new version, so that a removal
+// that was decided before the loss fails.
 func (d *decider) acceptAdopted(p placement) {
 	rec := d.owned(p.name)
-	if rec == nil || rec.Spec != "" || rec.Removing || !d.exists(p.name) {
+	if rec == nil || rec.Spec != "" || rec.Version > 0 || rec.Removing || !d.exists(p.name) {
 		return
 	}
 	if sameSpec(d.observed[p.name].policy.Spec, d.bindingPolicy(p).Spec) {
