@@ -98,10 +98,13 @@
 // A decision is to be carried out in this order: the status, then BindingPolicies, then removals.
 // Each BindingPolicy carries the version that the status has for it, in an annotation. So one that
 // another program has read long ago, or one from before it was removed, is recognised, and a late
-// write of another program fails. After a loss of the status, too, what is still wanted gets a new
-// version first. One removal outlives a loss: decided before it, for a BindingPolicy of a batch or
-// stage that the recovered status does not want under that name, but has not replaced yet, and
-// carried out after it.
+// write of another program fails. After a loss of the status, what is still wanted gets a new
+// version first.
+//
+// A removal follows from what was read. These changes after that are not seen by one that is already
+// decided, and (b) does not hold for them until the next decision: a cluster gets other labels, so
+// that a stage selects it; somebody else deletes the BindingPolicy that serves it as well; the status
+// is lost, and the recovered one selects the cluster in a BindingPolicy of another name.
 //
 // A clock that is wrong for one decision does not last, but a soak or a deadline may end by it.
 //
@@ -112,7 +115,8 @@
 // BindingPolicies of all clusters but those whose turn it is have createOnly, with which KubeStellar
 // creates objects and never updates them. A new resourceVersion in a Binding makes the rollout begin
 // again with the first stage; a cluster stays at the version that it has until its stage, batch or
-// turn comes, and createOnly is taken away until its condition holds.
+// turn comes, and createOnly is taken away until its condition holds. If the status is lost, nobody
+// knows any more which version the clusters have, and all stages are passed again.
 //
 // The hub holds one version of an object, so KubeStellar's model forbids the following:
 //

@@ -23,10 +23,11 @@ var (
 
 // A variant is a version of the spec that a history uses.
 type variant struct {
-	policy *staged.Policy
-	keep   bool
-	stages []stageSpec
-	text   string
+	policy        *staged.Policy
+	keep, updates bool
+	reports       int // where it is seen who has reported: 0 nowhere, 1 Reports, 2 rows of the CombinedStatus
+	stages        []stageSpec
+	text          string
 }
 
 // A stageSpec is a stage of a variant.
@@ -39,6 +40,7 @@ type stageSpec struct {
 	onFailure   string // "": there is no failureCondition
 	paused      bool
 	mayBeFaulty int // maxFailures
+	windows     int // 0: none, 1: for the stage, 2: for its batches, too
 }
 
 func (s stageSpec) yaml() string {
@@ -57,6 +59,8 @@ func (s stageSpec) yaml() string {
 	add(s.paused, "paused: true")
 	add(s.onFailure != "", "failureCondition: num('bad') > 0")
 	add(s.onFailure != "", "onFailure: %s", s.onFailure)
+	add(s.windows > 0, "windows: [{cron: '*/2 * * * *', duration: 90s}]") // see isOpen
+	add(s.windows > 1, "batchesInWindows: true")
 	return stageText(s.name, s.env, lines...)
 }
 
@@ -67,7 +71,7 @@ const familySize = 8
 // fields that change.
 func family(t testing.TB, seed uint64) (all []*variant) {
 	r := rand.New(rand.NewPCG(seed, 3))
-	base := &variant{keep: r.IntN(2) == 0}
+	base := &variant{keep: r.IntN(2) == 0, updates: r.IntN(3) == 0, reports: r.IntN(3)}
 	for i := range 2 + r.IntN(2) {
 		env := string(rune('a' + i))
 		base.stages = append(base.stages, randomStage(r, "s"+env, env))
@@ -83,16 +87,24 @@ func family(t testing.TB, seed uint64) (all []*variant) {
 }
 
 func randomStage(r *rand.Rand, name, env string) stageSpec {
-	return stageSpec{
+	s := stageSpec{
 		name: name, env: env, batch: []int{0, 0, 1, 2, -1, -2}[r.IntN(6)], soak: []int{0, 0, 5}[r.IntN(3)], skip: r.IntN(4) == 0,
-		before: r.IntN(6) == 0, onFailure: []string{"", "", "Rollback", "RollbackAll", "Pause", "Continue"}[r.IntN(6)], mayBeFaulty: r.IntN(2),
+		before: r.IntN(6) == 0, onFailure: []string{"", "", "Rollback", "RollbackAll", "Pause", "Continue", "RollbackBatch"}[r.IntN(7)], mayBeFaulty: r.IntN(2),
+		windows: []int{0, 0, 0, 1, 2}[r.IntN(5)],
 	}
+	if s.onFailure == "RollbackBatch" && s.batch <= 0 {
+		s.onFailure = ""
+	}
+	if s.batch == 0 {
+		s.windows = min(s.windows, 1)
+	}
+	return s
 }
 
 func edited(r *rand.Rand, from *variant) *variant {
-	v := &variant{keep: from.keep, stages: slices.Clone(from.stages)}
+	v := &variant{keep: from.keep, updates: from.updates, reports: from.reports, stages: slices.Clone(from.stages)}
 	i, j := r.IntN(len(v.stages)), r.IntN(len(v.stages))
-	switch r.IntN(9) {
+	switch r.IntN(10) {
 	case 0:
 		v.stages[i], v.stages[j] = v.stages[j], v.stages[i]
 	case 1:
@@ -111,6 +123,8 @@ func edited(r *rand.Rand, from *variant) *variant {
 		v.stages[i].paused = true
 	case 6:
 		v.stages[i].env = string(rune('a' + r.IntN(3)))
+	case 7:
+		v.updates = !v.updates
 	default:
 		fresh := randomStage(r, v.stages[i].name, v.stages[i].env)
 		v.stages[i] = fresh
@@ -134,6 +148,9 @@ func (v *variant) compile(t testing.TB) {
 	if v.keep {
 		v.text += keep
 	}
+	if v.updates {
+		v.text += "  updates: Staged\n"
+	}
 	v.policy = compile(t, v.text)
 }
 
@@ -151,7 +168,7 @@ type op struct {
 var opKinds = slices.Concat(
 	slices.Repeat([]string{"round"}, 6), slices.Repeat([]string{"player"}, 24), slices.Repeat([]string{"kubestellar"}, 6),
 	slices.Repeat([]string{"ready"}, 4), slices.Repeat([]string{"time"}, 4), slices.Repeat([]string{"edit"}, 2),
-	[]string{"bad", "join", "leave", "relabel", "approve", "lose", "crash", "crash", "gone", "workload", "clock", "drift"},
+	[]string{"bad", "join", "leave", "relabel", "approve", "lose", "crash", "crash", "gone", "workload", "workload", "silent", "clock", "drift"},
 )
 
 func randomOps(r *rand.Rand) []op {
@@ -244,7 +261,8 @@ func play(variants []*variant, ops []op, stats map[string]int) string {
 	stats["writes"] += m.writes
 	stats["decisions"] += m.decisions
 	stats["conflicts"] += m.conflicts
-	stats["removals decided before a loss"] += m.outlived
+	stats["updates"] += m.updates
+	stats["removals overtaken"] += m.overtaken
 	return m.fault
 }
 

@@ -31,16 +31,17 @@ func (m *model) checkOrder(seen hubState, before v1alpha1.Status, d staged.Decis
 	if is < 0 {
 		return
 	}
-	for _, e := range d.Events {
-		if e.Reason == "StatusLost" {
-			for _, rec := range d.Status.Stages {
-				m.passed[rec.Name] = rec.Phase == v1alpha1.Succeeded || rec.Phase == v1alpha1.Skipped
-			}
-			return
+	if happened(d, "StatusLost") {
+		for _, rec := range d.Status.Stages {
+			m.passed[rec.Name] = rec.Phase == v1alpha1.Succeeded || rec.Phase == v1alpha1.Skipped
 		}
+		return
+	}
+	if happened(d, "NewWorkload") {
+		m.passed = map[string]bool{}
 	}
 	rec := d.Status.Stages[is]
-	entered := is != was || slices.ContainsFunc(d.Events, func(e staged.Event) bool { return e.Reason == "WentBack" })
+	entered := is != was || happened(d, "WentBack")
 	for k := range v.stages[:is] {
 		s := v.stages[k]
 		phase := stageStatus(d.Status, s.name).Phase
@@ -50,7 +51,7 @@ func (m *model) checkOrder(seen hubState, before v1alpha1.Status, d staged.Decis
 			m.passed[s.name] = true
 		case phase == v1alpha1.Failed && s.onFailure == "Continue":
 			m.passed[s.name] = true
-		case phase == v1alpha1.Succeeded && (k >= was || passedNow(before, d.Status, s.name)) && satisfied(s, seen):
+		case phase == v1alpha1.Succeeded && (k >= was || happened(d, "WentBack") || passedNow(before, d.Status, s.name)) && satisfied(s, seen):
 			m.passed[s.name] = true
 		case entered:
 			m.broken("a: stage %s is entered, and %s (%s) was not passed", rec.Name, s.name, phase)
@@ -133,6 +134,9 @@ func (m *model) checkKept(before map[string][]string, written string) {
 			if i < 0 || v.stages[i].env != m.hub.clusters[c]["env"] || i > active {
 				continue
 			}
+			if m.isRolledBack(v, i, name) {
+				continue
+			}
 			phase := stageStatus(s, v.stages[i].name).Phase
 			keeps := v.keep && (phase == v1alpha1.Succeeded || phase == v1alpha1.Failed)
 			if (i == active || keeps) && m.isClaimed(name) {
@@ -142,16 +146,36 @@ func (m *model) checkKept(before map[string][]string, written string) {
 	}
 }
 
-// checkRemoval is invariant (b), after a removal. A removal that was decided before the status was
-// lost cannot be called back, unless the status that was recovered has written the BindingPolicy
-// since: of one that it has not, which its stage has from an earlier spec, nothing is asked.
-func (m *model) checkRemoval(before map[string][]string, name string, lostSince bool) {
+// checkRemoval is invariant (b), after a removal. One that was decided on what has changed since
+// cannot be called back: see isOvertaken.
+func (m *model) checkRemoval(p *playerModel, before map[string][]string, name string) {
 	n := slices.IndexFunc(m.hub.status.BindingPolicies, func(o v1alpha1.OwnedBindingPolicy) bool { return o.Name == name })
-	if lostSince && n >= 0 && m.hub.status.BindingPolicies[n].Spec == "" {
-		m.outlived++
+	if p.losses < m.losses && n >= 0 && m.hub.status.BindingPolicies[n].Spec == "" {
+		m.overtaken++ // the recovered status has not written it, because its stage has it from an earlier spec
 		return
 	}
+	for c := range before {
+		if m.isOvertaken(p, c, name) {
+			delete(before, c)
+			m.overtaken++
+		}
+	}
 	m.checkKept(before, name)
+}
+
+// isOvertaken reports whether what led to a removal has changed for a cluster: it has another label,
+// or somebody else has deleted the BindingPolicy that was seen to serve it as well.
+func (m *model) isOvertaken(p *playerModel, cluster, name string) bool {
+	have := p.seen.clusters[cluster]
+	if have["env"] != m.hub.clusters[cluster]["env"] {
+		return true
+	}
+	for other, policy := range p.seen.policies {
+		if other != name && policy.DeletionTimestamp == nil && m.disturbed[other] > p.step && selects(policy, have) {
+			return true
+		}
+	}
+	return false
 }
 
 // isClaimed reports whether the stored status knows a BindingPolicy as it was before the last write:
@@ -168,8 +192,9 @@ func (m *model) isClaimed(name string) bool {
 
 var (
 	valueReason  = regexp.MustCompile(`deployments\.apps shop/web in ([a-z0-9, ]+?)(?: and \d+ more)?: num\("ready"\) is (\d+), want size\(destinations\), that is (\d+)`)
-	knownReasons = regexp.MustCompile(`^stage "\w+"(?: is not started: (?:paused|waits for the annotation)|: BindingPolicy s\.stage\.[\w.]+ (?:does not exist yet|has no Binding yet|is not updated yet|is being deleted)` +
-		`|: the Binding s\.stage\.[\w.]+ (?:is that of an earlier|has no destination yet)|: (?:\w+: )?the condition must hold until \d{4}-|: paused| was rolled back until the spec changes: |: \d+ destinations, want at least \d+ of the \d+ clusters` +
+	knownReasons = regexp.MustCompile(`^stage "\w+"(?: is not started: (?:paused|waits for the annotation|waits for a window: the next opens at \d{4}-)|: batch \d+ of \d+ waits for a window: the next opens at \d{4}-|: BindingPolicy s\.stage\.[\w.]+ (?:does not exist yet|has no Binding yet|is not updated yet|is being deleted)` +
+		`|: (?:\w+: )?no status of the bound workload from [a-z0-9, ]+ \(deployments\.apps shop/web\)` +
+		`|: the Binding s\.stage\.[\w.]+ (?:is that of an earlier|has no destination yet|does not let new versions through yet)|: (?:\w+: )?the condition must hold until \d{4}-|: paused| was rolled back until the spec changes: |: \d+ destinations, want at least \d+ of the \d+ clusters` +
 		`|: \w+: \d+ destinations, want|: \w+: the condition must hold until \d\d:|: \w+: BindingPolicy|: \w+: the Binding|: \w+: deployments)`)
 	failedReason = regexp.MustCompile(`failureCondition is true for deployments\.apps shop/web in [a-z0-9, ]+(?: and \d+ more)?: saw agg: ready = \d+, bad = [1-9]|the condition did not hold within 20s: .+`)
 )
@@ -220,15 +245,16 @@ func (m *model) checkValues(seen hubState, text string, match []string) {
 // that should has the workload.
 func (m *model) end() {
 	m.players = [3]playerModel{}
-	m.bad = map[string]bool{}
+	m.bad, m.silent = map[string]bool{}, map[string]bool{}
+	m.kubestellar()
 	m.hub.generation++ // what was rolled back is tried again
 	if i := m.variant().index(m.hub.status.ActiveStage); m.hub.status.ActiveStage != "" && i < 0 {
 		return // it is stalled until somebody names the active stage again
 	}
 	m.hub.version++
-	m.rollbacks = 0
+	m.rollbacks, m.batchRollbacks = 0, 0
 	m.approveAll("the end")
-	for turn := range 90 {
+	for turn := range 200 {
 		for c := range m.hub.clusters {
 			m.ready[c] = true
 		}
@@ -239,7 +265,7 @@ func (m *model) end() {
 		}
 		if turn%25 == 24 { // what was rolled back meanwhile is tried again, and what was approved before belongs to that
 			m.hub.generation++
-			m.rollbacks = 0
+			m.rollbacks, m.batchRollbacks = 0, 0
 			m.approveAll(fmt.Sprint("the end ", turn))
 		}
 		if m.step(op{kind: "round"}); m.fault != "" || m.isOver() {
@@ -286,6 +312,9 @@ func (m *model) checkEnd() {
 			phase := stageStatus(m.hub.status, s.name).Phase
 			if s.env == have["env"] && (i == last || v.keep && phase != v1alpha1.Skipped) && len(served[c]) == 0 {
 				m.broken("d: cluster %s of stage %s (%s) has nothing at the end", c, s.name, phase)
+			}
+			if len(served[c]) > 0 && m.have[c] != m.workload+1 {
+				m.broken("d: cluster %s of stage %s (%s) has version %d of %d at the end", c, s.name, phase, m.have[c], m.workload+1)
 			}
 		}
 	}

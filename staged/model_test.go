@@ -24,6 +24,7 @@ type hubState struct {
 	policies                     map[string]*control.BindingPolicy
 	bindings                     map[string]*control.Binding
 	statuses                     map[string]*control.CombinedStatus
+	reports                      []staged.Report
 	clusters                     map[string]map[string]string
 }
 
@@ -35,26 +36,37 @@ type model struct {
 	past     []hubState // what stale readers may see
 	ready    map[string]bool
 	bad      map[string]bool
+	silent   map[string]bool
 	workload int
+	have     map[string]int       // the version of the workload in a cluster; absent: none
+	frozen   map[string]bool      // BindingPolicies that get createOnly by the decision that was written last
+	returned map[string]time.Time // when a cluster has reported last
+	bound    map[string]time.Time // since when a Binding has a version of the workload
 	uids     int
 	players  [3]playerModel
 
 	passed    map[string]bool // stages that were seen satisfied, or skipped, since they were entered
 	rollbacks int             // since the last edit
 	losses    int             // of the status
-	fault     string
-	verbose   bool
-	log       []string
-	said      string
+	steps     int
+	disturbed map[string]int // the step in which somebody else has deleted a BindingPolicy
 
-	writes, decisions, conflicts, outlived int
+	batchRollbacks int // since the last edit
+	fault          string
+	verbose        bool
+	log            []string
+	said           string
+
+	writes, decisions, conflicts, overtaken, updates int
 }
 
 // A playerModel is a program that decides and writes. It may stop between any two writes.
 type playerModel struct {
-	seen    hubState
-	losses  int // of the status, before it was decided
-	writes  []write
+	seen   hubState
+	at     time.Time // when it has decided
+	step   int
+	losses int // of the status, before that
+	writes []write
 }
 
 // A write is one write of a decision.
@@ -66,7 +78,8 @@ type write struct {
 }
 
 func newModel(variants []*variant) *model {
-	m := &model{variants: variants, now: start, ready: map[string]bool{}, bad: map[string]bool{}, passed: map[string]bool{}}
+	m := &model{variants: variants, now: start, ready: map[string]bool{}, bad: map[string]bool{}, passed: map[string]bool{},
+		silent: map[string]bool{}, have: map[string]int{}, returned: map[string]time.Time{}, bound: map[string]time.Time{}, disturbed: map[string]int{}}
 	m.hub = hubState{generation: 1, version: 1, clusters: map[string]map[string]string{}, policies: map[string]*control.BindingPolicy{},
 		bindings: map[string]*control.Binding{}, statuses: map[string]*control.CombinedStatus{}}
 	for i, env := range []string{"a", "b", "c"} {
@@ -114,6 +127,7 @@ func env(n uint32) string { return []string{"a", "b", "c", "a", "b", "c", "none"
 
 // step lets something happen.
 func (m *model) step(o op) {
+	m.steps++
 	switch o.kind {
 	case "round":
 		m.decide(0, m.hub)
@@ -152,6 +166,8 @@ func (m *model) happen(o op) {
 		for i, name := range names {
 			m.ready[name] = o.a>>(i%16)&3 > 0
 		}
+	case "silent":
+		m.silent[pick(o.a)] = o.b%3 > 0
 	case "bad":
 		m.bad[pick(o.a)] = o.b%3 == 0
 	case "join":
@@ -166,14 +182,14 @@ func (m *model) happen(o op) {
 		m.hub.variant = int(o.a) % len(m.variants)
 		m.hub.generation++
 		m.hub.version++
-		m.rollbacks = 0
+		m.rollbacks, m.batchRollbacks = 0, 0
 	case "approve":
 		m.approveAll(strconv.Itoa(int(o.a)))
 	case "lose":
 		m.hub.status = v1alpha1.Status{}
 		m.hub.version++
 		m.now = m.now.Add(2 * time.Second) // nobody restores a backup faster
-		m.rollbacks = 0
+		m.rollbacks, m.batchRollbacks = 0, 0
 		m.losses++
 		m.past = nil
 	case "workload":
@@ -209,6 +225,7 @@ func (m *model) disturb(o op) {
 			return
 		case o.kind == "drift" && p.DeletionTimestamp == nil && o.a%4 == 0:
 			m.terminate(p)
+			m.disturbed[name] = m.steps
 			return
 		}
 	}
@@ -249,7 +266,7 @@ func (m *model) stale(o op) hubState {
 	}
 	if o.c&4 > 0 {
 		was := at(o.c >> 12)
-		seen.bindings, seen.statuses = was.bindings, was.statuses
+		seen.bindings, seen.statuses, seen.reports = was.bindings, was.statuses, was.reports
 	}
 	if o.c&8 > 0 {
 		seen.clusters = at(o.c >> 16).clusters
@@ -262,7 +279,7 @@ func (m *model) decide(n int, seen hubState) {
 	m.decisions++
 	v := m.variants[seen.variant]
 	d := v.policy.Decide(seen.status, m.observation(seen), m.now)
-	p := playerModel{seen: seen, losses: m.losses, writes: []write{{kind: "status", d: d}}}
+	p := playerModel{seen: seen, at: m.now, step: m.steps, losses: m.losses, writes: []write{{kind: "status", d: d}}}
 	for _, want := range d.Ensure {
 		old := seen.policies[want.Name]
 		if old != nil && (old.DeletionTimestamp != nil || sameAsStored(old, want)) {
@@ -279,7 +296,7 @@ func (m *model) decide(n int, seen hubState) {
 
 func sameAsStored(a, b *control.BindingPolicy) bool {
 	return a.Annotations[v1alpha1.VersionAnnotation] == b.Annotations[v1alpha1.VersionAnnotation] &&
-		sameSelectors(a.Spec.ClusterSelectors, b.Spec.ClusterSelectors)
+		a.Spec.Downsync[0].CreateOnly == b.Spec.Downsync[0].CreateOnly && sameSelectors(a.Spec.ClusterSelectors, b.Spec.ClusterSelectors)
 }
 
 func sameSelectors(a, b []metav1.LabelSelector) bool {
@@ -290,7 +307,7 @@ func sameSelectors(a, b []metav1.LabelSelector) bool {
 }
 
 func (m *model) observation(seen hubState) staged.Observation {
-	o := staged.Observation{Meta: metav1.ObjectMeta{Name: "s", UID: "sbp", Generation: int64(seen.generation), Annotations: seen.annotations}, Clusters: seen.clusters}
+	o := staged.Observation{Meta: metav1.ObjectMeta{Name: "s", UID: "sbp", Generation: int64(seen.generation), Annotations: seen.annotations}, Clusters: seen.clusters, Reports: seen.reports}
 	for _, p := range seen.policies {
 		o.BindingPolicies = append(o.BindingPolicies, p)
 	}
@@ -318,7 +335,7 @@ func (m *model) write(n int) bool {
 	switch w.kind {
 	case "status":
 		if ok = p.seen.version == m.hub.version; ok {
-			m.writeStatus(p.seen, w.d)
+			m.writeStatus(p, w.d)
 		}
 	case "ensure":
 		if ok = old == nil && now == nil || old != nil && now != nil && now.ResourceVersion == old.ResourceVersion; ok {
@@ -329,7 +346,7 @@ func (m *model) write(n int) bool {
 			before := m.served()
 			m.note("player %d removes %s", n, w.name)
 			m.terminate(now)
-			m.checkRemoval(before, w.name, p.losses < m.losses)
+			m.checkRemoval(p, before, w.name)
 		}
 	}
 	if !ok {
@@ -352,7 +369,7 @@ func (m *model) ensure(want, now *control.BindingPolicy) {
 	m.checkKept(before, want.Name)
 }
 
-func (m *model) writeStatus(seen hubState, d staged.Decision) {
+func (m *model) writeStatus(p *playerModel, d staged.Decision) {
 	before := m.hub.status
 	m.hub.status = d.Status
 	m.hub.version++
@@ -360,14 +377,13 @@ func (m *model) writeStatus(seen hubState, d staged.Decision) {
 		m.note("status: %s", d.Message)
 	}
 	m.said = d.Message
-	for _, e := range d.Events {
-		if e.Reason == "RolledBack" {
-			if m.rollbacks++; m.rollbacks > len(m.variants[seen.variant].stages) {
-				m.broken("c: %d rollbacks without an edit", m.rollbacks)
-			}
-		}
+	m.frozen = map[string]bool{}
+	for _, want := range d.Ensure {
+		m.frozen[want.Name] = want.Spec.Downsync[0].CreateOnly
 	}
-	m.checkOrder(seen, before, d)
+	m.checkRollbacks(p.seen, d)
+	m.checkWindows(p, before, d)
+	m.checkOrder(p.seen, before, d)
 }
 
 // selects reports whether a BindingPolicy selects a cluster with these labels.
@@ -401,37 +417,43 @@ func (m *model) served() map[string][]string {
 	return all
 }
 
-// kubestellar brings Bindings and CombinedStatuses up to date.
+// kubestellar brings the clusters, Bindings and CombinedStatuses up to date.
 func (m *model) kubestellar() {
-	m.hub.bindings, m.hub.statuses = map[string]*control.Binding{}, map[string]*control.CombinedStatus{}
+	m.deliver()
+	m.hub.bindings, m.hub.statuses, m.hub.reports = map[string]*control.Binding{}, map[string]*control.CombinedStatus{}, nil
 	for name, p := range m.hub.policies {
-		if p.DeletionTimestamp != nil {
-			continue
+		if p.DeletionTimestamp == nil {
+			m.bind(name, p)
 		}
-		b := &control.Binding{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{UID: p.UID}}}}
-		ready, bad := 0, 0
-		for c, have := range m.hub.clusters {
-			if !selects(p, have) {
-				continue
-			}
-			b.Spec.Destinations = append(b.Spec.Destinations, control.Destination{ClusterID: c})
-			if m.ready[c] {
-				ready++
-			}
-			if m.bad[c] {
-				bad++
-			}
-		}
-		slices.SortFunc(b.Spec.Destinations, func(x, y control.Destination) int { return strings.Compare(x.ClusterID, y.ClusterID) })
-		b.Spec.Workload.NamespaceScope = webClause(m.workload)
-		m.hub.bindings[name] = b
-		m.hub.statuses[name] = counts(name, string(p.UID), ready, bad)
 	}
 }
 
-func webClause(version int) []control.DownsyncClause {
+// bind makes the Binding of a BindingPolicy, and what is reported of it.
+func (m *model) bind(name string, p *control.BindingPolicy) {
+	b := &control.Binding{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{UID: p.UID}}}}
+	ready, bad := 0, 0
+	for c, have := range m.hub.clusters {
+		if !selects(p, have) {
+			continue
+		}
+		b.Spec.Destinations = append(b.Spec.Destinations, control.Destination{ClusterID: c})
+		if m.ready[c] {
+			ready++
+		}
+		if m.bad[c] {
+			bad++
+		}
+	}
+	slices.SortFunc(b.Spec.Destinations, func(x, y control.Destination) int { return strings.Compare(x.ClusterID, y.ClusterID) })
+	b.Spec.Workload.NamespaceScope = webClause(m.workload, p.Spec.Downsync[0].CreateOnly)
+	m.hub.bindings[name] = b
+	m.hub.statuses[name] = counts(name, string(p.UID), ready, bad)
+	m.report(name, b)
+}
+
+func webClause(version int, createOnly bool) []control.DownsyncClause {
 	return []control.DownsyncClause{{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "web", ResourceVersion: strconv.Itoa(version),
-		DownsyncModulation: control.DownsyncModulation{StatusCollectors: []string{"agg"}}}}
+		DownsyncModulation: control.DownsyncModulation{CreateOnly: createOnly, StatusCollectors: []string{"agg"}}}}
 }
 
 // counts is the CombinedStatus of a BindingPolicy.

@@ -45,6 +45,7 @@ func (d *decider) isPresent(b v1alpha1.Batch) bool {
 func (d *decider) listBindingPolicies() {
 	i := d.active()
 	if i < 0 {
+		d.freezeLater(nil)
 		return
 	}
 	wanted := d.wanted(i)
@@ -56,6 +57,7 @@ func (d *decider) listBindingPolicies() {
 		d.Ensure = append(d.Ensure, d.ensure(p))
 	}
 	d.release(wanted)
+	d.freezeLater(wanted)
 }
 
 // wanted returns the placements of the active stage and, under retention Keep, of passed ones.
@@ -101,11 +103,7 @@ func (d *decider) ensure(p placement) *control.BindingPolicy {
 		d.Status.Version++
 		rec.Version, rec.Spec, rec.Removing = d.Status.Version, hash, false
 	}
-	policy := d.bindingPolicy(p)
-	if rec.Version > 0 {
-		policy.Annotations = map[string]string{v1alpha1.VersionAnnotation: strconv.FormatInt(rec.Version, 10)}
-	}
-	return policy
+	return versioned(d.bindingPolicy(p), rec)
 }
 
 // acceptAdopted recognises a BindingPolicy of another program that was adopted and is as it must be.
@@ -151,13 +149,25 @@ func (d *decider) bindingPolicy(p placement) *control.BindingPolicy {
 	if p.batch >= 0 {
 		selectors = d.selectorOf(d.Status.Stages[p.stage].Batches[p.batch].Clusters)
 	}
+	return d.newBindingPolicy(p.name, control.BindingPolicySpec{ClusterSelectors: selectors, Downsync: downsync})
+}
+
+func (d *decider) newBindingPolicy(name string, spec control.BindingPolicySpec) *control.BindingPolicy {
 	return &control.BindingPolicy{
 		TypeMeta: metav1.TypeMeta{APIVersion: control.GroupVersion.String(), Kind: "BindingPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: p.name, OwnerReferences: []metav1.OwnerReference{{
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind, Name: d.policy.Name(), UID: d.meta.UID,
 		}}},
-		Spec: control.BindingPolicySpec{ClusterSelectors: selectors, Downsync: downsync},
+		Spec: spec,
 	}
+}
+
+// versioned gives a BindingPolicy the version that its record asks for.
+func versioned(p *control.BindingPolicy, rec *v1alpha1.OwnedBindingPolicy) *control.BindingPolicy {
+	if rec.Version > 0 {
+		p.Annotations = map[string]string{v1alpha1.VersionAnnotation: strconv.FormatInt(rec.Version, 10)}
+	}
+	return p
 }
 
 // exists reports whether a BindingPolicy exists and is not being deleted.

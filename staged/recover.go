@@ -120,6 +120,9 @@ func (d *decider) recover() {
 	}
 	d.start(active)
 	d.event("Warning", "StatusLost", "there was no status: going on from stage %q, the last that has a BindingPolicy", s.ActiveStage)
+	if d.policy.stagesUpdates() {
+		d.supersede("with the status it was lost which version of the workload the clusters have")
+	}
 }
 
 // recoverBatches reads the batches of a stage from its BindingPolicies.

@@ -54,20 +54,21 @@ func (d *decider) noteWorkload() {
 		if s.Workload == "" {
 			s.Workload = rec.Workload
 		}
-		if was != "" && was != rec.Workload && rec.Workload != s.Workload {
+		if was != rec.Workload && rec.Workload != s.Workload {
 			s.Workload = rec.Workload
-			d.supersede()
+			d.supersede("the workload has changed")
 		}
 	}
 }
 
-// supersede makes all stages begin again with a new version of the workload.
-func (d *decider) supersede() {
+// supersede makes all stages begin again, because there is a new version of the workload, or nobody
+// knows any more which one the clusters have.
+func (d *decider) supersede(why string) {
 	for j := range d.Status.Stages {
 		suspend(&d.Status.Stages[j])
 		spend(&d.Status.Stages[j])
 	}
-	d.event("Normal", "NewWorkload", "the workload has changed: beginning with stage %q again", d.policy.stages[0].Name)
+	d.event("Normal", "NewWorkload", "%s: beginning with stage %q again", why, d.policy.stages[0].Name)
 }
 
 // isSuperseded reports whether the active stage has to begin again with a new version of the
@@ -92,6 +93,24 @@ func (d *decider) isFrozen(i, n int) bool {
 		return rec.Batches[n].SatisfiedSince != nil
 	}
 	return n < int(rec.StartedBatches)-1
+}
+
+// freezeLater keeps the clusters of stages and batches whose turn comes again, and whose
+// BindingPolicies stay as they are until then, at the version of the workload that they have.
+func (d *decider) freezeLater(wanted []placement) {
+	if !d.policy.stagesUpdates() {
+		return
+	}
+	for n := range d.Status.BindingPolicies {
+		rec := &d.Status.BindingPolicies[n]
+		isWanted := slices.ContainsFunc(wanted, func(p placement) bool { return p.name == rec.Name })
+		if isWanted || rec.Removing || !d.exists(rec.Name) || d.observed[rec.Name].foreign {
+			continue
+		}
+		spec := d.observed[rec.Name].policy.Spec
+		spec.Downsync = frozen(spec.Downsync)
+		d.Ensure = append(d.Ensure, versioned(d.newBindingPolicy(rec.Name, spec), rec))
+	}
 }
 
 // isThawed reports whether the Binding of a BindingPolicy lets new versions through.

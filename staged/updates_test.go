@@ -1,6 +1,7 @@
 package staged_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // An updated world delivers the workload to clusters as KubeStellar does: a new version reaches a
@@ -41,8 +43,8 @@ func (u *updated) deliver() {
 		require.NoError(u.t, err)
 		for _, d := range found {
 			c := d.ClusterID
-			if old := u.have[c]; old != "" && p.Spec.Downsync[0].CreateOnly && next[c] == "" {
-				next[c] = old
+			if old := u.have[c]; old != "" && p.Spec.Downsync[0].CreateOnly {
+				next[c] = cmp.Or(next[c], old)
 				continue
 			}
 			if u.have[c] != u.version {
@@ -154,4 +156,69 @@ spec:
 		_, err := staged.Compile(staged.Options{}, staged.Parse("p.yaml", []byte(text)))
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// A version that comes while prod is being updated reaches prod. The rollout begins with dev again,
+// and from then on prod stays as it is until its turn comes, under Move, too.
+func TestUpdatesOfStagesWhoseTurnComesAgainWait(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "prod/p")
+	u.roll(8)
+	u.checkAll(map[string]string{"p": "1"})
+	u.available["p"] = 0
+	u.release("2")
+	u.roll(8)
+	require.Equal(t, "prod", u.status.ActiveStage)
+	u.available["d"] = 0
+	u.release("3")
+	u.checkAll(map[string]string{"p": "3"})
+	u.roll(4)
+	require.Equal(t, "dev", u.status.ActiveStage)
+	u.release("4")
+	u.checkAll(map[string]string{"d": "4", "p": "3"})
+	u.available["d"], u.available["p"] = 1, 1
+	u.roll(8)
+	u.checkAll(map[string]string{"p": "4"})
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+}
+
+// Which version the clusters have is lost with the status: all stages are passed again.
+func TestUpdatesAfterALossOfTheStatus(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d", "prod/p")
+	u.roll(8)
+	u.checkAll(map[string]string{"d": "1", "p": "1"})
+	u.release("2")
+	u.status = v1alpha1.Status{}
+	u.pass(time.Minute)
+	u.available["d"] = 0
+	u.roll(8)
+	require.Equal(t, "dev", u.status.ActiveStage)
+	u.checkAll(map[string]string{"d": "2", "p": "1"})
+	u.available["d"] = 1
+	u.roll(8)
+	u.checkAll(map[string]string{"d": "2", "p": "2"})
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+}
+
+// A version that comes together with an edit that gives a stage other BindingPolicies is noticed.
+func TestUpdatesAreNoticedByANewBindingPolicy(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev", "perCluster: {}")), "dev/d1", "dev/d2")
+	u.roll(12)
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+	u.edit(policyText(stageText("dev", "dev")) + "  updates: Staged\n")
+	u.decide()
+	u.release("2")
+	u.roll(12)
+	u.checkAll(map[string]string{"d1": "2", "d2": "2"})
+}
+
+// While the rollout is stalled because its active stage is not in the spec, no version gets through.
+func TestUpdatesWaitWhileTheActiveStageIsNotInTheSpec(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d", "prod/p")
+	u.available["p"] = 0
+	u.roll(8)
+	u.edit(policyText(stageText("dev", "dev"), stageText("live", "prod")) + keep + "  updates: Staged\n")
+	u.decide()
+	u.release("2")
+	u.roll(8)
+	u.checkAll(map[string]string{"d": "1", "p": "1"})
 }
