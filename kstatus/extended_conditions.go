@@ -90,6 +90,9 @@ type conditionSummary struct {
 	conditions []any
 	first      [effects]int32
 	ready      string // the status of Ready, "" if there is none
+	// notReady: Ready is False, for another reason than a pause, so that the object would not be
+	// ready either if nobody had paused it.
+	notReady bool
 	// recheck is the time until a failure that is tried again counts as one, 0 if there is none.
 	recheck time.Duration
 }
@@ -112,6 +115,7 @@ func (o *Object) summarize(conditions []any) conditionSummary {
 			e, counts = outdatedEffect, true
 		} else if r == readyRole && s.ready == "" {
 			s.ready = c.readiness()
+			s.notReady = s.ready == "False" && e != pausedEffect
 		}
 		if (e == failedEffect || e == partFailedEffect) && counts {
 			if left, retried := c.retriedFor(o); retried {
@@ -265,6 +269,9 @@ func (s *conditionSummary) result() (Result, bool) {
 		if i := s.first[e]; i != 0 && !overruled {
 			c, _ := readCondition(s.conditions[i-1])
 			r := e.result(c)
+			if e == pausedEffect && s.notReady {
+				r.Status, r.Suspended = InProgress, false
+			}
 			if r.Status == InProgress {
 				r.RecheckAfter = s.recheck
 			}

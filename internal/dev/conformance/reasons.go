@@ -13,8 +13,6 @@ var falseCurrentReasons = map[string]string{
 	"astra.netapp.io/ExecHook/progressing_nostatus": "As AppVault. The same source calls the same object healthy if spec.enabled is written out.",
 	"karmada/HelmRelease/1-Test-interpreting-health-of-HelmRelease-when-Ready-condition": "InstallSucceeded is a reason with which the helm-controller " +
 		"writes Ready=True (helm-controller/api/v2, InstallSucceededReason: the installation succeeded).",
-	"rancher/Machine/Paused=True_takes_priority_over_Reconciled_and_Ready": "Someone paused a Machine that is Ready (cluster-api/api/core/v1beta2, " +
-		"PausedCondition). Current and Suspended: nothing is to come until someone resumes it.",
 	"auto-ready/CronJob/unhealthy_cronjob_-_never_succeeded": "A CronJob is in place when it is stored (k8s.io/api/batch/v1, CronJobStatus: no field says that it " +
 		"is ready). Argo CD calls the same state healthy.",
 	"auto-ready/CronJob/progressing_cronjob_-_not_yet_scheduled": "As above: the first run may be a year away.",
