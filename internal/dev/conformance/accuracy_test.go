@@ -25,17 +25,23 @@ func TestAccuracy(t *testing.T) {
 	}
 	tables, err := accuracyTables(corpus)
 	require.NoError(t, err)
+	requireTable(t, tablesBegin, tablesEnd, tables)
+}
+
+// requireTable compares a table with the one between two lines of ACCURACY.md, or writes it there.
+func requireTable(t *testing.T, begin, end, table string) {
+	t.Helper()
 	data, err := os.ReadFile(accuracyFile)
 	require.NoError(t, err)
-	before, rest, found := strings.Cut(string(data), tablesBegin)
-	require.True(t, found, "ACCURACY.md has no place for the tables")
-	old, after, found := strings.Cut(rest, tablesEnd)
-	require.True(t, found, "the place for the tables has no end")
+	before, rest, found := strings.Cut(string(data), begin)
+	require.True(t, found, "ACCURACY.md has no place for the table")
+	old, after, found := strings.Cut(rest, end)
+	require.True(t, found, "the place for the table has no end")
 	if *update {
-		require.NoError(t, os.WriteFile(accuracyFile, []byte(before+tablesBegin+tables+tablesEnd+after), 0o644))
+		require.NoError(t, os.WriteFile(accuracyFile, []byte(before+begin+table+end+after), 0o644))
 		return
 	}
-	require.Equal(t, tables, old, "go test ./internal/dev/conformance -run TestAccuracy -update")
+	require.Equal(t, table, old, "go test ./internal/dev/conformance -run %s -update", t.Name())
 }
 
 // TestGoals holds the scores that the rules must keep.
