@@ -75,6 +75,28 @@ func customFailed(d *draft) {
 	d.customConditions(list)
 }
 
+// customPending makes Ready Unknown, and Reconciling True if the object has it: its controller has
+// begun and is not done. Other conditions stay.
+func customPending(d *draft) {
+	d.observeCustom()
+	message := d.message("the object is being reconciled")
+	list := []condition{{"Ready", "Unknown", "Progressing", message}}
+	for _, c := range d.custom() {
+		kind, _ := c["type"].(string)
+		switch kind {
+		case "Ready", kstatus.Stalled:
+		case kstatus.Reconciling:
+			list = append(list, condition{kind, "True", "Progressing", message})
+		default:
+			status, _ := c["status"].(string)
+			reason, _ := c["reason"].(string)
+			text, _ := c["message"].(string)
+			list = append(list, condition{kind, status, reason, text})
+		}
+	}
+	d.customConditions(list)
+}
+
 // unsure returns an error if there are rules for the kind of an object, and they read none of the
 // conditions that it has: the kind has other words, which are not known here.
 func (d *draft) unsure(kind schema.GroupKind) error {

@@ -24,8 +24,8 @@
 //
 // The custom kinds in the table below get the fields and words of their own API. An object of any
 // other custom kind keeps its conditions, each with the status that means success; if it has none,
-// it gets Ready or the conditions that related kinds have. [Failed] makes Ready False. It is an
-// error if the rules of package kstatus for that kind read none of these conditions, or if the
+// it gets Ready or the conditions that related kinds have. [Failed] makes Ready False, [Pending]
+// Unknown. It is an error if the rules of package kstatus for that kind read none of these conditions, or if the
 // object has a phase: which words its controller uses is not known.
 //
 // # Evidence

@@ -16,7 +16,7 @@ func makersFor(kind schema.GroupKind) kindMakers {
 	if r, known := knownMakers(kind); known {
 		return r
 	}
-	return kindMakers{Current: customCurrent(), Failed: one(customFailed)}
+	return kindMakers{Current: customCurrent(), Failed: one(customFailed), Pending: one(customPending)}
 }
 
 // builtinMakers returns the makers for the built-in kinds.

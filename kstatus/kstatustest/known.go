@@ -16,7 +16,7 @@ import (
 func knownMakers(kind schema.GroupKind) (kindMakers, bool) {
 	switch {
 	case strings.HasSuffix(kind.Group, ".toolkit.fluxcd.io"):
-		return kindMakers{Current: one(withConditions([]string{"Ready"})), Failed: one(fluxStalled)}, true
+		return kindMakers{Current: one(withConditions([]string{"Ready"})), Failed: one(fluxStalled), Pending: one(customPending)}, true
 	case kind.Group == "gateway.networking.k8s.io" && strings.HasSuffix(kind.Kind, "Route"):
 		return kindMakers{Current: one(routeAccepted), Failed: one(routeWithoutBackend)}, true
 	}

@@ -21,7 +21,7 @@ type State string
 const (
 	Current State = "Current" // the desired state is reached; a Job is complete, a Pod runs and is ready
 	Failed  State = "Failed"  // an error that does not go away by itself
-	Pending State = "Pending" // Pods: bound to a node, no container started; claims: not bound; ReplicaSets: no Pod can be created
+	Pending State = "Pending" // Pods: bound to a node, no container started; claims: not bound; ReplicaSets: no Pod can be created; custom kinds: not ready yet
 
 	Succeeded        State = "Succeeded"        // Pods: all containers ended with exit code 0
 	CrashLoopBackOff State = "CrashLoopBackOff" // Pods: a container ends again and again
@@ -86,7 +86,10 @@ func (d *draft) write(kind schema.GroupKind, s State) error {
 	for _, make := range makers {
 		d.begin(before)
 		make(d)
-		if err = d.check(s); err == nil {
+		if err = d.check(s); err == nil && s == Pending {
+			err = d.checkPending(kind)
+		}
+		if err == nil {
 			err = d.checkKnown(kind)
 		}
 		if err == nil {
@@ -136,6 +139,19 @@ func (d *draft) check(s State) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(profiles)) {
 		if r := profiles[name].Compute(obj, d.time); string(r.Status) != string(s) {
+			return fmt.Errorf("whatever its status says, the %s profile has it as %s", name, r)
+		}
+	}
+	return nil
+}
+
+// checkPending returns an error if an object of a custom kind is not InProgress.
+func (d *draft) checkPending(kind schema.GroupKind) error {
+	if _, builtin := builtinMakers()[kind]; builtin {
+		return nil
+	}
+	for name, rules := range bothProfiles() {
+		if r := rules.Compute(&unstructured.Unstructured{Object: d.fields}, d.time); r.Status != kstatus.InProgress {
 			return fmt.Errorf("whatever its status says, the %s profile has it as %s", name, r)
 		}
 	}
