@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -25,7 +26,16 @@ import (
 // permanently may be replaced by one that fails too: if that does not end, the test fails.
 type Failure struct {
 	State kstatustest.State // such as kstatustest.CrashLoopBackOff
-	Rate  float64           // the share of the objects that fail, from 0 to 1
+	// Rate is the share of the objects that fail, from 0 to 1. Default: 0, or 1 if Count is set.
+	Rate float64
+	// Count is how many objects fail at most. Default: no limit.
+	Count int
+	// After is how long an object is well before it fails. Default: it fails at once.
+	After time.Duration
+	// For is how long the failure lasts. Afterwards the object is driven to [Ready], so that
+	// controllers and Stages go on with it: a claim that is Pending for five minutes is bound then.
+	// Default: for ever. Pods that have Failed, Succeeded or were Evicted cannot recover.
+	For time.Duration
 	// Kind is the kind of the objects. Default: Pods. A Pod fails when it has a node or, if the
 	// State is Unschedulable, before.
 	Kind schema.GroupVersionKind
@@ -52,11 +62,14 @@ const maxFailuresAtOnce = 100
 // expectFailures watches the objects that may fail.
 func (l *Lab) expectFailures() error {
 	for i, f := range l.options.Failures {
-		if !(f.Rate >= 0 && f.Rate <= 1) {
-			return fmt.Errorf("Failures[%d].Rate: %v is no share of the objects, from 0 to 1", i, f.Rate)
-		}
 		if f.Kind.Empty() {
 			f.Kind = pods
+		}
+		if f.Count > 0 && f.Rate == 0 {
+			f.Rate = 1
+		}
+		if err := f.check(); err != nil {
+			return fmt.Errorf("Failures[%d].%w", i, err)
 		}
 		if f.Selector == nil {
 			f.Selector = labels.Everything()
@@ -79,13 +92,59 @@ func (l *Lab) decideFailure(i int, f Failure, e watch.Event) error {
 	place := objectSlot{i, referenceOf(obj)}
 	before := l.occupants[place]
 	l.occupants[place]++
-	if l.holds(obj) || chance(l.options.Seed, place, before) >= f.Rate {
+	if l.holds(obj) || chance(l.options.Seed, place, before) >= f.Rate || f.Count > 0 && l.failed[i] >= f.Count {
 		return nil
 	}
-	if err := l.drive(place.reference, f.State); err != nil {
+	l.failed[i]++
+	if f.After > 0 {
+		l.later(f.After, obj, func() error { return l.fail(i, f, obj) })
+		return nil
+	}
+	return l.fail(i, f, obj)
+}
+
+// fail begins a failure, and ends it when its time is over.
+func (l *Lab) fail(i int, f Failure, obj *unstructured.Unstructured) error {
+	ref := referenceOf(obj)
+	if err := l.drive(ref, f.State); err != nil {
 		return err
 	}
+	if f.For > 0 {
+		l.later(f.For, obj, func() error { return l.drive(ref, Ready) })
+	}
 	return l.endlessFailure(i, obj)
+}
+
+// later calls a function after a while, unless the object is gone by then or being deleted.
+func (l *Lab) later(d time.Duration, obj *unstructured.Unstructured, do func() error) {
+	l.sim.At(l.Now().Add(d), func(context.Context) error {
+		now, err := l.get(referenceOf(obj))
+		if apierrors.IsNotFound(err) || err == nil && (now.GetUID() != obj.GetUID() || now.GetDeletionTimestamp() != nil) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return do()
+	})
+}
+
+// check returns an error that begins with the field that makes no sense.
+func (f Failure) check() error {
+	ends := f.State == kstatustest.Failed || f.State == kstatustest.Succeeded || f.State == kstatustest.Evicted
+	switch {
+	case !(f.Rate >= 0 && f.Rate <= 1):
+		return fmt.Errorf("Rate: %v is no share of the objects, from 0 to 1", f.Rate)
+	case f.Count < 0:
+		return fmt.Errorf("Count: %d is negative", f.Count)
+	case f.After < 0:
+		return fmt.Errorf("After: %s is negative", f.After)
+	case f.For < 0:
+		return fmt.Errorf("For: %s is negative", f.For)
+	case f.For > 0 && f.Kind == pods && ends:
+		return fmt.Errorf("For: a Pod that is %s does not recover", f.State)
+	}
+	return nil
 }
 
 // endlessFailure returns an error if the objects of a ReplicaSet or StatefulSet fail again and

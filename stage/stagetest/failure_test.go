@@ -3,10 +3,13 @@ package stagetest_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
@@ -54,4 +57,54 @@ func TestFaultsAreToldOnce(t *testing.T) {
 	})
 	require.Contains(t, said, "does not match template `labels`")
 	require.NotRegexp(t, "(?s)does not match template.*does not match template", said)
+}
+
+func TestDriveACustomResourcePending(t *testing.T) {
+	train := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Train"}
+	lab := stagetest.New(t, stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Controllers: stagetest.StandIns(train)})
+	lab.Apply("{apiVersion: example.com/v1, kind: Train, metadata: {name: t}}")
+	lab.WaitCurrent()
+	lab.Drive(object("example.com/v1", "Train", "t"), kstatustest.Pending)
+	lab.Settle()
+	require.Error(t, kstatustest.Check(lab.Get("example.com/v1", "Train", "t")))
+	lab.Drive(object("example.com/v1", "Train", "t"), stagetest.Ready)
+	lab.WaitCurrent()
+}
+
+func TestAClaimBindsAfterFiveMinutes(t *testing.T) {
+	claims := schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}
+	slow := stagetest.Failure{Kind: claims, State: kstatustest.Pending, Rate: 1, For: 5 * time.Minute}
+	lab := stagetest.New(t, stagetest.LabOptions{Failures: []stagetest.Failure{slow}})
+	lab.Apply("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}")
+	began := lab.Now()
+	lab.WaitCurrent()
+	require.Equal(t, 5*time.Minute, lab.Now().Sub(began))
+	lab.Settle()
+	claim := lab.Get("v1", "PersistentVolumeClaim", "data")
+	require.Equal(t, "Bound", field(claim, "status", "phase"))
+	require.NotNil(t, field(claim, "spec", "volumeName"), "the controller has bound it")
+}
+
+func TestFailuresInTime(t *testing.T) {
+	late := stagetest.Failure{State: kstatustest.CrashLoopBackOff, Count: 2, After: time.Minute, For: 10 * time.Minute}
+	lab := stagetest.New(t, stagetest.LabOptions{Failures: []stagetest.Failure{late}})
+	lab.Apply(web)
+	ready := func() any {
+		n := field(lab.Get("apps/v1", "Deployment", "web"), "status", "readyReplicas")
+		if n == nil {
+			return int64(0)
+		}
+		return n
+	}
+	lab.Advance(59 * time.Second)
+	all := ready().(int64)
+	lab.Advance(time.Second)
+	require.Equal(t, all-2, ready(), "two fail after a minute")
+	lab.Advance(10*time.Minute - time.Second)
+	require.Equal(t, all-2, ready())
+	lab.Advance(time.Second)
+	require.Equal(t, all, ready(), "and recover")
+	for _, wrong := range []stagetest.Failure{{Count: -1}, {After: -1}, {For: -1}, {For: 1, State: kstatustest.Evicted}} {
+		require.Contains(t, failure(t, stagetest.LabOptions{Failures: []stagetest.Failure{wrong}}, func(*stagetest.Lab) {}), "Failures[0].")
+	}
 }

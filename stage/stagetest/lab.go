@@ -70,6 +70,7 @@ type Lab struct {
 	held      map[reference]types.UID     // objects that Drive holds in a state
 	decided   map[types.UID]bool          // whether it was decided if a failure happens to them
 	occupants map[objectSlot]int          // how many objects have been in a slot
+	failed    map[int]int                 // how many objects failed, by the place in LabOptions.Failures
 	streaks   map[types.UID]failureStreak // by the uid of the owner
 	// of Stages and controllers
 	errors []error
@@ -88,7 +89,7 @@ func New(t T, o LabOptions) *Lab {
 	if !o.OnlyStages {
 		o.Stages = append([]stage.Source{presets.NodeFast(), presets.PodFast()}, o.Stages...)
 	}
-	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, streaks: map[types.UID]failureStreak{}}
+	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, failed: map[int]int{}, streaks: map[types.UID]failureStreak{}}
 	l.must(l.addDefaultControllers())
 	l.must(l.start())
 	return l
