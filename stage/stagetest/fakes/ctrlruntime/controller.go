@@ -1,11 +1,21 @@
 package ctrlruntime
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	ctrl "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -26,13 +36,53 @@ const requeue = time.Second
 //
 // Errors are retried with increasing delays, except terminal errors. RequeueAfter is exact; Requeue
 // alone means after a second.
+//
+// A panic is an error that is tried again, as in a manager. See [ControllerWith] for predicates and
+// for watches that are mapped.
 func Controller(r ctrl.Reconciler, kind schema.GroupVersionKind, owned ...schema.GroupVersionKind) reconcile.Controller {
-	c := reconcile.Controller{Name: kind.Kind, For: kind}
-	for _, k := range owned {
-		c.Watches = append(c.Watches, reconcile.Watch{Kind: k})
+	return ControllerWith(r, ControllerOptions{For: kind, Owns: owned})
+}
+
+// ControllerOptions of [ControllerWith], as the builder of controller-runtime has them.
+type ControllerOptions struct {
+	// Name is what traces and errors call the controller. Default: the kind.
+	Name string
+	// Scheme makes Go types of the objects that predicates and functions get. Default: they get
+	// *unstructured.Unstructured, as they do if the scheme does not know the kind.
+	Scheme *runtime.Scheme
+	// For is the kind of the requests, and Predicates, all of which must hold, say which of its
+	// changes matter.
+	For        schema.GroupVersionKind
+	Predicates []predicate.Predicate
+	// Owns are kinds whose objects concern the object of kind For that controls them.
+	Owns []schema.GroupVersionKind
+	// Watches are kinds whose objects concern the objects that a function names.
+	Watches []Watch
+	// EventFilters must hold for all changes, as WithEventFilter has it.
+	EventFilters []predicate.Predicate
+}
+
+// A Watch is a kind whose changes matter to a controller.
+type Watch struct {
+	Kind schema.GroupVersionKind
+	// Map names the objects of kind For that a change concerns. It is called with the old and with
+	// the new object. It is a handler.MapFunc. Default: the object that controls it.
+	Map func(context.Context, client.Object) []ctrl.Request
+	// Predicates say which changes matter.
+	Predicates []predicate.Predicate
+}
+
+// ControllerWith is [Controller] with options.
+func ControllerWith(r ctrl.Reconciler, o ControllerOptions) reconcile.Controller {
+	c := reconcile.Controller{Name: cmp.Or(o.Name, o.For.Kind), For: o.For, When: o.passes(o.Predicates)}
+	for _, kind := range o.Owns {
+		c.Watches = append(c.Watches, o.watch(Watch{Kind: kind}))
+	}
+	for _, w := range o.Watches {
+		c.Watches = append(c.Watches, o.watch(w))
 	}
 	c.Reconcile = func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-		result, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: request.Name})
+		result, err := call(ctx, r, ctrl.Request{NamespacedName: request.Name})
 		switch {
 		case errors.Is(err, ctrl.TerminalError(nil)):
 			return reconcile.Result{}, nil
@@ -44,4 +94,84 @@ func Controller(r ctrl.Reconciler, kind schema.GroupVersionKind, owned ...schema
 		return reconcile.Result{After: result.RequeueAfter}, nil
 	}
 	return c
+}
+
+// call calls a reconciler. A panic is its error.
+func call(ctx context.Context, r ctrl.Reconciler, request ctrl.Request) (result ctrl.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = ctrl.Result{}, fmt.Errorf("panic: %v [recovered]", p)
+		}
+	}()
+	return r.Reconcile(ctx, request)
+}
+
+// passes returns what says if predicates hold for a change; nil if there are none.
+func (o ControllerOptions) passes(own []predicate.Predicate) func(reconcile.Change) bool {
+	all := slices.Concat(o.EventFilters, own)
+	if len(all) == 0 {
+		return nil
+	}
+	return func(ch reconcile.Change) bool {
+		return !slices.ContainsFunc(all, func(p predicate.Predicate) bool { return !o.holds(p, ch) })
+	}
+}
+
+func (o ControllerOptions) holds(p predicate.Predicate, ch reconcile.Change) bool {
+	switch {
+	case ch.Old == nil:
+		return p.Create(event.CreateEvent{Object: o.typed(ch.New)})
+	case ch.New == nil:
+		return p.Delete(event.DeleteEvent{Object: o.typed(ch.Old)})
+	}
+	return p.Update(event.UpdateEvent{ObjectOld: o.typed(ch.Old), ObjectNew: o.typed(ch.New)})
+}
+
+// typed returns an object as its Go type, if the scheme has one.
+func (o ControllerOptions) typed(obj *unstructured.Unstructured) client.Object {
+	if o.Scheme == nil {
+		return obj.DeepCopy()
+	}
+	made, err := o.Scheme.New(obj.GroupVersionKind())
+	if err != nil {
+		return obj.DeepCopy()
+	}
+	is, ok := made.(client.Object)
+	if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, made) != nil {
+		return obj.DeepCopy()
+	}
+	return is
+}
+
+func (o ControllerOptions) watch(w Watch) reconcile.Watch {
+	passes := o.passes(w.Predicates)
+	return reconcile.Watch{Kind: w.Kind, Map: func(_ *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
+		if passes != nil && !passes(ch) {
+			return nil
+		}
+		for _, obj := range []*unstructured.Unstructured{ch.Old, ch.New} {
+			if obj != nil {
+				names = append(names, o.concerned(w, obj)...)
+			}
+		}
+		return names
+	}}
+}
+
+// concerned returns the objects that an object of a watched kind concerns.
+func (o ControllerOptions) concerned(w Watch, obj *unstructured.Unstructured) (names []types.NamespacedName) {
+	if w.Map != nil {
+		for _, request := range w.Map(context.Background(), o.typed(obj)) {
+			names = append(names, request.NamespacedName)
+		}
+		return names
+	}
+	owner := metav1.GetControllerOf(obj)
+	if owner == nil || owner.Kind != o.For.Kind {
+		return nil
+	}
+	if gv, err := schema.ParseGroupVersion(owner.APIVersion); err != nil || gv.Group != o.For.Group {
+		return nil
+	}
+	return []types.NamespacedName{{Namespace: obj.GetNamespace(), Name: owner.Name}}
 }
