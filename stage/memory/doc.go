@@ -51,9 +51,9 @@
 //
 //   - Schemas: no defaults, no validation, no pruning of unknown fields. Names,
 //     namespaces, labels, annotations, finalizers and uid are checked. A new object has
-//     no status but its phase, where that of an API server is {} or counts of zero. So the
-//     container of a Pod with restartPolicy Never may run again after it has terminated, which an
-//     API server forbids.
+//     no status but its phase, where that of an API server is {} or counts of zero. Of a status
+//     only this is checked: that no container of a Pod runs again, after it has terminated, where
+//     its restart policy forbids it.
 //   - Admission, authorisation and quotas; a user is a name, shown to Options.Trace.
 //   - Controllers, other than those of garbage collection, namespaces and definitions.
 //     A namespace need not exist unless Options.RequireNamespaces says so.

@@ -19,6 +19,9 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	if err := r.settleMetadata(before, next); err != nil {
 		return nil, err
 	}
+	if faults := r.checkStatus(before, next); len(faults) > 0 {
+		return nil, apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
+	}
 	r.own(before, next)
 	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status is compared first, because in most writes only the status differs
 		return old.object(), nil
