@@ -50,11 +50,12 @@ func runGPU(ctx context.Context, o options, w scenario, c *studyClock) (*lab, er
 	n := o.jobs[0]
 	l, err := newLab(ctx, labOptions{
 		name: w.name, seed: o.seed, nodes: o.nodes, stages: studyStages(), controllers: w.controllers(),
-		goal: goal{"Job.batch", record.Complete, n},
+		goal: goal{"Job.batch", record.Complete, n}, timing: clusterLike(o.seed),
 	})
 	if err != nil {
 		return nil, err
 	}
+	defer l.Close()
 	gaps := load.MustNew(o.seed, "gaps", load.Exponential{Mean: o.gap.Seconds()})
 	sizes := load.MustNew(o.seed, "sizes", load.Exponential{Mean: o.size.Seconds()})
 	gpus := load.MustNew(o.seed, "gpus", gpuOptions)
@@ -198,7 +199,7 @@ func (f studyMetric) line(runs []*lab) report.Chart {
 }
 
 func gpuParameters(o options) []report.Parameter {
-	return []report.Parameter{
+	return append([]report.Parameter{
 		{Name: "seed", Value: strconv.FormatUint(o.seed, 10)},
 		{Name: "Jobs", Value: strconv.Itoa(o.jobs[0])},
 		{Name: "Pods a Job", Value: strconv.Itoa(o.pods)},
@@ -209,7 +210,6 @@ func gpuParameters(o options) []report.Parameter {
 		{Name: "GPUs a node", Value: strconv.Itoa(gpusPerNode)},
 		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
 		{Name: "Pod ready after", Value: "U[10, 11] s"},
-		{Name: "Job controller gathers changes for", Value: batchTime.String()},
 		{Name: "the dispatcher rests for", Value: dispatchTime.String()},
-	}
+	}, timingParameters(clusterLike(o.seed))...)
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
+	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
@@ -33,10 +35,6 @@ var stagesYAML []byte
 // studyStages are the Stages of Pods in the study.
 func studyStages() stage.Source { return stage.Parse("stages.yaml", stagesYAML) }
 
-// batchTime is how long the Job controller of Kubernetes collects changes of Pods before it reacts.
-// The controller of this project reacts at once.
-const batchTime = time.Second
-
 // A labOptions describes a lab.
 type labOptions struct {
 	name        string // of the run
@@ -44,6 +42,7 @@ type labOptions struct {
 	nodes       int
 	stages      stage.Source
 	controllers []reconcile.Controller
+	timing      *simulation.Timing // how long things take; nil for no time
 	goal        goal
 }
 
@@ -76,8 +75,9 @@ func newLab(ctx context.Context, s labOptions) (*lab, error) {
 	}})
 	l.Simulation, err = simulation.New(set, simulation.Options{
 		Seed: s.seed, Kinds: mcad.Kinds(), Filter: controllers.Bound, Trace: recorder.Trace,
-		Controllers: append([]reconcile.Controller{batched(batch.Jobs(), batchTime), scheduling.Scheduler(scheduling.Options{})}, s.controllers...),
+		Controllers: append([]reconcile.Controller{batch.Jobs(), scheduling.Scheduler(scheduling.Options{})}, s.controllers...),
 		Reconcile:   reconcile.Options{Trace: l.keepError},
+		Timing:      s.timing,
 	})
 	if err != nil {
 		return nil, err
@@ -102,9 +102,26 @@ func (l *lab) sink(r record.Record) error {
 	return l.log.Append(r)
 }
 
-// keepError keeps the first error of a controller: in a study nothing should fail.
+// clusterLike is how long things take on the cluster of the study: kube-controller-manager and
+// kube-scheduler ran without flags.
+func clusterLike(seed uint64) *simulation.Timing {
+	t := simulation.ClusterLike()
+	t.Seed = seed
+	return t
+}
+
+// timingParameters are the numbers of a timing, for a report.
+func timingParameters(t *simulation.Timing) (list []report.Parameter) {
+	for _, p := range t.Parameters() {
+		list = append(list, report.Parameter(p))
+	}
+	return list
+}
+
+// keepError keeps the first error of a controller: in a study nothing should fail, except that a
+// controller that has not seen the newest state of an object tries again.
 func (l *lab) keepError(e reconcile.TraceEvent) {
-	if e.Err != nil && l.firstError == nil {
+	if e.Err != nil && l.firstError == nil && !apierrors.IsConflict(e.Err) {
 		l.firstError = fmt.Errorf("%s", e)
 	}
 }
@@ -133,25 +150,3 @@ func (l *lab) play(ctx context.Context, c *studyClock, until func() bool) error 
 
 // never is an until for play.
 func never() bool { return false }
-
-// batched makes a controller react to a new object at once, and to changes of its Pods only after
-// d.
-func batched(c reconcile.Controller, d time.Duration) reconcile.Controller {
-	due, look := map[string]time.Time{}, c.Reconcile
-	c.Reconcile = func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-		obj, name := r.Cache.Get(c.For, r.Name), r.Name.String()
-		if obj == nil || record.StateOf(obj) == record.Pending {
-			delete(due, name)
-			return look(ctx, r)
-		}
-		if due[name].IsZero() {
-			due[name] = r.Now.Add(d)
-		}
-		if wait := due[name].Sub(r.Now); wait > 0 {
-			return reconcile.Result{After: wait}, nil
-		}
-		delete(due, name)
-		return look(ctx, r)
-	}
-	return c
-}

@@ -44,8 +44,9 @@ func cells(t *testing.T, table, row string) (numbers []float64) {
 	return nil
 }
 
-// TestSmallJobsAreAsMeasured holds what the study measured: the row of kwok within a second, that
-// of MCAD within a tenth.
+// TestSmallJobsAreAsMeasured holds what the study measured: the row of kwok within a second or 6 %,
+// and its slope from 20 Jobs on within 7 %, although nothing is fitted to it; that of MCAD within a
+// tenth.
 func TestSmallJobsAreAsMeasured(t *testing.T) {
 	for seed := range 4 {
 		code, out, errs := simulate(t, "-study small-jobs -seed "+strconv.Itoa(seed))
@@ -55,8 +56,9 @@ func TestSmallJobsAreAsMeasured(t *testing.T) {
 		require.Len(t, kwok, 6)
 		require.Len(t, mcad, 6)
 		for i, want := range cells(t, out, "kwok, measured") {
-			require.InDelta(t, want, kwok[i], 1, "seed %d\n%s", seed, out)
+			require.InDelta(t, want, kwok[i], max(1, 0.06*want), "seed %d\n%s", seed, out)
 		}
+		require.InEpsilon(t, 40.0-25, kwok[5]-kwok[2], 0.07, "the rate limit of the controller manager: seed %d\n%s", seed, out)
 		for i, want := range cells(t, out, "kwok+MCAD, measured") {
 			require.InEpsilon(t, want, mcad[i], 0.1, "seed %d\n%s", seed, out)
 		}
@@ -68,8 +70,8 @@ func TestSimulatedNotTabulated(t *testing.T) {
 	code, out, errs := simulate(t, "-jobs 7,60 -nodes 3")
 	require.Zero(t, code, errs)
 	kwok := cells(t, out, "kwok, simulated")
-	require.InDelta(t, 7*submissionTime.Seconds()+22, kwok[0], 1.5)
-	require.InDelta(t, 60*submissionTime.Seconds()+22, kwok[1], 1.5)
+	require.InDelta(t, 22.5, kwok[0], 1)
+	require.InDelta(t, 32, kwok[1], 1.5, "between the 30 s of 50 Jobs and the 34 s of 75")
 }
 
 func TestSameSeedSameBytes(t *testing.T) {

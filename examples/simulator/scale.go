@@ -67,14 +67,14 @@ func scaleReport(o options, l *lab) *report.Report {
 	return &report.Report{
 		Title: "Very many Pods",
 		Lead:  "A hundred Pods a second go through the scheduler and the general lifecycle of kwok until they are ready.",
-		Parameters: []report.Parameter{
+		Parameters: append([]report.Parameter{
 			{Name: "seed", Value: strconv.FormatUint(o.seed, 10)},
 			{Name: "Pods", Value: strconv.Itoa(o.pods)},
 			{Name: "nodes", Value: strconv.Itoa(o.nodes)},
 			{Name: "a Pod each", Value: podGap.String()},
 			{Name: "Stages", Value: "node-fast, pod-general"},
 			{Name: "transitions", Value: strconv.Itoa(len(l.log))},
-		},
+		}, timingParameters(l.timing)...),
 		Sections: []report.Section{{Tables: []report.Table{t}, Charts: []report.Chart{cdf, pods}}},
 	}
 }

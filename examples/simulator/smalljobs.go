@@ -14,13 +14,14 @@ import (
 )
 
 const (
-	// submissionTime is how long one kubectl apply took in the study: the slope of its kwok row.
-	submissionTime = 183 * time.Millisecond
 	// dispatchTime is how long its dispatcher was busy with an AppWrapper: the slope of its MCAD
 	// row. The study itself says about a second.
 	dispatchTime = 1193 * time.Millisecond
-	// pollInterval is how often its script checked how many Jobs were complete.
-	pollInterval = time.Second
+	// kubectlTime is what a kubectl process takes, to submit a Job or to count those that are
+	// complete: to start, and to ask the API server what kinds there are.
+	kubectlTime = 100 * time.Millisecond
+	// pollPause is how long its script slept between two looks at how many Jobs were complete.
+	pollPause = time.Second
 	// shortSleep is what each Job does.
 	shortSleep = 10 * time.Second
 )
@@ -71,18 +72,19 @@ type smallJobsRun struct {
 func runSmallJobs(ctx context.Context, o options, w scenario, n int, c *studyClock) (*smallJobsRun, error) {
 	l, err := newLab(ctx, labOptions{
 		name: fmt.Sprintf("%s %d", w.name, n), seed: o.seed, nodes: o.nodes, stages: studyStages(), controllers: w.controllers(),
-		goal: goal{"Job.batch", record.Complete, n},
+		goal: goal{"Job.batch", record.Complete, n}, timing: clusterLike(o.seed),
 	})
 	if err != nil {
 		return nil, err
 	}
+	defer l.Close()
 	for i := range n {
-		l.At(l.start.Add(time.Duration(i+1)*submissionTime), func(ctx context.Context) error {
+		l.At(l.start.Add(time.Duration(i+1)*kubectlTime), func(ctx context.Context) error {
 			return w.submit(ctx, l, job{Name: jobName(i), Pods: 1, Sleep: shortSleep})
 		})
 	}
 	r := &smallJobsRun{lab: l}
-	r.poll(l.start.Add(time.Duration(n) * submissionTime))
+	r.poll(l.start.Add(time.Duration(n+1) * kubectlTime))
 	if err := l.play(ctx, c, func() bool { return r.done }); err != nil {
 		return nil, err
 	}
@@ -90,14 +92,14 @@ func runSmallJobs(ctx context.Context, o options, w scenario, n int, c *studyClo
 }
 
 // poll checks at a time, and then repeatedly, whether all Jobs are complete. The script's clock
-// shows whole seconds.
+// shows whole seconds: the difference of two of its times is, on average, the duration.
 func (r *smallJobsRun) poll(at time.Time) {
 	r.At(at, func(context.Context) error {
 		if r.reached < r.goal.count {
-			r.poll(at.Add(pollInterval))
+			r.poll(at.Add(pollPause + kubectlTime))
 			return nil
 		}
-		r.seconds, r.done = int(at.Sub(r.start)/time.Second), true
+		r.seconds, r.done = int(at.Sub(r.start).Round(time.Second)/time.Second), true
 		return nil
 	})
 }
@@ -170,15 +172,14 @@ func completions(runs []*lab) report.Chart {
 }
 
 func smallParameters(o options) []report.Parameter {
-	return []report.Parameter{
+	return append([]report.Parameter{
 		{Name: "seed", Value: strconv.FormatUint(o.seed, 10)},
 		{Name: "nodes", Value: strconv.Itoa(o.nodes)},
 		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
 		{Name: "Pod ready after", Value: "U[10, 11] s"},
 		{Name: "complete after", Value: shortSleep.String()},
-		{Name: "Job controller gathers changes for", Value: batchTime.String()},
-		{Name: "a submission takes", Value: submissionTime.String()},
 		{Name: "the dispatcher rests for", Value: dispatchTime.String()},
-		{Name: "completion is polled each", Value: pollInterval.String()},
-	}
+		{Name: "a kubectl takes", Value: kubectlTime.String()},
+		{Name: "the script sleeps between looks for", Value: pollPause.String()},
+	}, timingParameters(clusterLike(o.seed))...)
 }
