@@ -22,6 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 // boundOnly shows a Player no Pods that have no node.
@@ -78,8 +79,14 @@ func TestInRealTimeToo(t *testing.T) {
 }
 
 func TestTheSameSeedTellsTheSameStory(t *testing.T) {
+	for name, timing := range map[string]*simulation.Timing{"at once": nil, "slow": simulation.ClusterLike()} {
+		t.Run(name, func(t *testing.T) { sameSeedSameStory(t, timing) })
+	}
+}
+
+func sameSeedSameStory(t *testing.T, timing *simulation.Timing) {
 	tell := func(seed uint64) (story []string) {
-		c := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: presets.PodGeneral, Seed: seed, Trace: func(line string) { story = append(story, line) }})
+		c := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: presets.PodGeneral, Seed: seed, Timing: timing, Trace: func(line string) { story = append(story, line) }})
 		c.Load(clustertest.Bundle())
 		c.Advance(15 * time.Minute)
 		c.Patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)

@@ -15,7 +15,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/workloads"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/timing"
@@ -152,5 +154,42 @@ func TestClusterLikeKnowsAllControllers(t *testing.T) {
 	}
 	for name := range known {
 		require.True(t, names[name], "there is no controller %q", name)
+	}
+}
+
+// TestTimeChangesNoOutcome plays the same objects with and without time: in the end there is the
+// same, and on the way nothing was created twice.
+func TestTimeChangesNoOutcome(t *testing.T) {
+	outcome := func(timing *simulation.Timing, seed uint64) (counts map[string]int) {
+		c := clustertest.New(t, clustertest.Options{Nodes: 4, Pods: presets.PodGeneral, Seed: seed, Timing: timing})
+		counts = map[string]int{}
+		require.NoError(t, c.On(podKind, func(_ context.Context, e watch.Event) error {
+			if e.Type == watch.Added {
+				counts["Pods created"]++
+			}
+			return nil
+		}))
+		c.Load(clustertest.Bundle())
+		c.Load(clustertest.Fleet(6))
+		c.Advance(5 * time.Minute)
+		c.Patch("Deployment", "web-0001", `{spec: {replicas: 3}}`)
+		c.Advance(5 * time.Minute)
+		for _, kind := range []string{"Pod", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "PersistentVolume", "EndpointSlice", "ControllerRevision"} {
+			for _, obj := range c.List(kind, "") {
+				counts[kind]++
+				for _, field := range []string{"replicas", "readyReplicas", "availableReplicas", "numberReady", "succeeded"} {
+					n, _, _ := unstructured.NestedInt64(obj.Object, "status", field)
+					counts[kind+" "+field] += int(n)
+				}
+			}
+		}
+		return counts
+	}
+	want := outcome(nil, 1)
+	require.Greater(t, want["Deployment readyReplicas"], 50)
+	for seed := range uint64(3) {
+		slow := simulation.ClusterLike()
+		slow.Seed, slow.WatchDelay = seed, 2*time.Millisecond<<(5*seed) // up to 2 s
+		require.Equal(t, want, outcome(slow, 1), "seed %d", seed)
 	}
 }

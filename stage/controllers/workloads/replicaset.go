@@ -33,7 +33,7 @@ func replicas(name string, kind schema.GroupVersionKind) reconcile.Controller {
 	t := podTracker{}
 	return reconcile.Controller{
 		Name: name, For: kind, When: control.IgnoreOwnStatus(name),
-		Watches: append(t.watches(kind), control.WatchOwned(kinds.Pod, kind)...),
+		Watches: append(t.watches(name, kind), control.WatchOwned(kinds.Pod, kind)...),
 		Reconcile: control.OnExisting(kind, func(c control.Call, rs *unstructured.Unstructured) (reconcile.Result, error) {
 			return reconcileReplicas(c, rs, t)
 		}),

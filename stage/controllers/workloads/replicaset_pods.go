@@ -46,6 +46,7 @@ type trackedPods struct {
 	templateLabels map[string]any
 	active         map[types.UID]*pods.Candidate
 	onNode         map[string]int // how many active Pods each Node has
+	counting       bool           // they are being claimed; what others change meanwhile has them claimed again
 }
 
 func newTrackedPods(owner *unstructured.Unstructured) *trackedPods {
@@ -86,19 +87,25 @@ func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (pod
 	if tracked := t[uid]; tracked != nil && patch.Equal(tracked.templateLabels, templateLabels(owner)) {
 		return tracked.podCounts, nil
 	}
-	delete(t, uid)
+	tracked := newTrackedPods(owner)
+	tracked.counting = true
+	t[uid] = tracked
 	claimed, err := pods.Claim(c, owner)
-	if err != nil {
-		return podCounts{}, err
+	if t[uid] != tracked || err != nil { // adoptions take time, and meanwhile there was a change: it brings the key back
+		delete(t, uid)
+		return counted(owner, claimed).podCounts, err
 	}
+	t[uid] = counted(owner, claimed)
+	return t[uid].podCounts, nil
+}
+
+// counted has the Pods of an owner.
+func counted(owner *unstructured.Unstructured, claimed []pods.Pod) *trackedPods {
 	tracked := newTrackedPods(owner)
 	for _, p := range claimed {
-		if now := c.Cache.Get(kinds.Pod, control.NameOf(p.Unstructured)); now != nil && now.GetUID() == p.GetUID() {
-			tracked.add(pods.Of(now)) // adoptions take time, and meanwhile others may have changed
-		}
+		tracked.add(p)
 	}
-	t[uid] = tracked
-	return tracked.podCounts, nil
+	return tracked
 }
 
 // candidates returns the active Pods of an owner, by uid.
@@ -125,11 +132,11 @@ func (t podTracker) onNodes(owners []*unstructured.Unstructured) map[string]int 
 }
 
 // watches keep the Pods of the owners of a kind up to date.
-func (t podTracker) watches(owner schema.GroupVersionKind) []reconcile.Watch {
+func (t podTracker) watches(controller string, owner schema.GroupVersionKind) []reconcile.Watch {
 	return []reconcile.Watch{
 		{Kind: owner, Map: t.onOwner},
 		{Kind: kinds.Pod, Map: func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-			t.onPod(c, owner, ch)
+			t.onPod(c, owner, ch, ch.By == controller)
 			return nil
 		}},
 	}
@@ -142,15 +149,15 @@ func (t podTracker) onOwner(_ *reconcile.Cache, ch reconcile.Change) []types.Nam
 	return nil
 }
 
-func (t podTracker) onPod(c *reconcile.Cache, owner schema.GroupVersionKind, ch reconcile.Change) {
+func (t podTracker) onPod(c *reconcile.Cache, owner schema.GroupVersionKind, ch reconcile.Change, own bool) {
 	if ch.Old != nil {
-		t.update(ch.Old, (*trackedPods).remove)
+		t.update(ch.Old, own, (*trackedPods).remove)
 	}
 	if ch.New == nil {
 		return
 	}
 	if control.HasController(ch.New) {
-		t.update(ch.New, (*trackedPods).add)
+		t.update(ch.New, own, (*trackedPods).add)
 		return
 	}
 	for _, name := range control.Selecting(c, owner, ch.New) { // they have to adopt it
@@ -159,13 +166,13 @@ func (t podTracker) onPod(c *reconcile.Cache, owner schema.GroupVersionKind, ch 
 }
 
 // update adds a Pod to those of its owner, or removes it. If the owner does not select the Pod, the
-// Pod is to be released.
-func (t podTracker) update(pod *unstructured.Unstructured, do func(*trackedPods, pods.Pod)) {
+// Pod is to be released. Own writes while Pods are counted are adoptions and releases.
+func (t podTracker) update(pod *unstructured.Unstructured, own bool, do func(*trackedPods, pods.Pod)) {
 	uid := control.ControllerUID(pod)
 	tracked := t[uid]
 	switch {
-	case tracked == nil:
-	case !tracked.selector.Matches(pod):
+	case tracked == nil || tracked.counting && own:
+	case tracked.counting || !tracked.selector.Matches(pod):
 		delete(t, uid)
 	default:
 		do(tracked, pods.Of(pod))

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
+	"github.com/stagecraft-go/stagecraft/stage/timing"
 )
 
 // changes are what can happen to a Pod that its owner did not do.
@@ -34,8 +36,22 @@ func play(what string) func(*clustertest.Cluster, string) {
 // TestOwnersCountTheirPods compares the statuses of owners, whose Pods are tracked by their
 // changes, with the Pods that there are.
 func TestOwnersCountTheirPods(t *testing.T) {
+	ownersCountTheirPods(t, nil, time.Second)
+}
+
+// TestOwnersCountTheirPodsLate does the same where requests take time, so that changes fall between
+// them.
+func TestOwnersCountTheirPodsLate(t *testing.T) {
+	slow := timing.LogNormal{Median: 300 * time.Millisecond, P99: 3 * time.Second}
+	late := simulation.ClusterLike()
+	late.Latency, late.WatchDelay = timing.Latency{Create: slow, Patch: slow, Delete: slow}, 700*time.Millisecond
+	ownersCountTheirPods(t, late, 10*time.Minute)
+}
+
+// ownersCountTheirPods gives owners time to act after each few changes.
+func ownersCountTheirPods(t *testing.T, timing *simulation.Timing, pause time.Duration) {
 	random := rand.New(rand.NewPCG(1, 2))
-	c := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: recording.Kubelet})
+	c := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: recording.Kubelet, Timing: timing})
 	c.Load(clustertest.Manifest("replicas"))
 	c.Settle()
 	for step := range 600 {
@@ -47,11 +63,17 @@ func TestOwnersCountTheirPods(t *testing.T) {
 			tier := []string{"x", "y"}[random.IntN(2)]
 			c.Patch("ReplicationController", "b", fmt.Sprintf("{spec: {template: {metadata: {labels: {tier: %q}}}}}", tier))
 		}
-		c.Advance(time.Second)
+		if timing != nil && step%4 > 0 {
+			c.Advance(time.Duration(random.IntN(900)) * time.Millisecond)
+			continue
+		}
+		c.Advance(pause)
 		requireCounted(t, c, "ReplicaSet", "a")
 		requireCounted(t, c, "ReplicationController", "b")
 	}
-	require.Empty(t, c.Errors)
+	if timing == nil {
+		require.Empty(t, c.Errors)
+	}
 }
 
 // requireCounted counts the Pods of an owner and compares them with its status.

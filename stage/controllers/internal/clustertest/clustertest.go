@@ -42,6 +42,8 @@ type Options struct {
 	Trace func(string)
 	// MinInterval is that of reconcile.Options.
 	MinInterval time.Duration
+	// Timing is how long things take. Default: no time.
+	Timing *simulation.Timing
 }
 
 const node = `
@@ -66,6 +68,7 @@ func New(t testing.TB, o Options) *Cluster {
 		Start:       time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Controllers: controllers.All(controllers.Options{}),
 		Filter:      controllers.Bound,
+		Timing:      o.Timing,
 		Kubelet:     nodes.KubeletRuns,
 		Reconcile:   reconcile.Options{MinInterval: o.MinInterval, Trace: c.traceReconcile(o.Trace)},
 		Trace: func(e stage.TraceEvent) {
@@ -75,6 +78,7 @@ func New(t testing.TB, o Options) *Cluster {
 		},
 	})
 	require.NoError(t, err)
+	t.Cleanup(c.Close)
 	for i := range o.Nodes {
 		c.Load(fmt.Sprintf(node, i))
 	}
