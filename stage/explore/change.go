@@ -55,22 +55,15 @@ func shortValue(v any) string {
 
 // changes lists the differences between the objects of two States.
 func changes(before, after []memberObject) (all []Change) {
-	find := func(members []memberObject, key stage.Key) any {
-		for _, m := range members {
-			if m.key == key && m.obj != nil {
-				return normal(m.obj.Object)
-			}
-		}
-		return nil
-	}
-	keys := map[stage.Key]bool{}
+	had, has := byKey(before), byKey(after)
+	compared := map[stage.Key]bool{}
 	for _, m := range append(before[:len(before):len(before)], after...) {
-		if keys[m.key] {
+		if compared[m.key] || had[m.key].obj == has[m.key].obj {
 			continue
 		}
-		keys[m.key] = true
+		compared[m.key] = true
 		d := comparison{key: m.key}
-		was, is := find(before, m.key), find(after, m.key)
+		was, is := had[m.key].normal(), has[m.key].normal()
 		if was == nil || is == nil {
 			d.add("", was, is)
 		} else {
@@ -79,6 +72,14 @@ func changes(before, after []memberObject) (all []Change) {
 		all = append(all, d.changes...)
 	}
 	return all
+}
+
+func byKey(members []memberObject) map[stage.Key]memberObject {
+	result := make(map[stage.Key]memberObject, len(members))
+	for _, m := range members {
+		result[m.key] = m
+	}
+	return result
 }
 
 // A comparison collects the differences of one object.

@@ -24,6 +24,9 @@ type Options struct {
 	// MaxStates is how many States are followed; States found after that are marked as Unexplored.
 	// Default 10,000.
 	MaxStates int
+	// MaxBytes is how much JSON the objects of all States may take together: States found after that
+	// are Unexplored as well. Default 64 MiB.
+	MaxBytes int
 	// Actions are what a user may do to a start object in any State. Each is followed in addition
 	// to the Stages.
 	Actions []Action
@@ -58,7 +61,7 @@ func remove(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructur
 // deletionTimestamp is deleted at the start. The error is that of ctx, of an object that cannot be
 // stored, or of an unknown kind. Effects that fail are errors of their transitions.
 func Explore(ctx context.Context, set *stage.Set, o Options, objects ...*unstructured.Unstructured) (*Graph, error) {
-	o.MaxStates = cmp.Or(o.MaxStates, 10_000)
+	o.MaxStates, o.MaxBytes = cmp.Or(o.MaxStates, 10_000), cmp.Or(o.MaxBytes, 64<<20)
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 	}
@@ -89,6 +92,7 @@ type explorer struct {
 
 	graph    *Graph
 	found    map[string]int // States by identity
+	bytes    int            // of the identities
 	outgoing [][]outgoing   // by State
 	start    stage.Key      // the start object that is explored now
 	queue    []openState
@@ -215,7 +219,7 @@ func (x *explorer) exploreFrom(ctx context.Context, start stage.Key) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if p.id >= x.options.MaxStates {
+		if p.id >= x.options.MaxStates || x.bytes > x.options.MaxBytes {
 			x.graph.States[p.id].Unexplored = true
 			continue
 		}
@@ -236,6 +240,7 @@ func (x *explorer) stateOf(p openState) int {
 	}
 	p.id = len(x.graph.States)
 	x.found[identity] = p.id
+	x.bytes += len(identity)
 	x.outgoing = append(x.outgoing, matching)
 	x.queue = append(x.queue, p)
 	x.graph.States = append(x.graph.States, State{ID: p.id, Key: x.start, Entered: p.at.Sub(x.options.Start), Objects: objectsOf(p.members)})

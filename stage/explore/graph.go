@@ -49,7 +49,7 @@ type State struct {
 	// package comment.
 	TimeDependent bool
 	// Unexplored reports that the State was not followed because there were more than
-	// Options.MaxStates.
+	// Options.MaxStates, or they took more than Options.MaxBytes.
 	Unexplored bool
 
 	matched []Stage
@@ -150,7 +150,7 @@ func (g *Graph) Ambiguous() []int {
 	})
 }
 
-// Truncated reports whether some States were not followed because of Options.MaxStates.
+// Truncated reports whether some States were not followed because of Options.MaxStates or MaxBytes.
 func (g *Graph) Truncated() bool {
 	return slices.ContainsFunc(g.States, func(s State) bool { return s.Unexplored })
 }

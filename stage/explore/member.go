@@ -21,6 +21,14 @@ type memberObject struct {
 	resting bool
 }
 
+// normal is the object without the values that do not distinguish States; nil if it is gone.
+func (m memberObject) normal() any {
+	if m.obj == nil {
+		return nil
+	}
+	return normal(m.obj.Object)
+}
+
 func (m memberObject) version() string {
 	if m.obj == nil {
 		return ""
@@ -32,7 +40,7 @@ func (m memberObject) version() string {
 // their keys. An object that rested and has not changed since still rests.
 func (x *explorer) members(ctx context.Context, c *memory.Cluster, before []memberObject) []memberObject {
 	var members []memberObject
-	present := map[stage.Key]bool{}
+	present, rested := map[stage.Key]bool{}, byKey(before)
 	for _, kind := range x.kinds {
 		list, err := c.List(ctx, kind, "", metav1.ListOptions{})
 		if err != nil {
@@ -42,7 +50,8 @@ func (x *explorer) members(ctx context.Context, c *memory.Cluster, before []memb
 			m := memberObject{key: stage.KeyOf(&list.Items[i]), obj: &list.Items[i]}
 			present[m.key] = true
 			if m.key == x.start || m.version() != x.versions[m.key] {
-				m.resting = slices.ContainsFunc(before, func(b memberObject) bool { return b.key == m.key && b.resting && b.version() == m.version() })
+				b := rested[m.key]
+				m.resting = b.resting && b.version() == m.version()
 				members = append(members, m)
 			}
 		}
