@@ -21,6 +21,8 @@
 // reports; extensions count as if stage.Options allowed them. Rules that need a compiled Stage skip a Stage that does not compile; the other rules
 // check as much of it as can be read.
 //
+// The work for a Stage is limited, and a rule reports its first 100 findings in a Stage.
+//
 // Where possible, a rule runs the compiled Stages on probes instead of guessing from their text. A
 // rule that is not certain reports nothing: lint may miss a mistake, but what it reports is true.
 // Only [Overlap], [ActsAs] and [WritesOthers] are informational, because they may be intended. Rules
@@ -156,7 +158,7 @@ func Check(sources ...stage.Source) []Finding {
 	for _, s := range newCheckedStages(sources) {
 		first := len(findings)
 		for _, r := range rules {
-			for _, fault := range r.check(s) {
+			for _, fault := range firstFaults(r.check(s)) {
 				findings = append(findings, Finding{
 					Position: s.source.Locate(s.index, fault.path, fault.offset),
 					Stage:    s.name, Path: fault.path, Rule: r.rule, Message: fault.message, Advice: fault.advice,
@@ -175,6 +177,19 @@ type fault struct {
 	path            string
 	offset          int // in the text of the field; -1: the whole field
 	message, advice string
+}
+
+// maxFaults is how many faults one rule reports of a Stage.
+const maxFaults = 100
+
+// firstFaults are the first of many faults; the last of them says that there are more.
+func firstFaults(faults []fault) []fault {
+	if len(faults) <= maxFaults {
+		return faults
+	}
+	faults = faults[:maxFaults]
+	faults[maxFaults-1].message += ", and so in more places, which are not listed"
+	return faults
 }
 
 // fieldFault is a fault of a whole field. The message is format with args.

@@ -95,9 +95,13 @@ func TestOverlappingStagesAreLinearWork(t *testing.T) {
 
 // allocations counts the allocations of one check.
 func allocations(source stage.Source) float64 {
+	return allocationsOf(func() { lint.Check(source) })
+}
+
+func allocationsOf(do func()) float64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	lint.Check(source)
+	do()
 	runtime.ReadMemStats(&after)
 	return float64(after.Mallocs - before.Mallocs)
 }

@@ -25,7 +25,9 @@ type checkedStage struct {
 	requirements []requirement
 	templates    []template
 	templateSets map[string]*stage.Set // by the path of the template; see templateSet
-	effects      map[rendering]stage.Effect
+
+	bytesRendered int
+	effects       map[rendering]stage.Effect
 
 	compiles bool
 	set      *stage.Set // of this Stage alone

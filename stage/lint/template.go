@@ -16,13 +16,21 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
+// maxRendered is how many bytes of templates are rendered for one Stage, each time anew: a template
+// of many fields would be rendered for each of them.
+const maxRendered = 4 << 20
+
+// leastRendered counts for the rest of the work, whatever the size of a template.
+const leastRendered = 256
+
 // rendered returns the effect of one template on an object; nil if the template fails or sends
-// nothing.
+// nothing, or if enough was rendered for the Stage.
 func (s *checkedStage) rendered(t template, obj *unstructured.Unstructured) stage.Effect {
 	set := s.templateSet(t)
-	if set == nil || obj == nil {
+	if set == nil || obj == nil || s.bytesRendered > maxRendered {
 		return nil
 	}
+	s.bytesRendered += leastRendered + len(t.text)
 	at := rendering{t.path, obj}
 	e, known := s.effects[at]
 	if known {
@@ -158,7 +166,7 @@ func unquoted(s *checkedStage) []fault {
 	for _, t := range s.templates {
 		reported := map[string]bool{}
 		for _, l := range s.unquotedIn(t) {
-			if !reported[l.key] {
+			if !reported[l.key] && len(faults) <= maxFaults {
 				reported[l.key] = true
 				faults = append(faults, fault{t.path, t.offsetOf(l.key), l.text(), `quote it: {{ … | Quote }}, or "…"`})
 			}

@@ -25,6 +25,15 @@ func (t template) fieldsRead() []fieldRead {
 	return r.found
 }
 
+// maxTried is how many of the fields that a template reads are tried one by one.
+const maxTried = 50
+
+// fieldsTried are the first fields that a template reads.
+func (t template) fieldsTried() []fieldRead {
+	all := t.fieldsRead()
+	return all[:min(len(all), maxTried)]
+}
+
 // hasFieldsRead reports whether obj has all fields that the templates of the Stage read, so that
 // rendering it shows what the templates do.
 func (s *checkedStage) hasFieldsRead(obj map[string]any) bool {

@@ -36,7 +36,7 @@ func (s *checkedStage) chosenTarget(t template) (field, kind string) {
 		if !ok {
 			continue
 		}
-		for _, r := range t.fieldsRead() {
+		for _, r := range t.fieldsTried() {
 			obj := withChosen(r, from, "other")
 			if obj == nil {
 				continue
@@ -88,7 +88,7 @@ const probeField = "stagecraftProbe"
 // those of annotations, and of the spec of custom resources, which hold any text.
 func (s *checkedStage) addedFields(t template, obj *unstructured.Unstructured) []typeFault {
 	var list []typeFault
-	for _, r := range t.fieldsRead() {
+	for _, r := range t.fieldsTried() {
 		names := r.fields()
 		if names[0] == "spec" && !isCustom(s.kind.Group) || len(names) > 1 && names[1] == "labels" {
 			continue
