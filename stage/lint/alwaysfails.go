@@ -1,15 +1,25 @@
 package lint
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/itchyny/gojq"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // alwaysFails finds expressions that fail whatever the object is, such as jq that assigns to a
 // function, as .status.conditions.[type="Ready"] does, where a comparison is meant.
 func alwaysFails(s *checkedStage) []fault {
 	var faults []fault
+	for _, r := range s.requirements {
+		if at := listWithField(s.kind, r.path); at > 0 {
+			list := "." + strings.Join(r.path.fields()[:at], ".")
+			faults = append(faults, fieldFault(r.at, "write "+list+itemOf(list, r.path[at].field),
+				"%s is a list, which has no field %s: where there is one jq fails, so In and Exists never hold, NotIn and DoesNotExist always do", list, r.path[at].field))
+		}
+	}
 	for _, e := range s.expressions {
 		message := s.failsAlways(e)
 		if message == "" {
@@ -24,6 +34,36 @@ func alwaysFails(s *checkedStage) []fault {
 		faults = append(faults, fieldFault(e.path, "stage.Set.Explain shows what it gives on an object", "it fails on every object, so %s: %s", e.consequence(), message))
 	}
 	return faults
+}
+
+// listFields are lists of all kinds, and of Pods. The conditions are those of built-in kinds.
+var (
+	listFields = strings.Fields(`metadata.ownerReferences metadata.finalizers metadata.managedFields status.conditions`)
+	podLists   = strings.Fields(`spec.containers spec.initContainers spec.ephemeralContainers spec.volumes spec.tolerations spec.readinessGates
+		spec.schedulingGates spec.imagePullSecrets spec.topologySpreadConstraints spec.hostAliases status.containerStatuses
+		status.initContainerStatuses status.ephemeralContainerStatuses status.podIPs status.hostIPs`)
+)
+
+// listWithField is the length of the part of a path that is a list, if the path goes on with a field
+// as if it were an object; else 0.
+func listWithField(kind schema.GroupVersionKind, p path) int {
+	if len(p) < 3 || p[2].field == "" {
+		return 0
+	}
+	name := p[0].field + "." + p[1].field
+	isList := slices.Contains(listFields, name) && (p[0].field == "metadata" || !isCustom(kind.Group))
+	if isList || kind.Group == "" && kind.Kind == "Pod" && slices.Contains(podLists, name) {
+		return 2
+	}
+	return 0
+}
+
+// itemOf chooses items of a list in jq, by the name of their field or, of a condition, its type.
+func itemOf(list, name string) string {
+	if list == ".status.conditions" && strings.ToLower(name) != name {
+		return fmt.Sprintf("[] | select(.type == %q) | .status", name)
+	}
+	return "[]." + name
 }
 
 // consequence is what follows if the expression fails.
