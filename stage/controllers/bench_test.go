@@ -104,3 +104,22 @@ func BenchmarkLarge(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkOneDeployment rolls one Deployment of 10,000 replicas out on 200 nodes, and over to
+// another template; BenchmarkRollOver does it with 1,000 Deployments of 10.
+func BenchmarkOneDeployment(b *testing.B) {
+	for _, replicas := range []int{5_000, 10_000} {
+		b.Run(fmt.Sprint(replicas), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
+				c.Load(strings.ReplaceAll(clustertest.Fleet(1), "replicas: 10", fmt.Sprint("replicas: ", replicas)))
+				c.Advance(5 * time.Minute)
+				c.Patch("Deployment", "web-0000", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+				c.Advance(30 * time.Minute)
+				require.Empty(b, c.Errors)
+				c.RequireCurrent("Deployment", "web-0000")
+			}
+		})
+	}
+}

@@ -1,10 +1,6 @@
 package workloads
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +40,7 @@ type trackedPods struct {
 	podCounts
 	selector       selectors.Selector
 	templateLabels map[string]any
-	active         map[types.UID]*pods.Candidate
+	active         candidates
 	onNode         map[string]int // how many active Pods each Node has
 	counting       bool           // they are being claimed; what others change meanwhile has them claimed again
 }
@@ -52,7 +48,7 @@ type trackedPods struct {
 func newTrackedPods(owner *unstructured.Unstructured) *trackedPods {
 	return &trackedPods{
 		selector: selectors.Of(owner), templateLabels: templateLabels(owner),
-		active: map[types.UID]*pods.Candidate{}, onNode: map[string]int{},
+		active: candidates{at: map[types.UID]int{}}, onNode: map[string]int{},
 	}
 }
 
@@ -63,7 +59,7 @@ func templateLabels(owner *unstructured.Unstructured) map[string]any {
 func (t *trackedPods) add(p pods.Pod) {
 	t.podCounts.add(p, t.templateLabels, 1)
 	if p.IsActive() {
-		t.active[p.GetUID()] = pods.CandidateOf(p)
+		t.active.add(p)
 		t.onNode[p.NodeName()]++
 	}
 }
@@ -71,9 +67,38 @@ func (t *trackedPods) add(p pods.Pod) {
 func (t *trackedPods) remove(p pods.Pod) {
 	t.podCounts.add(p, t.templateLabels, -1)
 	if p.IsActive() {
-		delete(t.active, p.GetUID())
+		t.active.remove(p.GetUID())
 		t.onNode[p.NodeName()]--
 	}
+}
+
+// candidates are Pods of which some may be deleted, in an order that depends on nothing but the
+// order of the calls: to sort them each time would make the deletion of all Pods one by one cost the
+// square of their number and more.
+type candidates struct {
+	all []*pods.Candidate
+	at  map[types.UID]int // places in all
+}
+
+func (c *candidates) add(p pods.Pod) {
+	uid := p.GetUID()
+	c.remove(uid)
+	c.at[uid] = len(c.all)
+	c.all = append(c.all, pods.CandidateOf(p))
+}
+
+// remove puts the last one into the place of the one that goes.
+func (c *candidates) remove(uid types.UID) {
+	i, ok := c.at[uid]
+	if !ok {
+		return
+	}
+	last := len(c.all) - 1
+	c.all[i] = c.all[last]
+	c.at[types.UID(c.all[i].UID())] = i
+	c.all[last] = nil
+	c.all = c.all[:last]
+	delete(c.at, uid)
 }
 
 // A podTracker has the Pods of owners, by the uid of the owner, so that a reconcile costs as much
@@ -108,13 +133,13 @@ func counted(owner *unstructured.Unstructured, claimed []pods.Pod) *trackedPods 
 	return tracked
 }
 
-// candidates returns the active Pods of an owner, by uid.
+// candidates returns the active Pods of an owner. The list must not be changed.
 func (t podTracker) candidates(owner *unstructured.Unstructured) []*pods.Candidate {
 	tracked := t[owner.GetUID()]
 	if tracked == nil {
 		return nil
 	}
-	return slices.SortedFunc(maps.Values(tracked.active), func(a, b *pods.Candidate) int { return cmp.Compare(a.UID(), b.UID()) })
+	return tracked.active.all
 }
 
 // onNodes returns how many active Pods of several owners each Node has. An owner that is not

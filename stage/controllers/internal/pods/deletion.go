@@ -21,6 +21,7 @@ type Candidate struct {
 	readySince   time.Time // zero if it is not ready, or does not say since when
 	restarts     int64
 	created      time.Time
+	rank         int // how many of the related Pods its Node has
 }
 
 // phaseOrder is the order in which phases are deleted.
@@ -71,17 +72,13 @@ func (p Pod) restarts() (most int64) {
 // has.
 func ToDelete(candidates []*Candidate, onNode map[string]int, n int, now time.Time) []*Candidate {
 	if n >= len(candidates) {
-		return candidates
+		return slices.Clone(candidates)
+	}
+	for _, c := range candidates {
+		c.rank = onNode[c.node]
 	}
 	return smallest(candidates, n, func(a, b *Candidate) int {
-		order := cmp.Or(
-			trueFirst(a.node == "", b.node == ""),
-			cmp.Compare(a.phase, b.phase),
-			trueFirst(a.unready, b.unready),
-			cmp.Compare(a.deletionCost, b.deletionCost),
-			cmp.Compare(onNode[b.node], onNode[a.node]),
-		)
-		if order != 0 {
+		if order := byUsefulness(a, b); order != 0 {
 			return order
 		}
 		return cmp.Or(
@@ -91,6 +88,22 @@ func ToDelete(candidates []*Candidate, onNode map[string]int, n int, now time.Ti
 			byUID(a, b),
 		)
 	})
+}
+
+// byUsefulness compares what does not depend on the time. It is called for each candidate each time
+// that a Pod is deleted.
+func byUsefulness(a, b *Candidate) int {
+	switch {
+	case (a.node == "") != (b.node == ""):
+		return trueFirst(a.node == "", b.node == "")
+	case a.phase != b.phase:
+		return a.phase - b.phase
+	case a.unready != b.unready:
+		return trueFirst(a.unready, b.unready)
+	case a.deletionCost != b.deletionCost:
+		return cmp.Compare(a.deletionCost, b.deletionCost)
+	}
+	return b.rank - a.rank
 }
 
 // smallest returns the n smallest elements in their order. It is made for a small n and many
