@@ -146,7 +146,7 @@ func suspendedBy(path, field string) Result {
 // observedGeneration and no conditions, the controller has done all that it reports. The same holds
 // after some minutes for a status with values of which none is about a state.
 func unclear(o Object) (Result, bool) {
-	if _, observed := o.Int("status", "observedGeneration"); observed && o.conditions == nil {
+	if _, observed := o.Int("status", "observedGeneration"); observed && o.conditions == nil && !o.hasPhase() {
 		return Current.Because("", "Resource is current").At("status.observedGeneration"), true
 	}
 	if isStatusless(&o) {
@@ -162,6 +162,16 @@ func unclear(o Object) (Result, bool) {
 		return r, true
 	}
 	return Current.Because("", "The status has values, and no field for a state").At("status").guess(), true
+}
+
+// hasPhase reports whether a field of the status is a phase. Here, none of its words is known.
+func (o *Object) hasPhase() bool {
+	for field, v := range o.status {
+		if phase, _ := v.(string); phase != "" && words.IsPhaseField(field) {
+			return true
+		}
+	}
+	return false
 }
 
 var unclearMessage = text("The status does not say whether the resource is ready")

@@ -64,6 +64,8 @@ func roleOf(kind string) role {
 		return neutral
 	case last == words.None && first == words.Accepted, last == words.Done && count > 1:
 		return judgementRole
+	case last == words.None && !negated && words.BeginsWithChange(kind) && !strings.HasSuffix(kind, "ed"):
+		return progressRole
 	}
 	return roles[last]
 }
@@ -90,8 +92,8 @@ type conditionSummary struct {
 	conditions []any
 	first      [effects]int32
 	ready      string // the status of Ready, "" if there is none
-	// notReady: Ready is False, for another reason than a pause, so that the object would not be
-	// ready either if nobody had paused it.
+	// notReady: Ready is False for a reason that is not a pause, so that the object would not be ready
+	// either if nobody had paused it.
 	notReady bool
 	// recheck is the time until a failure that is tried again counts as one, 0 if there is none.
 	recheck time.Duration
@@ -115,7 +117,7 @@ func (o *Object) summarize(conditions []any) conditionSummary {
 			e, counts = outdatedEffect, true
 		} else if r == readyRole && s.ready == "" {
 			s.ready = c.readiness()
-			s.notReady = s.ready == "False" && e != pausedEffect
+			s.notReady = s.ready == "False" && c.reason() != "" && e != pausedEffect
 		}
 		if (e == failedEffect || e == partFailedEffect) && counts {
 			if left, retried := c.retriedFor(o); retried {

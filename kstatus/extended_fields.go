@@ -344,7 +344,10 @@ var countFields = [...]string{
 // field is reported.
 func (s *statusScan) addPhase(o *Object, field, phase string) {
 	m := words.OfPhrase(phase)
-	if m == words.Running && words.RunsToEnd(o.kind) {
+	if m == words.Running && (words.RunsToEnd(o.kind) || words.RunsSomething(phase)) {
+		m = words.Busy
+	}
+	if m == words.StepDone && words.IsOfPart(phase) {
 		m = words.Busy
 	}
 	if m > s.meaning || m == s.meaning && m != words.None && field < s.field {

@@ -76,11 +76,10 @@ func grafanaStage(o Object) (Result, bool) {
 func collector(o Object) (Result, bool) {
 	ready, wanted, ok := strings.Cut(o.Text("status", "scale", "statusReplicas"), "/")
 	switch {
-	case o.Text("spec", "mode") == "sidecar" && o.Text("status", "version") != "":
-		// The operator runs nothing itself (opentelemetry-operator, apis/v1beta1, Mode).
-		return Current.Because("", "The collector runs in the Pods that ask for it").At("spec.mode"), true
 	case !ok:
-		return Result{}, false
+		// The operator writes the version together with the replicas, if it runs any; as a sidecar it
+		// runs none (opentelemetry-operator, internal/status/collector: an error comes before both).
+		return Current.Because("", "Nothing is to run").At("status.version"), o.Text("status", "version") != ""
 	case ready != wanted:
 		return inProgress("LessReady", withWords("Ready: %s/%s", ready, wanted), "status.scale.statusReplicas"), true
 	}

@@ -6,7 +6,7 @@ import "strings"
 var meanings = map[Meaning]string{
 	StepDone: `configured created initialized launched provisioned registered scheduled updated validated`,
 	Active:   `active`,
-	Good: `advertised allocated assigned attached availability available bound connected deployable deployed
+	Good: `advertised formed allocated assigned attached availability available bound connected deployable deployed
 		discoverable enabled ensured exists green idle installed issued joined loaded matched normal ok
 		online operational passing populated programmed provided published reachable readiness ready
 		released rendered resumed satisfied stable up uptodate verified`,
@@ -16,7 +16,7 @@ var meanings = map[Meaning]string{
 	Paused: `disabled hibernated pause paused stopped suspend suspended`,
 	Busy: `inprogress new pending progress progressed provision queued requested retry submitted
 		unavailable unknown wait yellow`,
-	Bad: `backoff broken cannot conflict conflicted corrupt crash crashed critical dead deadlock degraded err
+	Bad: `abnormal backoff broken cannot conflict conflicted corrupt crash crashed critical dead deadlock degraded err
 		error errored errors evicted exceeded expired fail failed failing failure failures faulted
 		inconsistent insufficient lost mismatch misconfigured noncompliant orphan orphaned red refused stale timeout
 		unable unhealthy unreachable`,

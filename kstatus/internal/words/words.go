@@ -124,6 +124,20 @@ func IsTransition(phrase string) bool {
 	return false
 }
 
+// BeginsWithChange reports whether the first word of a phrase is the verb of a change, such as in
+// UpdatingVersion or RollingRestart. Other words in -ing begin names: LoggingConfig.
+func BeginsWithChange(phrase string) bool {
+	first, _ := Cut(phrase)
+	return changes[first]
+}
+
+var changes = map[string]bool{
+	"Creating": true, "Deleting": true, "Installing": true, "Migrating": true, "Provisioning": true,
+	"Rebalancing": true, "Reconciling": true, "Removing": true, "Replacing": true, "Resizing": true,
+	"Restarting": true, "Restoring": true, "Resuming": true, "Rolling": true, "Scaling": true,
+	"Starting": true, "Stopping": true, "Updating": true, "Upgrading": true,
+}
+
 // SaysRetry reports whether a text says that something is tried again.
 func SaysRetry(text string) bool {
 	before := None
@@ -138,6 +152,20 @@ func SaysRetry(text string) bool {
 
 var retryWords = map[string]bool{
 	"retry": true, "retrying": true, "retried": true, "requeue": true, "requeued": true, "requeuing": true,
+}
+
+// RunsSomething reports whether a phrase says what runs after the word running: RunningWorkflow.
+func RunsSomething(phrase string) bool {
+	first, rest := Cut(phrase)
+	next, _ := Cut(rest)
+	return next != "" && Of(first) == Running && Of(next) == None
+}
+
+// IsOfPart reports whether a phrase begins with a thing and not with its state, nor with how it came
+// to it: resources-created, but not externally provisioned.
+func IsOfPart(phrase string) bool {
+	first, rest := Cut(phrase)
+	return rest != "" && Of(first) == None && !strings.HasSuffix(first, "ly")
 }
 
 // IsOne reports whether a phrase is one word and nothing else.
