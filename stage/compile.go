@@ -98,7 +98,7 @@ type compiler struct {
 	set         *Set
 	faults      Errors
 
-	names map[stageName]Position // of the Stages so far
+	names map[stageName]*position.Document // of the Stages so far
 
 	// The source and the definition at hand.
 	read       []*Error // faults that were found when the source was read
@@ -126,7 +126,7 @@ func newCompiler(o Options) *compiler {
 			Steps: o.Limits.TemplateSteps, Output: o.Limits.TemplateSize,
 		},
 		set:   newSet(env),
-		names: map[stageName]Position{},
+		names: map[stageName]*position.Document{},
 	}
 }
 
@@ -244,11 +244,11 @@ func (c *compiler) name(s *v1alpha1.Stage, kind schema.GroupVersionKind) {
 	}
 	id, at := stageName{kind, s.Name}, &position.Error{Path: "metadata.name", Offset: -1, Warning: true}
 	if other, taken := c.names[id]; taken {
-		at.Err = fmt.Errorf("another stage for %s has this name%s", kind.Kind, place(other))
+		at.Err = fmt.Errorf("another stage for %s has this name%s", kind.Kind, place(locate(other, s.Name, at).Position))
 		c.add(at)
 		return
 	}
-	c.names[id] = locate(c.definition.doc, s.Name, at).Position
+	c.names[id] = c.definition.doc
 }
 
 func place(p Position) string {

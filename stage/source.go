@@ -50,6 +50,10 @@ func Parse(name string, data []byte) Source {
 	}
 	for _, doc := range docs {
 		r.document(doc, "")
+		doc.Release()
+	}
+	for _, d := range r.source.definitions {
+		d.doc.Release() // an item of a list
 	}
 	r.source.more = r.count.more(name)
 	return r.source

@@ -26,7 +26,9 @@ type Document struct {
 	file  string
 	start Position // of text in the file
 	text  []byte
-	root  *yamlv3.Node
+	root  *yamlv3.Node // nil after Release
+	of    *Document    // of which it is a part; nil: of none
+	path  string       // in that
 
 	once  sync.Once
 	keys  map[string]*yamlv3.Node // by path, filled by index
@@ -204,12 +206,32 @@ func (c chunk) firstColumn(n int) int {
 
 // Sub returns the part of the document at path, as a document of its own whose paths begin there.
 func (d *Document) Sub(path string, value any) *Document {
-	d.index()
-	sub := &Document{Value: value, file: d.file, start: d.start, text: d.text, root: d.nodes[path]}
-	if sub.root == nil {
-		sub.root = new(yamlv3.Node)
+	return &Document{Value: value, file: d.file, start: d.start, text: d.text, of: d, path: path}
+}
+
+// Release gives up everything but the text, which takes about fifty times as much memory: Value is
+// nil then, and the next method that needs the rest reads the text again. It must not be called
+// while another goroutine uses the document.
+func (d *Document) Release() {
+	d.Value, d.root, d.keys, d.nodes, d.twice = nil, nil, nil, nil, nil
+	d.once = sync.Once{}
+}
+
+// tree returns the nodes of the document.
+func (d *Document) tree() *yamlv3.Node {
+	root := d.root
+	switch {
+	case d.of != nil:
+		d.of.index()
+		root = cmp.Or(d.of.nodes[d.path], new(yamlv3.Node))
+	case root == nil:
+		root = new(yamlv3.Node)
+		_ = yamlv3.Unmarshal(d.text, root) // it was read before without an error
 	}
-	return sub
+	if root.Kind == yamlv3.DocumentNode && len(root.Content) > 0 {
+		root = root.Content[0]
+	}
+	return root
 }
 
 // Duplicates returns a warning for each key that stands twice in its mapping (the last one counts).
@@ -258,11 +280,7 @@ func (d *Document) index() { d.once.Do(d.build) }
 
 func (d *Document) build() {
 	d.keys, d.nodes = map[string]*yamlv3.Node{}, map[string]*yamlv3.Node{}
-	root := d.root
-	if root.Kind == yamlv3.DocumentNode && len(root.Content) > 0 {
-		root = root.Content[0]
-	}
-	d.walk("", root)
+	d.walk("", d.tree())
 }
 
 // walk indexes a node and what is below it. Aliases are leaves: what they repeat stands elsewhere.
