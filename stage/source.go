@@ -42,16 +42,14 @@ type definition struct {
 // [Source.Errors] and to [Compile].
 func Parse(name string, data []byte) Source {
 	var r reader
-	docs, faults := position.Parse(name, data)
-	for _, f := range faults {
+	position.Each(name, data, func(doc *position.Document) {
+		r.document(doc, "")
+		doc.Release()
+	}, func(f position.Located) {
 		if fault := (&Error{Position: Position(f.Position), Path: f.Path, Err: f.Err}); r.count.keep(fault) {
 			r.source.faults = append(r.source.faults, fault)
 		}
-	}
-	for _, doc := range docs {
-		r.document(doc, "")
-		doc.Release()
-	}
+	})
 	for _, d := range r.source.definitions {
 		d.doc.Release() // an item of a list
 	}

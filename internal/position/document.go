@@ -39,20 +39,21 @@ type Document struct {
 // Parse splits a file into its documents and reads each. Documents that hold nothing are left out.
 // A document that cannot be read becomes an Error, located by the line that the YAML parser names;
 // the others are still returned.
-func Parse(file string, data []byte) ([]*Document, []Located) {
-	var docs []*Document
-	var faults []Located
+func Parse(file string, data []byte) (docs []*Document, faults []Located) {
+	Each(file, data, func(d *Document) { docs = append(docs, d) }, func(f Located) { faults = append(faults, f) })
+	return docs, faults
+}
+
+// Each is [Parse] for one document after the other: it calls a function for each, or for its fault.
+func Each(file string, data []byte, document func(*Document), fault func(Located)) {
 	for i, c := range split(bytes.TrimPrefix(data, []byte("\ufeff"))) {
-		d, err := read(file, c)
-		if err != nil {
-			faults = append(faults, unreadable(file, c, fmt.Sprintf("document[%d]", i), err))
-			continue
-		}
-		if d.Value != nil {
-			docs = append(docs, d)
+		switch d, err := read(file, c); {
+		case err != nil:
+			fault(unreadable(file, c, fmt.Sprintf("document[%d]", i), err))
+		case d.Value != nil:
+			document(d)
 		}
 	}
-	return docs, faults
 }
 
 // Located is an Error with its place in a file.
