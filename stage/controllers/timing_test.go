@@ -16,6 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -79,6 +80,34 @@ func TestReplicaSetIsAsFastAsThatOfKubernetes(t *testing.T) {
 			require.InEpsilon(t, seconds, got, 0.02, "%d", n)
 		}
 	}
+}
+
+// TestSchedulerIsAsFastAsItsFlagsSay: 50 bindings a second after a burst of 100.
+func TestSchedulerIsAsFastAsItsFlagsSay(t *testing.T) {
+	limits := rateLimited()
+	s := timed(t, stage.MustCompile(presets.NodeFast()), simulation.Options{
+		Controllers: []reconcile.Controller{scheduling.Scheduler(scheduling.Options{})}, Timing: limits,
+	})
+	for i := range 10 {
+		node := "{apiVersion: v1, kind: Node, metadata: {name: n%d}, status: {allocatable: {cpu: '32', memory: 64Gi, pods: '110'}}}"
+		require.NoError(t, s.Cluster().Load(t.Context(), fmt.Appendf(nil, node, i)))
+	}
+	require.NoError(t, s.Advance(t.Context(), time.Minute))
+	bound, last, start := 0, s.Now(), s.Now()
+	require.NoError(t, s.On(podKind, func(_ context.Context, e watch.Event) error {
+		if node, _, _ := unstructured.NestedString(e.Object.(*unstructured.Unstructured).Object, "spec", "nodeName"); node != "" {
+			bound++
+			last = s.Now()
+		}
+		return nil
+	}))
+	for i := range 1000 {
+		pod := "{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: default}, spec: {containers: [{name: c, image: i}]}}"
+		require.NoError(t, s.Cluster().Load(t.Context(), fmt.Appendf(nil, pod, i)))
+	}
+	require.NoError(t, s.Advance(t.Context(), time.Minute))
+	require.Equal(t, 2*1000, bound, "the binding, and the condition at once")
+	require.InEpsilon(t, 18, last.Sub(start).Seconds(), 0.02)
 }
 
 const timedJob = `{apiVersion: batch/v1, kind: Job, metadata: {name: j%d, namespace: default}, spec: {

@@ -63,7 +63,7 @@ type Request struct {
 	// Client sends writes. What they return is in the cache at once.
 	Client Writer
 
-	recorder *recorder
+	crew *crew // nil if the request was not made by a loop
 }
 
 // A Result is what a controller says when it succeeded.

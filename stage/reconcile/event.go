@@ -30,29 +30,9 @@ const (
 // another, with the client of the controller, while the reconcile goes on. Nothing is recorded
 // without [Options.Events].
 func (r Request) Record(about *unstructured.Unstructured, kind, reason, message string) {
-	if r.recorder != nil && r.recorder.enabled {
-		r.recorder.record(about, eventKey{about.GetUID(), kind, reason, message})
+	if r.crew != nil && r.crew.recorder.enabled {
+		r.crew.recorder.record(about, eventKey{about.GetUID(), kind, reason, message})
 	}
-}
-
-// Each calls a function for 0 to n-1 and returns the first error. Where requests take time the calls
-// are concurrent, and all are made; else one follows another until one fails.
-func (r Request) Each(n int, do func(i int) error) error {
-	if r.recorder == nil || r.recorder.client.loop.options.Timing == nil {
-		for i := range n {
-			if err := do(i); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var first error
-	r.recorder.client.loop.running.All(n, func(i int) {
-		if err := do(i); err != nil && first == nil {
-			first = err
-		}
-	})
-	return first
 }
 
 // A recorder writes the Events of one controller.

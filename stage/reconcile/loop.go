@@ -320,7 +320,7 @@ func (l *Loop) begin(ctx context.Context, t *task) {
 // reconcile calls the controller of a key.
 func (l *Loop) reconcile(ctx context.Context, t *task) {
 	w := l.crews[t.controller]
-	r := Request{Name: t.name, Now: l.now, Cache: l.cache, Client: &w.client, recorder: &w.recorder}
+	r := Request{Name: t.name, Now: l.now, Cache: l.cache, Client: &w.client, crew: w}
 	result, err := t.controller.Reconcile(ctx, r)
 	if errors.Is(err, timing.ErrStopped) {
 		return

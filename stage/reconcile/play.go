@@ -41,6 +41,7 @@ func Play(ctx context.Context, t Transport, o PlayOptions, controllers ...Contro
 		all.Go(func() { w.run(ctx, t, o.Namespace) })
 	}
 	p.run(ctx)
+	p.loop.Stop()
 	all.Wait()
 	return context.Cause(ctx)
 }

@@ -119,6 +119,37 @@ func newCrew(l *Loop, t Transport, controller string) *crew {
 	return w
 }
 
+// Each calls a function for 0 to n-1 and returns the first error. Where requests take time the calls
+// are concurrent, and all are made; else one follows another until one fails.
+func (r Request) Each(n int, do func(i int) error) error {
+	if r.crew == nil || r.crew.client.loop.options.Timing == nil {
+		for i := range n {
+			if err := do(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var first error
+	r.crew.client.loop.running.All(n, func(i int) {
+		if err := do(i); err != nil && first == nil {
+			first = err
+		}
+	})
+	return first
+}
+
+// AtOnce returns the request with a client whose writes take no time. It is for what on a cluster
+// the API server does itself while it serves a request of the controller.
+func (r Request) AtOnce() Request {
+	if r.crew != nil {
+		direct := r.crew.client
+		direct.limited = nil
+		r.Client = &direct
+	}
+	return r
+}
+
 // View returns what the loop has seen of a kind that its controllers watch, nil for others. From
 // then on events reach the cache at a Step.
 func (l *Loop) View(kind schema.GroupVersionKind) *timing.View[watch.Event] {

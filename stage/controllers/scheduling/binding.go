@@ -28,6 +28,7 @@ func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructur
 	if err != nil {
 		return control.IgnoreNotFound(err)
 	}
+	c.Request = r.AtOnce() // an API server does it with the binding
 	return control.IgnoreNotFound(setPodScheduled(c, bound, conditions.Condition{
 		"type": podScheduled, "status": "True", "lastProbeTime": nil, "lastTransitionTime": c.Timestamp(),
 	}))
