@@ -1,6 +1,7 @@
 package staged
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
@@ -42,7 +43,7 @@ func (d *decider) noteWorkload() {
 	if !d.policy.stagesUpdates() {
 		return
 	}
-	s := &d.Status
+	s, why := &d.Status, ""
 	for n := range s.BindingPolicies {
 		rec := &s.BindingPolicies[n]
 		state := d.observed[rec.Name]
@@ -54,10 +55,17 @@ func (d *decider) noteWorkload() {
 		if s.Workload == "" {
 			s.Workload = rec.Workload
 		}
-		if was != rec.Workload && rec.Workload != s.Workload {
+		switch {
+		case was != rec.Workload && rec.Workload != s.Workload:
 			s.Workload = rec.Workload
-			d.supersede("the workload has changed")
+			why = "the workload has changed"
+		case was == "" && !state.isThawed():
+			// Its clusters may have received an older version before anybody looked.
+			why = cmp.Or(why, "nobody knows which version the clusters of "+rec.Name+" have")
 		}
+	}
+	if why != "" {
+		d.supersede(why)
 	}
 }
 

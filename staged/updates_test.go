@@ -97,6 +97,21 @@ func TestUpdatesAreRolledOutStageByStage(t *testing.T) {
 	require.Equal(t, map[string]string{"d": "2", "p1": "2", "p2": "2"}, u.have, "at rest, nothing is updated at once")
 }
 
+// A new version may come before anybody has seen the Bindings that delivered the old one.
+func TestUpdatesOfClustersWhoseBindingWasNeverSeen(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d", "prod/p")
+	u.roll(12)
+	u.checkAll(map[string]string{"d": "1", "p": "1"})
+	u.status.Workload = ""
+	for n := range u.status.BindingPolicies {
+		u.status.BindingPolicies[n].Workload = ""
+	}
+	u.release("2")
+	u.roll(12)
+	u.checkAll(map[string]string{"d": "2", "p": "2"})
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+}
+
 func TestUpdatesAreRolledOutBatchByBatch(t *testing.T) {
 	for _, field := range []string{"maxConcurrency: 1", "perCluster: {maxUnavailable: 1}"} {
 		u := newUpdated(t, policyText(stageText("prod", "prod", field)), "prod/p1", "prod/p2", "prod/p3")
