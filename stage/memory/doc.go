@@ -56,7 +56,8 @@
 //     its restart policy forbids it.
 //   - Admission, authorisation and quotas; a user is a name, shown to Options.Trace.
 //   - Controllers, other than those of garbage collection, namespaces and definitions.
-//     A namespace need not exist unless Options.RequireNamespaces says so.
+//     A namespace need not exist unless Options.RequireNamespaces says so, a workload needs neither
+//     template nor selector unless Options.RequireTemplates does.
 //   - Conversion: between versions of a custom kind only apiVersion changes. Events of
 //     "" and of events.k8s.io are different objects.
 //   - Subresources other than status; DeleteCollection; periodic bookmarks.

@@ -22,6 +22,9 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	if faults := r.checkStatus(before, next); len(faults) > 0 {
 		return nil, apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
 	}
+	if err := r.checkWorkloadUpdate(before, next); err != nil {
+		return nil, err
+	}
 	r.own(before, next)
 	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status is compared first, because in most writes only the status differs
 		return old.object(), nil

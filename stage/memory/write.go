@@ -192,6 +192,9 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if r.kind.table.records[r.Name] != nil {
 		return nil, apierrors.NewAlreadyExists(r.resource(), r.Name.Name)
 	}
+	if err := r.checkWorkload(root); err != nil {
+		return nil, err
+	}
 	r.birth(metadata)
 	if !withStatus || r.resource() == definitions {
 		r.initialStatus(root)

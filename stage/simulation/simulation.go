@@ -64,6 +64,9 @@ type Options struct {
 	// Definitions are CustomResourceDefinitions that are in the cluster from the start, so that the
 	// Set may have Stages for their kinds.
 	Definitions []*unstructured.Unstructured
+	// Strict refuses, as an API server does, objects in namespaces that do not exist, and workloads
+	// without a template of Pods or a selector that matches it. Default: they are taken.
+	Strict bool
 	// LivelockLimit is how many transitions one object may make without time passing before the
 	// Engine stops playing it and reports a livelock. Default 100.
 	LivelockLimit int
@@ -128,7 +131,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	}
 	s := &Simulation{set: set, options: o, kubelets: map[string]bool{}}
 	s.setTime(o.Start)
-	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds})
+	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds, RequireNamespaces: o.Strict, RequireTemplates: o.Strict})
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
 	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, LivelockLimit: o.LivelockLimit})
 	for _, crd := range o.Definitions {

@@ -76,8 +76,10 @@ type Lab struct {
 	errors []error
 }
 
-// New returns a lab with ready nodes, the namespace default, and a default StorageClass that binds
-// claims at once. Stages with faults fail the test.
+// New returns a lab with ready nodes, the namespaces default, kube-system, kube-public and
+// kube-node-lease, and a default StorageClass that binds claims at once. Objects in other namespaces
+// are refused until these exist, and workloads without a template of Pods or a selector that matches
+// it. Stages with faults fail the test.
 func New(t T, o LabOptions) *Lab {
 	t.Helper()
 	if o.Timeout == 0 {
@@ -102,7 +104,7 @@ func (l *Lab) start() error {
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
+		Strict: true, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
 	})
 	if err != nil {
 		return err
@@ -139,9 +141,13 @@ func (l *Lab) addDefaultControllers() error {
 	return nil
 }
 
-// createInitialObjects creates the namespace, the StorageClass and the nodes.
+// createInitialObjects creates the namespaces, the StorageClass and the nodes.
 func (l *Lab) createInitialObjects() error {
-	objs := []string{namespace, storageClass}
+	var objs []string
+	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
+		objs = append(objs, fmt.Sprintf(namespace, name))
+	}
+	objs = append(objs, storageClass)
 	for i := range l.options.Nodes {
 		objs = append(objs, fmt.Sprintf(node, i+1))
 	}
@@ -154,7 +160,7 @@ func (l *Lab) createInitialObjects() error {
 }
 
 const (
-	namespace    = `{apiVersion: v1, kind: Namespace, metadata: {name: default}}`
+	namespace    = `{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`
 	storageClass = `{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: stagetest, volumeBindingMode: Immediate, reclaimPolicy: Delete,
   metadata: {name: standard, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}}`
 	node = `{apiVersion: v1, kind: Node, metadata: {name: node-%d}, status: {

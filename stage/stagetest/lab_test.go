@@ -108,13 +108,13 @@ func TestABundleBecomesCurrent(t *testing.T) {
 func TestApplyTakesDocumentsListsAndObjects(t *testing.T) {
 	lab := stagetest.New(t, stagetest.LabOptions{})
 	lab.Apply(`
+{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
+---
 apiVersion: v1
 kind: List
 items:
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: shop}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: shop}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: c, uid: of-elsewhere, resourceVersion: "7"}, spec: {containers: []}, status: {phase: Running}}
 `, object("v1", "ConfigMap", "e"), `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "d"}}`)
@@ -243,6 +243,11 @@ func TestLabFails(t *testing.T) {
 		"no manifest":         {do: func(l *stagetest.Lab) { l.Apply(7) }, want: []string{"a manifest is YAML as a string, or an object, not a int"}},
 		"unknown kind": {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: a.b/v1, kind: C, metadata: {name: thing}}") },
 			want: []string{"C default/thing: ", "a.b/v1, Kind=C is no known kind"}},
+		"a missing namespace": {do: func(l *stagetest.Lab) { l.Apply(podIn("shop", "web")) }, want: []string{`namespaces "shop" not found`}},
+		"no selector": {do: func(l *stagetest.Lab) {
+			l.Apply("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1}}")
+		},
+			want: []string{"spec.selector: Required value", "spec.template: Required value"}},
 		"no name":            {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: v1, kind: Pod, metadata: {}}") }, want: []string{"Pod default/: "}},
 		"nothing to apply":   {do: func(l *stagetest.Lab) { l.Apply((*unstructured.Unstructured)(nil)) }, want: []string{"there is no object"}},
 		"List":               {do: func(l *stagetest.Lab) { l.List("v1", "Pod", "=") }, want: []string{"unable to parse label selector"}},

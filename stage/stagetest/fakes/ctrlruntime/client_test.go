@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	appsapply "k8s.io/client-go/applyconfigurations/apps/v1"
+	coreapply "k8s.io/client-go/applyconfigurations/core/v1"
+	metaapply "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -151,7 +153,9 @@ func oldVersionsConflict(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 func TestApply(t *testing.T) { withBoth(t, apply) }
 
 func apply(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
-	web := appsapply.Deployment("web", "default").WithLabels(map[string]string{"tier": "front"}).WithSpec(appsapply.DeploymentSpec().WithReplicas(1))
+	labels := map[string]string{"tier": "front"}
+	spec := appsapply.DeploymentSpec().WithReplicas(1).WithSelector(metaapply.LabelSelector().WithMatchLabels(labels)).WithTemplate(coreapply.PodTemplateSpec().WithLabels(labels))
+	web := appsapply.Deployment("web", "default").WithLabels(labels).WithSpec(spec)
 	require.NoError(t, c.Apply(t.Context(), web, client.FieldOwner("a")))
 	require.NotNil(t, web.UID)
 	other := client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: map[string]any{
