@@ -45,7 +45,7 @@ func (t *Timeline) rows() []*row {
 			r.count(t.end(), -r.open)
 		}
 	}
-	rank := map[string]int{"stage": 0, "policy": 1, "cluster": 2}
+	rank := map[string]int{"stage": 0, "BindingPolicy": 1, "cluster": 2}
 	slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(rank[a.kind], rank[b.kind]) })
 	return rows
 }
@@ -63,9 +63,9 @@ func (e Entry) step() int {
 	switch {
 	case e.Waiting:
 		return 0
-	case e.Text == textSatisfied, e.Text == textCreated, e.Cluster != "" && strings.HasSuffix(e.Text, textArrives):
+	case e.Text == textSatisfied, e.BindingPolicy != "" && e.Text == textCreated, e.Cluster != "" && strings.HasSuffix(e.Text, textArrives):
 		return 1
-	case e.Stage != "", e.Text == textRemoved, e.Cluster != "" && strings.HasSuffix(e.Text, textGone):
+	case e.Stage != "", e.BindingPolicy != "" && e.Text == textRemoved, e.Cluster != "" && strings.HasSuffix(e.Text, textGone):
 		return -1
 	}
 	return 0
@@ -89,7 +89,7 @@ func (t *Timeline) Mermaid() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "gantt\n  title %s\n  dateFormat X\n  axisFormat %%s\n", t.Policy)
 	for _, r := range t.rows() {
-		if r.kind != "policy" {
+		if r.kind != "BindingPolicy" {
 			continue
 		}
 		for _, bar := range r.bars {

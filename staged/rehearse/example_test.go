@@ -46,16 +46,16 @@ func ExampleRun() {
 	fmt.Println(timeline, err)
 	// Output:
 	// +0s        StageStarted: stage "dev"
-	// +0s        policy shop.stage.dev: BindingPolicy created
+	// +0s        BindingPolicy shop.stage.dev: created
 	// +0s        cluster dev1: deployments.apps shop/shop arrives
 	// +1m0s      stage dev: satisfied
 	// +11m0s     stage dev: succeeded
 	// +11m0s     StageStarted: stage "prod"
-	// +11m0s     policy shop.stage.prod: BindingPolicy created
+	// +11m0s     BindingPolicy shop.stage.prod: created
 	// +11m0s     cluster prod1: deployments.apps shop/shop arrives
 	// +11m0s     stage prod: succeeded
 	// +11m0s     Succeeded: stage "prod" is the last
-	// +11m0s     policy shop.stage.dev: BindingPolicy removed
+	// +11m0s     BindingPolicy shop.stage.dev: removed
 	// +11m0s     cluster dev1: deployments.apps shop/shop is gone
 	//  <nil>
 }

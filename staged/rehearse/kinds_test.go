@@ -132,7 +132,7 @@ spec:
 	require.NoError(t, err)
 	text := run(t, in).String()
 	require.Contains(t, text, "+3s        cluster dev1: foundries.example.org iron/f is gone")
-	require.Contains(t, text, "+13s       policy foundry.stage.dev: BindingPolicy created")
+	require.Contains(t, text, "+13s       BindingPolicy foundry.stage.dev: created")
 	require.Contains(t, text, "+13s       cluster dev1: configmaps default/settings arrives")
 	require.Contains(t, text, "+1m3s      cluster dev1: foundries.example.org iron/f arrives", "a minute later than it was deleted")
 }

@@ -174,8 +174,8 @@ func TestBatches(t *testing.T) {
 	timeline = run(t, in)
 	require.True(t, timeline.Succeeded, timeline)
 	for _, want := range []string{
-		"+6s        policy s.stage.prod.1: BindingPolicy created\n", "+6s        cluster prod1: deployments.apps shop/web arrives\n",
-		"+7s        policy s.stage.prod.2: BindingPolicy created\n", "+7s        cluster prod2: deployments.apps shop/web arrives\n",
+		"+6s        BindingPolicy s.stage.prod.1: created\n", "+6s        cluster prod1: deployments.apps shop/web arrives\n",
+		"+7s        BindingPolicy s.stage.prod.2: created\n", "+7s        cluster prod2: deployments.apps shop/web arrives\n",
 	} {
 		require.Contains(t, timeline.String(), want)
 	}

@@ -57,7 +57,7 @@ func TestScriptWithTwoPlayers(t *testing.T) {
 	require.True(t, timeline.Succeeded)
 	text := timeline.String()
 	require.Contains(t, text, "its write is refused")
-	require.Equal(t, 1, strings.Count(text, "policy s.stage.prod: BindingPolicy created"))
+	require.Equal(t, 1, strings.Count(text, "BindingPolicy s.stage.prod: created"))
 	require.NotContains(t, text, "cluster prod1: deployments.apps shop/web is gone")
 	require.Less(t, len(timeline.Entries), 40)
 }

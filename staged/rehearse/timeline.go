@@ -61,9 +61,9 @@ func (e Entry) about() string {
 	return kind + " " + name + ": "
 }
 
-// subject returns what the entry is about: a stage, policy or cluster, and its name; "" if none.
+// subject returns what the entry is about: a stage, BindingPolicy or cluster, and its name; "" if none.
 func (e Entry) subject() (kind, name string) {
-	for _, s := range [][2]string{{"stage", e.Stage}, {"policy", e.BindingPolicy}, {"cluster", e.Cluster}} {
+	for _, s := range [][2]string{{"stage", e.Stage}, {"BindingPolicy", e.BindingPolicy}, {"cluster", e.Cluster}} {
 		if s[1] != "" {
 			return s[0], s[1]
 		}
@@ -106,8 +106,8 @@ func (t *Timeline) String() string {
 
 // The texts of entries that lints and charts look for.
 const (
-	textCreated   = "BindingPolicy created"
-	textRemoved   = "BindingPolicy removed"
+	textCreated   = "created"
+	textRemoved   = "removed"
 	textSatisfied = "satisfied"
 	textNoLonger  = "satisfied no longer"
 	textArrives   = " arrives"
