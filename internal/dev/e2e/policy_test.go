@@ -57,6 +57,15 @@ var policies = []struct {
 	{name: "with every gate", spec: `{retention: Keep, onChange: Restart, stages: [{name: a, condition: "true", soak: 10m30s, approval: {before: true, after: true},
 		windows: [{cron: "0 9 * * 1-5", duration: 8h, timeZone: Europe/Berlin}, {cron: "0 0 24 12 *", duration: 48h, deny: true}], progressDeadlineSeconds: 600, failureCondition: "false", onFailure: Rollback,
 		maxSilent: 1, maxConcurrency: 25%, paused: false, skipIfEmpty: true, guards: {minDestinations: 0, allowEmpty: true, allowStale: true, allowErrors: true}}, {name: b}]}`},
+	{name: "with the budgets of clusters", spec: `{updates: Staged, paused: true, stages: [{name: a, condition: "true", perCluster: {maxUnavailable: 25%, progressDeadlineSeconds: 600, minSuccessTime: 5m},
+		maxFailures: 10%, stageDeadlineSeconds: 7200, windows: [{cron: "0 9 * * *", duration: 8h}], batchesInWindows: true, approval: {before: true, timeoutSeconds: 86400}, onFailure: RollbackAll, failureCondition: "false"},
+		{name: b, condition: "true", maxConcurrency: 1, batchSoak: 1m, soak: 30m, onFailure: RollbackBatch}]}`},
+	{name: "unknown updates", spec: "{updates: Later, stages: [{name: a}]}", fault: "spec.updates"},
+	{name: "batches of single clusters", spec: "{stages: [{name: a, condition: 'true', maxConcurrency: 1, perCluster: {}}]}", fault: "perCluster"},
+	{name: "set aside in no perCluster", spec: "{stages: [{name: a, condition: 'true', maxFailures: 1}]}", fault: "maxFailures needs perCluster"},
+	{name: "the batch before of none", spec: "{stages: [{name: a, condition: 'true', onFailure: RollbackBatch}]}", fault: "RollbackBatch needs maxConcurrency"},
+	{name: "no unavailable cluster at a time", spec: "{stages: [{name: a, condition: 'true', perCluster: {maxUnavailable: 0}}]}", fault: "maxUnavailable"},
+	{name: "an approval of no seconds", spec: "{stages: [{name: a, approval: {before: true, timeoutSeconds: 0}}]}", fault: "timeoutSeconds"},
 	{name: "null expressions", spec: "{stages: [{name: a, filter: null, condition: null}]}"},
 	{name: "no spec", spec: "null", fault: "spec"},
 	{name: "no stages", spec: "{}", fault: "spec.stages: Required value"},
@@ -96,6 +105,7 @@ func TestPolicyStatus(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, got.Object["status"])
 	require.NoError(t, patch(`{"status": {"observedGeneration": 1, "activeStage": "a", "stages": [{"name": "a", "phase": "Progressing", "startedAt": "2026-01-02T03:04:05Z"}],
+		"workload": "w", "firstVersion": 1, "version": 2, "bindingPolicies": [{"name": "p.stage.a", "stage": "a", "version": 2, "clusters": ["c"], "removing": true}],
 		"conditions": [{"type": "Succeeded", "status": "False", "lastTransitionTime": "2026-01-02T03:04:05Z", "reason": "Progressing", "message": ""}]}}`, "status"))
 	require.True(t, apierrors.IsInvalid(patch(`{"status": {"stages": [{"name": "a", "phase": "Lost"}]}}`, "status")))
 }

@@ -45,17 +45,22 @@ func newKubeStellar(t *testing.T, hub *kube.Cluster, policies ...string) *kubeSt
 		workload: map[string]*unstructured.Unstructured{}, broken: map[string]bool{},
 	}
 	for _, cluster := range []string{"dev1", "dev2", "test1", "prod1", "prod2"} {
-		g.clusters[cluster] = map[string]string{"env": strings.TrimRight(cluster, "12")}
+		g.clusters[cluster] = map[string]string{"env": strings.TrimRight(cluster, "12"), "name": cluster}
 		createNamespace(t, hub, cluster)
 	}
 	for _, name := range policies {
-		create(t, hub, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}")
-		g.workload[name] = create(t, hub, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: `+name+`},
-  spec: {replicas: 2, selector: {matchLabels: {app: web}},
-			template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a1}]}}}}`)
-		create(t, hub, threeStages(name))
+		g.add(name, threeStages(name))
 	}
 	return g
+}
+
+// add creates a policy and its Deployment.
+func (g *kubeStellar) add(name, policy string) {
+	create(g.t, g.hub, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}")
+	g.workload[name] = create(g.t, g.hub, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: `+name+`},
+  spec: {replicas: 2, selector: {matchLabels: {app: web}},
+			template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a1}]}}}}`)
+	create(g.t, g.hub, policy)
 }
 
 // rollout is the status of a policy.
