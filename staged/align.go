@@ -28,8 +28,8 @@ func (d *decider) align() {
 		d.event("Normal", "Restarted", "the spec has changed: beginning with stage %q again", p.stages[0].Name)
 		d.restart()
 	}
-	d.noteClusters()
 	d.noteWorkload()
+	d.noteClusters()
 	for j := d.active() + 1; j < len(s.Stages); j++ {
 		switch rec := &s.Stages[j]; rec.Phase {
 		case v1alpha1.Succeeded, v1alpha1.Failed, v1alpha1.Progressing, v1alpha1.Soaking:

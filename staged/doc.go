@@ -70,6 +70,10 @@
 // real KubeStellar has a CombinedStatus for them, in which each returned status is empty. No report
 // is waited for; a filter keeps the condition away from them.
 //
+// With onChange: Restart, an edit of what is placed where begins with the first stage again. Under
+// retention Move that moves the workload back: once the clusters of the first stage have it, it is
+// removed from those of the stage that had it. Where that must not happen, use Keep.
+//
 // Soak and progressDeadlineSeconds are those of each batch: ten batches that soak for 30m take five
 // hours. With batchSoak and stageDeadlineSeconds there are a soak and a deadline of the whole stage.
 // With perCluster each cluster is a batch of its own and several are under way at once: see
@@ -120,13 +124,15 @@
 //
 // The hub holds one version of an object, so KubeStellar's model forbids the following:
 //
-//   - An old version cannot be placed any more: a cluster that joins meanwhile, or that loses an
-//     object, receives the new one. There is no rollback to an old version but to apply the old
+//   - An old version cannot be placed any more: a cluster that joins a stage meanwhile, or that
+//     loses an object, receives the new one at once. With maxConcurrency or perCluster a cluster
+//     that joins receives nothing before the turn of its stage. There is no rollback to an old version but to apply the old
 //     text again, which is one more version: stages that did not have the new one yet change
 //     nothing.
 //   - Objects that are added to or removed from the workload come and go everywhere at once.
 //   - A version that is applied while clusters are being updated reaches these clusters at once, and
-//     then begins with the first stage.
+//     then begins with the first stage. These clusters report no more in their turn, so there a
+//     status from before the turn counts, unless its BoundAt says that it is too old.
 //   - A write of labels or annotations of an object is a new version, too. Status that is returned
 //     into objects would be one, so wantSingletonReportedState is refused.
 //   - That clusters have the new version is known only from reports: without them a stage passes on

@@ -2,6 +2,7 @@ package staged
 
 import (
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/google/cel-go/common/types"
@@ -27,7 +28,7 @@ type evaluator struct {
 	*bindingPolicyState
 	since, now time.Time
 	budget     *budget
-	wait       bool // statuses from before since do not count: since then there may be a new version
+	outdated   []string // clusters whose statuses from before since are those of an earlier version
 }
 
 // assessPlacement adds what was observed of one BindingPolicy.
@@ -37,7 +38,10 @@ func (d *decider) assessPlacement(a *assessor, p placement, since *metav1.Time) 
 		a.add(ObjectRef{}, unknown("%s", why))
 		return
 	}
-	e := &evaluator{stage: a.stage, bindingPolicyState: d.observed[p.name], now: d.now, budget: d.budget, wait: d.policy.stagesUpdates() && !p.frozen}
+	e := &evaluator{stage: a.stage, bindingPolicyState: d.observed[p.name], now: d.now, budget: d.budget}
+	if rec := d.owned(p.name); d.policy.stagesUpdates() && !p.frozen && rec != nil {
+		e.outdated = rec.Outdated
+	}
 	if since != nil {
 		e.since = since.Time
 	}
@@ -150,8 +154,9 @@ func (e *evaluator) stale(reports []ClusterReport) (n int) {
 }
 
 // isLate reports whether a status is missing, or older than the present version of the workload.
+// Times of stages are rounded up to whole seconds, and those of reports down.
 func (e *evaluator) isLate(r ClusterReport) bool {
-	return r.isLate() || e.wait && !r.LastReturned.IsZero() && r.LastReturned.Before(e.since)
+	return r.isLate() || !r.LastReturned.IsZero() && r.LastReturned.Before(e.since.Add(-time.Second)) && slices.Contains(e.outdated, r.Cluster)
 }
 
 // evaluate evaluates an expression at the cost of the decision.

@@ -2,6 +2,7 @@ package staged_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,13 +14,15 @@ import (
 )
 
 // deliver brings the workload to the clusters, and a new version of it to those that a BindingPolicy
-// without createOnly serves. Clusters that are not silent report.
+// without createOnly serves. Clusters that are not silent report
+// what has changed.
 func (m *model) deliver() {
 	served := m.served()
 	for c := range m.have {
 		if len(served[c]) == 0 {
 			delete(m.have, c)
 			delete(m.returned, c)
+			delete(m.status, c)
 		}
 	}
 	for c, by := range served {
@@ -32,8 +35,8 @@ func (m *model) deliver() {
 			m.have[c] = m.workload + 1
 			m.updates++
 		}
-		if !m.silent[c] {
-			m.returned[c] = m.now
+		if now := fmt.Sprint(m.have[c], m.ready[c], m.bad[c]); !m.silent[c] && m.status[c] != now {
+			m.status[c], m.returned[c] = now, m.now
 		}
 	}
 }
@@ -47,7 +50,7 @@ func (m *model) checkUpdate(cluster string, thawed []string) {
 	}
 	for _, name := range thawed {
 		n := slices.IndexFunc(s.BindingPolicies, func(o v1alpha1.OwnedBindingPolicy) bool { return o.Name == name })
-		if n < 0 || s.BindingPolicies[n].Removing || m.frozen[name] || m.hub.policies[name].Annotations[v1alpha1.VersionAnnotation] != strconv.FormatInt(s.BindingPolicies[n].Version, 10) {
+		if n < 0 || s.BindingPolicies[n].Removing || m.isFreezing(name) || m.hub.policies[name].Annotations[v1alpha1.VersionAnnotation] != strconv.FormatInt(s.BindingPolicies[n].Version, 10) {
 			return // it is about to be updated or removed
 		}
 		if stageNameOf(v, name) == s.ActiveStage {
@@ -57,17 +60,23 @@ func (m *model) checkUpdate(cluster string, thawed []string) {
 	m.broken("a: cluster %s is updated by %v, and the active stage is %q", cluster, thawed, s.ActiveStage)
 }
 
+// isFreezing reports whether a BindingPolicy gets createOnly by the decision that was written last,
+// or was written by an earlier one that this has not seen.
+func (m *model) isFreezing(name string) bool {
+	seen := m.decidedOn[name]
+	return m.frozen[name] || seen == nil || seen.ResourceVersion != m.hub.policies[name].ResourceVersion
+}
+
 // report says when the clusters of a Binding have reported.
 func (m *model) report(name string, b *control.Binding) {
-	key := name + "@" + strconv.Itoa(m.workload)
-	if _, known := m.bound[key]; !known {
-		m.bound[key] = m.now
+	if _, known := m.bound[m.workload]; !known {
+		m.bound[m.workload] = m.now
 	}
 	r := staged.Report{BindingPolicy: name, Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}}
 	var rows []control.StatusCombinationRow
 	for _, d := range b.Spec.Destinations {
 		at, reported := m.returned[d.ClusterID]
-		r.Clusters = append(r.Clusters, staged.ClusterReport{Cluster: d.ClusterID, Reported: reported, LastReturned: at, BoundAt: m.bound[key]})
+		r.Clusters = append(r.Clusters, staged.ClusterReport{Cluster: d.ClusterID, Reported: reported, LastReturned: at, BoundAt: m.bound[m.workload]})
 		rows = append(rows, control.StatusCombinationRow{Columns: []control.Value{{Type: "String", String: &d.ClusterID}, timeValue(at, reported)}})
 	}
 	switch m.variant().reports {

@@ -30,20 +30,22 @@ type hubState struct {
 
 // A model is a hub, its clusters and players, and what it knows about what must hold.
 type model struct {
-	variants []*variant
-	now      time.Time
-	hub      hubState
-	past     []hubState // what stale readers may see
-	ready    map[string]bool
-	bad      map[string]bool
-	silent   map[string]bool
-	workload int
-	have     map[string]int       // the version of the workload in a cluster; absent: none
-	frozen   map[string]bool      // BindingPolicies that get createOnly by the decision that was written last
-	returned map[string]time.Time // when a cluster has reported last
-	bound    map[string]time.Time // since when a Binding has a version of the workload
-	uids     int
-	players  [3]playerModel
+	variants  []*variant
+	now       time.Time
+	hub       hubState
+	past      []hubState // what stale readers may see
+	ready     map[string]bool
+	bad       map[string]bool
+	silent    map[string]bool
+	workload  int
+	have      map[string]int                    // the version of the workload in a cluster; absent: none
+	frozen    map[string]bool                   // BindingPolicies that get createOnly by the decision that was written last
+	decidedOn map[string]*control.BindingPolicy // what that decision has seen
+	returned  map[string]time.Time              // when a cluster has reported last
+	bound     map[int]time.Time                 // since when a Binding has a version of the workload
+	status    map[string]string                 // what a cluster has reported last
+	uids      int
+	players   [3]playerModel
 
 	passed    map[string]bool // stages that were seen satisfied, or skipped, since they were entered
 	rollbacks int             // since the last edit
@@ -79,7 +81,7 @@ type write struct {
 
 func newModel(variants []*variant) *model {
 	m := &model{variants: variants, now: start, ready: map[string]bool{}, bad: map[string]bool{}, passed: map[string]bool{},
-		silent: map[string]bool{}, have: map[string]int{}, returned: map[string]time.Time{}, bound: map[string]time.Time{}, disturbed: map[string]int{}}
+		silent: map[string]bool{}, have: map[string]int{}, returned: map[string]time.Time{}, bound: map[int]time.Time{}, status: map[string]string{}, disturbed: map[string]int{}}
 	m.hub = hubState{generation: 1, version: 1, clusters: map[string]map[string]string{}, policies: map[string]*control.BindingPolicy{},
 		bindings: map[string]*control.Binding{}, statuses: map[string]*control.CombinedStatus{}}
 	for i, env := range []string{"a", "b", "c"} {
@@ -377,7 +379,7 @@ func (m *model) writeStatus(p *playerModel, d staged.Decision) {
 		m.note("status: %s", d.Message)
 	}
 	m.said = d.Message
-	m.frozen = map[string]bool{}
+	m.frozen, m.decidedOn = map[string]bool{}, p.seen.policies
 	for _, want := range d.Ensure {
 		m.frozen[want.Name] = want.Spec.Downsync[0].CreateOnly
 	}

@@ -43,6 +43,7 @@ func (d *decider) isPresent(b v1alpha1.Batch) bool {
 
 // listBindingPolicies lists which BindingPolicies must exist, and which to remove.
 func (d *decider) listBindingPolicies() {
+	d.noteUpdated()
 	i := d.active()
 	if i < 0 {
 		d.freezeLater(nil)

@@ -52,6 +52,13 @@ func (d *decider) noteWorkload() {
 		}
 		was := rec.Workload
 		rec.Workload = hashOf(versionsOf(state.binding))
+		switch {
+		case was == rec.Workload:
+		case state.isThawed():
+			rec.Outdated = nil
+		default:
+			rec.Outdated = rec.Clusters
+		}
 		if s.Workload == "" {
 			s.Workload = rec.Workload
 		}
@@ -67,6 +74,38 @@ func (d *decider) noteWorkload() {
 	if why != "" {
 		d.supersede(why)
 	}
+}
+
+// noteUpdated finds out which clusters have the present version of the workload before their turn:
+// their Binding still lets it through, or that of another stage does.
+func (d *decider) noteUpdated() {
+	for n := range d.Status.BindingPolicies {
+		state := d.observed[d.Status.BindingPolicies[n].Name]
+		if !d.policy.stagesUpdates() || state == nil || !state.isBound() || !state.isThawed() {
+			continue
+		}
+		for m := range d.Status.BindingPolicies {
+			if rec := &d.Status.BindingPolicies[m]; len(rec.Outdated) > 0 && (m != n || d.isOver(rec.Name)) {
+				rec.Outdated = without(rec.Outdated, state.destinations())
+			}
+		}
+	}
+}
+
+// without returns the names that are not among others; nil if there is none.
+func without(names, others []string) (left []string) {
+	for _, name := range names {
+		if !slices.Contains(others, name) {
+			left = append(left, name)
+		}
+	}
+	return left
+}
+
+// isOver reports whether the turn of a BindingPolicy is over, or has not come.
+func (d *decider) isOver(name string) bool {
+	i, n := d.stageOf(name)
+	return i < 0 || n >= int(d.Status.Stages[i].StartedBatches) || d.isFrozen(i, n)
 }
 
 // supersede makes all stages begin again, because there is a new version of the workload, or nobody

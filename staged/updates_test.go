@@ -237,3 +237,45 @@ func TestUpdatesWaitWhileTheActiveStageIsNotInTheSpec(t *testing.T) {
 	u.roll(8)
 	u.checkAll(map[string]string{"d": "1", "p": "1"})
 }
+
+// A cluster that joins a stage before the turn of the stage receives the new version, because
+// KubeStellar has no other one; where each cluster has its turn, it receives nothing until then.
+func TestClustersThatJoinBeforeTheTurnOfTheirStage(t *testing.T) {
+	for field, want := range map[string]string{"soak: 0s": "2", "perCluster: {maxUnavailable: 1}": "", "maxConcurrency: 1": ""} {
+		u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", field))+keep, "dev/d", "prod/p1")
+		u.roll(12)
+		u.available["d"] = 0
+		u.release("2")
+		u.roll(4)
+		u.join("prod/p2")
+		u.roll(4)
+		require.Equal(t, want, u.have["p2"], field)
+		require.Equal(t, "1", u.have["p1"], field)
+		u.available["d"] = 1
+		u.roll(12)
+		u.checkAll(map[string]string{"d": "2", "p1": "2", "p2": "2"})
+		require.True(t, u.holds("Succeeded"), u.last.Message)
+	}
+}
+
+// After a loss of the status all stages are passed again. Nobody waits for a new status of clusters
+// that have the newest version already, because there will be none.
+func TestUpdatesWaitForNoStatusOfClustersThatHaveTheNewVersion(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d", "prod/p")
+	u.roll(8)
+	u.status = v1alpha1.Status{}
+	u.pass(time.Minute)
+	u.roll(12)
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+
+	u.available["d"] = 0
+	u.release("2")
+	u.roll(5)
+	require.Equal(t, "dev", u.status.ActiveStage)
+	u.available["d"] = 1
+	u.release("3")
+	u.pass(time.Hour) // the cluster has reported long before the next decision
+	u.roll(12)
+	u.checkAll(map[string]string{"d": "3", "p": "3"})
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+}

@@ -70,7 +70,10 @@ const (
 // OnChange is Ignore or Restart.
 type OnChange string
 
-// Ignore goes on from the active stage. Restart begins with the first stage again.
+// Ignore goes on from the active stage. Restart begins with the first stage again. Under retention
+// Keep later stages keep the workload meanwhile, as the edited spec wants it from their turn on.
+// Under Move the workload moves back: the clusters of all other stages lose it once the first stage
+// has it.
 const (
 	Ignore  OnChange = "Ignore"
 	Restart OnChange = "Restart"

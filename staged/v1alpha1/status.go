@@ -36,6 +36,9 @@ type OwnedBindingPolicy struct {
 	Spec string `json:"spec,omitempty"`
 	// Workload is a hash of the versions of the workload that its Binding had last.
 	Workload string `json:"workload,omitempty"`
+	// Outdated are the clusters that it placed an earlier version in, with updates: Staged, until
+	// their turn is over: a status from before their turn does not count.
+	Outdated []string `json:"outdated,omitempty"`
 	// Clusters are the destinations that its Binding had last, sorted.
 	Clusters []string `json:"clusters,omitempty"`
 	// Removing says that nobody needs it any more. It is removed once the clusters that still need
