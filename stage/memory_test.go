@@ -19,12 +19,12 @@ func TestMemoryOfStages(t *testing.T) {
 	require.NoError(t, err)
 	var tiny, list, usual bytes.Buffer
 	list.WriteString("apiVersion: v1\nkind: List\nitems:\n")
-	for i := range 5000 {
+	for i := range 2000 {
 		const text = "{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s%d}, spec: {resourceRef: {kind: Pod}, selector: {}, next: {delete: true}}}\n"
 		fmt.Fprintf(&tiny, "---\n"+text, i)
 		fmt.Fprintf(&list, "- "+text, i)
 	}
-	for range 100 {
+	for range 40 {
 		usual.Write(append([]byte("---\n"), general...))
 	}
 	for name, c := range map[string]struct {

@@ -203,7 +203,7 @@ func (d *demo) wait(ctx context.Context, timeout time.Duration, refs ...wait.Ref
 }
 
 // tell prints what failed. It is tried again.
-func (d *demo) tell(err error) { fmt.Fprintln(d.out, "# trying again:", err) }
+func (d *demo) tell(err error) { fmt.Fprintf(d.out, "# trying again: %q\n", err.Error()) }
 
 // nodeManifest is all Nodes.
 func (d *demo) nodeManifest() string {

@@ -178,6 +178,6 @@ func recordCluster(ctx context.Context, o options, stderr io.Writer) error {
 	}
 	tell := &lines{out: stderr}
 	fmt.Fprintf(tell, "# recording Nodes, Pods and Jobs to %s until Ctrl-C\n", o.record)
-	r := newRecording(cluster, log.write, func(err error) { fmt.Fprintln(tell, "# trying again:", err) })
+	r := newRecording(cluster, log.write, func(err error) { fmt.Fprintf(tell, "# trying again: %q\n", err.Error()) })
 	return errors.Join(r.run(ctx), log.file.Close())
 }

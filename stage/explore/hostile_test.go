@@ -17,7 +17,9 @@ var exploding = map[string]string{
 	"a counter in a large object": `  next: {statusTemplate: 'count: {{ add 1 (or .status.count 0) }}{{ "\n" }}text: {{ repeat 200000 "x" }}'}`,
 	"an object that doubles":      `  next: {statusTemplate: 'text: {{ printf "%s%s" (or .status.text "x") (or .status.text "x") }}'}`,
 	"a list that doubles":         `  next: {statusTemplate: 'list: {{ $l := or .status.list (list 1) }}{{ concat $l $l | toJson }}'}`,
-	"another object each time":    `  steps: [{apply: {template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ printf "c%v" (or .status.count 0) }}}}'}}, {patch: {root: status, subresource: status, template: 'count: {{ add 1 (or .status.count 0) }}'}}]`,
+	"another object each time": `  steps:
+  - apply: {template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ printf "c%v" (or .status.count 0) }}}}'}
+  - patch: {root: status, subresource: status, template: 'count: {{ add 1 (or .status.count 0) }}'}`,
 }
 
 // TestExplodingSets explores Stages that were made to explode: time, memory and text stay bounded,

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
@@ -44,9 +45,9 @@ type Table struct {
 // WriteText writes everything except the charts.
 func (r *Report) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n", r.Title)
+	fmt.Fprintf(&b, "%s\n", printable(r.Title))
 	for _, p := range r.Parameters {
-		fmt.Fprintf(&b, "  %s: %s\n", p.Name, p.Value)
+		fmt.Fprintf(&b, "  %s: %s\n", printable(p.Name), printable(p.Value))
 	}
 	for _, s := range r.Sections {
 		for _, t := range s.Tables {
@@ -60,20 +61,41 @@ func (r *Report) WriteText(w io.Writer) error {
 func (t Table) writeText(b *bytes.Buffer) {
 	b.WriteByte('\n')
 	if t.Title != "" {
-		fmt.Fprintln(b, t.Title)
+		fmt.Fprintln(b, printable(t.Title))
 	}
 	tw := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)
-	width := 0
+	width, rows := 0, [][]string{}
 	for _, row := range append([][]string{t.Head}, t.Rows...) {
+		rows = append(rows, printableAll(row))
+	}
+	for _, row := range rows {
 		width = max(width, len(row[0]))
 	}
-	for _, row := range append([][]string{t.Head}, t.Rows...) {
+	for _, row := range rows {
 		fmt.Fprintf(tw, "%-*s\t%s\t\n", width, row[0], strings.Join(row[1:], "\t"))
 	}
 	_ = tw.Flush() // a buffer takes everything
 	if t.Note != "" {
-		fmt.Fprintln(b, t.Note)
+		fmt.Fprintln(b, printable(t.Note))
 	}
+}
+
+// printable replaces what would break a line or control the terminal: names may come from a log.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+func printableAll(row []string) []string {
+	all := make([]string, len(row))
+	for i, cell := range row {
+		all[i] = printable(cell)
+	}
+	return all
 }
 
 //go:embed page.html

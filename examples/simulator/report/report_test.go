@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -103,4 +104,18 @@ func TestNothingHappened(t *testing.T) {
 		report.Histogram("g", "G", report.Sample("x", []float64{0, 0})), report.CDF("h", "H", report.Sample("x", []float64{0, 0})),
 	}}}}
 	require.NoError(t, r.WritePlots(t.TempDir()))
+}
+
+// Names come from logs, whose authors may want to write lines of their own.
+func TestNamesForgeNoLine(t *testing.T) {
+	const forged = "a\nforged: all is well\x1b[2J\u202e\u009b31m"
+	table := report.Table{Title: forged, Head: []string{"", forged}, Rows: [][]string{{forged, forged}}, Note: forged}
+	r := report.Report{Title: forged, Parameters: []report.Parameter{{Name: forged, Value: forged}}, Sections: []report.Section{{Tables: []report.Table{table}}}}
+	var b strings.Builder
+	require.NoError(t, r.WriteText(&b))
+	for line := range strings.Lines(b.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		require.False(t, strings.HasPrefix(line, "forged"), "%q", line)
+		require.Equal(t, -1, strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }), "%q", line)
+	}
 }

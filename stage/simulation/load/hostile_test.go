@@ -66,3 +66,13 @@ func TestHostileTraces(t *testing.T) {
 		})
 	}
 }
+
+// A row takes 32 bytes and as much for its time, and its columns: no maps if there are none.
+func TestMemoryOfRows(t *testing.T) {
+	text := "at\n" + strings.Repeat("2026-01-01T00:00:00Z\n", 100_000)
+	base := inUse()
+	rows, err := load.ReadCSV("jobs", strings.NewReader(text), load.Columns{})
+	require.NoError(t, err)
+	require.Less(t, inUse()-base, uint64(4*len(text)))
+	runtime.KeepAlive(rows)
+}

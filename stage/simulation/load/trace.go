@@ -18,9 +18,9 @@ type Row struct {
 	// At is the time of arrival, counted from the start of the trace.
 	At time.Duration
 	// Numbers are the columns that [Columns] lists as numbers. A duration such as 1m30s is given in
-	// seconds.
+	// seconds. Nil if there are none.
 	Numbers map[string]float64
-	// Text are all other columns, unchanged.
+	// Text are all other columns, unchanged; nil if there are none.
 	Text map[string]string
 	// Line is the number of the row's first line in its file, from 1.
 	Line int
@@ -99,7 +99,10 @@ var errMissing = errors.New("is missing")
 
 // add reads one line.
 func (t *traceReader) add(line int, fields map[string]string) {
-	r := Row{Line: line, Numbers: make(map[string]float64, len(t.columns.Numbers)), Text: fields}
+	r := Row{Line: line, Text: fields}
+	if len(t.columns.Numbers) > 0 {
+		r.Numbers = make(map[string]float64, len(t.columns.Numbers))
+	}
 	for _, name := range t.columns.Numbers {
 		var err error
 		if r.Numbers[name], err = readNumber(fields, name); err != nil {
@@ -117,6 +120,9 @@ func (t *traceReader) add(line int, fields map[string]string) {
 	delete(fields, t.columns.At)
 	for _, name := range t.columns.Numbers {
 		delete(fields, name)
+	}
+	if len(fields) == 0 {
+		r.Text = nil // an empty map takes more than the row
 	}
 	t.rows, t.times = append(t.rows, r), append(t.times, m)
 }

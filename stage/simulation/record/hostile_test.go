@@ -77,3 +77,24 @@ func TestMemoryOfALog(t *testing.T) {
 	require.Len(t, log, 30_000)
 	require.Less(t, m.peak, m.base+uint64(4*len(text)))
 }
+
+// The shortest lines that are sound: reading them one by one keeps none; a Log of them takes what its
+// Records take, which have 176 bytes each and their texts.
+func TestMemoryOfALogOfShortLines(t *testing.T) {
+	text := strings.Repeat(`{"ns":1,"kind":"Pod","name":"a","to":"b"}`+"\n", 100_000)
+	m := &meter{from: strings.NewReader(text), base: inUse()}
+	n := 0
+	for _, err := range record.ReadJSONL("log", m) {
+		require.NoError(t, err)
+		n++
+	}
+	require.Equal(t, 100_000, n)
+	require.Less(t, m.peak, m.base+uint64(len(text)))
+	base := inUse()
+	log, err := record.Collect(record.ReadJSONL("log", strings.NewReader(text)))
+	require.NoError(t, err)
+	times := float64(inUse()-base) / float64(len(text))
+	t.Logf("a Log takes %.1f times its text", times)
+	require.Less(t, times, 8.0)
+	runtime.KeepAlive(log)
+}
