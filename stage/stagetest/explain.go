@@ -35,6 +35,8 @@ func (l *Lab) explain(obj *unstructured.Unstructured) string {
 		return referenceOf(obj).String() + ": no Stage is played: its kubelet is stopped\n"
 	case isBound(obj) && obj.GroupVersionKind() == pods && !l.hasKubelet(obj):
 		return referenceOf(obj).String() + ": no Stage is played: its node is gone, or does not report\n"
+	case l.doesWhatItSays(obj):
+		return referenceOf(obj).String() + ": no Stage is played: package stage/controllers/kubelet does what the Pod says\n"
 	case !l.isPlayed(obj):
 		return referenceOf(obj).String() + ": no Stage is played: the Pod has no node yet\n"
 	}

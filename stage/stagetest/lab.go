@@ -12,6 +12,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -46,6 +47,8 @@ type LabOptions struct {
 	// Definitions.
 	Kinds       []memory.Kind
 	Definitions []*unstructured.Unstructured
+	// Kubelets are the options of the kubelets that do what Pods say, see package kubelet.
+	Kubelets kubelet.Options
 	// Failures make random objects fail.
 	Failures []Failure
 	// Timeout is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
@@ -131,7 +134,7 @@ func (l *Lab) addDefaultControllers() error {
 	if l.options.OnlyControllers {
 		return nil
 	}
-	defaults := Controllers()
+	defaults := append(Controllers(), l.podKubelets()...)
 	for _, c := range l.options.Controllers {
 		if slices.ContainsFunc(defaults, func(d reconcile.Controller) bool { return d.Name == c.Name }) {
 			return fmt.Errorf("controller %q would run twice: LabOptions.Controllers run together with stagetest.Controllers(), unless OnlyControllers is set", c.Name)

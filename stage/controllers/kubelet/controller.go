@@ -1,0 +1,101 @@
+package kubelet
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// Name is the name of the controller.
+const Name = "kubelet-pods"
+
+// Pods returns the controller that does what Next says with all Pods on nodes whose kubelet runs
+// (see nodes.KubeletRuns), of those that a function selects; nil: of all. No Stage may be played on
+// the same Pods.
+func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcile.Controller {
+	return reconcile.Controller{
+		Name: Name, For: kinds.Pod, Indexes: []*reconcile.Index{pods.ByNode}, Watches: []reconcile.Watch{{Kind: kinds.Node, Map: podsOfNode}},
+		Reconcile: control.OnExisting(kinds.Pod, func(c control.Call, pod *unstructured.Unstructured) (reconcile.Result, error) {
+			name := pods.Of(pod).NodeName()
+			if name == "" || selects != nil && !selects(pod) {
+				return reconcile.Result{}, nil
+			}
+			node := c.Cache.Get(kinds.Node, types.NamespacedName{Name: name})
+			if !nodes.KubeletRuns(node) {
+				return reconcile.Result{}, nil
+			}
+			o := o
+			if o.HostIP == nil {
+				o.HostIP = func(string) string { return internalIP(node) }
+			}
+			return do(c, pod, o)
+		}),
+	}
+}
+
+// podsOfNode returns the Pods of a Node whose kubelet goes on.
+func podsOfNode(cache *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
+	if ch.New == nil || !nodes.KubeletRuns(ch.New) || ch.Old != nil && nodes.KubeletRuns(ch.Old) {
+		return nil
+	}
+	for _, pod := range cache.By(pods.ByNode, ch.New.GetName()) {
+		names = append(names, control.NameOf(pod))
+	}
+	return names
+}
+
+func internalIP(node *unstructured.Unstructured) string {
+	for _, a := range fields.Maps(node.Object, "status", "addresses") {
+		if fields.String(a, "type") == "InternalIP" {
+			return fields.String(a, "address")
+		}
+	}
+	return ""
+}
+
+// do writes a Step.
+func do(c control.Call, pod *unstructured.Unstructured, o Options) (reconcile.Result, error) {
+	step, err := Next(pod, c.Now, o)
+	if err != nil {
+		return reconcile.Result{}, reconcile.Final(err)
+	}
+	if err := c.WriteStatus(pod, control.Status(step.Status)); err != nil {
+		return reconcile.Result{}, control.IgnoreNotFound(err)
+	}
+	for _, e := range step.Events {
+		c.Record(pod, e.Type, e.Reason, e.Message)
+	}
+	if step.Delete {
+		return reconcile.Result{}, c.DeleteNow(pod)
+	}
+	if step.Next.IsZero() {
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{After: max(step.Next.Sub(c.Now), time.Nanosecond)}, nil
+}
+
+// Says reports whether a Pod says more than that its containers run: a command that ends, a probe,
+// an image that cannot be pulled, a sidecar, activeDeadlineSeconds or a readiness gate.
+func (o Options) Says(pod *unstructured.Unstructured) bool {
+	if fields.Int64(pod.Object, 0, "spec", "activeDeadlineSeconds") > 0 || len(fields.Slice(pod.Object, "spec", "readinessGates")) > 0 {
+		return true
+	}
+	for _, spec := range append(fields.Maps(pod.Object, "spec", "initContainers"), fields.Maps(pod.Object, "spec", "containers")...) {
+		if programOf(spec).known || !o.canPull(fields.String(spec, "image")) || hasProbe(spec) || fields.String(spec, "restartPolicy") == "Always" {
+			return true
+		}
+	}
+	return false
+}
+
+func hasProbe(spec map[string]any) bool {
+	return fields.Map(spec, "startupProbe") != nil || fields.Map(spec, "readinessProbe") != nil || fields.Map(spec, "livenessProbe") != nil
+}

@@ -1,0 +1,63 @@
+// Package kubelet does in virtual time what Pods say: it is the kubelet of Pods whose containers
+// end, fail, or have probes, which Stages such as those of presets.PodFast cannot be.
+//
+// # Terminology
+//
+// A [Step] is what a kubelet does with a Pod at a time: the status, the Events, and when it does
+// more. [Next] computes it from the Pod alone; it remembers nothing. [Pods] is the controller that
+// writes it.
+//
+// # Usage
+//
+//	loop, err := reconcile.NewLoop(cluster, reconcile.Options{}, append(controllers.All(controllers.Options{}), kubelet.Pods(kubelet.Options{}, nil))...)
+//
+// A stagetest.Lab has it by default, for the Pods of which [Options.Says] is true.
+//
+// # What a Pod says
+//
+//	said by                            | what happens
+//	-----------------------------------+--------------------------------------------------------------------
+//	command and args                   | sleep N, exit N, true, false, and sh -c of these, separated by ;
+//	                                   | && or lines, run that long and end with that code; an init
+//	                                   | container with any other command succeeds at once, any other
+//	                                   | container runs for ever
+//	image                              | one of the list in Options, or with the tag 404, cannot be pulled:
+//	                                   | ErrImagePull for a second, ImagePullBackOff, next try after 10 s,
+//	                                   | 20 s, … 5 min
+//	restartPolicy                      | a container that ends starts again at once the first time, then
+//	                                   | after 10, 20, 40, 80, 160, 300 s; anew after a run of 10 min
+//	initContainers                     | one after another; sidecars (restartPolicy Always) when started
+//	startupProbe, livenessProbe,       | asked after initialDelaySeconds, then each periodSeconds; the
+//	readinessProbe                     | thresholds count; answers: the annotation of [AnswerSuffix]
+//	terminationGracePeriodSeconds      | a container that sleeps ends after it with code 137, any other at
+//	                                   | once with code 143
+//	activeDeadlineSeconds              | phase Failed, reason DeadlineExceeded
+//	readinessGates                     | the Pod is not ready before the conditions are True
+//
+// # Determinism
+//
+// Next depends on the Pod, the time and the Options only. Times are whole seconds, as in a status.
+//
+// # Concurrency
+//
+// Next may be called from several goroutines at once.
+//
+// # Compatibility
+//
+// States, reasons, messages and delays are those of the kubelet of Kubernetes 1.36. What differs:
+//
+//	a kubelet does                                | this does                                | test
+//	----------------------------------------------+------------------------------------------+-------------------------
+//	probe at ticks since it saw the Pod           | probe at ticks since initialDelaySeconds | TestCases
+//	say ErrImagePull until its next sync          | say it for a second                      | TestCases
+//	say Terminated before CrashLoopBackOff        | say CrashLoopBackOff at once             | TestCases
+//	stop sidecars in reverse order, within grace  | stop them at once, with the last other   | TestCases
+//	restart sidecars of a Pod that is deleted     | stop them with the others                | -
+//	give containers the grace period at the       | end them at once                         | TestCases
+//	deadline                                      |                                          |
+//	record Unhealthy for each failed probe        | record the last one                      | -
+//
+// Not modelled: restartPolicyRules of containers, lifecycle hooks, ephemeral containers, exec,
+// eviction by the kubelet, resizing, ports and volumes that are wrong. Addresses of Pods are made of
+// their uid.
+package kubelet

@@ -1,0 +1,361 @@
+package kubelet
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+)
+
+// AnswerSuffix is between the kind of a probe (startup, readiness or liveness) and the name of a
+// container in the annotation of a Pod that says how the probe answers: succeeds (the default),
+// fails, succeeds after 30s, or fails after 30s, counted from the start of the container.
+const AnswerSuffix = ".probe.stagecraft-go.github.io/"
+
+// Options of kubelets. The zero value is the default.
+type Options struct {
+	// UnpullableImages are images, as Pods name them, that cannot be pulled, in addition to all
+	// whose tag is 404.
+	UnpullableImages []string
+	// HostIP returns the address of a node, "" if it has none. Default: no address.
+	HostIP func(node string) string
+}
+
+// A Step is what a kubelet does with a Pod at a time.
+type Step struct {
+	// Status is the whole status as it is from then on.
+	Status map[string]any
+	// Events are to be recorded, in their order.
+	Events []Event
+	// Delete is set if the Pod is to be deleted without a grace period, after its status has been
+	// written: its deletion was asked for, and its containers have ended.
+	Delete bool
+	// Next is when there is more to do if the Pod does not change before. Zero: never.
+	Next time.Time
+}
+
+// An Event is one that a kubelet records about a Pod.
+type Event struct{ Type, Reason, Message string }
+
+// Next returns what a kubelet does at a time with a Pod that is bound to its node, from nothing but
+// the Pod as it is. If its status is written, the same call gives the same status and no Events. An
+// error is that an annotation of the Pod is wrong. The Pod is not changed.
+func Next(pod *unstructured.Unstructured, now time.Time, o Options) (Step, error) {
+	k := &kubelet{pod: pod, options: o, now: now.UTC().Truncate(time.Second), status: fields.CloneMap(pod.Object, "status")}
+	var err error
+	if k.inits, err = containersOf(pod, "initContainers"); err != nil {
+		return Step{}, err
+	}
+	if k.mains, err = containersOf(pod, "containers"); err != nil {
+		return Step{}, err
+	}
+	return k.step(), nil
+}
+
+// A kubelet computes one Step.
+type kubelet struct {
+	pod          *unstructured.Unstructured
+	options      Options
+	now          time.Time
+	status       map[string]any
+	inits, mains []*container
+	events       []Event
+	next         time.Time
+	phase        string
+	deadline     bool // activeDeadlineSeconds are over
+}
+
+func (k *kubelet) step() Step {
+	k.phase = fields.String(k.status, "phase")
+	if k.isTerminal() {
+		return Step{Status: k.status, Delete: fields.IsTerminating(k.pod)}
+	}
+	k.start()
+	if k.deadline = k.pastDeadline(); k.deadline {
+		k.endAll()
+	} else {
+		k.runAll()
+	}
+	k.setPhase()
+	k.write()
+	gone := fields.IsTerminating(k.pod) && !k.runsAny()
+	if k.isTerminal() || gone {
+		k.next = time.Time{}
+	}
+	return Step{Status: k.status, Events: k.events, Delete: gone, Next: k.next}
+}
+
+func (k *kubelet) isTerminal() bool { return k.phase == "Succeeded" || k.phase == "Failed" }
+
+// start sets the start time of a Pod that the kubelet sees for the first time.
+func (k *kubelet) start() {
+	if _, ok := fields.Time(k.status, "startTime"); !ok {
+		k.status["startTime"] = fields.FormatTime(k.now)
+	}
+	for _, c := range k.all() {
+		if c.reason == "" && !c.running() && c.ended == nil {
+			c.reason = "ContainerCreating"
+			if len(k.inits) > 0 {
+				c.reason = "PodInitializing"
+			}
+		}
+	}
+}
+
+func (k *kubelet) all() []*container { return append(append([]*container{}, k.inits...), k.mains...) }
+
+func (k *kubelet) startTime() time.Time {
+	t, _ := fields.Time(k.status, "startTime")
+	return t
+}
+
+// pastDeadline reports whether the Pod has been active for longer than activeDeadlineSeconds.
+func (k *kubelet) pastDeadline() bool {
+	n := fields.Int64(k.pod.Object, 0, "spec", "activeDeadlineSeconds")
+	if n <= 0 {
+		return false
+	}
+	at := k.startTime().Add(fields.Seconds(n))
+	if at.After(k.now) {
+		k.wake(at)
+		return false
+	}
+	return true
+}
+
+func (k *kubelet) wake(at time.Time) {
+	if at.After(k.now) {
+		k.next = earlier(k.next, at)
+	}
+}
+
+func (k *kubelet) record(kind, reason, format string, args ...any) {
+	k.events = append(k.events, Event{kind, reason, fmt.Sprintf(format, args...)})
+}
+
+// endAll ends all containers because the deadline is over.
+func (k *kubelet) endAll() {
+	k.record("Normal", "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+	for _, c := range k.all() {
+		if c.running() {
+			k.end(c, stop{at: k.now, asked: k.now, code: c.stopAsked(k.now, 0, "").code})
+		}
+	}
+}
+
+// runAll brings the containers as far as they are now: init containers and sidecars one after
+// another, then the others.
+func (k *kubelet) runAll() {
+	since, goOn := k.startTime(), true
+	for _, c := range k.inits {
+		if goOn || c.sidecar {
+			k.run(c, since)
+		}
+		if goOn = goOn && c.isPassed(); goOn {
+			since = c.passedAt(since)
+		}
+	}
+	for _, c := range k.mains {
+		if goOn || c.running() {
+			k.run(c, since)
+		}
+	}
+	if k.isOver() {
+		k.endSidecars()
+	}
+}
+
+// isPassed reports whether the next container may start: a sidecar has started, another init
+// container has succeeded.
+func (c *container) isPassed() bool {
+	if c.sidecar {
+		return c.begun
+	}
+	return c.ended != nil && c.ended.code == 0
+}
+
+// passedAt returns when that was.
+func (c *container) passedAt(since time.Time) time.Time {
+	switch {
+	case c.ended != nil:
+		return c.ended.finished
+	case c.startup != nil:
+		begins, _ := c.startup.passes(0)
+		return c.started.Add(begins)
+	case c.started.After(since):
+		return c.started
+	}
+	return since
+}
+
+// run starts a container, ends it and starts it again, as far as it is time.
+func (k *kubelet) run(c *container, since time.Time) {
+	for k.change(c, since) {
+	}
+	if c.running() {
+		k.wake(c.probed(k.now))
+	}
+}
+
+// change does one thing, and reports whether there may be more. A container starts at the time at
+// which the kubelet looks, so this ends: the second restart is after 10 seconds.
+func (k *kubelet) change(c *container, since time.Time) bool {
+	switch {
+	case c.running():
+		return k.changeRunning(c)
+	case c.ended != nil || fields.IsTerminating(k.pod) || k.isOver():
+		return false
+	}
+	if at := c.due(); at.After(k.now) {
+		k.wake(at)
+		return false
+	}
+	image := fields.String(c.spec, "image")
+	if !k.options.canPull(image) {
+		k.pullFails(c, image, since)
+		return false
+	}
+	if c.last != nil {
+		c.restarts++
+	}
+	c.started, c.reason, c.waiting = k.now, "", ""
+	k.record("Normal", "Pulled", "Container image %q already present on machine", image)
+	k.record("Normal", "Created", "Container created")
+	k.record("Normal", "Started", "Container started")
+	return true
+}
+
+func (k *kubelet) pullFails(c *container, image string, since time.Time) {
+	before := c.reason
+	if c.last != nil {
+		since = c.due()
+	}
+	k.wake(c.awaitImage(image, since, k.now))
+	switch {
+	case c.reason == before:
+	case c.reason == "ErrImagePull":
+		k.record("Normal", "Pulling", "Pulling image %q", image)
+		k.record("Warning", "Failed", "Failed to pull image %q: %s", image, c.waiting)
+		k.record("Warning", "Failed", "Error: ErrImagePull")
+	default:
+		k.record("Normal", "BackOff", "Back-off pulling image %q", image)
+		k.record("Warning", "Failed", "Error: ImagePullBackOff")
+	}
+}
+
+// changeRunning ends a container that runs, if it is time.
+func (k *kubelet) changeRunning(c *container) bool {
+	s := c.ownStop(k.grace())
+	if asked, ok := k.deletionAsked(); ok {
+		at := maxTime(asked, c.started)
+		s = sooner(s, c.stopAsked(at, k.grace(), ""))
+	}
+	if s.at.IsZero() || s.at.After(k.now) {
+		k.wake(s.at)
+		return false
+	}
+	k.end(c, s)
+	return k.restarts(c)
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// grace is how long the containers of the Pod have between the signals TERM and KILL.
+func (k *kubelet) grace() time.Duration {
+	n := fields.Int64(k.pod.Object, 30, "spec", "terminationGracePeriodSeconds")
+	return fields.Seconds(fields.Int64(k.pod.Object, n, "metadata", "deletionGracePeriodSeconds"))
+}
+
+// deletionAsked returns when the deletion of the Pod was asked for.
+func (k *kubelet) deletionAsked() (time.Time, bool) {
+	at, ok := fields.Time(k.pod.Object, "metadata", "deletionTimestamp")
+	return at.Add(-k.grace()), ok
+}
+
+// end ends a running container.
+func (k *kubelet) end(c *container, s stop) {
+	switch {
+	case s.probe != "":
+		k.record("Warning", "Unhealthy", "%s probe failed: ", title(s.probe))
+		k.record("Normal", "Killing", "Container %s failed %s probe, will be restarted", c.name, s.probe)
+	case !s.asked.IsZero():
+		k.record("Normal", "Killing", "Stopping container %s", c.name)
+	}
+	c.ended = &end{code: s.code, started: c.started, finished: s.at}
+	c.started, c.ready, c.begun = time.Time{}, false, false
+}
+
+func title(kind string) string { return string(kind[0]-'a'+'A') + kind[1:] }
+
+// restarts has a container that has ended wait for its next start, unless it stays as it is.
+func (k *kubelet) restarts(c *container) bool {
+	if fields.IsTerminating(k.pod) || !k.restartsAfter(c, c.ended.code) {
+		return false
+	}
+	c.backOff(k.pod, c.ended)
+	if c.due().After(k.now) {
+		k.record("Warning", "BackOff", "Back-off restarting failed container %s in pod %s", c.name, fullName(k.pod))
+	}
+	return true
+}
+
+// restartsAfter reports whether a container is started again after an exit code.
+func (k *kubelet) restartsAfter(c *container, code int64) bool {
+	switch policy := k.restartPolicy(); {
+	case c.sidecar:
+		return !k.isOver()
+	case policy == "Never":
+		return false
+	case policy == "OnFailure" || c.init:
+		return code != 0
+	}
+	return true
+}
+
+func (k *kubelet) restartPolicy() string {
+	if p := fields.String(k.pod.Object, "spec", "restartPolicy"); p != "" {
+		return p
+	}
+	return "Always"
+}
+
+// isOver reports whether no container but sidecars will do anything any more: all have ended for
+// good, or an init container has failed for good.
+func (k *kubelet) isOver() bool {
+	for _, c := range k.inits {
+		if !c.sidecar && c.ended != nil && c.ended.code != 0 {
+			return true
+		}
+	}
+	for _, c := range k.mains {
+		if c.ended == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// endSidecars stops the sidecars of a Pod that is over.
+func (k *kubelet) endSidecars() {
+	for _, c := range k.inits {
+		if c.sidecar && c.running() {
+			k.end(c, stop{at: k.now, asked: k.now, code: c.stopAsked(k.now, 0, "").code})
+		}
+	}
+}
+
+func (k *kubelet) runsAny() bool {
+	for _, c := range k.all() {
+		if c.running() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,279 @@
+package kubelet_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// parse returns a Pod of a spec, with other fields of metadata.
+func parse(t *testing.T, spec, metadata string) *unstructured.Unstructured {
+	t.Helper()
+	pod := &unstructured.Unstructured{}
+	text := fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, uid: u%s}, spec: {nodeName: n, %s}}", metadata, spec)
+	require.NoError(t, yaml.Unmarshal([]byte(text), &pod.Object))
+	return &unstructured.Unstructured{Object: deepInts(pod.Object).(map[string]any)}
+}
+
+// deepInts makes integers of the numbers that YAML gives.
+func deepInts(v any) any {
+	switch v := v.(type) {
+	case float64:
+		return int64(v)
+	case map[string]any:
+		for key := range v {
+			v[key] = deepInts(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = deepInts(v[i])
+		}
+	}
+	return v
+}
+
+// play applies what is due until an end, and returns a line for each change of what matters.
+func play(t *testing.T, pod *unstructured.Unstructured, end time.Duration) (lines []string) {
+	t.Helper()
+	now, before := start, ""
+	for range 1000 {
+		step, err := kubelet.Next(pod, now, kubelet.Options{UnpullableImages: []string{"gone"}})
+		require.NoError(t, err)
+		requireProgress(t, pod, step, now)
+		pod.Object["status"] = step.Status
+		again, err := kubelet.Next(pod, now, kubelet.Options{UnpullableImages: []string{"gone"}})
+		require.NoError(t, err)
+		require.Equal(t, step.Status, again.Status, "idempotent")
+		require.Empty(t, again.Events)
+		require.Equal(t, step.Delete, again.Delete)
+		if line := summary(step); line != before {
+			lines, before = append(lines, fmt.Sprintf("%s %s", now.Sub(start), line)), line
+		}
+		if step.Next.IsZero() || step.Next.After(start.Add(end)) {
+			return lines
+		}
+		require.True(t, step.Next.After(now), "time goes on")
+		now = step.Next
+	}
+	require.Fail(t, "no end")
+	return nil
+}
+
+// requireProgress checks that restarts never fall and that nothing is dated to the future.
+func requireProgress(t *testing.T, before *unstructured.Unstructured, step kubelet.Step, now time.Time) {
+	t.Helper()
+	for _, field := range []string{"initContainerStatuses", "containerStatuses"} {
+		old, _, _ := unstructured.NestedSlice(before.Object, "status", field)
+		next, _, _ := unstructured.NestedSlice(step.Status, field)
+		for i, s := range next {
+			if i < len(old) {
+				require.GreaterOrEqual(t, s.(map[string]any)["restartCount"], old[i].(map[string]any)["restartCount"])
+			}
+		}
+	}
+	for _, text := range times(step.Status) {
+		at, err := time.Parse(time.RFC3339, text)
+		require.NoError(t, err)
+		require.False(t, at.After(now), "%s at %s", text, now)
+	}
+}
+
+func times(v any) (found []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, e := range v {
+			if text, ok := e.(string); ok && (strings.HasSuffix(key, "At") || strings.HasSuffix(key, "Time")) {
+				found = append(found, text)
+			}
+			found = append(found, times(e)...)
+		}
+	case []any:
+		for _, e := range v {
+			found = append(found, times(e)...)
+		}
+	}
+	return found
+}
+
+func summary(step kubelet.Step) string {
+	words := []string{fmt.Sprint(step.Status["phase"])}
+	for _, field := range []string{"initContainerStatuses", "containerStatuses"} {
+		list, _, _ := unstructured.NestedSlice(step.Status, field)
+		for _, s := range list {
+			words = append(words, containerSummary(s.(map[string]any)))
+		}
+	}
+	conditions, _, _ := unstructured.NestedSlice(step.Status, "conditions")
+	for _, c := range conditions {
+		if c := c.(map[string]any); c["type"] == "Ready" && c["status"] == "True" {
+			words = append(words, "Ready")
+		}
+	}
+	if step.Delete {
+		words = append(words, "deleted")
+	}
+	return strings.Join(words, " ")
+}
+
+func containerSummary(s map[string]any) string {
+	state := s["state"].(map[string]any)
+	text := "running"
+	if w, ok := state["waiting"].(map[string]any); ok {
+		text = fmt.Sprint(w["reason"])
+	} else if e, ok := state["terminated"].(map[string]any); ok {
+		text = fmt.Sprint("exit", e["exitCode"])
+	}
+	return fmt.Sprintf("%s=%s/%d", s["name"], text, s["restartCount"])
+}
+
+var cases = []struct {
+	name, spec, metadata string
+	want                 []string
+}{
+	{"any other container runs for ever", `containers: [{name: a, image: nginx}]`, "", []string{"0s Running a=running/0 Ready"}},
+	{"sleep, Never", `restartPolicy: Never, containers: [{name: a, image: b, command: [sleep, "30"]}]`, "", []string{"0s Running a=running/0 Ready", "30s Succeeded a=exit0/0"}},
+	{"a script, Never", `restartPolicy: Never, containers: [{name: a, image: b, command: [sh, -c, "sleep 1m; exit 3"]}]`, "", []string{"0s Running a=running/0 Ready", "1m0s Failed a=exit3/0"}},
+	{"one fails, Never", `restartPolicy: Never, containers: [{name: a, image: b, command: ["true"]}, {name: b, image: b, args: ["false"]}]`, "", []string{"0s Failed a=exit0/0 b=exit1/0"}},
+	{"success, OnFailure", `restartPolicy: OnFailure, containers: [{name: a, image: b, command: [/bin/true]}]`, "", []string{"0s Succeeded a=exit0/0"}},
+	{"crash loop", `containers: [{name: a, image: b, command: [sh, -c, exit 1]}]`, "", []string{
+		"0s Running a=CrashLoopBackOff/1", "10s Running a=CrashLoopBackOff/2", "30s Running a=CrashLoopBackOff/3", "1m10s Running a=CrashLoopBackOff/4",
+		"2m30s Running a=CrashLoopBackOff/5", "5m10s Running a=CrashLoopBackOff/6", "10m10s Running a=CrashLoopBackOff/7", "15m10s Running a=CrashLoopBackOff/8",
+		"20m10s Running a=CrashLoopBackOff/9", "25m10s Running a=CrashLoopBackOff/10"}},
+	{"a long run begins the delays anew", `containers: [{name: a, image: b, command: [sleep, "800"]}]`, "", []string{
+		"0s Running a=running/0 Ready", "13m20s Running a=running/1 Ready", "26m40s Running a=running/2 Ready"}},
+	{"an image that cannot be pulled", `containers: [{name: a, image: "b:404"}]`, "", []string{
+		"0s Pending a=ErrImagePull/0", "1s Pending a=ImagePullBackOff/0", "10s Pending a=ErrImagePull/0", "11s Pending a=ImagePullBackOff/0",
+		"30s Pending a=ErrImagePull/0", "31s Pending a=ImagePullBackOff/0", "1m10s Pending a=ErrImagePull/0", "1m11s Pending a=ImagePullBackOff/0",
+		"2m30s Pending a=ErrImagePull/0", "2m31s Pending a=ImagePullBackOff/0", "5m10s Pending a=ErrImagePull/0", "5m11s Pending a=ImagePullBackOff/0",
+		"10m10s Pending a=ErrImagePull/0", "10m11s Pending a=ImagePullBackOff/0", "15m10s Pending a=ErrImagePull/0", "15m11s Pending a=ImagePullBackOff/0",
+		"20m10s Pending a=ErrImagePull/0", "20m11s Pending a=ImagePullBackOff/0", "25m10s Pending a=ErrImagePull/0", "25m11s Pending a=ImagePullBackOff/0"}},
+	{"one container without its image", `containers: [{name: a, image: gone}, {name: b, image: b}], activeDeadlineSeconds: 5`, "", []string{
+		"0s Pending a=ErrImagePull/0 b=running/0", "1s Pending a=ImagePullBackOff/0 b=running/0", "5s Failed a=ImagePullBackOff/0 b=exit143/0"}},
+	{"init containers in order", `initContainers: [{name: i, image: b, command: [sleep, "5"]}, {name: j, image: b}, {name: k, image: b, command: [sleep, "2"]}], containers: [{name: a, image: b}]`, "", []string{
+		"0s Pending i=running/0 j=PodInitializing/0 k=PodInitializing/0 a=PodInitializing/0", "5s Pending i=exit0/0 j=exit0/0 k=running/0 a=PodInitializing/0",
+		"7s Running i=exit0/0 j=exit0/0 k=exit0/0 a=running/0 Ready"}},
+	{"an init container that fails, Never", `restartPolicy: Never, initContainers: [{name: i, image: b, command: [exit, "2"]}], containers: [{name: a, image: b}]`, "",
+		[]string{"0s Failed i=exit2/0 a=PodInitializing/0"}},
+	{"a sidecar", `restartPolicy: Never, initContainers: [{name: s, image: b, restartPolicy: Always, startupProbe: {initialDelaySeconds: 3}}, {name: i, image: b, command: [sleep, "2"]}], containers: [{name: a, image: b, command: [sleep, "4"]}]`, "", []string{
+		"0s Pending s=running/0 i=PodInitializing/0 a=PodInitializing/0", "3s Pending s=running/0 i=running/0 a=PodInitializing/0",
+		"5s Running s=running/0 i=exit0/0 a=running/0 Ready", "9s Succeeded s=exit143/0 i=exit0/0 a=exit0/0"}},
+	{"a readiness probe", `containers: [{name: a, image: b, readinessProbe: {initialDelaySeconds: 5, periodSeconds: 3, successThreshold: 2}}]`, "",
+		[]string{"0s Running a=running/0", "8s Running a=running/0 Ready"}},
+	{"a readiness probe that fails later", `containers: [{name: a, image: b, readinessProbe: {periodSeconds: 10, failureThreshold: 3}}]`,
+		`, annotations: {readiness.probe.stagecraft-go.github.io/a: fails after 35s}`, []string{"0s Running a=running/0 Ready", "1m0s Running a=running/0"}},
+	{"a liveness probe that fails", `terminationGracePeriodSeconds: 7, containers: [{name: a, image: b, command: [sleep, 1h], livenessProbe: {periodSeconds: 5, failureThreshold: 2}}]`,
+		`, annotations: {liveness.probe.stagecraft-go.github.io/a: fails after 1000s}`, []string{"0s Running a=running/0 Ready", "16m52s Running a=running/1 Ready"}},
+	{"a startup probe that is slow", `containers: [{name: a, image: b, startupProbe: {periodSeconds: 5, failureThreshold: 10}, readinessProbe: {initialDelaySeconds: 2}}]`,
+		`, annotations: {startup.probe.stagecraft-go.github.io/a: succeeds after 12s}`, []string{"0s Running a=running/0", "15s Running a=running/0 Ready"}},
+	{"a startup probe that fails", `restartPolicy: Never, containers: [{name: a, image: b, startupProbe: {periodSeconds: 5, failureThreshold: 2}}]`,
+		`, annotations: {startup.probe.stagecraft-go.github.io/a: fails}`, []string{"0s Running a=running/0", "5s Failed a=exit143/0"}},
+	{"activeDeadlineSeconds", `activeDeadlineSeconds: 20, containers: [{name: a, image: b, command: [sleep, "30"]}]`, "", []string{"0s Running a=running/0 Ready", "20s Failed a=exit137/0"}},
+	{"a readiness gate", `readinessGates: [{conditionType: g}], containers: [{name: a, image: b}]`, "", []string{"0s Running a=running/0"}},
+	{"deleted, sleeps through the grace period", `containers: [{name: a, image: b, command: [sleep, 1h]}]`,
+		`, deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30`, []string{"0s Pending a=ContainerCreating/0 deleted"}},
+}
+
+func TestCases(t *testing.T) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, play(t, parse(t, c.spec, c.metadata), 30*time.Minute))
+		})
+	}
+}
+
+func TestDeletionWaitsForTheGracePeriod(t *testing.T) {
+	for command, want := range map[string][]string{
+		`command: [sleep, 1h]`:   {"10s Running a=running/0 Ready", "30s Failed a=exit137/0 deleted"},
+		`command: [sleep, "20"]`: {"10s Running a=running/0 Ready", "20s Succeeded a=exit0/0 deleted"},
+		`args: [serve]`:          {"10s Failed a=exit143/0 deleted"},
+	} {
+		pod := parse(t, `containers: [{name: a, image: b, `+command+`}]`, "")
+		play(t, pod, 0)
+		require.NoError(t, unstructured.SetNestedField(pod.Object, "2026-01-01T00:00:30Z", "metadata", "deletionTimestamp"))
+		require.NoError(t, unstructured.SetNestedField(pod.Object, int64(20), "metadata", "deletionGracePeriodSeconds"))
+		got := playFrom(t, pod, 10*time.Second)
+		require.Equal(t, want, got, command)
+	}
+}
+
+// playFrom plays without the checks of play, from a later time.
+func playFrom(t *testing.T, pod *unstructured.Unstructured, at time.Duration) (lines []string) {
+	for range 10 {
+		step, err := kubelet.Next(pod, start.Add(at), kubelet.Options{})
+		require.NoError(t, err)
+		pod.Object["status"] = step.Status
+		lines = append(lines, fmt.Sprintf("%s %s", at, summary(step)))
+		if step.Next.IsZero() {
+			break
+		}
+		at = step.Next.Sub(start)
+	}
+	return lines
+}
+
+func TestReadinessGateOfOthers(t *testing.T) {
+	pod := parse(t, `readinessGates: [{conditionType: g}], containers: [{name: a, image: b}]`, "")
+	play(t, pod, 0)
+	conditions, _, _ := unstructured.NestedSlice(pod.Object, "status", "conditions")
+	conditions = append(conditions, map[string]any{"type": "g", "status": "True"})
+	require.NoError(t, unstructured.SetNestedSlice(pod.Object, conditions, "status", "conditions"))
+	require.Equal(t, []string{"0s Running a=running/0 Ready"}, play(t, pod, 0))
+}
+
+func TestEvents(t *testing.T) {
+	pod := parse(t, `containers: [{name: a, image: b, command: ["false"]}]`, "")
+	step, err := kubelet.Next(pod, start, kubelet.Options{})
+	require.NoError(t, err)
+	var got []string
+	for _, e := range step.Events {
+		got = append(got, e.Type+" "+e.Reason+" "+e.Message)
+	}
+	started := []string{`Normal Pulled Container image "b" already present on machine`, "Normal Created Container created", "Normal Started Container started"}
+	require.Equal(t, slices.Concat(started, started, []string{"Warning BackOff Back-off restarting failed container a in pod p_default(u)"}), got)
+}
+
+func TestWrongAnswer(t *testing.T) {
+	pod := parse(t, `containers: [{name: a, image: b, livenessProbe: {}}]`, `, annotations: {liveness.probe.stagecraft-go.github.io/a: fails soon}`)
+	_, err := kubelet.Next(pod, start, kubelet.Options{})
+	require.ErrorContains(t, err, "metadata.annotations[liveness.probe.stagecraft-go.github.io/a]")
+}
+
+// TestRandomPods plays Pods of random parts; play checks that each step is idempotent, that time
+// goes on, that restarts never fall and that no time is in the future.
+func TestRandomPods(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		pick := func(options ...string) string { return options[r.IntN(len(options))] }
+		one := func(name string, sidecar bool) string {
+			text := fmt.Sprintf("{name: %s, image: %q, command: [sh, -c, %q]", name, pick("a", "a", "a", "a:404"), pick("serve", "sleep 7", "sleep 700", "exit 1", "true", "sleep 20; false", "sleep 90 && exit 4"))
+			for _, kind := range []string{"startup", "readiness", "liveness"} {
+				text += pick("", fmt.Sprintf(", %sProbe: {initialDelaySeconds: %d, periodSeconds: %d, failureThreshold: %d}", kind, r.IntN(20), 1+r.IntN(10), 1+r.IntN(3)))
+			}
+			if sidecar {
+				text += pick("", ", restartPolicy: Always")
+			}
+			return text + "}"
+		}
+		spec := "restartPolicy: " + pick("Always", "OnFailure", "Never") + pick("", ", activeDeadlineSeconds: 45", ", terminationGracePeriodSeconds: 5") +
+			", initContainers: [" + pick("", one("i", true), one("i", true)+", "+one("j", true)) + "], containers: [" + pick(one("a", false), one("a", false)+", "+one("b", false)) + "]"
+		annotations := ""
+		for _, name := range []string{"i", "j", "a", "b"} {
+			for _, kind := range []string{"startup", "readiness", "liveness"} {
+				annotations += fmt.Sprintf("%s.probe.stagecraft-go.github.io/%s: %s, ", kind, name, pick("succeeds", "fails", "fails after 30s", "succeeds after 25s"))
+			}
+		}
+		t.Logf("seed %d: %s %s", seed, spec, annotations)
+		play(t, parse(t, spec, ", annotations: {"+annotations+"}"), 20*time.Minute)
+	}
+}

@@ -1,0 +1,73 @@
+package stagetest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+)
+
+func TestJobsRunAsLongAsTheirCommand(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab.Apply(`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {
+  restartPolicy: Never, containers: [{name: c, image: busybox, command: [sleep, "90"]}]}}}}`)
+	lab.Advance(89 * time.Second)
+	require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "j"), "status", "active"))
+	lab.Advance(5 * time.Second)
+	require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "j"), "status", "succeeded"))
+}
+
+func TestJobsFailAsTheirCommand(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab.Apply(`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {backoffLimit: 0, template: {spec: {
+  restartPolicy: Never, containers: [{name: c, image: busybox, command: [sh, -c, sleep 5; exit 3]}]}}}}`)
+	lab.Settle()
+	require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "j"), "status", "failed"))
+}
+
+func TestDeploymentsWaitForImagesAndProbes(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab.Apply(deploymentOf("web", "{name: c, image: nginx, readinessProbe: {initialDelaySeconds: 20, httpGet: {port: 80}}}"), deploymentOf("gone", `{name: c, image: "nginx:404"}`))
+	lab.Advance(19 * time.Second)
+	require.Zero(t, ready(lab, "web"))
+	lab.Advance(2 * time.Second)
+	require.EqualValues(t, 2, ready(lab, "web"))
+	lab.Advance(time.Hour)
+	require.Zero(t, ready(lab, "gone"))
+
+	lab.Apply(deploymentOf("gone", `{name: c, image: "nginx:1"}`))
+	lab.WaitCurrent()
+	require.EqualValues(t, 2, ready(lab, "gone"))
+}
+
+func deploymentOf(name, container string) string {
+	return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: ` + name + `}, spec: {replicas: 2, selector: {matchLabels: {app: ` + name + `}},
+  template: {metadata: {labels: {app: ` + name + `}}, spec: {containers: [` + container + `]}}}}`
+}
+
+func ready(lab *stagetest.Lab, name string) any {
+	v, _ := field(lab.Get("apps/v1", "Deployment", name), "status", "readyReplicas").(int64)
+	return v
+}
+
+func TestDeletedPodsHaveTheirGracePeriod(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: busybox, command: [sleep, "3600"]}]}}`)
+	lab.Advance(time.Minute)
+	lab.Delete(object("v1", "Pod", "p"))
+	lab.Advance(29 * time.Second)
+	require.NotNil(t, field(lab.Get("v1", "Pod", "p"), "metadata", "deletionTimestamp"))
+	require.Contains(t, lab.Explain(object("v1", "Pod", "p")), "stage/controllers/kubelet does what the Pod says")
+	lab.Advance(2 * time.Second)
+	require.Empty(t, lab.List("v1", "Pod", ""))
+}
+
+func TestOwnStagesForPodsPlayThemAll(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{Stages: []stage.Source{presets.PodChaos()}})
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: "busybox:404"}]}}`)
+	lab.WaitCurrent()
+}
