@@ -9,12 +9,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
 // TestMemoryOfStages reads files of some megabytes: what stays takes a few times the text, which
 // stays as well. A Stage as a Go value takes at least 400 bytes, whatever its text.
 func TestMemoryOfStages(t *testing.T) {
+	if race.On {
+		t.Skip("it is about work and memory, and takes many times as long with the race detector")
+	}
 	general, err := os.ReadFile("presets/pod-general.yaml")
 	require.NoError(t, err)
 	var tiny, list, usual bytes.Buffer

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -50,6 +51,9 @@ func TestForgedStatusLabels(t *testing.T) {
 // TestTenThousandClusters has a rollout over ten thousand clusters of which none reports: what is
 // decided is said in a few words, and a decision takes no more memory than the names.
 func TestTenThousandClusters(t *testing.T) {
+	if race.On {
+		t.Skip("it is about work and memory, and takes many times as long with the race detector")
+	}
 	r, status, _ := large(t, 10, 10_000)
 	for i := range 10 {
 		object := staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprintf("o%04d", i)}
@@ -71,6 +75,9 @@ func TestTenThousandClusters(t *testing.T) {
 // TestTenThousandBatches has as many batches as there can be: a decision starts one, and its work does not
 // grow faster than the clusters.
 func TestTenThousandBatches(t *testing.T) {
+	if race.On {
+		t.Skip("it is about work and memory, and takes many times as long with the race detector")
+	}
 	work := func(n int) float64 {
 		r := staged.NewRollout(compile(t, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], condition: 'true', maxConcurrency: 1}]\n"))
 		clusters := map[string]map[string]string{}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/internal/jq"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
@@ -307,6 +308,9 @@ func TestProgramsAreSafeForConcurrentUse(t *testing.T) {
 // gojq keeps every pattern that a program has ever used, and objects bring their own: 2,000 that
 // would fill 150 MB if they were kept.
 func TestPatternsOfObjectsAreForgotten(t *testing.T) {
+	if race.On {
+		t.Skip("it is about work and memory, and takes many times as long with the race detector")
+	}
 	q, err := jq.Compile(`.pattern as $p | "a" | test($p)`, jq.Options{})
 	require.NoError(t, err)
 	before := liveBytes()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 )
@@ -25,6 +26,9 @@ var exploding = map[string]string{
 // TestExplodingSets explores Stages that were made to explode: time, memory and text stay bounded,
 // and the graph says that not all was explored.
 func TestExplodingSets(t *testing.T) {
+	if race.On {
+		t.Skip("it is about work and memory, and takes many times as long with the race detector")
+	}
 	for name, body := range exploding {
 		t.Run(name, func(t *testing.T) {
 			set, err := stage.Compile(stage.Options{}, stage.Parse("s.yaml", fmt.Appendf(nil, `

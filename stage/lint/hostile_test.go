@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lint"
 )
@@ -42,6 +43,9 @@ var hostileStages = map[string]string{
 // TestHostileStages checks Stages of up to 200 KB on which a rule would work for minutes, or say
 // thousands of sentences.
 func TestHostileStages(t *testing.T) {
+	if race.On {
+		t.Skip("it is about work and memory, and takes many times as long with the race detector")
+	}
 	for name, body := range hostileStages {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(body, "  selector:") {

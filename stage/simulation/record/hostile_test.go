@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
@@ -81,6 +82,9 @@ func TestMemoryOfALog(t *testing.T) {
 // The shortest lines that are sound: reading them one by one keeps none; a Log of them takes what its
 // Records take, which have 176 bytes each and their texts.
 func TestMemoryOfALogOfShortLines(t *testing.T) {
+	if race.On {
+		t.Skip("it is about work and memory, and takes many times as long with the race detector")
+	}
 	text := strings.Repeat(`{"ns":1,"kind":"Pod","name":"a","to":"b"}`+"\n", 100_000)
 	m := &meter{from: strings.NewReader(text), base: inUse()}
 	n := 0
