@@ -132,7 +132,9 @@
 //   - Objects that are added to or removed from the workload come and go everywhere at once.
 //   - A version that is applied while clusters are being updated reaches these clusters at once, and
 //     then begins with the first stage. These clusters report no more in their turn, so there a
-//     status from before the turn counts, unless its BoundAt says that it is too old.
+//     status from before the turn counts, unless its BoundAt says that it is too old. If it came and went
+//     between two reads of a Binding, nobody has seen that: the stage waits for the next status of
+//     these clusters, and names them.
 //   - A write of labels or annotations of an object is a new version, too. Status that is returned
 //     into objects would be one, so wantSingletonReportedState is refused.
 //   - That clusters have the new version is known only from reports: without them a stage passes on

@@ -262,6 +262,7 @@ func play(variants []*variant, ops []op, stats map[string]int) string {
 	stats["decisions"] += m.decisions
 	stats["conflicts"] += m.conflicts
 	stats["updates"] += m.updates
+	stats["end after clusters report again"] += m.reportedAgain
 	stats["removals overtaken"] += m.overtaken
 	return m.fault
 }

@@ -263,6 +263,10 @@ func (m *model) end() {
 				m.setPolicy(name, nil)
 			}
 		}
+		if turn == 100 && strings.Contains(m.hub.status.Conditions[0].Message, "no status of the bound") { // a version came between two reads, and its clusters have said all: see Staged updates
+			m.status = map[string]string{}
+			m.reportedAgain++
+		}
 		if turn%25 == 24 { // what was rolled back meanwhile is tried again, and what was approved before belongs to that
 			m.hub.generation++
 			m.rollbacks, m.batchRollbacks = 0, 0

@@ -59,7 +59,7 @@ type model struct {
 	log            []string
 	said           string
 
-	writes, decisions, conflicts, overtaken, updates int
+	writes, decisions, conflicts, overtaken, updates, reportedAgain int
 }
 
 // A playerModel is a program that decides and writes. It may stop between any two writes.
