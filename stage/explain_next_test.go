@@ -224,9 +224,16 @@ func FuzzExplainSet(f *testing.F) {
 	} {
 		f.Add(head+rest, node, uint64(2))
 	}
+	for _, extension := range []string{
+		"delay: 'logNormal: {median: 3s, p90: 8s}'", "delay: 'offset: -1h'", "delay: 'quantiles: {p0: 1s, p100: 9s}'",
+		"patches: '[{increment: .status.count}, {condition: Ready, template: \"status: True\"}]'", "patches: '[{increment: .status.none[3].a}]'",
+	} {
+		annotated := strings.Replace(head, "{name: a}", "{name: a, annotations: {stagecraft-go.github.io/"+extension+"}}", 1)
+		f.Add(annotated+"delay: {durationMilliseconds: 2000}, next: {statusTemplate: 'a: b'}}}", node, uint64(2))
+	}
 	f.Fuzz(func(t *testing.T, stages, text string, seed uint64) {
 		var fields map[string]any
-		set, err := stage.Compile(stage.Options{Lenient: true}, stage.Parse("stages.yaml", []byte(stages)))
+		set, err := stage.Compile(stage.Options{Lenient: true, Extensions: true}, stage.Parse("stages.yaml", []byte(stages)))
 		if err != nil || utiljson.Unmarshal([]byte(text), &fields) != nil || fields == nil {
 			return
 		}
