@@ -31,6 +31,7 @@ var hostileStages = map[string]string{
 	"many values":           "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [" + many(20_000, "v#, ") + "x]}]}\n",
 	"many labels":           "  selector: {matchLabels: {" + many(4000, "l#: v, ") + "}}\n",
 	"many requirements":     "  selector:\n    matchExpressions:\n" + many(1000, "    - {key: .status.f#, operator: In, values: [a, b, c]}\n"),
+	"many failures":         "  selector:\n    matchExpressions:\n" + many(1000, "    - {key: '[range(100)] | \"x#\" | tonumber', operator: Exists}\n"),
 	"loops in loops":        "  next: {statusTemplate: 'a: {{ range until 9999 }}{{ range until 9999 }}{{ end }}{{ end }}'}",
 	"a large output":        "  next: {statusTemplate: 'a: {{ repeat 1000000 \"x\" }}'}",
 	"a status that doubles": "  next: {statusTemplate: 'text: {{ printf \"%s%s\" (or .status.text \"x\") (or .status.text \"x\") }}'}",

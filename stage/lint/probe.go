@@ -32,7 +32,8 @@ type kindGroup struct {
 	// by the JSON of the object
 	results map[string]*probeResult
 	// the errors of expressions, without their paths, that fail on a probe; see failsAlways
-	failures map[expression]string
+	failures  map[expression]string
+	evaluated int // how many objects were evaluated for them
 }
 
 // A probeResult is what the Stages do to one object.

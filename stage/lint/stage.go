@@ -35,6 +35,7 @@ type checkedStage struct {
 	// all Stages for the same kind
 	group   *kindGroup
 	matches []*probeResult // the probes that it matches
+	first   *stage.StageExplanation
 }
 
 // An expression is jq or CEL somewhere in a Stage.

@@ -36,11 +36,14 @@ func (s *checkedStage) failureOf(e expression) (message string) {
 	if len(namesIn(e.text))+len(number.FindAllString(e.text, -1)) > maxNames || raises.MatchString(e.text) {
 		return ""
 	}
-	alone, err := selector.Compile(e.alone(), selector.Options{JQSteps: compileOptions.Limits.JQSteps})
+	alone, err := selector.Compile(e.alone(), selector.Options{JQSteps: variantSteps, CELCost: variantSteps})
 	if err != nil {
 		return ""
 	}
 	for obj := range s.variants(e) {
+		if s.group.evaluated++; s.group.evaluated > maxVariants {
+			return ""
+		}
 		err := alone.Explain(obj.Object, now)[0].Err
 		if err == nil || message != "" && typesIn(err) != message || inconclusive.MatchString(err.Error()) {
 			return ""
@@ -56,12 +59,7 @@ func (s *checkedStage) failsOnAProbe(e expression) bool {
 	if !s.compiles {
 		return false
 	}
-	var seen stage.StageExplanation
-	if results := s.probeResults(); len(results) > 0 {
-		seen = results[0].matching[s]
-	} else {
-		seen = s.set.Explain(newObjects(s.kind)[0], now).Stages[0]
-	}
+	seen := s.firstExplanation()
 	for _, r := range seen.Requirements {
 		if r.Path == e.path || strings.HasPrefix(e.path, r.Path+".") {
 			return r.Err != nil
@@ -69,6 +67,21 @@ func (s *checkedStage) failsOnAProbe(e expression) bool {
 	}
 	return !seen.Matches || seen.Weight.Text == e.text && seen.Weight.Err != nil ||
 		seen.Delay.Duration.Text == e.text && seen.Delay.Duration.Err != nil || seen.Delay.Jitter.Text == e.text && seen.Delay.Jitter.Err != nil
+}
+
+// firstExplanation is that of the first probe that the Stage matches, or else of a new object.
+func (s *checkedStage) firstExplanation() *stage.StageExplanation {
+	if s.first != nil {
+		return s.first
+	}
+	var seen stage.StageExplanation
+	if results := s.probeResults(); len(results) > 0 {
+		seen = results[0].matching[s]
+	} else {
+		seen = s.set.Explain(newObjects(s.kind)[0], now).Stages[0]
+	}
+	s.first = &seen
+	return s.first
 }
 
 // typeError is an error of jq about types, each followed by the value.
@@ -105,6 +118,13 @@ func (e expression) alone() *v1alpha1.StageSelector {
 var (
 	raises       = regexp.MustCompile(`\b(error|halt|halt_error)\b`)
 	inconclusive = regexp.MustCompile(`\bnull\b|no such (key|attribute|field)|undeclared|out of bounds|exceeded|limit`)
+)
+
+// Limits of the search for expressions that always fail: how many objects are evaluated for a kind,
+// and the steps of each evaluation. Expressions beyond are taken for good ones.
+const (
+	maxVariants  = 10_000
+	variantSteps = 2_000
 )
 
 // maxNames is the largest number of names and numbers in an expression for which variants are made.
