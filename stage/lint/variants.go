@@ -123,7 +123,7 @@ var (
 // Limits of the search for expressions that always fail: how many objects are evaluated for a kind,
 // and the steps of each evaluation. Expressions beyond are taken for good ones.
 const (
-	maxVariants  = 10_000
+	maxVariants  = 5_000
 	variantSteps = 2_000
 )
 
