@@ -41,6 +41,11 @@
 // it much later. So it never takes its own creations for missing, and does not have to remember
 // what it expects to see, as the expectations of kube-controller-manager do.
 //
+// With [Options.Timing] reconciles take time: they wait for their requests, overlap where a
+// controller has several workers, and the Step that begins one is not the one that ends it. A
+// controller that keeps a state of its own has to expect at each of its requests that others have
+// acted. [Loop.View] sets what the loop has seen of a kind, with and without a Timing.
+//
 // # Determinism
 //
 // Keys are taken in the order of their due times, of equal times in that in which they were put

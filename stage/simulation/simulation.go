@@ -18,6 +18,14 @@
 // arrive, fault makes things fail, record keeps what happened, measure computes metrics of that,
 // and expect compares the metrics with expectations in tests.
 //
+// # Time
+//
+// By default nothing takes time but the delays of Stages and what controllers wait for: 10,000
+// replicas appear at one instant. With Options.Timing, as [ClusterLike] has it, requests wait for
+// the rate limit of their client and for the API server, controllers have workers, and everybody
+// sees late what others did; [Simulation.View] sets what the process of a controller has seen. Such
+// a simulation needs a Close.
+//
 // # Determinism
 //
 // Only the Set, the Options and the calls decide what happens: the same program has the same
