@@ -23,6 +23,9 @@
 //	PodChaos                  pod-container-running-failed, pod-init-container-running-failed
 //	Volumes                   pvc-provision, pvc-delete, pv-bind, pv-delete
 //
+// Stages cannot read what the command of a container says: package stage/controllers/kubelet plays
+// Pods whose containers end, fail or have probes.
+//
 // A Set can have only one of PodFast and PodGeneral, and should have only one of the two
 // heartbeats; all other presets can be combined. The Stages play Pods with and without a node. If a
 // scheduler assigns the nodes, give the Player a transport that shows only Pods with spec.nodeName.

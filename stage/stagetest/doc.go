@@ -33,7 +33,13 @@
 //
 //	Controllers: stagetest.StandIns(certificates)
 //
-// Pods start at once. With presets.PodGeneral they take as long as with a kubelet:
+// Kubelets do what Pods say: a container whose command is sleep 30, or sh -c "sleep 30; exit 1", runs
+// that long and ends with that code, an image with the tag 404 cannot be pulled, probes and
+// terminationGracePeriodSeconds take their time. See package stage/controllers/kubelet. Pods that say
+// nothing of this are played by preset PodFast, which completes those of Jobs at once; if
+// LabOptions.Stages has Stages for Pods, all Pods are.
+//
+// Such Pods start at once. With presets.PodGeneral they take as long as with a kubelet:
 //
 //	OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}
 //

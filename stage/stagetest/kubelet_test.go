@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
@@ -70,4 +71,17 @@ func TestOwnStagesForPodsPlayThemAll(t *testing.T) {
 	lab := stagetest.New(t, stagetest.LabOptions{Stages: []stage.Source{presets.PodChaos()}})
 	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: "busybox:404"}]}}`)
 	lab.WaitCurrent()
+}
+
+func TestKubeletsOfUnreachableNodesDoNothing(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
+	lab.Apply(deploymentOf("web", `{name: c, image: busybox, command: [sleep, "60"]}`))
+	lab.Advance(30 * time.Second)
+	require.EqualValues(t, 2, ready(lab, "web"))
+	lab.Drive(object("v1", "Node", "node-1"), kstatustest.NotReady)
+	lab.Advance(2 * time.Minute)
+	require.Zero(t, ready(lab, "web"))
+	lab.Drive(object("v1", "Node", "node-1"), stagetest.Ready)
+	lab.Advance(10 * time.Second)
+	require.EqualValues(t, 2, ready(lab, "web"))
 }
