@@ -54,7 +54,7 @@ func (d *decider) noteWorkload() {
 		rec.Workload = hashOf(versionsOf(state.binding))
 		switch {
 		case was == rec.Workload:
-		case state.isThawed():
+		case was == "" || state.isThawed():
 			rec.Outdated = nil
 		default:
 			rec.Outdated = rec.Clusters
