@@ -22,13 +22,13 @@
 //
 // # Compatibility
 //
-// OfPod counts as kube-scheduler 1.36 does, without resources of whole Pods (spec.resources) and
-// without resource claims.
+// OfPod counts as kube-scheduler 1.36 does, without resource claims.
 package resources
 
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -105,13 +105,44 @@ func OfPod(pod *unstructured.Unstructured) Amounts {
 
 // OfPodSpec returns what a Pod with this spec, for example that of a template, requests: the sum of
 // its containers, or the request of an init container if that is higher, in both cases with the
-// sidecars that run at that time; plus spec.overhead. A container that has a limit and no request
-// for a resource requests its limit. Resources of which the Pod requests 0 are left out. The place
-// that the Pod takes among the "pods" of a Node is not counted.
-func OfPodSpec(spec map[string]any) Amounts {
+// sidecars that run at that time. What the Pod as a whole requests of CPU, memory and huge pages
+// (spec.resources) stands instead of that; spec.overhead is added. A container that has a limit and
+// no request for a resource requests its limit. Resources of which the Pod requests 0 are left out.
+// The place that the Pod takes among the "pods" of a Node is not counted.
+func OfPodSpec(spec map[string]any) Amounts { return OfPodSpecOr(spec, nil) }
+
+// OfPodSpecOr is OfPodSpec where each container that requests nothing of a resource requests as much
+// as byDefault says. That is how kube-scheduler scores Nodes.
+func OfPodSpecOr(spec map[string]any, byDefault Amounts) Amounts {
+	sum := ofContainers(spec, byDefault)
+	limits, _ := object.Map(spec, "resources", "limits")
+	for name, limit := range Parse(limits) {
+		if _, requested := sum[name]; !requested && isOfWholePods(name) {
+			sum[name] = limit
+		}
+	}
+	requests, _ := object.Map(spec, "resources", "requests")
+	for name, request := range Parse(requests) {
+		if isOfWholePods(name) {
+			sum[name] = request
+		}
+	}
+	overhead, _ := object.Map(spec, "overhead")
+	sum.Add(Parse(overhead), 1)
+	maps.DeleteFunc(sum, func(_ string, n int64) bool { return n == 0 })
+	return sum
+}
+
+// isOfWholePods reports whether spec.resources of a Pod may have a resource.
+func isOfWholePods(name string) bool {
+	return name == "cpu" || name == "memory" || strings.HasPrefix(name, "hugepages-")
+}
+
+// ofContainers is what the containers of a Pod need at the same time.
+func ofContainers(spec map[string]any, byDefault Amounts) Amounts {
 	sum, highest, sidecars := Amounts{}, Amounts{}, Amounts{}
 	for _, c := range containers(spec, "initContainers") {
-		request := ofContainer(c)
+		request := ofContainer(c, byDefault)
 		if policy, _ := object.String(c, "restartPolicy"); policy == "Always" {
 			sidecars.Add(request, 1)
 			highest.raiseTo(sidecars)
@@ -121,13 +152,10 @@ func OfPodSpec(spec map[string]any) Amounts {
 		highest.raiseTo(request)
 	}
 	for _, c := range containers(spec, "containers") {
-		sum.Add(ofContainer(c), 1)
+		sum.Add(ofContainer(c, byDefault), 1)
 	}
 	sum.Add(sidecars, 1)
 	sum.raiseTo(highest)
-	overhead, _ := object.Map(spec, "overhead")
-	sum.Add(Parse(overhead), 1)
-	maps.DeleteFunc(sum, func(_ string, n int64) bool { return n == 0 })
 	return sum
 }
 
@@ -141,11 +169,14 @@ func containers(spec map[string]any, field string) (found []map[string]any) {
 	return found
 }
 
-// ofContainer returns the requests of a container, and its limits for what it does not request.
-func ofContainer(c map[string]any) Amounts {
+// ofContainer returns the requests of a container, its limits for what it does not request, and the
+// default for what it has neither of.
+func ofContainer(c map[string]any, byDefault Amounts) Amounts {
 	limits, _ := object.Map(c, "resources", "limits")
 	requests, _ := object.Map(c, "resources", "requests")
-	a := Parse(limits)
+	a := Amounts{}
+	maps.Copy(a, byDefault)
+	maps.Copy(a, Parse(limits))
 	maps.Copy(a, Parse(requests))
 	return a
 }

@@ -7,49 +7,47 @@ import (
 	"strings"
 )
 
-// A fitError is that a Pod fits on no Node.
-type fitError struct {
-	reasons      map[string]int // and on how many Nodes each holds
-	unresolvable int            // Nodes on which preemption would not help
-	preFilter    string         // why no Node was even looked at; "" if they were
-}
-
-func (e *fitError) Error() string { return "the pod fits on no node" }
-
-// count adds what a filter said of one Node; times is -1 to take it away.
-func (e *fitError) count(s Status, times int) {
-	for _, reason := range s.Reasons {
-		e.reasons[reason] += times
-	}
-	if s.Unresolvable && !s.Fits() {
-		e.unresolvable += times
-	}
-}
-
-const notHelpful = "Preemption is not helpful for scheduling"
-
-// message is what kube-scheduler writes into the condition PodScheduled, for a number of Nodes.
-func (e *fitError) message(nodes int) string {
-	if nodes == 0 {
+// fitMessage is what kube-scheduler writes into the condition PodScheduled of a Pod that fits on no
+// Node. The reasons of PostFilters stand at its end.
+func (c *Cycle) fitMessage(postFilter []string) string {
+	if len(c.Nodes) == 0 {
 		return "no nodes available to schedule pods"
 	}
-	intro := fmt.Sprintf("0/%d nodes are available:", nodes)
-	const noClaims = "no new claims to deallocate, preemption:"
-	if e.preFilter != "" {
-		return fmt.Sprintf("%s %s. %s %s %d %s.", intro, e.preFilter, noClaims, intro, nodes, notHelpful)
+	message := noNodeAvailable(len(c.Nodes))
+	if c.statuses == nil && len(c.filters) == 0 {
+		message += " " + strings.Join(c.absent.Reasons, ", ") + "."
+	} else {
+		message += histogram(len(c.Nodes), c.statuses, c.absent)
 	}
-	preemption := map[string]int{"No preemption victims found for incoming pod": nodes - e.unresolvable, notHelpful: e.unresolvable}
-	return fmt.Sprintf("%s %s. %s %s %s.", intro, histogram(e.reasons), noClaims, intro, histogram(preemption))
+	if len(postFilter) > 0 {
+		message += " " + strings.Join(postFilter, ", ")
+	}
+	return message
 }
 
-// histogram prints reasons with their counts, sorted as text.
-func histogram(reasons map[string]int) string {
-	var parts []string
-	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
-		if n := reasons[reason]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, reason))
+func noNodeAvailable(nodes int) string { return fmt.Sprintf("0/%d nodes are available:", nodes) }
+
+// histogram prints the reasons of Nodes with their counts, sorted as text. Those of Nodes without a
+// status are that of absent.
+func histogram(nodes int, statuses map[string]Status, absent Status) string {
+	counts := map[string]int{}
+	for _, s := range statuses {
+		for _, reason := range s.Reasons {
+			counts[reason]++
 		}
 	}
+	if missing := nodes - len(statuses); missing > 0 {
+		for _, reason := range absent.Reasons {
+			counts[reason] += missing
+		}
+	}
+	var parts []string
+	for reason := range maps.Keys(counts) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[reason], reason))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
 	slices.Sort(parts)
-	return strings.Join(parts, ", ")
+	return " " + strings.Join(parts, ", ") + "."
 }

@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -9,8 +10,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
-// A NodeInfo is a Node with what filters and scores read of it, and the sum of what its Pods
-// request. It must not be used from several goroutines at once.
+// A NodeInfo is a Node with what plugins read of it, its Pods, and the sum of what they request. It
+// must not be used from several goroutines at once.
 type NodeInfo struct {
 	Name string
 	// Node is nil if there is none: Pods may name a Node that is gone or that is not known yet. It
@@ -19,22 +20,36 @@ type NodeInfo struct {
 	// Allocatable is what the Node has for Pods, Requested the sum of what its Pods request, in the
 	// units of package resources. They must not be changed.
 	Allocatable, Requested resources.Amounts
-	// Pods is how many Pods are on the Node.
-	Pods int64
+	// Pods are those that use the Node: that are bound to it, or are to be, and not terminal. They
+	// must not be changed.
+	Pods []*PodInfo
 
-	unschedulable bool
-	labels        map[string]any
-	taints        []Taint
-	capacity      scoredAmounts // Allocatable, as scores read it
-	used          scoredAmounts // Requested, as scores read it
+	unschedulable    bool
+	labels           map[string]any
+	taints           []Taint          // that keep Pods away
+	softTaints       []Taint          // that are only to be avoided
+	images           map[string]int64 // bytes, by name
+	ports            map[hostPort]int // in use by Pods
+	withAffinity     []*PodInfo       // those of Pods that have terms of Pod affinity or anti-affinity
+	withAntiAffinity []*PodInfo       // those of Pods with required anti-affinity
+	capacity         scoredAmounts    // Allocatable, as scores read it
+	used             scoredAmounts    // Requested, as scores read it, with defaults for Pods without requests
+	requested        scoredAmounts    // Requested, as scores read it
+	zone             string           // region and zone
+	added            int              // in which order Nodes came
 }
 
 // scoredAmounts are the amounts that a score is made of. The score is computed for every Pod and
 // Node, and maps are slow.
-type scoredAmounts struct{ cpu, memory, pods int64 }
+type scoredAmounts struct{ cpu, memory int64 }
 
 func scoredAmountsOf(a resources.Amounts) scoredAmounts {
-	return scoredAmounts{a["cpu"], a["memory"], a["pods"]}
+	return scoredAmounts{a["cpu"], a["memory"]}
+}
+
+func (a *scoredAmounts) add(b scoredAmounts, times int64) {
+	a.cpu += times * b.cpu
+	a.memory += times * b.memory
 }
 
 // NewNodeInfo returns a Node without Pods. Its Pods that are not terminal are to be added.
@@ -51,23 +66,59 @@ func (n *NodeInfo) setNode(node *unstructured.Unstructured) {
 		return
 	}
 	n.unschedulable = fields.Bool(node.Object, "spec", "unschedulable")
-	n.labels = fields.Map(node.Object, "metadata", "labels")
+	n.labels = labelsOf(node)
 	n.taints = Taints(node)
+	n.softTaints = taintsWith(node, preferNoSchedule)
+	n.images = imagesOn(node)
 	n.Allocatable = resources.Allocatable(node)
 	n.capacity = scoredAmountsOf(n.Allocatable)
+	n.zone = fields.String(n.labels, "topology.kubernetes.io/region") + "/" + fields.String(n.labels, labelZone)
 }
 
 // AddPod counts a Pod that is on the Node, or is to be.
-func (n *NodeInfo) AddPod(pod *unstructured.Unstructured) { n.add(resources.OfPod(pod), 1) }
+func (n *NodeInfo) AddPod(p *PodInfo) {
+	n.count(p, 1)
+	n.Pods = append(n.Pods, p)
+	if p.affinity.hasTerms() {
+		n.withAffinity = append(n.withAffinity, p)
+	}
+	if len(p.affinity.requiredAnti) > 0 {
+		n.withAntiAffinity = append(n.withAntiAffinity, p)
+	}
+}
 
 // RemovePod takes a Pod away that was added.
-func (n *NodeInfo) RemovePod(pod *unstructured.Unstructured) { n.add(resources.OfPod(pod), -1) }
+func (n *NodeInfo) RemovePod(p *PodInfo) {
+	n.count(p, -1)
+	n.Pods = without(n.Pods, p)
+	n.withAffinity = without(n.withAffinity, p)
+	n.withAntiAffinity = without(n.withAntiAffinity, p)
+}
 
-// add counts Pods with the same requests; times is negative if they are removed.
-func (n *NodeInfo) add(requests resources.Amounts, times int64) {
-	n.Requested.Add(requests, times)
-	n.Pods += times
-	n.used = scoredAmountsOf(n.Requested)
+// without takes one Pod out and puts the last one in its place, as kube-scheduler does: the order of
+// Pods decides between victims that are alike.
+func without(list []*PodInfo, p *PodInfo) []*PodInfo {
+	at := slices.Index(list, p)
+	if at < 0 {
+		return list
+	}
+	last := len(list) - 1
+	list[at], list[last] = list[last], nil
+	return list[:last]
+}
+
+func (n *NodeInfo) count(p *PodInfo, times int64) {
+	n.Requested.Add(p.Requests, times)
+	n.used.add(p.scored, times)
+	n.requested.add(scoredAmountsOf(p.Requests), times)
+	for _, port := range p.ports {
+		if n.ports == nil {
+			n.ports = map[hostPort]int{}
+		}
+		if n.ports[port] += int(times); n.ports[port] == 0 {
+			delete(n.ports, port)
+		}
+	}
 }
 
 // Free returns what is left of Allocatable, and of its "pods" how many more Pods the Node takes.
@@ -76,34 +127,15 @@ func (n *NodeInfo) Free() resources.Amounts {
 	free := resources.Amounts{}
 	free.Add(n.Allocatable, 1)
 	free.Add(n.Requested, -1)
-	free["pods"] -= n.Pods
+	free["pods"] -= int64(len(n.Pods))
 	return free
 }
 
 // Clone returns a copy to which Pods can be added without a change of n, to try out a placement.
 func (n *NodeInfo) Clone() *NodeInfo {
 	c := *n
-	c.Requested = maps.Clone(n.Requested)
+	c.Requested, c.ports = maps.Clone(n.Requested), maps.Clone(n.ports)
+	c.Pods, c.withAffinity = slices.Clone(n.Pods), slices.Clone(n.withAffinity)
+	c.withAntiAffinity = slices.Clone(n.withAntiAffinity)
 	return &c
-}
-
-// Containers that request nothing count like this in scores, as in kube-scheduler.
-const (
-	defaultCPU    = 100       // millicores
-	defaultMemory = 200 << 20 // bytes
-)
-
-// leastAllocated scores a Node by the free shares of CPU, memory and places for Pods that it has
-// once the Pod is there.
-func leastAllocated(p *PodInfo, n *NodeInfo) float64 {
-	return freeShare(n.used.cpu+p.scored.cpu, n.capacity.cpu) +
-		freeShare(n.used.memory+p.scored.memory, n.capacity.memory) +
-		freeShare(n.Pods+1, n.capacity.pods)
-}
-
-func freeShare(used, capacity int64) float64 {
-	if capacity <= 0 || used > capacity {
-		return 0
-	}
-	return float64(capacity-used) / float64(capacity)
 }

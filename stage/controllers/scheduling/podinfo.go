@@ -1,68 +1,116 @@
 package scheduling
 
 import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"cmp"
+	"slices"
+	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 )
 
-// A PodInfo is a Pod with what filters and scores read of it, so that it is read once and not for
-// each Node. It is immutable and safe for concurrent use.
+// A PodInfo is a Pod with what plugins read of it, so that it is read once and not for each Node. It
+// must not be changed.
 type PodInfo struct {
 	// Pod is shared and must not be changed.
 	Pod *unstructured.Unstructured
-	// Requests are what the Pod requests, in the units of package resources. They must not be
-	// changed.
+	// Requests are what the Pod requests, in the units of package resources.
 	Requests resources.Amounts
+	// Priority is spec.priority or, where the Pod is one that a scheduler took in, the value of its
+	// PriorityClass.
+	Priority int64
 
-	nodeSelector  map[string]any
-	affinityTerms []map[string]any // of the required node affinity: one has to match
-	hasAffinity   bool             // the Pod has a required node affinity
-	tolerations   []toleration
-	claims        []string // names of PersistentVolumeClaims
-	scored        scoredAmounts
+	namespace    string
+	labels       map[string]any
+	nodeSelector []requirement
+	required     []nodeTerm // of the node affinity: one has to match
+	hasRequired  bool       // the Pod has a required node affinity
+	preferred    []nodeTerm // of the node affinity, with weights
+	tolerations  []toleration
+	ports        []hostPort
+	images       []string
+	containers   int64
+	spread       []spreadConstraint
+	affinity     podAffinity
+	claims       []claimName
+	scored       scoredAmounts
+	neverPreempt bool // it preempts nobody
+	terminating  bool
 }
 
 // NewPodInfo reads a Pod, or a Pod made of a template.
 func NewPodInfo(pod *unstructured.Unstructured) *PodInfo {
 	spec := fields.Map(pod.Object, "spec")
-	required := fields.Map(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-	requests := resources.OfPodSpec(spec)
-	return &PodInfo{
-		Pod:           pod,
-		Requests:      requests,
-		nodeSelector:  fields.Map(spec, "nodeSelector"),
-		affinityTerms: fields.Maps(required, "nodeSelectorTerms"),
-		hasAffinity:   required != nil,
-		tolerations:   tolerationsOf(spec),
-		claims:        claimNames(pod),
-		scored:        scoredAmounts{cpu: max(requests["cpu"], defaultCPU), memory: max(requests["memory"], defaultMemory)},
+	p := &PodInfo{
+		Requests:     resources.OfPodSpec(spec),
+		Priority:     fields.Int64(spec, 0, "priority"),
+		nodeSelector: exactly(fields.Map(spec, "nodeSelector")),
+		tolerations:  tolerationsOf(spec),
+		ports:        hostPortsOf(spec),
+		claims:       claimNames(pod),
+		neverPreempt: fields.String(spec, "preemptionPolicy") == "Never",
+	}
+	p.setPod(pod)
+	p.readNodeAffinity(fields.Map(spec, "affinity", "nodeAffinity"))
+	p.affinity = readPodAffinity(p.namespace, p.labels, fields.Map(spec, "affinity"))
+	p.spread = readSpreadConstraints(spec, p.labels)
+	p.images, p.containers = imagesOf(spec)
+	p.scored = scoredAmountsOf(resources.OfPodSpecOr(spec, resources.Amounts{"cpu": defaultCPU, "memory": defaultMemory}))
+	return p
+}
+
+// setPod takes in a later state of the Pod, of which what it asks for is the same.
+func (p *PodInfo) setPod(pod *unstructured.Unstructured) {
+	p.Pod, p.namespace, p.labels = pod, pod.GetNamespace(), labelsOf(pod)
+	p.terminating = fields.IsTerminating(pod)
+}
+
+func (p *PodInfo) readNodeAffinity(affinity map[string]any) {
+	required := fields.Map(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
+	p.hasRequired, p.required = required != nil, readNodeTerms(required, "nodeSelectorTerms")
+	for _, preferred := range fields.Maps(affinity, "preferredDuringSchedulingIgnoredDuringExecution") {
+		term := readNodeTerm(fields.Map(preferred, "preference"))
+		term.weight = fields.Int64(preferred, 0, "weight")
+		p.preferred = append(p.preferred, term)
 	}
 }
 
-// signature is the same for Pods that every Node treats alike.
-func (p *PodInfo) signature() string {
-	spec, requests := fields.Map(p.Pod.Object, "spec"), make(map[string]any, len(p.Requests))
-	for name, n := range p.Requests {
-		requests[name] = n
-	}
-	terms := make([]any, len(p.affinityTerms))
-	for i, term := range p.affinityTerms {
-		terms[i] = term
-	}
-	parts := []any{p.hasAffinity, p.nodeSelector, terms, fields.Slice(spec, "tolerations"), requests}
-	if len(p.claims) > 0 {
-		parts = append(parts, p.Pod.GetNamespace(), p.claims)
-	}
-	data, err := object.AppendJSON(nil, parts)
-	if err != nil {
-		return err.Error() // values that are no JSON never get into an object
-	}
-	return string(data)
+// Name returns the namespace and the name of the Pod.
+func (p *PodInfo) Name() types.NamespacedName { return control.NameOf(p.Pod) }
+
+// MatchesNode reports whether the nodeSelector and the required node affinity of the Pod match a
+// Node.
+func (p *PodInfo) MatchesNode(node *unstructured.Unstructured) bool {
+	return p.matchesNode(node.GetName(), labelsOf(node))
 }
+
+func (p *PodInfo) matchesNode(name string, labels map[string]any) bool {
+	return matchesAll(p.nodeSelector, labels) && (!p.hasRequired || slices.ContainsFunc(p.required, func(t nodeTerm) bool {
+		return t.matches(name, labels)
+	}))
+}
+
+// started is when the Pod was started; one that was not counts as started now.
+func (p *PodInfo) started(now time.Time) time.Time {
+	if at, ok := fields.Time(p.Pod.Object, "status", "startTime"); ok {
+		return at
+	}
+	return now
+}
+
+// compareImportance puts the Pods first that preemption spares first: those of higher priority, and
+// of the same priority those that were started earlier.
+func compareImportance(a, b *PodInfo, now time.Time) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.started(now).Compare(b.started(now)))
+}
+
+// nominatedNode is the Node on which Pods were preempted for this one, "" for none.
+func (p *PodInfo) nominatedNode() string { return fields.String(p.Pod.Object, "status", "nominatedNodeName") }
 
 // IsPodTerminal reports whether all containers of a Pod have ended for good: its phase is Succeeded
 // or Failed. Such a Pod uses no resources of its Node.

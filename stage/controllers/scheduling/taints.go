@@ -14,8 +14,9 @@ type Taint struct{ Key, Value, Effect string }
 
 // The effects of taints that keep Pods away; NoExecute also evicts those that run.
 const (
-	noSchedule = "NoSchedule"
-	noExecute  = "NoExecute"
+	noSchedule       = "NoSchedule"
+	noExecute        = "NoExecute"
+	preferNoSchedule = "PreferNoSchedule"
 )
 
 const (
@@ -28,18 +29,23 @@ const (
 // ready has the taint NoSchedule node.kubernetes.io/not-ready, or unreachable if the condition Ready
 // is Unknown, in any case: nodes.ConditionTaints need not run.
 func Taints(node *unstructured.Unstructured) []Taint {
-	var found []Taint
-	for _, t := range fields.Maps(node.Object, "spec", "taints") {
-		if effect := fields.String(t, "effect"); effect == noSchedule || effect == noExecute {
-			found = append(found, Taint{fields.String(t, "key"), fields.String(t, "value"), effect})
-		}
-	}
+	found := taintsWith(node, noSchedule, noExecute)
 	switch ready := conditions.Of(node).Find("Ready"); ready.Field("status") {
 	case "True":
 	case "Unknown":
 		found = append(found, Taint{Key: taintUnreachable, Effect: noSchedule})
 	default:
 		found = append(found, Taint{Key: taintNotReady, Effect: noSchedule})
+	}
+	return found
+}
+
+// taintsWith returns the taints of a Node that have one of some effects.
+func taintsWith(node *unstructured.Unstructured, effects ...string) (found []Taint) {
+	for _, t := range fields.Maps(node.Object, "spec", "taints") {
+		if effect := fields.String(t, "effect"); slices.Contains(effects, effect) {
+			found = append(found, Taint{fields.String(t, "key"), fields.String(t, "value"), effect})
+		}
 	}
 	return found
 }

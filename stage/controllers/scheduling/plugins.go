@@ -1,0 +1,136 @@
+package scheduling
+
+// The interfaces of plugins have the names and the order of those of kube-scheduler's framework. A
+// plugin has those of them that it needs. What a plugin finds out about a Pod it remembers in the
+// [Cycle], not in itself.
+
+// A Plugin takes part in the scheduling of Pods, by the other interfaces that it has.
+type Plugin interface {
+	// Name is what weights, traces and messages call it. It differs from those of all others.
+	Name() string
+}
+
+// A QueueSortPlugin orders the Pods that wait. A profile has one.
+type QueueSortPlugin interface {
+	Plugin
+	// Less reports whether the first Pod is scheduled before the second.
+	Less(a, b *QueuedPodInfo) bool
+}
+
+// A PreFilterPlugin is called once for each Pod, before any Node is looked at.
+type PreFilterPlugin interface {
+	Plugin
+	// PreFilter remembers what its Filter has to know. With Skip its Filter is not called for this
+	// Pod; with reasons no Node is looked at.
+	PreFilter(*Cycle) Status
+}
+
+// PreFilterExtensions are of a PreFilterPlugin that remembers something about the Pods of Nodes.
+// They are called when Pods are taken off a Node, or put there, to try something out.
+type PreFilterExtensions interface {
+	AddPod(*Cycle, *PodInfo, *NodeInfo)
+	RemovePod(*Cycle, *PodInfo, *NodeInfo)
+}
+
+// A FilterPlugin says whether a Pod may run on a Node.
+type FilterPlugin interface {
+	Plugin
+	Filter(*Cycle, *NodeInfo) Status
+}
+
+// A PostFilterPlugin is asked when a Pod fits on no Node, for example to preempt other Pods. The
+// first one that finds a Node decides.
+type PostFilterPlugin interface {
+	Plugin
+	PostFilter(*Cycle) PostFilterResult
+}
+
+// A PreScorePlugin is called once for each Pod, with the Nodes that it fits on, before they are
+// scored. With Skip its Score is not called for this Pod, and counts as 0.
+type PreScorePlugin interface {
+	Plugin
+	PreScore(c *Cycle, nodes []*NodeInfo) Status
+}
+
+// A ScorePlugin says how good a Node is for a Pod: from 0 to 100, unless it has ScoreExtensions.
+type ScorePlugin interface {
+	Plugin
+	Score(*Cycle, *NodeInfo) int64
+}
+
+// ScoreExtensions are of a ScorePlugin whose scores have other bounds: NormalizeScore, which is
+// given those of all Nodes, brings them to 0 to 100.
+type ScoreExtensions interface {
+	NormalizeScore(*Cycle, []int64)
+}
+
+// A Status is what a plugin says of a Pod, or of a Pod on a Node. The zero value is that there is
+// nothing against it.
+type Status struct {
+	// Reasons are why the Pod may not run on the Node, in kube-scheduler's words.
+	Reasons []string
+	// Unresolvable is whether the reasons hold whatever Pods leave the Node, so that preemption
+	// would not help.
+	Unresolvable bool
+	// Skip is that the plugin has nothing to say about this Pod.
+	Skip bool
+	// NodeNames, which a PreFilter may set, are the only Nodes that have to be looked at. Nil for all.
+	NodeNames []string
+
+	plugin string // whose it is
+}
+
+// Fits reports whether the Pod may run on the Node.
+func (s Status) Fits() bool { return len(s.Reasons) == 0 }
+
+// A PostFilterResult is what a PostFilterPlugin found.
+type PostFilterResult struct {
+	// Node is where the Pod will fit once the victims are gone, "" for none. It becomes the Pod's
+	// status.nominatedNodeName.
+	Node string
+	// Victims are the Pods to delete.
+	Victims []*PodInfo
+	// Reasons are why there is no Node.
+	Reasons []string
+	// Keep is that a Node that was found for the Pod before is still meant for it.
+	Keep bool
+}
+
+// A Profile is which plugins decide. The order of those that filter matters for the messages: the
+// first one that says no gives the reason.
+type Profile struct {
+	// Plugins are called where they have the interface. The first QueueSortPlugin counts.
+	Plugins []Plugin
+	// Weights are by which factor the scores of plugins are multiplied, by name. Default 1.
+	Weights map[string]int64
+	// PercentageOfNodesToScore is how many Nodes on which a Pod fits are looked for before the best
+	// of them is taken, of clusters with 100 Nodes and more. The default is kube-scheduler's: 50
+	// less one for each 125 Nodes, at least 5.
+	PercentageOfNodesToScore int
+}
+
+// DefaultProfile returns the plugins of kube-scheduler 1.36 with their weights. The caller may
+// change it.
+func DefaultProfile() Profile {
+	return Profile{
+		Plugins: []Plugin{
+			prioritySort{}, nodeUnschedulable{}, nodeName{}, taintToleration{}, nodeAffinity{}, nodePorts{},
+			nodeResourcesFit{}, volumeRestrictions{}, nodeVolumeLimits{}, volumeBinding{}, volumeZone{},
+			podTopologySpread{}, interPodAffinity{}, dynamicResources{}, defaultPreemption{},
+			balancedAllocation{}, imageLocality{},
+		},
+		Weights: map[string]int64{
+			"TaintToleration": 3, "NodeAffinity": 2, "PodTopologySpread": 2, "InterPodAffinity": 2,
+		},
+	}
+}
+
+// pluginsOf returns the plugins of a profile that have an interface.
+func pluginsOf[T Plugin](p Profile) (found []T) {
+	for _, plugin := range p.Plugins {
+		if t, ok := plugin.(T); ok {
+			found = append(found, t)
+		}
+	}
+	return found
+}
