@@ -126,7 +126,7 @@ func (s *coscheduler) nodeInfos(c *reconcile.Cache) (infos []*scheduling.NodeInf
 		}
 		info := scheduling.NewNodeInfo(node)
 		for _, pod := range c.By(s.byNode, info.Name) {
-			info.AddPod(pod)
+			info.AddPod(scheduling.NewPodInfo(pod))
 		}
 		infos = append(infos, info)
 	}
@@ -145,7 +145,7 @@ func place(g gang, infos []*scheduling.NodeInfo) (names []string) {
 		if info == nil {
 			break
 		}
-		info.AddPod(pod)
+		info.AddPod(scheduling.NewPodInfo(pod))
 		names = append(names, info.Name)
 	}
 	if len(names) < g.least {
@@ -159,7 +159,7 @@ func place(g gang, infos []*scheduling.NodeInfo) (names []string) {
 // none has.
 func fewestPods(infos []*scheduling.NodeInfo, pod *scheduling.PodInfo) (best *scheduling.NodeInfo) {
 	for _, info := range infos {
-		if scheduling.NodeResourcesFit(pod, info).Fits() && (best == nil || info.Pods < best.Pods) {
+		if scheduling.NodeResourcesFit(pod, info).Fits() && (best == nil || len(info.Pods) < len(best.Pods)) {
 			best = info
 		}
 	}

@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/stagecraft-go/stagecraft => ../../..
 
 require (
+	github.com/go-logr/logr v1.4.3
 	github.com/stagecraft-go/stagecraft v0.0.0
 	github.com/stretchr/testify v1.12.1
 	k8s.io/api v0.36.3
@@ -42,7 +43,6 @@ require (
 	github.com/euank/go-kmsg-parser v2.0.0+incompatible // indirect
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
-	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-openapi/jsonpointer v0.21.0 // indirect
 	github.com/go-openapi/jsonreference v0.20.2 // indirect

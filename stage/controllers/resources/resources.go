@@ -115,10 +115,12 @@ func OfPodSpec(spec map[string]any) Amounts { return OfPodSpecOr(spec, nil) }
 // as byDefault says. That is how kube-scheduler scores Nodes.
 func OfPodSpecOr(spec map[string]any, byDefault Amounts) Amounts {
 	sum := ofContainers(spec, byDefault)
-	limits, _ := object.Map(spec, "resources", "limits")
-	for name, limit := range Parse(limits) {
-		if _, requested := sum[name]; !requested && isOfWholePods(name) {
-			sum[name] = limit
+	if limits, _ := object.Map(spec, "resources", "limits"); limits != nil {
+		requested := ofContainers(spec, nil)
+		for name, limit := range Parse(limits) {
+			if _, ok := requested[name]; !ok && isOfWholePods(name) {
+				sum[name] = limit
+			}
 		}
 	}
 	requests, _ := object.Map(spec, "resources", "requests")

@@ -2,7 +2,6 @@ package scheduling
 
 import (
 	"context"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,7 +12,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -29,6 +27,11 @@ func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructur
 		return control.IgnoreNotFound(err)
 	}
 	c.Request = r.AtOnce() // an API server does it with the binding
+	if fields.String(bound.Object, "status", "nominatedNodeName") != "" {
+		if bound, err = patchStatus(c, bound, map[string]any{"nominatedNodeName": nil}); err != nil {
+			return control.IgnoreNotFound(err)
+		}
+	}
 	return control.IgnoreNotFound(setPodScheduled(c, bound, conditions.Condition{
 		"type": podScheduled, "status": "True", "lastProbeTime": nil, "lastTransitionTime": c.Timestamp(),
 	}))
@@ -36,29 +39,47 @@ func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructur
 
 const podScheduled = "PodScheduled"
 
-// reportUnschedulable writes into the Pods of a class why they are not scheduled, unless they say
-// so already.
-func reportUnschedulable(c control.Call, class *podClass, message string) error {
-	waiting := class.unreported
-	if class.message != message {
-		waiting = slices.Clone(class.waiting)
-	}
-	class.message, class.unreported = message, nil
-	for _, queued := range waiting {
-		pod := c.Cache.Get(kinds.Pod, queued.name)
-		if pod == nil || pods.Of(pod).NodeName() != "" {
-			continue
+// reportUnschedulable writes into a Pod why it is not scheduled, unless it says so already, and, if
+// nominated is given, its status.nominatedNodeName.
+func reportUnschedulable(c control.Call, pod *unstructured.Unstructured, message string, nominated *string) error {
+	if nominated != nil && *nominated != fields.String(pod.Object, "status", "nominatedNodeName") {
+		patched, err := patchStatus(c, pod, map[string]any{"nominatedNodeName": nameOrNil(*nominated)})
+		if err != nil {
+			return control.IgnoreNotFound(err)
 		}
-		err := setPodScheduled(c, pod, conditions.Condition{
-			"type": podScheduled, "status": "False", "reason": "Unschedulable", "message": message,
-			"observedGeneration": pod.GetGeneration(), "lastProbeTime": nil, "lastTransitionTime": c.Timestamp(),
-		})
-		if control.IgnoreNotFound(err) != nil {
-			class.message = "" // report it to all again
-			return err
-		}
+		pod = patched
 	}
-	return nil
+	return control.IgnoreNotFound(setPodScheduled(c, pod, conditions.Condition{
+		"type": podScheduled, "status": "False", "reason": "Unschedulable", "message": message,
+		"observedGeneration": pod.GetGeneration(), "lastProbeTime": nil, "lastTransitionTime": c.Timestamp(),
+	}))
+}
+
+func nameOrNil(name string) any {
+	if name == "" {
+		return nil
+	}
+	return name
+}
+
+// preempt deletes a Pod to make room for another one.
+func preempt(c control.Call, victim *unstructured.Unstructured) error {
+	target := conditions.New("DisruptionTarget", "True", preemptedByScheduler,
+		"default-scheduler: preempting to accommodate a higher priority pod", c.Timestamp())
+	if _, err := patchStatus(c, victim, map[string]any{"conditions": []any{map[string]any(target)}}); err != nil {
+		return control.IgnoreNotFound(err)
+	}
+	return c.Delete(victim)
+}
+
+// patchStatus changes the status of a Pod by a strategic merge patch.
+func patchStatus(c control.Call, pod *unstructured.Unstructured, status map[string]any) (*unstructured.Unstructured, error) {
+	data, err := object.AppendJSON(nil, map[string]any{"status": status})
+	if err != nil {
+		return nil, err
+	}
+	o := metav1.PatchOptions{FieldManager: "kube-scheduler"}
+	return c.Client.Patch(c.Context, kinds.Pod, control.NameOf(pod), types.StrategicMergePatchType, data, o, "status")
 }
 
 // setPodScheduled sets the condition PodScheduled in its place among the others.
@@ -75,13 +96,7 @@ func setPodScheduled(c control.Call, pod *unstructured.Unstructured, next condit
 			next[field] = nil // a merge would keep it
 		}
 	}
-	change := map[string]any{"status": map[string]any{"conditions": []any{map[string]any(next)}}}
-	data, err := object.AppendJSON(nil, change)
-	if err != nil {
-		return err
-	}
-	o := metav1.PatchOptions{FieldManager: "kube-scheduler"}
-	_, err = c.Client.Patch(c.Context, kinds.Pod, control.NameOf(pod), types.StrategicMergePatchType, data, o, "status")
+	_, err := patchStatus(c, pod, map[string]any{"conditions": []any{map[string]any(next)}})
 	return err
 }
 

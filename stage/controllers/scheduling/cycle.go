@@ -29,6 +29,7 @@ type Cycle struct {
 	extended  []PreFilterExtensions
 	statuses  map[string]Status // of the Nodes that were looked at and that the Pod does not fit on
 	absent    Status            // of those that were not looked at
+	early     bool              // a PreFilter was against the Pod, so that no Node was looked at
 	rejecters []string          // the plugins that were against a Node
 }
 
@@ -171,7 +172,7 @@ func (c *Cycle) removePod(p *PodInfo, n *NodeInfo) {
 func (c *Cycle) findNodes() []*NodeInfo {
 	nodes, rejected := c.preFilter()
 	if !rejected.Fits() {
-		c.absent, c.rejecters = rejected, []string{rejected.plugin}
+		c.absent, c.rejecters, c.early = rejected, []string{rejected.plugin}, true
 		return nil
 	}
 	if n := c.Node(c.Pod.nominatedNode()); n != nil && c.Filter(n).Fits() {

@@ -14,7 +14,7 @@ func (c *Cycle) fitMessage(postFilter []string) string {
 		return "no nodes available to schedule pods"
 	}
 	message := noNodeAvailable(len(c.Nodes))
-	if c.statuses == nil && len(c.filters) == 0 {
+	if c.early {
 		message += " " + strings.Join(c.absent.Reasons, ", ") + "."
 	} else {
 		message += histogram(len(c.Nodes), c.statuses, c.absent)

@@ -66,13 +66,24 @@ func (n *NodeInfo) setNode(node *unstructured.Unstructured) {
 		return
 	}
 	n.unschedulable = fields.Bool(node.Object, "spec", "unschedulable")
-	n.labels = labelsOf(node)
+	n.labels = labelsOfNode(node)
 	n.taints = Taints(node)
 	n.softTaints = taintsWith(node, preferNoSchedule)
 	n.images = imagesOn(node)
 	n.Allocatable = resources.Allocatable(node)
 	n.capacity = scoredAmountsOf(n.Allocatable)
 	n.zone = fields.String(n.labels, "topology.kubernetes.io/region") + "/" + fields.String(n.labels, labelZone)
+}
+
+// labelsOfNode returns the labels of a Node with that of its host, which every kubelet sets.
+func labelsOfNode(node *unstructured.Unstructured) map[string]any {
+	labels := labelsOf(node)
+	if _, ok := labels[labelHostname]; ok {
+		return labels
+	}
+	all := map[string]any{labelHostname: node.GetName()}
+	maps.Copy(all, labels)
+	return all
 }
 
 // AddPod counts a Pod that is on the Node, or is to be.
@@ -109,7 +120,7 @@ func without(list []*PodInfo, p *PodInfo) []*PodInfo {
 
 func (n *NodeInfo) count(p *PodInfo, times int64) {
 	n.Requested.Add(p.Requests, times)
-	n.used.add(p.scored, times)
+	n.used.add(p.counted, times)
 	n.requested.add(scoredAmountsOf(p.Requests), times)
 	for _, port := range p.ports {
 		if n.ports == nil {

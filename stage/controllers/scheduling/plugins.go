@@ -115,7 +115,7 @@ func DefaultProfile() Profile {
 	return Profile{
 		Plugins: []Plugin{
 			prioritySort{}, nodeUnschedulable{}, nodeName{}, taintToleration{}, nodeAffinity{}, nodePorts{},
-			nodeResourcesFit{}, volumeRestrictions{}, nodeVolumeLimits{}, volumeBinding{}, volumeZone{},
+			nodeResourcesFit{}, volumeRestrictions{}, volumeBinding{}, volumeZone{},
 			podTopologySpread{}, interPodAffinity{}, dynamicResources{}, defaultPreemption{},
 			balancedAllocation{}, imageLocality{},
 		},

@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -38,8 +39,9 @@ type PodInfo struct {
 	spread       []spreadConstraint
 	affinity     podAffinity
 	claims       []claimName
-	scored       scoredAmounts
-	neverPreempt bool // it preempts nobody
+	scored       scoredAmounts // Requests, with defaults, while the Pod is to be scheduled
+	counted      scoredAmounts // the same once it is on a Node
+	neverPreempt bool          // it preempts nobody
 	terminating  bool
 }
 
@@ -60,7 +62,7 @@ func NewPodInfo(pod *unstructured.Unstructured) *PodInfo {
 	p.affinity = readPodAffinity(p.namespace, p.labels, fields.Map(spec, "affinity"))
 	p.spread = readSpreadConstraints(spec, p.labels)
 	p.images, p.containers = imagesOf(spec)
-	p.scored = scoredAmountsOf(resources.OfPodSpecOr(spec, resources.Amounts{"cpu": defaultCPU, "memory": defaultMemory}))
+	p.readScored(spec)
 	return p
 }
 
@@ -68,6 +70,18 @@ func NewPodInfo(pod *unstructured.Unstructured) *PodInfo {
 func (p *PodInfo) setPod(pod *unstructured.Unstructured) {
 	p.Pod, p.namespace, p.labels = pod, pod.GetNamespace(), labelsOf(pod)
 	p.terminating = fields.IsTerminating(pod)
+}
+
+// readScored reads what scores take the Pod to request. Once it is on a Node, and requests something
+// as a whole, kube-scheduler counts defaults only for what none of its containers requests.
+func (p *PodInfo) readScored(spec map[string]any) {
+	defaults := resources.Amounts{"cpu": defaultCPU, "memory": defaultMemory}
+	p.scored = scoredAmountsOf(resources.OfPodSpecOr(spec, defaults))
+	p.counted = p.scored
+	if len(fields.Map(spec, "resources", "requests")) > 0 {
+		maps.DeleteFunc(defaults, func(name string, _ int64) bool { return p.Requests[name] > 0 })
+		p.counted = scoredAmountsOf(resources.OfPodSpecOr(spec, defaults))
+	}
 }
 
 func (p *PodInfo) readNodeAffinity(affinity map[string]any) {
@@ -86,7 +100,7 @@ func (p *PodInfo) Name() types.NamespacedName { return control.NameOf(p.Pod) }
 // MatchesNode reports whether the nodeSelector and the required node affinity of the Pod match a
 // Node.
 func (p *PodInfo) MatchesNode(node *unstructured.Unstructured) bool {
-	return p.matchesNode(node.GetName(), labelsOf(node))
+	return p.matchesNode(node.GetName(), labelsOfNode(node))
 }
 
 func (p *PodInfo) matchesNode(name string, labels map[string]any) bool {
@@ -110,7 +124,9 @@ func compareImportance(a, b *PodInfo, now time.Time) int {
 }
 
 // nominatedNode is the Node on which Pods were preempted for this one, "" for none.
-func (p *PodInfo) nominatedNode() string { return fields.String(p.Pod.Object, "status", "nominatedNodeName") }
+func (p *PodInfo) nominatedNode() string {
+	return fields.String(p.Pod.Object, "status", "nominatedNodeName")
+}
 
 // IsPodTerminal reports whether all containers of a Pod have ended for good: its phase is Succeeded
 // or Failed. Such a Pod uses no resources of its Node.

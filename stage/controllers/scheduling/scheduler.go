@@ -3,16 +3,17 @@ package scheduling
 import (
 	"cmp"
 	"context"
-	"errors"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -21,31 +22,57 @@ type Options struct {
 	// SchedulerName is the spec.schedulerName of the Pods that the scheduler takes. Default
 	// "default-scheduler", which is also the name of Pods that have none.
 	SchedulerName string
+	// Profile is which plugins decide. Default [DefaultProfile].
+	Profile *Profile
+	// Trace is called with each decision. Nil is off.
+	Trace func(Decision)
+}
+
+// A Decision is the outcome of one cycle.
+type Decision struct {
+	Time time.Time
+	Pod  types.NamespacedName
+	// Node is where the Pod is to run, "" if it fits nowhere.
+	Node string
+	// Message is why it fits nowhere.
+	Message string
+	// Scores are the weighted scores of the Nodes that were compared, by plugin and Node. A plugin
+	// that had nothing to say about the Pod is missing.
+	Scores map[string]map[string]int64
+	// NominatedNode is where room is made for the Pod, by the deletion of Victims.
+	NominatedNode string
+	Victims       []types.NamespacedName
 }
 
 const defaultSchedulerName = "default-scheduler"
 
-// Scheduler returns a controller that binds Pods to Nodes, one after another: those of higher
-// priority first, of the same priority in the order of their creation. A Pod may run on a Node that
-// passes [RunFilters]; of those it gets the one with the largest free share of CPU, memory and
-// places for Pods, and of equal ones the first by name. A Pod that fits on no Node gets the
-// condition PodScheduled=False that says why, and is tried again when Nodes, Pods, claims or
-// StorageClasses change.
+// Scheduler returns a controller that binds Pods to Nodes, one after another, as the plugins of its
+// profile say. A Pod that fits on no Node gets the condition PodScheduled=False that says why, and is
+// tried again when something changes that may matter to the plugins that were against it.
+//
+// Plugins find in the cache Nodes, Pods, Namespaces, Services, ReplicationControllers, ReplicaSets,
+// StatefulSets, PersistentVolumeClaims, PersistentVolumes, StorageClasses, PriorityClasses and
+// PodDisruptionBudgets.
 //
 // It writes spec.nodeName, which stage/memory takes and an API server refuses: there a scheduler
 // runs anyway.
 //
 // The controller has a state. Give each loop one of its own.
 func Scheduler(o Options) reconcile.Controller {
-	s := newScheduler(cmp.Or(o.SchedulerName, defaultSchedulerName))
+	s := newScheduler(o)
+	other := func(kind schema.GroupVersionKind) reconcile.Watch { return reconcile.Watch{Kind: kind, Map: s.onOther} }
+	unseen := func(kind schema.GroupVersionKind) reconcile.Watch {
+		return reconcile.Watch{Kind: kind, Map: func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }}
+	}
 	return reconcile.Controller{
 		Name: "scheduler", For: kinds.Pod,
 		When: func(reconcile.Change) bool { return false },
 		Watches: []reconcile.Watch{
-			{Kind: kinds.Node, Map: s.onNode},
-			{Kind: kinds.Pod, Map: s.onPod},
-			{Kind: kinds.PersistentVolumeClaim, Map: s.onOther},
-			{Kind: kinds.StorageClass, Map: s.onOther},
+			{Kind: kinds.Node, Map: s.onNode}, {Kind: kinds.Pod, Map: s.onPod},
+			other(kinds.PersistentVolumeClaim), other(kinds.PersistentVolume), other(kinds.StorageClass),
+			other(kinds.Namespace), other(kinds.PriorityClass),
+			unseen(kinds.Service), unseen(kinds.ReplicationController), unseen(kinds.ReplicaSet),
+			unseen(kinds.StatefulSet), unseen(kinds.PodDisruptionBudget),
 		},
 		Reconcile: s.reconcile,
 	}
@@ -57,78 +84,121 @@ const podsPerReconcile = 100
 // cycle is the only key of the scheduler.
 var cycle = []types.NamespacedName{{Name: "cycle"}}
 
+// A scheduler keeps what its cycles look at up to date: the Nodes with their Pods, and the queue.
 type scheduler struct {
-	name   string
-	nodes  map[string]*NodeInfo
-	scores scoreCache
-	queue  queue
+	*framework
+	name    string
+	trace   func(Decision)
+	pods    map[types.NamespacedName]usedPod                    // that use a Node
+	mine    map[types.NamespacedName]*unstructured.Unstructured // Pods that wait for this scheduler
+	order   []*NodeInfo                                         // as Cycle.Nodes; nil if it has to be made anew
+	added   int                                                 // how many Nodes were added so far
+	queue   queue
+	changes []reconcile.Change // that the queue has not seen
+	binding map[types.NamespacedName]*assumedPod
 }
 
-func newScheduler(name string) *scheduler {
-	return &scheduler{name: name, nodes: map[string]*NodeInfo{}, scores: newScoreCache(), queue: newQueue()}
+// A usedPod is a Pod and the Node that it uses.
+type usedPod struct {
+	info *PodInfo
+	node *NodeInfo
 }
 
-// onOther handles changes of what may make Pods schedulable.
-func (s *scheduler) onOther(*reconcile.Cache, reconcile.Change) []types.NamespacedName {
-	return s.retry()
-}
-
-// retry has the unschedulable Pods tried again.
-func (s *scheduler) retry() []types.NamespacedName {
-	if s.queue.retryAll() {
-		return cycle
+func newScheduler(o Options) *scheduler {
+	profile := DefaultProfile()
+	if o.Profile != nil {
+		profile = *o.Profile
 	}
-	return nil
+	sort := append(pluginsOf[QueueSortPlugin](profile), prioritySort{})[0]
+	return &scheduler{
+		framework: newFramework(profile), name: cmp.Or(o.SchedulerName, defaultSchedulerName), trace: o.Trace,
+		pods: map[types.NamespacedName]usedPod{}, mine: map[types.NamespacedName]*unstructured.Unstructured{}, queue: newQueue(sort), binding: map[types.NamespacedName]*assumedPod{},
+	}
+}
+
+func (s *scheduler) changed(ch reconcile.Change) []types.NamespacedName {
+	s.changes = append(s.changes, ch)
+	return cycle
+}
+
+func (s *scheduler) onOther(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+	if len(s.queue.pods) == 0 && len(s.binding) == 0 {
+		return nil
+	}
+	return s.changed(ch)
 }
 
 func (s *scheduler) onNode(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	n := s.node(ch.Object().GetName())
+	zone, existed := n.zone, n.Node != nil
 	n.setNode(ch.New)
-	s.changed(n)
-	if ch.New == nil && n.Pods == 0 {
+	if existed != (n.Node != nil) || zone != n.zone {
+		s.added++
+		n.added, s.order = s.added, nil
+	}
+	if ch.New == nil && len(n.Pods) == 0 {
 		delete(s.nodes, n.Name)
 	}
-	return s.retry()
+	if len(s.queue.pods) == 0 || !changesNode(ch) {
+		return nil
+	}
+	return s.changed(ch)
 }
 
 // node finds a Node, or makes one without an object: a Pod may name a Node that is not known yet.
 func (s *scheduler) node(name string) *NodeInfo {
 	n := s.nodes[name]
 	if n == nil {
-		n = &NodeInfo{Name: name, Requested: resources.Amounts{}}
+		n = &NodeInfo{Name: name, Requested: map[string]int64{}}
 		s.nodes[name] = n
 	}
 	return n
 }
 
-func (s *scheduler) changed(n *NodeInfo) { s.scores.changed(n, len(s.nodes)) }
-
-// onPod counts what Pods request on their Nodes, and queues those that have no Node.
-func (s *scheduler) onPod(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-	before, now := usedNode(ch.Old), usedNode(ch.New)
-	released := before != "" && before != now
-	if released {
-		n := s.node(before)
-		n.RemovePod(ch.Old)
-		s.changed(n)
-	}
-	if now != "" && before != now {
-		n := s.node(now)
-		n.AddPod(ch.New)
-		s.changed(n)
-	}
+// onPod counts what Pods request on their Nodes, and has those queued that have no Node.
+func (s *scheduler) onPod(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+	name := control.NameOf(ch.Object())
+	s.account(c, name, ch)
 	waits := ch.New != nil && s.isResponsibleFor(ch.New)
-	if name := control.NameOf(ch.Object()); waits != s.queue.has(name) {
-		if waits {
-			s.queue.add(ch.New)
-			return cycle
+	if waits {
+		s.mine[name] = ch.New
+	} else {
+		delete(s.mine, name)
+		s.nominated.remove(name)
+		if s.queue.pods[name] != nil {
+			s.queue.remove(name)
 		}
-		s.queue.remove(name)
 	}
-	if released {
-		return s.retry()
+	if waits || len(s.queue.pods) > 0 && s.freesOrTakes(ch) {
+		return s.changed(ch)
 	}
 	return nil
+}
+
+// account takes in on which Node a Pod is.
+func (s *scheduler) account(c *reconcile.Cache, name types.NamespacedName, ch reconcile.Change) {
+	before, now := s.pods[name], usedNode(ch.New)
+	if before.node != nil && before.node.Name == now && ch.Old.GetGeneration() == ch.New.GetGeneration() {
+		before.info.setPod(ch.New)
+		return
+	}
+	if before.node != nil {
+		before.node.RemovePod(before.info)
+		delete(s.pods, name)
+	}
+	s.forget(name)
+	if now != "" {
+		used := usedPod{resolvedPodInfo(c, ch.New), s.node(now)}
+		used.node.AddPod(used.info)
+		s.pods[name] = used
+	}
+}
+
+// freesOrTakes reports whether a change of a Pod matters to other Pods: it leaves its Node, comes to
+// one, or has other labels.
+func (s *scheduler) freesOrTakes(ch reconcile.Change) bool {
+	before, now := usedNode(ch.Old), usedNode(ch.New)
+	return before != now || now != "" && !sameFields(ch.Old, ch.New, []string{"metadata", "labels"})
 }
 
 // usedNode is the Node whose resources a Pod uses, "" for none.
@@ -149,55 +219,188 @@ func (s *scheduler) isResponsibleFor(pod *unstructured.Unstructured) bool {
 func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	c := control.NewCall(ctx, r)
 	for range podsPerReconcile {
-		class := s.queue.next()
-		if class == nil {
+		s.takeIn(c)
+		if err := s.finishBindings(c); err != nil {
+			return reconcile.Result{}, err
+		}
+		next := s.queue.flush(c.Now)
+		queued := s.queue.next(c.Now)
+		if queued == nil && next.IsZero() {
 			return reconcile.Result{}, nil
 		}
-		if err := s.scheduleOne(c, class); err != nil {
+		if queued == nil {
+			return reconcile.Result{After: next.Sub(c.Now)}, nil
+		}
+		if err := s.scheduleOne(c, queued); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
 	return reconcile.Result{After: 1}, nil
 }
 
-// scheduleOne finds a Node for the first Pod of a class.
-func (s *scheduler) scheduleOne(c control.Call, class *podClass) error {
-	pod := c.Cache.Get(kinds.Pod, class.waiting[0].name)
+// takeIn brings the queue up to date.
+func (s *scheduler) takeIn(c control.Call) {
+	changes := s.changes
+	s.changes = nil
+	for _, ch := range changes {
+		if ch.New != nil && ch.New.GetKind() == kinds.Pod.Kind && s.isResponsibleFor(ch.New) {
+			s.takeInPod(c, ch)
+		} else {
+			s.queue.changed(ch, c.Now)
+		}
+	}
+}
+
+// takeInPod queues a Pod that waits, or takes in its new state.
+func (s *scheduler) takeInPod(c control.Call, ch reconcile.Change) {
+	name := control.NameOf(ch.New)
+	pod := s.mine[name]
+	if pod == nil || s.binding[name] != nil {
+		return
+	}
+	queued := s.queue.pods[name]
+	if queued == nil || queued.Pod.GetUID() != pod.GetUID() {
+		if queued != nil {
+			s.queue.remove(name)
+		}
+		s.queue.add(resolvedPodInfo(c.Cache, pod), c.Now)
+		return
+	}
+	if ch.Old != nil && !sameFields(ch.Old, ch.New, []string{"spec"}, []string{"metadata", "labels"}) {
+		queued.PodInfo = resolvedPodInfo(c.Cache, pod)
+		if s.queue.waiting[name] != nil {
+			s.queue.move(queued, c.Now)
+		}
+		return
+	}
+	queued.setPod(pod)
+}
+
+// snapshot returns the Nodes in the order of kube-scheduler: one of each zone in turn, in the order
+// in which zones and Nodes were added.
+func (s *scheduler) snapshot() []*NodeInfo {
+	if s.order != nil {
+		return s.order
+	}
+	var all []*NodeInfo
+	for _, n := range s.nodes {
+		if n.Node != nil {
+			all = append(all, n)
+		}
+	}
+	slices.SortFunc(all, func(a, b *NodeInfo) int { return cmp.Compare(a.added, b.added) })
+	byZone, zones := map[string][]*NodeInfo{}, []string(nil)
+	for _, n := range all {
+		if byZone[n.zone] == nil {
+			zones = append(zones, n.zone)
+		}
+		byZone[n.zone] = append(byZone[n.zone], n)
+	}
+	for i := 0; len(s.order) < len(all); i++ {
+		for _, zone := range zones {
+			if i < len(byZone[zone]) {
+				s.order = append(s.order, byZone[zone][i])
+			}
+		}
+	}
+	return s.order
+}
+
+// scheduleOne finds a Node for a Pod.
+func (s *scheduler) scheduleOne(c control.Call, queued *QueuedPodInfo) error {
+	pod := c.Cache.Get(kinds.Pod, queued.Name())
 	if pod == nil {
-		s.queue.remove(class.waiting[0].name)
+		s.queue.remove(queued.Name())
 		return nil
 	}
-	claims, err := unboundClaims(c, pod)
-	if err == nil {
-		var node *NodeInfo
-		if node, err = s.scores.best(class, s.nodes); err == nil {
-			return bindWithClaims(c, class, pod, node.Name, claims)
-		}
-	}
-	var unfit *fitError
-	if !errors.As(err, &unfit) {
+	queued.setPod(pod)
+	cy := &Cycle{Pod: queued.PodInfo, Nodes: s.snapshot(), Cache: c.Cache, Now: c.Now, framework: s.framework}
+	d := Decision{Time: c.Now, Pod: queued.Name()}
+	if err := s.decide(c, cy, queued, &d); err != nil {
 		return err
 	}
-	class.unschedulable = true
-	return reportUnschedulable(c, class, unfit.message(s.nodeCount()))
-}
-
-// bindWithClaims binds a Pod. Claims that wait for a Node are told first, and the Pod waits until
-// they are bound.
-func bindWithClaims(c control.Call, class *podClass, pod *unstructured.Unstructured, node string, claims []*unstructured.Unstructured) error {
-	if len(claims) > 0 {
-		class.unschedulable = true
-		return selectNode(c, claims, node)
+	if s.trace != nil {
+		s.trace(d)
 	}
-	return Bind(c.Context, c.Request, pod, node)
+	return nil
 }
 
-// nodeCount is how many Nodes there are.
-func (s *scheduler) nodeCount() (n int) {
-	for _, node := range s.nodes {
-		if node.Node != nil {
-			n++
+func (s *scheduler) decide(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *Decision) error {
+	if name, known := priorityClassIsKnown(c.Cache, queued.Pod); !known {
+		d.Message = "no PriorityClass with name " + name + " was found"
+		s.queue.reject(queued, []string{"Priority"}, c.Now)
+		return reportUnschedulable(c, queued.Pod, d.Message, nil)
+	}
+	if len(cy.Nodes) > 0 {
+		if fit := cy.findNodes(); len(fit) > 0 {
+			best := cy.best(fit, s.recorder(d, fit))
+			d.Node = best.Name
+			return s.bind(c, cy, queued, best)
 		}
 	}
-	return n
+	return s.postFilter(c, cy, queued, d)
+}
+
+// recorder records scores, if somebody looks at them.
+func (s *scheduler) recorder(d *Decision, nodes []*NodeInfo) func(string, []int64) {
+	if s.trace == nil {
+		return nil
+	}
+	d.Scores = map[string]map[string]int64{}
+	return func(plugin string, scores []int64) {
+		d.Scores[plugin] = make(map[string]int64, len(nodes))
+		for i, n := range nodes {
+			d.Scores[plugin][n.Name] = scores[i]
+		}
+	}
+}
+
+// postFilter asks what can be done for a Pod that fits nowhere, and puts it aside.
+func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *Decision) error {
+	found, keep := PostFilterResult{}, true
+	var reasons []string
+	if len(cy.Nodes) > 0 {
+		for _, p := range s.postFilters {
+			found = p.PostFilter(cy)
+			keep = keep && found.Keep
+			if found.Node != "" {
+				reasons = nil
+				break
+			}
+			reasons = append(reasons, found.Reasons...)
+		}
+	}
+	d.NominatedNode, d.Message = found.Node, cy.fitMessage(reasons)
+	s.queue.reject(queued, cy.rejecters, c.Now)
+	nominated := &found.Node
+	if keep && found.Node == "" {
+		nominated = nil
+	} else {
+		s.nominated.add(queued.PodInfo, found.Node)
+	}
+	pod := queued.Pod
+	for _, victim := range found.Victims {
+		d.Victims = append(d.Victims, victim.Name())
+		if err := preempt(c, victim.Pod); err != nil {
+			return err
+		}
+	}
+	if err := s.yield(c, queued, found.Node); err != nil {
+		return err
+	}
+	return reportUnschedulable(c, pod, d.Message, nominated)
+}
+
+// yield takes the nomination from Pods of lower priority: they have to look for another Node.
+func (s *scheduler) yield(c control.Call, queued *QueuedPodInfo, node string) error {
+	for _, p := range slices.Clone(s.nominated[node]) {
+		if p.Priority >= queued.Priority {
+			continue
+		}
+		s.nominated.remove(p.Name())
+		if _, err := patchStatus(c, p.Pod, map[string]any{"nominatedNodeName": nil}); control.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
 }

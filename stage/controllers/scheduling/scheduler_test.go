@@ -113,7 +113,7 @@ func TestPodsWaitForRoomInOrder(t *testing.T) {
 	for _, name := range []string{"second", "third"} {
 		c.Load(clustertest.Pod(name, whole))
 	}
-	c.Load(clustertest.Pod("urgent", `priority: 1000, `+whole))
+	c.Load(clustertest.Pod("urgent", `priority: 1000, preemptionPolicy: Never, `+whole))
 	c.Settle()
 	for _, name := range []string{"urgent", "second", "third"} {
 		require.Nil(t, c.Field("Pod", name, "spec", "nodeName"))

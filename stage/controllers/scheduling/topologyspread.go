@@ -117,7 +117,9 @@ func (p podTopologySpread) PreFilter(c *Cycle) Status {
 
 func (p podTopologySpread) AddPod(c *Cycle, other *PodInfo, n *NodeInfo) { p.update(c, other, n, 1) }
 
-func (p podTopologySpread) RemovePod(c *Cycle, other *PodInfo, n *NodeInfo) { p.update(c, other, n, -1) }
+func (p podTopologySpread) RemovePod(c *Cycle, other *PodInfo, n *NodeInfo) {
+	p.update(c, other, n, -1)
+}
 
 func (p podTopologySpread) update(c *Cycle, other *PodInfo, n *NodeInfo, times int64) {
 	s := p.memory(c).filter

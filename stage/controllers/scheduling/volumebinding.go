@@ -1,61 +1,224 @@
 package scheduling
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/storageclass"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// claimNames returns the names of the PersistentVolumeClaims of a Pod.
-func claimNames(pod *unstructured.Unstructured) (names []string) {
+// A claimName is a PersistentVolumeClaim of a Pod.
+type claimName struct {
+	name      string
+	ephemeral bool // it is made for this Pod
+}
+
+// claimNames returns the PersistentVolumeClaims of a Pod.
+func claimNames(pod *unstructured.Unstructured) (names []claimName) {
 	for _, volume := range fields.Maps(pod.Object, "spec", "volumes") {
 		switch {
 		case volume["ephemeral"] != nil:
-			names = append(names, pod.GetName()+"-"+fields.String(volume, "name"))
+			names = append(names, claimName{pod.GetName() + "-" + fields.String(volume, "name"), true})
 		case volume["persistentVolumeClaim"] != nil:
-			names = append(names, fields.String(volume, "persistentVolumeClaim", "claimName"))
+			names = append(names, claimName{fields.String(volume, "persistentVolumeClaim", "claimName"), false})
 		}
 	}
 	return names
 }
 
-// unboundClaims returns the claims of a Pod that are bound once a Node is selected. The error is a
-// fitError if a claim is missing, or has to be bound before.
-func unboundClaims(c control.Call, pod *unstructured.Unstructured) (unbound []*unstructured.Unstructured, err error) {
-	for _, name := range claimNames(pod) {
-		claim := c.Cache.Get(kinds.PersistentVolumeClaim, types.NamespacedName{Namespace: pod.GetNamespace(), Name: name})
-		switch {
-		case claim == nil:
-			return nil, &fitError{preFilter: fmt.Sprintf("persistentvolumeclaim %q not found", name)}
-		case fields.IsTerminating(claim):
-			return nil, &fitError{preFilter: fmt.Sprintf("persistentvolumeclaim %q is being deleted", name)}
-		case fields.String(claim.Object, "status", "phase") == "Bound":
-		case !storageclass.WaitsForConsumer(storageclass.Of(c.Cache, claim)):
-			return nil, &fitError{preFilter: "pod has unbound immediate PersistentVolumeClaims"}
-		default:
-			unbound = append(unbound, claim)
-		}
-	}
-	return unbound, nil
+// volumeBinding keeps Pods to Nodes that reach their volumes, or on which their claims can be bound.
+type volumeBinding struct{}
+
+func (volumeBinding) Name() string { return "VolumeBinding" }
+
+// volumesOfPod are the claims of a Pod, by whether they are bound.
+type volumesOfPod struct {
+	bound, unbound []*unstructured.Unstructured
 }
 
-// selectNode annotates claims with the Node of their first Pod, on which the volume is to be
-// provisioned.
-func selectNode(c control.Call, claims []*unstructured.Unstructured, node string) error {
-	for _, claim := range claims {
-		if fields.Annotation(claim, storageclass.SelectedNode) == node {
-			continue
+func (p volumeBinding) PreFilter(c *Cycle) Status {
+	if len(c.Pod.claims) == 0 {
+		return Status{Skip: true}
+	}
+	var v volumesOfPod
+	var immediate bool
+	for _, claim := range c.Pod.claims {
+		obj := claimOf(c.Cache, c.Pod, claim)
+		if reason := whyUnusable(obj, claim); reason != "" {
+			return unresolvable(reason)
 		}
-		annotations := map[string]any{storageclass.SelectedNode: node}
-		if _, err := c.MergePatch(claim, map[string]any{"metadata": map[string]any{"annotations": annotations}}); err != nil {
-			return err
+		switch {
+		case isBound(obj):
+			v.bound = append(v.bound, obj)
+		case !storageclass.WaitsForConsumer(storageclass.Of(c.Cache, obj)) || fields.String(obj.Object, "spec", "volumeName") != "":
+			immediate = true
+		default:
+			v.unbound = append(v.unbound, obj)
 		}
 	}
-	return nil
+	if immediate {
+		return unresolvable("pod has unbound immediate PersistentVolumeClaims")
+	}
+	c.Write(p, v)
+	return Status{}
+}
+
+func claimOf(cache *reconcile.Cache, p *PodInfo, claim claimName) *unstructured.Unstructured {
+	return cache.Get(kinds.PersistentVolumeClaim, types.NamespacedName{Namespace: p.namespace, Name: claim.name})
+}
+
+func whyUnusable(obj *unstructured.Unstructured, claim claimName) string {
+	switch {
+	case obj == nil && claim.ephemeral:
+		return fmt.Sprintf("waiting for ephemeral volume controller to create the persistentvolumeclaim %q", claim.name)
+	case obj == nil:
+		return fmt.Sprintf("persistentvolumeclaim %q not found", claim.name)
+	case fields.String(obj.Object, "status", "phase") == "Lost":
+		return fmt.Sprintf("persistentvolumeclaim %q bound to non-existent persistentvolume %q", claim.name, fields.String(obj.Object, "spec", "volumeName"))
+	case fields.IsTerminating(obj):
+		return fmt.Sprintf("persistentvolumeclaim %q is being deleted", claim.name)
+	}
+	return ""
+}
+
+// isBound reports whether a claim has its volume. The Stages of presets.Volumes write the phase only.
+func isBound(claim *unstructured.Unstructured) bool {
+	return fields.String(claim.Object, "status", "phase") == "Bound" ||
+		fields.String(claim.Object, "spec", "volumeName") != "" && fields.Annotation(claim, "pv.kubernetes.io/bind-completed") != ""
+}
+
+func (p volumeBinding) Filter(c *Cycle, n *NodeInfo) Status {
+	v := c.Read(p).(volumesOfPod)
+	var reasons []string
+	reached, exist := boundVolumesFit(c.Cache, v.bound, n)
+	if !reached {
+		reasons = append(reasons, "node(s) didn't match PersistentVolume's node affinity")
+	}
+	if _, ok := placeClaims(c.Cache, v.unbound, n); !ok {
+		reasons = append(reasons, "node(s) didn't find available persistent volumes to bind")
+	}
+	if !exist {
+		reasons = append(reasons, "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")
+	}
+	return Status{Reasons: reasons, Unresolvable: len(reasons) > 0}
+}
+
+// boundVolumesFit reports whether a Node reaches the volumes of claims, and whether they exist.
+func boundVolumesFit(cache *reconcile.Cache, claims []*unstructured.Unstructured, n *NodeInfo) (reached, exist bool) {
+	for _, claim := range claims {
+		name := fields.String(claim.Object, "spec", "volumeName")
+		if name == "" {
+			continue // bound by Stages, without a volume
+		}
+		volume := cache.Get(kinds.PersistentVolume, types.NamespacedName{Name: name})
+		if volume == nil {
+			return true, false
+		}
+		if !volumeReaches(volume, n) {
+			return false, true
+		}
+	}
+	return true, true
+}
+
+// volumeReaches reports whether the node affinity of a volume matches a Node.
+func volumeReaches(volume *unstructured.Unstructured, n *NodeInfo) bool {
+	required := fields.Map(volume.Object, "spec", "nodeAffinity", "required")
+	return required == nil || slices.ContainsFunc(readNodeTerms(required, "nodeSelectorTerms"), func(t nodeTerm) bool {
+		return t.matches(n.Name, n.labels)
+	})
+}
+
+// A placedClaim is a claim, and the volume that it gets on a Node: nil if one is to be provisioned.
+type placedClaim struct{ claim, volume *unstructured.Unstructured }
+
+// placeClaims finds volumes for unbound claims on a Node, for the smallest claim first. It is false
+// if one can have none there.
+func placeClaims(cache *reconcile.Cache, claims []*unstructured.Unstructured, n *NodeInfo) (placed []placedClaim, ok bool) {
+	claims = slices.Clone(claims)
+	slices.SortStableFunc(claims, func(a, b *unstructured.Unstructured) int { return cmp.Compare(storageWanted(a), storageWanted(b)) })
+	taken := map[string]bool{}
+	for _, claim := range claims {
+		selected := fields.Annotation(claim, storageclass.SelectedNode)
+		if selected != "" && selected != n.Name {
+			return nil, false
+		}
+		var volume *unstructured.Unstructured
+		if selected == "" {
+			volume = smallestVolume(cache, claim, n, taken)
+		}
+		if volume == nil && !canProvision(storageclass.Of(cache, claim), n) {
+			return nil, false
+		}
+		if volume != nil {
+			taken[volume.GetName()] = true
+		}
+		placed = append(placed, placedClaim{claim, volume})
+	}
+	return placed, true
+}
+
+func storageWanted(claim *unstructured.Unstructured) int64 {
+	return resources.Parse(fields.Map(claim.Object, "spec", "resources", "requests"))["storage"]
+}
+
+// smallestVolume returns the volume that is reserved for a claim, or else the smallest one that fits,
+// is free, and is reached from a Node.
+func smallestVolume(cache *reconcile.Cache, claim *unstructured.Unstructured, n *NodeInfo, taken map[string]bool) (best *unstructured.Unstructured) {
+	var least int64
+	for _, v := range cache.List(kinds.PersistentVolume, "") {
+		ref := fields.Map(v.Object, "spec", "claimRef")
+		reserved := fields.String(ref, "name") == claim.GetName() && fields.String(ref, "namespace") == claim.GetNamespace()
+		if taken[v.GetName()] || fields.IsTerminating(v) || ref != nil && !reserved || !fitsClaim(v, claim) || !volumeReaches(v, n) {
+			continue
+		}
+		if reserved {
+			return v
+		}
+		size := resources.Parse(fields.Map(v.Object, "spec", "capacity"))["storage"]
+		if best == nil || size < least {
+			best, least = v, size
+		}
+	}
+	return best
+}
+
+// fitsClaim reports whether a volume is of the class, the modes and the size that a claim wants.
+func fitsClaim(volume, claim *unstructured.Unstructured) bool {
+	offered, _ := object.Strings(volume.Object, "spec", "accessModes")
+	wanted, _ := object.Strings(claim.Object, "spec", "accessModes")
+	selects := fields.Map(claim.Object, "spec", "selector")
+	mode := func(obj *unstructured.Unstructured) string {
+		return cmp.Or(fields.String(obj.Object, "spec", "volumeMode"), "Filesystem")
+	}
+	return !slices.ContainsFunc(wanted, func(m string) bool { return !slices.Contains(offered, m) }) &&
+		fields.String(volume.Object, "spec", "storageClassName") == fields.String(claim.Object, "spec", "storageClassName") &&
+		mode(volume) == mode(claim) && (selects == nil || readSelector(selects).matches(labelsOf(volume))) &&
+		resources.Parse(fields.Map(volume.Object, "spec", "capacity"))["storage"] >= storageWanted(claim)
+}
+
+// canProvision reports whether a volume of a class can be made for a Node.
+func canProvision(class *unstructured.Unstructured, n *NodeInfo) bool {
+	provisioner := fields.String(class.Object, "provisioner")
+	if provisioner == "" || provisioner == "kubernetes.io/no-provisioner" {
+		return false
+	}
+	terms := fields.Maps(class.Object, "allowedTopologies")
+	return len(terms) == 0 || slices.ContainsFunc(terms, func(term map[string]any) bool {
+		expressions := fields.Maps(term, "matchLabelExpressions")
+		return len(expressions) > 0 && !slices.ContainsFunc(expressions, func(e map[string]any) bool {
+			values, _ := object.Strings(e, "values")
+			value, ok := n.labels[fields.String(e, "key")].(string)
+			return !ok || !slices.Contains(values, value)
+		})
+	})
 }

@@ -20,6 +20,8 @@ var (
 	Job                   = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	CronJob               = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
 	Lease                 = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
+	PodDisruptionBudget   = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
+	PriorityClass         = schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
 	StorageClass          = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}
 	EndpointSlice         = schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}
 )
