@@ -72,16 +72,21 @@ func (p *PodInfo) setPod(pod *unstructured.Unstructured) {
 	p.terminating = fields.IsTerminating(pod)
 }
 
-// readScored reads what scores take the Pod to request. Once it is on a Node, and requests something
-// as a whole, kube-scheduler counts defaults only for what none of its containers requests.
+// readScored reads what scores take the Pod to request. While it is to be scheduled, kube-scheduler
+// leaves out what it requests as a whole; once it is on a Node, that counts, and defaults only for
+// what none of its containers requests.
 func (p *PodInfo) readScored(spec map[string]any) {
 	defaults := resources.Amounts{"cpu": defaultCPU, "memory": defaultMemory}
 	p.scored = scoredAmountsOf(resources.OfPodSpecOr(spec, defaults))
 	p.counted = p.scored
-	if len(fields.Map(spec, "resources", "requests")) > 0 {
-		maps.DeleteFunc(defaults, func(name string, _ int64) bool { return p.Requests[name] > 0 })
-		p.counted = scoredAmountsOf(resources.OfPodSpecOr(spec, defaults))
+	if len(fields.Map(spec, "resources", "requests")) == 0 {
+		return
 	}
+	ofContainers := maps.Clone(spec)
+	delete(ofContainers, "resources")
+	p.scored = scoredAmountsOf(resources.OfPodSpecOr(ofContainers, defaults))
+	maps.DeleteFunc(defaults, func(name string, _ int64) bool { return p.Requests[name] > 0 })
+	p.counted = scoredAmountsOf(resources.OfPodSpecOr(spec, defaults))
 }
 
 func (p *PodInfo) readNodeAffinity(affinity map[string]any) {

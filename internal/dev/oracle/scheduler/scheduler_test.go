@@ -57,7 +57,7 @@ func compare(t *testing.T, s scenario, reached map[string]int) {
 func requireSameScores(t *testing.T, want, got decision) {
 	for plugin, scores := range want.scores {
 		for node, score := range scores {
-			require.Equal(t, score, got.scores[plugin][node], "the score of %s on %s", plugin, node)
+			require.Equal(t, score, got.scores[plugin][node], "the score of %s on %s; theirs %v, ours %v", plugin, node, want.scores, got.scores)
 		}
 	}
 	for plugin := range got.scores {
