@@ -94,9 +94,11 @@ func (o *theirs) schedule(p *corev1.Pod) decision {
 	got := o.pod(p.Name)
 	d.message, d.nominated = got.Status.Conditions[0].Message, got.Status.NominatedNodeName
 	if d.nominated != "" {
-		o.sched.ScheduleOne(o.ctx) // when the victims are gone
+		for again := (decision{}); again.node == ""; { // until it has seen that the victims are gone
+			o.sched.ScheduleOne(o.ctx)
+			o.until("event of a nominated Pod", func() bool { return o.outcome(&again) })
+		}
 		o.until("binding of a nominated Pod", func() bool { return o.pod(p.Name).Spec.NodeName != "" })
-		o.until("its event", func() bool { return o.outcome(&decision{}) })
 		d.victims = missing(before, o.names())
 		return d
 	}
