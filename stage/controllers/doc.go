@@ -60,8 +60,8 @@
 //	                                         | them with simulation.ClusterLike  |
 //	bind Pods by their subresource           | write spec.nodeName, then the     | Transport has no
 //	                                         | condition PodScheduled            | subresource for it
-//	preempt, and look at affinity of Pods,   | look at resources, node affinity, | not modelled yet
-//	topology, ports, volume limits, images   | taints and claims                 |
+//	look at volume limits of CSINodes, the   | leave them out: see package       | not modelled yet
+//	capacity of storage, and ResourceClaims  | scheduling                        |
 //	evict by taints, find unreachable Nodes  | see package nodes                 |
 //	protect claims and volumes in use        | let them be deleted               | not modelled yet
 //	delete claims of StatefulSets by their   | keep them                         | not modelled yet
