@@ -132,6 +132,20 @@ func TestMaxConcurrencyRemovedFromAPassedStageTakesNothingAway(t *testing.T) {
 	require.Equal(t, []string{"s.stage.dev", "s.stage.prod"}, w.exist())
 }
 
+// A cluster that the next stage selects, but whose Binding does not list it yet, keeps what it has.
+func TestARelabelledClusterKeepsTheWorkloadUntilItHasItElsewhere(t *testing.T) {
+	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "dev/x", "prod/p")
+	for len(w.policies) < 2 {
+		w.decide()
+	}
+	seen := w.observe()
+	require.Equal(t, []string{"s.stage.dev"}, w.policy.Decide(w.status, seen, w.now).Remove, "without a relabel")
+	w.join("prod/x")
+	seen.Clusters = w.clusters
+	require.Empty(t, w.policy.Decide(w.status, seen, w.now).Remove, "the Binding of prod does not list x yet")
+	require.Equal(t, []string{"s.stage.dev"}, w.policy.Decide(w.status, w.observe(), w.now).Remove)
+}
+
 func TestBatchesFollowTheirSelectors(t *testing.T) {
 	stage := func(env string) string { return policyText(stageText("prod", env, "maxConcurrency: 50%", "soak: 1h")) }
 	t.Run("a cluster that matches no longer loses the workload", func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -112,6 +113,48 @@ func playTwo(t *testing.T, kind schema.GroupVersionKind) {
 	stop()
 	<-done
 	<-done
+}
+
+// changedBeforeDelete has somebody change a BindingPolicy right before it is deleted for the first
+// time.
+type changedBeforeDelete struct {
+	transport
+	answers *[]error
+}
+
+func (c changedBeforeDelete) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+	if len(*c.answers) == 0 {
+		patch := []byte(`{"metadata": {"annotations": {"changed": "by somebody"}}}`)
+		if _, err := c.cluster.Patch(ctx, kind, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	err := c.transport.Delete(ctx, kind, name, o)
+	*c.answers = append(*c.answers, err)
+	return err
+}
+
+// A BindingPolicy that has changed since it was read is not deleted before it was read again.
+func TestPlayerDeletesWhatItHasRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages(""))
+		h.available = map[string]int64{"dev1": 1}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		var answers []error
+		go func() {
+			done <- player.Play(ctx, changedBeforeDelete{transport{h.cluster, h}, &answers}, player.Options{})
+		}()
+		for range 12 {
+			h.turn()
+		}
+		stop()
+		<-done
+		require.Equal(t, []string{"s.stage.prod"}, h.exist())
+		require.Len(t, answers, 2)
+		require.True(t, apierrors.IsConflict(answers[0]), "%v", answers[0])
+		require.NoError(t, answers[1])
+	})
 }
 
 // Somebody deletes what the Player creates, as soon as it is there.
