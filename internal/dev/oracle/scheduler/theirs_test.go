@@ -95,6 +95,7 @@ func (o *theirs) schedule(p *corev1.Pod) decision {
 	d.message, d.nominated = got.Status.Conditions[0].Message, got.Status.NominatedNodeName
 	if d.nominated != "" {
 		for again := (decision{}); again.node == ""; { // until it has seen that the victims are gone
+			o.until("another try", func() bool { return o.activate(got) })
 			o.sched.ScheduleOne(o.ctx)
 			o.until("event of a nominated Pod", func() bool { return o.outcome(&again) })
 		}
@@ -105,6 +106,13 @@ func (o *theirs) schedule(p *corev1.Pod) decision {
 	require.NoError(o.t, o.client.CoreV1().Pods(p.Namespace).Delete(o.ctx, p.Name, metav1.DeleteOptions{}))
 	o.until("leaving the queue", func() bool { _, ok := o.sched.SchedulingQueue.GetPod(p.Name, p.Namespace); return !ok })
 	return d
+}
+
+// activate puts a Pod that waits for something into the active queue. ScheduleOne blocks where that
+// is empty, and what the Pod waits for may have come already.
+func (o *theirs) activate(p *corev1.Pod) bool {
+	o.sched.SchedulingQueue.Activate(klog.FromContext(o.ctx), map[string]*corev1.Pod{p.Name: p})
+	return len(o.sched.SchedulingQueue.PodsInActiveQ()) > 0
 }
 
 // outcome reads Events until one says how the cycle ended.
