@@ -116,11 +116,13 @@
 //
 // Without spec.updates a new version of the workload reaches every cluster that has the workload at
 // once: KubeStellar sends the object on the hub to all destinations. With updates: Staged, the
-// BindingPolicies of all clusters but those whose turn it is have createOnly, with which KubeStellar
-// creates objects and never updates them. A new resourceVersion in a Binding makes the rollout begin
-// again with the first stage; a cluster stays at the version that it has until its stage, batch or
-// turn comes, and createOnly is taken away until its condition holds. If the status is lost, nobody
-// knows any more which version the clusters have, and all stages are passed again.
+// BindingPolicies of all clusters but those whose turn it is have createOnly, with which
+// KubeStellar creates objects and never updates them. A new resourceVersion in a Binding makes the
+// rollout begin again with the first stage; a cluster stays at the version that it has until its
+// stage, batch or turn comes, and createOnly is taken away until its condition holds. If a stage
+// fails and the rollout goes on, those of its clusters whose turn had not come stay at the version
+// that they have. If the status is lost, nobody knows any more which version the clusters have, and
+// all stages are passed again.
 //
 // The hub holds one version of an object, so KubeStellar's model forbids the following:
 //
