@@ -192,6 +192,9 @@ func (d *decider) startBatch(i, n int) bool {
 		d.hold(rec, why)
 		return false
 	}
+	if s.perCluster == nil {
+		d.endTurns(i)
+	}
 	d.beginBatch(i, n)
 	rec.Phase, rec.StartedAt, rec.SatisfiedSince = v1alpha1.Progressing, wholeSecond(d.now), nil
 	d.event("Normal", "BatchStarted", "batch %d of %d of stage %q", rec.StartedBatches, len(rec.Batches), rec.Name)

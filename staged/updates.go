@@ -128,10 +128,35 @@ func (d *decider) isSuperseded(i int) bool {
 // isFrozen reports whether the clusters of a stage, or of its n-th batch, stay at the version of
 // the workload that they have: all but those that the rollout is at, until they are satisfied.
 func (d *decider) isFrozen(i, n int) bool {
+	return d.policy.stagesUpdates() && d.hadTurn(i, n) && !d.isBehind(i, n)
+}
+
+// isBehind reports whether a batch of the active stage that has begun has yet to be satisfied with
+// the present version, although a later one has begun: an edit can make batches of clusters that
+// were updated one by one.
+func (d *decider) isBehind(i, n int) bool {
+	stage := d.Status.Stages[i]
+	if i != d.active() || n < 0 || n >= int(stage.StartedBatches) || stage.SatisfiedSince != nil || stage.Phase != v1alpha1.Progressing {
+		return false
+	}
+	rec := d.owned(d.batchName(i, n))
+	return d.policy.stages[i].perCluster == nil && rec != nil && len(rec.Outdated) > 0
+}
+
+// endTurns records that the clusters of all batches of a stage that have begun are satisfied with
+// the present version.
+func (d *decider) endTurns(i int) {
+	for n := range d.Status.Stages[i].StartedBatches {
+		if rec := d.owned(d.batchName(i, int(n))); rec != nil {
+			rec.Outdated = nil
+		}
+	}
+}
+
+// hadTurn reports whether the turn of a stage, or of its n-th batch, is over or has not come.
+func (d *decider) hadTurn(i, n int) bool {
 	rec := d.Status.Stages[i]
 	switch {
-	case !d.policy.stagesUpdates():
-		return false
 	case i != d.active() || rec.SatisfiedSince != nil || d.isDone(i) || rec.Phase == v1alpha1.Pending || rec.Phase == v1alpha1.Skipped:
 		return true
 	case n < 0:

@@ -279,3 +279,19 @@ func TestUpdatesWaitForNoStatusOfClustersThatHaveTheNewVersion(t *testing.T) {
 	u.checkAll(map[string]string{"d": "3", "p": "3"})
 	require.True(t, u.holds("Succeeded"), u.last.Message)
 }
+
+// An edit makes batches of clusters whose turn had come one by one, and not ended: the first have not
+// passed because a later one has begun.
+func TestUpdatesOfClustersThatBecomeBatchesInTheirTurn(t *testing.T) {
+	stages := func(field string) string { return policyText(stageText("prod", "prod", field)) + keep }
+	u := newUpdated(t, stages("perCluster: {maxUnavailable: 2}"), "prod/p1", "prod/p2", "prod/p3")
+	u.roll(12)
+	u.checkAll(map[string]string{"p1": "1", "p2": "1", "p3": "1"})
+	u.release("2")
+	u.decide()
+	u.decide()
+	u.edit(stages("maxConcurrency: 1") + "  updates: Staged\n")
+	u.roll(12)
+	u.checkAll(map[string]string{"p1": "2", "p2": "2", "p3": "2"})
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+}
