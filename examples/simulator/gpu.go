@@ -40,7 +40,7 @@ func gpu(ctx context.Context, o options, c *studyClock) (*report.Report, error) 
 		}
 		runs = append(runs, l)
 	}
-	c.progress.end()
+	c.progress.End()
 	return gpuReport(o, runs), nil
 }
 

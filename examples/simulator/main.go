@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/progress"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // study runs a study and writes what the flags ask for. The running time depends on the machine, so
 // it is not part of the report.
 func study(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	c := &studyClock{began: time.Now(), progress: newProgress(stderr)}
+	c := &studyClock{began: time.Now(), progress: progress.New(stderr)}
 	r, err := studies[o.study].run(ctx, o, c)
 	if err != nil {
 		return err

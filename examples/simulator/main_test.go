@@ -224,7 +224,6 @@ func TestScale(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	var out bytes.Buffer
 	began := time.Now()
 	c := &studyClock{began: began, since: began}
 	l, err := newLab(t.Context(), labOptions{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 4}})
@@ -232,15 +231,6 @@ func TestProgress(t *testing.T) {
 	require.NoError(t, l.Advance(t.Context(), time.Minute))
 	l.reached = 1
 	require.Equal(t, "run [======                  ] 1/4 Complete, 1 objects, 1 events/s, 30 times real time, 6s left", c.line(l, began.Add(2*time.Second)))
-
-	p := progress{out: &out}
-	require.True(t, p.due(began))
-	p.show(began, "long")
-	require.False(t, p.due(began.Add(refresh/2)))
-	p.show(began.Add(refresh), "s")
-	p.end()
-	require.Equal(t, "\rlong\rs   \r \r", out.String())
-	require.Nil(t, newProgress(&out).out, "no terminal")
 }
 
 func TestNumbers(t *testing.T) {

@@ -40,7 +40,7 @@ func scale(ctx context.Context, o options, c *studyClock) (*report.Report, error
 	if err := l.play(ctx, c, never); err != nil {
 		return nil, err
 	}
-	c.progress.end()
+	c.progress.End()
 	return scaleReport(o, l), nil
 }
 

@@ -58,7 +58,7 @@ func smallJobs(ctx context.Context, o options, c *studyClock) (*report.Report, e
 			races[w.name] = append(races[w.name], r)
 		}
 	}
-	c.progress.end()
+	c.progress.End()
 	return smallReport(o, races), nil
 }
 
