@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
 )
 
 // options are the flags.
@@ -27,6 +28,14 @@ type options struct {
 	log    string
 	report string
 	plots  string
+	sweepOptions
+}
+
+// sweepOptions are the flags of studies that are sweeps.
+type sweepOptions struct {
+	seeds, workers        int
+	results, merge, table string
+	shard                 sweep.Shard
 }
 
 // A studyDesign is a study that can be run, with the flags that not all studies have.
@@ -37,13 +46,15 @@ type studyDesign struct {
 }
 
 var studies = map[string]studyDesign{
-	"small-jobs": {[]string{"jobs", "log"}, map[string]string{"nodes": "4", "jobs": "1,10,20,50,75,100"}, smallJobs},
-	"gpu":        {[]string{"jobs", "pods", "gap", "size", "log"}, map[string]string{"nodes": "2", "jobs": "100", "pods": "1"}, gpu},
-	"scale":      {[]string{"pods"}, map[string]string{"nodes": "1000", "pods": "100000"}, scale},
+	"small-jobs": {[]string{"nodes", "seed", "jobs", "log"}, map[string]string{"nodes": "4", "jobs": "1,10,20,50,75,100"}, smallJobs},
+	"gpu":        {[]string{"nodes", "seed", "jobs", "pods", "gap", "size", "log"}, map[string]string{"nodes": "2", "jobs": "100", "pods": "1"}, gpu},
+	"queues":     {sweepFlags, map[string]string{"seeds": "10"}, knownQueues},
+	"coverage":   {sweepFlags, map[string]string{"seeds": "5"}, coverage},
+	"scale":      {[]string{"nodes", "seed", "pods"}, map[string]string{"nodes": "1000", "pods": "100000"}, scale},
 }
 
 // common are the flags of all studies.
-var common = []string{"study", "seed", "nodes", "report", "plots"}
+var common = []string{"study", "report", "plots"}
 
 // parse reads the flags. If it returns an error it has already printed it.
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -74,6 +85,15 @@ func define(o *options) *flag.FlagSet {
 	flags.StringVar(&o.log, "log", "", "write all transitions to this `file`, .jsonl or .csv; each run has its name put into that of the file")
 	flags.StringVar(&o.report, "report", "", "write a page to this `file`, which needs nothing else")
 	flags.StringVar(&o.plots, "plots", "", "write each chart as SVG and PNG into this `folder`")
+	flags.IntVar(&o.seeds, "seeds", 0, "how many seeds a sweep has (default queues: 10, coverage: 5)")
+	flags.IntVar(&o.workers, "workers", 0, "how many runs of a sweep go on at once (default: as many as there are cores)")
+	flags.StringVar(&o.results, "results", "", "keep the results of a sweep in this `file`, a JSON object per line, and go on where it ends")
+	flags.StringVar(&o.merge, "merge", "", "read the results of a sweep from these `files` with commas between, and run nothing")
+	flags.StringVar(&o.table, "table", "", "write the results of a sweep to this `file` as CSV")
+	flags.Func("shard", "run the part `i/n` of a sweep: 0/n to n-1/n", func(text string) (err error) {
+		o.shard, err = sweep.ParseShard(text)
+		return err
+	})
 	flags.Func("jobs", "how many Jobs; small-jobs takes a `list` of numbers (default 1,10,20,50,75,100; gpu: 100)", func(list string) (err error) {
 		o.jobs, err = counts(list)
 		return err
@@ -128,9 +148,15 @@ func (o options) check(rest []string) error {
 		}
 	}
 	_, pods := studies[o.study].defaults["pods"]
+	_, nodes := studies[o.study].defaults["nodes"]
+	_, seeds := studies[o.study].defaults["seeds"]
 	refuse(len(rest) > 0, "unknown argument %q", strings.Join(rest, " "))
-	refuse(o.nodes < 1 || o.nodes > maxCount, "-nodes %d: want at least 1", o.nodes)
+	refuse(nodes && (o.nodes < 1 || o.nodes > maxCount), "-nodes %d: want at least 1", o.nodes)
 	refuse(pods && (o.pods < 1 || o.pods > maxCount), "-pods %d: want at least 1", o.pods)
+	refuse(seeds && (o.seeds < 1 || o.seeds > maxCount), "-seeds %d: want at least 1", o.seeds)
+	refuse(o.workers < 0 || o.workers > maxCount, "-workers %d: want at least 1", o.workers)
+	refuse(o.shard.Count > 1 && o.results == "", "-shard %s: want -results as well", o.shard)
+	refuse(o.merge != "" && (o.results != "" || o.shard.Count > 0), "-merge runs nothing: want neither -results nor -shard")
 	refuse(o.gap <= 0, "-gap %s: want more than 0", o.gap)
 	refuse(o.size <= 0, "-size %s: want more than 0", o.size)
 	refuse(o.study == "gpu" && o.pods > o.nodes, "-pods %d: a Job may ask for %d GPUs, and %d nodes have %d", o.pods, o.pods*gpusPerNode, o.nodes, o.nodes*gpusPerNode)

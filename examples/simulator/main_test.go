@@ -240,3 +240,37 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, "-", number(math.NaN()))
 	require.Equal(t, "dir/a.mcad-gangs.csv", logName("dir/a.csv", "MCAD + gangs"))
 }
+
+// TestSweepsInParts runs the study of queues in two parts, and in one: the same table.
+func TestSweepsInParts(t *testing.T) {
+	dir := t.TempDir()
+	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
+	for i, name := range []string{a, b} {
+		code, out, errs := simulate(t, "-study queues -seeds 2 -shard "+strconv.Itoa(i)+"/2 -results "+name)
+		require.Zero(t, code, errs)
+		require.Contains(t, out, "part: "+strconv.Itoa(i)+"/2")
+	}
+	code, merged, errs := simulate(t, "-study queues -seeds 2 -merge "+b+","+a)
+	require.Zero(t, code, errs)
+	code, whole, errs := simulate(t, "-study queues -seeds 2")
+	require.Zero(t, code, errs)
+	table := func(out string) string { return out[:strings.LastIndex(out, "\n\n")] } // without the time it took
+	require.Equal(t, table(whole), table(merged))
+	require.Contains(t, whole, "model=M/M/4 load=0.8: wait")
+
+	code, _, errs = simulate(t, "-study queues -seeds 2 -merge "+a)
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "10 runs of study")
+	for flags, want := range map[string]string{
+		"-study queues -shard 0/2":          "-shard 0/2: want -results as well",
+		"-study queues -shard 2/2":          "want i/n with 0 <= i < n",
+		"-study queues -seeds 0":            "-seeds 0: want at least 1",
+		"-study queues -merge a -results b": "-merge runs nothing",
+		"-study queues -nodes 3":            "-nodes is not for -study queues",
+		"-study gpu -results a":             "-results is not for -study gpu",
+	} {
+		code, _, errs := simulate(t, flags)
+		require.Equal(t, 2, code, flags)
+		require.Contains(t, errs, want)
+	}
+}

@@ -13,6 +13,7 @@ type studyClock struct {
 	began    time.Time
 	virtual  time.Duration // of all runs together
 	steps    int
+	runs     int       // of a sweep
 	run      *lab      // the current run
 	since    time.Time // when it began
 	progress *progress.Line
@@ -48,6 +49,9 @@ func (c *studyClock) String() string {
 	real := time.Since(c.began)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	if c.steps == 0 {
+		return fmt.Sprintf("%d runs in %.1f s; %d MiB of memory", c.runs, real.Seconds(), m.Sys>>20)
+	}
 	return fmt.Sprintf("%s of virtual time in %.1f s: %.0f times as fast; %d MiB of memory",
 		c.virtual.Round(time.Second), real.Seconds(), c.virtual.Seconds()/real.Seconds(), m.Sys>>20)
 }
