@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers cluster-soak instructions instructions-update soak oracle histories e2e recordings tidy matrix release develop proxy
+.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers cluster-soak instructions instructions-update soak oracle oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,9 @@ soak: ## the whole lives of PODS (a million) in virtual time, on one core, withi
 
 oracle: ## SCENARIOS (200) random failures of Nodes with the controllers of Kubernetes and with ours, from SEED (1) on
 	cd internal/dev/oracle && $(GO) test -run TestScenarios -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) .
+
+oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on
+	cd internal/dev/oracle && $(GO) test -run 'TestSameDecisions|TestSameQueues' -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) ./scheduler
 
 histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)

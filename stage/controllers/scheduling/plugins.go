@@ -1,5 +1,7 @@
 package scheduling
 
+import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 // The interfaces of plugins have the names and the order of those of kube-scheduler's framework. A
 // plugin has those of them that it needs. What a plugin finds out about a Pod it remembers in the
 // [Cycle], not in itself.
@@ -62,6 +64,32 @@ type ScorePlugin interface {
 // given those of all Nodes, brings them to 0 to 100.
 type ScoreExtensions interface {
 	NormalizeScore(*Cycle, []int64)
+}
+
+// EnqueueExtensions are of a plugin that knows which changes of the cluster may let a Pod through that
+// it rejected. Pods that a plugin without them rejected are tried again after every change.
+type EnqueueExtensions interface {
+	Plugin
+	QueueingHint(waiting *PodInfo, e ClusterEvent) bool
+}
+
+// A ClusterEvent is a change of an object: a Pod that came to a Node, is changed there, or left it, a
+// Pod that waits and is changed, or a change of an object of another kind that plugins read.
+type ClusterEvent struct {
+	// Kind is that of the object.
+	Kind string
+	// Old and New are the object before and after, nil if there was or is none. They must not be
+	// changed.
+	Old, New *unstructured.Unstructured
+	// Own is that the Pod itself was changed that waits.
+	Own bool
+	// OldPod and NewPod are the Pod before and after, nil when it was or is on no Node, nor nominated
+	// to one.
+	OldPod, NewPod *PodInfo
+	// OldNode and NewNode are a Node before and after, without its Pods.
+	OldNode, NewNode *NodeInfo
+
+	nominated bool // OldPod was not there, the Node was only meant for it
 }
 
 // A Status is what a plugin says of a Pod, or of a Pod on a Node. The zero value is that there is

@@ -129,8 +129,13 @@ func compareImportance(a, b *PodInfo, now time.Time) int {
 }
 
 // nominatedNode is the Node on which Pods were preempted for this one, "" for none.
-func (p *PodInfo) nominatedNode() string {
-	return fields.String(p.Pod.Object, "status", "nominatedNodeName")
+func (p *PodInfo) nominatedNode() string { return nominatedNode(p.Pod) }
+
+func nominatedNode(pod *unstructured.Unstructured) string {
+	if pod == nil {
+		return ""
+	}
+	return fields.String(pod.Object, "status", "nominatedNodeName")
 }
 
 // IsPodTerminal reports whether all containers of a Pod have ended for good: its phase is Succeeded

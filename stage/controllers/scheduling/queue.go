@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // prioritySort puts Pods of higher priority first, and those of the same priority in the order in
@@ -29,9 +27,11 @@ type QueuedPodInfo struct {
 	// Attempts is how often it was tried.
 	Attempts int
 
-	seq       uint64   // the order of entering the queue
-	rejecters []string // the plugins that were against it when it was last tried
-	changes   uint64   // how many changes of the cluster it was tried with
+	seq       uint64    // the order of entering the queue
+	rejecters []string  // the plugins that were against it when it was last tried
+	errors    int       // how often it was tried without Nodes since one was found
+	release   time.Time // when it is tried again after that
+	changes   uint64    // how many changes of the cluster it was tried with
 }
 
 // Backoff and the time after which a Pod is tried again whatever happens are those of kube-scheduler.
@@ -44,32 +44,72 @@ const (
 
 // backoffEnds is until when a Pod has to let those pass that were not tried so often.
 func (p *QueuedPodInfo) backoffEnds() time.Time {
-	if p.Attempts == 0 {
-		return p.Timestamp
+	attempts := p.Attempts
+	if p.errors > 0 {
+		attempts = p.errors
+	}
+	if attempts == 0 {
+		return time.Time{}
 	}
 	backoff := initialBackoff
-	for i := 1; i < p.Attempts && backoff < maxBackoff; i++ {
+	for i := 1; i < attempts && backoff < maxBackoff; i++ {
 		backoff *= 2
 	}
 	return p.Timestamp.Add(min(backoff, maxBackoff)).Truncate(time.Second)
 }
 
+// flushAt is when a Pod that was put aside is tried again whatever happens: more than 5 minutes
+// later, when a whole or a half minute begins.
+func (p *QueuedPodInfo) flushAt() time.Time {
+	return p.Timestamp.Add(flushAfter).Truncate(flushInterval).Add(flushInterval)
+}
+
+// catchUp counts attempts that were not made, because they would have come to the same.
+func (p *QueuedPodInfo) catchUp(now time.Time) {
+	if len(p.rejecters) > 0 {
+		for at := p.flushAt(); at.Before(now); at = p.flushAt() {
+			p.Timestamp = at
+			p.Attempts++
+		}
+		return
+	}
+	for p.release.IsZero() {
+		at := p.backoffEnds().Add(time.Second)
+		if !at.Before(now) {
+			p.release = at
+			return
+		}
+		p.Timestamp = at
+		p.errors++
+	}
+}
+
 // A queue is the scheduling queue, with kube-scheduler's three parts: active has the Pods that are
 // tried next, backoff those that failed a short time ago, which are tried if active is empty, and
-// unschedulable those for which nothing has changed since they were last tried. All Pods are in pods.
+// waiting those for which nothing has changed since they were last tried. All Pods are in pods.
+//
+// No time passes while Pods are tried, so that active is soon empty: how long a backoff is decides
+// about the order only. Pods that were tried without Nodes wait in any case until it is over.
 type queue struct {
 	sort    QueueSortPlugin
+	hints   map[string]EnqueueExtensions
 	pods    map[types.NamespacedName]*QueuedPodInfo
 	active  []*QueuedPodInfo // in the order of sort
 	backoff []*QueuedPodInfo // in the order of the ends of their backoffs
 	waiting map[types.NamespacedName]*QueuedPodInfo
 	seq     uint64
-	changes uint64    // how many changes of the cluster there were
-	started time.Time // from when the intervals of the flush count
+	changes uint64 // how many changes of the cluster there were
 }
 
-func newQueue(sort QueueSortPlugin) queue {
-	return queue{sort: sort, pods: map[types.NamespacedName]*QueuedPodInfo{}, waiting: map[types.NamespacedName]*QueuedPodInfo{}}
+func newQueue(p Profile) queue {
+	q := queue{
+		sort: append(pluginsOf[QueueSortPlugin](p), prioritySort{})[0], hints: map[string]EnqueueExtensions{"Priority": priorityHint{}},
+		pods: map[types.NamespacedName]*QueuedPodInfo{}, waiting: map[types.NamespacedName]*QueuedPodInfo{},
+	}
+	for _, plugin := range pluginsOf[EnqueueExtensions](p) {
+		q.hints[plugin.Name()] = plugin
+	}
+	return q
 }
 
 func (q *queue) compareActive(a, b *QueuedPodInfo) int {
@@ -82,8 +122,8 @@ func (q *queue) compareActive(a, b *QueuedPodInfo) int {
 	return cmp.Compare(a.seq, b.seq)
 }
 
-func compareBackoff(a, b *QueuedPodInfo) int {
-	return cmp.Or(a.backoffEnds().Compare(b.backoffEnds()), cmp.Compare(a.seq, b.seq))
+func (q *queue) compareBackoff(a, b *QueuedPodInfo) int {
+	return cmp.Or(a.backoffEnds().Compare(b.backoffEnds()), q.compareActive(a, b))
 }
 
 func insert(list []*QueuedPodInfo, p *QueuedPodInfo, compare func(a, b *QueuedPodInfo) int) []*QueuedPodInfo {
@@ -98,9 +138,10 @@ func takeOut(list []*QueuedPodInfo, p *QueuedPodInfo) []*QueuedPodInfo {
 	return slices.DeleteFunc(list, func(other *QueuedPodInfo) bool { return other == p })
 }
 
-func (q *queue) add(p *PodInfo, now time.Time) {
+// add queues a Pod that has waited for that since a time.
+func (q *queue) add(p *PodInfo, since time.Time) {
 	q.seq++
-	queued := &QueuedPodInfo{PodInfo: p, Timestamp: now, seq: q.seq}
+	queued := &QueuedPodInfo{PodInfo: p, Timestamp: since, seq: q.seq}
 	q.pods[p.Name()] = queued
 	q.active = insert(q.active, queued, q.compareActive)
 }
@@ -113,12 +154,7 @@ func (q *queue) remove(name types.NamespacedName) {
 }
 
 // next returns the Pod to be tried now, nil if there is none.
-func (q *queue) next(now time.Time) *QueuedPodInfo {
-	for len(q.backoff) > 0 && !q.backoff[0].backoffEnds().After(now) {
-		p := q.backoff[0]
-		q.backoff = q.backoff[1:]
-		q.active = insert(q.active, p, q.compareActive)
-	}
+func (q *queue) next() *QueuedPodInfo {
 	switch {
 	case len(q.active) > 0:
 		return q.active[0]
@@ -133,50 +169,81 @@ func (q *queue) next(now time.Time) *QueuedPodInfo {
 func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 	q.seq++
-	p.Attempts++
-	p.seq, p.Timestamp, p.rejecters, p.changes = q.seq, now, rejecters, q.changes
+	if len(rejecters) > 0 {
+		p.Attempts++
+		p.errors = 0
+	} else {
+		p.errors++
+	}
+	p.seq, p.Timestamp, p.rejecters, p.changes, p.release = q.seq, now, rejecters, q.changes, time.Time{}
 	q.waiting[p.Name()] = p
 }
 
 // move has a Pod tried again that was put aside.
 func (q *queue) move(p *QueuedPodInfo, now time.Time) {
 	delete(q.waiting, p.Name())
-	if p.backoffEnds().After(now) {
-		q.backoff = insert(q.backoff, p, compareBackoff)
-	} else {
+	if p.backoffEnds().Before(now.Truncate(time.Second)) {
 		q.active = insert(q.active, p, q.compareActive)
+	} else {
+		q.backoff = insert(q.backoff, p, q.compareBackoff)
 	}
 }
 
 // changed moves the Pods to which a change of the cluster may matter.
-func (q *queue) changed(ch reconcile.Change, now time.Time) (moved bool) {
-	q.changes++
+func (q *queue) changed(e ClusterEvent, now time.Time) {
 	var ready []*QueuedPodInfo
 	for _, p := range q.waiting {
-		if queueingHint(p, ch) {
+		if p.changes == q.changes {
+			p.catchUp(now)
+		}
+		if len(p.rejecters) > 0 && q.mayHelp(p, e) {
 			ready = append(ready, p)
 		}
 	}
+	q.changes++
 	slices.SortFunc(ready, func(a, b *QueuedPodInfo) int { return cmp.Compare(a.seq, b.seq) })
 	for _, p := range ready {
 		q.move(p, now)
 	}
-	return len(ready) > 0
 }
 
-// flush moves the Pods that were put aside 5 minutes ago, and returns when the next ones will be.
-// That happens each 30 seconds, as in kube-scheduler, but only to Pods since whose attempt something
-// has changed: for the others it would come to the same.
-func (q *queue) flush(now time.Time) (next time.Time) {
-	if q.started.IsZero() {
-		q.started = now
+// updated takes in that a Pod was changed, which may let it through.
+func (q *queue) updated(p *QueuedPodInfo, e ClusterEvent, now time.Time) {
+	if q.waiting[p.Name()] == nil {
+		return
 	}
+	if p.changes == q.changes {
+		p.catchUp(now)
+		p.changes--
+	}
+	if len(p.rejecters) > 0 && q.mayHelp(p, e) {
+		q.move(p, now)
+	}
+}
+
+// mayHelp asks the plugins that were against a Pod whether a change may let it through.
+func (q *queue) mayHelp(p *QueuedPodInfo, e ClusterEvent) bool {
+	if e.nominated && p.Priority > e.OldPod.Priority {
+		return false // it does not yield to Pods of lower priority
+	}
+	return slices.ContainsFunc(p.rejecters, func(name string) bool {
+		plugin := q.hints[name]
+		return plugin == nil || plugin.QueueingHint(p.PodInfo, e)
+	})
+}
+
+// flush moves the Pods whose time has come, and returns when that of the next ones comes: of those
+// that were put aside 5 minutes ago, and of those that were tried without Nodes. If nothing has
+// changed since, they are left alone: trying them would come to the same, for ever.
+func (q *queue) flush(now time.Time) (next time.Time) {
 	for _, p := range q.waiting {
 		if p.changes == q.changes {
 			continue
 		}
-		after := p.Timestamp.Add(flushAfter).Sub(q.started)
-		at := q.started.Add(after.Truncate(flushInterval) + flushInterval)
+		at := p.release
+		if at.IsZero() {
+			at = p.flushAt()
+		}
 		if !at.After(now) {
 			q.move(p, now)
 		} else if next.IsZero() || at.Before(next) {

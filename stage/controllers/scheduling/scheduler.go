@@ -44,7 +44,10 @@ type Decision struct {
 	Victims       []types.NamespacedName
 }
 
-const defaultSchedulerName = "default-scheduler"
+const (
+	defaultSchedulerName = "default-scheduler"
+	controllerName       = "scheduler"
+)
 
 // Scheduler returns a controller that binds Pods to Nodes, one after another, as the plugins of its
 // profile say. A Pod that fits on no Node gets the condition PodScheduled=False that says why, and is
@@ -65,7 +68,7 @@ func Scheduler(o Options) reconcile.Controller {
 		return reconcile.Watch{Kind: kind, Map: func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }}
 	}
 	return reconcile.Controller{
-		Name: "scheduler", For: kinds.Pod,
+		Name: controllerName, For: kinds.Pod,
 		When: func(reconcile.Change) bool { return false },
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Node, Map: s.onNode}, {Kind: kinds.Pod, Map: s.onPod},
@@ -95,6 +98,7 @@ type scheduler struct {
 	added   int                                                 // how many Nodes were added so far
 	queue   queue
 	changes []reconcile.Change // that the queue has not seen
+	bound   []reconcile.Change // of Pods that were just bound, which it has not seen either
 	binding map[types.NamespacedName]*assumedPod
 }
 
@@ -109,10 +113,9 @@ func newScheduler(o Options) *scheduler {
 	if o.Profile != nil {
 		profile = *o.Profile
 	}
-	sort := append(pluginsOf[QueueSortPlugin](profile), prioritySort{})[0]
 	return &scheduler{
 		framework: newFramework(profile), name: cmp.Or(o.SchedulerName, defaultSchedulerName), trace: o.Trace,
-		pods: map[types.NamespacedName]usedPod{}, mine: map[types.NamespacedName]*unstructured.Unstructured{}, queue: newQueue(sort), binding: map[types.NamespacedName]*assumedPod{},
+		pods: map[types.NamespacedName]usedPod{}, mine: map[types.NamespacedName]*unstructured.Unstructured{}, queue: newQueue(profile), binding: map[types.NamespacedName]*assumedPod{},
 	}
 }
 
@@ -169,7 +172,7 @@ func (s *scheduler) onPod(c *reconcile.Cache, ch reconcile.Change) []types.Names
 			s.queue.remove(name)
 		}
 	}
-	if waits || len(s.queue.pods) > 0 && s.freesOrTakes(ch) {
+	if waits || len(s.queue.pods) > 0 && freesOrTakes(ch) {
 		return s.changed(ch)
 	}
 	return nil
@@ -195,10 +198,16 @@ func (s *scheduler) account(c *reconcile.Cache, name types.NamespacedName, ch re
 }
 
 // freesOrTakes reports whether a change of a Pod matters to other Pods: it leaves its Node, comes to
-// one, or has other labels.
-func (s *scheduler) freesOrTakes(ch reconcile.Change) bool {
+// one, has other labels or requests, or gives up a Node that was meant for it.
+func freesOrTakes(ch reconcile.Change) bool {
 	before, now := usedNode(ch.Old), usedNode(ch.New)
-	return before != now || now != "" && !sameFields(ch.Old, ch.New, []string{"metadata", "labels"})
+	return before != now || now != "" && !sameFields(ch.Old, ch.New, []string{"metadata", "labels"}, []string{"spec"}) || givesUpNomination(ch)
+}
+
+// givesUpNomination reports whether the Node that was nominated for a Pod that waits no longer is.
+func givesUpNomination(ch reconcile.Change) bool {
+	before := nominatedNode(ch.Old)
+	return before != "" && before != nominatedNode(ch.New) && usedNode(ch.Old) == "" && usedNode(ch.New) == ""
 }
 
 // usedNode is the Node whose resources a Pod uses, "" for none.
@@ -223,13 +232,13 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 		if err := s.finishBindings(c); err != nil {
 			return reconcile.Result{}, err
 		}
-		next := s.queue.flush(c.Now)
-		queued := s.queue.next(c.Now)
-		if queued == nil && next.IsZero() {
-			return reconcile.Result{}, nil
+		s.queue.flush(c.Now)
+		queued := s.queue.next()
+		if s.takeInBound(c); queued == nil {
+			queued = s.queue.next()
 		}
 		if queued == nil {
-			return reconcile.Result{After: next.Sub(c.Now)}, nil
+			return s.untilNext(c.Now), nil
 		}
 		if err := s.scheduleOne(c, queued); err != nil {
 			return reconcile.Result{}, err
@@ -238,17 +247,42 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 	return reconcile.Result{After: 1}, nil
 }
 
+// untilNext waits until a Pod is tried again though nothing changes.
+func (s *scheduler) untilNext(now time.Time) reconcile.Result {
+	next := s.queue.flush(now)
+	if next.IsZero() {
+		return reconcile.Result{}
+	}
+	return reconcile.Result{After: next.Sub(now)}
+}
+
 // takeIn brings the queue up to date.
 func (s *scheduler) takeIn(c control.Call) {
 	changes := s.changes
 	s.changes = nil
 	for _, ch := range changes {
-		if ch.New != nil && ch.New.GetKind() == kinds.Pod.Kind && s.isResponsibleFor(ch.New) {
+		isPod := ch.Object().GetKind() == kinds.Pod.Kind
+		waits := isPod && ch.New != nil && s.isResponsibleFor(ch.New)
+		if waits {
 			s.takeInPod(c, ch)
-		} else {
-			s.queue.changed(ch, c.Now)
+		}
+		switch {
+		case waits && !givesUpNomination(ch):
+		case isPod && ch.By == controllerName && usedNode(ch.Old) == "" && usedNode(ch.New) != "":
+			s.bound = append(s.bound, ch)
+		default:
+			s.queue.changed(newClusterEvent(c.Cache, ch), c.Now)
 		}
 	}
+}
+
+// takeInBound takes in which Pods were bound by this scheduler: kube-scheduler has taken the next Pod
+// from the queue when the API server answers.
+func (s *scheduler) takeInBound(c control.Call) {
+	for _, ch := range s.bound {
+		s.queue.changed(newClusterEvent(c.Cache, ch), c.Now)
+	}
+	s.bound = nil
 }
 
 // takeInPod queues a Pod that waits, or takes in its new state.
@@ -263,17 +297,23 @@ func (s *scheduler) takeInPod(c control.Call, ch reconcile.Change) {
 		if queued != nil {
 			s.queue.remove(name)
 		}
-		s.queue.add(resolvedPodInfo(c.Cache, pod), c.Now)
+		s.queue.add(resolvedPodInfo(c.Cache, pod), since(ch, c.Now))
 		return
 	}
 	if ch.Old != nil && !sameFields(ch.Old, ch.New, []string{"spec"}, []string{"metadata", "labels"}) {
 		queued.PodInfo = resolvedPodInfo(c.Cache, pod)
-		if s.queue.waiting[name] != nil {
-			s.queue.move(queued, c.Now)
-		}
+		s.queue.updated(queued, ClusterEvent{Kind: kinds.Pod.Kind, Old: ch.Old, New: ch.New, Own: true}, c.Now)
 		return
 	}
 	queued.setPod(pod)
+}
+
+// since is from when on a Pod counts as waiting: with scheduling gates, from its creation.
+func since(ch reconcile.Change, now time.Time) time.Time {
+	if ch.Old != nil && hasSchedulingGates(ch.Old) {
+		return ch.Old.GetCreationTimestamp().Time
+	}
+	return now
 }
 
 // snapshot returns the Nodes in the order of kube-scheduler: one of each zone in turn, in the order
@@ -304,103 +344,4 @@ func (s *scheduler) snapshot() []*NodeInfo {
 		}
 	}
 	return s.order
-}
-
-// scheduleOne finds a Node for a Pod.
-func (s *scheduler) scheduleOne(c control.Call, queued *QueuedPodInfo) error {
-	pod := c.Cache.Get(kinds.Pod, queued.Name())
-	if pod == nil {
-		s.queue.remove(queued.Name())
-		return nil
-	}
-	queued.setPod(pod)
-	cy := &Cycle{Pod: queued.PodInfo, Nodes: s.snapshot(), Cache: c.Cache, Now: c.Now, framework: s.framework}
-	d := Decision{Time: c.Now, Pod: queued.Name()}
-	if err := s.decide(c, cy, queued, &d); err != nil {
-		return err
-	}
-	if s.trace != nil {
-		s.trace(d)
-	}
-	return nil
-}
-
-func (s *scheduler) decide(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *Decision) error {
-	if name, known := priorityClassIsKnown(c.Cache, queued.Pod); !known {
-		d.Message = "no PriorityClass with name " + name + " was found"
-		s.queue.reject(queued, []string{"Priority"}, c.Now)
-		return reportUnschedulable(c, queued.Pod, d.Message, nil)
-	}
-	if len(cy.Nodes) > 0 {
-		if fit := cy.findNodes(); len(fit) > 0 {
-			best := cy.best(fit, s.recorder(d, fit))
-			d.Node = best.Name
-			return s.bind(c, cy, queued, best)
-		}
-	}
-	return s.postFilter(c, cy, queued, d)
-}
-
-// recorder records scores, if somebody looks at them.
-func (s *scheduler) recorder(d *Decision, nodes []*NodeInfo) func(string, []int64) {
-	if s.trace == nil {
-		return nil
-	}
-	d.Scores = map[string]map[string]int64{}
-	return func(plugin string, scores []int64) {
-		d.Scores[plugin] = make(map[string]int64, len(nodes))
-		for i, n := range nodes {
-			d.Scores[plugin][n.Name] = scores[i]
-		}
-	}
-}
-
-// postFilter asks what can be done for a Pod that fits nowhere, and puts it aside.
-func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *Decision) error {
-	found, keep := PostFilterResult{}, true
-	var reasons []string
-	if len(cy.Nodes) > 0 {
-		for _, p := range s.postFilters {
-			found = p.PostFilter(cy)
-			keep = keep && found.Keep
-			if found.Node != "" {
-				reasons = nil
-				break
-			}
-			reasons = append(reasons, found.Reasons...)
-		}
-	}
-	d.NominatedNode, d.Message = found.Node, cy.fitMessage(reasons)
-	s.queue.reject(queued, cy.rejecters, c.Now)
-	nominated := &found.Node
-	if keep && found.Node == "" {
-		nominated = nil
-	} else {
-		s.nominated.add(queued.PodInfo, found.Node)
-	}
-	pod := queued.Pod
-	for _, victim := range found.Victims {
-		d.Victims = append(d.Victims, victim.Name())
-		if err := preempt(c, victim.Pod); err != nil {
-			return err
-		}
-	}
-	if err := s.yield(c, queued, found.Node); err != nil {
-		return err
-	}
-	return reportUnschedulable(c, pod, d.Message, nominated)
-}
-
-// yield takes the nomination from Pods of lower priority: they have to look for another Node.
-func (s *scheduler) yield(c control.Call, queued *QueuedPodInfo, node string) error {
-	for _, p := range slices.Clone(s.nominated[node]) {
-		if p.Priority >= queued.Priority {
-			continue
-		}
-		s.nominated.remove(p.Name())
-		if _, err := patchStatus(c, p.Pod, map[string]any{"nominatedNodeName": nil}); control.IgnoreNotFound(err) != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -93,7 +93,7 @@ func (p podTopologySpread) memory(c *Cycle) *spreadMemory {
 }
 
 func (p podTopologySpread) PreFilter(c *Cycle) Status {
-	hard := slices.DeleteFunc(slices.Clone(c.Pod.spread), func(s spreadConstraint) bool { return s.soft })
+	hard := hardConstraints(c.Pod)
 	if len(hard) == 0 {
 		return Status{Skip: true}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
@@ -59,14 +60,20 @@ func (p volumeZone) PreFilter(c *Cycle) Status {
 		if volume == nil {
 			continue
 		}
-		for _, key := range []string{labelZone, "topology.kubernetes.io/region"} {
-			if value, ok := labelsOf(volume)[key].(string); ok {
-				zones = append(zones, requirement{key, "In", strings.Split(value, "__")})
-			}
-		}
+		zones = append(zones, zonesOf(volume)...)
 	}
 	c.Write(p, zones)
 	return Status{Skip: len(zones) == 0}
+}
+
+// zonesOf requires the zone and the region that a volume is in.
+func zonesOf(volume *unstructured.Unstructured) (zones []requirement) {
+	for _, key := range []string{labelZone, "topology.kubernetes.io/region"} {
+		if value, ok := labelsOf(volume)[key].(string); ok {
+			zones = append(zones, requirement{key, "In", strings.Split(value, "__")})
+		}
+	}
+	return zones
 }
 
 func (p volumeZone) Filter(c *Cycle, n *NodeInfo) Status {

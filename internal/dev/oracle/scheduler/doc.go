@@ -1,11 +1,13 @@
-// Package scheduler lets the real kube-scheduler 1.36 and ours decide about the same Pods on the
-// same random clusters, one Pod after another, and compares what they decide: the Node, the scores
-// of each plugin, the message of a Pod that fits nowhere, the Node for which it preempts others, and
-// those.
+// Package scheduler plays the same scenario with the real kube-scheduler 1.36, which runs unmodified
+// with its queues in virtual time in a testing/synctest bubble, and with ours, and compares each
+// attempt to schedule a Pod, in order: its time, the Node, the scores of each plugin or the message;
+// and what is written into Pods, such as nominated Nodes and the conditions of victims.
 //
-// A fixed number of scenarios is a test. More:
+// A fixed number of random scenarios is a test, which shrinks the first one that differs. More:
 //
-//	go test -run TestSameDecisions -scenarios 1000 ./scheduler
+//	make oracle-scheduler SCENARIOS=1000
+//
+// The differences that are meant are in a table; each of its rows has to be met.
 //
 // Every Pod has its own start time, because kube-scheduler decides the last tie between candidates of
 // preemption by the order of a Go map. It runs its filters one after another.

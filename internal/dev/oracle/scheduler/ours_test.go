@@ -3,16 +3,17 @@ package scheduler
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -21,40 +22,56 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// A decision is what is said about one Pod.
-type decision struct {
-	node, message, nominated string
-	victims                  []string
-	scores                   map[string]map[string]int64
-}
-
 var podKind = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
 // ours is our scheduler, alone on a cluster in memory.
 type ours struct {
-	t         testing.TB
-	sim       *simulation.Simulation
-	decisions []scheduling.Decision
+	t       testing.TB
+	sim     *simulation.Simulation
+	start   time.Time
+	history *history
+	dying   map[types.UID]bool
 }
 
-func newOurs(t testing.TB, objects ...runtime.Object) *ours {
-	o := &ours{t: t}
+func playOurs(t testing.TB, s scenario) *history {
+	o := &ours{t: t, history: newHistory(), dying: map[types.UID]bool{}}
 	var err error
 	o.sim, err = simulation.New(stage.MustCompile(), simulation.Options{
-		Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		Controllers: []reconcile.Controller{scheduling.Scheduler(scheduling.Options{
-			Trace: func(d scheduling.Decision) { o.decisions = append(o.decisions, d) },
-		})},
+		Start: time.Date(2000, 1, 1, 0, 1, 0, 0, time.UTC),
+		Controllers: []reconcile.Controller{
+			scheduling.Scheduler(scheduling.Options{Trace: o.trace}), scheduling.SchedulingGates(),
+		},
+		Reconcile: reconcile.Options{Trace: func(e reconcile.TraceEvent) { require.NoError(t, e.Err) }},
 	})
 	require.NoError(t, err)
-	for _, obj := range objects {
-		o.create(obj)
+	o.start = o.sim.Now()
+	require.NoError(t, o.sim.On(podKind, o.note))
+	for _, obj := range s.objects {
+		o.create(obj.DeepCopyObject())
+		require.NoError(t, o.sim.Advance(context.Background(), 0))
 	}
-	o.advance()
-	return o
+	for _, step := range s.steps {
+		o.sim.At(o.start.Add(step.at), func(context.Context) error { o.do(step); return nil })
+	}
+	require.NoError(t, o.sim.Advance(context.Background(), s.length))
+	return o.history
 }
 
-func (o *ours) advance() { require.NoError(o.t, o.sim.Advance(context.Background(), time.Second)) }
+func (o *ours) do(s step) {
+	name := types.NamespacedName{Namespace: s.namespace, Name: s.name}
+	var err error
+	switch {
+	case s.create != nil:
+		o.create(s.create.DeepCopyObject())
+	case s.patch == "":
+		err = o.sim.Cluster().Delete(context.Background(), s.kind, name, metav1.DeleteOptions{})
+	default:
+		for _, sub := range [][]string{nil, {"status"}} {
+			_, err = o.sim.Cluster().Patch(context.Background(), s.kind, name, types.MergePatchType, []byte(s.patch), metav1.PatchOptions{}, sub...)
+		}
+	}
+	_ = err // what is to be changed may be gone
+}
 
 func (o *ours) create(obj runtime.Object) {
 	gvks, _, err := scheme.Scheme.ObjectKinds(obj)
@@ -65,22 +82,30 @@ func (o *ours) create(obj runtime.Object) {
 	require.NoError(o.t, o.sim.Cluster().Load(context.Background(), data))
 }
 
-// schedule creates a Pod and returns what is decided about it.
-func (o *ours) schedule(p *corev1.Pod) decision {
-	o.decisions = nil
-	o.create(p)
-	o.advance()
-	require.NotEmpty(o.t, o.decisions, p.Name)
-	first := o.decisions[0]
-	d := decision{node: first.Node, message: first.Message, nominated: first.NominatedNode, scores: first.Scores}
-	for _, v := range first.Victims {
-		d.victims = append(d.victims, v.Name)
+func (o *ours) trace(d scheduling.Decision) {
+	a := attempt{at: d.Time.Sub(o.start), pod: d.Pod.String(), outcome: d.Message, scores: d.Scores}
+	if d.Node != "" {
+		a.outcome = "to " + d.Node
 	}
-	slices.Sort(d.victims)
-	if first.Node == "" && first.NominatedNode == "" {
-		name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
-		require.NoError(o.t, o.sim.Cluster().Delete(context.Background(), podKind, name, metav1.DeleteOptions{}))
-		o.advance()
+	o.history.attempts = append(o.history.attempts, a)
+}
+
+func (o *ours) note(_ context.Context, e watch.Event) error {
+	u := e.Object.(*unstructured.Unstructured)
+	p := &corev1.Pod{}
+	require.NoError(o.t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, p))
+	state := stateOf(p)
+	if e.Type == watch.Deleted {
+		state = "gone"
 	}
-	return d
+	o.history.note(o.sim.Now().Sub(o.start), nameOf(p), state)
+	if p.DeletionTimestamp != nil && !o.dying[p.UID] && e.Type != watch.Deleted {
+		o.dying[p.UID] = true
+		o.sim.At(p.DeletionTimestamp.Add(untilGone), func(ctx context.Context) error {
+			now := int64(0)
+			_ = o.sim.Cluster().Delete(ctx, podKind, types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, metav1.DeleteOptions{GracePeriodSeconds: &now})
+			return nil // it may be gone
+		})
+	}
+	return nil
 }

@@ -3,54 +3,109 @@ package scheduler
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
 )
 
-// A scenario is a small cluster, and the Pods that come one after another.
+// A scenario is a small cluster and what happens to it.
 type scenario struct {
 	objects []runtime.Object
-	pods    []*corev1.Pod
+	steps   []step
+	length  time.Duration
+}
+
+// A step creates an object, patches one or, without a patch, deletes one.
+type step struct {
+	at              time.Duration
+	create          runtime.Object
+	kind            schema.GroupVersionKind
+	namespace, name string
+	patch           string // a merge patch
+}
+
+// without leaves out a step or, counted on, an object.
+func (s scenario) without(i int) scenario {
+	if i < len(s.steps) {
+		s.steps = slices.Delete(slices.Clone(s.steps), i, i+1)
+	} else {
+		s.objects = slices.Delete(slices.Clone(s.objects), i-len(s.steps), i-len(s.steps)+1)
+	}
+	return s
+}
+
+func (s scenario) String() string {
+	var b strings.Builder
+	for _, obj := range s.objects {
+		fmt.Fprintln(&b, asYAML(obj))
+	}
+	for _, step := range s.steps {
+		fmt.Fprintln(&b, step.at, step.kind.Kind, step.namespace, step.name, step.patch)
+		if step.create != nil {
+			fmt.Fprintln(&b, asYAML(step.create))
+		}
+	}
+	return b.String()
+}
+
+func asYAML(obj runtime.Object) string {
+	data, err := yaml.Marshal(obj)
+	if err != nil {
+		panic(err)
+	}
+	return strings.NewReplacer("  creationTimestamp: null\n", "", "    resources: {}\n", "").Replace(string(data))
 }
 
 // A generator draws scenarios: each feature has one or two values, so that they meet.
 type generator struct {
 	*rand.Rand
+	scenario
 	started int // how many Pods were made: each has its own start time
+	nodes   int
+	pods    []types.NamespacedName
 }
 
-func newScenario(seed uint64) (s scenario) {
+func newScenario(seed uint64) scenario {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 36))}
 	for _, name := range []string{"default", "other"} {
-		s.objects = append(s.objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": name}}})
+		g.add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"team": name}}})
 	}
-	if g.one(2) {
-		s.objects = append(s.objects, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default"}, Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "a"}}})
+	for _, value := range []int32{10, 100} {
+		never := corev1.PreemptNever
+		g.add(&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", value)}, Value: value, PreemptionPolicy: draw(g, nil, nil, &never)})
 	}
+	g.owners()
 	if g.one(3) {
-		s.objects = append(s.objects, g.budget())
+		g.add(g.budget())
 	}
 	nodes := 1 + g.IntN(7)
-	for i := range nodes {
-		s.objects = append(s.objects, g.node(fmt.Sprintf("n%d", i)))
+	if g.one(25) {
+		nodes = 100 + g.IntN(130)
+	}
+	for range nodes {
+		g.add(g.node())
 	}
 	for i := range g.IntN(6) {
 		p := g.pod(fmt.Sprintf("old%d", i))
-		p.Spec.NodeName = fmt.Sprintf("n%d", g.IntN(nodes))
-		s.objects = append(s.objects, p)
+		p.Spec.NodeName, p.Spec.SchedulingGates = fmt.Sprintf("n%d", g.IntN(nodes)), nil
+		g.add(p)
 	}
-	for i := range 4 + g.IntN(9) {
-		s.pods = append(s.pods, g.pod(fmt.Sprintf("new%d", i)))
-	}
-	return s
+	g.play()
+	return g.scenario
 }
+
+func (g *generator) add(obj runtime.Object) { g.objects = append(g.objects, obj) }
 
 func (g *generator) one(in int) bool { return g.IntN(in) == 0 }
 
@@ -76,8 +131,13 @@ func (g *generator) budget() *policyv1.PodDisruptionBudget {
 	}
 }
 
-func (g *generator) node(name string) *corev1.Node {
+func (g *generator) node() *corev1.Node {
+	name := fmt.Sprintf("n%d", g.nodes)
+	g.nodes++
 	r := amounts(draw(g, "2", "4", "4"), draw(g, "4Gi", "8Gi"))
+	if g.one(3) {
+		r[gpu] = resource.MustParse("2")
+	}
 	r[corev1.ResourcePods] = resource.MustParse(draw(g, "3", "20", "20"))
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name}}, Status: corev1.NodeStatus{
 		Capacity: r, Allocatable: r, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
@@ -100,12 +160,12 @@ func (g *generator) node(name string) *corev1.Node {
 
 func (g *generator) pod(name string) *corev1.Pod {
 	g.started++
-	zero, priority := int64(0), draw[int32](g, 0, 0, 0, 10, 100)
+	grace, priority := draw[int64](g, 0, 0, 7), draw[int32](g, 0, 0, 0, 10, 100)
 	at := metav1.NewTime(time.Date(2025, 1, 1, 0, g.started, 0, 0, time.UTC))
 	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), Labels: map[string]string{"app": draw(g, "a", "b")}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: draw(g, "default", "default", "default", "other"), UID: types.UID(name), Labels: map[string]string{"app": draw(g, "a", "b")}},
 		Spec: corev1.PodSpec{
-			SchedulerName: "default-scheduler", Priority: &priority, TerminationGracePeriodSeconds: &zero,
+			SchedulerName: "default-scheduler", Priority: &priority, TerminationGracePeriodSeconds: &grace,
 			Containers: []corev1.Container{{Name: "c", Image: draw(g, "big", "small"), Resources: corev1.ResourceRequirements{
 				Requests: amounts(draw(g, "", "500m", "1", "3"), draw(g, "", "512Mi", "3Gi")),
 			}}},
@@ -113,6 +173,7 @@ func (g *generator) pod(name string) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: corev1.PodPending, StartTime: &at},
 	}
 	g.spice(p)
+	g.pods = append(g.pods, types.NamespacedName{Namespace: p.Namespace, Name: name})
 	return p
 }
 
@@ -134,6 +195,24 @@ func (g *generator) spice(p *corev1.Pod) {
 		always := corev1.ContainerRestartPolicyAlways
 		p.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "small", RestartPolicy: draw(g, nil, &always), Resources: corev1.ResourceRequirements{Requests: amounts("1500m", "")}}}
 	}
+	if g.one(6) {
+		p.Spec.Priority, p.Spec.PriorityClassName = nil, draw(g, "p10", "p100")
+	}
+	if g.one(8) {
+		p.Spec.Containers[0].Resources.Requests[gpu] = resource.MustParse("1")
+		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{gpu: resource.MustParse("1")}
+	}
+	if g.one(8) {
+		p.Spec.Overhead = amounts("250m", "")
+	}
+	if g.one(10) {
+		p.Spec.HostNetwork = true
+		p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, Protocol: corev1.ProtocolTCP}}
+	}
+	if g.one(10) {
+		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
+	}
+	g.own(p)
 	if g.one(8) {
 		never := corev1.PreemptNever
 		p.Spec.PreemptionPolicy = &never
@@ -200,6 +279,11 @@ func (g *generator) term() corev1.PodAffinityTerm {
 		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": draw(g, "a", "b")}},
 	}
 	if g.one(4) {
+		t.Namespaces = []string{draw(g, "default", "other")}
+	}
+	if g.one(6) {
+		t.NamespaceSelector = &metav1.LabelSelector{}
+	} else if g.one(4) {
 		t.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": draw(g, "default", "other")}}
 	}
 	return t

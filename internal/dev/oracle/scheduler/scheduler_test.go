@@ -3,7 +3,9 @@ package scheduler
 import (
 	"flag"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -13,8 +15,8 @@ var (
 	first     = flag.Uint64("seed", 1, "the seed of the first one")
 )
 
-// TestSameDecisions compares decisions on random clusters, and holds that the scenarios reach what
-// they are for.
+// TestSameDecisions compares what both do in random scenarios, and holds that the scenarios reach
+// what they are for.
 func TestSameDecisions(t *testing.T) {
 	reached := map[string]int{}
 	for i := range *scenarios {
@@ -28,39 +30,97 @@ func TestSameDecisions(t *testing.T) {
 }
 
 func compare(t *testing.T, s scenario, reached map[string]int) {
-	ours, theirs := newOurs(t), newTheirs(t)
-	for _, obj := range s.objects {
-		ours.create(obj.DeepCopyObject())
-		ours.advance()
-		theirs.create(obj)
-	}
-	for _, p := range s.pods {
-		want, got := theirs.schedule(p.DeepCopy()), ours.schedule(p.DeepCopy())
-		switch {
-		case want.node != "":
+	want, got := playTheirs(t, s), playOurs(t, s)
+	for _, a := range want.attempts {
+		if strings.HasPrefix(a.outcome, "to ") {
 			reached["bound"]++
-		case want.nominated != "":
-			reached["preempted"]++
-		default:
+		} else {
 			reached["unschedulable"]++
 		}
-		require.Equal(t, want.node, got.node, "%s: the Node; scores of theirs %v, of ours %v", p.Name, want.scores, got.scores)
-		require.Equal(t, want.message, got.message, "%s: the message", p.Name)
-		require.Equal(t, want.nominated, got.nominated, "%s: the nominated Node", p.Name)
-		require.Equal(t, want.victims, got.victims, "%s: the victims", p.Name)
-		requireSameScores(t, want, got)
+	}
+	for _, c := range want.changes {
+		if strings.Contains(c.text, "PreemptionByScheduler") {
+			reached["preempted"]++
+		}
+	}
+	if explain(want, got, reached) != "" {
+		s = shrink(t, s)
+		want, got = playTheirs(t, s), playOurs(t, s)
+		t.Fatalf("%s\n%s\n%s", explain(want, got, map[string]int{}), sideBySide(want, got), s)
 	}
 }
 
-// requireSameScores holds that plugins score alike. ImageLocality says nothing here where all its
-// scores are 0.
-func requireSameScores(t *testing.T, want, got decision) {
+// shrink leaves out steps and objects without which both still differ.
+func shrink(t *testing.T, s scenario) scenario {
+	for smaller := true; smaller; {
+		smaller = false
+		for i := range len(s.steps) + len(s.objects) {
+			if tried := s.without(i); explain(playTheirs(t, tried), playOurs(t, tried), map[string]int{}) != "" {
+				s, smaller = tried, true
+				break
+			}
+		}
+	}
+	return s
+}
+
+// sideBySide prints both histories.
+func sideBySide(want, got *history) string {
+	var b strings.Builder
+	for name, h := range map[string]*history{"theirs": want, "ours": got} {
+		fmt.Fprintln(&b, name)
+		for _, a := range h.attempts {
+			fmt.Fprintln(&b, " ", a)
+		}
+		if testing.Verbose() {
+			for _, line := range h.finalChanges() {
+				fmt.Fprintln(&b, " ", line)
+			}
+		}
+	}
+	return b.String()
+}
+
+// difference says where two histories differ first, and when; "" if they do not.
+func difference(want, got *history) (string, time.Duration) {
+	for i := range max(len(want.attempts), len(got.attempts)) {
+		if i >= len(want.attempts) {
+			return "theirs ends before " + got.attempts[i].String(), got.attempts[i].at.Truncate(instant)
+		}
+		if i >= len(got.attempts) {
+			return "ours ends before " + want.attempts[i].String(), want.attempts[i].at.Truncate(instant)
+		}
+		a, b := want.attempts[i], got.attempts[i]
+		at := min(a.at, b.at).Truncate(instant)
+		if a.String() != b.String() {
+			return fmt.Sprintf("attempt %d\ntheirs %s\n%v\nours   %s\n%v", i, a, a.scores, b, b.scores), at
+		}
+		if text := differentScores(a, b); text != "" {
+			return text, at
+		}
+	}
+	a, b := want.finalChanges(), got.finalChanges()
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) || a[i] != b[i] {
+			return fmt.Sprintf("change %d\ntheirs %v\nours   %v", i, a[min(i, len(a)):min(i+1, len(a))], b[min(i, len(b)):min(i+1, len(b))]), -1
+		}
+	}
+	return "", 0
+}
+
+// differentScores says which scores differ. A plugin that has nothing to say scores 0 in theirs.
+func differentScores(want, got attempt) string {
 	for plugin, scores := range want.scores {
 		for node, score := range scores {
-			require.Equal(t, score, got.scores[plugin][node], "the score of %s on %s; theirs %v, ours %v", plugin, node, want.scores, got.scores)
+			if got.scores[plugin][node] != score {
+				return fmt.Sprintf("%s\nscore of %s on %s\ntheirs %v\nours   %v", want, plugin, node, want.scores, got.scores)
+			}
 		}
 	}
 	for plugin := range got.scores {
-		require.Contains(t, want.scores, plugin)
+		if want.scores[plugin] == nil {
+			return fmt.Sprintf("%s: %s scores in ours only", want, plugin)
+		}
 	}
+	return ""
 }

@@ -3,52 +3,139 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"slices"
+	"os"
+	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
 )
 
-// theirs is kube-scheduler 1.36 in this process, which makes one decision at a time.
-type theirs struct {
-	t      testing.TB
-	ctx    context.Context
-	client *fake.Clientset
-	sched  *scheduler.Scheduler
-	events *events.FakeRecorder
-	scores *scoreLog
-	nodes  int
+// TestMain has the one goroutine of os/signal started outside of all bubbles.
+func TestMain(m *testing.M) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR2)
+	m.Run()
 }
 
-func newTheirs(t testing.TB, objects ...runtime.Object) *theirs {
-	o := &theirs{t: t, client: fake.NewClientset(objects...), events: events.NewFakeRecorder(1000), scores: &scoreLog{}}
-	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.New(o.scores)))
-	t.Cleanup(cancel)
-	o.ctx = ctx
-	o.client.PrependReactor("create", "pods", o.bind)
-	factory := scheduler.NewInformerFactory(o.client, 0)
-	var err error
-	o.sched, err = scheduler.New(ctx, o.client, factory, nil, func(string) events.EventRecorderLogger { return o.events },
-		scheduler.WithPodInitialBackoffSeconds(0), scheduler.WithPodMaxBackoffSeconds(0), scheduler.WithParallelism(1))
-	require.NoError(t, err)
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	require.NoError(t, o.sched.WaitForHandlersSync(ctx))
-	o.sched.SchedulingQueue.Run(klog.FromContext(ctx))
-	return o
+// theirs is kube-scheduler 1.36 with its queues, in the virtual time of a bubble.
+type theirs struct {
+	t       *testing.T
+	ctx     context.Context
+	client  *fake.Clientset
+	tracker *versioned
+	start   time.Time
+
+	mu      sync.Mutex
+	history *history
 }
+
+func playTheirs(t *testing.T, s scenario) *history {
+	o := &theirs{t: t, history: newHistory()}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.New(scoreLog{o})))
+		o.ctx = ctx
+		o.client = fake.NewSimpleClientset()
+		o.tracker = &versioned{ObjectTracker: o.client.Tracker()}
+		o.client.PrependReactor("*", "*", clienttesting.ObjectReaction(o.tracker))
+		o.client.PrependReactor("create", "pods", o.bind)
+		o.client.PrependReactor("delete", "pods", o.deleteGracefully)
+		factory := scheduler.NewInformerFactory(o.client, 0)
+		sched, err := scheduler.New(ctx, o.client, factory, nil, func(string) events.EventRecorderLogger { return recorder{o} }, scheduler.WithParallelism(1))
+		require.NoError(t, err)
+		_, err = factory.Core().V1().Pods().Informer().AddEventHandler(o)
+		require.NoError(t, err)
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		require.NoError(t, sched.WaitForHandlersSync(ctx))
+		o.start = time.Now().Truncate(time.Minute).Add(time.Minute)
+		time.Sleep(time.Until(o.start))
+		var running sync.WaitGroup
+		running.Go(func() { sched.Run(ctx) })
+		o.play(s)
+		cancel()
+		running.Wait()
+		factory.Shutdown()
+		time.Sleep(time.Hour)
+	})
+	return o.history
+}
+
+func (o *theirs) play(s scenario) {
+	for _, obj := range s.objects {
+		o.create(obj.DeepCopyObject())
+		synctest.Wait() // the order in which the scheduler gets to know Nodes decides ties
+	}
+	for _, step := range s.steps {
+		time.Sleep(time.Until(o.start.Add(step.at)))
+		o.do(step)
+		synctest.Wait()
+	}
+	time.Sleep(time.Until(o.start.Add(s.length)))
+	synctest.Wait()
+}
+
+func (o *theirs) do(s step) {
+	gvr, _ := meta.UnsafeGuessKindToResource(s.kind)
+	var err error
+	switch {
+	case s.create != nil:
+		o.create(s.create.DeepCopyObject())
+	case s.patch == "":
+		action := clienttesting.NewDeleteAction(gvr, s.namespace, s.name)
+		_, err = o.client.Invokes(action, nil)
+	default:
+		action := clienttesting.NewPatchAction(gvr, s.namespace, s.name, types.MergePatchType, []byte(s.patch))
+		_, err = o.client.Invokes(action, nil)
+	}
+	_ = err // what is to be changed may be gone
+}
+
+func (o *theirs) create(obj runtime.Object) {
+	if p, ok := obj.(*corev1.Pod); ok {
+		admit(p)
+	}
+	require.NoError(o.t, o.tracker.Add(obj))
+}
+
+// admit does what the API server does: it resolves the PriorityClass and sets defaults.
+func admit(p *corev1.Pod) {
+	if name := p.Spec.PriorityClassName; name != "" {
+		value, err := strconv.Atoi(strings.TrimPrefix(name, "p"))
+		if err != nil {
+			panic(err)
+		}
+		priority := int32(value)
+		p.Spec.Priority = &priority
+	}
+	if ports := p.Spec.Containers[0].Ports; p.Spec.HostNetwork && len(ports) > 0 {
+		ports[0].HostPort = ports[0].ContainerPort
+	}
+	if len(p.Spec.SchedulingGates) > 0 {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+			Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates"})
+	}
+}
+
+var podResource = corev1.SchemeGroupVersion.WithResource("pods")
 
 // bind does what the API server does with a Binding.
 func (o *theirs) bind(a clienttesting.Action) (bool, runtime.Object, error) {
@@ -56,161 +143,151 @@ func (o *theirs) bind(a clienttesting.Action) (bool, runtime.Object, error) {
 		return false, nil, nil
 	}
 	b := a.(clienttesting.CreateAction).GetObject().(*corev1.Binding)
-	pods := corev1.SchemeGroupVersion.WithResource("pods")
-	obj, err := o.client.Tracker().Get(pods, b.Namespace, b.Name)
+	obj, err := o.tracker.Get(podResource, b.Namespace, b.Name)
 	if err != nil {
 		return true, nil, err
 	}
 	p := obj.(*corev1.Pod).DeepCopy()
-	p.Spec.NodeName = b.Target.Name
-	return true, b, o.client.Tracker().Update(pods, p, b.Namespace)
+	p.Spec.NodeName, p.Status.NominatedNodeName = b.Target.Name, ""
+	p.Status.Conditions = append(without(p.Status.Conditions, corev1.PodScheduled), corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
+	return true, b, o.tracker.Update(podResource, p, b.Namespace)
 }
 
-func (o *theirs) until(what string, ok func() bool) {
-	for range 20_000 {
-		if ok() {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	require.Fail(o.t, "kube-scheduler did not come to it", what)
-}
-
-// schedule creates a Pod and returns what is decided about it.
-func (o *theirs) schedule(p *corev1.Pod) decision {
-	before := o.names()
-	_, err := o.client.CoreV1().Pods(p.Namespace).Create(o.ctx, p, metav1.CreateOptions{})
-	require.NoError(o.t, err)
-	o.until("queue", func() bool { _, ok := o.sched.SchedulingQueue.GetPod(p.Name, p.Namespace); return ok })
-	o.scores.reset()
-	o.sched.ScheduleOne(o.ctx)
-	d := decision{scores: o.scores.weighted()}
-	o.until("event", func() bool { return o.outcome(&d) })
-	if d.node != "" {
-		o.until("binding", func() bool { return o.pod(p.Name).Spec.NodeName != "" })
-		return d
-	}
-	o.until("condition", func() bool { return len(o.pod(p.Name).Status.Conditions) > 0 })
-	got := o.pod(p.Name)
-	d.message, d.nominated = got.Status.Conditions[0].Message, got.Status.NominatedNodeName
-	if d.nominated != "" {
-		for again := (decision{}); again.node == ""; { // until it has seen that the victims are gone
-			o.until("another try", func() bool { return o.activate(got) })
-			o.sched.ScheduleOne(o.ctx)
-			o.until("event of a nominated Pod", func() bool { return o.outcome(&again) })
-		}
-		o.until("binding of a nominated Pod", func() bool { return o.pod(p.Name).Spec.NodeName != "" })
-		d.victims = missing(before, o.names())
-		return d
-	}
-	require.NoError(o.t, o.client.CoreV1().Pods(p.Namespace).Delete(o.ctx, p.Name, metav1.DeleteOptions{}))
-	o.until("leaving the queue", func() bool { _, ok := o.sched.SchedulingQueue.GetPod(p.Name, p.Namespace); return !ok })
-	return d
-}
-
-// activate puts a Pod that waits for something into the active queue. ScheduleOne blocks where that
-// is empty, and what the Pod waits for may have come already.
-func (o *theirs) activate(p *corev1.Pod) bool {
-	o.sched.SchedulingQueue.Activate(klog.FromContext(o.ctx), map[string]*corev1.Pod{p.Name: p})
-	return len(o.sched.SchedulingQueue.PodsInActiveQ()) > 0
-}
-
-// outcome reads Events until one says how the cycle ended.
-func (o *theirs) outcome(d *decision) bool {
-	for {
-		select {
-		case e := <-o.events.Events:
-			if _, node, ok := strings.Cut(e, " to "); ok && strings.HasPrefix(e, "Normal Scheduled") {
-				d.node = node
-				return true
-			}
-			if strings.HasPrefix(e, "Warning FailedScheduling") {
-				return true
-			}
-		default:
-			return false
+func without(list []corev1.PodCondition, what corev1.PodConditionType) (rest []corev1.PodCondition) {
+	for _, c := range list {
+		if c.Type != what {
+			rest = append(rest, c)
 		}
 	}
+	return rest
 }
 
-// create creates an object and waits until the scheduler knows it: the order in which it gets to know
-// Nodes decides ties.
-func (o *theirs) create(obj runtime.Object) {
-	require.NoError(o.t, o.client.Tracker().Add(obj))
-	switch obj := obj.(type) {
-	case *corev1.Node:
-		o.until("node", func() bool { return o.sched.Cache.NodeCount() > o.nodes })
-		o.nodes++
-	case *corev1.Pod:
-		o.until("pod", func() bool { _, err := o.sched.Cache.GetPod(obj); return err == nil })
-	}
-}
-
-func (o *theirs) pod(name string) *corev1.Pod {
-	p, err := o.client.CoreV1().Pods("default").Get(o.ctx, name, metav1.GetOptions{})
+// deleteGracefully does what the API server and a kubelet do with a Pod that runs.
+func (o *theirs) deleteGracefully(a clienttesting.Action) (bool, runtime.Object, error) {
+	d := a.(clienttesting.DeleteActionImpl)
+	obj, err := o.tracker.Get(podResource, d.Namespace, d.Name)
 	if err != nil {
-		return nil
+		return true, nil, err
 	}
-	return p
+	p := obj.(*corev1.Pod).DeepCopy()
+	grace := time.Duration(*p.Spec.TerminationGracePeriodSeconds) * time.Second
+	if p.Spec.NodeName == "" || grace == 0 {
+		time.AfterFunc(latency, func() { _ = o.tracker.Delete(podResource, d.Namespace, d.Name) })
+		return true, nil, nil
+	}
+	if p.DeletionTimestamp != nil {
+		return true, p, nil
+	}
+	at := metav1.NewTime(time.Now().Add(grace).Truncate(time.Second))
+	p.DeletionTimestamp = &at
+	time.AfterFunc(time.Until(at.Add(untilGone)), func() { _ = o.tracker.Delete(podResource, d.Namespace, d.Name) })
+	return true, p, o.tracker.Update(podResource, p, d.Namespace)
 }
 
-// names returns which Pods there are.
-func (o *theirs) names() map[string]bool {
-	list, err := o.client.CoreV1().Pods("default").List(o.ctx, metav1.ListOptions{})
-	require.NoError(o.t, err)
-	names := map[string]bool{}
-	for _, p := range list.Items {
-		names[p.Name] = true
+// untilGone is how long a kubelet takes from the deletionTimestamp on.
+const untilGone = 900 * time.Millisecond
+
+// OnAdd, OnUpdate and OnDelete note what happens to Pods.
+func (o *theirs) OnAdd(obj any, _ bool) { o.note(obj, "") }
+func (o *theirs) OnUpdate(_, obj any)   { o.note(obj, "") }
+func (o *theirs) OnDelete(obj any)      { o.note(obj, "gone") }
+
+var _ cache.ResourceEventHandler = &theirs{}
+
+func (o *theirs) note(obj any, state string) {
+	p := obj.(*corev1.Pod)
+	if state == "" {
+		state = stateOf(p)
 	}
-	return names
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.history.note(time.Since(o.start), nameOf(p), state)
 }
 
-func missing(before, after map[string]bool) (gone []string) {
-	for name := range before {
-		if !after[name] {
-			gone = append(gone, name)
-		}
+// A recorder takes the Events of kube-scheduler.
+type recorder struct{ o *theirs }
+
+func (r recorder) WithLogger(klog.Logger) events.EventRecorderLogger { return r }
+
+func (r recorder) Eventf(about, related runtime.Object, _, reason, _, note string, args ...any) {
+	if len(args) > 0 {
+		note = fmt.Sprintf(note, args...)
 	}
-	slices.Sort(gone)
-	return gone
+	r.o.mu.Lock()
+	defer r.o.mu.Unlock()
+	pod := nameOf(about.(*corev1.Pod))
+	switch _, node, _ := strings.Cut(note, " to "); reason {
+	case "Scheduled":
+		r.o.history.end(pod, "to "+node)
+	case "FailedScheduling":
+		r.o.history.end(pod, note)
+	}
 }
 
-// A scoreLog is a log in which kube-scheduler writes the scores of each plugin.
-type scoreLog struct {
-	mu     sync.Mutex
-	scores map[string]map[string]int64
+// versioned gives objects resourceVersions: kube-scheduler ignores updates without.
+type versioned struct {
+	clienttesting.ObjectTracker
+	version atomic.Int64
 }
 
-func (l *scoreLog) Init(logr.RuntimeInfo)          {}
-func (l *scoreLog) Enabled(level int) bool         { return level >= 10 }
-func (l *scoreLog) Error(error, string, ...any)    {}
-func (l *scoreLog) WithValues(...any) logr.LogSink { return l }
-func (l *scoreLog) WithName(string) logr.LogSink   { return l }
-func (l *scoreLog) Info(_ int, message string, kv ...any) {
-	if message != "Plugin scored node for pod" {
-		return
+func (v *versioned) next(obj runtime.Object) {
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		panic(err)
 	}
+	accessor.SetResourceVersion(strconv.FormatInt(v.version.Add(1), 10))
+}
+
+func (v *versioned) Add(obj runtime.Object) error {
+	v.next(obj)
+	return v.ObjectTracker.Add(obj)
+}
+
+func (v *versioned) Create(gvr schema.GroupVersionResource, obj runtime.Object, ns string, o ...metav1.CreateOptions) error {
+	v.next(obj)
+	return v.ObjectTracker.Create(gvr, obj, ns, o...)
+}
+
+func (v *versioned) Update(gvr schema.GroupVersionResource, obj runtime.Object, ns string, o ...metav1.UpdateOptions) error {
+	v.next(obj)
+	return v.ObjectTracker.Update(gvr, obj, ns, o...)
+}
+
+func (v *versioned) Patch(gvr schema.GroupVersionResource, obj runtime.Object, ns string, o ...metav1.PatchOptions) error {
+	v.next(obj)
+	return v.ObjectTracker.Patch(gvr, obj, ns, o...)
+}
+
+// A scoreLog is a log in which kube-scheduler writes when it tries a Pod, and the scores of plugins.
+type scoreLog struct{ o *theirs }
+
+func (l scoreLog) Init(logr.RuntimeInfo)          {}
+func (l scoreLog) Enabled(level int) bool         { return level == 3 || level >= 10 }
+func (l scoreLog) Error(error, string, ...any)    {}
+func (l scoreLog) WithValues(...any) logr.LogSink { return l }
+func (l scoreLog) WithName(string) logr.LogSink   { return l }
+func (l scoreLog) Info(_ int, message string, kv ...any) {
+	switch message {
+	case "Attempting to schedule pod":
+		time.Sleep(cycleTime)
+		l.o.mu.Lock()
+		defer l.o.mu.Unlock()
+		l.o.history.attempts = append(l.o.history.attempts, attempt{at: time.Since(l.o.start), pod: fmt.Sprint(kv[1]), scores: map[string]map[string]int64{}})
+	case "Plugin scored node for pod":
+		l.score(kv)
+	}
+}
+
+func (l scoreLog) score(kv []any) {
 	values := map[string]any{}
 	for i := 0; i+1 < len(kv); i += 2 {
-		values[fmt.Sprint(kv[i])] = kv[i+1]
+		values[kv[i].(string)] = kv[i+1]
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	plugin := fmt.Sprint(values["plugin"])
-	if l.scores[plugin] == nil {
-		l.scores[plugin] = map[string]int64{}
+	l.o.mu.Lock()
+	defer l.o.mu.Unlock()
+	scores, plugin := l.o.history.attempts[len(l.o.history.attempts)-1].scores, values["plugin"].(string)
+	if scores[plugin] == nil {
+		scores[plugin] = map[string]int64{}
 	}
-	l.scores[plugin][fmt.Sprint(values["node"])] = values["score"].(int64)
-}
-
-func (l *scoreLog) reset() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.scores = map[string]map[string]int64{}
-}
-
-func (l *scoreLog) weighted() map[string]map[string]int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.scores
+	scores[plugin][values["node"].(string)] = values["score"].(int64)
 }

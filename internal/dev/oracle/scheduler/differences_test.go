@@ -1,0 +1,93 @@
+package scheduler
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// A knownDifference is one that is meant to be, or that has no meaning.
+type knownDifference struct {
+	why string
+	// without returns both histories without it.
+	without func(want, got *history) (*history, *history)
+}
+
+var knownDifferences = []knownDifference{
+	{"theirs tries a Pod each 5 minutes, ours only if anything has changed since", inBoth(withoutVainFlushes)},
+	{"theirs tries a Pod once for each victim of another Pod that vanishes, ours once for all", inBoth(withoutRepeats)},
+	{"several victims vanish one after another in theirs, at one time in ours: not compared further", untilVictimsVanish},
+}
+
+func inBoth(without func(*history) *history) func(want, got *history) (*history, *history) {
+	return func(want, got *history) (*history, *history) { return without(want), without(got) }
+}
+
+// untilVictimsVanish cuts histories off before several Pods vanish for the first time.
+func untilVictimsVanish(want, got *history) (*history, *history) {
+	gone := map[time.Duration]int{}
+	for _, c := range want.changes {
+		if strings.HasSuffix(c.text, " gone") {
+			gone[c.at]++
+		}
+		if gone[c.at] > 1 {
+			return want.before(c.at), got.before(c.at)
+		}
+	}
+	return want, got
+}
+
+func (h *history) before(at time.Duration) *history {
+	f := h.filtered(func(_ int, a attempt) bool { return a.at < at })
+	f.changes = slices.DeleteFunc(slices.Clone(h.changes), func(c change) bool { return c.at >= at })
+	return f
+}
+
+// filtered returns a history with those attempts for which keep is true.
+func (h *history) filtered(keep func(i int, a attempt) bool) *history {
+	f := &history{changes: h.changes}
+	for i, a := range h.attempts {
+		if keep(i, a) {
+			f.attempts = append(f.attempts, a)
+		}
+	}
+	return f
+}
+
+// withoutRepeats leaves out attempts that end like one of the same Pod at the same time.
+func withoutRepeats(h *history) *history {
+	seen := map[string]bool{}
+	return h.filtered(func(_ int, a attempt) bool {
+		before := seen[a.String()]
+		seen[a.String()] = true
+		return !before
+	})
+}
+
+// withoutVainFlushes leaves out attempts at whole and half minutes that end like the one before.
+func withoutVainFlushes(h *history) *history {
+	last := map[string]string{}
+	return h.filtered(func(_ int, a attempt) bool {
+		vain := a.at%(30*time.Second) < instant/2 && last[a.pod] == a.outcome
+		last[a.pod] = a.outcome
+		return !vain
+	})
+}
+
+// explain says where two histories differ first but for known differences, of which it counts those
+// that it meets.
+func explain(want, got *history, met map[string]int) string {
+	text, _ := difference(want, got)
+	for _, d := range knownDifferences {
+		if text == "" {
+			return ""
+		}
+		want, got = d.without(want, got)
+		next, _ := difference(want, got)
+		if next != text {
+			met[d.why]++
+		}
+		text = next
+	}
+	return text
+}
