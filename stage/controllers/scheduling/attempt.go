@@ -82,14 +82,30 @@ func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo,
 	pod := queued.Pod
 	for _, victim := range found.Victims {
 		d.Victims = append(d.Victims, victim.Name())
-		if err := preempt(c, victim.Pod); err != nil {
-			return err
-		}
+	}
+	if err := s.makeRoom(c, queued, found); err != nil {
+		return err
+	}
+	return reportUnschedulable(c, pod, d.Message, nominated)
+}
+
+// makeRoom deletes those victims that are not being deleted already. If all are, Pods of lower
+// priority keep their nominations.
+func (s *scheduler) makeRoom(c control.Call, queued *QueuedPodInfo, found PostFilterResult) error {
+	pod := queued.Pod
+	victims := slices.DeleteFunc(slices.Clone(found.Victims), func(p *PodInfo) bool { return p.terminating })
+	if len(victims) == 0 {
+		return nil
 	}
 	if err := s.yield(c, queued, found.Node); err != nil {
 		return err
 	}
-	return reportUnschedulable(c, pod, d.Message, nominated)
+	for _, victim := range victims {
+		if err := preempt(c, victim.Pod, pod, found.Node); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // yield takes the nomination from Pods of lower priority: they have to look for another Node.

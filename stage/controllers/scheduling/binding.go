@@ -1,7 +1,9 @@
 package scheduling
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,7 +18,7 @@ import (
 )
 
 // Bind gives a Pod its Node: it writes spec.nodeName, and the condition PodScheduled=True with the
-// time of the request. A Pod that is gone is no error; one that has changed since it was read is a
+// time of the request, and records the Event Scheduled. A Pod that is gone is no error; one that has changed since it was read is a
 // conflict, after which the request is tried again.
 //
 // stage/memory takes this; an API server wants a Binding instead.
@@ -26,6 +28,7 @@ func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructur
 	if err != nil {
 		return control.IgnoreNotFound(err)
 	}
+	c.Record(bound, "Normal", "Scheduled", fmt.Sprintf("Successfully assigned %s/%s to %s", pod.GetNamespace(), pod.GetName(), node))
 	c.Request = r.AtOnce() // an API server does it with the binding
 	if fields.String(bound.Object, "status", "nominatedNodeName") != "" {
 		if bound, err = patchStatus(c, bound, map[string]any{"nominatedNodeName": nil}); err != nil {
@@ -39,9 +42,17 @@ func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructur
 
 const podScheduled = "PodScheduled"
 
-// reportUnschedulable writes into a Pod why it is not scheduled, unless it says so already, and, if
+// longestNote is how long the message of an Event may be, in bytes.
+const longestNote = 1024
+
+// reportUnschedulable records an Event and writes into a Pod why it is not scheduled, unless it says so already, and, if
 // nominated is given, its status.nominatedNodeName.
 func reportUnschedulable(c control.Call, pod *unstructured.Unstructured, message string, nominated *string) error {
+	note := message
+	if len(note) > longestNote {
+		note = note[:longestNote-len(" ...")] + " ..."
+	}
+	c.Record(pod, "Warning", "FailedScheduling", note)
 	if nominated != nil && *nominated != fields.String(pod.Object, "status", "nominatedNodeName") {
 		patched, err := patchStatus(c, pod, map[string]any{"nominatedNodeName": nameOrNil(*nominated)})
 		if err != nil {
@@ -63,13 +74,19 @@ func nameOrNil(name string) any {
 }
 
 // preempt deletes a Pod to make room for another one.
-func preempt(c control.Call, victim *unstructured.Unstructured) error {
+func preempt(c control.Call, victim, preemptor *unstructured.Unstructured, node string) error {
+	scheduler := cmp.Or(fields.String(preemptor.Object, "spec", "schedulerName"), defaultSchedulerName)
 	target := conditions.New("DisruptionTarget", "True", preemptedByScheduler,
-		"default-scheduler: preempting to accommodate a higher priority pod", c.Timestamp())
+		scheduler+": preempting to accommodate a higher priority pod", c.Timestamp())
+	target["observedGeneration"] = victim.GetGeneration()
 	if _, err := patchStatus(c, victim, map[string]any{"conditions": []any{map[string]any(target)}}); err != nil {
 		return control.IgnoreNotFound(err)
 	}
-	return c.Delete(victim)
+	if err := c.Delete(victim); err != nil {
+		return err
+	}
+	c.Record(victim, "Normal", "Preempted", fmt.Sprintf("Preempted by pod %s on node %s", preemptor.GetUID(), node))
+	return nil
 }
 
 // patchStatus changes the status of a Pod by a strategic merge patch.

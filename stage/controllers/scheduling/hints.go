@@ -52,6 +52,13 @@ func (e *ClusterEvent) nodeLabelsChanged() bool {
 	return e.NewNode != nil && (e.OldNode == nil || !sameFields(e.Old, e.New, []string{"metadata", "labels"}))
 }
 
+// taintsChanged reports whether taints of a Node changed, or it is no longer cordoned. After that
+// kube-scheduler 1.36 also tries those Pods again that plugins rejected which have an eye on new Nodes.
+func (e *ClusterEvent) taintsChanged() bool {
+	return e.OldNode != nil && e.NewNode != nil &&
+		(e.OldNode.unschedulable && !e.NewNode.unschedulable || !sameFields(e.Old, e.New, []string{"spec", "taints"}))
+}
+
 // tolerationsGrew reports whether the Pod that waits has a new toleration.
 func (e *ClusterEvent) tolerationsGrew() bool {
 	return e.Own && len(fields.Slice(e.Old.Object, "spec", "tolerations")) != len(fields.Slice(e.New.Object, "spec", "tolerations"))
@@ -84,7 +91,9 @@ func (nodeUnschedulable) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 	return e.NewNode != nil && !e.NewNode.unschedulable && (e.OldNode == nil || e.OldNode.unschedulable)
 }
 
-func (nodeName) QueueingHint(_ *PodInfo, e ClusterEvent) bool { return e.nodeCame() }
+func (nodeName) QueueingHint(_ *PodInfo, e ClusterEvent) bool {
+	return e.nodeCame() || e.taintsChanged()
+}
 
 func (taintToleration) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 	if e.tolerationsGrew() {
@@ -99,11 +108,11 @@ func (p *PodInfo) toleratesAll(n *NodeInfo) bool {
 
 func (nodeAffinity) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 	matches := func(n *NodeInfo) bool { return p.matchesNode(n.Name, n.labels) }
-	return e.NewNode != nil && matches(e.NewNode) && (e.OldNode == nil || !matches(e.OldNode))
+	return e.taintsChanged() || e.NewNode != nil && matches(e.NewNode) && (e.OldNode == nil || !matches(e.OldNode))
 }
 
 func (nodePorts) QueueingHint(p *PodInfo, e ClusterEvent) bool {
-	return e.nodeCame() || e.podLeft() && slices.ContainsFunc(p.ports, func(wanted hostPort) bool {
+	return e.nodeCame() || e.taintsChanged() || e.podLeft() && slices.ContainsFunc(p.ports, func(wanted hostPort) bool {
 		return slices.ContainsFunc(e.OldPod.ports, wanted.conflicts)
 	})
 }
@@ -111,7 +120,7 @@ func (nodePorts) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 func (nodeResourcesFit) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 	switch {
 	case e.NewNode != nil:
-		return NodeResourcesFit(p, e.NewNode).Fits() && (e.OldNode == nil || p.getsMore(e.OldNode, e.NewNode))
+		return e.taintsChanged() || NodeResourcesFit(p, e.NewNode).Fits() && (e.OldNode == nil || p.getsMore(e.OldNode, e.NewNode))
 	case e.Own:
 		before := NewPodInfo(e.Old).Requests
 		return shrinks(before, p.Requests, before)
@@ -183,7 +192,7 @@ func (interPodAffinity) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 	wanted, unwanted := p.affinity.required, p.affinity.requiredAnti
 	switch {
 	case e.NewNode != nil:
-		return e.nodeLabelsChanged() && joinsDomain(wanted, unwanted, e.OldNode, e.NewNode)
+		return e.taintsChanged() || e.nodeLabelsChanged() && joinsDomain(wanted, unwanted, e.OldNode, e.NewNode)
 	case e.Own:
 		return !sameFields(e.Old, e.New, []string{"metadata", "labels"})
 	case e.OldPod != nil && e.NewPod != nil:
@@ -213,7 +222,7 @@ func joinsDomain(wanted, unwanted []affinityTerm, old, now *NodeInfo) bool {
 }
 
 func (volumeRestrictions) QueueingHint(p *PodInfo, e ClusterEvent) bool {
-	return e.nodeCame() || e.claimCame(p) || e.podLeft() && e.OldPod.namespace == p.namespace && slices.ContainsFunc(p.claims, func(c claimName) bool {
+	return e.nodeCame() || e.taintsChanged() || e.claimCame(p) || e.podLeft() && e.OldPod.namespace == p.namespace && slices.ContainsFunc(p.claims, func(c claimName) bool {
 		return slices.Contains(e.OldPod.claims, c)
 	})
 }
@@ -236,7 +245,7 @@ func (volumeBinding) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 	if e.Kind == kinds.StorageClass.Kind {
 		return e.New != nil && (e.Old == nil || !sameFields(e.Old, e.New, []string{"allowedTopologies"}))
 	}
-	return e.nodeLabelsChanged() || e.volumeChanged() || e.claimChanged(p)
+	return e.nodeLabelsChanged() || e.taintsChanged() || e.volumeChanged() || e.claimChanged(p)
 }
 
 func (volumeZone) QueueingHint(p *PodInfo, e ClusterEvent) bool {
@@ -246,7 +255,7 @@ func (volumeZone) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 	case kinds.PersistentVolume.Kind:
 		return e.New != nil && (e.Old == nil || !slices.EqualFunc(zonesOf(e.Old), zonesOf(e.New), sameRequirement))
 	}
-	return e.nodeLabelsChanged() || e.claimChanged(p)
+	return e.nodeLabelsChanged() || e.taintsChanged() || e.claimChanged(p)
 }
 
 func sameRequirement(a, b requirement) bool {

@@ -232,23 +232,42 @@ func (q *queue) mayHelp(p *QueuedPodInfo, e ClusterEvent) bool {
 	})
 }
 
-// flush moves the Pods whose time has come, and returns when that of the next ones comes: of those
-// that were put aside 5 minutes ago, and of those that were tried without Nodes. If nothing has
-// changed since, they are left alone: trying them would come to the same, for ever.
-func (q *queue) flush(now time.Time) (next time.Time) {
+// flush moves the Pods whose time has come: those that were put aside 5 minutes ago, and those that
+// were tried without Nodes. If nothing has changed since they were tried, they are left alone: trying
+// them would come to the same, for ever.
+func (q *queue) flush(now time.Time) {
+	var due []*QueuedPodInfo
+	worth := false
 	for _, p := range q.waiting {
 		if p.changes == q.changes {
-			continue
+			p.catchUp(now)
 		}
-		at := p.release
-		if at.IsZero() {
-			at = p.flushAt()
+		if !p.dueAt().After(now) {
+			due = append(due, p)
+			worth = worth || p.changes != q.changes
 		}
-		if !at.After(now) {
+	}
+	for _, p := range due {
+		if worth {
 			q.move(p, now)
-		} else if next.IsZero() || at.Before(next) {
+		}
+	}
+}
+
+// nextFlush is when there will be something to flush, zero if never.
+func (q *queue) nextFlush() (next time.Time) {
+	for _, p := range q.waiting {
+		if at := p.dueAt(); p.changes != q.changes && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}
 	return next
+}
+
+// dueAt is when a Pod that was put aside is tried again whatever happens.
+func (p *QueuedPodInfo) dueAt() time.Time {
+	if p.release.IsZero() {
+		return p.flushAt()
+	}
+	return p.release
 }

@@ -227,12 +227,13 @@ func (s *scheduler) isResponsibleFor(pod *unstructured.Unstructured) bool {
 
 func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	c := control.NewCall(ctx, r)
+	s.takeIn(c)
+	s.queue.flush(c.Now)
 	for range podsPerReconcile {
 		s.takeIn(c)
 		if err := s.finishBindings(c); err != nil {
 			return reconcile.Result{}, err
 		}
-		s.queue.flush(c.Now)
 		queued := s.queue.next()
 		if s.takeInBound(c); queued == nil {
 			queued = s.queue.next()
@@ -249,7 +250,7 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 
 // untilNext waits until a Pod is tried again though nothing changes.
 func (s *scheduler) untilNext(now time.Time) reconcile.Result {
-	next := s.queue.flush(now)
+	next := s.queue.nextFlush()
 	if next.IsZero() {
 		return reconcile.Result{}
 	}

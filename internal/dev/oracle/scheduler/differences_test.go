@@ -14,8 +14,9 @@ type knownDifference struct {
 }
 
 var knownDifferences = []knownDifference{
-	{"theirs tries a Pod each 5 minutes, ours only if anything has changed since", inBoth(withoutVainFlushes)},
+	{"theirs tries a Pod each 5 minutes, and each 10 seconds while there is no Node, ours only if anything has changed since", inBoth(withoutVainAttempts)},
 	{"theirs tries a Pod once for each victim of another Pod that vanishes, ours once for all", inBoth(withoutRepeats)},
+	{"theirs counts the Nodes with an image when another Node is changed, not when their number changes: not compared further", untilImageCountsAreOld},
 	{"several victims vanish one after another in theirs, at one time in ours: not compared further", untilVictimsVanish},
 }
 
@@ -43,6 +44,20 @@ func (h *history) before(at time.Duration) *history {
 	return f
 }
 
+// untilImageCountsAreOld cuts histories off where the scores of ImageLocality differ.
+func untilImageCountsAreOld(want, got *history) (*history, *history) {
+	const plugin = "ImageLocality"
+	for i, a := range want.attempts[:min(len(want.attempts), len(got.attempts))] {
+		for node, score := range a.scores[plugin] {
+			if got.attempts[i].scores[plugin][node] != score {
+				at := a.at.Truncate(instant)
+				return want.before(at), got.before(at)
+			}
+		}
+	}
+	return want, got
+}
+
 // filtered returns a history with those attempts for which keep is true.
 func (h *history) filtered(keep func(i int, a attempt) bool) *history {
 	f := &history{changes: h.changes}
@@ -64,11 +79,13 @@ func withoutRepeats(h *history) *history {
 	})
 }
 
-// withoutVainFlushes leaves out attempts at whole and half minutes that end like the one before.
-func withoutVainFlushes(h *history) *history {
+// withoutVainAttempts leaves out attempts at whole and half minutes that end like the one before, and
+// those that find no Node again.
+func withoutVainAttempts(h *history) *history {
 	last := map[string]string{}
 	return h.filtered(func(_ int, a attempt) bool {
-		vain := a.at%(30*time.Second) < instant/2 && last[a.pod] == a.outcome
+		timed := a.at%(30*time.Second) < instant/2 || strings.HasPrefix(a.outcome, "no nodes")
+		vain := timed && last[a.pod] == a.outcome
 		last[a.pod] = a.outcome
 		return !vain
 	})

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,7 +68,9 @@ func (h *history) note(at time.Duration, pod, state string) {
 
 // stateOf is what a scheduler writes into a Pod.
 func stateOf(p *corev1.Pod) string {
+	p = p.DeepCopy()
 	s := fmt.Sprintf("on %q nominated %q terminating %v", p.Spec.NodeName, p.Status.NominatedNodeName, p.DeletionTimestamp != nil)
+	slices.SortFunc(p.Status.Conditions, func(a, b corev1.PodCondition) int { return cmp.Compare(a.Type, b.Type) })
 	for _, c := range p.Status.Conditions {
 		s += fmt.Sprintf(", %s=%s %s %s", c.Type, c.Status, c.Reason, c.Message)
 	}

@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/yaml"
 )
 
 // A scenario is a small cluster and what happens to it.
@@ -35,12 +36,17 @@ type step struct {
 	patch           string // a merge patch
 }
 
-// without leaves out a step or, counted on, an object.
+// without leaves out a step or, counted on, an object. Namespaces and PriorityClasses stay.
 func (s scenario) without(i int) scenario {
 	if i < len(s.steps) {
 		s.steps = slices.Delete(slices.Clone(s.steps), i, i+1)
-	} else {
-		s.objects = slices.Delete(slices.Clone(s.objects), i-len(s.steps), i-len(s.steps)+1)
+		return s
+	}
+	i -= len(s.steps)
+	switch s.objects[i].(type) {
+	case *corev1.Namespace, *schedulingv1.PriorityClass:
+	default:
+		s.objects = slices.Delete(slices.Clone(s.objects), i, i+1)
 	}
 	return s
 }
@@ -48,24 +54,27 @@ func (s scenario) without(i int) scenario {
 func (s scenario) String() string {
 	var b strings.Builder
 	for _, obj := range s.objects {
-		fmt.Fprintln(&b, asYAML(obj))
+		fmt.Fprintln(&b, asJSON(obj))
 	}
 	for _, step := range s.steps {
 		fmt.Fprintln(&b, step.at, step.kind.Kind, step.namespace, step.name, step.patch)
 		if step.create != nil {
-			fmt.Fprintln(&b, asYAML(step.create))
+			fmt.Fprintln(&b, asJSON(step.create))
 		}
 	}
 	return b.String()
 }
 
-func asYAML(obj runtime.Object) string {
-	data, err := yaml.Marshal(obj)
+func asJSON(obj runtime.Object) string {
+	data, err := json.Marshal(obj)
 	if err != nil {
 		panic(err)
 	}
-	return strings.NewReplacer("  creationTimestamp: null\n", "", "    resources: {}\n", "").Replace(string(data))
+	return strings.NewReplacer(`"`, "").Replace(noise.ReplaceAllString(string(data), ""))
 }
+
+// noise is what no scheduler reads.
+var noise = regexp.MustCompile(`"(nodeInfo|daemonEndpoints|capacity)":{("[^"]*":({[^}]*}|"[^"]*"),?)*},?|"(uid|schedulerName|startTime)":"[^"]*",?|"(strategy|resources|status)":{},?`)
 
 // A generator draws scenarios: each feature has one or two values, so that they meet.
 type generator struct {

@@ -111,20 +111,21 @@ func (o *theirs) do(s step) {
 
 func (o *theirs) create(obj runtime.Object) {
 	if p, ok := obj.(*corev1.Pod); ok {
-		admit(p)
+		o.admit(p)
 	}
 	require.NoError(o.t, o.tracker.Add(obj))
 }
 
 // admit does what the API server does: it resolves the PriorityClass and sets defaults.
-func admit(p *corev1.Pod) {
+func (o *theirs) admit(p *corev1.Pod) {
 	if name := p.Spec.PriorityClassName; name != "" {
-		value, err := strconv.Atoi(strings.TrimPrefix(name, "p"))
-		if err != nil {
-			panic(err)
+		class, err := o.client.SchedulingV1().PriorityClasses().Get(o.ctx, name, metav1.GetOptions{})
+		if err == nil {
+			p.Spec.Priority = &class.Value
 		}
-		priority := int32(value)
-		p.Spec.Priority = &priority
+		if err == nil && p.Spec.PreemptionPolicy == nil {
+			p.Spec.PreemptionPolicy = class.PreemptionPolicy
+		}
 	}
 	if ports := p.Spec.Containers[0].Ports; p.Spec.HostNetwork && len(ports) > 0 {
 		ports[0].HostPort = ports[0].ContainerPort
