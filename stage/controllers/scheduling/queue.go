@@ -99,6 +99,8 @@ type queue struct {
 	waiting map[types.NamespacedName]*QueuedPodInfo
 	seq     uint64
 	changes uint64 // how many changes of the cluster there were
+	trying  *QueuedPodInfo
+	missed  []ClusterEvent // since trying began
 }
 
 func newQueue(p Profile) queue {
@@ -153,19 +155,20 @@ func (q *queue) remove(name types.NamespacedName) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 }
 
-// next returns the Pod to be tried now, nil if there is none.
-func (q *queue) next() *QueuedPodInfo {
+// pop returns the Pod to be tried now, nil if there is none.
+func (q *queue) pop() *QueuedPodInfo {
+	q.trying, q.missed = nil, nil
 	switch {
 	case len(q.active) > 0:
-		return q.active[0]
+		q.trying = q.active[0]
 	case len(q.backoff) > 0:
-		return q.backoff[0]
+		q.trying = q.backoff[0]
 	}
-	return nil
+	return q.trying
 }
 
-// reject puts the Pod that next returned aside, until something changes that may matter to the
-// plugins that were against it.
+// reject puts the Pod that was tried aside, until something changes that may matter to the plugins
+// that were against it, or has changed meanwhile.
 func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 	q.seq++
@@ -177,6 +180,9 @@ func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	}
 	p.seq, p.Timestamp, p.rejecters, p.changes, p.release = q.seq, now, rejecters, q.changes, time.Time{}
 	q.waiting[p.Name()] = p
+	if len(rejecters) > 0 && slices.ContainsFunc(q.missed, func(e ClusterEvent) bool { return q.mayHelp(p, e) }) {
+		q.move(p, now)
+	}
 }
 
 // move has a Pod tried again that was put aside.
@@ -191,12 +197,16 @@ func (q *queue) move(p *QueuedPodInfo, now time.Time) {
 
 // changed moves the Pods to which a change of the cluster may matter.
 func (q *queue) changed(e ClusterEvent, now time.Time) {
+	if q.trying != nil {
+		q.missed = append(q.missed, e)
+	}
 	var ready []*QueuedPodInfo
 	for _, p := range q.waiting {
 		if p.changes == q.changes {
 			p.catchUp(now)
 		}
-		if len(p.rejecters) > 0 && q.mayHelp(p, e) {
+		// A Pod does not yield to a nominated one of lower priority.
+		if len(p.rejecters) > 0 && (!e.nominated || p.Priority <= e.OldPod.Priority) && q.mayHelp(p, e) {
 			ready = append(ready, p)
 		}
 	}
@@ -223,9 +233,6 @@ func (q *queue) updated(p *QueuedPodInfo, e ClusterEvent, now time.Time) {
 
 // mayHelp asks the plugins that were against a Pod whether a change may let it through.
 func (q *queue) mayHelp(p *QueuedPodInfo, e ClusterEvent) bool {
-	if e.nominated && p.Priority > e.OldPod.Priority {
-		return false // it does not yield to Pods of lower priority
-	}
 	return slices.ContainsFunc(p.rejecters, func(name string) bool {
 		plugin := q.hints[name]
 		return plugin == nil || plugin.QueueingHint(p.PodInfo, e)

@@ -98,7 +98,7 @@ type scheduler struct {
 	added   int                                                 // how many Nodes were added so far
 	queue   queue
 	changes []reconcile.Change // that the queue has not seen
-	bound   []reconcile.Change // of Pods that were just bound, which it has not seen either
+	own     []reconcile.Change // by this scheduler, which it has not seen either
 	binding map[types.NamespacedName]*assumedPod
 }
 
@@ -234,10 +234,7 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 		if err := s.finishBindings(c); err != nil {
 			return reconcile.Result{}, err
 		}
-		queued := s.queue.next()
-		if s.takeInBound(c); queued == nil {
-			queued = s.queue.next()
-		}
+		queued := s.pop(c)
 		if queued == nil {
 			return s.untilNext(c.Now), nil
 		}
@@ -269,21 +266,25 @@ func (s *scheduler) takeIn(c control.Call) {
 		}
 		switch {
 		case waits && !givesUpNomination(ch):
-		case isPod && ch.By == controllerName && usedNode(ch.Old) == "" && usedNode(ch.New) != "":
-			s.bound = append(s.bound, ch)
+		case isPod && ch.By == controllerName:
+			s.own = append(s.own, ch)
 		default:
 			s.queue.changed(newClusterEvent(c.Cache, ch), c.Now)
 		}
 	}
 }
 
-// takeInBound takes in which Pods were bound by this scheduler: kube-scheduler has taken the next Pod
-// from the queue when the API server answers.
-func (s *scheduler) takeInBound(c control.Call) {
-	for _, ch := range s.bound {
-		s.queue.changed(newClusterEvent(c.Cache, ch), c.Now)
+// pop takes the next Pod from the queue. What the last cycle did to other Pods is seen when this one
+// has begun, or while the scheduler is idle: kube-scheduler binds and deletes Pods in parallel.
+func (s *scheduler) pop(c control.Call) *QueuedPodInfo {
+	queued := s.queue.pop()
+	for _, ch := range s.own {
+		if s.queue.changed(newClusterEvent(c.Cache, ch), c.Now); queued == nil {
+			queued = s.queue.pop()
+		}
 	}
-	s.bound = nil
+	s.own = nil
+	return queued
 }
 
 // takeInPod queues a Pod that waits, or takes in its new state.
