@@ -51,7 +51,9 @@ func (g gangs) PreFilter(c *scheduling.Cycle) scheduling.Status {
 }
 
 // QueueingHint has a gang tried again when something comes free: not when another Pod is bound.
-func (gangs) QueueingHint(_ *scheduling.PodInfo, e scheduling.ClusterEvent) bool { return e.NewPod == nil }
+func (gangs) QueueingHint(_ *scheduling.PodInfo, e scheduling.ClusterEvent) bool {
+	return e.NewPod == nil
+}
 
 // Less keeps the Pods of a gang together.
 func (gangs) Less(a, b *scheduling.QueuedPodInfo) bool { return gangOf(a.PodInfo) < gangOf(b.PodInfo) }
