@@ -1,7 +1,8 @@
 // Package cron parses cron expressions of five fields and computes their times.
 //
-// Names of months and weekdays, ranges, lists, * and steps are those of Kubernetes. Macros such as
-// @daily, and ?, are left to the callers.
+// Names of months and weekdays, ranges, lists, * and steps are those of cron. It is for windows of
+// time: a time that the clocks skip is the time at which they are put forward. CronJobs, for which
+// that is no time at all, have the schedules of package stage/controllers/batch.
 package cron
 
 import (

@@ -202,7 +202,7 @@ func TestTimeChangesNoOutcome(t *testing.T) {
 		c.Load(clustertest.Fleet(6))
 		c.Advance(5 * time.Minute)
 		c.Patch("Deployment", "web-0001", `{spec: {replicas: 3}}`)
-		c.Advance(5 * time.Minute)
+		c.Advance(5*time.Minute + 30*time.Second) // beyond the second start of the CronJob
 		for _, kind := range []string{"Pod", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "PersistentVolume", "EndpointSlice", "ControllerRevision"} {
 			for _, obj := range c.List(kind, "") {
 				counts[kind]++

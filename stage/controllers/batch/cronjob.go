@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/cron"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
@@ -24,62 +23,62 @@ import (
 
 // CronJobs returns the controller that creates Jobs by a schedule. A CronJob whose schedule or time
 // zone cannot be read is left alone.
+//
+// The controller has a state. Give each loop one of its own.
 func CronJobs() reconcile.Controller {
+	t := cronTimes{}
 	return reconcile.Controller{
-		Name: "cronjob", For: kinds.CronJob, Watches: []reconcile.Watch{{Kind: kinds.Job}},
-		Reconcile: control.OnExisting(kinds.CronJob, reconcileCronJob),
+		Name: cronName, For: kinds.CronJob, When: t.onChange, Watches: []reconcile.Watch{{Kind: kinds.Job}},
+		Reconcile: control.OnExisting(kinds.CronJob, func(c control.Call, cj *unstructured.Unstructured) (reconcile.Result, error) {
+			return reconcileCronJob(c, cj, t)
+		}),
 	}
+}
+
+const cronName = "cronjob" // of the controller
+
+// cronDelay is how long after the time of a schedule a CronJob is looked at, for clocks that differ.
+const cronDelay = 100 * time.Millisecond
+
+// cronTimes are when CronJobs are to be looked at, by name. One whose schedule changes is not
+// looked at before the next time of the new schedule or, if that is sooner, of the old one.
+type cronTimes map[types.NamespacedName]*cronTime
+
+type cronTime struct {
+	due         time.Time // zero if it is to be looked at when something happens only
+	rescheduled bool
+}
+
+func (t cronTimes) of(name types.NamespacedName) *cronTime {
+	if t[name] == nil {
+		t[name] = &cronTime{}
+	}
+	return t[name]
+}
+
+func (t cronTimes) onChange(ch reconcile.Change) bool {
+	name := control.NameOf(ch.Object())
+	switch {
+	case ch.New == nil || ch.Old == nil || ch.New.GetUID() != ch.Old.GetUID():
+		delete(t, name)
+	case scheduleText(ch.New) != scheduleText(ch.Old):
+		t.of(name).rescheduled = true
+	default:
+		t.of(name).rescheduled = false
+	}
+	return ch.By != cronName || ch.Old == nil || ch.Old.Object["status"] != nil // an API server creates it with an empty status
+}
+
+func scheduleText(cj *unstructured.Unstructured) string {
+	return fields.String(cj.Object, "spec", "timeZone") + " " + fields.String(cj.Object, "spec", "schedule")
 }
 
 const scheduledKey = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
-// schedulesByName are the schedules that have a name.
-var schedulesByName = map[string]string{
-	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
-	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
-}
-
-// A schedule is that of a CronJob, in its time zone.
-type schedule struct {
-	cron.Schedule
-	zone *time.Location
-}
-
-func readSchedule(cj *unstructured.Unstructured) (schedule, error) {
-	zone, err := time.LoadLocation(cmp.Or(fields.String(cj.Object, "spec", "timeZone"), "UTC"))
-	if err != nil {
-		return schedule{}, err
-	}
-	expression := fields.String(cj.Object, "spec", "schedule")
-	if named, ok := schedulesByName[expression]; ok {
-		expression = named
-	}
-	s, err := cron.Parse(strings.ReplaceAll(expression, "?", "*"))
-	return schedule{s, zone}, err
-}
-
-// next returns the first time after another one, zero if there is none.
-func (t schedule) next(after time.Time) time.Time {
-	for at := range t.After(after, t.zone) {
-		return at
-	}
-	return time.Time{}
-}
-
-// mostRecent returns the latest time of the schedule in (since, now], zero if there is none.
-func (t schedule) mostRecent(since, now time.Time) (latest time.Time) {
-	for at := range t.After(since, t.zone) {
-		if at.After(now) {
-			break
-		}
-		latest = at
-	}
-	return latest
-}
-
 // A cronRun is one reconcile of a CronJob.
 type cronRun struct {
 	control.Call
+	time               *cronTime
 	owner              *unstructured.Unstructured
 	jobs               []*unstructured.Unstructured
 	active             []any // references to the Jobs that run
@@ -87,9 +86,9 @@ type cronRun struct {
 	lastSuccessfulTime string
 }
 
-func reconcileCronJob(c control.Call, cj *unstructured.Unstructured) (reconcile.Result, error) {
+func reconcileCronJob(c control.Call, cj *unstructured.Unstructured, t cronTimes) (reconcile.Result, error) {
 	r := &cronRun{
-		Call: c, owner: cj, jobs: c.Cache.Owned(kinds.Job, cj.GetUID()),
+		Call: c, time: t.of(c.Name), owner: cj, jobs: c.Cache.Owned(kinds.Job, cj.GetUID()),
 		lastScheduleTime:   fields.String(cj.Object, "status", "lastScheduleTime"),
 		lastSuccessfulTime: fields.String(cj.Object, "status", "lastSuccessfulTime"),
 	}
@@ -129,27 +128,83 @@ func reference(obj *unstructured.Unstructured) map[string]any {
 
 // act starts a Job if one is due, and returns after which time the next one is.
 func (r *cronRun) act() (time.Duration, error) {
-	s, err := readSchedule(r.owner)
-	if err != nil || fields.IsTerminating(r.owner) || fields.Bool(r.owner.Object, "spec", "suspend") {
+	if fields.IsTerminating(r.owner) {
 		return 0, nil
 	}
-	at := s.mostRecent(r.since(), r.Now)
-	if r.isDue(at) {
-		err = r.startJob(at, s.zone)
+	zone, err := zoneOf(r.owner)
+	if err != nil {
+		r.warn("UnknownTimeZone", "invalid timeZone: %q: %s", fields.String(r.owner.Object, "spec", "timeZone"), err)
+		return 0, nil
 	}
-	next := s.next(r.Now)
-	if next.IsZero() || err != nil {
-		return 0, err
+	if fields.Bool(r.owner.Object, "spec", "suspend") {
+		return 0, nil
 	}
-	return next.Sub(r.Now), nil
+	s, err := readSchedule(r.owner)
+	if err != nil {
+		r.warn("UnparseableSchedule", "unparseable schedule: %q : %s", fields.String(r.owner.Object, "spec", "schedule"), err)
+		return 0, nil
+	}
+	if r.time.rescheduled {
+		r.time.rescheduled = false
+		return r.wait(r.next(s)), nil
+	}
+	m, err := missedSince(s, r.since(), r.Now)
+	if err != nil {
+		r.warn("InvalidSchedule", "invalid schedule: %s : %s", fields.String(r.owner.Object, "spec", "schedule"), err)
+		return 0, nil
+	}
+	if m.count > manyMissed && !m.latest.IsZero() {
+		r.warn("TooManyMissedTimes", "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew")
+	}
+	if r.isDue(m.latest) {
+		if err := r.startJob(m.latest, zone); err != nil {
+			return 0, err
+		}
+	}
+	r.time.due = time.Time{}
+	return r.wait(r.next(s)), nil
+}
+
+func (r *cronRun) warn(reason, format string, args ...any) {
+	r.Record(r.owner, "Warning", reason, fmt.Sprintf(format, args...))
+}
+
+// next returns when to look again: a little after the next time of a schedule, zero if there is
+// none.
+func (r *cronRun) next(s schedule) time.Time {
+	from := r.Now
+	if m, err := missedSince(s, r.lastOrCreated(), r.Now); err == nil && !m.latest.IsZero() {
+		from = m.latest
+	} else if err == nil && m.count == 0 {
+		from = m.earliest
+	}
+	if at := s.next(from); !at.IsZero() {
+		return at.Add(cronDelay)
+	}
+	return time.Time{}
+}
+
+// wait returns the time until then, or until what is due before.
+func (r *cronRun) wait(at time.Time) time.Duration {
+	if at.IsZero() {
+		return 0
+	}
+	if r.time.due.IsZero() || at.Before(r.time.due) || !r.time.due.After(r.Now) {
+		r.time.due = at
+	}
+	return max(time.Nanosecond, r.time.due.Sub(r.Now))
+}
+
+func (r *cronRun) lastOrCreated() time.Time {
+	if last, err := time.Parse(time.RFC3339, r.lastScheduleTime); err == nil {
+		return last
+	}
+	return r.owner.GetCreationTimestamp().UTC()
 }
 
 // since returns the time after which a schedule may have been missed.
 func (r *cronRun) since() time.Time {
-	since, err := time.Parse(time.RFC3339, r.lastScheduleTime)
-	if err != nil {
-		since = r.owner.GetCreationTimestamp().Time
-	}
+	since := r.lastOrCreated()
 	if deadline := fields.Int64(r.owner.Object, -1, "spec", "startingDeadlineSeconds"); deadline >= 0 {
 		if earliest := r.Now.Add(-fields.Seconds(deadline)); earliest.After(since) {
 			return earliest
@@ -158,9 +213,26 @@ func (r *cronRun) since() time.Time {
 	return since
 }
 
+// isDue reports whether a Job is to be started for a time of the schedule.
 func (r *cronRun) isDue(at time.Time) bool {
+	if at.IsZero() {
+		return false
+	}
+	if deadline := fields.Int64(r.owner.Object, -1, "spec", "startingDeadlineSeconds"); deadline >= 0 && at.Add(fields.Seconds(deadline)).Before(r.Now) {
+		r.warn("MissSchedule", "Missed scheduled time to start a job: %s", at.UTC().Format(time.RFC1123Z))
+		return false
+	}
+	isActive := slices.ContainsFunc(r.active, func(v any) bool {
+		ref, _ := object.ToMap(v)
+		return fields.String(ref, "name") == r.jobName(at)
+	})
 	forbidden := fields.String(r.owner.Object, "spec", "concurrencyPolicy") == "Forbid" && len(r.active) > 0
-	return !at.IsZero() && fields.FormatTime(at) != r.lastScheduleTime && !forbidden
+	return !isActive && fields.FormatTime(at) != r.lastScheduleTime && !forbidden
+}
+
+// jobName is the name of the Job of a time. Times of the same minute have the same.
+func (r *cronRun) jobName(at time.Time) string {
+	return fmt.Sprintf("%s-%d", r.owner.GetName(), at.Unix()/60)
 }
 
 // startJob creates the Job of a time of the schedule. With the policy Replace, the Jobs that run
@@ -192,7 +264,7 @@ func (r *cronRun) startJob(at time.Time, zone *time.Location) error {
 
 func (r *cronRun) newJob(at time.Time, zone *time.Location) *unstructured.Unstructured {
 	template := fields.Map(r.owner.Object, "spec", "jobTemplate")
-	job := control.NewObject(kinds.Job, r.owner.GetNamespace(), fmt.Sprintf("%s-%d", r.owner.GetName(), at.Unix()/60))
+	job := control.NewObject(kinds.Job, r.owner.GetNamespace(), r.jobName(at))
 	metadata := control.Metadata(job)
 	if labels := fields.Map(template, "metadata", "labels"); len(labels) > 0 {
 		metadata["labels"] = maps.Clone(labels)
