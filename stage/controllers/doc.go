@@ -66,8 +66,6 @@
 //	protect claims and volumes in use        | let them be deleted               | not modelled yet
 //	delete claims of StatefulSets by their   | keep them                         | not modelled yet
 //	retention policy                         |                                   |
-//	wait longer each time before a failed    | wait a second                     | the controller has
-//	Pod of a DaemonSet is replaced           |                                   | no state
 //	set clusterIP, and PodScheduled of Pods  | set it soon after                 | stage/memory does
 //	with gates, in the API server            |                                   | not set it
 //	count the backoff of a Job by the        | count it by the Pods that exist   | the controller has

@@ -21,9 +21,12 @@ import (
 )
 
 // DaemonSets returns the controller that keeps a Pod on each Node that a DaemonSet is for. A
-// scheduler has to bind the Pods. A Pod that fails is replaced a second later, however often it
-// fails.
+// scheduler has to bind the Pods. A Pod that fails is replaced at once, and if Pods go on failing on
+// that Node, after 1 s, 2 s, and so on, up to 15 minutes.
+//
+// The controller has a state. Give each loop one of its own.
 func DaemonSets() reconcile.Controller {
+	b := newDaemonBackoff()
 	allOfThem := func(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 		if ch.Old != nil && ch.New != nil && sameNode(ch.Old, ch.New) {
 			return nil
@@ -39,7 +42,9 @@ func DaemonSets() reconcile.Controller {
 			reconcile.Watch{Kind: kinds.ControllerRevision},
 			reconcile.Watch{Kind: kinds.Node, Map: allOfThem},
 		),
-		Reconcile: control.OnExisting(kinds.DaemonSet, reconcileDaemonSet),
+		Reconcile: control.OnExisting(kinds.DaemonSet, func(c control.Call, set *unstructured.Unstructured) (reconcile.Result, error) {
+			return reconcileDaemonSet(c, set, b)
+		}),
 	}
 }
 
@@ -49,12 +54,10 @@ func sameNode(a, b *unstructured.Unstructured) bool {
 	return patch.Equal(labelsA, labelsB) && slices.Equal(scheduling.Taints(a), scheduling.Taints(b))
 }
 
-// failedPodDelay is after which time a Pod that failed is deleted.
-const failedPodDelay = time.Second
-
 // A daemonRun is one reconcile of a DaemonSet.
 type daemonRun struct {
 	control.Call
+	backoff                             *daemonBackoff
 	set                                 *unstructured.Unstructured
 	hash                                string // of the present template
 	nodes                               []daemonNode
@@ -71,7 +74,7 @@ type daemonNode struct {
 	shouldContinueToRun bool
 }
 
-func reconcileDaemonSet(c control.Call, set *unstructured.Unstructured) (reconcile.Result, error) {
+func reconcileDaemonSet(c control.Call, set *unstructured.Unstructured, b *daemonBackoff) (reconcile.Result, error) {
 	if fields.IsTerminating(set) {
 		return reconcile.Result{}, nil
 	}
@@ -83,7 +86,9 @@ func reconcileDaemonSet(c control.Call, set *unstructured.Unstructured) (reconci
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	b.drop(c.Now)
 	r := newDaemonRun(c, set, h, claimed)
+	r.backoff = b
 	if err = r.act(); err == nil {
 		err = truncateHistory(c, h, set, r.inUse)
 	}
@@ -91,7 +96,7 @@ func reconcileDaemonSet(c control.Call, set *unstructured.Unstructured) (reconci
 	if statusErr := r.WriteStatus(set, status); err == nil {
 		err = statusErr
 	}
-	return reconcile.Result{After: r.requeueAfter}, err
+	return reconcile.Result{After: control.Sooner(r.requeueAfter, b.after(set, c.Now))}, err
 }
 
 func newDaemonRun(c control.Call, set *unstructured.Unstructured, h history, claimed []pods.Pod) *daemonRun {
@@ -233,14 +238,10 @@ func allTerminating(on []pods.Pod) bool {
 	return lists.Count(on, pods.Pod.IsTerminating) == int64(len(on))
 }
 
-// mayDeleteTerminal reports whether a terminal Pod may be deleted: a failed one stays for a while.
+// mayDeleteTerminal reports whether a terminal Pod may be deleted: a failed one stays for a while if
+// others failed before it on its Node.
 func (r *daemonRun) mayDeleteTerminal(p pods.Pod) bool {
-	if p.Phase() != "Failed" {
-		return true
-	}
-	left := p.FinishedAt(r.Now).Add(failedPodDelay).Sub(r.Now)
-	r.requeueAfter = control.Sooner(r.requeueAfter, max(0, left))
-	return left <= 0
+	return p.Phase() != "Failed" || r.backoff.mayDelete(r.set, targetNode(p), r.Now)
 }
 
 // extraWithSurge returns the Pods that are too many: all but the oldest of each template, and the

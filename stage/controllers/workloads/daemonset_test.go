@@ -1,11 +1,14 @@
 package workloads_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
@@ -65,4 +68,47 @@ func TestADaemonSetReplacesOnePodAfterAnother(t *testing.T) {
 			require.Empty(t, c.Errors)
 		})
 	}
+}
+
+// podsThatFail has Pods fail half a second after they were bound, and gone as soon as they are
+// deleted.
+const podsThatFail = `
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: fail}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}, {key: .metadata.deletionTimestamp, operator: DoesNotExist}]}
+  delay: {durationMilliseconds: 500}
+  next: {statusTemplate: "{phase: Failed}"}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: gone}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}
+  next: {delete: true}
+`
+
+// TestADaemonSetReplacesFailedPodsLater: a Pod that fails while the delay lasts is looked at again
+// after the whole delay, as kube-controller-manager does.
+func TestADaemonSetReplacesFailedPodsLater(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 1, Pods: func() stage.Source { return stage.Parse("pods.yaml", []byte(podsThatFail)) }})
+	var created []float64
+	start := c.Now()
+	require.NoError(t, c.On(clustertest.Kind("Pod"), func(_ context.Context, e watch.Event) error {
+		if e.Type == watch.Added {
+			created = append(created, c.Now().Sub(start).Seconds())
+		}
+		return nil
+	}))
+	c.Load(clustertest.Manifest("daemonset"))
+	c.Advance(time.Hour)
+	require.Equal(t, []float64{0, 0.5, 2, 4.5, 9, 17.5, 34, 66.5, 131, 259.5, 516, 1028.5, 1929, 2829.5}, created)
+
+	c.Patch("DaemonSet", "agent", `{spec: {minReadySeconds: 1}}`)
+	c.Advance(time.Minute)
+	require.Len(t, created, 20, "another generation begins anew")
+	require.Empty(t, c.Errors)
 }
