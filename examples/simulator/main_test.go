@@ -157,7 +157,7 @@ func TestArrivalsAndSizes(t *testing.T) {
 
 func TestWrongFlags(t *testing.T) {
 	for flags, want := range map[string]string{
-		"-study train":                "-study train: want gpu, scale, small-jobs",
+		"-study train":                "-study train: want " + strings.Join(names(), ", "),
 		"-study gpu -jobs 1,2":        "-jobs: -study gpu takes one number",
 		"-jobs 1,x":                   `-jobs: "x" is no number above 0`,
 		"-jobs 0":                     `-jobs: "0" is no number above 0`,
