@@ -28,6 +28,7 @@ type options struct {
 	log    string
 	report string
 	plots  string
+	data   string
 	sweepOptions
 }
 
@@ -49,6 +50,7 @@ var studies = map[string]studyDesign{
 	"small-jobs": {[]string{"nodes", "seed", "jobs", "log"}, map[string]string{"nodes": "4", "jobs": "1,10,20,50,75,100"}, smallJobs},
 	"gpu":        {[]string{"nodes", "seed", "jobs", "pods", "gap", "size", "log"}, map[string]string{"nodes": "2", "jobs": "100", "pods": "1"}, gpu},
 	"queues":     {sweepFlags, map[string]string{"seeds": "10"}, knownQueues},
+	"kueue":      {append(sweepFlags, "data"), map[string]string{"seeds": "10"}, kueueStudy},
 	"coverage":   {sweepFlags, map[string]string{"seeds": "5"}, coverage},
 	"scale":      {[]string{"nodes", "seed", "pods"}, map[string]string{"nodes": "1000", "pods": "100000"}, scale},
 }
@@ -85,7 +87,8 @@ func define(o *options) *flag.FlagSet {
 	flags.StringVar(&o.log, "log", "", "write all transitions to this `file`, .jsonl or .csv; each run has its name put into that of the file")
 	flags.StringVar(&o.report, "report", "", "write a page to this `file`, which needs nothing else")
 	flags.StringVar(&o.plots, "plots", "", "write each chart as SVG and PNG into this `folder`")
-	flags.IntVar(&o.seeds, "seeds", 0, "how many seeds a sweep has (default queues: 10, coverage: 5)")
+	flags.StringVar(&o.data, "data", "../../../shared/data", "kueue: the `folder` that has kueue/baseline.generator.yaml, large-scale.generator.yaml and tas.generator.yaml")
+	flags.IntVar(&o.seeds, "seeds", 0, "how many seeds a sweep has (default queues, kueue: 10, coverage: 5)")
 	flags.IntVar(&o.workers, "workers", 0, "how many runs of a sweep go on at once (default: as many as there are cores)")
 	flags.StringVar(&o.results, "results", "", "keep the results of a sweep in this `file`, a JSON object per line, and go on where it ends")
 	flags.StringVar(&o.merge, "merge", "", "read the results of a sweep from these `files` with commas between, and run nothing")

@@ -1,0 +1,39 @@
+// Package kueue simulates Kueue's performance runner (test/performance/scheduler of
+// sigs.k8s.io/kueue at v0.20.0-devel): 15,000 to 50,000 Workloads in ClusterQueues that share quota
+// in cohorts, on a control plane that does nothing else.
+//
+// # Usage
+//
+//	config, err := kueue.Parse("generator.yaml", text)
+//	result, err := kueue.Run(ctx, config, kueue.Defaults())
+//	fmt.Println(result.Wall, result.Use, result.Admission["small"])
+//
+// # What is modelled
+//
+//   - The runner: each set of Workloads is created one after another, at its interval; a Workload
+//     that it sees admitted is finished after its runtime; one that is evicted gives back its quota.
+//   - Kueue's scheduler: a cycle takes the head of each ClusterQueue (priority, then age), decides by
+//     a snapshot which fit, and admits first those that do not borrow, then by priority and age. Who
+//     does not fit preempts own Workloads of lower priority, or those of queues that borrow.
+//   - Quota is taken when the scheduler decides, and given back when Kueue sees the Workload finished.
+//     The admission is written in the meantime, by a client with 50 requests a second: most of the
+//     time of a run Workloads hold quota and wait for that.
+//   - A Workload that does not fit parks all that are scheduled alike (SchedulingEquivalenceHashing).
+//     They are tried again a second after something in the cohort gave quota back.
+//   - Of those that wait, a condition is written when its text changes; the scheduler waits for that.
+//
+// # What is not modelled
+//
+// Statuses of ClusterQueues and LocalQueues (clients of their own), the CPU time of the API server,
+// and with topology-aware scheduling the placement itself: the nodes have a hundred times the quota,
+// but to find them takes Kueue time, which is not in a run here.
+//
+// # Determinism
+//
+// The seed decides the latencies of requests, and with them the order of what happens. The same
+// Config and Options give the same Result.
+//
+// # Concurrency
+//
+// [Run] may be called from several goroutines at once.
+package kueue
