@@ -64,8 +64,6 @@
 //	capacity of storage, and ResourceClaims  | scheduling                        |
 //	evict by taints, find unreachable Nodes  | see package nodes                 |
 //	protect claims and volumes in use        | let them be deleted               | not modelled yet
-//	delete claims of StatefulSets by their   | keep them                         | not modelled yet
-//	retention policy                         |                                   |
 //	set clusterIP, and PodScheduled of Pods  | set it soon after                 | stage/memory does
 //	with gates, in the API server            |                                   | not set it
 //	count the backoff of a Job by the        | count it by the Pods that exist   | the controller has

@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
@@ -20,15 +19,14 @@ import (
 )
 
 // StatefulSets returns the controller that keeps Pods with ordinals, each with claims of its own,
-// by default one after another. It deletes no claims, whatever the retention policy says.
+// by default one after another. The claims are owned as the retention policy says, so that they are
+// collected with a Pod that is one too many, or with the StatefulSet.
 func StatefulSets() reconcile.Controller {
-	// Claims are watched so that they are in the cache.
-	none := func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }
 	return reconcile.Controller{
 		Name: "statefulset", For: kinds.StatefulSet,
 		Watches: append(control.WatchOwned(kinds.Pod, kinds.StatefulSet),
 			reconcile.Watch{Kind: kinds.ControllerRevision},
-			reconcile.Watch{Kind: kinds.PersistentVolumeClaim, Map: none},
+			reconcile.Watch{Kind: kinds.PersistentVolumeClaim, Map: setsOfGoneClaims},
 		),
 		Reconcile: control.OnExisting(kinds.StatefulSet, reconcileStatefulSet),
 	}
@@ -46,6 +44,7 @@ type statefulRun struct {
 
 	start, partition, minReadySeconds int64
 	onDelete, ordered                 bool
+	retention                         retention
 	deleted                           int64 // Pods that were deleted now because of their revision
 }
 
@@ -80,6 +79,7 @@ func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, a
 		partition:       fields.Int64(spec, 0, "updateStrategy", "rollingUpdate", "partition"),
 		minReadySeconds: fields.Int64(spec, 0, "minReadySeconds"),
 		onDelete:        fields.String(spec, "updateStrategy", "type") == "OnDelete",
+		retention:       retentionOf(set),
 		ordered:         fields.String(spec, "podManagementPolicy") != "Parallel",
 		replicas:        make([]pods.Pod, max(0, fields.Int64(spec, 1, "replicas"))),
 	}
@@ -109,6 +109,11 @@ func (r *statefulRun) act() error {
 			return err
 		}
 	}
+	for _, p := range r.condemned {
+		if err := r.updateClaims(p); err != nil {
+			return err
+		}
+	}
 	first := r.firstUnavailable()
 	for _, p := range r.condemned {
 		if wait, err := r.processCondemned(p, first); err != nil || wait && r.ordered {
@@ -125,6 +130,8 @@ func (r *statefulRun) act() error {
 func (r *statefulRun) processReplica(i int) (wait bool, err error) {
 	p := r.replicas[i]
 	switch {
+	case p.Unstructured == nil && r.hasStaleClaim(r.start+int64(i)):
+		return true, nil
 	case p.Unstructured == nil:
 		return true, r.createPod(i)
 	case p.IsTerminal() && p.IsTerminating():
@@ -135,8 +142,14 @@ func (r *statefulRun) processReplica(i int) (wait bool, err error) {
 		if err := r.ensureClaims(r.start + int64(i)); err != nil {
 			return true, err
 		}
+		if err := r.updateClaims(p); err != nil {
+			return true, err
+		}
 	}
-	return r.isUnavailable(p), nil
+	if wait = r.isUnavailable(p); wait && r.ordered {
+		return true, nil
+	}
+	return wait, r.updateClaims(p)
 }
 
 func (r *statefulRun) isUnavailable(p pods.Pod) bool {
@@ -204,8 +217,11 @@ func (r *statefulRun) createPod(i int) error {
 	if err := r.ensureClaims(ordinal); err != nil {
 		return err
 	}
-	_, err := r.Create(r.newPod(ordinal, rev))
-	return err
+	created, err := r.Create(r.newPod(ordinal, rev))
+	if err != nil {
+		return err
+	}
+	return r.updateClaims(pods.Of(created))
 }
 
 func (r *statefulRun) podName(ordinal int64) string {
@@ -255,7 +271,10 @@ func (r *statefulRun) mountClaims(spec map[string]any, ordinal int64) {
 func (r *statefulRun) ensureClaims(ordinal int64) error {
 	for _, template := range fields.Maps(r.set.Object, "spec", "volumeClaimTemplates") {
 		claim := control.NewObject(kinds.PersistentVolumeClaim, r.Name.Namespace, fields.String(template, "metadata", "name")+"-"+r.podName(ordinal))
-		if r.Cache.Get(kinds.PersistentVolumeClaim, control.NameOf(claim)) != nil {
+		if known := r.Cache.Get(kinds.PersistentVolumeClaim, control.NameOf(claim)); known != nil {
+			if fields.IsTerminating(known) {
+				return fmt.Errorf("pvc %s is being deleted", known.GetName())
+			}
 			continue
 		}
 		metadata, labels := control.Metadata(claim), fields.CloneMap(template, "metadata", "labels")
