@@ -23,14 +23,15 @@ type Cycle struct {
 	// Now is the time.
 	Now time.Time
 
-	framework *framework
-	memories  []memory
-	filters   []FilterPlugin // those that have something to say about the Pod
-	extended  []PreFilterExtensions
-	statuses  map[string]Status // of the Nodes that were looked at and that the Pod does not fit on
-	absent    Status            // of those that were not looked at
-	early     bool              // a PreFilter was against the Pod, so that no Node was looked at
-	rejecters []string          // the plugins that were against a Node
+	framework  *framework
+	memories   []memory
+	filters    []FilterPlugin // those that have something to say about the Pod
+	extended   []PreFilterExtensions
+	statuses   map[string]Status // of the Nodes that were looked at and that the Pod does not fit on
+	absent     Status            // of those that were not looked at
+	early      bool              // a PreFilter was against the Pod, so that no Node was looked at
+	rejecters  []string          // the plugins that were against a Node
+	restricted []string          // those that named the only Nodes to be looked at
 }
 
 // A memory is what one plugin remembers in a Cycle.
@@ -93,7 +94,7 @@ func newFramework(p Profile) *framework {
 // preFilter calls the PreFilters, and returns the Nodes to be looked at.
 func (c *Cycle) preFilter() ([]*NodeInfo, Status) {
 	var rejected Status
-	skip, nodes, restricted := map[string]bool{}, c.Nodes, []string(nil)
+	skip, nodes := map[string]bool{}, c.Nodes
 	for _, p := range c.framework.preFilters {
 		s := p.PreFilter(c)
 		s.plugin = p.Name()
@@ -108,18 +109,14 @@ func (c *Cycle) preFilter() ([]*NodeInfo, Status) {
 			continue
 		case s.NodeNames != nil:
 			nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *NodeInfo) bool { return !slices.Contains(s.NodeNames, n.Name) })
-			restricted = append(restricted, p.Name())
+			c.restricted = append(c.restricted, p.Name())
 		}
 		if extensions, ok := p.(PreFilterExtensions); ok {
 			c.extended = append(c.extended, extensions)
 		}
 	}
 	c.filters = slices.DeleteFunc(slices.Clone(c.framework.filters), func(p FilterPlugin) bool { return skip[p.Name()] })
-	if restricted != nil {
-		reason := fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s]", strings.Join(restricted, " "))
-		c.absent = Status{Reasons: []string{reason}, Unresolvable: true}
-		c.rejecters = append(c.rejecters, restricted...)
-	}
+	c.rejecters = slices.Clone(c.restricted)
 	return nodes, rejected
 }
 
@@ -175,8 +172,16 @@ func (c *Cycle) findNodes() []*NodeInfo {
 		c.absent, c.rejecters, c.early = rejected, []string{rejected.plugin}, true
 		return nil
 	}
-	if n := c.Node(c.Pod.nominatedNode()); n != nil && c.Filter(n).Fits() {
-		return []*NodeInfo{n}
+	if n := c.Node(c.Pod.nominatedNode()); n != nil {
+		s := c.Filter(n)
+		if s.Fits() {
+			return []*NodeInfo{n}
+		}
+		c.reject(n, s)
+	}
+	if len(c.restricted) > 0 {
+		reason := fmt.Sprintf("node(s) didn't satisfy plugin(s) [%s]", strings.Join(slices.Sorted(slices.Values(c.rejecters)), " "))
+		c.absent = unresolvable(reason)
 	}
 	return c.passFilters(nodes)
 }

@@ -26,17 +26,17 @@ type NodeInfo struct {
 
 	unschedulable    bool
 	labels           map[string]any
-	taints           []Taint           // that keep Pods away
-	softTaints       []Taint           // that are only to be avoided
-	images           map[string]int64  // bytes, by name
-	ports            map[hostPort]bool // in use by Pods
-	withAffinity     []*PodInfo        // those of Pods that have terms of Pod affinity or anti-affinity
-	withAntiAffinity []*PodInfo        // those of Pods with required anti-affinity
-	capacity         scoredAmounts     // Allocatable, as scores read it
-	used             scoredAmounts     // Requested, as scores read it, with defaults for Pods without requests
-	requested        scoredAmounts     // Requested, as scores read it
-	zone             string            // region and zone
-	added            int               // in which order Nodes came
+	taints           []Taint          // that keep Pods away
+	softTaints       []Taint          // that are only to be avoided
+	images           map[string]int64 // bytes, by name
+	ports            map[hostPort]int // in use by Pods
+	withAffinity     []*PodInfo       // those of Pods that have terms of Pod affinity or anti-affinity
+	withAntiAffinity []*PodInfo       // those of Pods with required anti-affinity
+	capacity         scoredAmounts    // Allocatable, as scores read it
+	used             scoredAmounts    // Requested, as scores read it, with defaults for Pods without requests
+	requested        scoredAmounts    // Requested, as scores read it
+	zone             string           // region and zone
+	added            int              // in which order Nodes came
 }
 
 // scoredAmounts are the amounts that a score is made of. The score is computed for every Pod and
@@ -124,10 +124,10 @@ func (n *NodeInfo) count(p *PodInfo, times int64) {
 	n.requested.add(scoredAmountsOf(p.Requests), times)
 	for _, port := range p.ports {
 		if n.ports == nil {
-			n.ports = map[hostPort]bool{}
+			n.ports = map[hostPort]int{}
 		}
-		if n.ports[port] = true; times < 0 {
-			delete(n.ports, port) // even if another Pod, bound by hand, has it too
+		if n.ports[port] += int(times); n.ports[port] == 0 {
+			delete(n.ports, port)
 		}
 	}
 }

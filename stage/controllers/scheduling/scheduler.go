@@ -278,8 +278,9 @@ func (s *scheduler) takeIn(c control.Call) {
 // has begun, or while the scheduler is idle: kube-scheduler binds and deletes Pods in parallel.
 func (s *scheduler) pop(c control.Call) *QueuedPodInfo {
 	queued := s.queue.pop()
-	for _, ch := range s.own {
-		if s.queue.changed(newClusterEvent(c.Cache, ch), c.Now); queued == nil {
+	for i, ch := range s.own {
+		s.queue.changed(newClusterEvent(c.Cache, ch), c.Now)
+		if queued == nil && (i == len(s.own)-1 || givesUpNomination(ch)) {
 			queued = s.queue.pop()
 		}
 	}

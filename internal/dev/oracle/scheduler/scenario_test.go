@@ -108,6 +108,9 @@ func newScenario(seed uint64) scenario {
 	for i := range g.IntN(6) {
 		p := g.pod(fmt.Sprintf("old%d", i))
 		p.Spec.NodeName, p.Spec.SchedulingGates = fmt.Sprintf("n%d", g.IntN(nodes)), nil
+		if i > 0 { // no two of them have the same port
+			p.Spec.Containers[0].Ports = nil
+		}
 		g.add(p)
 	}
 	g.play()
