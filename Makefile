@@ -66,7 +66,7 @@ oracle: ## SCENARIOS (200) random failures of Nodes with the controllers of Kube
 	cd internal/dev/oracle && $(GO) test -run TestScenarios -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) .
 
 oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test -run 'TestSameDecisions|TestSameQueues' -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) ./scheduler
+	cd internal/dev/oracle && $(GO) test -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) ./scheduler
 
 histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)

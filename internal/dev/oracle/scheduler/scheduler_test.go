@@ -23,6 +23,7 @@ func TestSameDecisions(t *testing.T) {
 		seed := *first + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { compare(t, newScenario(seed), reached) })
 	}
+	requireMet(t, reached)
 	t.Log(reached)
 	for _, what := range []string{"bound", "unschedulable", "preempted"} {
 		require.Positive(t, reached[what], what)
