@@ -1,0 +1,200 @@
+package apiserver
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	k8sjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+)
+
+// maxBody is how long the body of a request may be, as in kube-apiserver.
+const maxBody = 3 << 20
+
+// readBody reads the body of a request.
+func readBody(r *http.Request) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return nil, badRequest("reading the body: %v", err)
+	case len(data) > maxBody:
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBody))
+	}
+	return data, nil
+}
+
+// strictness is the parameter fieldValidation.
+type strictness string
+
+// warnings are headers for the faults of a body that do not refuse it.
+func (v strictness) report(w http.ResponseWriter, err error, kind schema.GroupVersionKind) error {
+	strict, isStrict := runtime.AsStrictDecodingError(err)
+	if !isStrict {
+		return err
+	}
+	switch v {
+	case metav1.FieldValidationStrict:
+		return cannotBeHandled(kind, err)
+	case metav1.FieldValidationIgnore:
+	default:
+		for _, fault := range strict.Errors() {
+			w.Header().Add("Warning", fmt.Sprintf("299 - %q", fault.Error()))
+		}
+	}
+	return nil
+}
+
+func (v strictness) check() error {
+	switch v {
+	case "", metav1.FieldValidationIgnore, metav1.FieldValidationWarn, metav1.FieldValidationStrict:
+		return nil
+	}
+	return badRequest(`fieldValidation: Unsupported value: %q: supported values: "", "Ignore", "Strict", "Warn"`, string(v))
+}
+
+func cannotBeHandled(kind schema.GroupVersionKind, err error) error {
+	return badRequest("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, kind.Kind, err)
+}
+
+// mediaTypeOf returns the media type of a body; JSON if the client says nothing.
+func mediaTypeOf(r *http.Request) (string, error) {
+	given := r.Header.Get("Content-Type")
+	if given == "" {
+		return jsonType, nil
+	}
+	mediaType, _, err := mime.ParseMediaType(given)
+	if err != nil {
+		return "", unsupported(given, jsonType, yamlType, protobufType)
+	}
+	return mediaType, nil
+}
+
+// unsupported is the answer to a body of another media type than those that can be read.
+func unsupported(_ string, known ...string) error {
+	return statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+		"the body of the request was in an unknown format - accepted media types include: "+strings.Join(known, ", "))
+}
+
+// decode reads an object of a kind from the body of a request.
+func decode(w http.ResponseWriter, r *http.Request, kind schema.GroupVersionKind, validation strictness) (*unstructured.Unstructured, error) {
+	if err := validation.check(); err != nil {
+		return nil, err
+	}
+	mediaType, err := mediaTypeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	data, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	isBuiltin := scheme.Scheme.Recognizes(kind)
+	switch {
+	case mediaType == protobufType && isBuiltin:
+		return decodeProtobuf(data, kind)
+	case mediaType != jsonType && mediaType != yamlType && !isBuiltin:
+		return nil, unsupported(mediaType, jsonType, yamlType)
+	case mediaType != jsonType && mediaType != yamlType:
+		return nil, unsupported(mediaType, jsonType, yamlType, protobufType)
+	case isBuiltin:
+		return decodeBuiltin(w, data, kind, validation, mediaType)
+	}
+	return decodeFields(data, kind, mediaType)
+}
+
+func decodeProtobuf(data []byte, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+	obj, _, err := protobufSerializer.Decode(data, &kind, nil)
+	if err != nil {
+		return nil, cannotBeHandled(kind, err)
+	}
+	return fieldsOf(obj, kind)
+}
+
+// The readers of JSON and YAML for kinds with Go types: they refuse values of the wrong type, and
+// tell which fields they do not know.
+var builtinReaders = map[string]runtime.Serializer{
+	jsonType: k8sjson.NewSerializerWithOptions(k8sjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, k8sjson.SerializerOptions{Strict: true}),
+	yamlType: k8sjson.NewSerializerWithOptions(k8sjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, k8sjson.SerializerOptions{Yaml: true, Strict: true}),
+}
+
+func decodeBuiltin(w http.ResponseWriter, data []byte, kind schema.GroupVersionKind, validation strictness, mediaType string) (*unstructured.Unstructured, error) {
+	obj, read, err := builtinReaders[mediaType].Decode(data, &kind, nil)
+	if err != nil && !runtime.IsStrictDecodingError(err) {
+		return nil, cannotBeHandled(kind, err)
+	}
+	if *read != kind {
+		return nil, otherKind(*read, kind)
+	}
+	if err := validation.report(w, err, kind); err != nil {
+		return nil, err
+	}
+	return fieldsOf(obj, kind)
+}
+
+// otherKind is the answer to an object of another kind than that of the path.
+func otherKind(read, kind schema.GroupVersionKind) error {
+	if read.GroupVersion() != kind.GroupVersion() {
+		return badRequest("the API version in the data (%s) does not match the expected API version (%s)", read.GroupVersion(), kind.GroupVersion())
+	}
+	return badRequest("%s in version %q cannot be handled as a %s: the kind in the data does not match", read.Kind, read.Version, kind.Kind)
+}
+
+// decodeFields reads an object of a kind without a Go type.
+func decodeFields(data []byte, kind schema.GroupVersionKind, mediaType string) (*unstructured.Unstructured, error) {
+	if mediaType == yamlType {
+		var err error
+		if data, err = yaml.YAMLToJSON(data); err != nil {
+			return nil, badRequest("the object provided is unrecognized: %v", err)
+		}
+	}
+	u := &unstructured.Unstructured{}
+	_, read, err := unstructured.UnstructuredJSONScheme.Decode(data, &kind, u)
+	switch {
+	case runtime.IsMissingKind(err), runtime.IsMissingVersion(err):
+		return nil, badRequest("the object provided is unrecognized (must be of type %s): %v", kind.Kind, err)
+	case err != nil:
+		return nil, badRequest("%v", err)
+	case *read != kind:
+		return nil, otherKind(*read, kind)
+	}
+	return u, nil
+}
+
+// fieldsOf returns an object of a Go type as fields.
+func fieldsOf(obj runtime.Object, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, cannotBeHandled(kind, err)
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	u.SetGroupVersionKind(kind)
+	return u, nil
+}
+
+// decodeOptions reads DeleteOptions from a body; without a body they are left as they are.
+func decodeOptions(r *http.Request, into *metav1.DeleteOptions) error {
+	data, err := readBody(r)
+	if err != nil || len(data) == 0 {
+		return err
+	}
+	kind := schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
+	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(data, &kind, nil)
+	if err != nil {
+		return badRequest("%v", err)
+	}
+	given, ok := obj.(*metav1.DeleteOptions)
+	if !ok {
+		return badRequest("the body is no DeleteOptions but a %T", obj)
+	}
+	*into = *given
+	return nil
+}

@@ -1,0 +1,70 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// systemNamespaces are those that every cluster has.
+var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
+
+// bootstrap creates the namespaces that every cluster has, and what each namespace has.
+func (s *Server) bootstrap() error {
+	ctx := context.Background()
+	for _, name := range systemNamespaces {
+		if err := ensure(ctx, s.cluster, named("v1", "Namespace", "", name)); err != nil {
+			return err
+		}
+	}
+	found, err := s.cluster.List(ctx, namespaces, "", metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range found.Items {
+		if err := provision(ctx, s.cluster, found.Items[i].GetName()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// provision creates what kube-controller-manager creates in a namespace: the default ServiceAccount,
+// and the ConfigMap with the certificate of the server.
+func provision(ctx context.Context, c *memory.Cluster, namespace string) error {
+	account := named("v1", "ServiceAccount", namespace, "default")
+	root := named("v1", "ConfigMap", namespace, "kube-root-ca.crt")
+	root.SetAnnotations(map[string]string{"kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. " +
+		"No other usage is guaranteed across distributions of Kubernetes clusters."})
+	root.Object["data"] = map[string]any{"ca.crt": ""}
+	for _, u := range []*unstructured.Unstructured{account, root} {
+		if err := ensure(ctx, c, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ensure creates an object unless it exists, or its namespace is on its way out.
+func ensure(ctx context.Context, c *memory.Cluster, u *unstructured.Unstructured) error {
+	_, err := c.Create(ctx, u, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, "NamespaceTerminating") {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("creating %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return nil
+}
+
+func named(version, kind, namespace, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind}}
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}

@@ -1,0 +1,145 @@
+package apiserver
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+)
+
+// Objects are fields in the cluster and become Go types only for protobuf. Those types are client-go's.
+var protobufSerializer = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
+
+// hasProtobuf reports whether there is a Go type for a kind.
+func (r *resource) hasProtobuf() bool { return scheme.Scheme.Recognizes(r.kind) }
+
+// marshal returns an object in a form.
+func (f form) marshal(u *unstructured.Unstructured) ([]byte, error) {
+	switch {
+	case f.as == "PartialObjectMetadata":
+		return f.marshalTyped(f.partial(u))
+	case f.mediaType == protobufType:
+		obj, err := typed(u, u.GroupVersionKind().Kind)
+		if err != nil {
+			return nil, err
+		}
+		return f.marshalTyped(obj)
+	}
+	return f.marshalValue(u.Object)
+}
+
+// marshalTyped returns an object of a Go type, with its kind set, in a form.
+func (f form) marshalTyped(obj runtime.Object) ([]byte, error) {
+	if f.mediaType != protobufType {
+		return f.marshalValue(obj)
+	}
+	var buffer bytes.Buffer
+	err := protobufSerializer.Encode(obj, &buffer)
+	return buffer.Bytes(), err
+}
+
+// marshalValue returns a value as JSON or YAML.
+func (f form) marshalValue(v any) ([]byte, error) {
+	if f.mediaType == yamlType {
+		return yaml.Marshal(v)
+	}
+	data, err := json.Marshal(v)
+	return append(data, '\n'), err
+}
+
+// typed returns fields as the Go type of their kind.
+func typed(u runtime.Unstructured, kind string) (runtime.Object, error) {
+	obj, err := scheme.Scheme.New(u.GetObjectKind().GroupVersionKind().GroupVersion().WithKind(kind))
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.UnstructuredContent(), obj); err != nil {
+		return nil, fmt.Errorf("writing a %s as protobuf: %w", kind, err)
+	}
+	return obj, nil
+}
+
+// marshalList returns a list in a form.
+func (f form) marshalList(r *resource, list *unstructured.UnstructuredList) ([]byte, error) {
+	switch {
+	case f.as == "Table":
+		table := f.table(r, list.Items)
+		table.ListMeta = listMeta(list)
+		return f.marshalValue(table)
+	case f.as == "PartialObjectMetadata":
+		out := &metav1.PartialObjectMetadataList{ListMeta: listMeta(list), Items: make([]metav1.PartialObjectMetadata, 0, len(list.Items))}
+		out.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: f.version}
+		for i := range list.Items {
+			out.Items = append(out.Items, *f.partial(&list.Items[i]))
+		}
+		return f.marshalTyped(out)
+	case f.mediaType == protobufType:
+		obj, err := typed(list, list.GetKind())
+		if err != nil {
+			return nil, err
+		}
+		return f.marshalTyped(obj)
+	}
+	return f.marshalValue(list.UnstructuredContent())
+}
+
+func listMeta(list *unstructured.UnstructuredList) metav1.ListMeta {
+	return metav1.ListMeta{ResourceVersion: list.GetResourceVersion(), Continue: list.GetContinue(), RemainingItemCount: list.GetRemainingItemCount()}
+}
+
+// partial returns the metadata of an object. Its metadata has been checked by the cluster.
+func (f form) partial(u *unstructured.Unstructured) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"metadata": u.Object["metadata"]}, m); err != nil {
+		panic(err)
+	}
+	m.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: f.version}
+	return m
+}
+
+// marshalEvent returns an event of a watch in a form, with the frame of a stream.
+func (f form) marshalEvent(r *resource, e watch.Event, isFirst bool) ([]byte, error) {
+	object, err := f.marshalWatched(r, e, isFirst)
+	if err != nil {
+		return nil, err
+	}
+	event := metav1.WatchEvent{Type: string(e.Type), Object: runtime.RawExtension{Raw: object}}
+	if f.mediaType != protobufType {
+		return form{mediaType: jsonType}.marshalValue(event)
+	}
+	data, err := event.Marshal()
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...), err
+}
+
+// marshalWatched returns the object of an event.
+func (f form) marshalWatched(r *resource, e watch.Event, isFirst bool) ([]byte, error) {
+	switch obj := e.Object.(type) {
+	case *unstructured.Unstructured:
+		if f.as != "Table" {
+			return f.marshal(obj)
+		}
+		table := f.table(r, []unstructured.Unstructured{*obj})
+		table.ResourceVersion = obj.GetResourceVersion()
+		if e.Type == watch.Bookmark {
+			table.Rows = nil
+		}
+		if !isFirst {
+			table.ColumnDefinitions = nil
+		}
+		return f.marshalValue(table)
+	case *metav1.Status:
+		status := *obj
+		status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+		f.as = ""
+		return f.marshalTyped(&status)
+	}
+	return nil, fmt.Errorf("an event with a %T", e.Object)
+}

@@ -1,0 +1,68 @@
+package apiserver
+
+import (
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// reviews are the kinds that are answered and not stored, with the status that each is given. There
+// is no authorisation: everything is allowed, and every token is that of the one who sends it.
+var reviews = map[schema.GroupKind]func(*call) map[string]any{
+	{Group: "authorization.k8s.io", Kind: "SelfSubjectAccessReview"}:  allowed,
+	{Group: "authorization.k8s.io", Kind: "SubjectAccessReview"}:      allowed,
+	{Group: "authorization.k8s.io", Kind: "LocalSubjectAccessReview"}: allowed,
+	{Group: "authorization.k8s.io", Kind: "SelfSubjectRulesReview"}:   allRules,
+	{Group: "authentication.k8s.io", Kind: "SelfSubjectReview"}:       self,
+	{Group: "authentication.k8s.io", Kind: "TokenReview"}:             authenticated,
+}
+
+func isVirtual(kind schema.GroupKind) bool { return reviews[kind] != nil }
+
+// review answers a review.
+func (c *call) review() error {
+	if c.verb(c.r) != "create" || c.name != "" {
+		return errMethod()
+	}
+	var o metav1.CreateOptions
+	if err := c.options(&o); err != nil {
+		return err
+	}
+	u, err := decode(c.w, c.r, c.of.kind, strictness(o.FieldValidation))
+	if err != nil {
+		return err
+	}
+	u.Object["status"] = reviews[c.of.kind.GroupKind()](c)
+	return c.write(http.StatusCreated, u)
+}
+
+func allowed(*call) map[string]any { return map[string]any{"allowed": true} }
+
+func allRules(*call) map[string]any {
+	every := []any{"*"}
+	return map[string]any{
+		"incomplete":       false,
+		"resourceRules":    []any{map[string]any{"verbs": every, "apiGroups": every, "resources": every}},
+		"nonResourceRules": []any{map[string]any{"verbs": every, "nonResourceURLs": every}},
+	}
+}
+
+func self(c *call) map[string]any { return map[string]any{"userInfo": c.user()} }
+
+func authenticated(c *call) map[string]any {
+	return map[string]any{"authenticated": true, "user": c.user()}
+}
+
+// user is who sends the request.
+func (c *call) user() map[string]any {
+	name, groups := "kubernetes-admin", []any{"system:masters", "system:authenticated"}
+	if as := c.r.Header.Get("Impersonate-User"); as != "" {
+		name, groups = as, []any{}
+		for _, g := range c.r.Header.Values("Impersonate-Group") {
+			groups = append(groups, g)
+		}
+		groups = append(groups, "system:authenticated")
+	}
+	return map[string]any{"username": name, "groups": groups}
+}

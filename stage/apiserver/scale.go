@@ -1,0 +1,180 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+)
+
+var scales = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
+
+// scalePaths say where a kind has what its scale shows.
+type scalePaths struct {
+	wanted, present, selector []string // selector may be empty
+}
+
+// builtinScale is the scale of the built-in kinds.
+var builtinScale = &scalePaths{wanted: []string{"spec", "replicas"}, present: []string{"status", "replicas"}}
+
+// newScalePaths reads subresources.scale of a definition.
+func newScalePaths(scale map[string]any) *scalePaths {
+	path := func(field string) []string {
+		given := strings.TrimPrefix(text(scale, field), ".")
+		if given == "" {
+			return nil
+		}
+		return strings.Split(given, ".")
+	}
+	return &scalePaths{path("specReplicasPath"), path("statusReplicasPath"), path("labelSelectorPath")}
+}
+
+func (c *call) serveScale(verb string) error {
+	obj, err := c.cluster.Get(c.ctx, c.of.kind, c.key())
+	if err != nil {
+		return err
+	}
+	scale, err := c.scaleOf(obj)
+	if err != nil {
+		return err
+	}
+	if verb == "get" {
+		return c.write(http.StatusOK, scale)
+	}
+	wanted, dryRun, err := c.wantedScale(verb, scale)
+	if err != nil {
+		return err
+	}
+	if obj, err = c.rescale(wanted, dryRun); err != nil {
+		return err
+	}
+	if scale, err = c.scaleOf(obj); err != nil {
+		return err
+	}
+	return c.write(http.StatusOK, scale)
+}
+
+// wantedScale reads the Scale of an update, or patches the present one.
+func (c *call) wantedScale(verb string, scale *unstructured.Unstructured) (*unstructured.Unstructured, []string, error) {
+	if verb == "update" {
+		var o metav1.UpdateOptions
+		if err := c.options(&o); err != nil {
+			return nil, nil, err
+		}
+		given, err := decode(c.w, c.r, scales, strictness(o.FieldValidation))
+		return given, o.DryRun, err
+	}
+	o, kind, patch, err := c.patchBody()
+	if err != nil {
+		return nil, nil, err
+	}
+	patched, err := patchScale(scale, kind, patch)
+	return patched, o.DryRun, err
+}
+
+// patchScale patches a Scale. It has no lists, so a strategic merge is a merge.
+func patchScale(scale *unstructured.Unstructured, kind types.PatchType, patch []byte) (*unstructured.Unstructured, error) {
+	before := scale.DeepCopy()
+	if kind != types.JSONPatchType {
+		before.SetResourceVersion("") // the patch may bring one
+	}
+	data, err := json.Marshal(before.Object)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case types.JSONPatchType:
+		var steps jsonpatch.Patch
+		if steps, err = jsonpatch.DecodePatch(patch); err == nil {
+			data, err = steps.Apply(data)
+		}
+	case types.MergePatchType, types.StrategicMergePatchType:
+		data, err = jsonpatch.MergePatch(data, patch)
+	default:
+		return nil, badRequest("a scale cannot be patched by %s here", kind)
+	}
+	if err != nil {
+		return nil, badRequest("%v", err)
+	}
+	return decodeFields(data, scales, jsonType)
+}
+
+// rescale changes how many replicas an object asks for.
+func (c *call) rescale(scale *unstructured.Unstructured, dryRun []string) (*unstructured.Unstructured, error) {
+	wanted, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
+	switch {
+	case err != nil:
+		return nil, badRequest("spec.replicas: %v", err)
+	case wanted < 0:
+		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
+			Message: fmt.Sprintf("Scale.autoscaling %q is invalid: spec.replicas: Invalid value: %d: must be greater than or equal to 0", c.name, wanted)}}
+	}
+	body := map[string]any{}
+	if err := unstructured.SetNestedField(body, wanted, c.of.scale.wanted...); err != nil {
+		return nil, err
+	}
+	if v := scale.GetResourceVersion(); v != "" {
+		if err := unstructured.SetNestedField(body, v, "metadata", "resourceVersion"); err != nil {
+			return nil, err
+		}
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	return c.cluster.Patch(c.ctx, c.of.kind, c.key(), types.MergePatchType, data, metav1.PatchOptions{DryRun: dryRun, FieldManager: c.manager("")})
+}
+
+// scaleOf returns the Scale of an object.
+func (c *call) scaleOf(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	paths := c.of.scale
+	wanted, asked, _ := unstructured.NestedInt64(obj.Object, paths.wanted...)
+	if !asked && paths == builtinScale {
+		wanted = 1
+	}
+	present, _, _ := unstructured.NestedInt64(obj.Object, paths.present...)
+	selector, err := paths.selectorOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	status := map[string]any{"replicas": present}
+	if selector != "" {
+		status["selector"] = selector
+	}
+	scale := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": wanted}, "status": status}}
+	scale.SetGroupVersionKind(scales)
+	scale.SetNamespace(obj.GetNamespace())
+	scale.SetName(obj.GetName())
+	scale.SetUID(obj.GetUID())
+	scale.SetResourceVersion(obj.GetResourceVersion())
+	scale.SetCreationTimestamp(obj.GetCreationTimestamp())
+	return scale, nil
+}
+
+// selectorOf returns the selector of an object as text.
+func (p *scalePaths) selectorOf(obj *unstructured.Unstructured) (string, error) {
+	if p != builtinScale {
+		s, _, _ := unstructured.NestedString(obj.Object, p.selector...)
+		return s, nil
+	}
+	if obj.GetKind() == "ReplicationController" {
+		set, _, _ := unstructured.NestedStringMap(obj.Object, "spec", "selector")
+		return labels.Set(set).String(), nil
+	}
+	fields, _, _ := unstructured.NestedMap(obj.Object, "spec", "selector")
+	var given metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &given); err != nil {
+		return "", err
+	}
+	return metav1.FormatLabelSelector(&given), nil
+}

@@ -1,0 +1,110 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// Options of a [Server]. The zero value is the default.
+type Options struct {
+	// Log is called after each request has been answered, by the goroutine that answered it; a watch
+	// is answered when it ends. Default: nothing.
+	Log func(Request)
+	// Middleware stands before the server: it can delay, refuse and count requests, as a fault between
+	// client and server does. Default: nothing.
+	Middleware func(http.Handler) http.Handler
+}
+
+// A Request describes a request that has been answered.
+type Request struct {
+	Time        time.Time     // when it came
+	Duration    time.Duration // until its answer was written
+	User        string        // Impersonate-User, or "" for the user of the cluster
+	UserAgent   string
+	Verb        string // as in audit logs: get, list, watch, create, update, patch, delete or deletecollection; "" for paths without objects
+	Method, URI string
+	Code        int // of the answer
+}
+
+// A Server answers HTTP requests from a cluster in memory as kube-apiserver does. It is an
+// [http.Handler].
+type Server struct {
+	cluster *memory.Cluster
+	kinds   kindIndex
+	log     func(Request)
+	handler http.Handler
+}
+
+// New returns a server for a cluster. It creates the namespaces that every cluster has, and what
+// kube-controller-manager creates in namespaces, where these are missing.
+func New(c *memory.Cluster, o Options) (*Server, error) {
+	s := &Server{cluster: c, log: o.Log}
+	if err := s.kinds.start(c); err != nil {
+		return nil, err
+	}
+	if err := s.bootstrap(); err != nil {
+		return nil, fmt.Errorf("apiserver: %w", err)
+	}
+	s.handler = http.HandlerFunc(s.answer)
+	if o.Middleware != nil {
+		s.handler = o.Middleware(s.handler)
+	}
+	return s, nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.log == nil {
+		s.handler.ServeHTTP(w, r)
+		return
+	}
+	seen, begin := &observedWriter{ResponseWriter: w, code: http.StatusOK}, time.Now()
+	s.handler.ServeHTTP(seen, r)
+	s.log(Request{Time: begin, Duration: time.Since(begin), User: r.Header.Get("Impersonate-User"), UserAgent: r.UserAgent(),
+		Verb: verbOf(r), Method: r.Method, URI: r.URL.RequestURI(), Code: seen.code})
+}
+
+// answer answers a request; a panic becomes an error of the server.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(p)
+		default:
+			writeError(w, r, apierrors.NewInternalError(fmt.Errorf("panic: %v\n%s", p, debug.Stack())))
+		}
+	}()
+	w.Header().Set("Audit-Id", auditID(r))
+	w.Header().Set("Cache-Control", "no-cache, private")
+	route(r.URL.Path).serve(s, w, r)
+}
+
+// auditID returns the id that the client gave to a request, or a constant one: random ones would
+// differ from run to run.
+func auditID(r *http.Request) string {
+	if id := r.Header.Get("Audit-Id"); id != "" {
+		return id
+	}
+	return "00000000-0000-0000-0000-000000000000"
+}
+
+// An observedWriter remembers the code of an answer.
+type observedWriter struct {
+	http.ResponseWriter
+	code int
+}
+
+func (w *observedWriter) WriteHeader(code int) {
+	w.code = code
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap lets a watch flush.
+func (w *observedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,209 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var (
+	pods       = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	namespaces = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	budgets    = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
+	bindings   = schema.GroupVersionResource{Version: "v1", Resource: "bindings"}
+)
+
+// servedSubresources are those that discovery lists. All others are refused.
+var servedSubresources = map[string]bool{"status": true, "scale": true, "binding": true, "eviction": true, "finalize": true, "log": true}
+
+// serveSubresource answers a request for a subresource.
+func (c *call) serveSubresource() error {
+	verb := c.verb(c.r)
+	if !c.of.has(c.subresource, verb) {
+		return c.refusal()
+	}
+	switch c.subresource {
+	case "scale":
+		return c.serveScale(verb)
+	case "binding":
+		return c.bind()
+	case "eviction":
+		return c.evict()
+	case "finalize":
+		return c.finalize()
+	case "log":
+		writeText(c.w, http.StatusOK, "")
+		return nil
+	}
+	return verbs[verb](c) // status
+}
+
+// refusal says whether a subresource is one that a kube-apiserver has and this server has not.
+func (c *call) refusal() error {
+	for _, v := range recorded() {
+		for _, r := range v.Resources {
+			if v.Group != c.resource.Group || r.Resource != c.resource.Resource {
+				continue
+			}
+			for _, sub := range r.Subresources {
+				if sub.Subresource == c.subresource && !servedSubresources[c.subresource] {
+					return badRequest("%s/%s is not served by an in-memory cluster: no process runs in its Pods", r.Resource, sub.Subresource)
+				}
+			}
+		}
+	}
+	if servedSubresources[c.subresource] && c.of.has(c.subresource, "create") || c.of.has(c.subresource, "get") {
+		return errMethod()
+	}
+	return errUnknown()
+}
+
+// serveBinding answers a request to the resource bindings, which is the same as that to the
+// subresource of the Pod that the object names.
+func (s *Server) serveBinding(t target, w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodPost {
+		return errMethod()
+	}
+	f, err := negotiate(r, true)
+	if err != nil {
+		return err
+	}
+	of := s.kinds.lookup(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
+	if of == nil {
+		return errUnknown()
+	}
+	c := &call{target: t, ctx: r.Context(), of: of, cluster: s.cluster.Shared(), form: f, w: w, r: r, query: r.URL.Query()}
+	return c.bind()
+}
+
+// bind assigns a Pod to a node.
+func (c *call) bind() error {
+	given, err := decode(c.w, c.r, schema.GroupVersionKind{Version: "v1", Kind: "Binding"}, "")
+	if err != nil {
+		return err
+	}
+	c.name = given.GetName()
+	pod, err := c.cluster.Get(c.ctx, pods, c.key())
+	if err != nil {
+		return err
+	}
+	node, _, _ := unstructured.NestedString(given.Object, "target", "name")
+	bound, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
+	refused := func(format string, args ...any) error {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "pods/binding"}, c.name, fmt.Errorf(format, args...))
+	}
+	switch {
+	case node == "":
+		return apierrors.NewBadRequest("target.name: Required value")
+	case pod.GetDeletionTimestamp() != nil:
+		return refused("pod %s is being deleted, cannot be assigned to a host", c.name)
+	case bound != "":
+		return refused("pod %s is already assigned to node %q", c.name, bound)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"spec":{"nodeName":%q}}`, pod.GetResourceVersion(), node)
+	if _, err := c.cluster.Patch(c.ctx, pods, c.key(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	const scheduled = `{"status":{"conditions":[{"type":"PodScheduled","status":"True"}]}}`
+	if _, err := c.cluster.Patch(c.ctx, pods, c.key(), types.StrategicMergePatchType, []byte(scheduled), metav1.PatchOptions{}, "status"); err != nil {
+		return err
+	}
+	return c.created()
+}
+
+// created answers that a subresource has done what was asked.
+func (c *call) created() error {
+	f := c.form
+	f.as = ""
+	data, err := f.marshalTyped(&metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Code: http.StatusCreated})
+	if err != nil {
+		return err
+	}
+	writeBytes(c.w, http.StatusCreated, f.contentType(""), data)
+	return nil
+}
+
+// evict deletes a Pod unless a PodDisruptionBudget forbids it.
+func (c *call) evict() error {
+	eviction, err := decode(c.w, c.r, schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "Eviction"}, "")
+	if err != nil {
+		return err
+	}
+	pod, err := c.cluster.Get(c.ctx, pods, c.key())
+	if err != nil {
+		return err
+	}
+	found, err := c.cluster.List(c.ctx, budgets, c.namespace, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range found.Items {
+		if err := c.spend(&found.Items[i], pod); err != nil {
+			return err
+		}
+	}
+	var o metav1.DeleteOptions
+	if given, ok := eviction.Object["deleteOptions"].(map[string]any); ok {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, &o); err != nil {
+			return badRequest("%v", err)
+		}
+	}
+	if err := c.cluster.Delete(c.ctx, pods, c.key(), o); err != nil {
+		return err
+	}
+	return c.created()
+}
+
+// spend takes one disruption from a budget that covers a Pod.
+func (c *call) spend(budget, pod *unstructured.Unstructured) error {
+	fields, _, _ := unstructured.NestedMap(budget.Object, "spec", "selector")
+	var given metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &given); err != nil {
+		return err
+	}
+	covers, err := metav1.LabelSelectorAsSelector(&given)
+	if err != nil || !covers.Matches(labels.Set(pod.GetLabels())) {
+		return err
+	}
+	allowed, _, _ := unstructured.NestedInt64(budget.Object, "status", "disruptionsAllowed")
+	if allowed < 1 {
+		return apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"status":{"disruptionsAllowed":%d}}`, budget.GetResourceVersion(), allowed-1)
+	key := types.NamespacedName{Namespace: budget.GetNamespace(), Name: budget.GetName()}
+	_, err = c.cluster.Patch(c.ctx, budgets, key, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	return err
+}
+
+// finalize replaces the finalizers in the spec of a Namespace.
+func (c *call) finalize() error {
+	u, err := decode(c.w, c.r, namespaces, "")
+	if err != nil {
+		return err
+	}
+	if err := c.named(u); err != nil {
+		return err
+	}
+	finalizers, _, _ := unstructured.NestedSlice(u.Object, "spec", "finalizers")
+	body := map[string]any{"spec": map[string]any{"finalizers": finalizers}}
+	if v := u.GetResourceVersion(); v != "" {
+		body["metadata"] = map[string]any{"resourceVersion": v}
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	u, err = c.cluster.Patch(c.ctx, namespaces, c.key(), types.MergePatchType, data, metav1.PatchOptions{})
+	if err != nil {
+		return err
+	}
+	return c.write(http.StatusOK, u)
+}

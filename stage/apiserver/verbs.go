@@ -1,0 +1,384 @@
+package apiserver
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	internalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// A call is one request for objects.
+type call struct {
+	target
+	ctx     context.Context
+	of      *resource
+	cluster *memory.Cluster // as the user of the request
+	form    form
+	w       http.ResponseWriter
+	r       *http.Request
+	query   url.Values
+}
+
+// serve answers a request for objects.
+func (t target) serve(s *Server, w http.ResponseWriter, r *http.Request) {
+	if err := s.serveTarget(t, w, r); err != nil {
+		writeError(w, r, err)
+	}
+}
+
+func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) error {
+	of := s.kinds.lookup(t.resource)
+	switch {
+	case of == nil && t.resource == bindings:
+		return s.serveBinding(t, w, r)
+	case of == nil:
+		return errUnknown()
+	case t.namespace != "" && !of.isNamespaced():
+		return errUnknown()
+	}
+	f, err := negotiate(r, of.hasProtobuf())
+	if err != nil {
+		return err
+	}
+	c := &call{target: t, ctx: r.Context(), of: of, cluster: s.cluster.Shared(), form: f, w: w, r: r, query: r.URL.Query()}
+	if user := r.Header.Get("Impersonate-User"); user != "" {
+		c.cluster = c.cluster.Impersonate(user)
+	}
+	switch {
+	case of.virtual:
+		return c.review()
+	case t.subresource != "":
+		return c.serveSubresource()
+	case !slices.Contains(of.Verbs, t.verb(r)):
+		return errMethod()
+	}
+	return verbs[t.verb(r)](c)
+}
+
+// verbs are what can be asked of objects and collections.
+var verbs = map[string]func(*call) error{
+	"get": (*call).get, "list": (*call).list, "watch": (*call).watch,
+	"create": (*call).create, "update": (*call).update, "patch": (*call).patch,
+	"delete": (*call).delete, "deletecollection": (*call).deleteCollection,
+}
+
+func (c *call) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: c.namespace, Name: c.name}
+}
+
+// write answers with an object.
+func (c *call) write(code int, u *unstructured.Unstructured) error {
+	data, err := c.marshal(u)
+	if err != nil {
+		return err
+	}
+	writeBytes(c.w, code, c.form.contentType(""), data)
+	return nil
+}
+
+func (c *call) marshal(u *unstructured.Unstructured) ([]byte, error) {
+	if c.form.as != "Table" {
+		return c.form.marshal(u)
+	}
+	table := c.form.table(c.of, []unstructured.Unstructured{*u})
+	table.ResourceVersion = u.GetResourceVersion()
+	return c.form.marshalValue(table)
+}
+
+// contentType is the header of an answer, with the parameters that the form has.
+func (f form) contentType(stream string) string {
+	if stream != "" {
+		return f.mediaType + ";" + stream
+	}
+	return f.mediaType
+}
+
+func (c *call) get() error {
+	u, err := c.cluster.Get(c.ctx, c.of.kind, c.key())
+	if err != nil {
+		return err
+	}
+	return c.write(http.StatusOK, u)
+}
+
+// listOptions reads the options of a list or watch, and checks what can be said together.
+func (c *call) listOptions() (o metav1.ListOptions, err error) {
+	var given internalversion.ListOptions
+	if err := internalscheme.ParameterCodec.DecodeParameters(c.query, metav1.SchemeGroupVersion, &given); err != nil {
+		return o, badRequest("%v", err)
+	}
+	if faults := validation.ValidateListOptions(&given, true); len(faults) > 0 {
+		return o, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", faults)
+	}
+	return o, internalversion.Convert_internalversion_ListOptions_To_v1_ListOptions(&given, &o, nil)
+}
+
+func (c *call) list() error {
+	o, err := c.listOptions()
+	if err != nil {
+		return err
+	}
+	list, err := c.cluster.List(c.ctx, c.of.kind, c.namespace, o)
+	if err != nil {
+		return err
+	}
+	data, err := c.form.marshalList(c.of, list)
+	if err != nil {
+		return err
+	}
+	writeBytes(c.w, http.StatusOK, c.form.contentType(""), data)
+	return nil
+}
+
+// options reads the options of a write from the query.
+func (c *call) options(into runtime.Object) error {
+	if err := scheme.ParameterCodec.DecodeParameters(c.query, schema.GroupVersion{Version: "v1"}, into); err != nil {
+		return badRequest("%v", err)
+	}
+	return nil
+}
+
+// manager is the field manager of a request: the one that it names, or its program.
+func (c *call) manager(given string) string {
+	if given != "" {
+		return given
+	}
+	name, _, _ := strings.Cut(c.r.UserAgent(), "/")
+	return name[:min(len(name), maxManager)]
+}
+
+// maxManager is how long the name of a field manager may be.
+const maxManager = 128
+
+// object reads an object of the resource's kind, and checks that it is where the path says.
+func (c *call) object(validation string) (*unstructured.Unstructured, error) {
+	u, err := decode(c.w, c.r, c.of.kind, strictness(validation))
+	if err != nil {
+		return nil, err
+	}
+	return u, c.place(u)
+}
+
+// place gives an object the namespace of the path.
+func (c *call) place(u *unstructured.Unstructured) error {
+	switch namespace := u.GetNamespace(); {
+	case !c.of.isNamespaced() && namespace != "":
+		u.SetNamespace("")
+	case !c.of.isNamespaced():
+	case namespace == "":
+		u.SetNamespace(c.namespace)
+	case namespace != c.namespace:
+		return badRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	return nil
+}
+
+func (c *call) create() error {
+	var o metav1.CreateOptions
+	if err := c.options(&o); err != nil {
+		return err
+	}
+	if c.name != "" {
+		return errMethod()
+	}
+	u, err := c.object(o.FieldValidation)
+	if err != nil {
+		return err
+	}
+	if c.of.isNamespaced() && c.namespace == "" {
+		return badRequest("an empty namespace may not be set during creation")
+	}
+	o.FieldManager = c.manager(o.FieldManager)
+	if u, err = c.cluster.Create(c.ctx, u, o); err != nil {
+		return err
+	}
+	if c.of.kind == namespaces {
+		if err := provision(c.ctx, c.cluster, u.GetName()); err != nil {
+			return err
+		}
+	}
+	return c.write(http.StatusCreated, u)
+}
+
+func (c *call) update() error {
+	var o metav1.UpdateOptions
+	if err := c.options(&o); err != nil {
+		return err
+	}
+	u, err := c.object(o.FieldValidation)
+	if err != nil {
+		return err
+	}
+	if err := c.named(u); err != nil {
+		return err
+	}
+	o.FieldManager = c.manager(o.FieldManager)
+	if u, err = c.cluster.Update(c.ctx, u, o, c.subresources()...); err != nil {
+		return err
+	}
+	return c.write(http.StatusOK, u)
+}
+
+// named checks that an object has the name of the path.
+func (c *call) named(u *unstructured.Unstructured) error {
+	if name := u.GetName(); name != c.name {
+		return badRequest("the name of the object (%s) does not match the name on the URL (%s)", name, c.name)
+	}
+	return nil
+}
+
+// subresources is the last argument of a cluster's methods.
+func (c *call) subresources() []string {
+	if c.subresource == "" {
+		return nil
+	}
+	return []string{c.subresource}
+}
+
+func (c *call) patch() error {
+	o, kind, data, err := c.patchBody()
+	if err != nil {
+		return err
+	}
+	_, err = c.cluster.Get(c.ctx, c.of.kind, c.key())
+	isNew := apierrors.IsNotFound(err)
+	u, err := c.cluster.Patch(c.ctx, c.of.kind, c.key(), kind, data, o, c.subresources()...)
+	if err != nil {
+		return err
+	}
+	if isNew {
+		return c.write(http.StatusCreated, u)
+	}
+	return c.write(http.StatusOK, u)
+}
+
+// patchBody reads a patch, its type and its options.
+func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []byte, err error) {
+	if err = c.options(&o); err != nil {
+		return o, "", nil, err
+	}
+	if err = strictness(o.FieldValidation).check(); err != nil {
+		return o, "", nil, err
+	}
+	mediaType, err := mediaTypeOf(c.r)
+	if err != nil {
+		return o, "", nil, err
+	}
+	known := c.patchTypes()
+	if kind = types.PatchType(mediaType); !slices.Contains(known, string(kind)) {
+		return o, "", nil, unsupported(mediaType, known...)
+	}
+	if kind != types.ApplyYAMLPatchType {
+		o.FieldManager = c.manager(o.FieldManager)
+	}
+	data, err = readBody(c.r)
+	return o, kind, data, err
+}
+
+// patchTypes are the types of patches that a kind can take.
+func (c *call) patchTypes() []string {
+	all := []string{string(types.JSONPatchType), string(types.MergePatchType)}
+	if c.of.hasProtobuf() {
+		all = append(all, string(types.StrategicMergePatchType))
+	}
+	return append(all, string(types.ApplyYAMLPatchType))
+}
+
+func (c *call) deleteOptions() (o metav1.DeleteOptions, err error) {
+	if err := c.options(&o); err != nil {
+		return o, err
+	}
+	return o, decodeOptions(c.r, &o)
+}
+
+// delete answers with the object where it is still there or its kind says so, with a Status
+// otherwise.
+func (c *call) delete() error {
+	o, err := c.deleteOptions()
+	if err != nil {
+		return err
+	}
+	before, err := c.cluster.Get(c.ctx, c.of.kind, c.key())
+	if err != nil {
+		return err
+	}
+	if err := c.cluster.Delete(c.ctx, c.of.kind, c.key(), o); err != nil {
+		return err
+	}
+	after, err := c.cluster.Get(c.ctx, c.of.kind, c.key())
+	switch {
+	case err == nil && after.GetUID() == before.GetUID():
+		return c.write(http.StatusOK, after)
+	case returnsDeleted[c.of.kind.GroupKind()]:
+		return c.write(http.StatusOK, before)
+	}
+	return c.succeeded(before)
+}
+
+// succeeded answers that an object is gone.
+func (c *call) succeeded(u *unstructured.Unstructured) error {
+	f := c.form
+	f.as = ""
+	data, err := f.marshalTyped(&metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: u.GetName(), Group: c.of.kind.Group, Kind: c.of.Resource, UID: u.GetUID()},
+	})
+	if err != nil {
+		return err
+	}
+	writeBytes(c.w, http.StatusOK, f.contentType(""), data)
+	return nil
+}
+
+// returnsDeleted are the kinds of which a kube-apiserver returns the object that it has deleted.
+var returnsDeleted = map[schema.GroupKind]bool{
+	{Kind: "Namespace"}: true, {Kind: "PersistentVolume"}: true, {Kind: "PersistentVolumeClaim"}: true, {Kind: "Pod"}: true,
+	{Kind: "PodTemplate"}: true, {Kind: "ResourceQuota"}: true, {Kind: "Service"}: true, {Kind: "ServiceAccount"}: true,
+	{Group: "resource.k8s.io", Kind: "DeviceClass"}: true, {Group: "resource.k8s.io", Kind: "ResourceClaim"}: true,
+	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}: true, {Group: "resource.k8s.io", Kind: "ResourceSlice"}: true,
+	{Group: "storage.k8s.io", Kind: "CSIDriver"}: true, {Group: "storage.k8s.io", Kind: "CSINode"}: true,
+	{Group: "storage.k8s.io", Kind: "StorageClass"}: true, {Group: "storage.k8s.io", Kind: "VolumeAttachment"}: true,
+	{Group: "storage.k8s.io", Kind: "VolumeAttributesClass"}: true,
+}
+
+// deleteCollection deletes the objects of a selection, one after another, and answers with them.
+func (c *call) deleteCollection() error {
+	o, err := c.deleteOptions()
+	if err != nil {
+		return err
+	}
+	selection, err := c.listOptions()
+	if err != nil {
+		return err
+	}
+	found, err := c.cluster.List(c.ctx, c.of.kind, c.namespace, selection)
+	if err != nil {
+		return err
+	}
+	for i := range found.Items {
+		name := types.NamespacedName{Namespace: found.Items[i].GetNamespace(), Name: found.Items[i].GetName()}
+		if err := c.cluster.Delete(c.ctx, c.of.kind, name, o); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	data, err := c.form.marshalList(c.of, found)
+	if err != nil {
+		return err
+	}
+	writeBytes(c.w, http.StatusOK, c.form.contentType(""), data)
+	return nil
+}

@@ -1,0 +1,59 @@
+package apiserver
+
+import (
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// watchSeconds is how long a watch lasts for which the client sets no time. kube-apiserver draws it
+// between this and twice as much.
+const watchSeconds = 1800
+
+// watch answers with events until the client leaves or the time is up.
+func (c *call) watch() error {
+	o, err := c.listOptions()
+	if err != nil {
+		return err
+	}
+	if o.TimeoutSeconds == nil {
+		o.TimeoutSeconds = new(int64(watchSeconds))
+	}
+	c.selectOne(&o)
+	events, err := c.cluster.Watch(c.ctx, c.of.kind, c.namespace, o)
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	c.w.Header().Set("Content-Type", c.form.contentType("stream=watch"))
+	if c.form.mediaType == jsonType {
+		c.w.Header().Set("Content-Type", jsonType)
+	}
+	c.w.WriteHeader(http.StatusOK)
+	stream := http.NewResponseController(c.w)
+	if err := stream.Flush(); err != nil {
+		return nil // the client has gone
+	}
+	isFirst := true
+	for e := range events.ResultChan() {
+		data, err := c.form.marshalEvent(c.of, e, isFirst)
+		if err != nil {
+			return nil // the answer has begun: all that can be done is to end it
+		}
+		if _, err := c.w.Write(data); err != nil {
+			return nil
+		}
+		if err := stream.Flush(); err != nil {
+			return nil
+		}
+		isFirst = false
+	}
+	return nil
+}
+
+// selectOne selects the object that the path names, if it names one.
+func (c *call) selectOne(o *metav1.ListOptions) {
+	if c.name != "" {
+		o.FieldSelector = "metadata.name=" + c.name
+	}
+}
