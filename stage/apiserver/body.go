@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"cmp"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"mime"
@@ -53,14 +55,6 @@ func (v strictness) report(w http.ResponseWriter, err error, kind schema.GroupVe
 	return nil
 }
 
-func (v strictness) check() error {
-	switch v {
-	case "", metav1.FieldValidationIgnore, metav1.FieldValidationWarn, metav1.FieldValidationStrict:
-		return nil
-	}
-	return badRequest(`fieldValidation: Unsupported value: %q: supported values: "", "Ignore", "Strict", "Warn"`, string(v))
-}
-
 func cannotBeHandled(kind schema.GroupVersionKind, err error) error {
 	return badRequest("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, kind.Kind, err)
 }
@@ -73,22 +67,19 @@ func mediaTypeOf(r *http.Request) (string, error) {
 	}
 	mediaType, _, err := mime.ParseMediaType(given)
 	if err != nil {
-		return "", unsupported(given, jsonType, yamlType, protobufType)
+		return given, nil // nothing reads that
 	}
 	return mediaType, nil
 }
 
 // unsupported is the answer to a body of another media type than those that can be read.
-func unsupported(_ string, known ...string) error {
-	return statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
-		"the body of the request was in an unknown format - accepted media types include: "+strings.Join(known, ", "))
+func unsupported(known ...string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
+		Message: "the body of the request was in an unknown format - accepted media types include: " + strings.Join(known, ", ")}}
 }
 
 // decode reads an object of a kind from the body of a request.
 func decode(w http.ResponseWriter, r *http.Request, kind schema.GroupVersionKind, validation strictness) (*unstructured.Unstructured, error) {
-	if err := validation.check(); err != nil {
-		return nil, err
-	}
 	mediaType, err := mediaTypeOf(r)
 	if err != nil {
 		return nil, err
@@ -102,9 +93,9 @@ func decode(w http.ResponseWriter, r *http.Request, kind schema.GroupVersionKind
 	case mediaType == protobufType && isBuiltin:
 		return decodeProtobuf(data, kind)
 	case mediaType != jsonType && mediaType != yamlType && !isBuiltin:
-		return nil, unsupported(mediaType, jsonType, yamlType)
+		return nil, unsupported(jsonType, yamlType)
 	case mediaType != jsonType && mediaType != yamlType:
-		return nil, unsupported(mediaType, jsonType, yamlType, protobufType)
+		return nil, unsupported(jsonType, yamlType, protobufType)
 	case isBuiltin:
 		return decodeBuiltin(w, data, kind, validation, mediaType)
 	}
@@ -128,7 +119,10 @@ var builtinReaders = map[string]runtime.Serializer{
 
 func decodeBuiltin(w http.ResponseWriter, data []byte, kind schema.GroupVersionKind, validation strictness, mediaType string) (*unstructured.Unstructured, error) {
 	obj, read, err := builtinReaders[mediaType].Decode(data, &kind, nil)
-	if err != nil && !runtime.IsStrictDecodingError(err) {
+	switch {
+	case err != nil && (read == nil || read.Empty()):
+		return nil, unrecognized(data, kind, err)
+	case err != nil && !runtime.IsStrictDecodingError(err):
 		return nil, cannotBeHandled(kind, err)
 	}
 	if *read != kind {
@@ -142,10 +136,30 @@ func decodeBuiltin(w http.ResponseWriter, data []byte, kind schema.GroupVersionK
 
 // otherKind is the answer to an object of another kind than that of the path.
 func otherKind(read, kind schema.GroupVersionKind) error {
-	if read.GroupVersion() != kind.GroupVersion() {
-		return badRequest("the API version in the data (%s) does not match the expected API version (%s)", read.GroupVersion(), kind.GroupVersion())
+	inside, _, _ := strings.Cut(kind.Group, ".")
+	return badRequest("%s in version %q cannot be handled as a %s: converting (%s.%s) to (%s.%s): unknown conversion",
+		read.Kind, read.Version, kind.Kind, read.Version, read.Kind, cmp.Or(inside, "core"), kind.Kind)
+}
+
+// unrecognized is the answer to a body of which the kind cannot be told.
+func unrecognized(data []byte, kind schema.GroupVersionKind, err error) error {
+	return badRequest("the object provided is unrecognized (must be of type %s): %v (%s)", kind.Kind, err, summary(data))
+}
+
+// summary is the beginning of a body.
+func summary(data []byte) string {
+	const length = 30
+	switch {
+	case len(data) == 0:
+		return "<empty>"
+	case data[0] == '{' && len(data) > length:
+		return string(data[:length]) + " ..."
+	case data[0] == '{':
+		return string(data)
+	case len(data) > length:
+		return hex.EncodeToString(data[:length]) + " ..."
 	}
-	return badRequest("%s in version %q cannot be handled as a %s: the kind in the data does not match", read.Kind, read.Version, kind.Kind)
+	return hex.EncodeToString(data)
 }
 
 // decodeFields reads an object of a kind without a Go type.
@@ -160,9 +174,9 @@ func decodeFields(data []byte, kind schema.GroupVersionKind, mediaType string) (
 	_, read, err := unstructured.UnstructuredJSONScheme.Decode(data, &kind, u)
 	switch {
 	case runtime.IsMissingKind(err), runtime.IsMissingVersion(err):
-		return nil, badRequest("the object provided is unrecognized (must be of type %s): %v", kind.Kind, err)
+		return nil, unrecognized(data, kind, err)
 	case err != nil:
-		return nil, badRequest("%v", err)
+		return nil, unrecognized(data, kind, err)
 	case *read != kind:
 		return nil, otherKind(*read, kind)
 	}

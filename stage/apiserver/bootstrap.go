@@ -22,6 +22,9 @@ func (s *Server) bootstrap() error {
 			return err
 		}
 	}
+	if s.bare {
+		return nil
+	}
 	found, err := s.cluster.List(ctx, namespaces, "", metav1.ListOptions{})
 	if err != nil {
 		return err

@@ -88,10 +88,17 @@ func (v versionEndpoint) serve(s *Server, w http.ResponseWriter, r *http.Request
 	gv := schema.GroupVersion(v)
 	for _, g := range s.kinds.list() {
 		if g.GroupVersion == gv {
-			writeJSON(w, http.StatusOK, metav1.APIResourceList{
-				TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String(), APIResources: g.unaggregated()})
+			list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: gv.String(), APIResources: g.unaggregated()}
+			if gv.Group != "" {
+				list.APIVersion = "v1"
+			}
+			writeJSON(w, http.StatusOK, list)
 			return
 		}
+	}
+	if slices.ContainsFunc(s.kinds.list(), func(g group) bool { return g.Group == gv.Group }) {
+		writeError(w, r, errUnknown())
+		return
 	}
 	serveNothing(s, w, r)
 }

@@ -56,10 +56,11 @@ type form struct {
 // negotiate returns the first form that a request accepts and a server can write: protobuf only for
 // kinds that have Go types.
 func negotiate(r *http.Request, hasProtobuf bool) (form, error) {
+	refusal := notAcceptable(hasProtobuf)
 	for _, c := range accepted(r) {
 		f := form{mediaType: c.mediaType}
 		switch c.mediaType {
-		case "*/*", "application/*":
+		case "*/*":
 			f.mediaType = jsonType
 		case jsonType, yamlType:
 		case protobufType:
@@ -72,8 +73,9 @@ func negotiate(r *http.Request, hasProtobuf bool) (form, error) {
 		if f.setTransform(c) && !(f.as == "Table" && f.mediaType == protobufType) {
 			return f, nil
 		}
+		refusal = noTransform(hasProtobuf)
 	}
-	return form{}, notAcceptable(hasProtobuf)
+	return form{}, refusal
 }
 
 // setTransform reads into what objects are to be turned. It is false for what is not known.
@@ -101,6 +103,16 @@ func notAcceptable(hasProtobuf bool) error {
 	}
 	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
 		"406: Not Acceptable\n\nAvailable representations: "+strings.Join(types, ", "))
+}
+
+// noTransform is the answer to a request that accepts a type of an object's form that there is not.
+func noTransform(hasProtobuf bool) error {
+	types := jsonType + ", " + yamlType
+	if hasProtobuf {
+		types += ", " + protobufType
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable,
+		Message: "only the following media types are accepted: " + types}}
 }
 
 // statusError returns an error with a reason and a message that no function of api/errors gives.

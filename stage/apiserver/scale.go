@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
@@ -116,8 +116,8 @@ func (c *call) rescale(scale *unstructured.Unstructured, dryRun []string) (*unst
 	case err != nil:
 		return nil, badRequest("spec.replicas: %v", err)
 	case wanted < 0:
-		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
-			Message: fmt.Sprintf("Scale.autoscaling %q is invalid: spec.replicas: Invalid value: %d: must be greater than or equal to 0", c.name, wanted)}}
+		return nil, apierrors.NewInvalid(scales.GroupKind(), c.name, field.ErrorList{
+			field.Invalid(field.NewPath("spec", "replicas"), wanted, "must be greater than or equal to 0")})
 	}
 	body := map[string]any{}
 	if err := unstructured.SetNestedField(body, wanted, c.of.scale.wanted...); err != nil {

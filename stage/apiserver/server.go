@@ -19,6 +19,9 @@ type Options struct {
 	// Middleware stands before the server: it can delay, refuse and count requests, as a fault between
 	// client and server does. Default: nothing.
 	Middleware func(http.Handler) http.Handler
+	// Bare leaves out what kube-controller-manager creates in each namespace: the ServiceAccount
+	// default and the ConfigMap kube-root-ca.crt.
+	Bare bool
 }
 
 // A Request describes a request that has been answered.
@@ -38,13 +41,14 @@ type Server struct {
 	cluster *memory.Cluster
 	kinds   kindIndex
 	log     func(Request)
+	bare    bool
 	handler http.Handler
 }
 
 // New returns a server for a cluster. It creates the namespaces that every cluster has, and what
-// kube-controller-manager creates in namespaces, where these are missing.
+// kube-controller-manager creates in each, where these are missing.
 func New(c *memory.Cluster, o Options) (*Server, error) {
-	s := &Server{cluster: c, log: o.Log}
+	s := &Server{cluster: c, log: o.Log, bare: o.Bare}
 	if err := s.kinds.start(c); err != nil {
 		return nil, err
 	}

@@ -45,9 +45,6 @@ func statusOf(err error) *metav1.Status {
 	}
 	status := known.Status()
 	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-	if status.Details == nil {
-		status.Details = &metav1.StatusDetails{}
-	}
 	if status.Code == 0 {
 		status.Code = http.StatusInternalServerError
 	}

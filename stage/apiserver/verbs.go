@@ -13,10 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -26,6 +29,7 @@ type call struct {
 	target
 	ctx     context.Context
 	of      *resource
+	bare    bool
 	cluster *memory.Cluster // as the user of the request
 	form    form
 	w       http.ResponseWriter
@@ -54,7 +58,7 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 	if err != nil {
 		return err
 	}
-	c := &call{target: t, ctx: r.Context(), of: of, cluster: s.cluster.Shared(), form: f, w: w, r: r, query: r.URL.Query()}
+	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, cluster: s.cluster.Shared(), form: f, w: w, r: r, query: r.URL.Query()}
 	if user := r.Header.Get("Impersonate-User"); user != "" {
 		c.cluster = c.cluster.Impersonate(user)
 	}
@@ -63,7 +67,9 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 		return c.review()
 	case t.subresource != "":
 		return c.serveSubresource()
-	case !slices.Contains(of.Verbs, t.verb(r)):
+	case t.name != "" && of.isNamespaced() && t.namespace == "":
+		return errUnknown()
+	case !slices.Contains(of.Verbs, t.verb(r)) || !t.takes(t.verb(r), of):
 		return errMethod()
 	}
 	return verbs[t.verb(r)](c)
@@ -74,6 +80,18 @@ var verbs = map[string]func(*call) error{
 	"get": (*call).get, "list": (*call).list, "watch": (*call).watch,
 	"create": (*call).create, "update": (*call).update, "patch": (*call).patch,
 	"delete": (*call).delete, "deletecollection": (*call).deleteCollection,
+}
+
+// takes reports whether a path can have a verb: objects have others than collections, and over all
+// namespaces there are lists and watches only.
+func (t target) takes(verb string, of *resource) bool {
+	switch verb {
+	case "list", "watch":
+		return true
+	case "create", "deletecollection":
+		return t.name == "" && (t.namespace != "" || !of.isNamespaced())
+	}
+	return t.name != ""
 }
 
 func (c *call) key() types.NamespacedName {
@@ -152,6 +170,14 @@ func (c *call) options(into runtime.Object) error {
 	return nil
 }
 
+// invalidOptions is the answer to options with faults.
+func invalidOptions(kind string, faults field.ErrorList) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", faults)
+}
+
 // manager is the field manager of a request: the one that it names, or its program.
 func (c *call) manager(given string) string {
 	if given != "" {
@@ -192,21 +218,18 @@ func (c *call) create() error {
 	if err := c.options(&o); err != nil {
 		return err
 	}
-	if c.name != "" {
-		return errMethod()
+	if err := invalidOptions("CreateOptions", metavalidation.ValidateCreateOptions(&o)); err != nil {
+		return err
 	}
 	u, err := c.object(o.FieldValidation)
 	if err != nil {
 		return err
 	}
-	if c.of.isNamespaced() && c.namespace == "" {
-		return badRequest("an empty namespace may not be set during creation")
-	}
 	o.FieldManager = c.manager(o.FieldManager)
 	if u, err = c.cluster.Create(c.ctx, u, o); err != nil {
 		return err
 	}
-	if c.of.kind == namespaces {
+	if c.of.kind == namespaces && !c.bare && len(o.DryRun) == 0 {
 		if err := provision(c.ctx, c.cluster, u.GetName()); err != nil {
 			return err
 		}
@@ -217,6 +240,9 @@ func (c *call) create() error {
 func (c *call) update() error {
 	var o metav1.UpdateOptions
 	if err := c.options(&o); err != nil {
+		return err
+	}
+	if err := invalidOptions("UpdateOptions", metavalidation.ValidateUpdateOptions(&o)); err != nil {
 		return err
 	}
 	u, err := c.object(o.FieldValidation)
@@ -271,7 +297,8 @@ func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []
 	if err = c.options(&o); err != nil {
 		return o, "", nil, err
 	}
-	if err = strictness(o.FieldValidation).check(); err != nil {
+	patchType := types.PatchType(c.r.Header.Get("Content-Type"))
+	if err = invalidOptions("PatchOptions", metavalidation.ValidatePatchOptions(&o, patchType)); err != nil {
 		return o, "", nil, err
 	}
 	mediaType, err := mediaTypeOf(c.r)
@@ -280,13 +307,28 @@ func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []
 	}
 	known := c.patchTypes()
 	if kind = types.PatchType(mediaType); !slices.Contains(known, string(kind)) {
-		return o, "", nil, unsupported(mediaType, known...)
+		return o, "", nil, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
 	}
-	if kind != types.ApplyYAMLPatchType {
-		o.FieldManager = c.manager(o.FieldManager)
+	if data, err = readBody(c.r); err == nil && kind == types.ApplyYAMLPatchType {
+		return o, kind, data, c.checkApplied(data)
 	}
-	data, err = readBody(c.r)
+	o.FieldManager = c.manager(o.FieldManager)
 	return o, kind, data, err
+}
+
+// checkApplied checks that what is applied has the name of the path.
+func (c *call) checkApplied(data []byte) error {
+	var given metav1.PartialObjectMetadata
+	if err := yaml.Unmarshal(data, &given); err != nil {
+		return badRequest("error decoding YAML: %v", err)
+	}
+	switch given.Name {
+	case c.name:
+		return nil
+	case "":
+		return badRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", c.name)
+	}
+	return badRequest("the name of the object (%s) does not match the name on the URL (%s)", given.Name, c.name)
 }
 
 // patchTypes are the types of patches that a kind can take.

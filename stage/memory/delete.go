@@ -2,10 +2,12 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,13 +37,18 @@ func (c *Cluster) Delete(_ context.Context, gvk schema.GroupVersionKind, name ty
 	return err
 }
 
+// preconditionFailed names the kind where other conflicts name the resource, as an API server does.
+func (r *request) preconditionFailed(format string, args ...any) error {
+	return apierrors.NewConflict(schema.GroupResource{Group: r.kind.Group, Resource: r.kind.Kind.Kind}, r.Name.Name, fmt.Errorf(format, args...))
+}
+
 func (r *request) checkPreconditions(obj *unstructured.Unstructured, p *metav1.Preconditions) error {
 	switch {
 	case p == nil:
 	case p.UID != nil && *p.UID != obj.GetUID():
-		return r.conflict("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, obj.GetUID())
+		return r.preconditionFailed("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, obj.GetUID())
 	case p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion():
-		return r.conflict("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, obj.GetResourceVersion())
+		return r.preconditionFailed("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, obj.GetResourceVersion())
 	}
 	return nil
 }

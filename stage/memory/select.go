@@ -58,12 +58,21 @@ func newSelection(k *kind, namespace string, o metav1.ListOptions) (selection, e
 func (k *kind) terms(s fields.Selector) (terms []term, err error) {
 	for _, r := range s.Requirements() {
 		if r.Field != "metadata.name" && r.Field != "metadata.namespace" && !slices.Contains(k.Fields, r.Field) {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("field label not supported: %s", r.Field))
+			return nil, k.unknownField(r.Field)
 		}
 		path := strings.Split(cmp.Or(aliases[r.Field], r.Field), ".")
 		terms = append(terms, term{path, r.Value, r.Operator == operators.NotEquals})
 	}
 	return terms, nil
+}
+
+// unknownField is the error for a field that selectors of the kind cannot have, in the words of an API
+// server: built-in kinds without fields of their own have a text of their own.
+func (k *kind) unknownField(name string) error {
+	if k.builtin && len(k.Fields) == 0 {
+		return apierrors.NewBadRequest(fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", name))
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("field label not supported: %s", name))
 }
 
 // aliases are the fields of selectors that have another path in the object.

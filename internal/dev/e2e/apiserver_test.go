@@ -1,0 +1,190 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	discoveryv2 "k8s.io/api/apidiscovery/v2"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/contract"
+	"github.com/stagecraft-go/stagecraft/stage/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// TestContractOverHTTP runs on the server in memory, through client-go, what package stage/memory
+// runs on itself and TestContract on a kube-apiserver.
+func TestContractOverHTTP(t *testing.T) {
+	contract.Run(t, func(t *testing.T) contract.Server {
+		c := memory.New(memory.Options{RequireNamespaces: true})
+		require.NoError(t, c.Load(t.Context(), []byte(contract.Definitions)))
+		cluster, err := kube.NewForConfig(apiserver.Start(t, c, apiserver.Options{Bare: true}))
+		require.NoError(t, err)
+		return cluster
+	})
+}
+
+// TestRecordedDiscovery holds that what stage/apiserver knows of resources is what a kube-apiserver
+// says of them. With -record it is written anew.
+func TestRecordedDiscovery(t *testing.T) {
+	const file = "../../../stage/apiserver/discovery.json"
+	var lines []string
+	for _, path := range []string{"/api", "/apis"} {
+		var list discoveryv2.APIGroupDiscoveryList
+		require.NoError(t, json.Unmarshal(send(t, plane.Config(), httpRequest{Path: path, Accept: aggregated}).body, &list))
+		for _, g := range list.Items {
+			for _, v := range g.Versions {
+				lines = append(lines, versionLine(t, g.Name, v))
+			}
+		}
+	}
+	if text := "[\n" + strings.Join(lines, ",\n") + "\n]\n"; *record {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	} else {
+		recorded, err := os.ReadFile(file)
+		require.NoError(t, err)
+		requireSameJSON(t, string(recorded), text)
+	}
+}
+
+const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+// versionLine is a group version with each of its resources on a line.
+func versionLine(t *testing.T, group string, v discoveryv2.APIVersionDiscovery) string {
+	var resources []string
+	for _, r := range v.Resources {
+		data, err := json.Marshal(r)
+		require.NoError(t, err)
+		resources = append(resources, "        "+string(data))
+	}
+	head, err := json.Marshal(group)
+	require.NoError(t, err)
+	return `    {"group": ` + string(head) + `, "version": "` + v.Version + "\", \"resources\": [\n" + strings.Join(resources, ",\n") + "\n    ]}"
+}
+
+// requireSameJSON compares texts without regard to the order of kinds that kube-apiserver defines
+// itself by CustomResourceDefinitions of other tests.
+func requireSameJSON(t *testing.T, recorded, now string) {
+	var want, got []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(recorded), &want))
+	require.NoError(t, json.Unmarshal([]byte(now), &got))
+	for _, v := range want {
+		require.True(t, slices.ContainsFunc(got, func(g map[string]any) bool {
+			return g["group"] == v["group"] && g["version"] == v["version"]
+		}), "%s/%s", v["group"], v["version"])
+	}
+	for _, g := range got {
+		for _, v := range want {
+			if g["group"] == v["group"] && g["version"] == v["version"] {
+				require.Equal(t, v, g)
+			}
+		}
+	}
+}
+
+// An httpRequest is a request in testdata/http.yaml.
+type httpRequest struct {
+	Method, Path, Body           string
+	Accept, ContentType, Compare string
+}
+
+type httpAnswer struct {
+	code      int
+	mediaType string
+	warnings  []string
+	body      []byte
+}
+
+// TestHTTP sends raw requests to a kube-apiserver and to the server in memory, and compares the
+// answers.
+func TestHTTP(t *testing.T) {
+	var cases []struct {
+		Name     string
+		Requests []httpRequest
+	}
+	data, err := os.ReadFile("testdata/http.yaml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
+	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireTemplates: true}), apiserver.Options{})
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			namespace := "http-" + strings.ReplaceAll(c.Name, " ", "-")
+			create := httpRequest{Method: "POST", Path: "/api/v1/namespaces", Body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + namespace + `"}}`}
+			send(t, plane.Config(), create)
+			send(t, ours, create)
+			for _, r := range c.Requests {
+				r.Path = strings.ReplaceAll(r.Path, "NS", namespace)
+				theirs := send(t, plane.Config(), r).comparable(t, r.Compare)
+				if got := send(t, ours, r).comparable(t, r.Compare); got != theirs {
+					t.Errorf("%s %s %s\n  kube-apiserver: %s\n  ours:           %s", r.Method, r.Path, r.Accept, theirs, got)
+				}
+			}
+		})
+	}
+}
+
+func send(t *testing.T, config *rest.Config, r httpRequest) httpAnswer {
+	t.Helper()
+	client, err := rest.HTTPClientFor(config)
+	require.NoError(t, err)
+	defer client.CloseIdleConnections()
+	method := r.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(config.Host, "/")+r.Path, strings.NewReader(r.Body))
+	require.NoError(t, err)
+	if r.Accept != "" {
+		req.Header.Set("Accept", r.Accept)
+	}
+	if r.Body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.ContentType != "" {
+		req.Header.Set("Content-Type", r.ContentType)
+	}
+	resp, err := client.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return httpAnswer{resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header.Values("Warning"), body}
+}
+
+var uids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// comparable returns what is to be equal of an answer, as text.
+func (a httpAnswer) comparable(t *testing.T, how string) string {
+	mediaType, parameters, err := mime.ParseMediaType(a.mediaType)
+	require.NoError(t, err, "%q %s", a.mediaType, a.body)
+	parts := map[string]any{"code": a.code, "type": mediaType, "parameters": parameters, "warnings": a.warnings}
+	var fields map[string]any
+	switch isObject := yaml.Unmarshal(a.body, &fields) == nil && fields != nil; {
+	case how == "code":
+	case !isObject:
+		parts["text"] = string(a.body)
+	case fields["kind"] == "Status":
+		if details, ok := fields["details"].(map[string]any); ok {
+			delete(details, "uid")
+		}
+		fields["message"] = uids.ReplaceAllString(fmt.Sprint(fields["message"]), "UID")
+		delete(fields, "metadata")
+		parts["status"] = fields
+	default:
+		parts["kind"], parts["apiVersion"] = fields["kind"], fields["apiVersion"]
+	}
+	text, err := json.Marshal(parts)
+	require.NoError(t, err)
+	return string(text)
+}
