@@ -27,6 +27,8 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: a lab in which workloads become ready,
 //     fail and go away in virtual time, for tests of controllers; and tests of Stage files, written
 //     as txtar stories
+//   - github.com/stagecraft-go/stagecraft/stage/apiserver, a module of its own: a cluster in memory
+//     behind the HTTP API of kube-apiserver, for any client
 //   - [github.com/stagecraft-go/stagecraft/stage/lint],
 //     [github.com/stagecraft-go/stagecraft/stage/explore] and
 //     [github.com/stagecraft-go/stagecraft/stage/diagram]: what compiles but cannot be meant; every

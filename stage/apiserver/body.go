@@ -37,7 +37,7 @@ func readBody(r *http.Request) ([]byte, error) {
 // strictness is the parameter fieldValidation.
 type strictness string
 
-// warnings are headers for the faults of a body that do not refuse it.
+// report refuses a body with faults, or tells of them in headers, or not at all.
 func (v strictness) report(w http.ResponseWriter, err error, kind schema.GroupVersionKind) error {
 	strict, isStrict := runtime.AsStrictDecodingError(err)
 	if !isStrict {
@@ -110,7 +110,7 @@ func decodeProtobuf(data []byte, kind schema.GroupVersionKind) (*unstructured.Un
 	return fieldsOf(obj, kind)
 }
 
-// The readers of JSON and YAML for kinds with Go types: they refuse values of the wrong type, and
+// builtinReaders read JSON and YAML of kinds with Go types. They refuse values of the wrong type, and
 // tell which fields they do not know.
 var builtinReaders = map[string]runtime.Serializer{
 	jsonType: k8sjson.NewSerializerWithOptions(k8sjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, k8sjson.SerializerOptions{Strict: true}),

@@ -15,7 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Objects are fields in the cluster and become Go types only for protobuf. Those types are client-go's.
+// protobufSerializer writes the Go types of client-go. Objects are fields in the cluster and become
+// Go types only for protobuf.
 var protobufSerializer = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 
 // hasProtobuf reports whether there is a Go type for a kind.

@@ -14,6 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -26,6 +27,9 @@ func main() {
 		log.Fatal(err)
 	}
 	if _, err := kube.NewForConfig(&rest.Config{Host: "http://127.0.0.1:1"}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := apiserver.New(memory.New(memory.Options{}), apiserver.Options{}); err != nil {
 		log.Fatal(err)
 	}
 	clientgo.Attach(&fake.NewClientset().Fake, memory.New(memory.Options{}), scheme.Scheme)
