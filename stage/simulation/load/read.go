@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
@@ -12,38 +13,71 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/lines"
 )
 
-// ReadCSV reads a trace whose first line names the columns. Errors are [*TraceError]s with the name
-// file;
-// the first 100 of them and the number of the others are joined. A line has at most 16 MiB.
+// ReadCSV reads a table whose first line names the columns, or Columns.Header. Each line must have
+// as many cells as there are columns. Errors are [*TraceError]s with the name file; the first 100 of
+// them and the number of the others are joined. A line has at most 16 MiB.
 func ReadCSV(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
-	rows := csv.NewReader(lines.Limit(r))
-	rows.ReuseRecord = true
-	header, err := rows.Read()
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = errors.New("want a first line with the names of the columns")
-		}
-		t.csvFault(rows, err)
+	in := bufio.NewReader(lines.Limit(r))
+	if err := skipLines(in, c.Skip); err != nil {
+		t.fault(c.Skip, "", err)
 		return t.done()
 	}
-	header = slices.Clone(header)
+	rows := csv.NewReader(in)
+	rows.ReuseRecord = true
+	header := c.Header
+	if header == nil {
+		names, err := rows.Read()
+		if err != nil {
+			t.csvFault(rows, cmp.Or(noHeader(err), err))
+			return t.done()
+		}
+		header = slices.Clone(names)
+	}
+	rows.FieldsPerRecord = len(header)
 	if t.header(header) {
 		t.lines(rows, header)
 	}
 	return t.done()
 }
 
+func noHeader(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errors.New("want a first line with the names of the columns")
+	}
+	return nil
+}
+
+// skipLines skips a byte order mark, and n lines.
+func skipLines(in *bufio.Reader, n int) error {
+	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
+		_, _ = in.Discard(3)
+	}
+	for range n {
+		for {
+			_, err := in.ReadSlice('\n')
+			if err == nil {
+				break
+			} else if errors.Is(err, io.EOF) {
+				return errors.New("the file ends before this line, which is to be skipped")
+			} else if !errors.Is(err, bufio.ErrBufferFull) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // header checks that the needed columns exist, each once.
 func (t *traceReader) header(names []string) bool {
 	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			t.fault(1, name, errors.New("stands there twice"))
+		if name != "" && slices.Contains(names[:i], name) {
+			t.fault(t.columns.Skip+1, name, errors.New("stands there twice"))
 		}
 	}
-	for _, name := range append([]string{t.columns.At}, t.columns.Numbers...) {
+	for _, name := range t.columns.needed() {
 		if !slices.Contains(names, name) {
-			t.fault(1, name, errMissing)
+			t.fault(t.columns.Skip+1, name, errMissing)
 		}
 	}
 	return t.faults.Len() == 0
@@ -63,10 +97,12 @@ func (t *traceReader) lines(r *csv.Reader, header []string) {
 		}
 		fields := make(map[string]string, len(values))
 		for i, v := range values {
-			fields[header[i]] = v
+			if header[i] != "" && !t.empty(v) {
+				fields[header[i]] = v
+			}
 		}
 		line, _ := r.FieldPos(0)
-		t.add(line, fields)
+		t.add(t.columns.Skip+line, fields)
 	}
 }
 
@@ -76,11 +112,11 @@ func (t *traceReader) csvFault(r *csv.Reader, err error) bool {
 	if errors.As(err, &fault) {
 		line, err = fault.Line, fault.Err
 	}
-	t.fault(line, "", err)
+	t.fault(t.columns.Skip+line, "", err)
 	return errors.Is(err, csv.ErrFieldCount)
 }
 
-// ReadJSONL reads a trace with one JSON object on each line, whose values are numbers, text and
+// ReadJSONL reads a table with one JSON object on each line, whose values are numbers, text and
 // booleans; null means that the field is missing. Empty lines are skipped. Errors are
 // [*TraceError]s with the name file; the first 100 of them and the number of the others are
 // joined. A line has at most 16 MiB.
@@ -90,6 +126,7 @@ func ReadJSONL(file string, r io.Reader, c Columns) ([]Row, error) {
 	for line := 1; ; line++ {
 		text, err := in.Next()
 		switch {
+		case err == nil && line <= c.Skip:
 		case errors.Is(err, io.EOF):
 			return t.done()
 		case err != nil:
@@ -118,7 +155,7 @@ func (t *traceReader) addJSON(line int, text []byte) {
 		v, err := scalar(object[name])
 		if err != nil {
 			t.fault(line, name, err)
-		} else if v != "" {
+		} else if !t.empty(v) {
 			fields[name] = v
 		}
 	}

@@ -2,14 +2,11 @@ package load
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
@@ -17,25 +14,49 @@ import (
 type Row struct {
 	// At is the time of arrival, counted from the start of the trace.
 	At time.Duration
-	// Numbers are the columns that [Columns] lists as numbers. A duration such as 1m30s is given in
-	// seconds. Nil if there are none.
+	// Numbers are the columns that [Columns] lists as Numbers, and those of Optional that the row has.
+	// A duration such as 1m30s is given in seconds. Nil if there are none.
 	Numbers map[string]float64
-	// Text are all other columns, unchanged; nil if there are none.
+	// Times are the columns that [Columns] lists as Times and that the row has, counted from the same
+	// start as At; nil if there are none.
+	Times map[string]time.Duration
+	// Text are all other columns that the row has, unchanged; nil if there are none.
 	Text map[string]string
 	// Line is the number of the row's first line in its file, from 1.
 	Line int
 }
 
-// Columns say how to read a trace. The zero value reads the times from a column named "at".
+// Columns say how to read a table. The zero value reads the times from a column named "at", names
+// the columns by the first line, and keeps all others as text.
 type Columns struct {
 	// At is the column of the times: seconds as a number, a duration such as 1m30s, or a date as in
-	// RFC 3339. All rows must use the same form. Default "at".
+	// RFC 3339, or as Layout says. All rows must use the same form. Default "at".
 	At string
-	// Relative counts the times from the earliest one, as needed for Unix time. Dates are always
+	// Untimed tables, such as lists of nodes, have no column of times; their rows keep their order.
+	// At is not used then, and Times must be empty.
+	Untimed bool
+	// Layout is that of the dates, as for [time.Parse]: [time.DateTime] for 2017-10-03 11:01:07. Dates
+	// without a zone are in UTC. Default: RFC 3339.
+	Layout string
+	// Unit is that of times that are plain numbers: [time.Microsecond] for those of Borg. Default: a
+	// second.
+	Unit time.Duration
+	// Relative counts the times from the earliest one of At, as needed for Unix time. Dates are always
 	// counted from the earliest one.
 	Relative bool
 	// Numbers are the columns that must be present in every row and hold finite numbers.
 	Numbers []string
+	// Optional are the columns whose cells hold finite numbers or are empty.
+	Optional []string
+	// Times are further columns of times, whose cells may be empty: when a Job began, or ended. They
+	// have the form of At.
+	Times []string
+	// Null are the texts of cells that hold nothing, such as None: they are taken as empty.
+	Null []string
+	// Header names the columns of CSV without a line that does. A column named "" is left out.
+	Header []string
+	// Skip is the number of lines in front of the header, or of the first row, that are not read.
+	Skip int
 }
 
 // Arrivals returns the times of rows, for [Schedule].
@@ -77,87 +98,6 @@ func (e *TraceError) Error() string {
 // Unwrap returns Err.
 func (e *TraceError) Unwrap() error { return e.Err }
 
-// A traceReader makes Rows of the lines of a file, and collects all errors.
-type traceReader struct {
-	file    string
-	columns Columns
-	rows    []Row
-	times   []timestamp // of the rows
-	faults  position.FirstFaults
-}
-
-func newTable(file string, c Columns) *traceReader {
-	c.At = cmp.Or(c.At, "at")
-	return &traceReader{file: file, columns: c}
-}
-
-func (t *traceReader) fault(line int, column string, err error) {
-	t.faults.Add(&TraceError{File: t.file, Line: line, Column: column, Err: err})
-}
-
-var errMissing = errors.New("is missing")
-
-// add reads one line.
-func (t *traceReader) add(line int, fields map[string]string) {
-	r := Row{Line: line, Text: fields}
-	if len(t.columns.Numbers) > 0 {
-		r.Numbers = make(map[string]float64, len(t.columns.Numbers))
-	}
-	for _, name := range t.columns.Numbers {
-		var err error
-		if r.Numbers[name], err = readNumber(fields, name); err != nil {
-			t.fault(line, name, err)
-		}
-	}
-	m, err := t.timestampOf(fields[t.columns.At])
-	if err != nil {
-		t.fault(line, t.columns.At, err)
-		return
-	}
-	if t.faults.Len() > 0 && len(t.rows) > 0 {
-		return // no row of a file with faults is returned
-	}
-	delete(fields, t.columns.At)
-	for _, name := range t.columns.Numbers {
-		delete(fields, name)
-	}
-	if len(fields) == 0 {
-		r.Text = nil // an empty map takes more than the row
-	}
-	t.rows, t.times = append(t.rows, r), append(t.times, m)
-}
-
-// timestampOf reads a time, which must have the same form as the first one.
-func (t *traceReader) timestampOf(text string) (timestamp, error) {
-	m, err := readMoment(text)
-	if err == nil && len(t.times) > 0 && m.date != t.times[0].date {
-		err = fmt.Errorf("%.100q is a %s, but line %d has a %s", text, m.form(), t.rows[0].Line, t.times[0].form())
-	}
-	return m, err
-}
-
-// done returns the rows in the order of their times.
-func (t *traceReader) done() ([]Row, error) {
-	if t.faults.Len() > 0 || len(t.rows) == 0 {
-		return nil, t.faults.Err()
-	}
-	var zero timestamp
-	if t.columns.Relative || t.times[0].date {
-		zero = slices.MinFunc(t.times, timestamp.compare)
-	}
-	for i, m := range t.times {
-		if m.seconds-zero.seconds > longest || m.compare(zero) < 0 {
-			t.fault(t.rows[i].Line, t.columns.At, errors.New("want a time within 285 years from the start of the trace"))
-		}
-		t.rows[i].At = m.since(zero)
-	}
-	if t.faults.Len() > 0 {
-		return nil, t.faults.Err()
-	}
-	slices.SortStableFunc(t.rows, func(a, b Row) int { return cmp.Compare(a.At, b.At) })
-	return t.rows, nil
-}
-
 // longest is about the number of seconds that a Duration can hold.
 const longest = 9e9
 
@@ -183,29 +123,26 @@ func (m timestamp) since(zero timestamp) time.Duration {
 	return time.Duration(m.seconds-zero.seconds)*time.Second + time.Duration(m.ns-zero.ns)
 }
 
-func readMoment(text string) (timestamp, error) {
-	if text == "" {
-		return timestamp{}, errMissing
-	}
-	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+// readMoment reads a time.
+func (c Columns) readMoment(text string) (timestamp, error) {
+	layout := cmp.Or(c.Layout, time.RFC3339Nano)
+	if t, err := time.Parse(layout, text); err == nil {
 		return timestamp{seconds: t.Unix(), ns: int64(t.Nanosecond()), date: true}, nil
+	} else if c.Layout != "" {
+		return timestamp{}, fmt.Errorf("%.100q is no date such as %s", text, c.Layout)
 	}
-	v, err := parseNumber(text)
-	switch {
-	case err != nil:
-		return timestamp{}, fmt.Errorf("%.100q is no number of seconds, no duration and no date", text)
-	case math.Abs(v) > longest:
+	v, err := strconv.ParseFloat(text, 64)
+	v *= c.Unit.Seconds()
+	if err != nil || !finite(v) {
+		if v, err = parseNumber(text); err != nil {
+			return timestamp{}, fmt.Errorf("%.100q is no number of seconds, no duration and no date", text)
+		}
+	}
+	if math.Abs(v) > longest {
 		return timestamp{}, fmt.Errorf("%.100q is too many seconds", text)
 	}
 	whole := math.Floor(v)
 	return timestamp{seconds: int64(whole), ns: int64(math.Round((v - whole) * 1e9))}, nil
-}
-
-func readNumber(fields map[string]string, name string) (float64, error) {
-	if text := fields[name]; text != "" {
-		return parseNumber(text)
-	}
-	return 0, errMissing
 }
 
 // parseNumber reads a number, or a duration as seconds.

@@ -1,0 +1,111 @@
+package load_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
+)
+
+// Made samples in the layout in which the traces are published; no value is from a trace.
+const (
+	openbPods = `name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+pod-2,6000,12288,1,460,V100M16|V100M32,LS,Running,60,7200,65
+pod-1,12000,16384,0,0,,BE,Pending,0,3600,
+`
+	openbNodes = "sn,cpu_milli,memory_mib,gpu,model\nnode-1,64000,262144,2,P100\nnode-0,96000,786432,8,\n"
+	// Jobs of Philly, an attempt each, as a table.
+	philly = `jobid,vc,user,status,submitted_time,start_time,end_time,gpus
+application_1,a1,u1,Pass,2017-10-03 11:01:07,2017-10-03 11:02:07,2017-10-03 12:01:07,4
+application_2,a1,u2,Killed,2017-10-03 11:00:07,None,None,
+`
+	// job_events of Borg: no header, microseconds, empty cells, and 2^63-1 for after the trace.
+	borg = `600000000,,3418309,0,zTMHWfBtkCnHPdFq,3,job_a,logical_a
+600000042,2,3418314,0,,3,job_b,logical_b
+9223372036854775807,,3418314,4,,3,job_b,logical_b
+`
+)
+
+func TestOpenbIsRead(t *testing.T) {
+	rows, err := load.ReadCSV("pods.csv", strings.NewReader(openbPods), load.Columns{
+		At: "creation_time", Times: []string{"scheduled_time", "deletion_time"},
+		Numbers: []string{"cpu_milli", "memory_mib", "num_gpu", "gpu_milli"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []load.Row{{
+		Numbers: map[string]float64{"cpu_milli": 12000, "memory_mib": 16384, "num_gpu": 0, "gpu_milli": 0},
+		Times:   map[string]time.Duration{"deletion_time": time.Hour},
+		Text:    map[string]string{"name": "pod-1", "qos": "BE", "pod_phase": "Pending"}, Line: 3,
+	}, {
+		At:      time.Minute,
+		Numbers: map[string]float64{"cpu_milli": 6000, "memory_mib": 12288, "num_gpu": 1, "gpu_milli": 460},
+		Times:   map[string]time.Duration{"deletion_time": 2 * time.Hour, "scheduled_time": 65 * time.Second},
+		Text:    map[string]string{"name": "pod-2", "gpu_spec": "V100M16|V100M32", "qos": "LS", "pod_phase": "Running"}, Line: 2,
+	}}, rows)
+	nodes, err := load.ReadCSV("nodes.csv", strings.NewReader(openbNodes), load.Columns{Untimed: true, Numbers: []string{"gpu"}})
+	require.NoError(t, err)
+	require.Len(t, nodes, 2)
+	require.Equal(t, load.Values{2, 8}, load.Column(nodes, "gpu"))
+	require.Equal(t, "node-1", nodes[0].Text["sn"])
+	require.NotContains(t, nodes[1].Text, "model")
+}
+
+func TestPhillyIsRead(t *testing.T) {
+	columns := load.Columns{
+		At: "submitted_time", Times: []string{"start_time", "end_time"}, Layout: time.DateTime,
+		Optional: []string{"gpus"}, Null: []string{"None"},
+	}
+	rows, err := load.ReadCSV("jobs.csv", strings.NewReader(philly), columns)
+	require.NoError(t, err)
+	require.Equal(t, []time.Duration{0, time.Minute}, load.Arrivals(rows))
+	require.Nil(t, rows[0].Times)
+	require.Empty(t, rows[0].Numbers)
+	require.Equal(t, map[string]time.Duration{"start_time": 2 * time.Minute, "end_time": time.Hour + time.Minute}, rows[1].Times)
+	require.Equal(t, map[string]float64{"gpus": 4}, rows[1].Numbers)
+	columns.Null = nil
+	_, err = load.ReadCSV("jobs.csv", strings.NewReader(philly), columns)
+	require.EqualError(t, err, `jobs.csv:3: column "start_time": "None" is no date such as 2006-01-02 15:04:05
+jobs.csv:3: column "end_time": "None" is no date such as 2006-01-02 15:04:05`)
+}
+
+func TestBorgIsRead(t *testing.T) {
+	columns := load.Columns{
+		Header: []string{"time", "missing", "job", "event", "user", "class", "", "logical"},
+		At:     "time", Unit: time.Microsecond, Relative: true, Numbers: []string{"event"}, Optional: []string{"missing"},
+	}
+	_, err := load.ReadCSV("job_events.csv", strings.NewReader(borg), columns)
+	require.EqualError(t, err, `job_events.csv:3: column "time": "9223372036854775807" is too many seconds`)
+	columns.Null = []string{"9223372036854775807"}
+	_, err = load.ReadCSV("job_events.csv", strings.NewReader(borg), columns)
+	require.EqualError(t, err, `job_events.csv:3: column "time": is missing`)
+	begin := borg[:strings.LastIndex(borg, "9223")]
+	rows, err := load.ReadCSV("job_events.csv", strings.NewReader(begin), columns)
+	require.NoError(t, err)
+	require.Equal(t, []time.Duration{0, 42 * time.Microsecond}, load.Arrivals(rows))
+	require.Equal(t, map[string]string{"job": "3418314", "class": "3", "logical": "logical_b"}, rows[1].Text)
+	require.Equal(t, 2.0, rows[1].Numbers["missing"])
+}
+
+func TestLinesAreSkipped(t *testing.T) {
+	rows, err := load.ReadCSV("t", strings.NewReader("\ufeff# exported\n# twice\n at \n"), load.Columns{Skip: 2, At: " at "})
+	require.NoError(t, err)
+	require.Empty(t, rows)
+	_, err = load.ReadCSV("t", strings.NewReader("# exported\nat\nx\n"), load.Columns{Skip: 1})
+	require.EqualError(t, err, `t:3: column "at": "x" is no number of seconds, no duration and no date`)
+	_, err = load.ReadCSV("t", strings.NewReader("# exported"), load.Columns{Skip: 1})
+	require.EqualError(t, err, "t:1: the file ends before this line, which is to be skipped")
+	rows, err = load.ReadJSONL("t", strings.NewReader("exported\n{\"at\": 1}"), load.Columns{Skip: 1})
+	require.NoError(t, err)
+	require.Equal(t, 2, rows[0].Line)
+	_, err = load.ReadCSV("t", strings.NewReader("end\n1\n"), load.Columns{Untimed: true, Times: []string{"end"}})
+	require.EqualError(t, err, `t:1: column "end": is a time, and the table is untimed`)
+}
+
+func TestFurtherTimesHaveTheForm(t *testing.T) {
+	_, err := load.ReadCSV("t", strings.NewReader("at,end\n1,2026-01-01T00:00:00Z\n2,x\n"), load.Columns{Times: []string{"end"}})
+	require.EqualError(t, err, `t:2: column "end": "2026-01-01T00:00:00Z" is a date, and that of at is a number of seconds
+t:3: column "end": "x" is no number of seconds, no duration and no date`)
+}
