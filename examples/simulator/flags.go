@@ -52,6 +52,7 @@ var studies = map[string]studyDesign{
 	"queues":     {sweepFlags, map[string]string{"seeds": "10"}, knownQueues},
 	"kueue":      {append(sweepFlags, "data"), map[string]string{"seeds": "10"}, kueueStudy},
 	"coverage":   {sweepFlags, map[string]string{"seeds": "5"}, coverage},
+	"openb":      {append([]string{"data"}, sweepFlags...), map[string]string{"seeds": "10"}, openbStudy},
 	"scale":      {[]string{"nodes", "seed", "pods"}, map[string]string{"nodes": "1000", "pods": "100000"}, scale},
 }
 
@@ -87,8 +88,8 @@ func define(o *options) *flag.FlagSet {
 	flags.StringVar(&o.log, "log", "", "write all transitions to this `file`, .jsonl or .csv; each run has its name put into that of the file")
 	flags.StringVar(&o.report, "report", "", "write a page to this `file`, which needs nothing else")
 	flags.StringVar(&o.plots, "plots", "", "write each chart as SVG and PNG into this `folder`")
-	flags.StringVar(&o.data, "data", "../../../shared/data", "kueue: the `folder` that has kueue/baseline.generator.yaml, large-scale.generator.yaml and tas.generator.yaml")
-	flags.IntVar(&o.seeds, "seeds", 0, "how many seeds a sweep has (default queues, kueue: 10, coverage: 5)")
+	flags.StringVar(&o.data, "data", "../../../shared/data", "kueue: the `folder` that has kueue/baseline.generator.yaml, large-scale.generator.yaml and tas.generator.yaml; openb: one that has the published files, in openb or as in a clone of their repository")
+	flags.IntVar(&o.seeds, "seeds", 0, "how many seeds a sweep has (default queues, kueue, openb: 10, coverage: 5)")
 	flags.IntVar(&o.workers, "workers", 0, "how many runs of a sweep go on at once (default: as many as there are cores)")
 	flags.StringVar(&o.results, "results", "", "keep the results of a sweep in this `file`, a JSON object per line, and go on where it ends")
 	flags.StringVar(&o.merge, "merge", "", "read the results of a sweep from these `files` with commas between, and run nothing")

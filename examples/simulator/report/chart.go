@@ -37,8 +37,9 @@ type Series struct {
 	Points []Point // Y alone counts for CDF and Histogram
 }
 
-// A Point is one number at one position or time.
-type Point struct{ X, Y float64 }
+// A Point is one number at one position or time. Lines draws an error bar from Y-Half to Y+Half if
+// Half is above 0.
+type Point struct{ X, Y, Half float64 }
 
 // Sample makes a Series of values without positions.
 func Sample(name string, values []float64) Series {
@@ -74,9 +75,9 @@ func (s Series) cumulated() Series {
 	points := make([]Point, 0, len(sorted)+1)
 	for i, p := range sorted {
 		if i == 0 {
-			points = append(points, Point{p.Y, 0})
+			points = append(points, Point{X: p.Y})
 		}
-		points = append(points, Point{p.Y, float64(i+1) / float64(len(sorted))})
+		points = append(points, Point{X: p.Y, Y: float64(i+1) / float64(len(sorted))})
 	}
 	return Series{s.Name, points}
 }

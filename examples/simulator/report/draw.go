@@ -28,7 +28,7 @@ const (
 // palette has colours that can be distinguished, with a contrast of at least three to a white and
 // to a dark page.
 var palette = []color.NRGBA{
-	{0x2f, 0x7d, 0xd9, 0xff}, {0xd9, 0x6a, 0x14, 0xff}, {0x1b, 0x94, 0x6c, 0xff}, {0xb0, 0x5c, 0xc8, 0xff}, {0x8a, 0x82, 0x1c, 0xff},
+	{0x2f, 0x7d, 0xd9, 0xff}, {0xd9, 0x6a, 0x14, 0xff}, {0x1b, 0x94, 0x6c, 0xff}, {0xb0, 0x5c, 0xc8, 0xff}, {0x8a, 0x82, 0x1c, 0xff}, {0xd2, 0x4d, 0x6e, 0xff},
 }
 
 var (
@@ -138,7 +138,7 @@ func (c Chart) fillLines(p *plot.Plot) error {
 				return err
 			}
 			marks.Color, marks.Shape, marks.Radius = colour(i), draw.CircleGlyph{}, 2.2
-			p.Add(marks)
+			p.Add(marks, errorBars{s.Points, colour(i)})
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (c Chart) thickness(i int) vg.Length {
 func (s Series) xys() plotter.XYs {
 	xys := make(plotter.XYs, 0, len(s.Points))
 	for _, p := range s.Points {
-		xys = append(xys, plotter.XY(p))
+		xys = append(xys, plotter.XY{X: p.X, Y: p.Y})
 	}
 	return xys
 }

@@ -86,6 +86,37 @@ func (g ganttRows) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return xmin, xmax, -float64(len(g.rows)) + 0.4, 0.6
 }
 
+// An errorBars is a plot.Plotter: a vertical line at each point that has a Half.
+type errorBars struct {
+	points []Point
+	colour color.NRGBA
+}
+
+func (e errorBars) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, toY := p.Transforms(&c)
+	style := draw.LineStyle{Color: e.colour, Width: 0.8}
+	for _, at := range e.points {
+		if !(at.Half > 0) {
+			continue
+		}
+		x, low, high := toX(at.X), toY(at.Y-at.Half), toY(at.Y+at.Half)
+		c.StrokeLine2(style, x, low, x, high)
+		for _, y := range []vg.Length{low, high} {
+			c.StrokeLine2(style, x-2.5, y, x+2.5, y)
+		}
+	}
+}
+
+// DataRange is for plot.Plot.
+func (e errorBars) DataRange() (xmin, xmax, ymin, ymax float64) {
+	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	for _, at := range e.points {
+		xmin, xmax = min(xmin, at.X), max(xmax, at.X)
+		ymin, ymax = min(ymin, at.Y-at.Half), max(ymax, at.Y+at.Half)
+	}
+	return xmin, xmax, ymin, ymax
+}
+
 func fillRect(c draw.Canvas, fill color.Color, r vg.Rectangle) {
 	if r.Max.X <= r.Min.X || r.Max.Y <= r.Min.Y {
 		return

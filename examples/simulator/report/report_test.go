@@ -20,7 +20,7 @@ import (
 // everything has each kind of chart, with names that are no HTML.
 func everything() *report.Report {
 	samples := []report.Series{report.Sample("a < b", []float64{1, 2, 3, 7, 7}), report.Sample("c", []float64{0, 12})}
-	steps := report.Steps("steps", "Steps", report.Series{Name: "n", Points: []report.Point{{0, 1}, {5, 3}, {9, 0}}})
+	steps := report.Steps("steps", "Steps", report.Series{Name: "n", Points: []report.Point{{Y: 1}, {X: 5, Y: 3}, {X: 9}}})
 	steps.Ceiling = 4
 	return &report.Report{
 		Title:      "All <kinds>",
@@ -29,7 +29,7 @@ func everything() *report.Report {
 			Title:  "One",
 			Tables: []report.Table{{Title: "T", Head: []string{"name", "x", "y"}, Rows: [][]string{{"first", "1", "22"}, {"b", "333", "4"}}, Note: "note"}},
 			Charts: []report.Chart{
-				report.Lines("lines", "Lines", report.Series{Name: "up", Points: []report.Point{{1, 1}, {2, 4}}}, report.Series{Name: "none"}),
+				report.Lines("lines", "Lines", report.Series{Name: "up", Points: []report.Point{{X: 1, Y: 1, Half: 0.5}, {X: 2, Y: 4}}}, report.Series{Name: "none"}),
 				steps,
 				report.CDF("cdf", "Shares", samples...),
 				report.Histogram("histogram", "Counts", samples...),
