@@ -30,7 +30,7 @@ func kueueStudy(ctx context.Context, o options, c *studyClock) (*report.Report, 
 	return &report.Report{
 		Title: title,
 		Lead: "Workloads in ClusterQueues that share quota, on a control plane that does nothing else: what Kueue's own runs measured, and what is simulated. " +
-			"Baseline fits one number, what a cycle of the scheduler takes for each Workload in it; the other two runs are predictions with that number.",
+			"Baseline fits one number, what a cycle of the scheduler takes for each Workload in it; the other runs are predictions with that number.",
 		Parameters: []report.Parameter{
 			{Name: "seeds", Value: strconv.Itoa(o.seeds)},
 			{Name: "Kueue's client of kind Workload", Value: how.Workloads.String()},

@@ -112,7 +112,7 @@ func (r *run) process(e entry, going map[*workload]bool) (message string) {
 	case e.fits:
 		return "Workload no longer fits after processing another workload"
 	case len(e.targets) == 0:
-		e.parked = true
+		e.park(r.Alike)
 		if q.sticky == e.workload {
 			q.sticky = nil
 		}

@@ -123,6 +123,17 @@ func TestConfigsThatAreRefused(t *testing.T) {
 
 const data = "../../../../shared/data/kueue"
 
+// While those that are alike are parked, one that is created and would fit waits with them.
+func TestParkingThoseThatAreAlike(t *testing.T) {
+	c := parse(t, "1", "0", `[{count: 3, creationIntervalMs: 450, workloads: [{className: large, runtimeMs: 500, priority: 1, request: 20}]}]`)
+	o := ideal()
+	alone := run(t, c, o)
+	o.Alike = true
+	alike := run(t, c, o)
+	require.InDelta(t, 2.5, alone.Wall.Seconds(), 0.1, "the third begins at 1.38 s, the second when all are tried again")
+	require.InDelta(t, 4, alike.Wall.Seconds(), 0.1, "the second begins at 1.98 s, the third a second after its end")
+}
+
 // TestPublished runs two seeds of baseline and tas, as far as their files are here, and holds the
 // errors that the page of the study reports. Of large-scale there is the command: go run . -study
 // kueue.

@@ -12,6 +12,7 @@ type workload struct {
 	created time.Time
 	order   time.Time // its place among those of equal priority: creation, or the last eviction
 	message string    // of its condition QuotaReserved=False
+	parked  bool      // as its class is, alone
 	// while it has quota
 	reserved time.Time
 	seen     time.Time // by the runner; zero while the admission is not written yet
@@ -69,11 +70,11 @@ func (w *workload) push() {
 func (q *queue) head() *workload {
 	var best *workload
 	for _, c := range q.classes {
-		if len(c.waiting) > 0 && !c.parked && (best == nil || c.waiting[0].before(best)) {
-			best = c.waiting[0]
+		if w := c.first(); w != nil && (best == nil || w.before(best)) {
+			best = w
 		}
 	}
-	if s := q.sticky; s != nil && slices.Contains(s.waiting, s) && !s.parked {
+	if s := q.sticky; s != nil && slices.Contains(s.waiting, s) && !s.parked && !s.class.parked {
 		best = s
 	}
 	if best != nil {
@@ -81,6 +82,37 @@ func (q *queue) head() *workload {
 		best.waiting = slices.Delete(best.waiting, i, i+1)
 	}
 	return best
+}
+
+// first returns the first workload of a class that is not parked.
+func (c *class) first() *workload {
+	if c.parked {
+		return nil
+	}
+	i := slices.IndexFunc(c.waiting, func(w *workload) bool { return !w.parked })
+	if i < 0 {
+		return nil
+	}
+	return c.waiting[i]
+}
+
+// park has a workload wait until something changes: with all that are like it, or alone.
+func (w *workload) park(alike bool) {
+	if alike {
+		w.class.parked = true
+	} else {
+		w.parked = true
+	}
+}
+
+// unpark has all of a queue be tried again.
+func (q *queue) unpark() {
+	for _, c := range q.classes {
+		c.parked = false
+		for _, w := range c.waiting {
+			w.parked = false
+		}
+	}
 }
 
 // available is what a queue could use more, by the snapshot.

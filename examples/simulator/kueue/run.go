@@ -23,6 +23,9 @@ type Options struct {
 	WatchDelay time.Duration
 	// Batch is how long Kueue gathers changes in a cohort before it tries parked Workloads again.
 	Batch time.Duration
+	// Alike has a Workload that does not fit park all that are scheduled alike, not only itself
+	// (SchedulingEquivalenceHashing, on by default since Kueue 0.18).
+	Alike bool
 	// Head is what a cycle of the scheduler takes for each Workload in it.
 	Head time.Duration
 }
@@ -37,6 +40,7 @@ func Defaults() Options {
 		Write:      timing.LogNormal{Median: 5 * time.Millisecond, P99: 50 * time.Millisecond},
 		WatchDelay: 2 * time.Millisecond,
 		Batch:      time.Second,
+		Alike:      true,
 		Head:       time.Millisecond,
 	}
 }
@@ -206,9 +210,7 @@ func (r *run) release(w *workload) {
 	r.after(r.Batch, func() {
 		co.flush = false
 		for _, q := range co.queues {
-			for _, c := range q.classes {
-				c.parked = false
-			}
+			q.unpark()
 		}
 		r.wake()
 	})

@@ -17,11 +17,15 @@ type Published struct {
 	Value       float64
 }
 
+// before is baseline with an older Kueue, of which the file gives two figures.
+const before = "baseline before 0.18"
+
 // Results returns what is published, run by run.
 func Results() []Published {
 	return []Published{
 		{"baseline", "wall", 351.1164}, {"baseline", "use", 55.9},
 		{"baseline", "small", 215.468}, {"baseline", "medium", 76.768}, {"baseline", "large", 16.501},
+		{before, "use", 58.7}, {before, "large", 6.666},
 		{"large-scale", "wall", 1179.411}, {"large-scale", "use", 38.64},
 		{"large-scale", "small", 700.379}, {"large-scale", "medium", 256.413}, {"large-scale", "large", 105.604},
 		{"tas", "wall", 401.472}, {"tas", "use", 62.41},
@@ -43,7 +47,7 @@ func metrics() []string {
 	return names
 }
 
-// Study sweeps the three runs with ten seeds. The files NAME.generator.yaml are in a folder.
+// Study sweeps the runs with ten seeds. The files NAME.generator.yaml are in a folder.
 func Study(dir string, o Options) (sweep.Study, error) {
 	names, configs := []string{"baseline", "large-scale", "tas"}, map[string]Config{}
 	for _, name := range names {
@@ -56,14 +60,15 @@ func Study(dir string, o Options) (sweep.Study, error) {
 			return sweep.Study{}, fmt.Errorf("kueue: %w (the files are published at https://github.com/kubernetes-sigs/kueue, test/performance/scheduler/configs/NAME/generator.yaml)", err)
 		}
 	}
+	configs[before] = configs["baseline"]
 	return sweep.Study{
 		Name:       "kueue 1",
-		Parameters: []sweep.Parameter{{Name: "run", Values: names}},
+		Parameters: []sweep.Parameter{{Name: "run", Values: append(names, before)}},
 		Seeds:      10,
 		Metrics:    metrics(),
 		Run: func(ctx context.Context, at sweep.Run) ([]float64, error) {
 			mine := o
-			mine.Seed = at.Seed
+			mine.Seed, mine.Alike = at.Seed, o.Alike && at.Value("run") != before
 			r, err := Run(ctx, configs[at.Value("run")], mine)
 			return r.values(), err
 		},
