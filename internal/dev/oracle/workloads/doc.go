@@ -1,0 +1,10 @@
+// Package workloads plays random scenarios with the controllers of kube-controller-manager, which
+// run unmodified in virtual time on a stage/memory cluster, and with ours, with the same Stages, and
+// compares all objects every half second, Events included.
+//
+//	make oracle SCENARIOS=10000
+//
+// A scenario in which they differ is made smaller until nothing can be left out. Names that are made
+// of hashes are those of ours in both: the client of theirs translates them, so that generated
+// names, uids and the orders that depend on them are the same.
+package workloads

@@ -1,0 +1,127 @@
+package workloads
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// A history is what changed from tick to tick.
+type history struct {
+	feeds  []*memory.Feed
+	states map[string]string
+	events map[string]*unstructured.Unstructured // by name
+	lines  []line
+	hashes map[string][]string // of ReplicaSets and revisions, by owner, in the order of creation
+}
+
+// A line is a state of an object that is new at a tick, "" if it is gone.
+type line struct {
+	at          time.Duration
+	name, state string
+}
+
+func newHistory(w *world) *history {
+	h := &history{states: map[string]string{}, events: map[string]*unstructured.Unstructured{}, hashes: map[string][]string{}}
+	for _, kind := range []schema.GroupVersionKind{deploymentKind, replicaSetKind, statefulKind, daemonKind, revisionKind, jobKind, cronJobKind, claimKind, podKind, eventKind} {
+		feed, err := w.cluster.Shared().Feed(kind, "", metav1.ListOptions{})
+		require.NoError(w.t, err)
+		h.feeds = append(h.feeds, feed)
+	}
+	return h
+}
+
+// read takes in what has changed since the last tick.
+func (h *history) read(at time.Duration) {
+	now := map[string]string{}
+	for _, feed := range h.feeds {
+		for e, ok := feed.Next(); ok; e, ok = feed.Next() {
+			obj := e.Object.(*unstructured.Unstructured)
+			if obj.GetKind() == "Event" {
+				h.events[obj.GetName()] = obj
+				continue
+			}
+			h.noteHash(e.Type, obj)
+			now[obj.GetKind()+" "+obj.GetName()] = state(e.Type, obj)
+		}
+	}
+	for name, state := range h.summary() {
+		now[name] = state
+	}
+	for name, state := range now {
+		if h.states[name] != state {
+			h.states[name] = state
+			h.lines = append(h.lines, line{at, name, state})
+		}
+	}
+	slices.SortStableFunc(h.lines, func(a, b line) int {
+		if a.at != b.at {
+			return int(a.at - b.at)
+		}
+		return strings.Compare(a.name, b.name)
+	})
+}
+
+func (h *history) noteHash(t watch.EventType, obj *unstructured.Unstructured) {
+	if t != watch.Added || obj.GetKind() != "ReplicaSet" && obj.GetKind() != "ControllerRevision" {
+		return
+	}
+	if i := strings.LastIndex(obj.GetName(), "-"); i >= 0 {
+		owner := obj.GetKind() + " " + obj.GetName()[:i]
+		h.hashes[owner] = append(h.hashes[owner], obj.GetName()[i+1:])
+	}
+}
+
+// state returns what is compared of an object: all but versions and times of managed fields.
+func state(t watch.EventType, obj *unstructured.Unstructured) string {
+	if t == watch.Deleted {
+		return ""
+	}
+	u := defaulted(obj)
+	for _, field := range []string{"resourceVersion", "managedFields"} {
+		unstructured.RemoveNestedField(u.Object, "metadata", field)
+	}
+	ignore(u)
+	data, err := json.MarshalIndent(u.Object, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+// generated is the end of a generated name.
+var generated = regexp.MustCompile(`-[a-z0-9]{5}\b`)
+
+// summary has Events by all but their own names and the generated names in their messages, whose
+// order is that of goroutines.
+func (h *history) summary() map[string]string {
+	counts := map[string][]string{}
+	for _, e := range h.events {
+		text := func(path ...string) string {
+			v, _, _ := unstructured.NestedString(e.Object, path...)
+			return v
+		}
+		name := fmt.Sprintf("Event %s %s %s %s: %s", text("involvedObject", "kind"), generated.ReplaceAllString(text("involvedObject", "name"), "-*"),
+			text("type"), text("reason"), generated.ReplaceAllString(text("message"), "-*"))
+		n, _, _ := unstructured.NestedInt64(e.Object, "count")
+		counts[name] = append(counts[name], fmt.Sprintf("%dx by %s (%s, %s) %s to %s in %s of %s", n, text("source", "component"), text("reportingComponent"), text("reportingInstance"),
+			text("firstTimestamp"), text("lastTimestamp"), e.GetNamespace(), text("involvedObject", "apiVersion")))
+	}
+	states := map[string]string{}
+	for name, all := range counts {
+		slices.Sort(all)
+		states[name] = strings.Join(all, "\n")
+	}
+	return states
+}

@@ -1,0 +1,303 @@
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// A scenario is an object named a and what happens to it and its Pods.
+type scenario struct {
+	kind     string
+	settings []setting // of the object from the start
+	steps    []step    // by time
+}
+
+// A setting is a field and its value; as a merge patch, null removes the field.
+type setting struct {
+	path  string // with / between the names of fields
+	value string // YAML
+}
+
+// A step is what happens at a second.
+type step struct {
+	at int
+	do string // a verb of [world.do]
+	n  int    // of the Pod or Node that it is about
+	setting
+}
+
+func (s scenario) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s", s.kind)
+	for _, v := range s.settings {
+		fmt.Fprintf(&b, " %s=%s", v.path, v.value)
+	}
+	for _, v := range s.steps {
+		fmt.Fprintf(&b, "\n%5d s %s", v.at, v)
+	}
+	return b.String()
+}
+
+func (s step) String() string {
+	switch s.do {
+	case "create", "delete", "orphan", "foreground":
+		return s.do
+	case "set":
+		return "set " + s.path + "=" + s.value
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s %s", s.do, s.n, s.path, s.value))
+}
+
+func (s scenario) length() time.Duration {
+	last := 0
+	if len(s.steps) > 0 {
+		last = s.steps[len(s.steps)-1].at
+	}
+	return time.Duration(last+after[s.kind]) * time.Second
+}
+
+// after is how many seconds a kind is looked at after the last step.
+var after = map[string]int{"Deployment": 30, "ReplicaSet": 10, "StatefulSet": 40, "DaemonSet": 20, "Job": 60, "CronJob": 130}
+
+var kindsByName = map[string]schema.GroupVersionKind{
+	"Deployment": deploymentKind, "ReplicaSet": replicaSetKind, "StatefulSet": statefulKind, "DaemonSet": daemonKind, "Job": jobKind, "CronJob": cronJobKind,
+}
+
+const template = `{metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: i}]}}`
+
+// bases are the objects without settings.
+var bases = map[string]string{
+	"Deployment":  `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: default}, spec: {selector: {matchLabels: {app: a}}, template: ` + template + `}}`,
+	"ReplicaSet":  `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a, namespace: default}, spec: {selector: {matchLabels: {app: a}}, template: ` + template + `}}`,
+	"StatefulSet": `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, namespace: default}, spec: {serviceName: a, selector: {matchLabels: {app: a}}, template: ` + template + `}}`,
+	"DaemonSet":   `{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a, namespace: default}, spec: {selector: {matchLabels: {app: a}}, template: ` + template + `}}`,
+	"Job":         `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: default}, spec: {template: {metadata: {annotations: {play/ends: 3070ms}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}`,
+	"CronJob":     `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: default}, spec: {schedule: "* * * * *", jobTemplate: {spec: {template: {metadata: {annotations: {play/ends: 3070ms}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`,
+}
+
+// object returns the object of the scenario as it is created.
+func (s scenario) object() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	data, err := yaml.YAMLToJSON([]byte(bases[s.kind]))
+	if err != nil {
+		panic(err)
+	}
+	if err := u.UnmarshalJSON(data); err != nil {
+		panic(err)
+	}
+	for _, v := range s.settings {
+		v.apply(u.Object)
+	}
+	return u
+}
+
+// apply sets the field of a setting.
+func (v setting) apply(obj map[string]any) {
+	var value any
+	if err := yaml.Unmarshal([]byte(v.value), &value); err != nil {
+		panic(err)
+	}
+	path := v.fields()
+	for _, name := range path[:len(path)-1] {
+		next, _ := obj[name].(map[string]any)
+		if next == nil {
+			next = map[string]any{}
+			obj[name] = next
+		}
+		obj = next
+	}
+	if obj[path[len(path)-1]] = whole(value); value == nil {
+		delete(obj, path[len(path)-1])
+	}
+}
+
+// fields are the names of a path. A name with a slash has it as ~.
+func (v setting) fields() []string {
+	names := strings.Split(v.path, "/")
+	for i := range names {
+		names[i] = strings.ReplaceAll(names[i], "~", "/")
+	}
+	return names
+}
+
+func whole(v any) any {
+	switch v := v.(type) {
+	case float64:
+		return int64(v)
+	case map[string]any:
+		for k := range v {
+			v[k] = whole(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	}
+	return v
+}
+
+// do carries out a step. One that finds nothing does nothing.
+func (w *world) do(s step) {
+	kind := kindsByName[w.s.kind]
+	name := types.NamespacedName{Namespace: "default", Name: "a"}
+	switch s.do {
+	case "create":
+		_, err := w.create(w.ctx, w.s.object(), metav1.CreateOptions{})
+		require.NoError(w.t, err)
+	case "set":
+		w.update(kind, "a", s.setting)
+	case "delete", "orphan", "foreground":
+		policy := map[string]metav1.DeletionPropagation{"delete": "Background", "orphan": "Orphan", "foreground": "Foreground"}[s.do]
+		_ = w.cluster.Delete(w.ctx, kind, name, metav1.DeleteOptions{PropagationPolicy: &policy})
+	case "pod-gone", "pod-set", "pod-fails", "pod-unready":
+		w.doPod(s)
+	case "node":
+		w.create(w.ctx, nodeNamed(s.n), metav1.CreateOptions{}) //nolint:errcheck // it may be there
+	case "node-set":
+		w.update(nodeKind, fmt.Sprint("n", s.n), s.setting)
+	case "node-gone":
+		_ = w.cluster.Delete(w.ctx, nodeKind, types.NamespacedName{Name: fmt.Sprint("n", s.n)}, metav1.DeleteOptions{})
+	default:
+		panic(s.do)
+	}
+}
+
+func nodeNamed(n int) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"labels": map[string]any{"even": fmt.Sprint(n%2 == 0)}}}}
+	u.SetGroupVersionKind(nodeKind)
+	u.SetName(fmt.Sprint("n", n))
+	return u
+}
+
+// update sets a field of an object, if it is there.
+func (w *world) update(kind schema.GroupVersionKind, name string, v setting) {
+	obj := w.get(kind, name)
+	if obj == nil {
+		return
+	}
+	obj = obj.DeepCopy()
+	v.apply(obj.Object)
+	_, err := w.cluster.Update(w.ctx, defaulted(obj), metav1.UpdateOptions{})
+	require.NoError(w.t, err)
+}
+
+// doPod does something to the n-th Pod, by name, of those that are there.
+func (w *world) doPod(s step) {
+	list, err := w.cluster.List(w.ctx, podKind, "default", metav1.ListOptions{})
+	require.NoError(w.t, err)
+	if len(list.Items) == 0 {
+		return
+	}
+	pod := list.Items[s.n%len(list.Items)].DeepCopy()
+	name := types.NamespacedName{Namespace: "default", Name: pod.GetName()}
+	switch s.do {
+	case "pod-gone":
+		_ = w.cluster.Delete(w.ctx, podKind, name, metav1.DeleteOptions{})
+	case "pod-set":
+		s.apply(pod.Object)
+		_, err = w.cluster.Update(w.ctx, pod, metav1.UpdateOptions{})
+	case "pod-fails", "pod-unready":
+		err = w.status(pod, s)
+	}
+	require.NoError(w.t, err)
+}
+
+// status has a Pod that runs fail, or be no longer ready.
+func (w *world) status(pod *unstructured.Unstructured, s step) error {
+	if phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase"); phase != "Running" {
+		return nil
+	}
+	now := time.Now().UTC().Format(time.RFC3339)
+	conditions := []any{map[string]any{"type": "Ready", "status": "False", "lastTransitionTime": now}}
+	if s.do == "pod-fails" {
+		_ = unstructured.SetNestedField(pod.Object, "Failed", "status", "phase")
+		started, _, _ := unstructured.NestedString(pod.Object, "status", "startTime")
+		ended := map[string]any{"exitCode": int64(s.n%3 + 1), "startedAt": started, "finishedAt": now}
+		_ = unstructured.SetNestedSlice(pod.Object, []any{map[string]any{"name": "c", "image": "i", "imageID": "i", "ready": false, "restartCount": int64(0),
+			"state": map[string]any{"terminated": ended}}}, "status", "containerStatuses")
+		if s.value != "" {
+			conditions = append(conditions, map[string]any{"type": "DisruptionTarget", "status": "True", "reason": "x", "lastTransitionTime": now})
+		}
+	}
+	_ = unstructured.SetNestedSlice(pod.Object, conditions, "status", "conditions")
+	_, err := w.cluster.Update(context.Background(), pod, metav1.UpdateOptions{}, "status")
+	return err
+}
+
+// shrink returns scenarios that are smaller, the smallest first.
+func (s scenario) shrink() (smaller []scenario) {
+	for i := range s.steps {
+		if s.steps[i].do != "create" {
+			smaller = append(smaller, scenario{s.kind, s.settings, slices.Delete(slices.Clone(s.steps), i, i+1)})
+		}
+	}
+	for i := range s.settings {
+		smaller = append(smaller, scenario{s.kind, slices.Delete(slices.Clone(s.settings), i, i+1), s.steps})
+	}
+	return smaller
+}
+
+// A choice is a field and the values that it may have.
+type choice struct {
+	path   string
+	values []string
+}
+
+// random returns the scenario of a seed. Kinds take turns.
+func random(seed uint64, kinds []string) scenario {
+	r := rand.New(rand.NewPCG(seed, 7))
+	kind := kinds[int(seed)%len(kinds)]
+	s := scenario{kind: kind}
+	for _, c := range settingsOf[kind] {
+		if r.IntN(3) == 0 {
+			s.settings = append(s.settings, c.draw(r))
+		}
+	}
+	at := 1
+	if kind == "DaemonSet" {
+		for n := range 2 + r.IntN(3) {
+			s.steps = append(s.steps, step{at: 0, do: "node", n: n})
+		}
+	}
+	s.steps = append(s.steps, step{at: at, do: "create"})
+	for range 1 + r.IntN(6) {
+		at += 1 + r.IntN(1+r.IntN(8))
+		next := stepsOf[kind][r.IntN(len(stepsOf[kind]))](r)
+		next.at = at
+		s.steps = append(s.steps, next)
+	}
+	return s
+}
+
+func (c choice) draw(r *rand.Rand) setting {
+	return setting{c.path, c.values[r.IntN(len(c.values))]}
+}
+
+func set(path string, values ...string) func(*rand.Rand) step {
+	return func(r *rand.Rand) step { return step{do: "set", setting: choice{path, values}.draw(r)} }
+}
+
+func plain(do string) func(*rand.Rand) step {
+	return func(*rand.Rand) step { return step{do: do} }
+}
+
+func pod(do string) func(*rand.Rand) step {
+	return func(r *rand.Rand) step { return step{do: do, n: r.IntN(8)} }
+}
+
+func podSet(path string, values ...string) func(*rand.Rand) step {
+	return func(r *rand.Rand) step {
+		return step{do: "pod-set", n: r.IntN(8), setting: choice{path, values}.draw(r)}
+	}
+}

@@ -1,0 +1,201 @@
+package workloads
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"hash/fnv"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+)
+
+//go:embed testdata/stages.yaml
+var stages []byte
+
+const (
+	tick   = 500 * time.Millisecond
+	offset = 450 * time.Millisecond // of the ticks
+	stepAt = 100 * time.Millisecond // of the steps of a scenario in their second
+)
+
+var (
+	podKind        = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	nodeKind       = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	eventKind      = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
+	deploymentKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	replicaSetKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
+	statefulKind   = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
+	daemonKind     = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}
+	revisionKind   = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
+	jobKind        = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	cronJobKind    = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
+	claimKind      = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}
+)
+
+// A world is a cluster in a bubble, with Stages and controllers, in which a scenario is played.
+type world struct {
+	t       *testing.T
+	ctx     context.Context
+	cluster *memory.Cluster
+	s       scenario
+	start   time.Time
+	history *history
+}
+
+// play plays a scenario with the controllers that run starts. They have to end with the context of
+// the world, and their end is waited for.
+func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (h *history) {
+	set, err := stage.Compile(stage.Options{Funcs: map[string]any{"node": nodeOf, "code": exitCode, "ready": isReady}}, stage.Parse("stages.yaml", stages))
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		w := &world{t: t, ctx: ctx, s: s, start: time.Now(), cluster: memory.New(memory.Options{Seed: 1, Now: time.Now})}
+		require.NoError(t, w.cluster.Load(ctx, []byte("{apiVersion: v1, kind: Namespace, metadata: {name: default}}")))
+		w.history = newHistory(w)
+		var all sync.WaitGroup
+		all.Go(func() { _ = player.Play(ctx, set, w.cluster, player.Options{Workers: 2}) })
+		run(w, &all)
+		synctest.Wait()
+		w.play()
+		h = w.history
+		cancel()
+		all.Wait()
+		time.Sleep(2 * time.Hour) // timers of the controllers
+	})
+	return h
+}
+
+// play carries out the steps of the scenario and takes in what changes.
+func (w *world) play() {
+	steps := slices.Clone(w.s.steps)
+	for at := stepAt; at < w.s.length(); {
+		if len(steps) > 0 && time.Duration(steps[0].at)*time.Second+stepAt <= at {
+			w.do(steps[0])
+			steps = steps[1:]
+			continue
+		}
+		next := nextTick(at)
+		if len(steps) > 0 {
+			next = min(next, time.Duration(steps[0].at)*time.Second+stepAt)
+		}
+		time.Sleep(next - time.Since(w.start))
+		synctest.Wait()
+		at = next
+		if (at-offset)%tick == 0 {
+			w.history.read(at)
+		}
+	}
+}
+
+func nextTick(at time.Duration) time.Duration {
+	next := at - (at-offset)%tick + tick
+	if at < offset {
+		next = offset
+	}
+	return next
+}
+
+func (w *world) get(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	obj, err := w.cluster.Get(w.ctx, kind, types.NamespacedName{Namespace: "default", Name: name})
+	if err != nil {
+		return nil
+	}
+	return obj
+}
+
+// create creates an object as an API server does: with defaults, and a Job with a selector.
+func (w *world) create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	obj = defaulted(obj)
+	if obj.GroupVersionKind() == jobKind {
+		dry, err := w.cluster.Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return nil, err
+		}
+		selectByUID(obj, string(dry.GetUID()))
+	}
+	return w.cluster.Create(ctx, obj, o)
+}
+
+func selectByUID(job *unstructured.Unstructured, uid string) {
+	labels, _, _ := unstructured.NestedStringMap(job.Object, "spec", "template", "metadata", "labels")
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	for _, prefix := range []string{"", "batch.kubernetes.io/"} {
+		labels[prefix+"controller-uid"], labels[prefix+"job-name"] = uid, job.GetName()
+	}
+	_ = unstructured.SetNestedStringMap(job.Object, labels, "spec", "template", "metadata", "labels")
+	_ = unstructured.SetNestedStringMap(job.Object, map[string]string{"batch.kubernetes.io/controller-uid": uid}, "spec", "selector", "matchLabels")
+}
+
+// defaulted returns an object with the defaults of an API server, in the form that Go types give it.
+func defaulted(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	typed, err := legacyscheme.Scheme.New(obj.GroupVersionKind())
+	if err != nil {
+		return obj
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, typed); err != nil {
+		panic(err)
+	}
+	legacyscheme.Scheme.Default(typed)
+	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	if err != nil {
+		panic(err)
+	}
+	u := &unstructured.Unstructured{Object: raw}
+	u.SetGroupVersionKind(obj.GroupVersionKind())
+	return u
+}
+
+// nodeOf is where a Pod runs: where its affinity says, as a DaemonSet has it, or on one of three
+// Nodes, by its uid.
+func nodeOf(pod map[string]any) string {
+	terms, _, _ := unstructured.NestedSlice(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+	for _, term := range terms {
+		fields, _, _ := unstructured.NestedSlice(term.(map[string]any), "matchFields")
+		for _, field := range fields {
+			names, _, _ := unstructured.NestedStringSlice(field.(map[string]any), "values")
+			return names[0]
+		}
+	}
+	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
+	h := fnv.New32a()
+	h.Write([]byte(uid))
+	return []string{"n1", "n2", "n3"}[h.Sum32()%3]
+}
+
+func annotation(pod map[string]any, name string) string {
+	text, _, _ := unstructured.NestedString(pod, "metadata", "annotations", name)
+	return text
+}
+
+// exitCode is that of an annotation, of which one of an index counts more.
+func exitCode(pod map[string]any) int {
+	code := cmp.Or(annotation(pod, "play/code-"+annotation(pod, "batch.kubernetes.io/job-completion-index")), annotation(pod, "play/code"))
+	if code == "" || code == "0" {
+		return 0
+	}
+	return int(code[0] - '0')
+}
+
+func isReady(pod map[string]any) string {
+	if annotation(pod, "play/unready") != "" {
+		return "False"
+	}
+	return "True"
+}
