@@ -19,6 +19,8 @@ import (
 type Controller struct {
 	// Name is what traces and errors call it.
 	Name string
+	// Component is what its Events call it. Default: Name.
+	Component string
 	// For is the kind whose names are the keys.
 	For schema.GroupVersionKind
 	// When reports which changes of the objects themselves matter. Default: all.

@@ -37,14 +37,15 @@ func (r Request) Record(about *unstructured.Unstructured, kind, reason, message 
 
 // A recorder writes the Events of one controller.
 type recorder struct {
-	client  *client
-	enabled bool
-	spam    map[types.UID]*timing.Bucket // by the object that Events are about
-	similar map[eventKey]*similar
-	counted map[eventKey]*countedEvent
-	pending []*unstructured.Unstructured
-	busy    bool   // it is writing
-	made    uint64 // Events so far, which gives them different names
+	client    *client
+	component string // what records
+	enabled   bool
+	spam      map[types.UID]*timing.Bucket // by the object that Events are about
+	similar   map[eventKey]*similar
+	counted   map[eventKey]*countedEvent
+	pending   []*unstructured.Unstructured
+	busy      bool   // it is writing
+	made      uint64 // Events so far, which gives them different names
 }
 
 // An eventKey is what Events have in common that are counted as one. Those that differ only in
@@ -67,8 +68,8 @@ type countedEvent struct {
 	count int64
 }
 
-func newRecorder(c *client, enabled bool) recorder {
-	r := recorder{client: c, enabled: enabled}
+func newRecorder(c *client, component string, enabled bool) recorder {
+	r := recorder{client: c, component: component, enabled: enabled}
 	if enabled {
 		r.spam, r.similar, r.counted = map[types.UID]*timing.Bucket{}, map[eventKey]*similar{}, map[eventKey]*countedEvent{}
 	}
@@ -78,7 +79,8 @@ func newRecorder(c *client, enabled bool) recorder {
 func (r *recorder) record(about *unstructured.Unstructured, key eventKey) {
 	now := r.client.loop.now
 	message := key.message
-	if r.combines(key, now) {
+	combined := r.combines(key, now)
+	if combined {
 		message, key.message = "(combined from similar events): "+message, ""
 	}
 	known := r.counted[key]
@@ -92,6 +94,9 @@ func (r *recorder) record(about *unstructured.Unstructured, key eventKey) {
 	}
 	event := r.newEvent(about, key, known, now)
 	event.Object["message"] = message
+	if combined {
+		event.Object["reportingComponent"] = "" // as that of client-go
+	}
 	r.pending = append(r.pending, event)
 	r.send(now)
 }
@@ -134,12 +139,11 @@ func (r *recorder) newEvent(about *unstructured.Unstructured, key eventKey, know
 	if ns := about.GetNamespace(); ns != "" {
 		ref["namespace"] = ns
 	}
-	component := cmp.Or(r.client.controller, "controller")
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Event",
 		"metadata":       map[string]any{"name": known.name, "namespace": cmp.Or(about.GetNamespace(), metav1.NamespaceDefault)},
 		"involvedObject": ref, "type": key.kind, "reason": key.reason,
-		"source": map[string]any{"component": component}, "reportingComponent": component, "reportingInstance": "",
+		"source": map[string]any{"component": r.component}, "reportingComponent": r.component, "reportingInstance": "",
 		"firstTimestamp": known.first, "lastTimestamp": now.UTC().Format(time.RFC3339), "count": known.count,
 	}}
 }

@@ -133,7 +133,7 @@ func NewLoop(t Transport, o Options, controllers ...Controller) *Loop {
 	}
 	for i := range controllers {
 		l.add(&controllers[i])
-		l.crews[&controllers[i]] = newCrew(l, t, controllers[i].Name)
+		l.crews[&controllers[i]] = newCrew(l, t, &controllers[i])
 	}
 	if o.Timing != nil {
 		for _, kind := range l.kinds {

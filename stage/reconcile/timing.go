@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -98,9 +99,10 @@ type crew struct {
 	queued   []*task // keys that wait for a worker
 }
 
-func newCrew(l *Loop, t Transport, controller string) *crew {
+func newCrew(l *Loop, t Transport, c *Controller) *crew {
+	controller := c.Name
 	w := &crew{client: client{transport: t, loop: l, controller: controller}}
-	w.recorder = newRecorder(&w.client, l.options.Events)
+	w.recorder = newRecorder(&w.client, cmp.Or(c.Component, controller, "controller"), l.options.Events)
 	o := l.options.Timing
 	if o == nil {
 		return w

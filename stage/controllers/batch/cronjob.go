@@ -28,7 +28,7 @@ import (
 func CronJobs() reconcile.Controller {
 	t := cronTimes{}
 	return reconcile.Controller{
-		Name: cronName, For: kinds.CronJob, When: t.onChange, Watches: []reconcile.Watch{{Kind: kinds.Job}},
+		Name: cronName, Component: "cronjob-controller", For: kinds.CronJob, When: t.onChange, Watches: []reconcile.Watch{{Kind: kinds.Job}},
 		Reconcile: control.OnExisting(kinds.CronJob, func(c control.Call, cj *unstructured.Unstructured) (reconcile.Result, error) {
 			return reconcileCronJob(c, cj, t)
 		}),

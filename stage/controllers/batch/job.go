@@ -25,7 +25,7 @@ import (
 // finished Jobs when their time to live is over.
 func Jobs() reconcile.Controller {
 	return reconcile.Controller{
-		Name: "job", For: kinds.Job, Watches: control.WatchOwned(kinds.Pod, kinds.Job),
+		Name: "job", Component: "job-controller", For: kinds.Job, Watches: control.WatchOwned(kinds.Pod, kinds.Job),
 		Reconcile: control.OnExisting(kinds.Job, reconcileJob),
 	}
 }
@@ -297,7 +297,7 @@ func (r *jobRun) hasEnough() bool {
 // deleteActive deletes the Pods that still run when the Job ends.
 func (r *jobRun) deleteActive() error {
 	for _, p := range r.active {
-		if err := r.Delete(p.Unstructured); err != nil {
+		if err := r.DeletePod(r.job, p.Unstructured); err != nil {
 			r.ending = nil // the next reconcile tries again
 			return err
 		}
@@ -314,10 +314,12 @@ func (r *jobRun) setSuspended(failed error) {
 		return
 	}
 	if r.spec.suspended {
+		r.Record(r.job, "Normal", "Suspended", "Job suspended")
 		r.conditions = r.conditions.Replace(r.condition("Suspended", "JobSuspended", "Job suspended"))
 		r.start = ""
 		return
 	}
+	r.Record(r.job, "Normal", "Resumed", "Job resumed")
 	c := r.condition("Suspended", "JobResumed", "Job resumed")
 	c["status"] = "False"
 	r.conditions = r.conditions.Replace(c)

@@ -55,7 +55,7 @@ func (r *jobRun) deletePods(n int) error {
 		if err := removeFinalizer(r.Call, p); err != nil {
 			return err
 		}
-		if err := r.Delete(p.Unstructured); err != nil {
+		if err := r.DeletePod(r.job, p.Unstructured); err != nil {
 			return err
 		}
 		r.active = slices.DeleteFunc(r.active, func(a pods.Pod) bool { return a.GetUID() == p.GetUID() })
@@ -134,12 +134,10 @@ func (r *jobRun) createPods(n int) error {
 	}
 	indexes = indexes[:min(len(indexes), control.AtMost)]
 	return r.SlowStart(len(indexes), func(i int) error {
-		created, err := r.Create(r.newPod(indexes[i]).Unstructured)
+		created, err := r.CreatePod(r.job, r.newPod(indexes[i]).Unstructured)
 		if err != nil {
-			r.Record(r.job, "Warning", "FailedCreate", "Error creating: "+err.Error())
 			return err
 		}
-		r.Record(r.job, "Normal", "SuccessfulCreate", "Created pod: "+created.GetName())
 		r.active = append(r.active, pods.Of(created))
 		return nil
 	})

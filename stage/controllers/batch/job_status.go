@@ -120,6 +120,9 @@ func (r *jobRun) trackPods() error {
 func (r *jobRun) recordEnd() {
 	switch end := finishedCondition(r.conditions); end.Field("type") {
 	case "Complete":
+		if n := r.spec.completions; n >= 0 && r.jobStatus.succeeded > n {
+			r.Record(r.job, "Warning", "TooManySucceededPods", "Too many succeeded pods running after completion count reached")
+		}
 		r.Record(r.job, "Normal", "Completed", "Job completed")
 	case "Failed":
 		r.Record(r.job, "Warning", end.Field("reason"), end.Field("message"))

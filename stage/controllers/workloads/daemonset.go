@@ -37,7 +37,7 @@ func DaemonSets() reconcile.Controller {
 		return names
 	}
 	return reconcile.Controller{
-		Name: "daemonset", For: kinds.DaemonSet,
+		Name: "daemonset", Component: "daemonset-controller", For: kinds.DaemonSet,
 		Watches: append(control.WatchOwned(kinds.Pod, kinds.DaemonSet),
 			reconcile.Watch{Kind: kinds.ControllerRevision},
 			reconcile.Watch{Kind: kinds.Node, Map: allOfThem},

@@ -23,7 +23,7 @@ var daemonTaints = []struct{ key, effect string }{
 const templateGenerationKey = "deprecated.daemonset.template.generation"
 
 func (r *daemonRun) createPod(node string) error {
-	created, err := r.Create(r.newPod(node).Unstructured)
+	created, err := r.CreatePod(r.set, r.newPod(node).Unstructured)
 	if err == nil {
 		r.podsOn[node] = append(r.podsOn[node], pods.Of(created))
 	}
@@ -35,7 +35,7 @@ func (r *daemonRun) deletePods(all []pods.Pod) error {
 		if p.IsTerminating() {
 			continue
 		}
-		if err := r.Delete(p.Unstructured); err != nil {
+		if err := r.DeletePod(r.set, p.Unstructured); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // them. It needs [ReplicaSets] beside it.
 func Deployments() reconcile.Controller {
 	return reconcile.Controller{
-		Name: "deployment", For: kinds.Deployment,
+		Name: "deployment", Component: "deployment-controller", For: kinds.Deployment,
 		When:      control.IgnoreOwnStatus("deployment"),
 		Watches:   control.WatchOwned(kinds.ReplicaSet, kinds.Deployment),
 		Reconcile: control.OnExisting(kinds.Deployment, reconcileDeployment),

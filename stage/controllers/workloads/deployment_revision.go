@@ -143,9 +143,13 @@ func (r *rollout) ensureNewRS() error {
 		message := fmt.Sprintf("Failed to create new replica set %q: %v", rs.GetName(), err)
 		r.setProgressing("False", "ReplicaSetCreateError", message)
 		_ = r.updateStatus(r.status()) // the first error is the one to return
+		r.Record(r.deployment, "Warning", "ReplicaSetCreateError", message)
 		return err
 	}
 	r.newRS = created
+	if n := specReplicas(created); n > 0 {
+		r.recordScaling(created, 0, n)
+	}
 	r.setProgressing("True", "NewReplicaSetCreated", fmt.Sprintf("Created new replica set %q", created.GetName()))
 	return nil
 }

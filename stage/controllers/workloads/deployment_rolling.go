@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -227,8 +228,21 @@ func (r *rollout) setReplicas(rs *unstructured.Unstructured, n int64) (bool, err
 		"metadata": map[string]any{"annotations": map[string]any{desiredKey: desired, maxReplicasKey: most}},
 		"spec":     map[string]any{"replicas": n},
 	})
-	if err == nil {
-		r.replaceRS(next)
+	if err != nil {
+		return changed, err
 	}
-	return changed, err
+	if changed {
+		r.recordScaling(rs, specReplicas(rs), n)
+	}
+	r.replaceRS(next)
+	return changed, nil
+}
+
+// recordScaling records that the Deployment has another number of replicas in a ReplicaSet.
+func (r *rollout) recordScaling(rs *unstructured.Unstructured, from, to int64) {
+	how := "up"
+	if to < from {
+		how = "down"
+	}
+	r.Record(r.deployment, "Normal", "ScalingReplicaSet", fmt.Sprintf("Scaled %s replica set %s from %d to %d", how, rs.GetName(), from, to))
 }

@@ -19,20 +19,22 @@ import (
 // ReplicaSets returns the controller that keeps as many Pods as a ReplicaSet asks for.
 //
 // The controller has a state. Give each loop one of its own.
-func ReplicaSets() reconcile.Controller { return replicas("replicaset", kinds.ReplicaSet) }
+func ReplicaSets() reconcile.Controller {
+	return replicas("replicaset", "replicaset-controller", kinds.ReplicaSet)
+}
 
 // ReplicationControllers returns the controller that keeps as many Pods as a ReplicationController
 // asks for.
 //
 // The controller has a state. Give each loop one of its own.
 func ReplicationControllers() reconcile.Controller {
-	return replicas("replicationcontroller", kinds.ReplicationController)
+	return replicas("replicationcontroller", "replication-controller", kinds.ReplicationController)
 }
 
-func replicas(name string, kind schema.GroupVersionKind) reconcile.Controller {
+func replicas(name, component string, kind schema.GroupVersionKind) reconcile.Controller {
 	t := podTracker{}
 	return reconcile.Controller{
-		Name: name, For: kind, When: control.IgnoreOwnStatus(name),
+		Name: name, Component: component, For: kind, When: control.IgnoreOwnStatus(name),
 		Watches: append(t.watches(name, kind), control.WatchOwned(kinds.Pod, kind)...),
 		Reconcile: control.OnExisting(kind, func(c control.Call, rs *unstructured.Unstructured) (reconcile.Result, error) {
 			return reconcileReplicas(c, rs, t)
@@ -64,29 +66,13 @@ func scaleReplicas(c control.Call, rs *unstructured.Unstructured, active int64, 
 	}
 	diff := min(specReplicas(rs)-active, control.AtMost)
 	if diff >= 0 {
-		return c.SlowStart(int(diff), func(int) error { return createPod(c, rs) })
+		return c.SlowStart(int(diff), func(int) error {
+			_, err := c.CreatePod(rs, pods.FromTemplate(rs, podTemplate(rs)).Unstructured)
+			return err
+		})
 	}
 	gone := pods.ToDelete(t.candidates(rs), t.onNodes(siblings(c, rs)), min(int(-diff), control.AtMost), c.Now)
-	return c.Each(len(gone), func(i int) error { return deletePod(c, rs, gone[i].Pod) })
-}
-
-func createPod(c control.Call, rs *unstructured.Unstructured) error {
-	pod, err := c.Create(pods.FromTemplate(rs, podTemplate(rs)).Unstructured)
-	if err != nil {
-		c.Record(rs, "Warning", "FailedCreate", "Error creating: "+err.Error())
-		return err
-	}
-	c.Record(rs, "Normal", "SuccessfulCreate", "Created pod: "+pod.GetName())
-	return nil
-}
-
-func deletePod(c control.Call, rs *unstructured.Unstructured, pod pods.Pod) error {
-	if err := c.Delete(pod.Unstructured); err != nil {
-		c.Record(rs, "Warning", "FailedDelete", "Error deleting: "+err.Error())
-		return err
-	}
-	c.Record(rs, "Normal", "SuccessfulDelete", "Deleted pod: "+pod.GetName())
-	return nil
+	return c.Each(len(gone), func(i int) error { return c.DeletePod(rs, gone[i].Pod.Unstructured) })
 }
 
 func podTemplate(owner *unstructured.Unstructured) map[string]any {

@@ -23,7 +23,7 @@ import (
 // collected with a Pod that is one too many, or with the StatefulSet.
 func StatefulSets() reconcile.Controller {
 	return reconcile.Controller{
-		Name: "statefulset", For: kinds.StatefulSet,
+		Name: "statefulset", Component: "statefulset-controller", For: kinds.StatefulSet,
 		Watches: append(control.WatchOwned(kinds.Pod, kinds.StatefulSet),
 			reconcile.Watch{Kind: kinds.ControllerRevision},
 			reconcile.Watch{Kind: kinds.PersistentVolumeClaim, Map: setsOfGoneClaims},

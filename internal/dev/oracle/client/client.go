@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,11 @@ import (
 type Options struct {
 	// Create creates an object in the place of the cluster, for what an API server does before.
 	Create func(context.Context, *unstructured.Unstructured, metav1.CreateOptions) (*unstructured.Unstructured, error)
+	// Delay is after which time a watch of a kind reports what has happened. Default: none.
+	Delay func(schema.GroupVersionKind) time.Duration
+	// Pause is what each write takes, one after another: the names of Events are times, and in a
+	// bubble time stands still. Default: none.
+	Pause time.Duration
 	// Request and Response change the bodies of requests and responses. Default: they do not.
 	Request, Response func([]byte) []byte
 }
@@ -34,6 +40,9 @@ func Config(c *memory.Cluster, o Options) *rest.Config {
 	if o.Create == nil {
 		o.Create = c.Create
 	}
+	if o.Delay == nil {
+		o.Delay = func(schema.GroupVersionKind) time.Duration { return 0 }
+	}
 	unchanged := func(b []byte) []byte { return b }
 	if o.Request == nil {
 		o.Request = unchanged
@@ -42,13 +51,14 @@ func Config(c *memory.Cluster, o Options) *rest.Config {
 		o.Response = unchanged
 	}
 	content := rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}
-	return &rest.Config{Host: "http://memory", QPS: -1, ContentConfig: content, Transport: &transport{cluster: c, options: o}}
+	return &rest.Config{Host: "http://memory", QPS: -1, ContentConfig: content, Transport: &transport{cluster: c, options: o, turn: make(chan struct{}, 1)}}
 }
 
 // A transport answers requests from a cluster.
 type transport struct {
 	cluster *memory.Cluster
 	options Options
+	turn    chan struct{} // held by the write that is being made
 }
 
 // A call is a request for an object, or for those of a kind.
@@ -70,6 +80,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if r.Method == http.MethodGet && c.name.Name == "" && r.URL.Query().Get("watch") != "" {
 		return t.watch(c)
+	}
+	if r.Method != http.MethodGet {
+		t.turn <- struct{}{}
+		time.Sleep(t.options.Pause)
+		defer func() { <-t.turn }()
 	}
 	obj, err := t.do(c)
 	return t.answer(r, obj, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"time"
 
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -17,14 +18,17 @@ func (t *transport) watch(c *call) (*http.Response, error) {
 	body, events := io.Pipe()
 	go func() {
 		defer w.Stop()
-		_ = events.CloseWithError(t.send(events, w))
+		_ = events.CloseWithError(t.send(events, w, t.options.Delay(c.kind)))
 	}()
 	return respond(c.Request, http.StatusOK, watchBody{body, w}), nil
 }
 
-// send writes events until the watch or the reader ends.
-func (t *transport) send(to io.Writer, w watch.Interface) error {
+// send writes events, each after a delay, until the watch or the reader ends.
+func (t *transport) send(to io.Writer, w watch.Interface, delay time.Duration) error {
 	for e := range w.ResultChan() {
+		if e.Type == watch.Deleted || e.Type == watch.Modified {
+			time.Sleep(delay)
+		}
 		data, err := json.Marshal(struct {
 			Type   watch.EventType `json:"type"`
 			Object any             `json:"object"`

@@ -3,6 +3,7 @@ package workloads
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 // A history is what changed from tick to tick.
 type history struct {
 	feeds  []*memory.Feed
+	pods   map[string]*unstructured.Unstructured // those with generated names, by name
 	states map[string]string
 	events map[string]*unstructured.Unstructured // by name
 	lines  []line
@@ -33,7 +35,7 @@ type line struct {
 }
 
 func newHistory(w *world) *history {
-	h := &history{states: map[string]string{}, events: map[string]*unstructured.Unstructured{}, hashes: map[string][]string{}}
+	h := &history{pods: map[string]*unstructured.Unstructured{}, states: map[string]string{}, events: map[string]*unstructured.Unstructured{}, hashes: map[string][]string{}}
 	for _, kind := range []schema.GroupVersionKind{deploymentKind, replicaSetKind, statefulKind, daemonKind, revisionKind, jobKind, cronJobKind, claimKind, podKind, eventKind} {
 		feed, err := w.cluster.Shared().Feed(kind, "", metav1.ListOptions{})
 		require.NoError(w.t, err)
@@ -52,12 +54,24 @@ func (h *history) read(at time.Duration) {
 				h.events[obj.GetName()] = obj
 				continue
 			}
+			if isGenerated(obj) {
+				if h.pods[obj.GetName()] = obj; e.Type == watch.Deleted {
+					delete(h.pods, obj.GetName())
+				}
+				continue
+			}
 			h.noteHash(e.Type, obj)
 			now[obj.GetKind()+" "+obj.GetName()] = state(e.Type, obj)
 		}
 	}
-	for name, state := range h.summary() {
+	maps.Copy(now, h.summary())
+	for name, state := range h.crowds() {
 		now[name] = state
+	}
+	for name := range h.states {
+		if _, still := now[name]; !still && strings.HasPrefix(name, "Pods ") {
+			now[name] = ""
+		}
 	}
 	for name, state := range now {
 		if h.states[name] != state {
@@ -98,6 +112,27 @@ func state(t watch.EventType, obj *unstructured.Unstructured) string {
 		panic(err)
 	}
 	return string(data)
+}
+
+// isGenerated reports whether an object is a Pod whose name was generated.
+func isGenerated(obj *unstructured.Unstructured) bool {
+	return obj.GetKind() == "Pod" && obj.GetGenerateName() != "" && len(obj.GetName()) == len(obj.GetGenerateName())+5
+}
+
+// crowds are the Pods with generated names, by their prefix, without what tells Pods apart that are
+// in the same state: which of them is deleted is random in Kubernetes.
+func (h *history) crowds() map[string]string {
+	all := map[string][]string{}
+	for _, pod := range h.pods {
+		name := "Pods " + pod.GetGenerateName()
+		all[name] = append(all[name], anonymous(pod))
+	}
+	texts := map[string]string{}
+	for name, states := range all {
+		slices.Sort(states)
+		texts[name] = strings.Join(states, "\n")
+	}
+	return texts
 }
 
 // generated is the end of a generated name.

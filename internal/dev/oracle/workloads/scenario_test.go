@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/yaml"
 )
 
@@ -168,6 +169,7 @@ func (w *world) do(s step) {
 		w.update(nodeKind, fmt.Sprint("n", s.n), s.setting)
 	case "node-gone":
 		_ = w.cluster.Delete(w.ctx, nodeKind, types.NamespacedName{Name: fmt.Sprint("n", s.n)}, metav1.DeleteOptions{})
+	case "wait":
 	default:
 		panic(s.do)
 	}
@@ -192,13 +194,24 @@ func (w *world) update(kind schema.GroupVersionKind, name string, v setting) {
 	require.NoError(w.t, err)
 }
 
-// doPod does something to the n-th Pod, by name, of those that are there.
+// anonymous is the state of a Pod, without its name if that is generated.
+func anonymous(pod *unstructured.Unstructured) string {
+	u := pod.DeepCopy()
+	if isGenerated(u) {
+		u.SetName("")
+		u.SetUID("")
+	}
+	return state(watch.Modified, u)
+}
+
+// doPod does something to the n-th Pod, by its state, of those that are there.
 func (w *world) doPod(s step) {
 	list, err := w.cluster.List(w.ctx, podKind, "default", metav1.ListOptions{})
 	require.NoError(w.t, err)
 	if len(list.Items) == 0 {
 		return
 	}
+	slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int { return strings.Compare(anonymous(&a), anonymous(&b)) })
 	pod := list.Items[s.n%len(list.Items)].DeepCopy()
 	name := types.NamespacedName{Namespace: "default", Name: pod.GetName()}
 	switch s.do {
@@ -274,6 +287,9 @@ func random(seed uint64, kinds []string) scenario {
 	for range 1 + r.IntN(6) {
 		at += 1 + r.IntN(1+r.IntN(8))
 		next := stepsOf[kind][r.IntN(len(stepsOf[kind]))](r)
+		if next.do == "wait" {
+			at += next.n
+		}
 		next.at = at
 		s.steps = append(s.steps, next)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -33,6 +35,8 @@ import (
 
 func TestMain(m *testing.M) {
 	klog.SetLogger(logr.Discard())
+	// Their backoff sleeps until the real time of the last error, which in a bubble is decades ahead.
+	utilruntime.ErrorHandlers = nil
 	os.Exit(m.Run())
 }
 
@@ -42,7 +46,7 @@ func playTheirs(t *testing.T, s scenario, hashes map[string][]string) *history {
 	return play(t, s, func(w *world, all *sync.WaitGroup) {
 		tr := &translation{ours: hashes, to: map[string]string{}, count: map[string]int{}}
 		config := client.Config(w.cluster, client.Options{
-			Create:  w.create,
+			Create: w.create, Delay: delayOf, Pause: time.Microsecond,
 			Request: tr.request, Response: tr.response,
 		})
 		cs, err := kubernetes.NewForConfig(config)
@@ -59,6 +63,18 @@ func playTheirs(t *testing.T, s scenario, hashes map[string][]string) *history {
 			f.Shutdown()
 		})
 	})
+}
+
+// delayOf has controllers see what is deleted with its owner after the owner, as where the garbage
+// collector takes time.
+func delayOf(kind schema.GroupVersionKind) time.Duration {
+	switch kind {
+	case podKind:
+		return 2 * time.Millisecond
+	case replicaSetKind, jobKind:
+		return time.Millisecond
+	}
+	return 0
 }
 
 // controllersOf makes the controllers that a kind needs.

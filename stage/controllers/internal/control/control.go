@@ -52,10 +52,39 @@ func (c Call) Create(obj *unstructured.Unstructured) (*unstructured.Unstructured
 }
 
 // Delete deletes an object if the one of its name still has its uid. One that is gone is no error.
-func (c Call) Delete(obj *unstructured.Unstructured) error {
+func (c Call) Delete(obj *unstructured.Unstructured) error { return IgnoreNotFound(c.delete(obj)) }
+
+func (c Call) delete(obj *unstructured.Unstructured) error {
 	uid, policy := obj.GetUID(), metav1.DeletePropagationBackground
 	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy}
-	return IgnoreNotFound(c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o))
+	return c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o)
+}
+
+// CreatePod creates a Pod of an owner, whose Events say so.
+func (c Call) CreatePod(owner, pod *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	created, err := c.Create(pod)
+	if err != nil {
+		if !apierrors.HasStatusCause(err, "NamespaceTerminating") {
+			c.Record(owner, "Warning", "FailedCreate", "Error creating: "+err.Error())
+		}
+		return nil, err
+	}
+	c.Record(owner, "Normal", "SuccessfulCreate", "Created pod: "+created.GetName())
+	return created, nil
+}
+
+// DeletePod deletes a Pod of an owner, whose Events say so. One that is gone is no error.
+func (c Call) DeletePod(owner, pod *unstructured.Unstructured) error {
+	err := c.delete(pod)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		c.Record(owner, "Warning", "FailedDelete", "Error deleting: "+err.Error())
+	default:
+		c.Record(owner, "Normal", "SuccessfulDelete", "Deleted pod: "+pod.GetName())
+	}
+	return err
 }
 
 // IgnoreNotFound returns nil for the error that an object is gone.
