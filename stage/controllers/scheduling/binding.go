@@ -18,8 +18,8 @@ import (
 )
 
 // Bind gives a Pod its Node: it writes spec.nodeName, and the condition PodScheduled=True with the
-// time of the request, and records the Event Scheduled. A Pod that is gone is no error; one that has changed since it was read is a
-// conflict, after which the request is tried again.
+// time of the request, and records the Event Scheduled. A Pod that is gone is no error; one that has
+// changed since it was read is a conflict, after which the request is tried again.
 //
 // stage/memory takes this; an API server wants a Binding instead.
 func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructured, node string) error {

@@ -27,11 +27,10 @@ type QueuedPodInfo struct {
 	// Attempts is how often it was tried.
 	Attempts int
 
-	seq       uint64    // the order of entering the queue
-	rejecters []string  // the plugins that were against it when it was last tried
-	errors    int       // how often it was tried without Nodes since one was found
-	release   time.Time // when it is tried again after that
-	changes   uint64    // how many changes of the cluster it was tried with
+	seq       uint64   // the order of entering the queue
+	rejecters []string // the plugins that were against it when it was last tried
+	errors    int      // how often it was tried without Nodes since one was found
+	changes   uint64   // how many changes of the cluster it was tried with
 }
 
 // Backoff and the time after which a Pod is tried again whatever happens are those of kube-scheduler.
@@ -58,28 +57,29 @@ func (p *QueuedPodInfo) backoffEnds() time.Time {
 	return p.Timestamp.Add(min(backoff, maxBackoff)).Truncate(time.Second)
 }
 
-// flushAt is when a Pod that was put aside is tried again whatever happens: more than 5 minutes
-// later, when a whole or a half minute begins.
-func (p *QueuedPodInfo) flushAt() time.Time {
+// dueAt is when a Pod that was put aside is tried again whatever happens: more than 5 minutes later,
+// when a whole or a half minute begins, or when the backoff is over if there was no Node.
+func (p *QueuedPodInfo) dueAt() time.Time {
+	if len(p.rejecters) == 0 {
+		return p.backoffEnds().Add(time.Second)
+	}
 	return p.Timestamp.Add(flushAfter).Truncate(flushInterval).Add(flushInterval)
 }
 
 // catchUp counts attempts that were not made, because they would have come to the same.
 func (p *QueuedPodInfo) catchUp(now time.Time) {
-	if len(p.rejecters) > 0 {
-		for at := p.flushAt(); at.Before(now); at = p.flushAt() {
-			p.Timestamp = at
-			p.Attempts++
-		}
-		return
-	}
-	for p.release.IsZero() {
-		at := p.backoffEnds().Add(time.Second)
-		if !at.Before(now) {
-			p.release = at
-			return
-		}
+	for at := p.dueAt(); at.Before(now); at = p.dueAt() {
 		p.Timestamp = at
+		p.count()
+	}
+}
+
+// count counts an attempt.
+func (p *QueuedPodInfo) count() {
+	if len(p.rejecters) > 0 {
+		p.Attempts++
+		p.errors = 0
+	} else {
 		p.errors++
 	}
 }
@@ -172,13 +172,8 @@ func (q *queue) pop() *QueuedPodInfo {
 func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 	q.seq++
-	if len(rejecters) > 0 {
-		p.Attempts++
-		p.errors = 0
-	} else {
-		p.errors++
-	}
-	p.seq, p.Timestamp, p.rejecters, p.changes, p.release = q.seq, now, rejecters, q.changes, time.Time{}
+	p.seq, p.Timestamp, p.rejecters, p.changes = q.seq, now, rejecters, q.changes
+	p.count()
 	q.waiting[p.Name()] = p
 	if len(rejecters) > 0 && slices.ContainsFunc(q.missed, func(e ClusterEvent) bool { return q.mayHelp(p, e) }) {
 		q.move(p, now)
@@ -269,12 +264,4 @@ func (q *queue) nextFlush() (next time.Time) {
 		}
 	}
 	return next
-}
-
-// dueAt is when a Pod that was put aside is tried again whatever happens.
-func (p *QueuedPodInfo) dueAt() time.Time {
-	if p.release.IsZero() {
-		return p.flushAt()
-	}
-	return p.release
 }

@@ -189,6 +189,17 @@ func (g *generator) pod(name string) *corev1.Pod {
 	return p
 }
 
+// plainPod is one that only requests CPU.
+func (g *generator) plainPod(name, cpu string) *corev1.Pod {
+	p := g.pod(name)
+	grace, priority := int64(0), int32(0)
+	p.Spec = corev1.PodSpec{
+		SchedulerName: "default-scheduler", Priority: &priority, TerminationGracePeriodSeconds: &grace,
+		Containers: []corev1.Container{{Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: amounts(cpu, "")}}},
+	}
+	return p
+}
+
 // spice gives a Pod some of the things that plugins look at.
 func (g *generator) spice(p *corev1.Pod) {
 	if g.one(6) {

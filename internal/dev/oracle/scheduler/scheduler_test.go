@@ -3,11 +3,14 @@ package scheduler
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 var (
@@ -28,6 +31,29 @@ func TestSameDecisions(t *testing.T) {
 	for _, what := range []string{"bound", "unschedulable", "preempted"} {
 		require.Positive(t, reached[what], what)
 	}
+}
+
+// TestFiveMinutes is the run of which the time was first taken: a Pod that is rejected at 187 s is
+// tried again at 510 s. Ours does so only if anything has changed, here at 200 s.
+func TestFiveMinutes(t *testing.T) {
+	g := &generator{Rand: rand.New(rand.NewPCG(0, 0))}
+	large, small := g.plainPod("large", "8"), g.plainPod("small", "1")
+	n := g.node()
+	n.Spec = corev1.NodeSpec{}
+	s := scenario{objects: []runtime.Object{n}, length: 600 * time.Second, steps: []step{
+		{at: 187 * time.Second, create: large}, {at: 200 * time.Second, create: small},
+	}}
+	want, got := playTheirs(t, s), playOurs(t, s)
+	text, _ := difference(want, got)
+	require.Empty(t, text)
+	var times []time.Duration
+	for _, a := range got.attempts {
+		times = append(times, a.at)
+	}
+	require.Equal(t, []time.Duration{187 * time.Second, 200 * time.Second, 510 * time.Second}, times)
+	s.steps, s.length = s.steps[:1], 847*time.Second
+	require.Len(t, playTheirs(t, s).attempts, 3, "at 187, 510 and 840 s")
+	require.Len(t, playOurs(t, s).attempts, 1)
 }
 
 func compare(t *testing.T, s scenario, reached map[string]int) {
