@@ -55,7 +55,10 @@ func (s *spreadScores) findDomains(nodes []*NodeInfo) {
 		}
 		scored++
 		for i := range s.constraints {
-			if value := fields.String(n.labels, s.constraints[i].key); s.constraints[i].key != labelHostname && s.byValue[i][value] == nil {
+			if s.constraints[i].key == labelHostname {
+				continue
+			}
+			if value, _ := n.labels[s.constraints[i].key].(string); s.byValue[i][value] == nil {
 				s.byValue[i][value] = new(int64)
 			}
 		}
@@ -77,8 +80,11 @@ func (s *spreadScores) countPods(c *Cycle) {
 		}
 		for i := range s.constraints {
 			constraint := &s.constraints[i]
-			count := s.byValue[i][fields.String(n.labels, constraint.key)]
-			if count != nil && constraint.counts(c.Pod, n) {
+			if constraint.key == labelHostname {
+				continue // its Pods are counted in Score
+			}
+			value, _ := n.labels[constraint.key].(string)
+			if count := s.byValue[i][value]; count != nil && constraint.counts(c.Pod, n) {
 				*count += constraint.countOn(n, c.Pod.namespace)
 			}
 		}
