@@ -10,6 +10,11 @@
 //		"max(utilization of nvidia.com/gpu) <= 100%",
 //	)
 //
+// Metrics of one's own have a name as well:
+//
+//	own := expect.Metrics{measure.Between("queue time", "Workload.kueue.x-k8s.io", nil, measure.In("Admitted"))}
+//	own.Require(t, log, "p99(queue time) < 1m", "mean(queue time from 10m to 1h) < 20s")
+//
 // [Parse] describes the syntax; package measure describes the metrics and quantiles.
 //
 // # Concurrency
@@ -44,9 +49,19 @@ type TestingT interface {
 // everything that is wrong.
 func Require(t TestingT, log record.Log, assertions ...string) {
 	t.Helper()
+	Metrics(nil).Require(t, log, assertions...)
+}
+
+// Metrics are metrics of one's own, for assertions that name them. They must not be changed while
+// they are in use.
+type Metrics []measure.Metric
+
+// Require is [Require] for assertions that may also name these metrics.
+func (m Metrics) Require(t TestingT, log record.Log, assertions ...string) {
+	t.Helper()
 	var errs []error
 	for _, text := range assertions {
-		a, err := Parse(text)
+		a, err := Parse(text, m...)
 		if err == nil {
 			err = a.Check(log)
 		}

@@ -119,3 +119,16 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestMetricsOfOnesOwn(t *testing.T) {
+	log := record.Log{
+		{Time: time.Unix(0, 0), Kind: "Workload.x", Name: "a", To: "Pending"},
+		{Time: time.Unix(8, 0), Kind: "Workload.x", Name: "a", From: "Pending", To: "Admitted"},
+		{Time: time.Unix(9, 0), Kind: "Workload.x", Name: "b", To: "Pending"},
+		{Time: time.Unix(10, 0), Kind: "Workload.x", Name: "b", From: "Pending", To: "Admitted"},
+	}
+	own := expect.Metrics{measure.Between("queue time", "Workload.x", nil, measure.In("Admitted"))}
+	own.Require(t, log, "max(queue time) == 8s", "max(queue time from 5s) == 1s", "count(queue time from 5s to 9s) == 0", "count(response time) == 0")
+	_, err := expect.Parse("max(queue tine) == 8s", own...)
+	require.ErrorContains(t, err, `is "queue time" meant?`)
+}

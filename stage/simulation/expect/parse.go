@@ -31,7 +31,7 @@ func (e *ParseError) Unwrap() error { return e.Err }
 //
 // A value is a number, a percentage, a duration such as 1m30s, or a statistic of a metric: count,
 // mean, stddev, min, max, median, or a quantile such as p99 or p99.9. The metrics are those of
-// package measure and the given ones. A statistic of spans is compared with durations; a statistic
+// package measure and the given ones, and may end in a window: mean(pending pods from 10m to 1h). A statistic of spans is compared with durations; a statistic
 // of a series, and every count, with numbers. The error is a [*ParseError].
 func Parse(text string, own ...measure.Metric) (Assertion, error) {
 	p := parser{text: text, own: own}
@@ -160,7 +160,7 @@ func (p *parser) call(t operand, name string) (operand, error) {
 	}
 	p.at += length + 1
 	words := strings.Join(strings.Fields(p.text[open+1:p.at-1]), " ")
-	m, ok := p.metric(words)
+	m, ok := measure.Named(words, p.own...)
 	if !ok {
 		return t, p.fail(open+1, "no metric %q%s", words, suggestion(words, p.metrics()))
 	}
@@ -176,16 +176,6 @@ func suggestion(name string, names []string) string {
 		return fmt.Sprintf(" (is %q meant?)", n)
 	}
 	return ""
-}
-
-// metric finds a metric by its name, the given ones first.
-func (p *parser) metric(name string) (measure.Metric, bool) {
-	for _, m := range p.own {
-		if m.Name == name {
-			return m, true
-		}
-	}
-	return measure.Named(name)
 }
 
 func (p *parser) metrics() []string {

@@ -35,6 +35,16 @@
 // KIND is as in the log: Pod, Job.batch. An object whose span has not ended at the end of the log
 // has no span, so look at the count as well.
 //
+// # Windows
+//
+// The warm-up of a run, and its end when nothing new arrives, are part of its log and of its
+// metrics. [Metric.In] measures in a [Window], and so does a name that ends in one:
+//
+//	busy := measure.Utilization("nvidia.com/gpu").In(measure.Window{From: 10 * time.Minute, To: time.Hour})
+//	busy, _ := measure.Named("utilization of nvidia.com/gpu from 10m to 1h")
+//
+// To cut a log as well, use [record.Log.Since], which keeps the state at that time.
+//
 // # Quantiles
 //
 // The quantile of p is the smallest value that at least the share p of the sample does not exceed

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
@@ -30,8 +31,8 @@ func (m Metric) Sample(log record.Log) Sample {
 }
 
 // Between makes a metric: for each object of a kind the time from the first record that matches
-// from to the first record, at or after that, that matches to. A nil from matches the first record
-// of the object. Spans are in the order of their ends.
+// from to the first record, at or after that, that matches to. A nil from matches the record of the
+// creation of the object, whose From is "". Spans are in the order of their ends.
 func Between(name, kind string, from, to Where) Metric {
 	return Metric{Name: name, Spans: func(log record.Log) []Span { return spansOf(log, kind, from, to) }}
 }
@@ -101,12 +102,17 @@ func Utilization(resource string) Metric {
 	}
 }
 
-// Named returns a metric by its name, as listed in the package comment.
-func Named(name string) (Metric, bool) {
-	for _, m := range Standard() {
+// Named returns a metric by its name, as listed in the package comment, or one of the given ones,
+// which are looked at first. A name may end in a window, as in "pending pods from 10m to 1h".
+func Named(name string, own ...Metric) (Metric, bool) {
+	for _, m := range slices.Concat(own, Standard()) {
 		if m.Name == name {
 			return m, true
 		}
+	}
+	if before, w, ok := windowOf(name); ok {
+		m, ok := Named(before, own...)
+		return m.In(w), ok
 	}
 	for _, f := range families {
 		if m, ok := f.named(name); ok {

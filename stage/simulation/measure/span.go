@@ -34,14 +34,17 @@ func objectOf(r record.Record) object { return object{r.Kind, r.Namespace, r.Nam
 // spansOf returns the spans of [Between].
 func spansOf(log record.Log, kind string, from, to Where) []Span {
 	var spans []Span
-	begun, done := map[object]record.Record{}, map[object]bool{}
+	begun, done, older := map[object]record.Record{}, map[object]bool{}, map[object]bool{}
 	for _, r := range log {
 		if r.Kind != kind {
 			continue
 		}
 		key := objectOf(r)
 		begin, ok := begun[key]
-		if !ok && (from == nil || from(r)) {
+		if from == nil && !ok && r.From != "" {
+			older[key] = true // than the log
+		}
+		if !ok && (from == nil && !older[key] || from != nil && from(r)) {
 			begin, ok = r, true
 			begun[key] = r
 		}
@@ -65,7 +68,7 @@ func staysOf(log record.Log, kind string, in Where) []Span {
 		key, is := objectOf(r), in(r)
 		begin, was := begun[key]
 		switch {
-		case is && !was:
+		case is && !was && r.From != r.To: // else it is not known since when
 			begun[key] = r
 		case was && !is:
 			spans = append(spans, Span{begin, r})

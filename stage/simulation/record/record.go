@@ -74,3 +74,36 @@ func (l *Log) Append(r Record) error {
 	*l = append(*l, r)
 	return nil
 }
+
+// Since returns the log from a time on. It begins with a record of each object that there is at that
+// time, with the state, owner, node and amounts that it has, and From equal to To: it has not
+// changed then. So numbers over time are as in the whole log, and objects that were created before do
+// not count as new.
+func (l Log) Since(t time.Time) Log {
+	type key struct{ kind, namespace, name, uid string }
+	last := map[key]Record{}
+	var order []key
+	after := 0
+	for ; after < len(l) && l[after].Time.Before(t); after++ {
+		r := l[after]
+		k := key{r.Kind, r.Namespace, r.Name, r.UID}
+		before, known := last[k]
+		if !known {
+			order = append(order, k)
+		}
+		if r.Amounts == nil {
+			r.Amounts = before.Amounts
+		}
+		last[k] = r
+	}
+	var cut Log
+	for _, k := range order {
+		r := last[k]
+		if r.To == Deleted {
+			continue
+		}
+		r.Time, r.From, r.Stage, r.Seed = t, r.To, "", ""
+		cut = append(cut, r)
+	}
+	return append(cut, l[after:]...)
+}
