@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: demo help test check conformance golden pictures fuzz bench peers cluster-peers cluster-soak instructions instructions-update soak oracle oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak oracle oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,15 @@ oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and wit
 
 histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)
+
+replicas: ## N Pods of one ReplicaSet on a real control plane, with and without its rate limit, measured and simulated (five minutes)
+	cd internal/dev/e2e/replicas && STAGECRAFT_E2E=1 $(GO) run .
+
+cores: ## what a second core gives a sweep; the machine must have two that nobody else uses
+	cd examples/simulator && $(GO) test -run TestTwoCores -v . -cores
+
+coverage: ## how many of 1,000 small sweeps have intervals that contain the known answers of queues
+	cd examples/simulator && $(GO) run . -study coverage
 
 e2e: ## on a real kube-apiserver, built first if need be
 	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test . -replay
