@@ -21,7 +21,7 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and
 //     [github.com/stagecraft-go/stagecraft/stage/controllers]: controllers on the same clock; below
 //     controllers those of Kubernetes: workloads, batch, scheduling, nodes, volumes, services,
-//     resources, and kubelet, which does what Pods say
+//     disruption, resources, and kubelet, which does what Pods say
 //   - [github.com/stagecraft-go/stagecraft/stage/timing]: how long requests take: rate limits,
 //     latencies, and watches that lag
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: a lab in which workloads become ready,

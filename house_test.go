@@ -86,8 +86,9 @@ var mayImport = map[string][]string{
 	"examples/quickstart":             {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
 
 	// The controllers of Kubernetes.
-	"stage/controllers":                       {"stage/controllers/batch", "stage/controllers/internal/pods", "stage/controllers/nodes", "stage/controllers/scheduling", "stage/controllers/services", "stage/controllers/volumes", "stage/controllers/workloads", "stage/reconcile"},
+	"stage/controllers":                       {"stage/controllers/batch", "stage/controllers/disruption", "stage/controllers/internal/pods", "stage/controllers/nodes", "stage/controllers/scheduling", "stage/controllers/services", "stage/controllers/volumes", "stage/controllers/workloads", "stage/reconcile"},
 	"stage/controllers/batch":                 {"internal/object", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/reconcile"},
+	"stage/controllers/disruption":            {"stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/pods", "stage/reconcile"},
 	"stage/controllers/internal/clustertest":  {"kstatus", "stage", "stage/controllers", "stage/controllers/nodes", "stage/presets", "stage/reconcile", "stage/simulation"},
 	"stage/controllers/internal/conditions":   {"internal/object", "stage/controllers/internal/fields"},
 	"stage/controllers/internal/control":      {"internal/object", "internal/patch", "stage/controllers/internal/fields", "stage/controllers/internal/selectors", "stage/reconcile"},

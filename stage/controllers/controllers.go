@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/disruption"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
@@ -33,6 +34,8 @@ func All(o Options) []reconcile.Controller {
 		workloads.DaemonSets(),
 		batch.Jobs(),
 		batch.CronJobs(),
+		disruption.Budgets(),
+		disruption.StalePods(),
 		volumes.PersistentVolumeClaims(),
 		volumes.PersistentVolumes(),
 		services.Services(o.Services),

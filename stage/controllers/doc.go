@@ -7,6 +7,7 @@
 //	volumes     PersistentVolumeClaims and PersistentVolumes
 //	services    Services, EndpointSlices and Endpoints
 //	nodes       Nodes that fail: taints, eviction, Pod garbage collection
+//	disruption  PodDisruptionBudgets
 //	resources   sums of the resources that Pods request and Nodes offer
 //
 // # Usage

@@ -72,6 +72,7 @@ func (c comparison) require(t *testing.T, want, got recording.Phase) {
 		require.NoError(t, err)
 		return string(data)
 	}
+	require.Equal(t, want.Answers, got.Answers, want.Name)
 	require.Equal(t, text(want.Objects, real), text(got.Objects, ours), want.Name)
 }
 

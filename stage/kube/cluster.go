@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -111,6 +112,25 @@ func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name t
 func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	_, err := send(c, request{kind: gvk, namespace: name.Namespace}, c.client.of(gvk), func(to dynamic.ResourceInterface) (struct{}, error) {
 		return struct{}{}, to.Delete(ctx, name.Name, o)
+	})
+	return err
+}
+
+// Evict asks the API server to delete a Pod, which it refuses with TooManyRequests (429) if a
+// PodDisruptionBudget does not allow it.
+func (c *Cluster) Evict(ctx context.Context, pod types.NamespacedName, o metav1.DeleteOptions) error {
+	options, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&o)
+	if err != nil {
+		return err
+	}
+	eviction := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "policy/v1", "kind": "Eviction", "deleteOptions": options,
+		"metadata": map[string]any{"name": pod.Name, "namespace": pod.Namespace},
+	}}
+	kind := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	_, err = send(c, request{kind: kind, namespace: pod.Namespace}, c.client.json, func(to dynamic.ResourceInterface) (struct{}, error) {
+		_, err := to.Create(ctx, eviction, metav1.CreateOptions{}, "eviction")
+		return struct{}{}, err
 	})
 	return err
 }

@@ -60,7 +60,8 @@
 //     template nor selector unless Options.RequireTemplates does.
 //   - Conversion: between versions of a custom kind only apiVersion changes. Events of
 //     "" and of events.k8s.io are different objects.
-//   - Subresources other than status; DeleteCollection; periodic bookmarks.
+//   - Subresources other than status and, by Cluster.Evict, eviction; DeleteCollection; periodic
+//     bookmarks.
 //   - An object whose owner was never there is kept.
 //
 // What it does in a simpler way:

@@ -25,6 +25,9 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	if err := r.checkWorkloadUpdate(before, next); err != nil {
 		return nil, err
 	}
+	if err := r.review(before, next); err != nil {
+		return nil, err
+	}
 	r.own(before, next)
 	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status is compared first, because in most writes only the status differs
 		return old.object(), nil

@@ -33,6 +33,7 @@ type store struct {
 	current    request                            // the write that is being carried out
 	stamp      any                                // the timestamp that was computed last, for the time stamped
 	stamped    time.Time
+	reviewed   Review // what Options.Admission sees of the current write
 }
 
 func newStore(o Options) *store {

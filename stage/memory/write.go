@@ -57,7 +57,7 @@ func (r *request) do(f func(*request) (*unstructured.Unstructured, error)) (obj 
 	}
 	r.Name = r.kind.key(r.Name)
 	switch {
-	case r.Subresource == "" || r.Subresource == "status" && r.kind.Status:
+	case r.Subresource == "", r.Subresource == "status" && r.kind.Status, r.Subresource == "eviction" && r.Verb == "create" && r.resource() == pods:
 		return f(r)
 	default:
 		return nil, apierrors.NewNotFound(r.resource(), r.Name.Name)
@@ -198,6 +198,9 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	r.birth(metadata)
 	if !withStatus || r.resource() == definitions {
 		r.initialStatus(root)
+	}
+	if err := r.review(nil, root); err != nil {
+		return nil, err
 	}
 	if r.dryRun {
 		return &unstructured.Unstructured{Object: root}, nil

@@ -18,7 +18,7 @@ func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 	lab.Apply(`
 {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}, spec: {rules: []}}
 ---
-{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}}
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 1, selector: {matchLabels: {app: bare}}}}
 ---
 {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {minReplicas: 1,
   maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}

@@ -54,6 +54,7 @@ var specFields = map[string][]string{
 	"ControllerRevision":    {"revision"},
 	"ConfigMap":             {"data"},
 	"ResourceQuota":         {"spec"},
+	"LimitRange":            {"spec"},
 	"Service":               {"spec.type"},
 }
 

@@ -3,12 +3,14 @@ package recording
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/itchyny/gojq"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,31 +54,57 @@ func (r *Recorder) Record(ctx context.Context, settle WaitSettled) (Script, erro
 	out := r.script
 	out.Phases = slices.Clone(out.Phases)
 	for i := range out.Phases {
-		p := &out.Phases[i]
-		objects, err := r.phase(ctx, *p, settle)
-		if err != nil {
-			return out, fmt.Errorf("phase %q: %w", p.Name, err)
+		if err := r.phase(ctx, &out.Phases[i], settle); err != nil {
+			return out, fmt.Errorf("phase %q: %w", out.Phases[i].Name, err)
 		}
-		p.Objects = objects
 	}
 	return out, nil
 }
 
-func (r *Recorder) phase(ctx context.Context, p Phase, settle WaitSettled) ([]map[string]any, error) {
+func (r *Recorder) phase(ctx context.Context, p *Phase, settle WaitSettled) error {
 	until, err := compile(p.Until)
 	if err != nil {
-		return nil, fmt.Errorf("until: %w", err)
+		return fmt.Errorf("until: %w", err)
 	}
 	for _, a := range p.Do {
 		if err := r.do(ctx, a); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	var answers []Answer
+	for _, a := range p.Try {
+		answer, err := r.try(ctx, a)
+		if err != nil {
+			return err
+		}
+		answers = append(answers, answer)
+	}
+	p.Answers = answers
 	if err := settle(ctx, func(ctx context.Context) (Progress, error) { return r.progress(ctx, until) }); err != nil {
-		return nil, err
+		return err
 	}
 	found, err := r.objects(ctx)
-	return r.normal.Objects(found, r.script.Kinds), err
+	p.Objects = r.normal.Objects(found, r.script.Kinds)
+	return err
+}
+
+// try does what an API server may refuse. The error is one that does not come from there.
+func (r *Recorder) try(ctx context.Context, a Action) (Answer, error) {
+	err := r.do(ctx, a)
+	var refusal apierrors.APIStatus
+	if !errors.As(err, &refusal) {
+		return Answer{}, err
+	}
+	said := refusal.Status()
+	answer := Answer{Code: said.Code, Reason: said.Reason, Message: r.normal.text(said.Message)}
+	if said.Details != nil {
+		answer.RetryAfter = said.Details.RetryAfterSeconds
+		for _, c := range said.Details.Causes {
+			c.Message = r.normal.text(c.Message)
+			answer.Causes = append(answer.Causes, c)
+		}
+	}
+	return answer, nil
 }
 
 func compile(text string) (*gojq.Code, error) {
@@ -185,6 +213,8 @@ func (r *Recorder) do(ctx context.Context, a Action) error {
 			return err
 		}
 		return r.cluster.Delete(ctx, gvk, r.nameOf(gvk, a.Delete.Name), a.Delete.Options)
+	case a.Evict != "":
+		return r.evict(ctx, a.Evict)
 	case a.Play != nil:
 		return r.play(ctx, *a.Play)
 	}
@@ -205,6 +235,19 @@ func (r *Recorder) create(ctx context.Context, root map[string]any) error {
 	}
 	_, err = r.cluster.Create(ctx, u, metav1.CreateOptions{})
 	return err
+}
+
+// An evictor is a cluster that can evict Pods, as those of stage/memory and stage/kube.
+type evictor interface {
+	Evict(ctx context.Context, pod types.NamespacedName, o metav1.DeleteOptions) error
+}
+
+func (r *Recorder) evict(ctx context.Context, pod string) error {
+	to, ok := r.cluster.(evictor)
+	if !ok {
+		return errors.New("the cluster cannot evict")
+	}
+	return to.Evict(ctx, types.NamespacedName{Namespace: r.namespace, Name: pod}, metav1.DeleteOptions{})
 }
 
 // encode returns JSON, with the namespace in place of $namespace.

@@ -47,6 +47,8 @@ type Script struct {
 type Phase struct {
 	Name    string           `json:"name"`
 	Do      []Action         `json:"do,omitempty"`
+	Try     []Action         `json:"try,omitempty"`     // after Do; the API server may refuse them
+	Answers []Answer         `json:"answers,omitempty"` // to Try, as recorded
 	Until   string           `json:"until"`             // jq on an object with a list of objects for each kind; true ends the phase
 	Objects []map[string]any `json:"objects,omitempty"` // as recorded, normalized
 }
@@ -56,7 +58,17 @@ type Action struct {
 	Create map[string]any `json:"create,omitempty"` // an object; its default namespace is that of the script
 	Patch  *Patch         `json:"patch,omitempty"`
 	Delete *Delete        `json:"delete,omitempty"`
+	Evict  string         `json:"evict,omitempty"` // name of a Pod
 	Play   *Play          `json:"play,omitempty"`
+}
+
+// An Answer is what an API server said to an action. The zero value is that it did it.
+type Answer struct {
+	Code       int32                `json:"code,omitempty"`
+	Reason     metav1.StatusReason  `json:"reason,omitempty"`
+	Message    string               `json:"message,omitempty"`
+	Causes     []metav1.StatusCause `json:"causes,omitempty"`
+	RetryAfter int32                `json:"retryAfter,omitempty"` // in seconds
 }
 
 // A Patch is a merge patch.
@@ -112,6 +124,7 @@ var knownKinds = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "PersistentVolume"},
 	{Version: "v1", Kind: "PersistentVolumeClaim"},
 	{Version: "v1", Kind: "ResourceQuota"},
+	{Version: "v1", Kind: "LimitRange"},
 	{Group: "apps", Version: "v1", Kind: "ControllerRevision"},
 	{Group: "apps", Version: "v1", Kind: "DaemonSet"},
 	{Group: "apps", Version: "v1", Kind: "Deployment"},
@@ -120,5 +133,6 @@ var knownKinds = []schema.GroupVersionKind{
 	{Group: "batch", Version: "v1", Kind: "CronJob"},
 	{Group: "batch", Version: "v1", Kind: "Job"},
 	{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"},
+	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
 	{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 }

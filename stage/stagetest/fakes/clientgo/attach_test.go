@@ -249,8 +249,11 @@ func TestPodsAreBoundAndEvicted(t *testing.T) {
 	budget, err = client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), budget, metav1.CreateOptions{})
 	require.NoError(t, err)
 	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"}, DeleteOptions: metav1.NewDeleteOptions(0)}
+	web.Status.Phase = corev1.PodRunning // a Pod that is Pending needs no budget
+	_, err = pods.UpdateStatus(t.Context(), web, metav1.UpdateOptions{})
+	require.NoError(t, err)
 	require.True(t, apierrors.IsTooManyRequests(pods.EvictV1(t.Context(), eviction)))
-	budget.Status.DisruptionsAllowed = 1
+	budget.Status.DisruptionsAllowed, budget.Status.ObservedGeneration = 1, 1
 	_, err = client.PolicyV1().PodDisruptionBudgets("default").UpdateStatus(t.Context(), budget, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.NoError(t, pods.EvictV1(t.Context(), eviction))
