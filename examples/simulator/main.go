@@ -3,6 +3,8 @@
 //
 //	go run . -study small-jobs
 //	go run . -study gpu -report gpu.html -plots plots -log gpu.jsonl
+//	go run . -study kueue
+//	go run . -study queues -seeds 100 -results queues.jsonl
 //	go run . -study scale -pods 100000 -nodes 1000
 //
 // lab.go builds a cluster; smalljobs.go, gpu.go and scale.go are the experiments. Package mcad is

@@ -16,7 +16,9 @@
 // [Simulation.At] calls a function at a time, [Simulation.On] calls one for changes of objects, and
 // Options.Controllers run controllers. The packages below this one use them: load makes work
 // arrive, fault makes things fail, record keeps what happened, measure computes metrics of that,
-// and expect compares the metrics with expectations in tests.
+// and expect compares the metrics with expectations in tests. Package sweep runs many parameters
+// and seeds, statistics says how far to trust what they measured, and progress shows how far a run
+// is.
 //
 // # Time
 //
