@@ -12,6 +12,7 @@ type entry struct {
 	*workload
 	fits    bool
 	borrows bool
+	needs   int64 // how much quota is missing
 	targets []*workload
 }
 
@@ -83,7 +84,7 @@ func (r *run) nominate() (entries []entry) {
 		}
 		e := entry{workload: w, fits: w.cpu <= q.available(), borrows: q.snapshot+w.cpu > q.nominal}
 		if !e.fits {
-			e.targets = targets(w)
+			e.needs, e.targets = w.cpu-q.available(), targets(w)
 		}
 		entries = append(entries, e)
 	}
@@ -116,11 +117,10 @@ func (r *run) process(e entry, going map[*workload]bool) (message string) {
 		if q.sticky == e.workload {
 			q.sticky = nil
 		}
-		return fmt.Sprintf("insufficient unused quota, %d more needed", e.cpu-q.available())
+		return fmt.Sprintf("insufficient unused quota, %d more needed", e.needs)
 	case slices.ContainsFunc(e.targets, func(t *workload) bool { return going[t] }):
 		return "Workload has overlapping preemption targets with another workload"
 	}
-	need := e.cpu - q.available()
 	for _, t := range e.targets {
 		going[t] = true
 		t.queue.reserve(-t.cpu)
@@ -130,5 +130,5 @@ func (r *run) process(e entry, going map[*workload]bool) (message string) {
 	}
 	q.reserve(e.cpu)
 	q.sticky = e.workload
-	return fmt.Sprintf("insufficient unused quota, %d more needed. Pending the preemption of %d workload(s)", need, len(e.targets))
+	return fmt.Sprintf("insufficient unused quota, %d more needed. Pending the preemption of %d workload(s)", e.needs, len(e.targets))
 }
