@@ -113,10 +113,30 @@ func (r *cronRun) updateActive() {
 	}
 	for _, v := range fields.Slice(r.owner.Object, "status", "active") {
 		ref, _ := object.ToMap(v)
-		if job := running[fields.String(ref, "uid")]; job != nil {
+		uid := fields.String(ref, "uid")
+		if job := running[uid]; job != nil {
 			r.active = append(r.active, reference(job))
+			delete(running, uid)
+			continue
+		}
+		r.recordInactive(uid, fields.String(ref, "name"))
+	}
+	for _, job := range r.jobs {
+		if running[string(job.GetUID())] != nil {
+			r.warn("UnexpectedJob", "Saw a job that the controller did not create or forgot: %s", job.GetName())
 		}
 	}
+}
+
+// recordInactive records why a Job no longer runs: it has ended, or is gone.
+func (r *cronRun) recordInactive(uid, name string) {
+	for _, job := range r.jobs {
+		if string(job.GetUID()) == uid {
+			r.note("SawCompletedJob", "Saw completed job: %s, condition: %s", name, finishedCondition(conditions.Of(job)).Field("type"))
+			return
+		}
+	}
+	r.note("MissingJob", "Active job went missing: %s", name)
 }
 
 func reference(obj *unstructured.Unstructured) map[string]any {
@@ -167,6 +187,10 @@ func (r *cronRun) act() (time.Duration, error) {
 
 func (r *cronRun) warn(reason, format string, args ...any) {
 	r.Record(r.owner, "Warning", reason, fmt.Sprintf(format, args...))
+}
+
+func (r *cronRun) note(reason, format string, args ...any) {
+	r.Record(r.owner, "Normal", reason, fmt.Sprintf(format, args...))
 }
 
 // next returns when to look again: a little after the next time of a schedule, zero if there is
@@ -226,8 +250,14 @@ func (r *cronRun) isDue(at time.Time) bool {
 		ref, _ := object.ToMap(v)
 		return fields.String(ref, "name") == r.jobName(at)
 	})
-	forbidden := fields.String(r.owner.Object, "spec", "concurrencyPolicy") == "Forbid" && len(r.active) > 0
-	return !isActive && fields.FormatTime(at) != r.lastScheduleTime && !forbidden
+	if isActive || fields.FormatTime(at) == r.lastScheduleTime {
+		return false
+	}
+	if fields.String(r.owner.Object, "spec", "concurrencyPolicy") == "Forbid" && len(r.active) > 0 {
+		r.note("JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid")
+		return false
+	}
+	return true
 }
 
 // jobName is the name of the Job of a time. Times of the same minute have the same.
@@ -243,7 +273,7 @@ func (r *cronRun) startJob(at time.Time, zone *time.Location) error {
 			if finishedCondition(conditions.Of(job)) != nil {
 				continue
 			}
-			if err := r.Delete(job); err != nil {
+			if err := r.deleteJob(job); err != nil {
 				return err
 			}
 		}
@@ -251,11 +281,16 @@ func (r *cronRun) startJob(at time.Time, zone *time.Location) error {
 	}
 	job := r.newJob(at, zone)
 	created, err := r.Create(job)
-	if apierrors.IsAlreadyExists(err) {
-		created, err = r.Cache.Get(kinds.Job, control.NameOf(job)), nil
-	}
-	if err != nil || created == nil {
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		if created = r.Cache.Get(kinds.Job, control.NameOf(job)); created == nil {
+			return nil
+		}
+	case err != nil:
+		r.warn("FailedCreate", "Error creating job: %v", err)
 		return err
+	default:
+		r.note("SuccessfulCreate", "Created job %s", created.GetName())
 	}
 	r.active = append(r.active, reference(created))
 	r.lastScheduleTime = fields.FormatTime(at)
@@ -293,7 +328,21 @@ func (r *cronRun) deleteOldest(how string, limit int64) error {
 		startA, startB := fields.String(a.Object, "status", "startTime"), fields.String(b.Object, "status", "startTime")
 		return cmp.Or(cmp.Compare(startA, startB), fields.ByAge(a, b))
 	})
-	return r.DeleteAll(lists.AllButLast(finished, limit))
+	for _, job := range lists.AllButLast(finished, limit) {
+		if err := r.deleteJob(job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *cronRun) deleteJob(job *unstructured.Unstructured) error {
+	if err := r.Delete(job); err != nil {
+		r.warn("FailedDelete", "Deleted job: %v", err)
+		return err
+	}
+	r.note("SuccessfulDelete", "Deleted job %s", job.GetName())
+	return nil
 }
 
 func (r *cronRun) status() control.Status {

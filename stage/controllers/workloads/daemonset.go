@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -241,7 +242,16 @@ func allTerminating(on []pods.Pod) bool {
 // mayDeleteTerminal reports whether a terminal Pod may be deleted: a failed one stays for a while if
 // others failed before it on its Node.
 func (r *daemonRun) mayDeleteTerminal(p pods.Pod) bool {
-	return p.Phase() != "Failed" || r.backoff.mayDelete(r.set, targetNode(p), r.Now)
+	where := fmt.Sprintf("daemon pod %s/%s on node %s, will try to", p.GetNamespace(), p.GetName(), targetNode(p))
+	if p.Phase() != "Failed" {
+		r.Record(r.set, "Normal", "SucceededDaemonPod", "Found succeeded "+where+" delete it")
+		return true
+	}
+	if !r.backoff.mayDelete(r.set, targetNode(p), r.Now) {
+		return false
+	}
+	r.Record(r.set, "Warning", "FailedDaemonPod", "Found failed "+where+" kill it")
+	return true
 }
 
 // extraWithSurge returns the Pods that are too many: all but the oldest of each template, and the

@@ -137,7 +137,7 @@ func (r *statefulRun) processReplica(i int) (wait bool, err error) {
 	case p.IsTerminal() && p.IsTerminating():
 		return true, nil
 	case p.IsTerminal():
-		return true, r.Delete(p.Unstructured)
+		return true, r.deletePod(p.Unstructured)
 	case p.Phase() == "Pending" && !p.IsTerminating():
 		if err := r.ensureClaims(r.start + int64(i)); err != nil {
 			return true, err
@@ -186,7 +186,7 @@ func (r *statefulRun) processCondemned(p, first pods.Pod) (wait bool, err error)
 	case r.ordered && r.isUnavailable(p) && p != first:
 		return true, nil
 	}
-	return true, r.Delete(p.Unstructured)
+	return true, r.deletePod(p.Unstructured)
 }
 
 // rollingUpdate deletes the Pod with the highest ordinal that has another revision, once those
@@ -199,7 +199,7 @@ func (r *statefulRun) rollingUpdate() error {
 		}
 		if fields.Label(p.Unstructured, revisionLabel) != r.history.update.GetName() && !p.IsTerminating() {
 			r.deleted++
-			return r.Delete(p.Unstructured)
+			return r.deletePod(p.Unstructured)
 		}
 		if r.isUnavailable(p) {
 			return nil
@@ -214,14 +214,23 @@ func (r *statefulRun) createPod(i int) error {
 	if !r.onDelete && int64(i) < r.partition {
 		rev = r.current
 	}
+	name := r.podName(ordinal)
 	if err := r.ensureClaims(ordinal); err != nil {
+		r.recordPod("Create", name, err)
 		return err
 	}
 	created, err := r.Create(r.newPod(ordinal, rev))
+	if apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	r.recordPod("Create", name, err)
 	if err != nil {
 		return err
 	}
-	return r.updateClaims(pods.Of(created))
+	if err = r.updateClaims(pods.Of(created)); err != nil {
+		r.recordPod("Update", name, err)
+	}
+	return err
 }
 
 func (r *statefulRun) podName(ordinal int64) string {
@@ -284,7 +293,7 @@ func (r *statefulRun) ensureClaims(ordinal int64) error {
 			metadata["annotations"] = maps.Clone(annotations)
 		}
 		claim.Object["spec"] = maps.Clone(fields.Map(template, "spec"))
-		if _, err := r.Create(claim); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := r.createClaim(claim, r.podName(ordinal)); err != nil {
 			return err
 		}
 	}

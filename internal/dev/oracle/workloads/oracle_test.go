@@ -16,11 +16,15 @@ var (
 )
 
 func TestScenarios(t *testing.T) {
+	different := 0
 	for i := range *scenarios {
 		s := random(*seed+i, strings.Split(*kinds, ","))
 		found := differ(t, s)
 		if found == "" {
 			continue
+		}
+		if different++; different > 5 {
+			t.Fatal("more than five scenarios differ")
 		}
 		s, found = minimal(t, s, found)
 		t.Errorf("seed %d: %s\n%s", *seed+i, s, found)

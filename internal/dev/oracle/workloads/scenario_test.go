@@ -100,7 +100,26 @@ func (s scenario) object() *unstructured.Unstructured {
 	for _, v := range s.settings {
 		v.apply(u.Object)
 	}
+	if spec, ok, _ := unstructured.NestedMap(u.Object, "spec", "jobTemplate", "spec"); ok {
+		_ = unstructured.SetNestedMap(u.Object, validJob(spec), "spec", "jobTemplate", "spec")
+	} else if s.kind == "Job" {
+		u.Object["spec"] = validJob(u.Object["spec"].(map[string]any))
+	}
 	return u
+}
+
+// validJob makes the spec of a Job one that an API server takes: some fields need others.
+func validJob(spec map[string]any) map[string]any {
+	if spec["completionMode"] == "Indexed" {
+		if spec["completions"] == nil {
+			spec["completions"] = int64(3)
+		}
+		return spec
+	}
+	for _, field := range []string{"backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"} {
+		delete(spec, field)
+	}
+	return spec
 }
 
 // apply sets the field of a setting.
