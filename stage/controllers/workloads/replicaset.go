@@ -79,12 +79,13 @@ func podTemplate(owner *unstructured.Unstructured) map[string]any {
 	return fields.Map(owner.Object, "spec", "template")
 }
 
-// siblings are the ReplicaSets that have the same controller, or this one alone.
+// siblings are the ReplicaSets that have the same controller. One without a controller has none, not
+// even itself, so that it does not matter how many of its Pods a Node has.
 func siblings(c control.Call, rs *unstructured.Unstructured) []*unstructured.Unstructured {
 	if uid := control.ControllerUID(rs); uid != "" {
 		return c.Cache.Owned(rs.GroupVersionKind(), uid)
 	}
-	return []*unstructured.Unstructured{rs}
+	return nil
 }
 
 // availableReplicas returns how many Pods have been ready for minReadySeconds, and after which time

@@ -26,8 +26,8 @@ import (
 type Options struct {
 	// Create creates an object in the place of the cluster, for what an API server does before.
 	Create func(context.Context, *unstructured.Unstructured, metav1.CreateOptions) (*unstructured.Unstructured, error)
-	// Delay is after which time a watch of a kind reports what has happened. Default: none.
-	Delay func(schema.GroupVersionKind) time.Duration
+	// Delay is after which time a watch reports what has happened to an object. Default: none.
+	Delay func(*unstructured.Unstructured) time.Duration
 	// Pause is what each write takes, one after another: the names of Events are times, and in a
 	// bubble time stands still. Default: none.
 	Pause time.Duration
@@ -41,7 +41,7 @@ func Config(c *memory.Cluster, o Options) *rest.Config {
 		o.Create = c.Create
 	}
 	if o.Delay == nil {
-		o.Delay = func(schema.GroupVersionKind) time.Duration { return 0 }
+		o.Delay = func(*unstructured.Unstructured) time.Duration { return 0 }
 	}
 	unchanged := func(b []byte) []byte { return b }
 	if o.Request == nil {

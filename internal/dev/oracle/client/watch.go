@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -18,16 +19,16 @@ func (t *transport) watch(c *call) (*http.Response, error) {
 	body, events := io.Pipe()
 	go func() {
 		defer w.Stop()
-		_ = events.CloseWithError(t.send(events, w, t.options.Delay(c.kind)))
+		_ = events.CloseWithError(t.send(events, w))
 	}()
 	return respond(c.Request, http.StatusOK, watchBody{body, w}), nil
 }
 
 // send writes events, each after a delay, until the watch or the reader ends.
-func (t *transport) send(to io.Writer, w watch.Interface, delay time.Duration) error {
+func (t *transport) send(to io.Writer, w watch.Interface) error {
 	for e := range w.ResultChan() {
-		if e.Type == watch.Deleted || e.Type == watch.Modified {
-			time.Sleep(delay)
+		if obj, ok := e.Object.(*unstructured.Unstructured); ok && e.Type != watch.Bookmark {
+			time.Sleep(t.options.Delay(obj))
 		}
 		data, err := json.Marshal(struct {
 			Type   watch.EventType `json:"type"`

@@ -20,12 +20,14 @@ import (
 
 // A history is what changed from tick to tick.
 type history struct {
-	feeds  []*memory.Feed
-	pods   map[string]*unstructured.Unstructured // those with generated names, by name
-	states map[string]string
-	events map[string]*unstructured.Unstructured // by name
-	lines  []line
-	hashes map[string][]string // of ReplicaSets and revisions, by owner, in the order of creation
+	feeds     []*memory.Feed
+	pods      map[string]*unstructured.Unstructured // those with generated names, by name
+	changed   map[string]string                     // since the last tick
+	states    map[string]string
+	unsettled map[time.Duration]bool                // ticks that do not count
+	events    map[string]*unstructured.Unstructured // by name
+	lines     []line
+	hashes    map[string][]string // of ReplicaSets and revisions, by owner, in the order of creation
 }
 
 // A line is a state of an object that is new at a tick, "" if it is gone.
@@ -35,7 +37,7 @@ type line struct {
 }
 
 func newHistory(w *world) *history {
-	h := &history{pods: map[string]*unstructured.Unstructured{}, states: map[string]string{}, events: map[string]*unstructured.Unstructured{}, hashes: map[string][]string{}}
+	h := &history{pods: map[string]*unstructured.Unstructured{}, changed: map[string]string{}, unsettled: map[time.Duration]bool{}, states: map[string]string{}, events: map[string]*unstructured.Unstructured{}, hashes: map[string][]string{}}
 	for _, kind := range []schema.GroupVersionKind{deploymentKind, replicaSetKind, statefulKind, daemonKind, revisionKind, jobKind, cronJobKind, claimKind, podKind, eventKind} {
 		feed, err := w.cluster.Shared().Feed(kind, "", metav1.ListOptions{})
 		require.NoError(w.t, err)
@@ -44,47 +46,49 @@ func newHistory(w *world) *history {
 	return h
 }
 
-// read takes in what has changed since the last tick.
-func (h *history) read(at time.Duration) {
-	now := map[string]string{}
+// take takes in what has changed, and reports whether anything has.
+func (h *history) take() (changed bool) {
 	for _, feed := range h.feeds {
 		for e, ok := feed.Next(); ok; e, ok = feed.Next() {
+			changed = true
 			obj := e.Object.(*unstructured.Unstructured)
-			if obj.GetKind() == "Event" {
+			switch {
+			case obj.GetKind() == "Event":
 				h.events[obj.GetName()] = obj
-				continue
-			}
-			if isGenerated(obj) {
+			case isGenerated(obj):
 				if h.pods[obj.GetName()] = obj; e.Type == watch.Deleted {
 					delete(h.pods, obj.GetName())
 				}
-				continue
+			default:
+				h.noteHash(e.Type, obj)
+				h.changed[obj.GetKind()+" "+obj.GetName()] = state(e.Type, obj)
 			}
-			h.noteHash(e.Type, obj)
-			now[obj.GetKind()+" "+obj.GetName()] = state(e.Type, obj)
 		}
 	}
-	maps.Copy(now, h.summary())
-	for name, state := range h.crowds() {
-		now[name] = state
+	return changed
+}
+
+// read notes the states of a tick. Where something has changed in the time since the tick, it is
+// left to the milliseconds that things take whether that was before it.
+func (h *history) read(at time.Duration) {
+	if h.take() {
+		h.unsettled[at] = true
 	}
+	now := h.changed
+	h.changed = map[string]string{}
+	maps.Copy(now, h.summary())
+	maps.Copy(now, h.crowds())
 	for name := range h.states {
 		if _, still := now[name]; !still && strings.HasPrefix(name, "Pods ") {
 			now[name] = ""
 		}
 	}
-	for name, state := range now {
-		if h.states[name] != state {
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if state := now[name]; h.states[name] != state {
 			h.states[name] = state
 			h.lines = append(h.lines, line{at, name, state})
 		}
 	}
-	slices.SortStableFunc(h.lines, func(a, b line) int {
-		if a.at != b.at {
-			return int(a.at - b.at)
-		}
-		return strings.Compare(a.name, b.name)
-	})
 }
 
 func (h *history) noteHash(t watch.EventType, obj *unstructured.Unstructured) {

@@ -3,8 +3,12 @@ package workloads
 import (
 	"flag"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -46,63 +50,54 @@ func minimal(t *testing.T, s scenario, found string) (scenario, string) {
 func differ(t *testing.T, s scenario) (found string) {
 	ours := playOurs(t, s)
 	for range 3 {
-		if found = difference(playTheirs(t, s, ours.hashes).lines, ours.lines); found == "" {
+		if found = difference(playTheirs(t, s, ours.hashes), ours); found == "" {
 			return ""
 		}
 	}
 	return found
 }
 
-// difference describes the first tick at which two histories differ.
-func difference(theirs, ours []line) string {
-	i := 0
-	for i < len(theirs) && i < len(ours) && theirs[i] == ours[i] {
-		i++
-	}
-	if i == len(theirs) && i == len(ours) {
-		return ""
-	}
-	var b strings.Builder
-	at := min(atOf(theirs, i), atOf(ours, i))
-	fmt.Fprintf(&b, "at %.2f s (- theirs, + ours)\n", at)
-	changed := map[string][2]string{}
-	var names []string
-	for side, lines := range [][]line{theirs, ours} {
-		for _, l := range lines[i:] {
-			if l.at.Seconds() != at {
-				break
+// difference describes the first tick at which two histories differ, of those that count in both.
+func difference(theirs, ours *history) string {
+	states := [2]map[string]string{{}, {}}
+	rest := [2][]line{theirs.lines, ours.lines}
+	touched := map[string]bool{}
+	for len(rest[0])+len(rest[1]) > 0 {
+		at := min(first(rest[0]), first(rest[1]))
+		for side := range rest {
+			for len(rest[side]) > 0 && rest[side][0].at == at {
+				l := rest[side][0]
+				states[side][l.name], touched[l.name] = l.state, true
+				rest[side] = rest[side][1:]
 			}
-			both, known := changed[l.name]
-			if !known {
-				both = [2]string{before(theirs[:i], l.name), before(ours[:i], l.name)}
-				names = append(names, l.name)
-			}
-			both[side] = l.state
-			changed[l.name] = both
 		}
+		if theirs.unsettled[at] || ours.unsettled[at] {
+			continue
+		}
+		if found := compare(states, touched); found != "" {
+			return fmt.Sprintf("at %.2f s (- theirs, + ours)\n%s", at.Seconds(), found)
+		}
+		clear(touched)
 	}
-	for _, name := range names {
-		if states := changed[name]; states[0] != states[1] {
-			fmt.Fprintf(&b, "%s\n%s", name, diff(states[0], states[1]))
+	return ""
+}
+
+func first(lines []line) time.Duration {
+	if len(lines) == 0 {
+		return math.MaxInt64
+	}
+	return lines[0].at
+}
+
+// compare describes in which of the named states two sides differ.
+func compare(states [2]map[string]string, names map[string]bool) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if theirs, ours := states[0][name], states[1][name]; theirs != ours {
+			fmt.Fprintf(&b, "%s\n%s", name, diff(theirs, ours))
 		}
 	}
 	return b.String()
-}
-
-func before(lines []line, name string) (state string) {
-	for _, l := range lines {
-		if l.name == name {
-			state = l.state
-		}
-	}
-	return state
-}
-
-func atOf(lines []line, i int) float64 {
-	if i < len(lines) {
-		return lines[i].at.Seconds()
-	}
-	return 1e9
 }
 
 // diff returns the lines of texts that only one of them has.
@@ -127,5 +122,5 @@ func diff(theirs, ours string) string {
 // TestOursRepeats plays a scenario twice.
 func TestOursRepeats(t *testing.T) {
 	s := random(3, []string{"Deployment"})
-	require.Empty(t, difference(playOurs(t, s).lines, playOurs(t, s).lines))
+	require.Empty(t, difference(playOurs(t, s), playOurs(t, s)))
 }

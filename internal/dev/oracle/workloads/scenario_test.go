@@ -256,7 +256,7 @@ func (w *world) status(pod *unstructured.Unstructured, s step) error {
 		_ = unstructured.SetNestedField(pod.Object, "Failed", "status", "phase")
 		started, _, _ := unstructured.NestedString(pod.Object, "status", "startTime")
 		ended := map[string]any{"exitCode": int64(s.n%3 + 1), "startedAt": started, "finishedAt": now}
-		_ = unstructured.SetNestedSlice(pod.Object, []any{map[string]any{"name": "c", "image": "i", "imageID": "i", "ready": false, "restartCount": int64(0),
+		_ = unstructured.SetNestedSlice(pod.Object, []any{map[string]any{"name": "c", "image": "i", "imageID": "i", "ready": false, "restartCount": int64(restarts(pod.Object)),
 			"state": map[string]any{"terminated": ended}}}, "status", "containerStatuses")
 		if s.value != "" {
 			conditions = append(conditions, map[string]any{"type": "DisruptionTarget", "status": "True", "reason": "x", "lastTransitionTime": now})

@@ -46,7 +46,7 @@ func playTheirs(t *testing.T, s scenario, hashes map[string][]string) *history {
 	return play(t, s, func(w *world, all *sync.WaitGroup) {
 		tr := &translation{ours: hashes, to: map[string]string{}, count: map[string]int{}}
 		config := client.Config(w.cluster, client.Options{
-			Create: w.create, Delay: delayOf, Pause: time.Microsecond,
+			Create: w.create, Delay: w.delay, Pause: time.Microsecond,
 			Request: tr.request, Response: tr.response,
 		})
 		cs, err := kubernetes.NewForConfig(config)
@@ -65,14 +65,17 @@ func playTheirs(t *testing.T, s scenario, hashes map[string][]string) *history {
 	})
 }
 
-// delayOf has controllers see what is deleted with its owner after the owner, as where the garbage
-// collector takes time.
-func delayOf(kind schema.GroupVersionKind) time.Duration {
-	switch kind {
-	case podKind:
-		return 2 * time.Millisecond
-	case replicaSetKind, jobKind:
-		return time.Millisecond
+// delay has controllers see what happens to an object after its owner has been deleted later than
+// that the owner has been deleted, as where the garbage collector takes time.
+func (w *world) delay(obj *unstructured.Unstructured) time.Duration {
+	ref := metav1.GetControllerOf(obj)
+	if ref == nil {
+		return 0
+	}
+	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
+	owner := w.get(kind, ref.Name)
+	if owner == nil || owner.GetUID() != ref.UID || owner.GetDeletionTimestamp() != nil {
+		return map[string]time.Duration{"Pod": 2 * time.Millisecond}[obj.GetKind()] + time.Millisecond
 	}
 	return 0
 }

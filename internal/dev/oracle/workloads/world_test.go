@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"hash/fnv"
 	"slices"
 	"sync"
 	"testing"
@@ -29,6 +30,7 @@ var stages []byte
 const (
 	tick   = 500 * time.Millisecond
 	offset = 450 * time.Millisecond // of the ticks
+	quiet  = 40 * time.Millisecond  // after a tick, in which nothing may change for it to count
 	stepAt = 100 * time.Millisecond // of the steps of a scenario in their second
 )
 
@@ -59,7 +61,7 @@ type world struct {
 // play plays a scenario with the controllers that run starts. They have to end with the context of
 // the world, and their end is waited for.
 func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (h *history) {
-	set, err := stage.Compile(stage.Options{Funcs: map[string]any{"node": nodeOf, "code": exitCode, "ready": isReady}}, stage.Parse("stages.yaml", stages))
+	set, err := stage.Compile(stage.Options{Funcs: map[string]any{"node": nodeOf, "code": exitCode, "ready": isReady, "restarts": restarts}}, stage.Parse("stages.yaml", stages))
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -96,6 +98,9 @@ func (w *world) play() {
 		synctest.Wait()
 		at = next
 		if (at-offset)%tick == 0 {
+			w.history.take()
+			time.Sleep(quiet)
+			synctest.Wait()
 			w.history.read(at)
 		}
 	}
@@ -161,9 +166,8 @@ func defaulted(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// nodeOf is where a Pod runs: where its affinity says, as a DaemonSet has it, or else on
-// n1: which of two Pods on different Nodes goes first is random in Kubernetes where nothing else
-// tells them apart.
+// nodeOf is where a Pod runs: where its affinity says, as a DaemonSet has it, or on one of three
+// Nodes, by its uid.
 func nodeOf(pod map[string]any) string {
 	terms, _, _ := unstructured.NestedSlice(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 	for _, term := range terms {
@@ -173,7 +177,15 @@ func nodeOf(pod map[string]any) string {
 			return names[0]
 		}
 	}
-	return "n1"
+	return []string{"n1", "n2", "n3"}[restarts(pod)%3]
+}
+
+// restarts is a number that no other Pod has, as good as always.
+func restarts(pod map[string]any) int {
+	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
+	h := fnv.New32a()
+	h.Write([]byte(uid))
+	return int(h.Sum32() % 100_000)
 }
 
 func annotation(pod map[string]any, name string) string {

@@ -19,7 +19,7 @@ type Candidate struct {
 	unready      bool
 	deletionCost int64
 	readySince   time.Time // zero if it is not ready, or does not say since when
-	restarts     int64
+	restarts     [2]int64  // of containers, of sidecars
 	created      time.Time
 	rank         int // how many of the related Pods its Node has
 }
@@ -55,14 +55,25 @@ func (p Pod) deletionCost() int64 {
 	return cost
 }
 
-// restarts returns how often the container was restarted that was restarted most.
-func (p Pod) restarts() (most int64) {
-	for _, field := range []string{"initContainerStatuses", "containerStatuses"} {
-		for _, c := range fields.Maps(p.Object, "status", field) {
-			most = max(most, fields.Int64(c, 0, "restartCount"))
+// restarts returns how often the container was restarted that was restarted most, and the same of
+// sidecars.
+func (p Pod) restarts() (most [2]int64) {
+	for _, c := range fields.Maps(p.Object, "status", "containerStatuses") {
+		most[0] = max(most[0], fields.Int64(c, 0, "restartCount"))
+	}
+	for _, c := range fields.Maps(p.Object, "status", "initContainerStatuses") {
+		if p.isSidecar(fields.String(c, "name")) {
+			most[1] = max(most[1], fields.Int64(c, 0, "restartCount"))
 		}
 	}
 	return most
+}
+
+// isSidecar reports whether an init container is one that goes on.
+func (p Pod) isSidecar(name string) bool {
+	return slices.ContainsFunc(fields.Maps(p.Object, "spec", "initContainers"), func(c map[string]any) bool {
+		return fields.String(c, "name") == name && fields.String(c, "restartPolicy") == "Always"
+	})
 }
 
 // ToDelete returns the n Pods that are to be deleted first, as kube-controller-manager orders them
@@ -83,7 +94,7 @@ func ToDelete(candidates []*Candidate, onNode map[string]int, n int, now time.Ti
 		}
 		return cmp.Or(
 			byMagnitude(a, b, now, a.readySince, b.readySince),
-			cmp.Compare(b.restarts, a.restarts),
+			slices.Compare(b.restarts[:], a.restarts[:]),
 			byMagnitude(a, b, now, a.created, b.created),
 			byUID(a, b),
 		)
