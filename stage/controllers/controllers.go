@@ -33,6 +33,8 @@ func All(o Options) []reconcile.Controller {
 		workloads.StatefulSets(),
 		workloads.DaemonSets(),
 		batch.Jobs(),
+		batch.FinishedJobs(),
+		batch.OrphanedPods(),
 		batch.CronJobs(),
 		disruption.Budgets(),
 		disruption.StalePods(),

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"math"
@@ -21,12 +22,22 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Jobs returns the controller that runs Pods until enough of them have succeeded, and deletes
-// finished Jobs when their time to live is over.
+// Jobs returns the controller that runs Pods until enough of them have succeeded. It needs
+// [OrphanedPods] beside it where Jobs are deleted, and [FinishedJobs] where they have a time to live.
+//
+// The controller has a state. Give each loop one of its own.
 func Jobs() reconcile.Controller {
+	b := backoffs{}
 	return reconcile.Controller{
 		Name: "job", Component: "job-controller", For: kinds.Job, Watches: control.WatchOwned(kinds.Pod, kinds.Job),
-		Reconcile: control.OnExisting(kinds.Job, reconcileJob),
+		Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			job := r.Cache.Get(kinds.Job, r.Name)
+			if job == nil {
+				delete(b, r.Name)
+				return reconcile.Result{}, nil
+			}
+			return reconcileJob(control.NewCall(ctx, r), job, b)
+		},
 	}
 }
 
@@ -54,7 +65,7 @@ type jobSpec struct {
 	parallelism, completions   int64 // completions is -1 if any success will do
 	backoffLimit, indexBackoff int64 // indexBackoff is -1 if failures are not counted by index
 	maxFailedIndexes           int64
-	deadline, ttl              int64 // seconds; -1 for none
+	deadline                   int64 // seconds; -1 for none
 	indexed, suspended         bool
 	replaceFailedOnly          bool
 	failurePolicy              []map[string]any
@@ -69,7 +80,6 @@ func readJob(job *unstructured.Unstructured) jobSpec {
 		indexBackoff:     fields.Int64(spec, -1, "backoffLimitPerIndex"),
 		maxFailedIndexes: fields.Int64(spec, math.MaxInt32, "maxFailedIndexes"),
 		deadline:         fields.Int64(spec, -1, "activeDeadlineSeconds"),
-		ttl:              fields.Int64(spec, -1, "ttlSecondsAfterFinished"),
 		indexed:          fields.String(spec, "completionMode") == "Indexed",
 		suspended:        fields.Bool(spec, "suspend"),
 		failurePolicy:    fields.Maps(spec, "podFailurePolicy", "rules"),
@@ -102,15 +112,17 @@ type jobRun struct {
 	succeeded, failed int64                // Pods, including those that the status does not count yet
 	ending            conditions.Condition // why the Job ends, nil if it goes on; its type is SuccessCriteriaMet, FailureTarget or Failed
 	requeueAfter      time.Duration
+	backoffs          backoffs
+	backoff           backoff // with the Pods that have ended now
 }
 
-func reconcileJob(c control.Call, job *unstructured.Unstructured) (reconcile.Result, error) {
+func reconcileJob(c control.Call, job *unstructured.Unstructured, b backoffs) (reconcile.Result, error) {
 	if by := fields.String(job.Object, "spec", "managedBy"); by != "" && by != jobController {
 		return reconcile.Result{}, nil
 	}
-	r := &jobRun{Call: c, job: job, spec: readJob(job), jobStatus: readStatus(job)}
-	if end := finishedCondition(r.conditions); end != nil {
-		return r.deleteAfterTTL(end)
+	r := &jobRun{Call: c, job: job, spec: readJob(job), jobStatus: readStatus(job), backoffs: b}
+	if finishedCondition(r.conditions) != nil {
+		return reconcile.Result{}, nil
 	}
 	if err := checkJob(job); err != nil {
 		return reconcile.Result{}, err
@@ -155,33 +167,24 @@ func finishedCondition(l conditions.List) conditions.Condition {
 	return nil
 }
 
-// deleteAfterTTL deletes a finished Job at the end of its time to live.
-func (r *jobRun) deleteAfterTTL(end conditions.Condition) (reconcile.Result, error) {
-	at, ok := fields.Time(end, "lastTransitionTime")
-	if r.spec.ttl < 0 || !ok || fields.IsTerminating(r.job) {
-		return reconcile.Result{}, nil
-	}
-	if left := at.Add(fields.Seconds(r.spec.ttl)).Sub(r.Now); left > 0 {
-		return reconcile.Result{After: left}, nil
-	}
-	return reconcile.Result{}, r.Delete(r.job)
-}
-
 // countTerminal counts the Pods that are terminal, including those that the status does not count
 // yet.
 func (r *jobRun) countTerminal() {
 	r.succeeded, r.failed = r.jobStatus.succeeded, r.jobStatus.failed
 	r.terminating = lists.Count(r.pods, func(p pods.Pod) bool { return p.IsTerminating() && !p.IsTerminal() })
+	var succeeded, failed []pods.Pod
 	for _, p := range r.pods {
-		uid := string(p.GetUID())
 		switch {
-		case r.uncounted.has(uid) || !isTracked(p):
+		case r.uncounted.has(string(p.GetUID())) || !isTracked(p):
 		case p.Phase() == "Succeeded":
-			r.succeeded++
-		case r.hasFailed(p) && !r.isIgnored(p):
-			r.failed++
+			succeeded = append(succeeded, p)
+		case r.hasFailed(p):
+			failed = append(failed, p)
 		}
 	}
+	r.backoff = r.backoffs.of(r.Name, r.job.GetUID()).after(succeeded, failed, r.Now)
+	r.succeeded += int64(len(succeeded))
+	r.failed += lists.Count(failed, func(p pods.Pod) bool { return !r.isIgnored(p) })
 	r.succeeded += int64(len(r.uncounted.succeeded))
 	r.failed += int64(len(r.uncounted.failed))
 	if r.spec.indexed {

@@ -24,7 +24,7 @@ func (r *jobRun) manage() error {
 	if want <= int64(len(r.active)) {
 		return nil
 	}
-	if wait := r.backoff(); wait > 0 {
+	if wait := r.backoff.left(r.Now); wait > 0 && r.spec.indexBackoff < 0 { // else each index has one of its own
 		r.requeueAfter = control.Sooner(r.requeueAfter, wait)
 		return nil
 	}
@@ -87,30 +87,6 @@ func (r *jobRun) splitDuplicates() (gone, left []pods.Pod) {
 		seen[i] = true
 	}
 	return gone, left
-}
-
-// backoff returns after which time a Pod may be replaced: longer after each failure since the last
-// success.
-func (r *jobRun) backoff() time.Duration {
-	if r.spec.indexBackoff >= 0 {
-		return 0 // each index has a backoff of its own
-	}
-	var success, last time.Time
-	for _, p := range r.pods {
-		if at := p.FinishedAt(r.Now); p.Phase() == "Succeeded" && at.After(success) {
-			success = at
-		}
-	}
-	failures := 0
-	for _, p := range r.pods {
-		if at := p.FinishedAt(r.Now); r.hasFailed(p) && at.After(success) {
-			failures++
-			if at.After(last) {
-				last = at
-			}
-		}
-	}
-	return backoffLeft(failures, last, r.Now)
 }
 
 // backoffLeft returns what is left of the backoff after a number of failures, of which the last one

@@ -102,6 +102,7 @@ func (r *jobRun) trackPods() error {
 	if err := r.writeStatus(); err != nil {
 		return err
 	}
+	r.backoffs[r.Name] = r.backoff
 	for _, p := range ended {
 		if err := removeFinalizer(r.Call, p); err != nil {
 			return err

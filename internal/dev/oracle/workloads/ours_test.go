@@ -24,7 +24,7 @@ func playOurs(t *testing.T, s scenario) *history {
 			Controllers: map[string]reconcile.ControllerTiming{"job": {Gather: time.Second}},
 		}}}
 		all.Go(func() {
-			_ = reconcile.Play(w.ctx, admitted{w.cluster, w}, o, workloads.Deployments(), workloads.ReplicaSets(), workloads.StatefulSets(), workloads.DaemonSets(), batch.Jobs(), batch.CronJobs())
+			_ = reconcile.Play(w.ctx, admitted{w.cluster, w}, o, workloads.Deployments(), workloads.ReplicaSets(), workloads.StatefulSets(), workloads.DaemonSets(), batch.Jobs(), batch.FinishedJobs(), batch.OrphanedPods(), batch.CronJobs())
 		})
 	})
 }

@@ -61,7 +61,7 @@ type world struct {
 // play plays a scenario with the controllers that run starts. They have to end with the context of
 // the world, and their end is waited for.
 func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (h *history) {
-	set, err := stage.Compile(stage.Options{Funcs: map[string]any{"node": nodeOf, "code": exitCode, "ready": isReady, "restarts": restarts}}, stage.Parse("stages.yaml", stages))
+	set, err := stage.Compile(stage.Options{Funcs: map[string]any{"node": nodeOf, "code": exitCode, "ready": isReady, "restarts": restarts, "second": second}}, stage.Parse("stages.yaml", stages))
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -186,6 +186,15 @@ func restarts(pod map[string]any) int {
 	h := fnv.New32a()
 	h.Write([]byte(uid))
 	return int(h.Sum32() % 100_000)
+}
+
+// second returns a time without fractions, as a kubelet writes it.
+func second(at string) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		panic(err)
+	}
+	return t.Format(time.RFC3339)
 }
 
 func annotation(pod map[string]any, name string) string {

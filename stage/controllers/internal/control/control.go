@@ -102,6 +102,13 @@ func (c Call) DeleteNow(obj *unstructured.Unstructured) error {
 	return IgnoreNotFound(c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o))
 }
 
+// DeleteInForeground deletes an object after those that it owns, as Delete does otherwise.
+func (c Call) DeleteInForeground(obj *unstructured.Unstructured) error {
+	uid, policy := obj.GetUID(), metav1.DeletePropagationForeground
+	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy}
+	return IgnoreNotFound(c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o))
+}
+
 // DeleteAll deletes objects until one fails.
 func (c Call) DeleteAll(objs []*unstructured.Unstructured) error {
 	for _, obj := range objs {
