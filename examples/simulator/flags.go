@@ -18,17 +18,18 @@ import (
 
 // options are the flags.
 type options struct {
-	study  string
-	seed   uint64
-	nodes  int
-	jobs   []int
-	pods   int
-	gap    time.Duration
-	size   time.Duration
-	log    string
-	report string
-	plots  string
-	data   string
+	study   string
+	seed    uint64
+	nodes   int
+	jobs    []int
+	pods    int
+	gap     time.Duration
+	size    time.Duration
+	log     string
+	report  string
+	plots   string
+	data    string
+	objects string
 	sweepOptions
 }
 
@@ -48,7 +49,7 @@ type studyDesign struct {
 
 var studies = map[string]studyDesign{
 	"small-jobs": {[]string{"nodes", "seed", "jobs", "log"}, map[string]string{"nodes": "4", "jobs": "1,10,20,50,75,100"}, smallJobs},
-	"gpu":        {[]string{"nodes", "seed", "jobs", "pods", "gap", "size", "log"}, map[string]string{"nodes": "2", "jobs": "100", "pods": "1"}, gpu},
+	"gpu":        {append([]string{"nodes", "seed", "jobs", "pods", "gap", "size", "log", "objects"}, sweepFlags...), map[string]string{"nodes": "2", "jobs": "100", "pods": "1", "seeds": "10"}, gpu},
 	"queues":     {sweepFlags, map[string]string{"seeds": "10"}, knownQueues},
 	"kueue":      {append(sweepFlags, "data"), map[string]string{"seeds": "10"}, kueueStudy},
 	"coverage":   {sweepFlags, map[string]string{"seeds": "5"}, coverage},
@@ -86,10 +87,11 @@ func define(o *options) *flag.FlagSet {
 	flags.DurationVar(&o.gap, "gap", 50*time.Second, "gpu: mean time between Jobs")
 	flags.DurationVar(&o.size, "size", 60*time.Second, "gpu: mean time that a Job sleeps")
 	flags.StringVar(&o.log, "log", "", "write all transitions to this `file`, .jsonl or .csv; each run has its name put into that of the file")
+	flags.StringVar(&o.objects, "objects", "", "gpu: write a row for each Job to this `file` as CSV; each run has its name put into that of the file")
 	flags.StringVar(&o.report, "report", "", "write a page to this `file`, which needs nothing else")
 	flags.StringVar(&o.plots, "plots", "", "write each chart as SVG and PNG into this `folder`")
 	flags.StringVar(&o.data, "data", "../../../shared/data", "kueue: the `folder` that has kueue/baseline.generator.yaml, large-scale.generator.yaml and tas.generator.yaml; openb: one that has the published files, in openb or as in a clone of their repository")
-	flags.IntVar(&o.seeds, "seeds", 0, "how many seeds a sweep has (default queues, kueue, openb: 10, coverage: 5)")
+	flags.IntVar(&o.seeds, "seeds", 0, "how many seeds a sweep has (default gpu, queues, kueue, openb: 10, coverage: 5)")
 	flags.IntVar(&o.workers, "workers", 0, "how many runs of a sweep go on at once (default: as many as there are cores)")
 	flags.StringVar(&o.results, "results", "", "keep the results of a sweep in this `file`, a JSON object per line, and go on where it ends")
 	flags.StringVar(&o.merge, "merge", "", "read the results of a sweep from these `files` with commas between, and run nothing")

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
@@ -41,7 +44,16 @@ func gpu(ctx context.Context, o options, c *studyClock) (*report.Report, error) 
 		runs = append(runs, l)
 	}
 	c.progress.End()
-	return gpuReport(o, runs), nil
+	study := gpuSweep(o)
+	result, err := runSweep(ctx, o, c, study)
+	if err != nil || o.shard.Count > 1 {
+		return partOf("GPU test", o), err
+	}
+	compared, err := comparisons(o, study, result)
+	if err != nil {
+		return nil, err
+	}
+	return gpuReport(o, runs, compared), nil
 }
 
 // runGPU submits the Jobs at their times and waits until all are complete. The random numbers do
@@ -65,7 +77,17 @@ func runGPU(ctx context.Context, o options, w scenario, c *studyClock) (*lab, er
 	if err := l.play(ctx, c, never); err != nil {
 		return nil, err
 	}
-	return l, l.writeLog(o.log)
+	return l, errors.Join(l.writeLog(o.log), l.writeObjects(o.objects))
+}
+
+// writeObjects writes the table of the Jobs if a file is given.
+func (l *lab) writeObjects(file string) error {
+	if file == "" {
+		return nil
+	}
+	return record.WriteFile(logName(file, l.name), func(w io.Writer) error {
+		return measure.WriteTable(w, l.log, "Job.batch", measure.DispatchTime(), measure.ResponseTime(), measure.JobCompletionTime())
+	})
 }
 
 // A studyMetric is a metric of the study, which may be measured differently with and without a
@@ -100,7 +122,7 @@ func gpuMetrics() (spans, series []studyMetric) {
 	return spans, series
 }
 
-func gpuReport(o options, runs []*lab) *report.Report {
+func gpuReport(o options, runs []*lab, compared report.Section) *report.Report {
 	r := &report.Report{
 		Title: "GPU test",
 		Lead: "Jobs arrive at random and ask for random numbers of GPUs for random times: the same Jobs with the default scheduler, with an MCAD-like queue " +
@@ -124,24 +146,8 @@ func gpuReport(o options, runs []*lab) *report.Report {
 	}
 	counts.Charts[1].Ceiling = float64(o.nodes * gpusPerNode)
 	counts.Charts[1].Caption += " Dashed: all that there are."
-	r.Sections = []report.Section{waits, counts, {Tables: []report.Table{comparison(runs)}}, {Title: "What Jobs went through when most were waiting", Charts: ganttOf(runs, mostWaiting(runs))}}
+	r.Sections = []report.Section{waits, counts, compared, {Title: "What Jobs went through when most were waiting", Charts: ganttOf(runs, mostWaiting(runs))}}
 	return r
-}
-
-// comparison compares the runs with the first one, in the metrics that all have.
-func comparison(runs []*lab) report.Table {
-	t := report.Table{
-		Title: "Compared with the " + runs[0].name, Head: []string{"", "mean", "there", "difference", "ratio", "p"},
-		Note: "p: how likely samples of one distribution are this far apart (Kolmogorov and Smirnov); too small where Jobs wait for each other.",
-	}
-	metrics := []measure.Metric{measure.SchedulingLatency(), measure.ResponseTime(), measure.PendingPods(), measure.Use(gpuName)}
-	metrics[1].Name = "job completion time" // of the study: from the creation of the Job
-	for _, l := range runs[1:] {
-		for _, c := range measure.Compare(runs[0].log, l.log, metrics...) {
-			t.Rows = append(t.Rows, []string{l.name + ": " + c.Metric, number(c.B.Mean), number(c.A.Mean), number(c.Difference), number(c.Ratio), number(c.P)})
-		}
-	}
-	return t
 }
 
 // table has a row for each run that has the metric.
@@ -200,7 +206,7 @@ func (f studyMetric) line(runs []*lab) report.Chart {
 
 func gpuParameters(o options) []report.Parameter {
 	return append([]report.Parameter{
-		{Name: "seed", Value: strconv.FormatUint(o.seed, 10)},
+		{Name: "seed", Value: fmt.Sprintf("%d, policies are compared from there to %d", o.seed, o.seed+uint64(o.seeds)-1)},
 		{Name: "Jobs", Value: strconv.Itoa(o.jobs[0])},
 		{Name: "Pods a Job", Value: strconv.Itoa(o.pods)},
 		{Name: "time between Jobs", Value: "exponential, mean " + o.gap.String()},

@@ -75,7 +75,7 @@ func TestSimulatedNotTabulated(t *testing.T) {
 }
 
 func TestSameSeedSameBytes(t *testing.T) {
-	for _, study := range []string{"-study small-jobs -jobs 3,20", "-study gpu -pods 2 -nodes 4"} {
+	for _, study := range []string{"-study small-jobs -jobs 3,20", "-study gpu -pods 2 -nodes 4 -seeds 2"} {
 		first, again, other := files(t, study+" -seed 5"), files(t, study+" -seed 5"), files(t, study+" -seed 6")
 		require.Len(t, again, len(first))
 		for name, data := range first {
@@ -106,7 +106,7 @@ func files(t *testing.T, study string) map[string]string {
 // TestTheSameJobsInAllWays reads the logs of a study as a user would.
 func TestTheSameJobsInAllWays(t *testing.T) {
 	dir := t.TempDir()
-	code, out, errs := simulate(t, "-study gpu -seed 2 -log "+filepath.Join(dir, "gpu.csv")+" -plots "+filepath.Join(dir, "plots"))
+	code, out, errs := simulate(t, "-study gpu -seeds 1 -seed 2 -log "+filepath.Join(dir, "gpu.csv")+" -plots "+filepath.Join(dir, "plots"))
 	require.Zero(t, code, errs)
 	for _, run := range []string{"default-scheduler", "mcad", "mcad-gangs"} {
 		log := readLog(t, filepath.Join(dir, "gpu."+run+".csv"))
@@ -120,7 +120,29 @@ func TestTheSameJobsInAllWays(t *testing.T) {
 	}
 	require.FileExists(t, filepath.Join(dir, "plots", "gpu-use.svg"))
 	require.FileExists(t, filepath.Join(dir, "plots", "gpu-use.png"))
-	require.Contains(t, out, "times as fast")
+	require.FileExists(t, filepath.Join(dir, "plots", "gpu-use.csv"))
+	require.Contains(t, out, "3 runs in")
+}
+
+// TestPoliciesAreComparedInPairs: MCAD has shorter completion times, which begin when a Job leaves
+// its queue, and longer response times, with every seed.
+func TestPoliciesAreComparedInPairs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "jobs.csv")
+	code, out, errs := simulate(t, "-study gpu -pods 2 -nodes 3 -seeds 4 -objects "+file)
+	require.Zero(t, code, errs)
+	rows := strings.NewReplacer("0 of 4", "0", "4 of 4", "4").Replace(out)
+	for _, policy := range []string{"MCAD", "MCAD + gangs"} {
+		response, completion := cells(t, rows, policy+": response time"), cells(t, rows, policy+": job completion time")
+		require.InDelta(t, response[1]-response[0], response[2], 0.011)
+		require.Positive(t, response[2])
+		require.Equal(t, 4.0, response[4], "higher in all seeds")
+		require.Negative(t, completion[2])
+		require.Zero(t, completion[4])
+	}
+	jobs, err := os.ReadFile(strings.TrimSuffix(file, ".csv") + ".mcad.csv")
+	require.NoError(t, err)
+	require.Equal(t, 101, strings.Count(string(jobs), "\n"), "a header and 100 Jobs")
+	require.True(t, strings.HasPrefix(string(jobs), "namespace,name,uid,created,ended,state,owned pods,dispatch time,response time,job completion time,cpu,memory,nvidia.com/gpu\n"))
 }
 
 func readLog(t *testing.T, file string) record.Log {

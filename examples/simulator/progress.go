@@ -49,7 +49,7 @@ func (c *studyClock) String() string {
 	real := time.Since(c.began)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	if c.steps == 0 {
+	if c.runs > 0 || c.steps == 0 {
 		return fmt.Sprintf("%d runs in %.1f s; %d MiB of memory", c.runs, real.Seconds(), m.Sys>>20)
 	}
 	return fmt.Sprintf("%s of virtual time in %.1f s: %.0f times as fast; %d MiB of memory",

@@ -43,7 +43,7 @@ func TestPages(t *testing.T) {
 		charts, tables int
 	}{
 		{"-study small-jobs -jobs 1,5,20", 4, 1},
-		{"-study gpu -pods 2 -nodes 3", 11, 7},
+		{"-study gpu -pods 2 -nodes 3 -seeds 3", 13, 7},
 		{"-study scale -pods 200 -nodes 2", 2, 1},
 	} {
 		file := filepath.Join(t.TempDir(), "report.html")

@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// A Chart is a picture of numbers. [Lines], [Steps], [CDF], [Histogram] and [Gantt] make Charts,
-// whose fields can be changed.
+// A Chart is a picture of numbers. [Lines], [Bands], [Steps], [CDF], [Histogram], [Intervals] and
+// [Gantt] make Charts, whose fields can be changed.
 type Chart struct {
 	Name    string // of its files
 	Title   string
@@ -29,6 +29,8 @@ const (
 	shares
 	bars
 	gantt
+	bands
+	intervals
 )
 
 // A Series is a line of a chart, or the values of a distribution.
@@ -37,8 +39,8 @@ type Series struct {
 	Points []Point // Y alone counts for CDF and Histogram
 }
 
-// A Point is one number at one position or time. Lines draws an error bar from Y-Half to Y+Half if
-// Half is above 0.
+// A Point is one number at one position or time. Where Half is above 0, Lines draws an error bar from
+// Y-Half to Y+Half, and Bands a band.
 type Point struct{ X, Y, Half float64 }
 
 // Sample makes a Series of values without positions.
@@ -53,6 +55,21 @@ func Sample(name string, values []float64) Series {
 // Lines connects points, and marks each point.
 func Lines(name, title string, series ...Series) Chart {
 	return Chart{Name: name, Title: title, kind: lines, series: series}
+}
+
+// Bands connects points, with a band around each line.
+func Bands(name, title string, series ...Series) Chart {
+	return Chart{Name: name, Title: title, kind: bands, series: series}
+}
+
+// Intervals shows a number with an error bar in each row, such as the differences of policies, and a
+// line at 0. The series have one Point each, whose X is not used; the first is at the top.
+func Intervals(name, title string, rows ...Series) Chart {
+	c := Chart{Name: name, Title: title, kind: intervals, series: rows, Wide: true}
+	for _, s := range rows {
+		c.rows = append(c.rows, Row{Name: s.Name})
+	}
+	return c
 }
 
 // Steps shows numbers that are constant until the next point.
@@ -145,8 +162,11 @@ func Gantt(name, title string, states []string, rows ...Row) Chart {
 
 // legend is the meaning of the colours of a chart. Series without points have no name there.
 func (c Chart) legend() []string {
-	if c.kind == gantt {
+	switch c.kind {
+	case gantt:
 		return c.states
+	case intervals:
+		return nil // the rows have the names
 	}
 	names := make([]string, len(c.series))
 	for i, s := range c.series {

@@ -10,7 +10,7 @@
 //	}}}
 //	err := r.WriteText(os.Stdout)
 //	err = r.WriteHTML(file)
-//	err = r.WritePlots("plots") // plots/latency.svg and plots/latency.png
+//	err = r.WritePlots("plots") // plots/latency.svg, plots/latency.png and plots/latency.csv
 //
 // # Determinism
 //

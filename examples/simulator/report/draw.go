@@ -41,12 +41,15 @@ var (
 
 func colour(i int) color.NRGBA { return palette[i%len(palette)] }
 
+// rowwise reports whether a chart has rows.
+func (c Chart) rowwise() bool { return c.kind == gantt || c.kind == intervals }
+
 func (c Chart) size() (w, h vg.Length) {
 	w, h = width, height
 	if c.Wide {
 		w = wide
 	}
-	if c.kind == gantt {
+	if c.rowwise() {
 		h = 2*vg.Centimeter + rowGap*vg.Length(max(len(c.rows), 4))
 	}
 	return w, h
@@ -86,7 +89,7 @@ func (c Chart) style(p *plot.Plot) {
 		a.Tick.Length = 3
 		a.Tick.Marker = plot.TickerFunc(ticks)
 	}
-	if c.kind != gantt {
+	if !c.rowwise() {
 		grid := plotter.NewGrid()
 		grid.Vertical.Color = nil
 		grid.Horizontal.Color = color.NRGBA{0x80, 0x80, 0x80, 0x40}
@@ -96,11 +99,14 @@ func (c Chart) style(p *plot.Plot) {
 
 // fill adds the data.
 func (c Chart) fill(p *plot.Plot) error {
-	fills := map[kind]func(*plot.Plot) error{lines: c.fillLines, steps: c.fillLines, shares: c.fillLines, bars: c.fillBars, gantt: c.fillRows}
+	fills := map[kind]func(*plot.Plot) error{
+		lines: c.fillLines, bands: c.fillLines, intervals: c.fillIntervals,
+		steps: c.fillLines, shares: c.fillLines, bars: c.fillBars, gantt: c.fillRows,
+	}
 	if err := fills[c.kind](p); err != nil {
 		return err
 	}
-	if c.kind != gantt {
+	if !c.rowwise() {
 		p.X.Min, p.Y.Min = min(p.X.Min, 0), min(p.Y.Min, 0)
 		p.Y.Max = max(p.Y.Max, c.Ceiling) * 1.04
 	}
@@ -128,7 +134,9 @@ func (c Chart) fillLines(p *plot.Plot) error {
 			return fmt.Errorf("series %s: %w", s.Name, err)
 		}
 		line.Color, line.Width = colour(i), c.thickness(i)
-		if c.kind != lines {
+		if c.kind == bands {
+			p.Add(area{s.Points, colour(i)})
+		} else if c.kind != lines {
 			line.StepStyle = plotter.PostStep
 		}
 		p.Add(line)
@@ -147,7 +155,7 @@ func (c Chart) fillLines(p *plot.Plot) error {
 // thickness is the width of a line. The first lines are thicker, so that they are visible behind
 // others in the same place.
 func (c Chart) thickness(i int) vg.Length {
-	if c.kind == lines {
+	if c.kind == lines || c.kind == bands {
 		return 1.4
 	}
 	return 1.2 + 0.8*vg.Length(min(len(c.series)-1-i, 2))
@@ -171,6 +179,18 @@ func (c Chart) fillBars(p *plot.Plot) error {
 
 func (c Chart) fillRows(p *plot.Plot) error {
 	p.Add(ganttRows{c.rows})
+	c.nameRows(p)
+	return nil
+}
+
+func (c Chart) fillIntervals(p *plot.Plot) error {
+	p.Add(intervalRows{c.series})
+	c.nameRows(p)
+	return nil
+}
+
+// nameRows writes the names of the rows at the left.
+func (c Chart) nameRows(p *plot.Plot) {
 	ticks := make([]plot.Tick, len(c.rows))
 	for i, r := range c.rows {
 		ticks[i] = plot.Tick{Value: -float64(i), Label: r.Name}
@@ -178,7 +198,6 @@ func (c Chart) fillRows(p *plot.Plot) error {
 	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
 	p.Y.Tick.Length = 0
 	p.Y.LineStyle.Width = 0
-	return nil
 }
 
 // drawLegend draws the legend above the chart.

@@ -3,6 +3,7 @@ package report
 import (
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -86,6 +87,14 @@ func (g ganttRows) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return xmin, xmax, -float64(len(g.rows)) + 0.4, 0.6
 }
 
+// half is Half, 0 if there is none to draw: the interval of a single value is infinite.
+func (p Point) half() float64 {
+	if p.Half > 0 && !math.IsInf(p.Half, 1) {
+		return p.Half
+	}
+	return 0
+}
+
 // An errorBars is a plot.Plotter: a vertical line at each point that has a Half.
 type errorBars struct {
 	points []Point
@@ -96,7 +105,7 @@ func (e errorBars) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
 	style := draw.LineStyle{Color: e.colour, Width: 0.8}
 	for _, at := range e.points {
-		if !(at.Half > 0) {
+		if at.half() == 0 {
 			continue
 		}
 		x, low, high := toX(at.X), toY(at.Y-at.Half), toY(at.Y+at.Half)
@@ -111,10 +120,65 @@ func (e errorBars) Plot(c draw.Canvas, p *plot.Plot) {
 func (e errorBars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, at := range e.points {
+		half := at.half()
 		xmin, xmax = min(xmin, at.X), max(xmax, at.X)
-		ymin, ymax = min(ymin, at.Y-at.Half), max(ymax, at.Y+at.Half)
+		ymin, ymax = min(ymin, at.Y-half), max(ymax, at.Y+half)
 	}
 	return xmin, xmax, ymin, ymax
+}
+
+// An area is a plot.Plotter: the band around a line.
+type area struct {
+	points []Point
+	colour color.NRGBA
+}
+
+func (a area) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, toY := p.Transforms(&c)
+	var above, below []vg.Point
+	for _, at := range a.points {
+		half := at.half()
+		above = append(above, vg.Point{X: toX(at.X), Y: toY(at.Y + half)})
+		below = append(below, vg.Point{X: toX(at.X), Y: toY(at.Y - half)})
+	}
+	slices.Reverse(below)
+	fill := a.colour
+	fill.A = 0x40
+	c.FillPolygon(fill, append(above, below...))
+}
+
+// DataRange is for plot.Plot.
+func (a area) DataRange() (xmin, xmax, ymin, ymax float64) { return errorBars(a).DataRange() }
+
+// An intervalRows is a plot.Plotter. The first row is at the top, at 0, the next at -1.
+type intervalRows struct{ series []Series }
+
+func (r intervalRows) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, toY := p.Transforms(&c)
+	c.StrokeLine2(draw.LineStyle{Color: gridColour, Width: 0.8}, toX(0), toY(p.Y.Min), toX(0), toY(p.Y.Max))
+	for i, s := range r.series {
+		for _, at := range s.Points {
+			y, style := toY(-float64(i)), draw.LineStyle{Color: colour(0), Width: 1.2}
+			if at.half() > 0 {
+				low, high := toX(at.Y-at.Half), toX(at.Y+at.Half)
+				c.StrokeLine2(style, low, y, high, y)
+				c.StrokeLine2(style, low, y-2.5, low, y+2.5)
+				c.StrokeLine2(style, high, y-2.5, high, y+2.5)
+			}
+			c.DrawGlyph(draw.GlyphStyle{Color: colour(0), Shape: draw.CircleGlyph{}, Radius: 2.4}, vg.Point{X: toX(at.Y), Y: y})
+		}
+	}
+}
+
+// DataRange is for plot.Plot.
+func (r intervalRows) DataRange() (xmin, xmax, ymin, ymax float64) {
+	for _, s := range r.series {
+		for _, at := range s.Points {
+			half := at.half()
+			xmin, xmax = min(xmin, at.Y-half), max(xmax, at.Y+half)
+		}
+	}
+	return xmin, xmax, -float64(len(r.series)) + 0.4, 0.6
 }
 
 func fillRect(c draw.Canvas, fill color.Color, r vg.Rectangle) {

@@ -103,7 +103,7 @@ var page string
 
 // WriteHTML writes the page, which contains its charts.
 func (r *Report) WriteHTML(w io.Writer) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"svg": inline}).Parse(page)
+	t, err := template.New("page").Funcs(template.FuncMap{"svg": inline, "download": download}).Parse(page)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,8 @@ func inline(c Chart) (template.HTML, error) {
 	return template.HTML(data), err // made by us from escaped text
 }
 
-// WritePlots writes each chart into a folder, which it creates: as NAME.svg and NAME.png.
+// WritePlots writes each chart into a folder, which it creates: as NAME.svg and NAME.png, and what it
+// shows as NAME.csv.
 func (r *Report) WritePlots(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -137,7 +138,9 @@ func (r *Report) WritePlots(dir string) error {
 }
 
 func (c Chart) write(dir string) error {
-	for ending, draw := range map[string]func() ([]byte, error){".svg": c.standaloneSVG, ".png": c.png} {
+	for ending, draw := range map[string]func() ([]byte, error){
+		".svg": c.standaloneSVG, ".png": c.png, ".csv": func() ([]byte, error) { return c.CSV(), nil },
+	} {
 		data, err := draw()
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"image/png"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,8 @@ func everything() *report.Report {
 			Title:  "One",
 			Tables: []report.Table{{Title: "T", Head: []string{"name", "x", "y"}, Rows: [][]string{{"first", "1", "22"}, {"b", "333", "4"}}, Note: "note"}},
 			Charts: []report.Chart{
+				report.Bands("bands", "Bands", report.Series{Name: "up", Points: []report.Point{{X: 1, Y: 1, Half: 0.5}, {X: 2, Y: 4, Half: math.NaN()}}}),
+				report.Intervals("intervals", "Intervals", report.Series{Name: "a", Points: []report.Point{{Y: -3, Half: 2}}}, report.Series{Name: "b", Points: []report.Point{{Y: 4, Half: math.Inf(1)}}}),
 				report.Lines("lines", "Lines", report.Series{Name: "up", Points: []report.Point{{X: 1, Y: 1, Half: 0.5}, {X: 2, Y: 4}}}, report.Series{Name: "none"}),
 				steps,
 				report.CDF("cdf", "Shares", samples...),
@@ -59,7 +62,8 @@ func TestPageIsWholeAndAlwaysTheSame(t *testing.T) {
 	require.NoError(t, everything().WriteHTML(&b))
 	require.Equal(t, a.String(), b.String())
 	page := a.String()
-	require.Equal(t, 5, strings.Count(page, "<svg "))
+	require.Equal(t, 7, strings.Count(page, "<svg "))
+	require.Equal(t, 7, strings.Count(page, `.csv" href="data:text/csv;base64,`))
 	require.Contains(t, page, "<h1>All &lt;kinds&gt;</h1>")
 	require.NotContains(t, page, "a < b")
 	require.NotContains(t, page, "#000000", "ink has the colour of the page's text")
@@ -68,10 +72,22 @@ func TestPageIsWholeAndAlwaysTheSame(t *testing.T) {
 	}
 }
 
+func TestChartsAreExported(t *testing.T) {
+	charts := everything().Sections[0].Charts
+	texts := map[string]string{}
+	for _, c := range charts {
+		texts[c.Name] = string(c.CSV())
+	}
+	require.Equal(t, "series,x,y,half\nup,1,1,0.5\nup,2,4,0\n", texts["lines"])
+	require.Equal(t, "series,x,y,half\na,0,-3,2\nb,0,4,+Inf\n", texts["intervals"])
+	require.Equal(t, "series,x,y\nn,0,1\nn,5,3\nn,9,0\n", texts["steps"])
+	require.True(t, strings.HasPrefix(texts["gantt"], "name,state,from,to\n"), texts["gantt"])
+}
+
 func TestPlotsAreWrittenAsFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plots")
 	require.NoError(t, everything().WritePlots(dir))
-	for _, name := range []string{"lines", "steps", "cdf", "histogram", "gantt"} {
+	for _, name := range []string{"lines", "bands", "intervals", "steps", "cdf", "histogram", "gantt"} {
 		data, err := os.ReadFile(filepath.Join(dir, name+".svg"))
 		require.NoError(t, err)
 		requireXML(t, data)

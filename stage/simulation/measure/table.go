@@ -17,15 +17,15 @@ import (
 //	namespace, name, uid
 //	created, ended            seconds since the first record of the log; ended is that of the last change of state
 //	state                     the last one
-//	pods                      how many Pods the object owned
+//	owned pods                how many Pods the object owned
 //	one column for each metric, in seconds; a metric must be of spans of this kind
-//	one column for each resource that Pods or Nodes of the log have: what the object has, or what its Pods request at most at once
+//	one column for each resource: what the object has, or what its Pods request at most at once
 //
 // A cell is empty if there is no value. If a metric has several spans of an object, the last counts.
 func WriteTable(w io.Writer, log record.Log, kind string, metrics ...Metric) error {
 	t := newTable(log, kind)
 	out := csv.NewWriter(w)
-	header := []string{"namespace", "name", "uid", "created", "ended", "state", "pods"}
+	header := []string{"namespace", "name", "uid", "created", "ended", "state", "owned pods"}
 	spans := make([]map[object]string, len(metrics))
 	for i, m := range metrics {
 		header = append(header, m.Name)
@@ -87,13 +87,15 @@ func newTable(log record.Log, kind string) *objects {
 	t := &objects{kind: kind, objects: map[object]*entry{}, owners: map[[2]string]object{}}
 	names, pods := map[string]bool{}, map[object]record.Amounts{}
 	for _, r := range log {
-		for name := range r.Amounts {
-			names[name] = true
-		}
 		if r.Kind == kind {
 			t.add(r)
 		} else if owner, owned := t.owners[[2]string{r.Namespace, r.Owner}]; owned && r.Kind == "Pod" {
 			t.objects[owner].addPod(r, pods)
+		}
+	}
+	for _, o := range t.objects {
+		for name := range o.most {
+			names[name] = true
 		}
 	}
 	t.resources = slices.Sorted(maps.Keys(names))

@@ -92,12 +92,12 @@ func TestTableOfJobs(t *testing.T) {
 	log = append(log, at(21, record.Record{Kind: "Job.batch", Namespace: "other", Name: "a", UID: "x", To: "Pending"}))
 	var b bytes.Buffer
 	require.NoError(t, measure.WriteTable(&b, log, "Job.batch", measure.ResponseTime(), measure.DispatchTime()))
-	require.Equal(t, `namespace,name,uid,created,ended,state,pods,response time,dispatch time,cpu,gpu
+	require.Equal(t, `namespace,name,uid,created,ended,state,owned pods,response time,dispatch time,cpu,gpu
 default,a,a,0,10,Complete,1,10,0,0.1,8
 default,b,b,1,16,Failed,1,15,1,0.2,4
 other,a,x,21,21,Pending,0,,,,
 `, b.String())
 	b.Reset()
 	require.NoError(t, measure.WriteTable(&b, nil, "Pod"))
-	require.Equal(t, "namespace,name,uid,created,ended,state,pods\n", b.String())
+	require.Equal(t, "namespace,name,uid,created,ended,state,owned pods\n", b.String())
 }
