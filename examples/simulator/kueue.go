@@ -61,15 +61,15 @@ func kueueTable(s sweep.Study, result *sweep.Result) (report.Table, error) {
 		if p.Run == "baseline" {
 			fitted = "by one number"
 		}
-		t.Rows = append(t.Rows, []string{p.Run + ": " + p.Metric, fmt.Sprintf("%.1f", p.Value), fmt.Sprintf("%.1f", e.Mean), halfText(e.Half()), fmt.Sprintf("%+.1f %%", 100*(e.Mean/p.Value-1)), fitted})
+		t.Rows = append(t.Rows, []string{p.Run + ": " + p.Metric, fmt.Sprintf("%.1f", p.Value), fmt.Sprintf("%.1f", e.Mean), halfText("%.1f", e.Half()), fmt.Sprintf("%+.1f %%", 100*(e.Mean/p.Value-1)), fitted})
 	}
 	return t, nil
 }
 
 // halfText is a dash for one seed, which says nothing about the error.
-func halfText(half float64) string {
+func halfText(format string, half float64) string {
 	if math.IsInf(half, 0) {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f", half)
+	return fmt.Sprintf(format, half)
 }

@@ -77,7 +77,7 @@ func knownQueues(ctx context.Context, o options, c *studyClock) (*report.Report,
 	t := report.Table{Head: []string{"mean waiting time, s", "theory", "simulated", "±", "seeds", "in the interval", "fitted"}, Note: "Nothing is fitted. Intervals of 95 %, of Student's distribution."}
 	for _, e := range result.Estimates(0.95) {
 		if want, ok := queues.Answer(e); ok {
-			t.Rows = append(t.Rows, []string{e.Point.String() + ": " + e.Metric, fmt.Sprintf("%.4f", want), fmt.Sprintf("%.4f", e.Mean), fmt.Sprintf("%.4f", e.Half()), strconv.Itoa(e.Count), yesNo(e.Contains(want)), "no"})
+			t.Rows = append(t.Rows, []string{e.Point.String() + ": " + e.Metric, fmt.Sprintf("%.4f", want), fmt.Sprintf("%.4f", e.Mean), halfText("%.4f", e.Half()), strconv.Itoa(e.Count), yesNo(e.Contains(want)), "no"})
 		}
 	}
 	return &report.Report{
