@@ -1,0 +1,68 @@
+package features
+
+import "strings"
+
+func podKinds() []Kind {
+	return []Kind{kind("", "v1", "Pod", "",
+		modelled("a Pod runs on the Node that it is bound to", "TestPodsWaitForNodes", "spec.nodeName"),
+		modelled("filters and scores of the scheduler", "TestSameDecisions", "spec.nodeSelector", "spec.affinity", "spec.tolerations",
+			"spec.topologySpreadConstraints", "spec.overhead", "spec.resources.requests", "spec.resources.limits", "spec.hostNetwork"),
+		modelled("priority and preemption", "TestAPodPreemptsByItsPriorityClass", "spec.priorityClassName", "spec.priority", "spec.preemptionPolicy"),
+		modelled("a scheduler takes the Pods that name it", "TestSameDecisions", "spec.schedulerName"),
+		modelled("a Pod waits until its gates are gone", "TestAGatedPodWaitsUntilItsGatesAreOpen", "spec.schedulingGates"),
+		modelled("a claim is bound and its volume's Nodes are heeded", "TestAClaimIsBoundWhereItsClassAllows",
+			"spec.volumes[].name", "spec.volumes[].persistentVolumeClaim"),
+		modelled("how a Pod and its containers end and start again", "TestCases", "spec.restartPolicy", "spec.terminationGracePeriodSeconds", "spec.activeDeadlineSeconds"),
+		modelled("a Pod is ready when others say so too", "TestCases", "spec.readinessGates"),
+		modelled("names of a Pod in EndpointSlices", "TestEndpointsListThePodsOfAService", "spec.hostname", "spec.subdomain"),
+		containers("spec.containers[]"), containers("spec.initContainers[]"),
+		reported("dynamic resource allocation", "spec.resourceClaims", "spec.resources.claims"),
+		reported("a claim is created for the volume", "spec.volumes[].ephemeral"),
+		reported("two Pods may not write to the same disk", "spec.volumes[].gcePersistentDisk", "spec.volumes[].awsElasticBlockStore", "spec.volumes[].rbd", "spec.volumes[].iscsi"),
+		reported("overhead and Nodes of a RuntimeClass", "spec.runtimeClassName"),
+		reported("Pods that are scheduled together", "spec.schedulingGroup", "spec.workloadRef"),
+		reportedUnless("the ServiceAccount has to exist", "spec.serviceAccountName", "default"),
+		reportedUnless("the ServiceAccount has to exist", "spec.serviceAccount", "default"),
+		onNodes("volumes", volumesOnNodes()...),
+		onNodes("how containers run", "spec.ephemeralContainers", "spec.securityContext", "spec.hostPID", "spec.hostIPC", "spec.hostUsers",
+			"spec.shareProcessNamespace", "spec.os", "spec.imagePullSecrets", "spec.automountServiceAccountToken", "spec.enableServiceLinks"),
+		onNodes("names and addresses", "spec.dnsPolicy", "spec.dnsConfig", "spec.hostAliases", "spec.setHostnameAsFQDN", "spec.hostnameOverride"),
+		modelled("what a kubelet writes", "TestCases", "status"),
+	)}
+}
+
+// containers are the rows of a container.
+func containers(at string) []Row {
+	at += "."
+	return with(at,
+		modelled("containers by their name", "TestCases", "name"),
+		modelled("a container runs as long as its command says, an image may be missing", "TestCases", "image", "command", "args"),
+		modelled("probes, answered by an annotation", "TestCases", "livenessProbe", "readinessProbe", "startupProbe"),
+		modelled("sidecars", "TestCases", "restartPolicy"),
+		modelled("requests fit into what a Node offers", "TestSameDecisions", "resources.requests", "resources.limits"),
+		modelled("host ports are free, ports have names", "TestSameDecisions", "ports"),
+		reported("dynamic resource allocation", "resources.claims"),
+		onNodes("how containers run", "workingDir", "env", "envFrom", "volumeMounts", "volumeDevices", "lifecycle", "restartPolicyRules", "resizePolicy",
+			"terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty"),
+	)
+}
+
+// with returns rows with a prefix before their paths.
+func with(prefix string, groups ...[]Row) (all []Row) {
+	for _, group := range groups {
+		for _, r := range group {
+			r.Path = prefix + r.Path
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// volumesOnNodes are the volumes of Pods that nothing but a Node reads.
+func volumesOnNodes() (paths []string) {
+	for name := range strings.FieldsSeq(`hostPath emptyDir secret configMap downwardAPI projected csi nfs image gitRepo glusterfs flexVolume cinder cephfs flocker fc
+		azureFile azureDisk vsphereVolume quobyte photonPersistentDisk portworxVolume scaleIO storageos`) {
+		paths = append(paths, "spec.volumes[]."+name)
+	}
+	return paths
+}

@@ -1,0 +1,180 @@
+package features
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Options of [NewReport]. The zero value is the default.
+type Options struct {
+	// Trace is called at the first use of each row. Default: nothing.
+	Trace func(Use)
+	// Controllers are the names of those that run. The use of a kind whose controller does not run
+	// is reported, because nobody writes its status. Nil: all run.
+	Controllers []string
+	// Played reports whether Stages write the status of a kind. Default: of none.
+	Played func(schema.GroupVersionKind) bool
+}
+
+// A Use says that objects ask for what nothing here does.
+type Use struct {
+	Row
+	Kind schema.GroupVersionKind
+	// Count is the number of objects, First the one that was seen first.
+	Count int
+	First types.NamespacedName
+}
+
+// String is one line for people.
+func (u Use) String() string {
+	field := u.Kind.Kind
+	if u.Path != "" {
+		field += " " + u.Path
+	}
+	objects := "1 object"
+	if u.Count > 1 {
+		objects = fmt.Sprintf("%d objects, first", u.Count)
+	}
+	return fmt.Sprintf("%s: not modelled: %s (%s %s)", field, u.Feature, objects, strings.TrimPrefix(u.First.String(), "/"))
+}
+
+// A Report collects uses.
+type Report struct {
+	options Options
+	kinds   map[schema.GroupVersionKind][]*check
+	order   []*check
+}
+
+// A check is a row that is looked for, and what it met.
+type check struct {
+	use  Use
+	path []string
+	seen map[types.UID]bool
+}
+
+// NewReport returns an empty report.
+func NewReport(o Options) *Report {
+	r := &Report{options: o, kinds: map[schema.GroupVersionKind][]*check{}}
+	for _, k := range Kinds() {
+		for _, row := range k.Rows {
+			if row.State == Reported {
+				r.add(k.GroupVersionKind, row)
+			}
+		}
+		if o.Controllers != nil && k.Controller != "" && !slices.Contains(o.Controllers, k.Controller) && (o.Played == nil || !o.Played(k.GroupVersionKind)) {
+			r.add(k.GroupVersionKind, Row{State: Reported, Feature: "its controller does not run: nobody writes its status, or a stand-in invents it"})
+		}
+	}
+	return r
+}
+
+func (r *Report) add(kind schema.GroupVersionKind, row Row) {
+	c := &check{use: Use{Row: row, Kind: kind}, seen: map[types.UID]bool{}}
+	if row.Path != "" {
+		c.path = strings.Split(row.Path, ".")
+	}
+	r.kinds[kind] = append(r.kinds[kind], c)
+	r.order = append(r.order, c)
+}
+
+// Watch has the report observe all kinds that it is about. The argument is the method On of a
+// simulation, or what does the same.
+func (r *Report) Watch(on func(schema.GroupVersionKind, func(context.Context, watch.Event) error) error) error {
+	for _, k := range Kinds() {
+		if len(r.kinds[k.GroupVersionKind]) == 0 {
+			continue
+		}
+		err := on(k.GroupVersionKind, func(_ context.Context, e watch.Event) error {
+			if obj, ok := e.Object.(*unstructured.Unstructured); ok && e.Type != watch.Deleted {
+				r.Observe(k.GroupVersionKind, obj, e.Type == watch.Added)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Observe looks at an object that is new or has changed. One of generation 1 that is not new has the
+// fields that it had.
+func (r *Report) Observe(kind schema.GroupVersionKind, obj *unstructured.Unstructured, isNew bool) {
+	if !isNew && obj.GetGeneration() == 1 {
+		return
+	}
+	for _, c := range r.kinds[kind] {
+		if c.isUsed(obj.Object, c.path) {
+			r.met(c, obj)
+		}
+	}
+}
+
+// met counts an object once.
+func (r *Report) met(c *check, obj *unstructured.Unstructured) {
+	if c.seen[obj.GetUID()] {
+		return
+	}
+	c.seen[obj.GetUID()] = true
+	c.use.Count++
+	if c.use.Count > 1 {
+		return
+	}
+	c.use.First = types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	if r.options.Trace != nil {
+		r.options.Trace(c.use)
+	}
+}
+
+// Uses returns what was met, in the order of the table.
+func (r *Report) Uses() (all []Use) {
+	for _, c := range r.order {
+		if c.use.Count > 0 {
+			all = append(all, c.use)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Use) int { return cmp.Compare(a.Kind.Kind, b.Kind.Kind) })
+	return all
+}
+
+// isUsed reports whether a value asks for something below it.
+func (c *check) isUsed(v any, path []string) bool {
+	if len(path) == 0 {
+		return !isEmpty(v) && !slices.Contains(c.use.Unless, fmt.Sprint(v))
+	}
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	name, isList := strings.CutSuffix(path[0], "[]")
+	if !isList {
+		return c.isUsed(fields[name], path[1:])
+	}
+	items, _ := fields[name].([]any)
+	return slices.ContainsFunc(items, func(item any) bool { return c.isUsed(item, path[1:]) })
+}
+
+// isEmpty reports whether a value is what a field has that nobody has set.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}

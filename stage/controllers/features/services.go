@@ -1,0 +1,19 @@
+package features
+
+func serviceKinds() []Kind {
+	return []Kind{
+		kind("", "v1", "Service", "service",
+			modelled("EndpointSlices list the Pods", "TestEndpointsListThePodsOfAService", "spec.selector", "spec.publishNotReadyAddresses",
+				"spec.ports[].name", "spec.ports[].port", "spec.ports[].targetPort", "spec.ports[].protocol", "spec.ports[].appProtocol"),
+			modelled("addresses of Services and load balancers", "TestRecordings", "spec.type", "spec.clusterIP", "spec.clusterIPs", "spec.loadBalancerClass"),
+			reported("ports of Nodes", "spec.ports[].nodePort", "spec.healthCheckNodePort"),
+			reportedUnless("ports of Nodes", "spec.allocateLoadBalancerNodePorts", "true"),
+			reported("an address that the user wants", "spec.loadBalancerIP"),
+			reportedUnless("two families of addresses", "spec.ipFamilyPolicy", "SingleStack"),
+			reportedUnless("two families of addresses", "spec.ipFamilies", "[IPv4]"),
+			reported("hints in EndpointSlices", "spec.trafficDistribution"),
+			onNodes("how kube-proxy sends packets", "spec.externalIPs", "spec.sessionAffinity", "spec.sessionAffinityConfig", "spec.loadBalancerSourceRanges",
+				"spec.externalTrafficPolicy", "spec.internalTrafficPolicy", "spec.externalName"),
+			status("TestRecordings")),
+	}
+}
