@@ -12,6 +12,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -51,6 +52,9 @@ type LabOptions struct {
 	Kubelets kubelet.Options
 	// Failures make random objects fail.
 	Failures []Failure
+	// Strict fails the test at its end if objects asked for what is not modelled, see
+	// [Lab.NotModelled]. Default: it is logged.
+	Strict bool
 	// Timeout is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
 	Timeout time.Duration
 	// Sync lets other goroutines that use the cluster, such as informers, react. It is called
@@ -69,6 +73,7 @@ type Lab struct {
 	options   LabOptions
 	set       *stage.Set
 	sim       *simulation.Simulation
+	features  *features.Report
 	applied   []reference
 	held      map[reference]types.UID     // objects that Drive holds in a state
 	decided   map[types.UID]bool          // whether it was decided if a failure happens to them
@@ -110,6 +115,9 @@ func (l *Lab) start() error {
 		Strict: true, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
 	})
 	if err != nil {
+		return err
+	}
+	if err := l.reportFeatures(); err != nil {
 		return err
 	}
 	if err := l.expectFailures(); err != nil {

@@ -79,7 +79,8 @@ func TestUsesAreCounted(t *testing.T) {
 // What the API server sets by default, and what is empty, asks for nothing.
 func TestDefaultsAreNoUse(t *testing.T) {
 	r := features.NewReport(features.Options{})
-	observe(t, r, `{apiVersion: v1, kind: Service, metadata: {name: s, uid: s}, spec: {ipFamilies: [IPv4], ipFamilyPolicy: SingleStack, allocateLoadBalancerNodePorts: true, loadBalancerIP: ""}}`, true)
+	observe(t, r, `{apiVersion: v1, kind: Service, metadata: {name: s, uid: s},
+  spec: {ipFamilies: [IPv4], ipFamilyPolicy: SingleStack, allocateLoadBalancerNodePorts: true, loadBalancerIP: ""}}`, true)
 	observe(t, r, `{apiVersion: batch/v1, kind: Job, metadata: {name: j, uid: j}, spec: {manualSelector: false}}`, true)
 	require.Empty(t, r.Uses())
 }

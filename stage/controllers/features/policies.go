@@ -2,7 +2,7 @@ package features
 
 func policyKinds() []Kind {
 	return []Kind{
-		kind("policy", "v1", "PodDisruptionBudget", "disruption", reported("how many Pods may be evicted", "spec")),
+		kind("policy", "v1", "PodDisruptionBudget", "disruption", modelled("how many Pods may be evicted", "TestEvictions", "spec"), status("TestAnEvictionSpendsTheBudget")),
 		kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontal-pod-autoscaling", reported("replicas follow metrics", "spec")),
 		kind("", "v1", "ResourceQuota", "resourcequota", reported("how much a namespace may have", "spec")),
 		kind("", "v1", "LimitRange", "", reported("limits and defaults of a namespace", "spec")),

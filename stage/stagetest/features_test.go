@@ -1,0 +1,59 @@
+package stagetest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+)
+
+// A logT is a T that remembers what a lab says at the end of a test.
+type logT struct {
+	testing.TB
+	cleanups       []func()
+	logged, failed string
+}
+
+func (t *logT) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
+
+func (t *logT) Logf(format string, args ...any) { t.logged += fmt.Sprintf(format, args...) }
+
+func (t *logT) Errorf(format string, args ...any) { t.failed += fmt.Sprintf(format, args...) }
+
+func (t *logT) end() {
+	for _, f := range t.cleanups {
+		f()
+	}
+}
+
+const unmodelled = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3, selector: {matchLabels: {a: b}},
+  template: {metadata: {labels: {a: b}}, spec: {runtimeClassName: gvisor, containers: [{name: c, image: i}]}}}}`
+
+func TestWhatIsNotModelledIsTold(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		spy := &logT{TB: t}
+		lab := stagetest.New(spy, stagetest.LabOptions{Strict: strict})
+		lab.Apply(unmodelled)
+		lab.WaitCurrent()
+		require.Len(t, lab.NotModelled(), 1)
+		spy.end()
+		said, silent := spy.logged, spy.failed
+		if strict {
+			said, silent = silent, said
+		}
+		require.Contains(t, said, "Pod spec.runtimeClassName: not modelled: overhead and Nodes of a RuntimeClass (3 objects, first default/web-")
+		require.Empty(t, silent)
+	}
+}
+
+// A lab in which everything is modelled says nothing.
+func TestALabWithoutSurprisesSaysNothing(t *testing.T) {
+	spy := &logT{TB: t}
+	lab := stagetest.New(spy, stagetest.LabOptions{Strict: true})
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}`)
+	lab.WaitCurrent()
+	spy.end()
+	require.Empty(t, spy.logged+spy.failed)
+}
