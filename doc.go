@@ -17,7 +17,8 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an API server in memory and a
 //     virtual clock
 //   - below it load, fault, record, measure and expect: which work arrives and when, what fails, a
-//     log of what happened, metrics of that log, and assertions about metrics
+//     log of what happened, metrics of that log, and assertions about metrics; sweep runs parameters
+//     and seeds, statistics says how far to trust the result, progress draws a line on the terminal
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and
 //     [github.com/stagecraft-go/stagecraft/stage/controllers]: controllers on the same clock; below
 //     controllers those of Kubernetes: workloads, batch, scheduling, nodes, volumes, services,
