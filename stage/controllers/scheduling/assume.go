@@ -4,20 +4,48 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/storageclass"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // An assumedPod has a Node, on which it counts, and is bound when its claims are.
 type assumedPod struct {
-	info *PodInfo
-	node *NodeInfo
-	seq  uint64
+	*QueuedPodInfo
+	node  *NodeInfo
+	since time.Time
+	look  time.Time // when it is seen that the claims are bound, zero if they are not
+}
+
+// kube-scheduler looks each second whether claims are bound, and gives up after ten minutes.
+const (
+	bindInterval = time.Second
+	bindTimeout  = 10 * time.Minute
+)
+
+// lookAt takes in whether the claims are bound, which is seen at the end of a second.
+func (a *assumedPod) lookAt(c control.Call) {
+	if a.waits(c.Cache) {
+		a.look = time.Time{}
+	} else if a.look.IsZero() {
+		looks := (c.Now.Sub(a.since) + bindInterval - 1) / bindInterval
+		a.look = a.since.Add(max(looks, 1) * bindInterval)
+	}
+}
+
+// waits reports whether a claim is not bound.
+func (a *assumedPod) waits(cache *reconcile.Cache) bool {
+	return slices.ContainsFunc(a.claims, func(claim claimName) bool {
+		obj := claimOf(cache, a.PodInfo, claim)
+		return obj == nil || !isBound(obj)
+	})
 }
 
 // bind binds a Pod or, if it has claims that waited for a Node, has those bound first.
@@ -35,8 +63,9 @@ func (s *scheduler) bind(c control.Call, cy *Cycle, queued *QueuedPodInfo, n *No
 	}
 	s.queue.remove(queued.Name())
 	n.AddPod(queued.PodInfo)
-	s.binding[queued.Name()] = &assumedPod{queued.PodInfo, n, queued.seq}
-	return nil
+	s.binding[queued.Name()] = &assumedPod{QueuedPodInfo: queued, node: n, since: c.Now}
+	_, err := patchStatus(c, queued.Pod, map[string]any{"nominatedNodeName": n.Name})
+	return control.IgnoreNotFound(err)
 }
 
 // selectVolume tells a claim on which Node its first Pod will run, on which a volume is to be
@@ -65,7 +94,7 @@ func selectVolume(c control.Call, p placedClaim, node string) error {
 // forget takes a Pod off the Node on which it was assumed.
 func (s *scheduler) forget(name types.NamespacedName) {
 	if assumed := s.binding[name]; assumed != nil {
-		assumed.node.RemovePod(assumed.info)
+		assumed.node.RemovePod(assumed.PodInfo)
 		delete(s.binding, name)
 	}
 }
@@ -81,15 +110,39 @@ func (s *scheduler) finishBindings(c control.Call) error {
 			s.forget(name)
 			continue
 		}
-		waits := slices.ContainsFunc(assumed.info.claims, func(claim claimName) bool {
-			obj := claimOf(c.Cache, assumed.info, claim)
-			return obj == nil || !isBound(obj)
-		})
-		if !waits {
-			if err := Bind(c.Context, c.Request, pod, assumed.node.Name); err != nil {
-				return err
-			}
+		if err := s.finishBinding(c, assumed, pod); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (s *scheduler) finishBinding(c control.Call, assumed *assumedPod, pod *unstructured.Unstructured) error {
+	assumed.lookAt(c)
+	switch {
+	case !assumed.look.IsZero() && !assumed.look.After(c.Now):
+		return Bind(c.Context, c.Request, pod, assumed.node.Name)
+	case assumed.look.IsZero() && !c.Now.Before(assumed.since.Add(bindTimeout)):
+		s.forget(assumed.Name())
+		s.queue.pods[assumed.Name()] = assumed.QueuedPodInfo
+		s.queue.reject(assumed.QueuedPodInfo, nil, c.Now)
+		const message = `running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded`
+		return report(c, pod, failure{reason: "SchedulerError", message: message, nominated: new(string)})
+	}
+	return nil
+}
+
+// nextBinding is when a binding will go on or fail though nothing changes, zero if never.
+func (s *scheduler) nextBinding(c control.Call) (next time.Time) {
+	for _, assumed := range s.binding {
+		assumed.lookAt(c)
+		at := assumed.look
+		if at.IsZero() {
+			at = assumed.since.Add(bindTimeout)
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
 )
 
+// unschedulable is the reason of the condition PodScheduled of Pods that fit nowhere.
+const unschedulable = "Unschedulable"
+
 // scheduleOne finds a Node for a Pod.
 func (s *scheduler) scheduleOne(c control.Call, queued *QueuedPodInfo) error {
 	pod := c.Cache.Get(kinds.Pod, queued.Name())
@@ -30,7 +33,7 @@ func (s *scheduler) decide(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *
 	if name, known := priorityClassIsKnown(c.Cache, queued.Pod); !known {
 		d.Message = "no PriorityClass with name " + name + " was found"
 		s.queue.reject(queued, []string{"Priority"}, c.Now)
-		return reportUnschedulable(c, queued.Pod, d.Message, nil)
+		return report(c, queued.Pod, failure{reason: unschedulable, message: d.Message})
 	}
 	if len(cy.Nodes) > 0 {
 		if fit := cy.findNodes(); len(fit) > 0 {
@@ -86,7 +89,7 @@ func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo,
 	if err := s.makeRoom(c, queued, found); err != nil {
 		return err
 	}
-	return reportUnschedulable(c, pod, d.Message, nominated)
+	return report(c, pod, failure{reason: unschedulable, message: d.Message, nominated: nominated})
 }
 
 // makeRoom deletes those victims that are not being deleted already. If all are, Pods of lower

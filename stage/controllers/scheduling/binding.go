@@ -45,23 +45,28 @@ const podScheduled = "PodScheduled"
 // longestNote is how long the message of an Event may be, in bytes.
 const longestNote = 1024
 
-// reportUnschedulable records an Event and writes into a Pod why it is not scheduled, unless it says so already, and, if
-// nominated is given, its status.nominatedNodeName.
-func reportUnschedulable(c control.Call, pod *unstructured.Unstructured, message string, nominated *string) error {
-	note := message
+// A failure is why a Pod is not scheduled.
+type failure struct {
+	reason, message string
+	nominated       *string // its new status.nominatedNodeName, nil to leave it
+}
+
+// report records an Event and writes into a Pod why it is not scheduled, unless it says so already.
+func report(c control.Call, pod *unstructured.Unstructured, f failure) error {
+	note := f.message
 	if len(note) > longestNote {
 		note = note[:longestNote-len(" ...")] + " ..."
 	}
 	c.Record(pod, "Warning", "FailedScheduling", note)
-	if nominated != nil && *nominated != fields.String(pod.Object, "status", "nominatedNodeName") {
-		patched, err := patchStatus(c, pod, map[string]any{"nominatedNodeName": nameOrNil(*nominated)})
+	if f.nominated != nil && *f.nominated != nominatedNode(pod) {
+		patched, err := patchStatus(c, pod, map[string]any{"nominatedNodeName": nameOrNil(*f.nominated)})
 		if err != nil {
 			return control.IgnoreNotFound(err)
 		}
 		pod = patched
 	}
 	return control.IgnoreNotFound(setPodScheduled(c, pod, conditions.Condition{
-		"type": podScheduled, "status": "False", "reason": "Unschedulable", "message": message,
+		"type": podScheduled, "status": "False", "reason": f.reason, "message": f.message,
 		"observedGeneration": pod.GetGeneration(), "lastProbeTime": nil, "lastTransitionTime": c.Timestamp(),
 	}))
 }

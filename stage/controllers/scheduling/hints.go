@@ -222,9 +222,8 @@ func joinsDomain(wanted, unwanted []affinityTerm, old, now *NodeInfo) bool {
 }
 
 func (volumeRestrictions) QueueingHint(p *PodInfo, e ClusterEvent) bool {
-	return e.nodeCame() || e.taintsChanged() || e.claimCame(p) || e.podLeft() && e.OldPod.namespace == p.namespace && slices.ContainsFunc(p.claims, func(c claimName) bool {
-		return slices.Contains(e.OldPod.claims, c)
-	})
+	return e.nodeCame() || e.taintsChanged() || e.claimCame(p) || e.podLeft() && e.OldPod.namespace == p.namespace &&
+		(p.sharesDisk(e.OldPod) || slices.ContainsFunc(p.claims, func(c claimName) bool { return slices.Contains(e.OldPod.claims, c) }))
 }
 
 // claimCame reports whether a claim of a Pod was created.

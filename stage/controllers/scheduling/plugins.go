@@ -143,7 +143,7 @@ func DefaultProfile() Profile {
 	return Profile{
 		Plugins: []Plugin{
 			prioritySort{}, nodeUnschedulable{}, nodeName{}, taintToleration{}, nodeAffinity{}, nodePorts{},
-			nodeResourcesFit{}, volumeRestrictions{}, volumeBinding{}, volumeZone{},
+			nodeResourcesFit{}, volumeRestrictions{}, nodeVolumeLimits{}, volumeBinding{}, volumeZone{},
 			podTopologySpread{}, interPodAffinity{}, dynamicResources{}, defaultPreemption{},
 			balancedAllocation{}, imageLocality{},
 		},

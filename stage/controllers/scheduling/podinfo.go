@@ -39,6 +39,7 @@ type PodInfo struct {
 	spread       []spreadConstraint
 	affinity     podAffinity
 	claims       []claimName
+	disks        []disk
 	scored       scoredAmounts // Requests, with defaults, while the Pod is to be scheduled
 	counted      scoredAmounts // the same once it is on a Node
 	neverPreempt bool          // it preempts nobody
@@ -55,6 +56,7 @@ func NewPodInfo(pod *unstructured.Unstructured) *PodInfo {
 		tolerations:  tolerationsOf(spec),
 		ports:        hostPortsOf(spec),
 		claims:       claimNames(pod),
+		disks:        disksOf(spec),
 		neverPreempt: fields.String(spec, "preemptionPolicy") == "Never",
 	}
 	p.setPod(pod)

@@ -54,8 +54,8 @@ const (
 // tried again when something changes that may matter to the plugins that were against it.
 //
 // Plugins find in the cache Nodes, Pods, Namespaces, Services, ReplicationControllers, ReplicaSets,
-// StatefulSets, PersistentVolumeClaims, PersistentVolumes, StorageClasses, PriorityClasses and
-// PodDisruptionBudgets.
+// StatefulSets, PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSINodes, VolumeAttachments,
+// PriorityClasses and PodDisruptionBudgets.
 //
 // It writes spec.nodeName, which stage/memory takes and an API server refuses: there a scheduler
 // runs anyway.
@@ -73,7 +73,7 @@ func Scheduler(o Options) reconcile.Controller {
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Node, Map: s.onNode}, {Kind: kinds.Pod, Map: s.onPod},
 			other(kinds.PersistentVolumeClaim), other(kinds.PersistentVolume), other(kinds.StorageClass),
-			other(kinds.Namespace), other(kinds.PriorityClass),
+			other(kinds.CSINode), other(kinds.VolumeAttachment), other(kinds.Namespace), other(kinds.PriorityClass),
 			unseen(kinds.Service), unseen(kinds.ReplicationController), unseen(kinds.ReplicaSet),
 			unseen(kinds.StatefulSet), unseen(kinds.PodDisruptionBudget),
 		},
@@ -189,8 +189,8 @@ func (s *scheduler) account(c *reconcile.Cache, name types.NamespacedName, ch re
 		before.node.RemovePod(before.info)
 		delete(s.pods, name)
 	}
-	s.forget(name)
 	if now != "" {
+		s.forget(name) // it is not only assumed
 		used := usedPod{resolvedPodInfo(c, ch.New), s.node(now)}
 		used.node.AddPod(used.info)
 		s.pods[name] = used
@@ -236,7 +236,7 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 		}
 		queued := s.pop(c)
 		if queued == nil {
-			return s.untilNext(c.Now), nil
+			return s.untilNext(c), nil
 		}
 		if err := s.scheduleOne(c, queued); err != nil {
 			return reconcile.Result{}, err
@@ -245,13 +245,16 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 	return reconcile.Result{After: 1}, nil
 }
 
-// untilNext waits until a Pod is tried again though nothing changes.
-func (s *scheduler) untilNext(now time.Time) reconcile.Result {
+// untilNext waits until something is to be done though nothing changes.
+func (s *scheduler) untilNext(c control.Call) reconcile.Result {
 	next := s.queue.nextFlush()
+	if at := s.nextBinding(c); next.IsZero() || !at.IsZero() && at.Before(next) {
+		next = at
+	}
 	if next.IsZero() {
 		return reconcile.Result{}
 	}
-	return reconcile.Result{After: next.Sub(now)}
+	return reconcile.Result{After: next.Sub(c.Now)}
 }
 
 // takeIn brings the queue up to date.

@@ -1,6 +1,8 @@
 package scheduling
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,35 +15,103 @@ import (
 )
 
 // volumeRestrictions keeps Pods from a claim with the access mode ReadWriteOncePod that another Pod
-// uses.
+// uses, and from Nodes where a Pod has the same disk.
 type volumeRestrictions struct{}
 
 func (volumeRestrictions) Name() string { return "VolumeRestrictions" }
 
-func (p volumeRestrictions) PreFilter(c *Cycle) Status {
-	var exclusive []claimName
-	for _, claim := range c.Pod.claims {
-		if obj := claimOf(c.Cache, c.Pod, claim); obj != nil {
-			modes, _ := object.Strings(obj.Object, "spec", "accessModes")
-			if slices.Contains(modes, "ReadWriteOncePod") {
-				exclusive = append(exclusive, claim)
-			}
-		}
-	}
-	c.Write(p, exclusive)
-	return Status{Skip: len(exclusive) == 0}
+// exclusiveClaims are the claims of a Pod that no other Pod may use, and how often one does.
+type exclusiveClaims struct {
+	names []string
+	used  int64
 }
 
-func (p volumeRestrictions) Filter(c *Cycle, _ *NodeInfo) Status {
-	exclusive := c.Read(p).([]claimName)
-	for _, n := range c.Nodes {
-		for _, other := range n.Pods {
-			if other.namespace == c.Pod.namespace && slices.ContainsFunc(other.claims, func(claim claimName) bool { return slices.Contains(exclusive, claim) }) {
-				return Status{Reasons: []string{"node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"}}
+func (p volumeRestrictions) PreFilter(c *Cycle) Status {
+	s := &exclusiveClaims{}
+	for _, claim := range c.Pod.claims {
+		if claim.ephemeral {
+			continue
+		}
+		obj := claimOf(c.Cache, c.Pod, claim)
+		if obj == nil {
+			return unresolvable(whyUnusable(nil, claim))
+		}
+		if modes, _ := object.Strings(obj.Object, "spec", "accessModes"); slices.Contains(modes, "ReadWriteOncePod") {
+			s.names = append(s.names, claim.name)
+		}
+	}
+	if len(s.names) > 0 {
+		for _, n := range c.Nodes {
+			for _, other := range n.Pods {
+				s.count(c.Pod, other, 1)
 			}
 		}
 	}
+	c.Write(p, s)
+	return Status{Skip: s.used == 0 && len(c.Pod.disks) == 0}
+}
+
+func (s *exclusiveClaims) count(p, other *PodInfo, times int64) {
+	for _, claim := range other.claims {
+		if other.namespace == p.namespace && slices.Contains(s.names, claim.name) {
+			s.used += times
+		}
+	}
+}
+
+func (p volumeRestrictions) AddPod(c *Cycle, other *PodInfo, _ *NodeInfo) { p.update(c, other, 1) }
+
+func (p volumeRestrictions) RemovePod(c *Cycle, other *PodInfo, _ *NodeInfo) { p.update(c, other, -1) }
+
+func (p volumeRestrictions) update(c *Cycle, other *PodInfo, times int64) {
+	c.Read(p).(*exclusiveClaims).count(c.Pod, other, times)
+}
+
+func (p volumeRestrictions) Filter(c *Cycle, n *NodeInfo) Status {
+	if slices.ContainsFunc(n.Pods, c.Pod.sharesDisk) {
+		return Status{Reasons: []string{"node(s) had no available disk"}}
+	}
+	if c.Read(p).(*exclusiveClaims).used > 0 {
+		return Status{Reasons: []string{"node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"}}
+	}
 	return Status{}
+}
+
+// A disk is a volume that only one Pod of a Node may write.
+type disk struct {
+	kind, name string
+	readOnly   bool
+	monitors   []string // of Ceph: it is the same if they have one in common
+}
+
+// disksOf returns the disks that a Pod names itself, without a claim.
+func disksOf(spec map[string]any) (disks []disk) {
+	for _, volume := range fields.Maps(spec, "volumes") {
+		if v := fields.Map(volume, "gcePersistentDisk"); v != nil {
+			disks = append(disks, disk{kind: "gce", name: fields.String(v, "pdName"), readOnly: fields.Bool(v, "readOnly")})
+		}
+		if v := fields.Map(volume, "awsElasticBlockStore"); v != nil {
+			disks = append(disks, disk{kind: "aws", name: fields.String(v, "volumeID")})
+		}
+		if v := fields.Map(volume, "iscsi"); v != nil {
+			disks = append(disks, disk{kind: "iscsi", name: fields.String(v, "iqn"), readOnly: fields.Bool(v, "readOnly")})
+		}
+		if v := fields.Map(volume, "rbd"); v != nil {
+			monitors, _ := object.Strings(v, "monitors")
+			name := cmp.Or(fields.String(v, "pool"), "rbd") + "/" + fields.String(v, "image")
+			disks = append(disks, disk{kind: "rbd", name: name, readOnly: fields.Bool(v, "readOnly"), monitors: monitors})
+		}
+	}
+	return disks
+}
+
+func (p *PodInfo) sharesDisk(other *PodInfo) bool {
+	return slices.ContainsFunc(p.disks, func(a disk) bool { return slices.ContainsFunc(other.disks, a.conflicts) })
+}
+
+func (a disk) conflicts(b disk) bool {
+	return a.kind == b.kind && a.name == b.name && !(a.readOnly && b.readOnly) &&
+		(a.kind != "rbd" || slices.ContainsFunc(a.monitors, func(m string) bool { return slices.Contains(b.monitors, m) }))
 }
 
 // volumeZone keeps Pods to Nodes in the zones that the labels of their volumes name.
@@ -56,9 +126,13 @@ func (p volumeZone) PreFilter(c *Cycle) Status {
 		if obj == nil {
 			continue
 		}
-		volume := c.Cache.Get(kinds.PersistentVolume, types.NamespacedName{Name: fields.String(obj.Object, "spec", "volumeName")})
-		if volume == nil {
+		name := fields.String(obj.Object, "spec", "volumeName")
+		if name == "" {
 			continue
+		}
+		volume := c.Cache.Get(kinds.PersistentVolume, types.NamespacedName{Name: name})
+		if volume == nil {
+			return unresolvable(fmt.Sprintf("persistentvolume %q not found", name))
 		}
 		zones = append(zones, zonesOf(volume)...)
 	}
@@ -66,9 +140,12 @@ func (p volumeZone) PreFilter(c *Cycle) Status {
 	return Status{Skip: len(zones) == 0}
 }
 
+// zoneLabels say in which zone and region a Node or a volume is.
+var zoneLabels = []string{labelZone, "topology.kubernetes.io/region"}
+
 // zonesOf requires the zone and the region that a volume is in.
 func zonesOf(volume *unstructured.Unstructured) (zones []requirement) {
-	for _, key := range []string{labelZone, "topology.kubernetes.io/region"} {
+	for _, key := range zoneLabels {
 		if value, ok := labelsOf(volume)[key].(string); ok {
 			zones = append(zones, requirement{key, "In", strings.Split(value, "__")})
 		}
@@ -77,7 +154,8 @@ func zonesOf(volume *unstructured.Unstructured) (zones []requirement) {
 }
 
 func (p volumeZone) Filter(c *Cycle, n *NodeInfo) Status {
-	if matchesAll(c.Read(p).([]requirement), n.labels) {
+	inZone := slices.ContainsFunc(zoneLabels, func(key string) bool { return n.labels[key] != nil })
+	if !inZone || matchesAll(c.Read(p).([]requirement), n.labels) {
 		return Status{}
 	}
 	return unresolvable("node(s) had no available volume zone")
