@@ -72,6 +72,9 @@ func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo,
 				break
 			}
 			reasons = append(reasons, found.Reasons...)
+			if found.failed {
+				break
+			}
 		}
 	}
 	d.NominatedNode, d.Message = found.Node, cy.fitMessage(reasons)

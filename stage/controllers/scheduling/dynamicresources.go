@@ -8,13 +8,19 @@ type dynamicResources struct{}
 
 func (dynamicResources) Name() string { return "DynamicResources" }
 
-func (dynamicResources) PreFilter(c *Cycle) Status {
+func (p dynamicResources) PreFilter(c *Cycle) Status {
+	c.Write(p, true)
 	if len(fields.Slice(c.Pod.Pod.Object, "spec", "resourceClaims")) > 0 {
 		return unresolvable("spec.resourceClaims: stagecraft does not model dynamic resource allocation")
 	}
 	return Status{}
 }
 
-func (dynamicResources) PostFilter(*Cycle) PostFilterResult {
+// PostFilter fails, as that of kube-scheduler 1.36.3 does, if another plugin was against the Pod before
+// this one was asked: preemption is not tried then, and "not found" is what the message ends with.
+func (p dynamicResources) PostFilter(c *Cycle) PostFilterResult {
+	if c.Read(p) == nil {
+		return PostFilterResult{Reasons: []string{"not found"}, Keep: true, failed: true}
+	}
 	return PostFilterResult{Reasons: []string{"no new claims to deallocate"}, Keep: true}
 }

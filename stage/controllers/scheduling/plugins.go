@@ -122,6 +122,8 @@ type PostFilterResult struct {
 	Reasons []string
 	// Keep is that a Node that was found for the Pod before is still meant for it.
 	Keep bool
+
+	failed bool // no other plugin is asked
 }
 
 // A Profile is which plugins decide. The order of those that filter matters for the messages: the

@@ -51,7 +51,7 @@ func TestAPodThatFitsNowhereSaysWhy(t *testing.T) {
 		},
 		"a claim that is not there": {
 			`volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ` + clustertest.SmallPod,
-			`0/3 nodes are available: persistentvolumeclaim "data" not found.` + notHelpful,
+			`0/3 nodes are available: persistentvolumeclaim "data" not found. not found`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

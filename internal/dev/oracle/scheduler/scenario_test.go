@@ -81,6 +81,7 @@ type generator struct {
 	*rand.Rand
 	scenario
 	started int // how many Pods were made: each has its own start time
+	mounts  bool
 	nodes   int
 	pods    []types.NamespacedName
 }
@@ -104,6 +105,9 @@ func newScenario(seed uint64) scenario {
 	}
 	for range nodes {
 		g.add(g.node())
+	}
+	if g.mounts = g.one(3); g.mounts {
+		g.volumes()
 	}
 	for i := range g.IntN(6) {
 		p := g.pod(fmt.Sprintf("old%d", i))
@@ -236,6 +240,9 @@ func (g *generator) spice(p *corev1.Pod) {
 		p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}}
 	}
 	g.own(p)
+	if g.mounts && g.one(2) {
+		g.mount(p)
+	}
 	if g.one(8) {
 		never := corev1.PreemptNever
 		p.Spec.PreemptionPolicy = &never

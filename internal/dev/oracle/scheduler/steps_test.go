@@ -78,6 +78,9 @@ func (g *generator) event() step {
 	change := func(kind schema.GroupVersionKind, name types.NamespacedName, patch string) step {
 		return step{kind: kind, namespace: name.Namespace, name: name.Name, patch: strings.ReplaceAll(patch, "'", `"`)}
 	}
+	if g.mounts && g.one(3) {
+		return g.volumeEvent()
+	}
 	switch g.IntN(9) {
 	case 0, 1:
 		return change(podKind, pod, "")

@@ -81,3 +81,15 @@ func (g *generator) mount(p *corev1.Pod) {
 		p.Spec.Volumes = append(p.Spec.Volumes, v)
 	}
 }
+
+// volumeEvent draws a change that may matter to Pods with volumes.
+func (g *generator) volumeEvent() step {
+	before := len(g.objects)
+	g.claim(fmt.Sprintf("c%d", g.IntN(6)))
+	if len(g.objects) == before {
+		return step{kind: podKind, namespace: "default", name: "new0"}
+	}
+	last := g.objects[len(g.objects)-1]
+	g.objects = g.objects[:before]
+	return step{create: last}
+}
