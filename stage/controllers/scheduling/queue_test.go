@@ -3,6 +3,7 @@ package scheduling_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,7 +104,7 @@ func TestOnlyChangesThatMayHelpAreTried(t *testing.T) {
 	l.at(time.Second, pod("selective", "1", "nodeSelector: {disk: ssd},"))
 	l.at(2*time.Second, node("other", "4"))
 	l.at(3*time.Second, pod("bound", "1", ""))
-	l.at(4*time.Second, "{apiVersion: v1, kind: Node, metadata: {name: fast, labels: {disk: ssd}}, status: {allocatable: {cpu: '4', pods: '9'}, conditions: [{type: Ready, status: 'True'}]}}")
+	l.at(4*time.Second, strings.Replace(node("fast", "4"), "name: fast", "name: fast, labels: {disk: ssd}", 1))
 	l.advance(time.Minute)
 	require.Equal(t, []string{"selective at 1s", "bound at 3s", "selective at 4s"}, l.tries)
 }

@@ -96,6 +96,7 @@ type scheduler struct {
 	mine    map[types.NamespacedName]*unstructured.Unstructured // Pods that wait for this scheduler
 	order   []*NodeInfo                                         // as Cycle.Nodes; nil if it has to be made anew
 	added   int                                                 // how many Nodes were added so far
+	zones   zones
 	queue   queue
 	changes []reconcile.Change // that the queue has not seen
 	own     []reconcile.Change // by this scheduler, which it has not seen either
@@ -115,7 +116,8 @@ func newScheduler(o Options) *scheduler {
 	}
 	return &scheduler{
 		framework: newFramework(profile), name: cmp.Or(o.SchedulerName, defaultSchedulerName), trace: o.Trace,
-		pods: map[types.NamespacedName]usedPod{}, mine: map[types.NamespacedName]*unstructured.Unstructured{}, queue: newQueue(profile), binding: map[types.NamespacedName]*assumedPod{},
+		pods: map[types.NamespacedName]usedPod{}, mine: map[types.NamespacedName]*unstructured.Unstructured{},
+		queue: newQueue(profile), binding: map[types.NamespacedName]*assumedPod{}, zones: zones{nodes: map[string]int{}},
 	}
 }
 
@@ -135,9 +137,16 @@ func (s *scheduler) onNode(_ *reconcile.Cache, ch reconcile.Change) []types.Name
 	n := s.node(ch.Object().GetName())
 	zone, existed := n.zone, n.Node != nil
 	n.setNode(ch.New)
-	if existed != (n.Node != nil) || zone != n.zone {
+	if existed && (n.Node == nil || zone != n.zone) {
+		s.zones.leave(zone)
+	}
+	if n.Node != nil && (!existed || zone != n.zone) {
+		s.zones.join(n.zone)
 		s.added++
-		n.added, s.order = s.added, nil
+		n.added = s.added
+	}
+	if existed != (n.Node != nil) {
+		s.order = nil // a Node that changes its zone alone does not change the order
 	}
 	if ch.New == nil && len(n.Pods) == 0 {
 		delete(s.nodes, n.Name)
@@ -322,6 +331,24 @@ func since(ch reconcile.Change, now time.Time) time.Time {
 	return now
 }
 
+// zones are those that have Nodes, in the order in which they came.
+type zones struct {
+	names []string
+	nodes map[string]int
+}
+
+func (z *zones) join(zone string) {
+	if z.nodes[zone]++; z.nodes[zone] == 1 {
+		z.names = append(z.names, zone)
+	}
+}
+
+func (z *zones) leave(zone string) {
+	if z.nodes[zone]--; z.nodes[zone] == 0 {
+		z.names = slices.DeleteFunc(z.names, func(name string) bool { return name == zone })
+	}
+}
+
 // snapshot returns the Nodes in the order of kube-scheduler: one of each zone in turn, in the order
 // in which zones and Nodes were added.
 func (s *scheduler) snapshot() []*NodeInfo {
@@ -335,15 +362,12 @@ func (s *scheduler) snapshot() []*NodeInfo {
 		}
 	}
 	slices.SortFunc(all, func(a, b *NodeInfo) int { return cmp.Compare(a.added, b.added) })
-	byZone, zones := map[string][]*NodeInfo{}, []string(nil)
+	byZone := map[string][]*NodeInfo{}
 	for _, n := range all {
-		if byZone[n.zone] == nil {
-			zones = append(zones, n.zone)
-		}
 		byZone[n.zone] = append(byZone[n.zone], n)
 	}
 	for i := 0; len(s.order) < len(all); i++ {
-		for _, zone := range zones {
+		for _, zone := range s.zones.names {
 			if i < len(byZone[zone]) {
 				s.order = append(s.order, byZone[zone][i])
 			}

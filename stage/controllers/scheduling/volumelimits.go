@@ -72,23 +72,25 @@ func addVolumes(volumes map[csiVolume]bool, cache *reconcile.Cache, p *PodInfo) 
 		if obj == nil {
 			continue
 		}
-		name := fields.String(obj.Object, "spec", "volumeName")
-		if name == "" {
-			if class := storageclass.Of(cache, obj); class != nil {
-				volumes[csiVolume{fields.String(class.Object, "provisioner"), "claim " + p.namespace + "/" + claim.name}] = true
-			}
+		if addVolume(volumes, cache, fields.String(obj.Object, "spec", "volumeName")) {
 			continue
 		}
-		addVolume(volumes, cache, name)
+		if class := storageclass.Of(cache, obj); class != nil {
+			volumes[csiVolume{fields.String(class.Object, "provisioner"), "claim " + p.namespace + "/" + claim.name}] = true
+		}
 	}
 }
 
-func addVolume(volumes map[csiVolume]bool, cache *reconcile.Cache, name string) {
-	if volume := cache.Get(kinds.PersistentVolume, types.NamespacedName{Name: name}); volume != nil {
-		if csi := fields.Map(volume.Object, "spec", "csi"); csi != nil {
-			volumes[csiVolume{fields.String(csi, "driver"), fields.String(csi, "volumeHandle")}] = true
-		}
+// addVolume adds a volume. It is false if that does not exist.
+func addVolume(volumes map[csiVolume]bool, cache *reconcile.Cache, name string) bool {
+	volume := cache.Get(kinds.PersistentVolume, types.NamespacedName{Name: name})
+	if volume == nil {
+		return false
 	}
+	if csi := fields.Map(volume.Object, "spec", "csi"); csi != nil {
+		volumes[csiVolume{fields.String(csi, "driver"), fields.String(csi, "volumeHandle")}] = true
+	}
+	return true
 }
 
 // addAttachments adds the volumes that are attached to a Node, perhaps for Pods that are gone.
