@@ -46,7 +46,7 @@ func kueueStudy(ctx context.Context, o options, c *studyClock) (*report.Report, 
 func kueueTable(s sweep.Study, result *sweep.Result) (report.Table, error) {
 	t := report.Table{
 		Head: []string{"s; use in % of the quota", "published", "simulated", "±", "error", "fitted"},
-		Note: "small, medium, large: mean time to admission of a class. Intervals of 95 %, of Student's distribution. Not modelled: how long tas searches for places.",
+		Note: "small, medium, large: mean time to admission of a class. Intervals of 95 %, of Student's distribution. Not modelled: what tas does to find places, and its writes.",
 	}
 	for _, p := range kueue.Results() {
 		point, err := s.Point(p.Run)

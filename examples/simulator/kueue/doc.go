@@ -26,7 +26,7 @@
 //
 // Statuses of ClusterQueues and LocalQueues (clients of their own), the CPU time of the API server,
 // and with topology-aware scheduling the placement itself: the nodes have a hundred times the quota,
-// but to find them takes Kueue time, which is not in a run here.
+// but Kueue searches them, and writes more, which is not in a run here.
 //
 // # Determinism
 //
