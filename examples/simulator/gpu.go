@@ -27,9 +27,9 @@ const (
 
 var gpuScenarios = []scenario{
 	{"default scheduler", submitJob, func() []reconcile.Controller { return nil }},
-	{"MCAD", submitQueued, func() []reconcile.Controller { return mcad.Queue(mcad.QueueOptions{Rest: dispatchTime}) }},
+	{"MCAD", submitQueued, func() []reconcile.Controller { return mcad.Queue(mcad.QueueOptions{Rest: dispatchTime()}) }},
 	{"MCAD + gangs", submitQueuedGang, func() []reconcile.Controller {
-		return append(mcad.Queue(mcad.QueueOptions{Rest: dispatchTime}), mcad.Coscheduler())
+		return append(mcad.Queue(mcad.QueueOptions{Rest: dispatchTime()}), mcad.Coscheduler())
 	}},
 }
 
@@ -216,6 +216,6 @@ func gpuParameters(o options) []report.Parameter {
 		{Name: "GPUs a node", Value: strconv.Itoa(gpusPerNode)},
 		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
 		{Name: "Pod ready after", Value: "U[10, 11] s"},
-		{Name: "the dispatcher rests for", Value: dispatchTime.String()},
+		{Name: "the dispatcher rests for", Value: dispatchTime().String()},
 	}, timingParameters(clusterLike(o.seed))...)
 }

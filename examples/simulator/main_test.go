@@ -65,6 +65,19 @@ func TestSmallJobsAreAsMeasured(t *testing.T) {
 	}
 }
 
+// TestTheDispatcherIsFittedToFourCells: the others are predictions, and the report says which.
+func TestTheDispatcherIsFittedToFourCells(t *testing.T) {
+	require.Equal(t, 1226*time.Millisecond, dispatchTime())
+	code, out, errs := simulate(t, "-study small-jobs -jobs 1,75,100")
+	require.Zero(t, code, errs)
+	mcad := cells(t, out, "kwok+MCAD, simulated")
+	require.InDelta(t, 114, mcad[1], 2, "measured: 118")
+	require.InDelta(t, 143, mcad[2], 2, "measured: 135")
+	require.Regexp(t, `kwok, 100 Jobs +40 +\d+ +[+-]\d +no\n`, out)
+	require.Regexp(t, `kwok\+MCAD, 1 Jobs +23 +\d+ +[+-]\d +in the fit\n`, out)
+	require.Regexp(t, `kwok\+MCAD, 100 Jobs +135 +\d+ +[+-]\d +predicted\n`, out)
+}
+
 // TestSimulatedNotTabulated changes what the times depend on: they have to follow.
 func TestSimulatedNotTabulated(t *testing.T) {
 	code, out, errs := simulate(t, "-jobs 7,60 -nodes 3")

@@ -42,7 +42,7 @@ func TestPages(t *testing.T) {
 		flags          string
 		charts, tables int
 	}{
-		{"-study small-jobs -jobs 1,5,20", 4, 1},
+		{"-study small-jobs -jobs 1,5,20", 4, 2},
 		{"-study gpu -pods 2 -nodes 3 -seeds 3", 13, 7},
 		{"-study scale -pods 200 -nodes 2", 2, 1},
 	} {
