@@ -22,8 +22,8 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and
 //     [github.com/stagecraft-go/stagecraft/stage/controllers]: controllers on the same clock; below
 //     controllers those of Kubernetes: workloads, batch, scheduling, nodes, volumes, services,
-//     disruption, resources, kubelet, which does what Pods say, and features, which says what of
-//     all this is modelled, and reports the use of what is not
+//     disruption, quota, admission, resources, kubelet, which does what Pods say, and features,
+//     which says what of all this is modelled, and reports the use of what is not
 //   - [github.com/stagecraft-go/stagecraft/stage/timing]: how long requests take: rate limits,
 //     latencies, and watches that lag
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: a lab in which workloads become ready,

@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"stage/explore":                   {"internal/printable", "stage/player", "delay", "internal/object", "stage", "stage/memory"},
 	"stage/timing":                    {"internal/random", "internal/timequeue"},
 	"stage/reconcile":                 {"internal/listwatch", "internal/object", "internal/printable", "internal/random", "stage/timing"},
-	"stage/simulation":                {"internal/random", "stage/player", "stage", "stage/memory", "stage/reconcile", "stage/timing"},
+	"stage/simulation":                {"internal/random", "stage/controllers/admission", "stage/player", "stage", "stage/memory", "stage/reconcile", "stage/timing"},
 	"stage/simulation/fault":          {"internal/object", "stage/controllers/nodes", "stage/memory", "stage/simulation/load"},
 	"stage/simulation/load":           {"internal/printable", "internal/lines", "internal/position"},
 	"stage/simulation/record":         {"internal/printable", "internal/lines", "internal/position", "internal/files", "internal/object", "stage", "stage/controllers/resources"},
@@ -86,7 +86,8 @@ var mayImport = map[string][]string{
 	"examples/quickstart":             {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
 
 	// The controllers of Kubernetes.
-	"stage/controllers":                       {"stage/controllers/batch", "stage/controllers/disruption", "stage/controllers/internal/pods", "stage/controllers/nodes", "stage/controllers/scheduling", "stage/controllers/services", "stage/controllers/volumes", "stage/controllers/workloads", "stage/reconcile"},
+	"stage/controllers":                       {"stage/controllers/batch", "stage/controllers/disruption", "stage/controllers/internal/pods", "stage/controllers/nodes", "stage/controllers/quota", "stage/controllers/scheduling", "stage/controllers/services", "stage/controllers/volumes", "stage/controllers/workloads", "stage/reconcile"},
+	"stage/controllers/admission":             {"internal/patch", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/quota", "stage/memory"},
 	"stage/controllers/batch":                 {"internal/object", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/reconcile"},
 	"stage/controllers/disruption":            {"stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/pods", "stage/reconcile"},
 	"stage/controllers/internal/clustertest":  {"kstatus", "stage", "stage/controllers", "stage/controllers/nodes", "stage/presets", "stage/reconcile", "stage/simulation"},
@@ -101,10 +102,11 @@ var mayImport = map[string][]string{
 	"stage/controllers/features":              {},
 	"stage/controllers/kubelet":               {"stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/pods", "stage/controllers/nodes", "stage/reconcile"},
 	"stage/controllers/nodes":                 {"internal/object", "internal/patch", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/pods", "stage/reconcile"},
+	"stage/controllers/quota":                 {"internal/patch", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/memory", "stage/reconcile"},
 	"stage/controllers/resources":             {"internal/object"},
 	"stage/controllers/scheduling":            {"internal/object", "internal/patch", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/controllers/internal/storageclass", "stage/controllers/resources", "stage/reconcile"},
 	"stage/controllers/services":              {"internal/object", "internal/patch", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/reconcile"},
-	"stage/controllers/volumes":               {"internal/patch", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/selectors", "stage/controllers/internal/storageclass", "stage/controllers/resources", "stage/reconcile"},
+	"stage/controllers/volumes":               {"internal/patch", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/controllers/internal/storageclass", "stage/controllers/resources", "stage/reconcile"},
 	"stage/controllers/workloads":             {"internal/object", "internal/patch", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/controllers/scheduling", "stage/reconcile"},
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/disruption"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/quota"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/services"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/volumes"
@@ -40,6 +41,9 @@ func All(o Options) []reconcile.Controller {
 		disruption.StalePods(),
 		volumes.PersistentVolumeClaims(),
 		volumes.PersistentVolumes(),
+		volumes.ClaimProtection(),
+		volumes.VolumeProtection(),
+		quota.ResourceQuotas(),
 		services.Services(o.Services),
 		services.EndpointSlices(),
 		scheduling.SchedulingGates(),

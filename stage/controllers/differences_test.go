@@ -28,7 +28,6 @@ const (
 	typed     = "an API server keeps Go values, in which some fields have no omitempty and others no zero value"
 	defaulted = "an API server sets it as it creates the object, stage/memory has no defaults"
 	binding   = "kube-scheduler binds by a subresource, which does not count"
-	admitted  = "a plug-in of the API server sets it, and another controller takes it away"
 )
 
 // differences are all those between the recordings and stage/memory with these controllers. Each
@@ -37,6 +36,8 @@ var differences = []difference{
 	{of: real, kind: "Pod", path: "status/conditions/*/lastProbeTime", value: "null", why: typed},
 	{of: ours, kind: "Pod", path: "status/conditions/*/reason", value: `""`, why: typed},
 	{of: real, kind: "Pod", path: "status/qosClass", value: `"BestEffort"`, why: defaulted},
+	{of: real, kind: "Pod", path: "status/qosClass", value: `"Burstable"`, why: defaulted},
+	{of: real, kind: "Pod", path: "status/qosClass", value: `"Guaranteed"`, why: defaulted},
 	{of: both, kind: "Pod", path: "metadata/generation", why: binding},
 	{of: real, kind: "Pod", path: "status/containerStatuses/*/lastState", value: "{}", why: typed},
 	{of: real, kind: "Pod", path: "metadata/labels/pod-template-generation", why: "it is that of the annotation of the DaemonSet"},
@@ -56,10 +57,10 @@ var differences = []difference{
 	{of: real, kind: "ControllerRevision", path: "metadata/annotations/deprecated.daemonset.template.generation", why: defaulted},
 	{of: both, kind: "Service", path: "spec/type", value: `"ClusterIP"`, why: defaulted},
 	{of: both, kind: "Service", path: "status/loadBalancer", recording: "service-loadbalancer", why: "no cloud provider runs beside the real controllers"},
+	{of: both, kind: "Service", path: "status/loadBalancer", recording: "nodeports", why: "as above"},
+	{of: both, kind: "Deployment", path: "status/conditions", recording: "deployment-quota", why: "in another order, see TestTheRecordingWithAQuota"},
 	{of: real, kind: "EndpointSlice", path: "endpoints", value: "null", why: typed},
 	{of: real, kind: "EndpointSlice", path: "ports", value: "null", why: typed},
-	{of: real, kind: "PersistentVolumeClaim", path: "metadata/finalizers", why: admitted},
-	{of: real, kind: "PersistentVolume", path: "metadata/finalizers", why: admitted},
 	{of: both, kind: "ReplicaSet", path: "metadata/generation", recording: "deployment-surge", why: "Pods that get ready at the same time are seen at once"},
 	{of: both, kind: "ReplicaSet", path: "status/observedGeneration", recording: "deployment-surge", why: "as above"},
 }

@@ -8,6 +8,8 @@
 //	services    Services, EndpointSlices and Endpoints
 //	nodes       Nodes that fail: taints, eviction, Pod garbage collection
 //	disruption  PodDisruptionBudgets
+//	quota       ResourceQuotas
+//	admission   what an API server does as it takes objects: limits, quotas, node ports
 //	resources   sums of the resources that Pods request and Nodes offer
 //
 // # Usage
@@ -64,7 +66,6 @@
 //	look at volume limits of CSINodes, the   | leave them out: see package       | not modelled yet
 //	capacity of storage, and ResourceClaims  | scheduling                        |
 //	evict by taints, find unreachable Nodes  | see package nodes                 |
-//	protect claims and volumes in use        | let them be deleted               | not modelled yet
 //	set clusterIP, and PodScheduled of Pods  | set it soon after                 | stage/memory does
 //	with gates, in the API server            |                                   | not set it
 //	count the backoff of a Job by the        | count it by the Pods that exist   | the controller has

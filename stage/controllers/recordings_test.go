@@ -20,8 +20,7 @@ import (
 
 // unplayable are the recordings that these controllers cannot play, and why.
 var unplayable = map[string]string{
-	"deployment-quota": "stage/memory has no quotas; see TestTheRecordingWithAQuota",
-	"namespace":        "stage/memory deletes what is in a namespace itself, and does not say how far it is",
+	"namespace": "stage/memory deletes what is in a namespace itself, and does not say how far it is",
 }
 
 // TestRecordings plays the scripts of the recordings with these controllers and compares what they

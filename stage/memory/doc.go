@@ -54,7 +54,9 @@
 //     no status but its phase, where that of an API server is {} or counts of zero. Of a status
 //     only this is checked: that no container of a Pod runs again, after it has terminated, where
 //     its restart policy forbids it.
-//   - Admission, authorisation and quotas; a user is a name, shown to Options.Trace.
+//   - Admission and quotas, unless Options.Admission does it, for which package
+//     stage/controllers/admission has a function; authorisation: a user is a name, shown to
+//     Options.Trace.
 //   - Controllers, other than those of garbage collection, namespaces and definitions.
 //     A namespace need not exist unless Options.RequireNamespaces says so, a workload needs neither
 //     template nor selector unless Options.RequireTemplates does.

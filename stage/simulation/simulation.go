@@ -58,6 +58,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/admission"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -77,6 +78,10 @@ type Options struct {
 	// Strict refuses, as an API server does, objects in namespaces that do not exist, and workloads
 	// without a template of Pods or a selector that matches it. Default: they are taken.
 	Strict bool
+	// Admission refuses or changes what is created or changed, see memory.Options. Default:
+	// admission.Admit, as an API server; without the finalizers of claims and volumes if the
+	// controller pvc-protection, which removes them, does not run.
+	Admission func(*memory.Review) error
 	// LivelockLimit is how many transitions one object may make without time passing before the
 	// Engine stops playing it and reports a livelock. Default 100.
 	LivelockLimit int
@@ -99,6 +104,17 @@ type Options struct {
 	// Progress is called very often, after each function, transition or reconcile. A progress bar
 	// should look at the real clock and draw only now and then.
 	Progress func(Progress)
+}
+
+func (o Options) admission() func(*memory.Review) error {
+	protects := func(c reconcile.Controller) bool { return c.Name == "pvc-protection" }
+	switch {
+	case o.Admission != nil:
+		return o.Admission
+	case slices.ContainsFunc(o.Controllers, protects):
+		return admission.Admit
+	}
+	return admission.AdmitUnprotected
 }
 
 // A Simulation is a Set, a cluster and a virtual clock. It must not be used from several goroutines
@@ -141,7 +157,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	}
 	s := &Simulation{set: set, options: o, kubelets: map[string]bool{}}
 	s.setTime(o.Start)
-	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds, RequireNamespaces: o.Strict, RequireTemplates: o.Strict})
+	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds, RequireNamespaces: o.Strict, RequireTemplates: o.Strict, Admission: o.admission()})
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
 	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, LivelockLimit: o.LivelockLimit})
 	for _, crd := range o.Definitions {

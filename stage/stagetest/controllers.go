@@ -16,12 +16,11 @@ import (
 )
 
 // Controllers returns the default controllers of a lab: controllers.All, and stand-ins for Ingress,
-// HorizontalPodAutoscaler, ResourceQuota and APIService.
+// HorizontalPodAutoscaler and APIService.
 func Controllers() []reconcile.Controller {
 	return append(controllers.All(controllers.Options{}), StandIns(
 		schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
 		schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"},
-		schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"},
 		schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
 	)...)
 }

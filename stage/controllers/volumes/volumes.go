@@ -23,8 +23,7 @@ import (
 // PersistentVolumeClaims returns the controller that binds claims to volumes: to the smallest
 // volume that fits, or else to one that it provisions as the provisioner of the StorageClass would.
 // A claim whose class has the mode WaitForFirstConsumer waits until the scheduler has selected the
-// Node of a Pod that uses it. A claim without a class gets the default class. Claims and volumes in
-// use are not protected by finalizers.
+// Node of a Pod that uses it. A claim without a class gets the default class.
 //
 // It must not run beside the Stages of presets.Volumes, which bind claims as well.
 func PersistentVolumeClaims() reconcile.Controller {
@@ -249,11 +248,8 @@ func claimStatus(volume *unstructured.Unstructured) control.Status {
 }
 
 func reconcileVolume(c control.Call, volume *unstructured.Unstructured) (reconcile.Result, error) {
-	if fields.IsTerminating(volume) {
-		return reconcile.Result{}, nil
-	}
 	phase := volumePhase(c, volume)
-	if phase == "Released" && fields.String(volume.Object, "spec", "persistentVolumeReclaimPolicy") == "Delete" {
+	if phase == "Released" && !fields.IsTerminating(volume) && fields.String(volume.Object, "spec", "persistentVolumeReclaimPolicy") == "Delete" {
 		return reconcile.Result{}, c.Delete(volume)
 	}
 	status := control.Status{"phase": phase, "lastPhaseTransitionTime": c.Timestamp()}

@@ -27,6 +27,10 @@ func TestClaimsAreBound(t *testing.T) {
 
 	c.Delete("PersistentVolumeClaim", "cache")
 	c.Settle()
+	require.NotNil(t, c.Get("PersistentVolumeClaim", "cache").GetDeletionTimestamp(), "the Pod uses it")
+	c.Delete("Pod", "p")
+	c.Settle()
+	require.Empty(t, c.List("PersistentVolumeClaim", ""))
 	require.Empty(t, c.List("PersistentVolume", ""), "what was made for a claim goes with it")
 	require.Empty(t, c.Errors)
 }

@@ -24,6 +24,8 @@ var (
 	PriorityClass         = schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
 	CSINode               = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "CSINode"}
 	VolumeAttachment      = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment"}
+	ResourceQuota         = schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
+	LimitRange            = schema.GroupVersionKind{Version: "v1", Kind: "LimitRange"}
 	StorageClass          = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}
 	EndpointSlice         = schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}
 )
