@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -74,6 +75,8 @@ type Lab struct {
 	set       *stage.Set
 	sim       *simulation.Simulation
 	features  *features.Report
+	dropping  sync.Mutex                   // guards dropped
+	dropped   []*unstructured.Unstructured // objects with fields that the API server drops
 	applied   []reference
 	held      map[reference]types.UID     // objects that Drive holds in a state
 	decided   map[types.UID]bool          // whether it was decided if a failure happens to them
@@ -112,7 +115,7 @@ func (l *Lab) start() error {
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Strict: true, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
+		Strict: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
 	})
 	if err != nil {
 		return err

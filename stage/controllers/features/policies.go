@@ -4,8 +4,8 @@ func policyKinds() []Kind {
 	return []Kind{
 		kind("policy", "v1", "PodDisruptionBudget", "disruption", modelled("how many Pods may be evicted", "TestEvictions", "spec"), status("TestAnEvictionSpendsTheBudget")),
 		kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontal-pod-autoscaling", reported("replicas follow metrics", "spec")),
-		kind("", "v1", "ResourceQuota", "resourcequota", reported("how much a namespace may have", "spec")),
-		kind("", "v1", "LimitRange", "", reported("limits and defaults of a namespace", "spec")),
+		kind("", "v1", "ResourceQuota", "resourcequota", modelled("how much a namespace may have", "TestRecordings", "spec"), status("TestRecordings")),
+		kind("", "v1", "LimitRange", "", modelled("limits and defaults of a namespace", "TestRecordings", "spec")),
 		kind("", "v1", "Namespace", "", modelled("a Namespace goes with its last object", "TestANamespaceGoesWithItsLastObject", "spec.finalizers", "status")),
 	}
 }
