@@ -1,6 +1,7 @@
 package staged
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"time"
@@ -45,13 +46,30 @@ func (d *decider) assessPlacement(a *assessor, p placement, since *metav1.Time) 
 	if since != nil {
 		e.since = since.Time
 	}
-	if p.batch >= 0 && len(e.binding.Spec.Destinations) == 0 {
-		a.add(ObjectRef{}, unknown("the Binding %s has no destination yet", p.name))
+	if why := d.uncovered(p, e.destinations()); why != "" {
+		a.add(ObjectRef{}, unknown("%s", why))
 	}
 	a.addObjects(e)
 	if d.budget.exceeded {
 		d.recheckAt(d.now.Add(time.Second))
 	}
+}
+
+// uncovered says that a Binding has not the clusters of its batch as destinations yet, as after a
+// change of the batch; "" if it has them, or nobody knows the clusters.
+func (d *decider) uncovered(p placement, destinations []string) string {
+	switch {
+	case p.batch < 0:
+		return ""
+	case len(destinations) == 0:
+		return fmt.Sprintf("the Binding %s has no destination yet", p.name)
+	}
+	for _, name := range d.Status.Stages[p.stage].Batches[p.batch].Clusters {
+		if d.clusters[name] != nil && !slices.Contains(destinations, name) {
+			return fmt.Sprintf("the Binding %s has no destination %s yet", p.name, name)
+		}
+	}
+	return ""
 }
 
 // filter evaluates the filter for an object.

@@ -194,7 +194,7 @@ var (
 	valueReason  = regexp.MustCompile(`deployments\.apps shop/web in ([a-z0-9, ]+?)(?: and \d+ more)?: num\("ready"\) is (\d+), want size\(destinations\), that is (\d+)`)
 	knownReasons = regexp.MustCompile(`^stage "\w+"(?: is not started: (?:paused|waits for the annotation|waits for a window: the next opens at \d{4}-)|: batch \d+ of \d+ waits for a window: the next opens at \d{4}-|: BindingPolicy s\.stage\.[\w.]+ (?:does not exist yet|has no Binding yet|is not updated yet|is being deleted)` +
 		`|: (?:\w+: )?no status of the bound workload from [a-z0-9, ]+ \(deployments\.apps shop/web\)` +
-		`|: the Binding s\.stage\.[\w.]+ (?:is that of an earlier|has no destination yet|does not let new versions through yet)|: (?:\w+: )?the condition must hold until \d{4}-|: paused| was rolled back until the spec changes: |: \d+ destinations, want at least \d+ of the \d+ clusters` +
+		`|: the Binding s\.stage\.[\w.]+ (?:is that of an earlier|has no destination (?:\w+ )?yet|does not let new versions through yet)|: (?:\w+: )?the condition must hold until \d{4}-|: paused| was rolled back until the spec changes: |: \d+ destinations, want at least \d+ of the \d+ clusters` +
 		`|: \w+: \d+ destinations, want|: \w+: the condition must hold until \d\d:|: \w+: BindingPolicy|: \w+: the Binding|: \w+: deployments)`)
 	failedReason = regexp.MustCompile(`failureCondition is true for deployments\.apps shop/web in [a-z0-9, ]+(?: and \d+ more)?: saw agg: ready = \d+, bad = [1-9]|the condition did not hold within 20s: .+`)
 )

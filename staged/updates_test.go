@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -294,4 +295,36 @@ func TestUpdatesOfClustersThatBecomeBatchesInTheirTurn(t *testing.T) {
 	u.roll(12)
 	u.checkAll(map[string]string{"p1": "2", "p2": "2", "p3": "2"})
 	require.True(t, u.holds("Succeeded"), u.last.Message)
+}
+
+// A Binding that is still that of the clusters a batch had says nothing of those that it has now.
+func TestUpdatesWaitForTheBindingOfTheClustersOfTheirBatch(t *testing.T) {
+	for _, field := range []string{"perCluster: {maxUnavailable: 1}", "maxConcurrency: 1"} {
+		u := newUpdated(t, policyText(stageText("dev", "dev", field), stageText("prod", "prod"))+keep, "dev/d1", "prod/p1")
+		u.available["d1"] = 0
+		u.roll(3)
+		u.release("2")
+		delete(u.clusters, "d1")
+		u.join("dev/d2")
+		before := u.observe()
+		u.decide()
+		require.Equal(t, "dev", u.status.ActiveStage)
+		require.Equal(t, []string{"d2"}, u.status.Stages[0].Batches[0].Clusters)
+
+		seen := u.observe()
+		seen.Bindings, seen.Statuses, seen.Reports = before.Bindings, before.Statuses, before.Reports
+		for n, b := range seen.Bindings {
+			seen.Bindings[n].Spec.Destinations = []control.Destination{{ClusterID: "d1"}}
+			require.Equal(t, "s.stage.dev.1", b.Name)
+		}
+		for _, s := range seen.Statuses {
+			s.Results[0].Rows[0].Columns[0].Number = new("1")
+		}
+		d := u.policy.Decide(u.status, seen, u.now)
+		require.Equal(t, "dev", d.Status.ActiveStage, field)
+		require.Contains(t, d.Message, "the Binding s.stage.dev.1 has no destination d2 yet")
+		u.roll(12)
+		require.True(t, u.holds("Succeeded"), u.last.Message)
+		u.checkAll(map[string]string{"d2": "2", "p1": "2"})
+	}
 }
