@@ -115,7 +115,7 @@ type openbReport struct {
 func (r openbReport) table() (report.Table, error) {
 	t := report.Table{
 		Head: []string{"% of all GPUs", "published", "simulated", "±", "seeds", "difference", "largest of a seed", "fitted"},
-		Note: "At an arrived share in per cent of all GPUs. Intervals of 95 %, of Student's distribution. Nothing is fitted. The runs of Random cannot be repeated one by one.",
+		Note: "At an arrived share in per cent of all GPUs. Intervals of 95 %, of Student's distribution. Nothing is fitted; which of the random orders a seed gives depends on an integer that was found by comparing, see METHOD.md. The runs of Random cannot be repeated one by one.",
 	}
 	for _, policy := range openb.Policies() {
 		for _, f := range openbFigures {

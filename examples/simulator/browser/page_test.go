@@ -33,19 +33,27 @@ type findings struct {
 	Page   string   `json:"page"` // the colour behind it
 }
 
+// A study is the flags of a command, and what its page has.
+type study struct {
+	flags          string
+	charts, tables int
+}
+
 // TestPages looks at the page of each study, in light and dark, in a wide and in a narrow window.
 func TestPages(t *testing.T) {
 	b := start(t)
 	simulator := build(t)
 	colours := map[string]string{"light": "rgb(246, 247, 249)", "dark": "rgb(18, 21, 27)"}
-	for _, tc := range []struct {
-		flags          string
-		charts, tables int
-	}{
+	studies := []study{
 		{"-study small-jobs -jobs 1,5,20", 4, 2},
 		{"-study gpu -pods 2 -nodes 3 -seeds 3", 13, 7},
 		{"-study scale -pods 200 -nodes 2", 2, 1},
-	} {
+		{"-study queues -seeds 2", 0, 1},
+	}
+	if _, err := os.Stat("../../../../shared/data/openb"); err == nil {
+		studies = append(studies, study{"-study openb -seeds 3 -data ../../../../shared/data", 2, 1})
+	}
+	for _, tc := range studies {
 		file := filepath.Join(t.TempDir(), "report.html")
 		out, err := exec.Command(simulator, append(strings.Fields(tc.flags), "-report", file)...).CombinedOutput()
 		require.NoError(t, err, string(out))
