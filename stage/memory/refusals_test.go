@@ -1,0 +1,118 @@
+package memory_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/player"
+)
+
+const (
+	complete = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}}`
+	noPods   = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {selector: {matchLabels: {app: web}}}}`
+	nowhere  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: nowhere}}`
+)
+
+// creations are all ways to create an object.
+var creations = map[string]func(context.Context, *memory.Cluster, *unstructured.Unstructured) error{
+	"Create": func(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) error {
+		_, err := c.Create(ctx, obj, metav1.CreateOptions{})
+		return err
+	},
+	"dry run": func(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) error {
+		_, err := c.Create(ctx, obj, metav1.CreateOptions{DryRun: []string{"All"}})
+		return err
+	},
+	"CreateValue": func(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) error {
+		_, err := c.Share().(player.ValueWriter).CreateValue(ctx, obj, metav1.CreateOptions{})
+		return err
+	},
+	"apply": apply,
+	"Load": func(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) error {
+		data, err := obj.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		return c.Load(ctx, data)
+	},
+}
+
+func apply(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) error {
+	data, err := obj.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	_, err = c.Patch(ctx, obj.GroupVersionKind(), name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: "test"})
+	return err
+}
+
+func strict(t *testing.T) *memory.Cluster {
+	c := memory.New(memory.Options{RequireNamespaces: true, RequireTemplates: true})
+	require.NoError(t, c.Load(t.Context(), []byte("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")))
+	return c
+}
+
+func TestRefusedOnEveryWayIn(t *testing.T) {
+	for name, create := range creations {
+		t.Run(name, func(t *testing.T) {
+			c := strict(t)
+			require.ErrorContains(t, create(t.Context(), c, parsed(t, noPods)), "spec.template: Required value")
+			require.ErrorContains(t, create(t.Context(), c, parsed(t, nowhere)), `namespaces "nowhere" not found`)
+			require.NoError(t, create(t.Context(), c, parsed(t, complete)))
+		})
+	}
+}
+
+// changes are all ways to change an object so that it has no selector any more.
+var changes = map[string]struct {
+	kind types.PatchType
+	data string
+}{
+	"merge":     {types.MergePatchType, `{"spec": {"selector": null}}`},
+	"strategic": {types.StrategicMergePatchType, `{"spec": {"selector": null}}`},
+	"JSON":      {types.JSONPatchType, `[{"op": "remove", "path": "/spec/selector"}]`},
+}
+
+func TestChangesAreRefusedOnEveryWayIn(t *testing.T) {
+	c := strict(t)
+	web := parsed(t, complete)
+	_, err := c.Create(t.Context(), web, metav1.CreateOptions{})
+	require.NoError(t, err)
+	name := types.NamespacedName{Namespace: "shop", Name: "web"}
+	for how, change := range changes {
+		_, err := c.Patch(t.Context(), web.GroupVersionKind(), name, change.kind, []byte(change.data), metav1.PatchOptions{})
+		require.ErrorContains(t, err, "spec.selector: Required value", how)
+	}
+	unstructured.RemoveNestedField(web.Object, "spec", "selector")
+	_, err = c.Update(t.Context(), web, metav1.UpdateOptions{})
+	require.ErrorContains(t, err, "spec.selector: Required value")
+}
+
+// TestAdmissionOnEveryWayIn holds that Options.Admission sees each creation once, with its name.
+func TestAdmissionOnEveryWayIn(t *testing.T) {
+	for name, create := range creations {
+		t.Run(name, func(t *testing.T) {
+			var seen []string
+			c := memory.New(memory.Options{Admission: func(v *memory.Review) error {
+				require.Nil(t, v.Old)
+				seen = append(seen, v.Resource.String()+" "+v.Name.String())
+				return nil
+			}})
+			require.NoError(t, create(t.Context(), c, parsed(t, complete)))
+			require.Equal(t, []string{"deployments.apps shop/web"}, seen)
+		})
+	}
+}
+
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{}
+	require.NoError(t, obj.UnmarshalJSON(toJSON(t, text)))
+	return obj
+}
