@@ -46,6 +46,12 @@ func (l *line) at(d time.Duration, objects string) {
 
 func (l *line) advance(d time.Duration) { require.NoError(l, l.sim.Advance(l.Context(), d)) }
 
+func (l *line) status(pod string) map[string]any {
+	p, err := l.sim.Cluster().Get(l.Context(), podKind, types.NamespacedName{Namespace: "default", Name: pod})
+	require.NoError(l, err)
+	return p.Object["status"].(map[string]any)
+}
+
 func node(name, cpu string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: Node, metadata: {name: %s}, status: {allocatable: {cpu: %q, pods: '99'}, conditions: [{type: Ready, status: 'True'}]}}", name, cpu)
 }

@@ -292,6 +292,9 @@ func (s *scheduler) pop(c control.Call) *QueuedPodInfo {
 	queued := s.queue.pop()
 	for i, ch := range s.own {
 		s.queue.changed(newClusterEvent(c.Cache, ch), c.Now)
+		if own := s.queue.waiting[control.NameOf(ch.Object())]; own != nil {
+			own.changes = s.queue.changes // for itself that is no change, after which it would be tried again
+		}
 		if queued == nil && (i == len(s.own)-1 || givesUpNomination(ch)) {
 			queued = s.queue.pop()
 		}
