@@ -63,8 +63,8 @@
 //	                                         | them with simulation.ClusterLike  |
 //	bind Pods by their subresource           | write spec.nodeName, then the     | Transport has no
 //	                                         | condition PodScheduled            | subresource for it
-//	look at volume limits of CSINodes, the   | leave them out: see package       | not modelled yet
-//	capacity of storage, and ResourceClaims  | scheduling                        |
+//	look at the capacity of storage, and at  | leave them out: see package       | not modelled yet
+//	ResourceClaims                           | scheduling                        |
 //	evict by taints, find unreachable Nodes  | see package nodes                 |
 //	set clusterIP, and PodScheduled of Pods  | set it soon after                 | stage/memory does
 //	with gates, in the API server            |                                   | not set it

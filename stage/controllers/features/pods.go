@@ -18,7 +18,7 @@ func podKinds() []Kind {
 		containers("spec.containers[]"), containers("spec.initContainers[]"),
 		reported("dynamic resource allocation", "spec.resourceClaims", "spec.resources.claims"),
 		reported("a claim is created for the volume", "spec.volumes[].ephemeral"),
-		reported("two Pods may not write to the same disk", "spec.volumes[].gcePersistentDisk", "spec.volumes[].awsElasticBlockStore", "spec.volumes[].rbd", "spec.volumes[].iscsi"),
+		modelled("two Pods may not write to the same disk", "TestTwoPodsDoNotWriteToOneDisk", "spec.volumes[].gcePersistentDisk", "spec.volumes[].awsElasticBlockStore", "spec.volumes[].rbd", "spec.volumes[].iscsi"),
 		reported("overhead and Nodes of a RuntimeClass", "spec.runtimeClassName"),
 		reported("Pods that are scheduled together", "spec.schedulingGroup", "spec.workloadRef"),
 		reportedUnless("the ServiceAccount has to exist", "spec.serviceAccountName", "default"),

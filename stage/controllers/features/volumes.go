@@ -16,14 +16,15 @@ func volumeKinds() []Kind {
 			modelled("claims are bound at once, or with their Pod, where the class allows", "TestAClaimIsBoundWhereItsClassAllows", "provisioner", "reclaimPolicy", "volumeBindingMode", "allowedTopologies"),
 			reported("claims may grow", "allowVolumeExpansion"),
 			onNodes("read by provisioners", "parameters", "mountOptions")),
-		kind("storage.k8s.io", "v1", "CSINode", "", reported("how many volumes a Node takes", "spec.drivers[].allocatable"),
-			onNodes("read by drivers", "spec.drivers[].name", "spec.drivers[].nodeID", "spec.drivers[].topologyKeys")),
+		kind("storage.k8s.io", "v1", "CSINode", "", modelled("how many volumes a Node takes", "TestVolumesOfANodeAreCounted", "spec.drivers[].name", "spec.drivers[].allocatable"),
+			onNodes("read by drivers", "spec.drivers[].nodeID", "spec.drivers[].topologyKeys")),
 		kind("storage.k8s.io", "v1", "CSIDriver", "", reported("volumes are attached", ""), reported("storage has a capacity", "spec.storageCapacity"),
 			reported("volumes are attached", "spec.attachRequired"), reported("Pods stay away from Nodes without the driver", "spec.preventPodSchedulingIfMissing"),
 			onNodes("read by drivers", "spec.podInfoOnMount", "spec.volumeLifecycleModes", "spec.fsGroupPolicy", "spec.tokenRequests", "spec.requiresRepublish", "spec.seLinuxMount",
 				"spec.nodeAllocatableUpdatePeriodSeconds", "spec.serviceAccountTokenInSecrets")),
 		kind("storage.k8s.io", "v1", "CSIStorageCapacity", "", reported("storage has a capacity", "")),
-		kind("storage.k8s.io", "v1", "VolumeAttachment", "", reported("volumes are attached", "")),
+		kind("storage.k8s.io", "v1", "VolumeAttachment", "", reported("volumes are attached", ""),
+			modelled("what is attached counts for a Node", "TestVolumesOfANodeAreCounted", "spec.nodeName", "spec.source.persistentVolumeName")),
 		kind("storage.k8s.io", "v1", "VolumeAttributesClass", "", reported("attributes of a volume change", "")),
 	}
 }

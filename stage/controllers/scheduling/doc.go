@@ -32,8 +32,29 @@
 //	profile.Weights["MyScore"] = 10
 //	own := scheduling.Scheduler(scheduling.Options{SchedulerName: "mine", Profile: &profile})
 //
+// It runs beside the others, and takes the Pods with schedulerName: mine:
+//
+//	sim, err := simulation.New(set, simulation.Options{
+//		Controllers: append(controllers.All(controllers.Options{}), own),
+//		…
+//	})
+//
+// A filter has Filter in place of Score. One that keeps Pods waiting may also have QueueingHint, which
+// says after which changes they are tried again; without it, that is after each. Options.Trace is told
+// each decision: the Node with all scores, or the message and the victims.
+//
 // The examples of this package are a bin packer, a gang scheduler with quotas, and a score that
 // avoids fragments. Sums of resources are in package stage/controllers/resources.
+//
+// # Time
+//
+// No time passes while Pods are tried, so that kube-scheduler's backoff decides about their order
+// only. What takes time: a Pod that is rejected is tried again after 5 minutes, at a whole or half
+// minute, if anything has changed in the cluster since; where there is no Node at all it is tried
+// after 1, 2, 4, 8 and then each 10 seconds, and so a little later than the first Node comes; a Pod
+// whose claims wait for it is bound when, at the end of a second, they are bound, and fails after 10
+// minutes. A plugin of your own whose answers depend on the time is asked again only after a change:
+// let something change the label of a Node.
 //
 // # Determinism
 //
@@ -47,25 +68,29 @@
 //
 // # Compatibility
 //
-// Decisions, messages, scores and victims are those of kube-scheduler 1.36.3, which
-// internal/dev/oracle/scheduler holds on random clusters. What differs:
+// Decisions, messages, scores, victims, the order of attempts and their times are those of
+// kube-scheduler 1.36.3: internal/dev/oracle/scheduler plays random scenarios with both. What differs:
 //
 //	kube-scheduler does                      | this does                         | why
 //	-----------------------------------------+-----------------------------------+------------------
 //	allocate devices of ResourceClaims       | leave the Pod pending, with a     | not modelled
 //	                                         | message that says so              |
-//	count volumes against the limits of      | not look at them                  | not modelled yet
-//	CSINodes, and storage capacities         |                                   |
+//	look at storage capacities, at features  | not look at them                  | not modelled yet
+//	that Nodes declare, at in-tree volumes   |                                   |
+//	that count as CSI volumes                |                                   |
 //	begin the search for victims at a random | begin with the first Node, and    | determinism
 //	Node, and take any of equal ones         | take the first of equal ones      |
-//	try Pods again after 5 minutes           | so only if anything has changed   | otherwise it comes
-//	                                         | since they were tried             | to the same
-//	give up when claims are not bound within | wait on                           | not modelled yet
-//	10 minutes                               |                                   |
-//	ask each plugin with details of a change | ask by the kind of what changed   | more attempts than
-//	whether it may let a Pod through         |                                   | needed, not fewer
+//	try Pods again after 5 minutes, and each | so only if anything has changed   | it would come to
+//	10 seconds if there is no Node           | since they were tried             | the same, and labs
+//	                                         |                                   | would never settle
+//	count the Nodes with an image when       | count them in each cycle          | what it counts is
+//	another thing of a Node changes          |                                   | old by chance
+//	see one victim after another vanish, and | see all at once                   | deletions take no
+//	try a Pod that waits after each          |                                   | time here
 //	resolve priorityClassName at admission   | resolve it here; an unknown class | stage/memory has no
 //	                                         | leaves the Pod pending            | admission
+//	write Events of events.k8s.io, of which  | write those of v1, which count    | one kind of Events
+//	a series keeps the first message         | what repeats                      | for all controllers
 //
 // A Node that is not ready counts as tainted even where no node lifecycle controller runs, and one
 // without the label kubernetes.io/hostname as if it had its name, which every kubelet sets.
