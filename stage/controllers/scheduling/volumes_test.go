@@ -27,9 +27,19 @@ func mounting(claim, more string) string {
 
 func TestVolumesOfANodeAreCounted(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 1})
-	c.Load(`{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: node-000}, spec: {drivers: [{name: csi.example.com, nodeID: a, allocatable: {count: 2}}]}}`)
+	c.Load(`
+apiVersion: storage.k8s.io/v1
+kind: CSINode
+metadata: {name: node-000}
+spec: {drivers: [{name: csi.example.com, nodeID: a, allocatable: {count: 2}}]}
+`)
 	c.Load(volume("detaching", "", "ReadWriteOnce"))
-	c.Load(`{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: old}, spec: {attacher: csi.example.com, nodeName: node-000, source: {persistentVolumeName: detaching}}}`)
+	c.Load(`
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata: {name: old}
+spec: {attacher: csi.example.com, nodeName: node-000, source: {persistentVolumeName: detaching}}
+`)
 	for _, name := range []string{"a", "b"} {
 		c.Load(volume(name, "", "ReadWriteOnce"))
 		c.Load(clustertest.Pod(name, mounting(name, "")))
