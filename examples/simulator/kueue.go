@@ -23,7 +23,7 @@ func kueueStudy(ctx context.Context, o options, c *studyClock) (*report.Report, 
 	if err != nil || o.shard.Count > 1 {
 		return partOf(title, o), err
 	}
-	table, err := kueueTable(s, result)
+	table, errors, err := kueueTable(s, result)
 	if err != nil {
 		return nil, err
 	}
@@ -39,31 +39,44 @@ func kueueStudy(ctx context.Context, o options, c *studyClock) (*report.Report, 
 			{Name: "what does not fit is tried again after", Value: how.Batch.String()},
 			{Name: "a cycle takes for each Workload in it (fitted to baseline)", Value: how.Head.String()},
 		},
-		Sections: []report.Section{{Tables: []report.Table{table}}},
+		Sections: []report.Section{{Tables: []report.Table{table}, Charts: []report.Chart{errors}}},
 	}, nil
 }
 
-func kueueTable(s sweep.Study, result *sweep.Result) (report.Table, error) {
-	t := report.Table{
+// kueueTable compares, and draws the errors in per cent of what is published.
+func kueueTable(s sweep.Study, result *sweep.Result) (t report.Table, c report.Chart, err error) {
+	var errors []report.Series
+	t = report.Table{
 		Head: []string{"s; use in % of the quota", "published", "simulated", "±", "error", "fitted"},
 		Note: "small, medium, large: mean time to admission of a class. Intervals of 95 %, of Student's distribution. Not modelled: what tas does to find places, and its writes.",
 	}
 	for _, p := range kueue.Results() {
 		point, err := s.Point(p.Run)
 		if err != nil {
-			return t, err
+			return t, c, err
 		}
 		e, err := result.Estimate(0.95, point, p.Metric)
 		if err != nil {
-			return t, err
+			return t, c, err
 		}
+		errors = append(errors, report.Series{Name: p.Run + ": " + p.Metric, Points: []report.Point{{Y: 100 * (e.Mean/p.Value - 1), Half: finite(100 * e.Half() / p.Value)}}})
 		fitted := "no"
 		if p.Run == "baseline" {
 			fitted = "by one number"
 		}
 		t.Rows = append(t.Rows, []string{p.Run + ": " + p.Metric, fmt.Sprintf("%.1f", p.Value), fmt.Sprintf("%.1f", e.Mean), halfText("%.1f", e.Half()), fmt.Sprintf("%+.1f %%", 100*(e.Mean/p.Value-1)), fitted})
 	}
-	return t, nil
+	c = report.Intervals("errors", "Simulated, compared with what is published", errors...)
+	c.X = "%, with intervals of 95 %"
+	return t, c, nil
+}
+
+// finite is 0 for what cannot be drawn.
+func finite(half float64) float64 {
+	if math.IsInf(half, 0) {
+		return 0
+	}
+	return half
 }
 
 // halfText is a dash for one seed, which says nothing about the error.

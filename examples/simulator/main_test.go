@@ -302,7 +302,7 @@ func TestSweepsInParts(t *testing.T) {
 		"-study queues -seeds 0":            "-seeds 0: want at least 1",
 		"-study queues -merge a -results b": "-merge runs nothing",
 		"-study queues -nodes 3":            "-nodes is not for -study queues",
-		"-study gpu -results a":             "-results is not for -study gpu",
+		"-study scale -results a":           "-results is not for -study scale",
 	} {
 		code, _, errs := simulate(t, flags)
 		require.Equal(t, 2, code, flags)

@@ -75,16 +75,20 @@ func knownQueues(ctx context.Context, o options, c *studyClock) (*report.Report,
 		return partOf(title, o), err
 	}
 	t := report.Table{Head: []string{"mean waiting time, s", "theory", "simulated", "±", "seeds", "in the interval", "fitted"}, Note: "Nothing is fitted. Intervals of 95 %, of Student's distribution."}
+	var errors []report.Series
 	for _, e := range result.Estimates(0.95) {
 		if want, ok := queues.Answer(e); ok {
+			errors = append(errors, report.Series{Name: e.Point.Value("model") + " " + e.Point.Value("load") + ": " + e.Metric, Points: []report.Point{{Y: 100 * (e.Mean/want - 1), Half: finite(100 * e.Half() / want)}}})
 			t.Rows = append(t.Rows, []string{e.Point.String() + ": " + e.Metric, fmt.Sprintf("%.4f", want), fmt.Sprintf("%.4f", e.Mean), halfText("%.4f", e.Half()), strconv.Itoa(e.Count), yesNo(e.Contains(want)), "no"})
 		}
 	}
+	chart := report.Intervals("errors", "Simulated, compared with theory", errors...)
+	chart.X = "%, with intervals of 95 %"
 	return &report.Report{
 		Title:      title,
 		Lead:       "Customers at random times at one station: their mean waiting time as theory has it, and as it is simulated. Little's law holds in each run, to the nanosecond, or the study fails.",
 		Parameters: queueParameters(o, queueRun),
-		Sections:   []report.Section{{Tables: []report.Table{t}}},
+		Sections:   []report.Section{{Tables: []report.Table{t}, Charts: []report.Chart{chart}}},
 	}, nil
 }
 

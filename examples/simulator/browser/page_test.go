@@ -48,10 +48,13 @@ func TestPages(t *testing.T) {
 		{"-study small-jobs -jobs 1,5,20", 4, 2},
 		{"-study gpu -pods 2 -nodes 3 -seeds 3", 13, 7},
 		{"-study scale -pods 200 -nodes 2", 2, 1},
-		{"-study queues -seeds 2", 0, 1},
+		{"-study queues -seeds 2", 1, 1},
 	}
 	if _, err := os.Stat("../../../../shared/data/openb"); err == nil {
 		studies = append(studies, study{"-study openb -seeds 3 -data ../../../../shared/data", 2, 1})
+	}
+	if _, err := os.Stat("../../../../shared/data/kueue"); err == nil {
+		studies = append(studies, study{"-study kueue -seeds 2 -data ../../../../shared/data", 1, 1})
 	}
 	for _, tc := range studies {
 		file := filepath.Join(t.TempDir(), "report.html")
