@@ -14,6 +14,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
@@ -176,7 +177,7 @@ spec:
 func TestClusterLikeKnowsAllControllers(t *testing.T) {
 	known := simulation.ClusterLike().Controllers
 	names := map[string]bool{}
-	for _, c := range controllers.All(controllers.Options{}) {
+	for _, c := range append(controllers.All(controllers.Options{}), kubelet.Pods(kubelet.Options{}, nil)) {
 		_, ok := known[c.Name]
 		require.True(t, ok, "ClusterLike in stage/simulation/timing.go has no limits for the controller %q", c.Name)
 		names[c.Name] = true

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/stage/timing"
 )
 
@@ -45,7 +46,7 @@ type recorder struct {
 	counted   map[eventKey]*countedEvent
 	pending   []*unstructured.Unstructured
 	busy      bool   // it is writing
-	made      uint64 // Events so far, which gives them different names
+	made      uint64 // Events so far and a hash of the controller, which give them different names
 }
 
 // An eventKey is what Events have in common that are counted as one. Those that differ only in
@@ -69,7 +70,7 @@ type countedEvent struct {
 }
 
 func newRecorder(c *client, component string, enabled bool) recorder {
-	r := recorder{client: c, component: component, enabled: enabled}
+	r := recorder{client: c, component: component, enabled: enabled, made: random.New(0).Text(c.controller).Sum()}
 	if enabled {
 		r.spam, r.similar, r.counted = map[types.UID]*timing.Bucket{}, map[eventKey]*similar{}, map[eventKey]*countedEvent{}
 	}

@@ -75,7 +75,9 @@ func ClusterLike() *Timing {
 	job.Gather = time.Second
 	t.Controllers["job"] = job
 	t.Controllers["scheduler"] = reconcile.ControllerTiming{Limits: scheduler, EventLimits: scheduler, Sync: time.Millisecond, Process: "kube-scheduler"}
-	t.Controllers["kubelet-readiness"] = reconcile.ControllerTiming{Workers: math.MaxInt32, Process: "kubelets"} // one each
+	for _, name := range []string{"kubelet-readiness", "kubelet-pods"} {
+		t.Controllers[name] = reconcile.ControllerTiming{Workers: math.MaxInt32, Process: "kubelets"} // one each
+	}
 	for _, name := range []string{"service", "schedulinggates"} {
 		t.Controllers[name] = reconcile.ControllerTiming{AtOnce: true, Process: "kube-apiserver"}
 	}

@@ -4,8 +4,8 @@
 //
 // # Terminology
 //
-// A [Lab] is a cluster with nodes, a scheduler, workload controllers, and Stages in place of
-// kubelets. To drive an object is to give it the status of a state and to hold it there. A story is
+// A [Lab] is a cluster with nodes, a scheduler, workload controllers, kubelets for Pods, and Stages
+// for Nodes. To drive an object is to give it the status of a state and to hold it there. A story is
 // a txtar archive with Stages, objects, commands and the wanted trace.
 //
 // # Usage of a lab
@@ -35,11 +35,15 @@
 //
 // Kubelets do what Pods say: a container whose command is sleep 30, or sh -c "sleep 30; exit 1", runs
 // that long and ends with that code, an image with the tag 404 cannot be pulled, probes and
-// terminationGracePeriodSeconds take their time. See package stage/controllers/kubelet. Pods that say
-// nothing of this are played by preset PodFast, which completes those of Jobs at once; if
-// LabOptions.Stages has Stages for Pods, all Pods are.
+// terminationGracePeriodSeconds take their time. Any other container runs until it is stopped, that
+// of a Job, too, unless an annotation of its Pod says what it does:
 //
-// Such Pods start at once. With presets.PodGeneral they take as long as with a kubelet:
+//	command.stagecraft-go.github.io/migrate: sleep 5; exit 0
+//
+// See package stage/controllers/kubelet. If LabOptions.Stages has Stages for Pods, or OnlyStages is
+// set, Stages play all Pods instead. Controllers and kubelets record Events.
+//
+// Pods start at once. With presets.PodGeneral they take as long as with a kubelet:
 //
 //	OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}
 //

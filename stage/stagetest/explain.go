@@ -1,6 +1,7 @@
 package stagetest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
 )
 
@@ -35,12 +37,21 @@ func (l *Lab) explain(obj *unstructured.Unstructured) string {
 		return referenceOf(obj).String() + ": no Stage is played: its kubelet is stopped\n"
 	case isBound(obj) && obj.GroupVersionKind() == pods && !l.hasKubelet(obj):
 		return referenceOf(obj).String() + ": no Stage is played: its node is gone, or does not report\n"
-	case l.doesWhatItSays(obj):
-		return referenceOf(obj).String() + ": no Stage is played: package stage/controllers/kubelet does what the Pod says\n"
+	case l.runsInKubelet(obj):
+		return referenceOf(obj).String() + ": no Stage is played: package stage/controllers/kubelet does what the Pod says" + forEver(obj) + "\n"
 	case !l.isPlayed(obj):
 		return referenceOf(obj).String() + ": no Stage is played: the Pod has no node yet\n"
 	}
 	return l.set.Explain(obj, l.Now()).String()
+}
+
+// forEver names the containers that do not end because it is not known what their commands do.
+func forEver(pod *unstructured.Unstructured) string {
+	names := kubelet.RunForEver(pod)
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; commands that are not known run until they are stopped: %s", strings.Join(names, ", "))
 }
 
 // hasKubelet reports whether the kubelet of the Node of a Pod does something.

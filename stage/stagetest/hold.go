@@ -82,7 +82,7 @@ func (l *Lab) holds(obj *unstructured.Unstructured) bool {
 // isPlayed reports whether Stages are played on an object. A Pod without a node is left to the
 // scheduler, if there is one.
 func (l *Lab) isPlayed(obj *unstructured.Unstructured) bool {
-	if l.holds(obj) || l.doesWhatItSays(obj) || !controllers.Bound(obj) && obj.GroupVersionKind() == nodeKind {
+	if l.holds(obj) || l.runsInKubelet(obj) || !controllers.Bound(obj) && obj.GroupVersionKind() == nodeKind {
 		return false
 	}
 	return isBound(obj) || obj.GroupVersionKind() != pods || !l.schedules() || obj.GetDeletionTimestamp() != nil

@@ -16,7 +16,7 @@ func (l *Lab) podKubelets() []reconcile.Controller {
 	if l.options.OnlyStages || slices.ContainsFunc(l.options.Stages[2:], playsPods) { // the first two are the presets
 		return nil
 	}
-	return []reconcile.Controller{kubelet.Pods(l.options.Kubelets, l.options.Kubelets.Says)}
+	return []reconcile.Controller{kubelet.Pods(l.options.Kubelets, nil)}
 }
 
 func playsPods(s stage.Source) bool {
@@ -28,7 +28,7 @@ func playsPods(s stage.Source) bool {
 	return false
 }
 
-// doesWhatItSays reports whether a Pod is not played by Stages, because it says what it does.
-func (l *Lab) doesWhatItSays(obj *unstructured.Unstructured) bool {
-	return obj.GroupVersionKind() == pods && isBound(obj) && l.runs(kubelet.Name) && l.options.Kubelets.Says(obj)
+// runsInKubelet reports whether a Pod is not played by Stages, because a kubelet does what it says.
+func (l *Lab) runsInKubelet(obj *unstructured.Unstructured) bool {
+	return obj.GroupVersionKind() == pods && isBound(obj) && l.runs(kubelet.Name)
 }

@@ -1,6 +1,7 @@
 package stagetest_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
@@ -84,4 +86,46 @@ func TestKubeletsOfUnreachableNodesDoNothing(t *testing.T) {
 	lab.Drive(object("v1", "Node", "node-1"), stagetest.Ready)
 	lab.Advance(10 * time.Second)
 	require.EqualValues(t, 2, ready(lab, "web"))
+}
+
+// TestOtherContainersRunForEver: a lab does not know what an image does.
+func TestOtherContainersRunForEver(t *testing.T) {
+	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: %s}, spec: {template: {metadata: {annotations: {%s}}, spec: {restartPolicy: Never, containers: [{name: c, image: migrate}]}}}}`
+	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab.Apply(fmt.Sprintf(job, "unknown", ""), fmt.Sprintf(job, "known", "command.stagecraft-go.github.io/c: sleep 5"))
+	lab.Advance(24 * time.Hour)
+	require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "unknown"), "status", "active"))
+	require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "known"), "status", "succeeded"))
+}
+
+func TestEventsAreRecorded(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: nginx}]}}`)
+	lab.Settle()
+	var got []string
+	for _, e := range lab.List("v1", "Event", "") {
+		if field(e, "involvedObject", "kind") == "Pod" {
+			got = append(got, fmt.Sprint(field(e, "source", "component"), ": ", field(e, "reason"), ": ", field(e, "message")))
+		}
+	}
+	require.ElementsMatch(t, []string{
+		"default-scheduler: Scheduled: Successfully assigned default/p to node-1",
+		`kubelet: Pulled: Container image "nginx" already present on machine`,
+		"kubelet: Created: Container created",
+		"kubelet: Started: Container started",
+	}, got)
+	quiet := stagetest.New(t, stagetest.LabOptions{NoEvents: true})
+	quiet.Apply(deploymentOf("web", "{name: c, image: nginx}"))
+	quiet.WaitCurrent()
+	require.Empty(t, quiet.List("v1", "Event", ""))
+}
+
+// TestALabTakesTime: the ReplicaSet controller sends 20 requests a second after the first 30.
+func TestALabTakesTime(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{Timing: simulation.ClusterLike()})
+	begin := lab.Now()
+	lab.Apply(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 100, selector: {matchLabels: {a: b}},
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: nginx}]}}}}`)
+	lab.WaitCurrent()
+	require.InDelta(t, 4.5, lab.Now().Sub(begin).Seconds(), 1)
 }

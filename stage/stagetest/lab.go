@@ -33,10 +33,11 @@ type LabOptions struct {
 	// Nodes is the number of nodes, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3;
 	// -1: no nodes.
 	Nodes int
-	// Stages are played in addition to presets NodeFast and PodFast; if they are for Pods or Nodes
-	// as well, OnlyStages is what is wanted nearly always.
+	// Stages are played in addition to preset NodeFast; if they are for Pods, they are played in
+	// addition to PodFast instead of the kubelets. For Pods or Nodes OnlyStages is what is wanted
+	// nearly always.
 	Stages []stage.Source
-	// OnlyStages leaves NodeFast and PodFast out: the Stages have to play Nodes and Pods themselves.
+	// OnlyStages leaves NodeFast, PodFast and the kubelets out: the Stages have to play Nodes and Pods themselves.
 	OnlyStages bool
 	// Compile are the options with which the Stages are compiled.
 	Compile stage.Options
@@ -51,6 +52,12 @@ type LabOptions struct {
 	Definitions []*unstructured.Unstructured
 	// Kubelets are the options of the kubelets that do what Pods say, see package kubelet.
 	Kubelets kubelet.Options
+	// NoEvents leaves out the Events that controllers and kubelets record, as those of a cluster do.
+	NoEvents bool
+	// Timing is how long things take. Nil: nothing takes time but what Pods and Stages say. See
+	// simulation.ClusterLike. What is under way ends with the test, if T has a method Cleanup;
+	// otherwise call Close of Lab.Simulation.
+	Timing *simulation.Timing
 	// Failures make random objects fail.
 	Failures []Failure
 	// Strict fails the test at its end if objects asked for what is not modelled, see
@@ -115,10 +122,14 @@ func (l *Lab) start() error {
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Strict: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Reconcile: reconcile.Options{Trace: l.traceReconcile},
+		Strict: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing,
+		Reconcile: reconcile.Options{Trace: l.traceReconcile, Events: !l.options.NoEvents},
 	})
 	if err != nil {
 		return err
+	}
+	if t, ok := l.t.(interface{ Cleanup(func()) }); ok {
+		t.Cleanup(l.sim.Close)
 	}
 	if err := l.reportFeatures(); err != nil {
 		return err

@@ -1,9 +1,12 @@
 package kubelet
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 )
@@ -32,6 +35,31 @@ func programOf(spec map[string]any) program {
 		return program{}
 	}
 	return p
+}
+
+// programIn reads what the annotation of a Pod says that a container does, or else its command.
+func programIn(pod *unstructured.Unstructured, spec map[string]any) (program, error) {
+	key := CommandSuffix + fields.String(spec, "name")
+	script := fields.Annotation(pod, key)
+	if script == "" {
+		return programOf(spec), nil
+	}
+	p := parseScript(script)
+	if !p.known {
+		return p, fmt.Errorf("metadata.annotations[%s]: %q: want sleep N, exit N, true or false, separated by ; or &&", key, script)
+	}
+	return p, nil
+}
+
+// RunForEver returns the names of the containers of a Pod, without sidecars, that run until they
+// are stopped, because it is not known what their commands do.
+func RunForEver(pod *unstructured.Unstructured) (names []string) {
+	for _, spec := range fields.Maps(pod.Object, "spec", "containers") {
+		if p, err := programIn(pod, spec); err == nil && !p.known {
+			names = append(names, fields.String(spec, "name"))
+		}
+	}
+	return names
 }
 
 func isShell(word string) bool {

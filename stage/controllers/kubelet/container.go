@@ -25,6 +25,7 @@ type container struct {
 
 	restarts        int64
 	waiting, reason string    // while it waits: a message and the reason
+	id              string    // of the last one that was started
 	started         time.Time // zero unless it runs
 	ended, last     *end
 	ready, begun    bool
@@ -33,13 +34,17 @@ type container struct {
 // An end is how a container ended.
 type end struct {
 	code              int64
+	id                string // of the container that ended
 	started, finished time.Time
 }
 
 // containersOf reads the containers of a Pod, or its init containers, and their statuses.
 func containersOf(pod *unstructured.Unstructured, field string) (all []*container, err error) {
 	for _, spec := range fields.Maps(pod.Object, "spec", field) {
-		c := &container{spec: spec, name: fields.String(spec, "name"), program: programOf(spec), init: field == "initContainers"}
+		c := &container{spec: spec, name: fields.String(spec, "name"), init: field == "initContainers"}
+		if c.program, err = programIn(pod, spec); err != nil {
+			return nil, err
+		}
 		c.sidecar = c.init && fields.String(spec, "restartPolicy") == "Always"
 		if c.init && !c.sidecar && !c.program.known {
 			c.program.known = true // it succeeds at once, so that its Pod gets further
@@ -68,7 +73,7 @@ func (c *container) readStatus(pod *unstructured.Unstructured) {
 		if fields.String(s, "name") != c.name {
 			continue
 		}
-		c.restarts = fields.Int64(s, 0, "restartCount")
+		c.restarts, c.id = fields.Int64(s, 0, "restartCount"), fields.String(s, "containerID")
 		c.reason, c.waiting = fields.String(s, "state", "waiting", "reason"), fields.String(s, "state", "waiting", "message")
 		c.started, _ = fields.Time(s, "state", "running", "startedAt")
 		c.ended, c.last = readEnd(fields.Map(s, "state", "terminated")), readEnd(fields.Map(s, "lastState", "terminated"))
@@ -79,7 +84,7 @@ func readEnd(m map[string]any) *end {
 	if m == nil {
 		return nil
 	}
-	e := &end{code: fields.Int64(m, 0, "exitCode")}
+	e := &end{code: fields.Int64(m, 0, "exitCode"), id: fields.String(m, "containerID")}
 	e.started, _ = fields.Time(m, "startedAt")
 	e.finished, _ = fields.Time(m, "finishedAt")
 	return e
@@ -91,13 +96,17 @@ func (e *end) status() map[string]any {
 		reason = "Error"
 	}
 	return map[string]any{"terminated": map[string]any{
-		"exitCode": e.code, "reason": reason, "startedAt": fields.FormatTime(e.started), "finishedAt": fields.FormatTime(e.finished),
+		"exitCode": e.code, "reason": reason, "startedAt": fields.FormatTime(e.started), "finishedAt": fields.FormatTime(e.finished), "containerID": e.id,
 	}}
 }
 
 // status is the status of the container, as a kubelet writes it.
 func (c *container) status() map[string]any {
-	s := map[string]any{"name": c.name, "image": fields.String(c.spec, "image"), "imageID": "", "ready": c.ready, "started": c.begun, "restartCount": c.restarts}
+	image := fields.String(c.spec, "image")
+	s := map[string]any{"name": c.name, "image": image, "imageID": "", "lastState": map[string]any{}, "ready": c.ready, "started": c.begun, "restartCount": c.restarts}
+	if c.id != "" {
+		s["imageID"], s["containerID"] = image, c.id
+	}
 	if c.last != nil {
 		s["lastState"] = c.last.status()
 	}

@@ -22,7 +22,7 @@ const Name = "kubelet-pods"
 // the same Pods.
 func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcile.Controller {
 	return reconcile.Controller{
-		Name: Name, For: kinds.Pod, Indexes: []*reconcile.Index{pods.ByNode}, Watches: []reconcile.Watch{{Kind: kinds.Node, Map: podsOfNode}},
+		Name: Name, Component: "kubelet", For: kinds.Pod, Indexes: []*reconcile.Index{pods.ByNode}, Watches: []reconcile.Watch{{Kind: kinds.Node, Map: podsOfNode}},
 		Reconcile: control.OnExisting(kinds.Pod, func(c control.Call, pod *unstructured.Unstructured) (reconcile.Result, error) {
 			name := pods.Of(pod).NodeName()
 			if name == "" || selects != nil && !selects(pod) {
@@ -80,22 +80,4 @@ func do(c control.Call, pod *unstructured.Unstructured, o Options) (reconcile.Re
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{After: max(step.Next.Sub(c.Now), time.Nanosecond)}, nil
-}
-
-// Says reports whether a Pod says more than that its containers run: a command that ends, a probe,
-// an image that cannot be pulled, a sidecar, activeDeadlineSeconds or a readiness gate.
-func (o Options) Says(pod *unstructured.Unstructured) bool {
-	if fields.Int64(pod.Object, 0, "spec", "activeDeadlineSeconds") > 0 || len(fields.Slice(pod.Object, "spec", "readinessGates")) > 0 {
-		return true
-	}
-	for _, spec := range append(fields.Maps(pod.Object, "spec", "initContainers"), fields.Maps(pod.Object, "spec", "containers")...) {
-		if programOf(spec).known || !o.canPull(fields.String(spec, "image")) || hasProbe(spec) || fields.String(spec, "restartPolicy") == "Always" {
-			return true
-		}
-	}
-	return false
-}
-
-func hasProbe(spec map[string]any) bool {
-	return fields.Map(spec, "startupProbe") != nil || fields.Map(spec, "readinessProbe") != nil || fields.Map(spec, "livenessProbe") != nil
 }

@@ -11,7 +11,7 @@
 //
 //	loop, err := reconcile.NewLoop(cluster, reconcile.Options{}, append(controllers.All(controllers.Options{}), kubelet.Pods(kubelet.Options{}, nil))...)
 //
-// A stagetest.Lab has it by default, for the Pods of which [Options.Says] is true.
+// A stagetest.Lab has it by default.
 //
 // # What a Pod says
 //
@@ -20,7 +20,8 @@
 //	command and args                   | sleep N, exit N, true, false, and sh -c of these, separated by ;
 //	                                   | && or lines, run that long and end with that code; an init
 //	                                   | container with any other command succeeds at once, any other
-//	                                   | container runs for ever
+//	                                   | container runs for ever, that of a Job, too
+//	annotation [CommandSuffix] + name  | the same, in place of the command
 //	image                              | one of the list in Options, or with the tag 404, cannot be pulled:
 //	                                   | ErrImagePull for a second, ImagePullBackOff, next try after 10 s,
 //	                                   | 20 s, … 5 min

@@ -9,6 +9,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 )
 
+// CommandSuffix is before the name of a container in the annotation of a Pod that says what the
+// container does in place of its command, in the same words: sleep 5; exit 1.
+const CommandSuffix = "command.stagecraft-go.github.io/"
+
 // AnswerSuffix is between the kind of a probe (startup, readiness or liveness) and the name of a
 // container in the annotation of a Pod that says how the probe answers: succeeds (the default),
 // fails, succeeds after 30s, or fails after 30s, counted from the start of the container.
@@ -220,7 +224,7 @@ func (k *kubelet) change(c *container, since time.Time) bool {
 	if c.last != nil {
 		c.restarts++
 	}
-	c.started, c.reason, c.waiting = k.now, "", ""
+	c.started, c.reason, c.waiting, c.id = k.now, "", "", k.containerID(c)
 	k.record("Normal", "Pulled", "Container image %q already present on machine", image)
 	k.record("Normal", "Created", "Container created")
 	k.record("Normal", "Started", "Container started")
@@ -288,7 +292,7 @@ func (k *kubelet) end(c *container, s stop) {
 	case !s.asked.IsZero():
 		k.record("Normal", "Killing", "Stopping container %s", c.name)
 	}
-	c.ended = &end{code: s.code, started: c.started, finished: s.at}
+	c.ended = &end{code: s.code, id: c.id, started: c.started, finished: s.at}
 	c.started, c.ready, c.begun = time.Time{}, false, false
 }
 
@@ -339,7 +343,7 @@ func (k *kubelet) isOver() bool {
 			return false
 		}
 	}
-	return true
+	return len(k.mains) > 0 // a Pod without containers, which an API server refuses, runs
 }
 
 // endSidecars stops the sidecars of a Pod that is over.

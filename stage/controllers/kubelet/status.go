@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -165,6 +166,12 @@ func (k *kubelet) writeAddresses() {
 	if ip != "" {
 		k.status["podIP"], k.status["podIPs"] = ip, []any{map[string]any{"ip": ip}}
 	}
+}
+
+// containerID is what the next start of a container is named, in 64 digits as containerd's.
+func (k *kubelet) containerID(c *container) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", k.pod.GetUID(), c.name, c.restarts))
+	return fmt.Sprintf("containerd://%x", sum)
 }
 
 // address is one of 10.128.0.0/9 that ends with 1 to 254.

@@ -68,7 +68,7 @@ func Scheduler(o Options) reconcile.Controller {
 		return reconcile.Watch{Kind: kind, Map: func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }}
 	}
 	return reconcile.Controller{
-		Name: controllerName, For: kinds.Pod,
+		Name: controllerName, Component: defaultSchedulerName, For: kinds.Pod,
 		When: func(reconcile.Change) bool { return false },
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Node, Map: s.onNode}, {Kind: kinds.Pod, Map: s.onPod},
