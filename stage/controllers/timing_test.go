@@ -14,9 +14,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/presets"

@@ -90,7 +90,8 @@ func TestKubeletsOfUnreachableNodesDoNothing(t *testing.T) {
 
 // TestOtherContainersRunForEver: a lab does not know what an image does.
 func TestOtherContainersRunForEver(t *testing.T) {
-	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: %s}, spec: {template: {metadata: {annotations: {%s}}, spec: {restartPolicy: Never, containers: [{name: c, image: migrate}]}}}}`
+	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: %s}, spec: {template: {metadata: {annotations: {%s}},
+  spec: {restartPolicy: Never, containers: [{name: c, image: migrate}]}}}}`
 	lab := stagetest.New(t, stagetest.LabOptions{})
 	lab.Apply(fmt.Sprintf(job, "unknown", ""), fmt.Sprintf(job, "known", "command.stagecraft-go.github.io/c: sleep 5"))
 	lab.Advance(24 * time.Hour)
