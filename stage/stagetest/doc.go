@@ -24,6 +24,10 @@
 //	lab.Drive(pod, stagetest.Ready)
 //	lab.Settle()          // nothing more happens
 //
+// or takes a node away, as kubectl drain does, as far as PodDisruptionBudgets allow it:
+//
+//	lab.Drain(node)
+//
 // or lets random objects fail, which are the same for the same seed:
 //
 //	lab := stagetest.New(t, stagetest.LabOptions{Seed: 1, Failures: []stagetest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 0.1}}})

@@ -1,5 +1,6 @@
 // Package services has the controllers of Services: one that gives them addresses, and one that
-// lists their Pods in EndpointSlices and Endpoints.
+// lists their Pods in EndpointSlices and Endpoints. Node ports are allocated by package
+// stage/controllers/admission.
 //
 // # Usage
 //
