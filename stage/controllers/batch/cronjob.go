@@ -115,7 +115,7 @@ func (r *cronRun) updateActive() {
 		ref, _ := object.ToMap(v)
 		uid := fields.String(ref, "uid")
 		if job := running[uid]; job != nil {
-			r.active = append(r.active, reference(job))
+			r.active = append(r.active, ref)
 			delete(running, uid)
 			continue
 		}

@@ -182,7 +182,7 @@ func (r *jobRun) countTerminal() {
 			failed = append(failed, p)
 		}
 	}
-	r.backoff = r.backoffs.of(r.Name, r.job.GetUID()).after(succeeded, failed, r.Now)
+	r.backoff = r.backoffs.of(r.Name, r.job.GetUID()).after(succeeded, failed)
 	r.succeeded += int64(len(succeeded))
 	r.failed += lists.Count(failed, func(p pods.Pod) bool { return !r.isIgnored(p) })
 	r.succeeded += int64(len(r.uncounted.succeeded))

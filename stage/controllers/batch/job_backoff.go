@@ -28,10 +28,10 @@ func (b backoffs) of(name types.NamespacedName, job types.UID) backoff {
 }
 
 // after returns the backoff when more Pods have ended.
-func (b backoff) after(succeeded, failed []pods.Pod, now time.Time) backoff {
+func (b backoff) after(succeeded, failed []pods.Pod) backoff {
 	success := time.Time{}
 	for _, p := range succeeded {
-		if at := p.FinishedAt(now); at.After(success) {
+		if at := p.FinishedAt(); at.After(success) {
 			success = at
 		}
 	}
@@ -39,7 +39,7 @@ func (b backoff) after(succeeded, failed []pods.Pod, now time.Time) backoff {
 		b.failures, b.last = 0, time.Time{}
 	}
 	for _, p := range failed {
-		at := p.FinishedAt(now)
+		at := p.FinishedAt()
 		if len(succeeded) > 0 && !at.After(success) {
 			continue
 		}

@@ -97,7 +97,7 @@ func (r *jobRun) indexBackoff(index int64) time.Duration {
 	}
 	var last time.Time
 	for _, p := range r.pods {
-		if at := p.FinishedAt(r.Now); indexOf(p) == index && r.hasFailed(p) && at.After(last) {
+		if at := p.FinishedAt(); indexOf(p) == index && r.hasFailed(p) && at.After(last) {
 			last = at
 		}
 	}

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -75,28 +76,12 @@ var kindsByName = map[string]schema.GroupVersionKind{
 	"Deployment": deploymentKind, "ReplicaSet": replicaSetKind, "StatefulSet": statefulKind, "DaemonSet": daemonKind, "Job": jobKind, "CronJob": cronJobKind,
 }
 
-const template = `{metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: i}]}}`
-
-// bases are the objects without settings.
-var bases = map[string]string{
-	"Deployment":  `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: default}, spec: {selector: {matchLabels: {app: a}}, template: ` + template + `}}`,
-	"ReplicaSet":  `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a, namespace: default}, spec: {selector: {matchLabels: {app: a}}, template: ` + template + `}}`,
-	"StatefulSet": `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a, namespace: default}, spec: {serviceName: a, selector: {matchLabels: {app: a}}, template: ` + template + `}}`,
-	"DaemonSet":   `{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: a, namespace: default}, spec: {selector: {matchLabels: {app: a}}, template: ` + template + `}}`,
-	"Job":         `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: default}, spec: {template: {metadata: {annotations: {play/ends: 3070ms}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}`,
-	"CronJob":     `{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: default}, spec: {schedule: "* * * * *", jobTemplate: {spec: {template: {metadata: {annotations: {play/ends: 3070ms}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`,
-}
+//go:embed testdata/objects.yaml
+var objects []byte
 
 // object returns the object of the scenario as it is created.
 func (s scenario) object() *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	data, err := yaml.YAMLToJSON([]byte(bases[s.kind]))
-	if err != nil {
-		panic(err)
-	}
-	if err := u.UnmarshalJSON(data); err != nil {
-		panic(err)
-	}
+	u := base(s.kind)
 	for _, v := range s.settings {
 		v.apply(u.Object)
 	}
@@ -106,6 +91,20 @@ func (s scenario) object() *unstructured.Unstructured {
 		u.Object["spec"] = validJob(u.Object["spec"].(map[string]any))
 	}
 	return u
+}
+
+// base returns the object of a kind without settings.
+func base(kind string) *unstructured.Unstructured {
+	for _, text := range strings.Split(string(objects), "---\n") {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+			panic(err)
+		}
+		if u.GetKind() == kind {
+			return u
+		}
+	}
+	panic(kind)
 }
 
 // validJob makes the spec of a Job one that an API server takes: some fields need others.
@@ -183,7 +182,7 @@ func (w *world) do(s step) {
 	case "pod-gone", "pod-set", "pod-fails", "pod-unready":
 		w.doPod(s)
 	case "node":
-		w.create(w.ctx, nodeNamed(s.n), metav1.CreateOptions{}) //nolint:errcheck // it may be there
+		w.createNode(s.n)
 	case "node-set":
 		w.update(nodeKind, fmt.Sprint("n", s.n), s.setting)
 	case "node-gone":
@@ -199,6 +198,18 @@ func nodeNamed(n int) *unstructured.Unstructured {
 	u.SetGroupVersionKind(nodeKind)
 	u.SetName(fmt.Sprint("n", n))
 	return u
+}
+
+// createNode creates a Node that is ready, unless it is there.
+func (w *world) createNode(n int) {
+	node, err := w.create(w.ctx, nodeNamed(n), metav1.CreateOptions{})
+	if err != nil {
+		return
+	}
+	node = node.DeepCopy()
+	_ = unstructured.SetNestedSlice(node.Object, []any{map[string]any{"type": "Ready", "status": "True"}}, "status", "conditions")
+	_, err = w.cluster.Update(w.ctx, node, metav1.UpdateOptions{}, "status")
+	require.NoError(w.t, err)
 }
 
 // update sets a field of an object, if it is there.

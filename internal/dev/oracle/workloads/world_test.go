@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -132,7 +133,12 @@ func (w *world) create(ctx context.Context, obj *unstructured.Unstructured, o me
 		}
 		selectByUID(obj, string(dry.GetUID()))
 	}
-	return w.cluster.Create(ctx, obj, o)
+	created, err := w.cluster.Create(ctx, obj, o)
+	if obj.GetKind() == "Event" && apierrors.IsAlreadyExists(err) { // its name is the time, and in a bubble time stands still
+		obj.SetName(obj.GetName() + "0")
+		return w.create(ctx, obj, o)
+	}
+	return created, err
 }
 
 func selectByUID(job *unstructured.Unstructured, uid string) {

@@ -120,22 +120,34 @@ func (p Pod) unavailableFor(minReadySeconds int64, now time.Time) time.Duration 
 	return max(0, since.Add(fields.Seconds(minReadySeconds)).Sub(now))
 }
 
-// FinishedAt returns when the last container of the Pod ended; if no container says so, when the
-// Pod ceased to be ready, or else when it was deleted, or else now.
-func (p Pod) FinishedAt(now time.Time) (at time.Time) {
+// FinishedAt returns when the last container of the Pod ended; if not all say so, when the Pod ceased
+// to be ready, or else when it was deleted, or else when it was created.
+func (p Pod) FinishedAt() time.Time {
+	if at := p.containersFinishedAt(); !at.IsZero() {
+		return at
+	}
+	if ready := p.Condition("Ready"); ready.Field("status") == "False" {
+		if t, ok := fields.Time(ready, "lastTransitionTime"); ok {
+			return t
+		}
+	}
+	if t, ok := fields.Time(p.Object, "metadata", "deletionTimestamp"); ok {
+		return t.Add(-fields.Seconds(fields.Int64(p.Object, 0, "metadata", "deletionGracePeriodSeconds")))
+	}
+	at, _ := fields.Time(p.Object, "metadata", "creationTimestamp")
+	return at
+}
+
+// containersFinishedAt returns when the last container ended, zero if one has not.
+func (p Pod) containersFinishedAt() (at time.Time) {
 	for _, c := range fields.Maps(p.Object, "status", "containerStatuses") {
-		if t, ok := fields.Time(c, "state", "terminated", "finishedAt"); ok && t.After(at) {
+		t, ok := fields.Time(c, "state", "terminated", "finishedAt")
+		if !ok {
+			return time.Time{}
+		}
+		if t.After(at) {
 			at = t
 		}
 	}
-	if !at.IsZero() {
-		return at
-	}
-	if t, ok := fields.Time(p.Condition("Ready"), "lastTransitionTime"); ok {
-		return t
-	}
-	if t, ok := fields.Time(p.Object, "metadata", "deletionTimestamp"); ok {
-		return t
-	}
-	return now
+	return at
 }
