@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak oracle oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak oracle oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -62,7 +62,10 @@ cluster-soak: ## pods come and go on a real kube-apiserver for DURATION; fails i
 soak: ## the whole lives of PODS (a million) in virtual time, on one core, within MEMORY (11GiB)
 	GOGC=off GOMEMLIMIT=$(MEMORY) $(GO) test -run TestSoak -timeout 60m -v ./stage -soak $(PODS)
 
-oracle: ## SCENARIOS (200) random failures of Nodes with the controllers of Kubernetes and with ours, from SEED (1) on
+oracle: ## SCENARIOS (200) random lives of workloads with the controllers of Kubernetes and with ours, from SEED (1) on
+	cd internal/dev/oracle && $(GO) test -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED) ./workloads
+
+oracle-nodes: ## the same with random failures of Nodes
 	cd internal/dev/oracle && $(GO) test -run TestScenarios -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) .
 
 oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on

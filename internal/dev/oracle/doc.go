@@ -4,7 +4,7 @@
 //
 // The scenarios with names, and a few random ones, are tests. More:
 //
-//	make oracle SCENARIOS=1000
+//	make oracle-nodes SCENARIOS=1000
 //
 // Periods are chosen so that passes of different controllers never fall on one instant: which comes
 // first is then decided by the Go scheduler. The order in which Nodes of a zone are tainted that

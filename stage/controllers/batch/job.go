@@ -42,12 +42,13 @@ func Jobs() reconcile.Controller {
 }
 
 const (
-	jobFinalizer   = "batch.kubernetes.io/job-tracking"
-	indexKey       = "batch.kubernetes.io/job-completion-index"
-	indexFailsKey  = "batch.kubernetes.io/job-index-failure-count"
-	jobController  = "kubernetes.io/job-controller"
-	firstBackoff   = 10 * time.Second
-	longestBackoff = 10 * time.Minute
+	jobFinalizer    = "batch.kubernetes.io/job-tracking"
+	indexKey        = "batch.kubernetes.io/job-completion-index"
+	indexIgnoredKey = "batch.kubernetes.io/job-index-ignored-failure-count"
+	indexFailsKey   = "batch.kubernetes.io/job-index-failure-count"
+	jobController   = "kubernetes.io/job-controller"
+	firstBackoff    = 10 * time.Second
+	longestBackoff  = 10 * time.Minute
 )
 
 // jobLabels returns the labels of a Job's Pods, which on a cluster the API server puts into the

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
@@ -75,26 +76,88 @@ func indexOf(p pods.Pod) int64 {
 
 // countIndexes adds the indexes of the Pods that succeeded or failed to those in the status.
 func (r *jobRun) countIndexes() {
-	r.failures = map[int64]int{}
 	for _, p := range r.pods {
 		i := indexOf(p)
 		switch {
 		case i < 0 || i >= r.spec.completions:
 		case p.Phase() == "Succeeded":
 			r.succeededIndexes = append(r.succeededIndexes, i)
-		case r.hasFailed(p) && !r.isIgnored(p):
-			r.failures[i]++
+		case r.spec.indexBackoff >= 0 && r.hasFailed(p):
 			action, _ := r.matchFailurePolicy(p)
-			if r.spec.indexBackoff >= 0 && (action == "FailIndex" || int64(r.failures[i]) > r.spec.indexBackoff) {
+			if action == "FailIndex" || !r.isIgnored(p) && failuresBefore(p, indexFailsKey) >= r.spec.indexBackoff {
 				r.failedIndexes = append(r.failedIndexes, i)
 			}
 		}
 	}
 	r.succeededIndexes, r.failedIndexes = r.succeededIndexes.sorted(), r.failedIndexes.sorted()
+	r.findLastFailed()
 }
 
-// pendingIndexes returns the first n indexes that have neither succeeded nor failed for good, and
-// have no active Pod.
+// failuresBefore returns what an annotation says of the Pods of its index that failed before a Pod.
+func failuresBefore(p pods.Pod, annotation string) int64 {
+	n, _ := strconv.ParseInt(fields.Annotation(p.Unstructured, annotation), 10, 64)
+	return n
+}
+
+// findLastFailed finds the Pods that failed last of each index that is to be tried again. They keep
+// their finalizer, because they say how often the index has failed, until they are replaced.
+func (r *jobRun) findLastFailed() {
+	r.lastFailed = map[int64]pods.Pod{}
+	active := map[int64]bool{}
+	for _, p := range r.active {
+		active[indexOf(p)] = true
+	}
+	total := func(p pods.Pod) int64 { return failuresBefore(p, indexFailsKey) + failuresBefore(p, indexIgnoredKey) }
+	for _, p := range r.pods {
+		i := indexOf(p)
+		if r.spec.indexBackoff < 0 || !isTracked(p) || !r.hasFailed(p) || i < 0 || i >= r.spec.completions || active[i] || r.succeededIndexes.has(i) || r.failedIndexes.has(i) {
+			continue
+		}
+		if last, ok := r.lastFailed[i]; !ok || total(last) <= total(p) && !p.FinishedAt().Before(last.FinishedAt()) {
+			r.lastFailed[i] = p
+		}
+	}
+}
+
+// isLastFailed reports whether a Pod waits for being replaced within its index.
+func (r *jobRun) isLastFailed(p pods.Pod) bool {
+	last, ok := r.lastFailed[indexOf(p)]
+	return ok && last.GetUID() == p.GetUID()
+}
+
+// indexBackoff returns after which time the Pod of an index may be replaced, if each index has a
+// backoff of its own.
+func (r *jobRun) indexBackoff(index int64) time.Duration {
+	last, ok := r.lastFailed[index]
+	if !ok {
+		return 0
+	}
+	failures := failuresBefore(last, indexFailsKey) + failuresBefore(last, indexIgnoredKey) + 1
+	return backoffLeft(int(failures), last.FinishedAt(), r.Now)
+}
+
+// countFailures annotates a new Pod with how often its index has failed.
+func (r *jobRun) countFailures(annotations map[string]any, index int64) {
+	if r.spec.indexBackoff < 0 {
+		return
+	}
+	var failed, ignored int64
+	if last, ok := r.lastFailed[index]; ok {
+		failed, ignored = failuresBefore(last, indexFailsKey), failuresBefore(last, indexIgnoredKey)
+		if r.isIgnored(last) {
+			ignored++
+		} else {
+			failed++
+		}
+	}
+	annotations[indexFailsKey] = strconv.FormatInt(failed, 10)
+	if ignored > 0 {
+		annotations[indexIgnoredKey] = strconv.FormatInt(ignored, 10)
+	}
+}
+
+// pendingIndexes returns, of the first n indexes that have neither succeeded nor failed for good and
+// have no active Pod, those that may be tried now.
 func (r *jobRun) pendingIndexes(n int) (pending []int64) {
 	busy := map[int64]bool{}
 	for _, p := range r.pods {
@@ -102,15 +165,20 @@ func (r *jobRun) pendingIndexes(n int) (pending []int64) {
 			busy[indexOf(p)] = true
 		}
 	}
-	for i := int64(0); i < r.spec.completions && len(pending) < n; i++ {
+	var soonest time.Duration
+	for i := int64(0); i < r.spec.completions && n > 0; i++ {
 		if busy[i] || r.succeededIndexes.has(i) || r.failedIndexes.has(i) {
 			continue
 		}
+		n--
 		if wait := r.indexBackoff(i); wait > 0 {
-			r.requeueAfter = control.Sooner(r.requeueAfter, wait)
+			soonest = control.Sooner(soonest, wait)
 			continue
 		}
 		pending = append(pending, i)
+	}
+	if len(pending) == 0 {
+		r.requeueAfter = control.Sooner(r.requeueAfter, soonest)
 	}
 	return pending
 }

@@ -142,9 +142,7 @@ func (r *jobRun) setIndex(p pods.Pod, index int64) {
 	metadata["labels"].(map[string]any)[indexKey] = text
 	annotations := fields.CloneMap(metadata, "annotations")
 	annotations[indexKey] = text
-	if r.spec.indexBackoff >= 0 {
-		annotations[indexFailsKey] = strconv.Itoa(r.failures[index])
-	}
+	r.countFailures(annotations, index)
 	metadata["annotations"] = annotations
 	metadata["generateName"] = fmt.Sprintf("%s-%d-", r.job.GetName(), index)
 	if spec == nil {

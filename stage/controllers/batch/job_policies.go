@@ -3,7 +3,6 @@ package batch
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/conditions"
@@ -87,19 +86,4 @@ func matchingCondition(p pods.Pod, patterns []map[string]any) string {
 		}
 	}
 	return ""
-}
-
-// indexBackoff returns after which time the Pod of an index may be replaced, if each index has a
-// backoff of its own.
-func (r *jobRun) indexBackoff(index int64) time.Duration {
-	if r.spec.indexBackoff < 0 {
-		return 0
-	}
-	var last time.Time
-	for _, p := range r.pods {
-		if at := p.FinishedAt(); indexOf(p) == index && r.hasFailed(p) && at.After(last) {
-			last = at
-		}
-	}
-	return backoffLeft(r.failures[index], last, r.Now)
 }

@@ -20,9 +20,9 @@ type jobStatus struct {
 	conditions                      conditions.List
 	succeeded, failed               int64
 	uncounted                       uncounted
-	succeededIndexes, failedIndexes indexes       // those that have succeeded, and those that have failed for good
-	failures                        map[int64]int // of existing Pods, by index
-	terminating                     int64         // Pods that are being deleted and not terminal
+	succeededIndexes, failedIndexes indexes            // those that have succeeded, and those that have failed for good
+	lastFailed                      map[int64]pods.Pod // of the indexes that are to be tried again
+	terminating                     int64              // Pods that are being deleted and not terminal
 }
 
 // uncounted are the uids of terminal Pods that succeeded and failed do not count yet. They are
@@ -162,6 +162,9 @@ func (r *jobRun) addUncounted() (ended []pods.Pod) {
 	for _, p := range r.pods {
 		failed := r.hasFailed(p)
 		if !isTracked(p) || !failed && p.Phase() != "Succeeded" && r.ending == nil && !fields.IsTerminating(r.job) {
+			continue
+		}
+		if failed && r.ending == nil && !fields.IsTerminating(r.job) && r.isLastFailed(p) {
 			continue
 		}
 		ended = append(ended, p)

@@ -62,6 +62,7 @@ type daemonRun struct {
 	set                                 *unstructured.Unstructured
 	hash                                string // of the present template
 	nodes                               []daemonNode
+	deleted                             map[types.UID]bool    // Pods, in this reconcile
 	podsOn                              map[string][]pods.Pod // by name of the Node: bound Pods first, then the oldest
 	surge, unavailable, minReadySeconds int64
 	requeueAfter                        time.Duration
@@ -91,7 +92,7 @@ func reconcileDaemonSet(c control.Call, set *unstructured.Unstructured, b *daemo
 	r := newDaemonRun(c, set, h, claimed)
 	r.backoff = b
 	if err = r.act(); err == nil {
-		err = truncateHistory(c, h, set, r.inUse)
+		err = r.truncateHistory(h)
 	}
 	status := r.status()
 	if statusErr := r.WriteStatus(set, status); err == nil {
@@ -102,7 +103,7 @@ func reconcileDaemonSet(c control.Call, set *unstructured.Unstructured, b *daemo
 
 func newDaemonRun(c control.Call, set *unstructured.Unstructured, h history, claimed []pods.Pod) *daemonRun {
 	r := &daemonRun{
-		Call: c, set: set, hash: fields.Label(h.update, revisionLabel), podsOn: map[string][]pods.Pod{},
+		Call: c, set: set, hash: fields.Label(h.update, revisionLabel), podsOn: map[string][]pods.Pod{}, deleted: map[types.UID]bool{},
 		minReadySeconds: fields.Int64(set.Object, 0, "spec", "minReadySeconds"),
 	}
 	for _, p := range claimed {
@@ -287,6 +288,15 @@ func (r *daemonRun) deletePodsOfMissingNodes() error {
 		}
 	}
 	return nil
+}
+
+// truncateHistory deletes the oldest revisions that are not in use until there are as many old ones
+// as spec.revisionHistoryLimit says, those in use included: unlike those of a StatefulSet.
+func (r *daemonRun) truncateHistory(h history) error {
+	old := lists.Filter(h.all, func(rev *unstructured.Unstructured) bool { return rev != h.update })
+	tooMany := len(old) - int(fields.Int64(r.set.Object, 10, "spec", "revisionHistoryLimit"))
+	unused := lists.Filter(old, func(rev *unstructured.Unstructured) bool { return !r.inUse(rev) })
+	return r.DeleteAll(unused[:max(0, min(tooMany, len(unused)))])
 }
 
 func (r *daemonRun) inUse(rev *unstructured.Unstructured) bool {

@@ -32,12 +32,13 @@ func (r *daemonRun) createPod(node string) error {
 
 func (r *daemonRun) deletePods(all []pods.Pod) error {
 	for _, p := range all {
-		if p.IsTerminating() {
+		if p.IsTerminating() || r.deleted[p.GetUID()] {
 			continue
 		}
 		if err := r.DeletePod(r.set, p.Unstructured); err != nil {
 			return err
 		}
+		r.deleted[p.GetUID()] = true
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func jobSettings(spec string) []choice {
 		{spec + "backoffLimit", []string{"0", "1", "2"}},
 		{spec + "completionMode", []string{"Indexed"}},
 		{spec + "suspend", []string{"true"}},
-		{spec + "ttlSecondsAfterFinished", []string{"0", "5"}},
+		{spec + "ttlSecondsAfterFinished", []string{"1", "5"}},
 		{spec + "backoffLimitPerIndex", []string{"0", "1"}},
 		{spec + "maxFailedIndexes", []string{"0", "1"}},
 		{spec + "successPolicy", []string{`{rules: [{succeededIndexes: "0"}]}`, "{rules: [{succeededCount: 1}]}", `{rules: [{succeededIndexes: "0-1", succeededCount: 1}]}`}},

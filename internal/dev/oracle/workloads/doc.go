@@ -4,6 +4,10 @@
 //
 //	make oracle SCENARIOS=10000
 //
+// The tests play 50 of them. DaemonSets are played on request only, because differences are left:
+//
+//	go test ./workloads -run TestScenarios -kinds DaemonSet
+//
 // A scenario in which they differ is made smaller until nothing can be left out. Names that are made
 // of hashes are those of ours in both: the client of theirs translates them, so that generated
 // names, uids and the orders that depend on them are the same.
