@@ -103,7 +103,7 @@ func requireMet(t *testing.T, met map[string]int) {
 		if d.seed != 0 {
 			compare(t, newScenario(d.seed), met)
 		}
-		if d.seed != 0 || *scenarios >= 2000 {
+		if d.seed != 0 || *scenarios >= 10_000 {
 			require.Positive(t, met[d.why], d.why)
 		}
 	}
