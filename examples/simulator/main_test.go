@@ -44,9 +44,11 @@ func cells(t *testing.T, table, row string) (numbers []float64) {
 	return nil
 }
 
-// TestSmallJobsAreAsMeasured holds what the study measured: the row of kwok within a second or 6 %,
-// and its slope from 20 Jobs on within 7 %, although nothing is fitted to it; that of MCAD within a
-// tenth.
+// TestSmallJobsAreAsMeasured holds what the study measured: the row of kwok within a second, and its
+// slope from 20 Jobs on within 7 %; that of MCAD within a tenth. One cell of the row of kwok is NOT
+// reached: 75 Jobs took 36 s and take 34 or 35 s here, as with the real controller (34.0 s, before
+// the script looks). The rate limit decides the slope and is not fitted; that kubectl takes 100 ms
+// and that seconds are rounded was chosen with the row in view, and moves cells by up to a second.
 func TestSmallJobsAreAsMeasured(t *testing.T) {
 	for seed := range 4 {
 		code, out, errs := simulate(t, "-study small-jobs -seed "+strconv.Itoa(seed))
@@ -56,7 +58,11 @@ func TestSmallJobsAreAsMeasured(t *testing.T) {
 		require.Len(t, kwok, 6)
 		require.Len(t, mcad, 6)
 		for i, want := range cells(t, out, "kwok, measured") {
-			require.InDelta(t, want, kwok[i], max(1, 0.06*want), "seed %d\n%s", seed, out)
+			within := 1.0
+			if want == 36 {
+				within = 2 // not reached
+			}
+			require.InDelta(t, want, kwok[i], within, "seed %d\n%s", seed, out)
 		}
 		require.InEpsilon(t, 40.0-25, kwok[5]-kwok[2], 0.07, "the rate limit of the controller manager: seed %d\n%s", seed, out)
 		for i, want := range cells(t, out, "kwok+MCAD, measured") {

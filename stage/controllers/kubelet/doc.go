@@ -57,6 +57,10 @@
 //	give containers the grace period at the       | end them at once                         | TestCases
 //	deadline                                      |                                          |
 //	record Unhealthy for each failed probe        | record the last one                      | -
+//	wait for an init container of any command     | one whose command is not known succeeds  | TestCases
+//	                                              | at once                                  |
+//	have 50 requests a second, burst 100          | have no limit, with simulation.Timing,   | -
+//	                                              | too                                      |
 //
 // Not modelled: restartPolicyRules of containers, lifecycle hooks, ephemeral containers, exec,
 // eviction by the kubelet, resizing, ports and volumes that are wrong. Addresses of Pods are made of
