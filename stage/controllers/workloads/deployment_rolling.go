@@ -180,7 +180,7 @@ func (r *rollout) scaleProportionally(active []*unstructured.Unstructured) error
 	}
 	sizes[0] = max(0, sizes[0]+more-added)
 	for i, rs := range active {
-		if _, err := r.setReplicas(rs, sizes[i]); err != nil {
+		if _, err := r.resize(rs, sizes[i]); err != nil {
 			return err
 		}
 	}
@@ -216,9 +216,17 @@ func (r *rollout) fraction(rs *unstructured.Unstructured) int64 {
 	return int64(math.Round(size)) - specReplicas(rs)
 }
 
-// setReplicas scales a ReplicaSet, and annotates it with the sizes that the Deployment has. It
-// reports whether its size changed.
+// setReplicas scales a ReplicaSet that has another size. It reports whether it has.
 func (r *rollout) setReplicas(rs *unstructured.Unstructured, n int64) (bool, error) {
+	if specReplicas(rs) == n {
+		return false, nil
+	}
+	return r.resize(rs, n)
+}
+
+// resize scales a ReplicaSet, and annotates it with the sizes that the Deployment has. It reports
+// whether its size changed.
+func (r *rollout) resize(rs *unstructured.Unstructured, n int64) (bool, error) {
 	desired, most := strconv.FormatInt(r.spec.replicas, 10), strconv.FormatInt(r.spec.replicas+r.spec.surge, 10)
 	changed := specReplicas(rs) != n
 	if !changed && fields.Annotation(rs, desiredKey) == desired && fields.Annotation(rs, maxReplicasKey) == most {
