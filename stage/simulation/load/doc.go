@@ -23,6 +23,16 @@
 // delay.durationFrom.jq.expression '.metadata.annotations["example.com/size"]', set that annotation
 // to sizes.Duration().String().
 //
+// Tables that others have recorded are read as they are; Columns says where the times and numbers are:
+//
+//	jobs, err := load.ReadCSV("jobs.csv", file, load.Columns{
+//		At: "submitted_time", Times: []string{"start_time", "end_time"}, Layout: time.DateTime,
+//		Numbers: []string{"gpus"}, Null: []string{"None"},
+//	})
+//	load.Schedule(sim, load.Arrivals(jobs), func(ctx context.Context, n int) error {
+//		return submit(ctx, n, jobs[n].Times["end_time"]-jobs[n].At, int(jobs[n].Numbers["gpus"]))
+//	})
+//
 // # Determinism
 //
 // The values of a Stream depend on its seed, its name, its distribution and the number of earlier
