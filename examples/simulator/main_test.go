@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/stage/simulation/expect"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/progress"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
 )
 
@@ -178,7 +179,7 @@ func readLog(t *testing.T, file string) record.Log {
 func TestArrivalsAndSizes(t *testing.T) {
 	o, err := parse(strings.Fields("-study gpu -jobs 600 -nodes 50 -gap 10s -size 20s"), &bytes.Buffer{})
 	require.NoError(t, err)
-	l, err := runGPU(t.Context(), o, gpuScenarios[0], &studyClock{began: time.Now()})
+	l, err := runGPU(t.Context(), o, gpuScenarios[0], &studyClock{began: time.Now(), progress: &progress.Line{}})
 	require.NoError(t, err)
 	first, last, slept := time.Time{}, time.Time{}, 0.0
 	for _, p := range jobTimesOf(l.log) {
@@ -249,7 +250,7 @@ func TestJobsThatNeverComplete(t *testing.T) {
 	l, err := newLab(t.Context(), labOptions{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 1}})
 	require.NoError(t, err)
 	require.NoError(t, submitJob(t.Context(), l, job{Name: "job-1", Pods: 1, GPUs: 9, Sleep: time.Second}))
-	require.EqualError(t, l.play(t.Context(), &studyClock{began: time.Now()}, never), "run: nothing is left to happen, and 1 of 1 are not Complete")
+	require.EqualError(t, l.play(t.Context(), &studyClock{began: time.Now(), progress: &progress.Line{}}, never), "run: nothing is left to happen, and 1 of 1 are not Complete")
 }
 
 func TestScale(t *testing.T) {
@@ -266,7 +267,7 @@ func TestScale(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	began := time.Now()
-	c := &studyClock{began: began, since: began}
+	c := &studyClock{began: began, since: began, progress: &progress.Line{}}
 	l, err := newLab(t.Context(), labOptions{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 4}})
 	require.NoError(t, err)
 	require.NoError(t, l.Advance(t.Context(), time.Minute))

@@ -42,7 +42,7 @@ func summaryRow(name string, s measure.Summary) []string {
 }
 
 func number(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if math.IsNaN(v) {
 		return "-"
 	}
 	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', 2, 64) // + 0: there is no -0
