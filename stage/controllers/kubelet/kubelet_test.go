@@ -249,6 +249,12 @@ func TestWrongAnswer(t *testing.T) {
 	require.ErrorContains(t, err, "metadata.annotations[liveness.probe.stagecraft-go.github.io/a]")
 }
 
+func TestWrongCommand(t *testing.T) {
+	pod := parse(t, `containers: [{name: a, image: b}]`, `, annotations: {command.stagecraft-go.github.io/a: serve}`)
+	_, err := kubelet.Next(pod, start, kubelet.Options{})
+	require.ErrorContains(t, err, "metadata.annotations[command.stagecraft-go.github.io/a]")
+}
+
 // TestRandomPods plays Pods of random parts; play checks that each step is idempotent, that time
 // goes on, that restarts never fall and that no time is in the future.
 func TestRandomPods(t *testing.T) {
