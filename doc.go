@@ -21,9 +21,9 @@
 //     and seeds, statistics says how far to trust the result, progress draws a line on the terminal
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and
 //     [github.com/stagecraft-go/stagecraft/stage/controllers]: controllers on the same clock; below
-//     controllers those of Kubernetes: workloads, batch, scheduling, nodes, volumes, services,
-//     disruption, quota, admission, resources, kubelet, which does what Pods say, and features,
-//     which says what of all this is modelled, and reports the use of what is not
+//     controllers those of Kubernetes: workloads, batch, autoscaling, scheduling, nodes, volumes,
+//     services, disruption, quota, admission, resources, kubelet, which does what Pods say, and
+//     features, which says what of all this is modelled, and reports the use of what is not
 //   - [github.com/stagecraft-go/stagecraft/stage/timing]: how long requests take: rate limits,
 //     latencies, and watches that lag
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: a lab in which workloads become ready,

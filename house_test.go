@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 	"stage/simulation/progress":       {},
 	"stage/simulation/sweep":          {"internal/files", "internal/lines", "internal/position", "internal/printable", "stage/simulation/statistics"},
 	"stage/simulation/expect":         {"internal/position", "stage/simulation/measure", "stage/simulation/record"},
-	"stage/stagetest":                 {"internal/printable", "stage/controllers/admission", "stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/controllers/features", "stage/controllers/kubelet", "stage/controllers/nodes", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/files", "internal/object", "internal/txtar"},
+	"stage/stagetest":                 {"internal/printable", "stage/controllers/admission", "stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/controllers/autoscaling", "stage/controllers/features", "stage/controllers/kubelet", "stage/controllers/nodes", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/files", "internal/object", "internal/txtar"},
 	"internal/dev/conformance/record": {"stage"},
 	"internal/dev/instructions":       {"internal/files", "kstatus", "stage", "stage/presets", "stage/simulation"},
 	"internal/dev/conformance":        {"stage", "kstatus", "internal/dev/conformance/record", "staged", "staged/control", "staged/kubestellar"},
@@ -86,8 +86,9 @@ var mayImport = map[string][]string{
 	"examples/quickstart":             {"stage", "stage/memory", "stage/presets", "stage/simulation", "stage/v1alpha1"},
 
 	// The controllers of Kubernetes.
-	"stage/controllers":                       {"stage/controllers/batch", "stage/controllers/disruption", "stage/controllers/internal/pods", "stage/controllers/nodes", "stage/controllers/quota", "stage/controllers/scheduling", "stage/controllers/services", "stage/controllers/volumes", "stage/controllers/workloads", "stage/reconcile"},
+	"stage/controllers":                       {"stage/controllers/autoscaling", "stage/controllers/batch", "stage/controllers/disruption", "stage/controllers/internal/pods", "stage/controllers/nodes", "stage/controllers/quota", "stage/controllers/scheduling", "stage/controllers/services", "stage/controllers/volumes", "stage/controllers/workloads", "stage/reconcile"},
 	"stage/controllers/admission":             {"internal/patch", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/quota", "stage/memory"},
+	"stage/controllers/autoscaling":           {"internal/object", "internal/patch", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/pods", "stage/controllers/resources", "stage/reconcile"},
 	"stage/controllers/batch":                 {"internal/object", "stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/lists", "stage/controllers/internal/pods", "stage/controllers/internal/selectors", "stage/reconcile"},
 	"stage/controllers/disruption":            {"stage/controllers/internal/conditions", "stage/controllers/internal/control", "stage/controllers/internal/fields", "stage/controllers/internal/kinds", "stage/controllers/internal/pods", "stage/reconcile"},
 	"stage/controllers/internal/clustertest":  {"kstatus", "stage", "stage/controllers", "stage/controllers/nodes", "stage/presets", "stage/reconcile", "stage/simulation"},

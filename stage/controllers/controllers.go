@@ -3,6 +3,7 @@ package controllers
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/stage/controllers/autoscaling"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/disruption"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
@@ -23,6 +24,8 @@ type Options struct {
 	Services services.Options
 	// Nodes are the options of the controllers that see to Nodes that fail.
 	Nodes nodes.Options
+	// Autoscaling are the options of the controller of HorizontalPodAutoscalers.
+	Autoscaling autoscaling.Options
 }
 
 // All returns all controllers, for one loop.
@@ -39,6 +42,7 @@ func All(o Options) []reconcile.Controller {
 		batch.CronJobs(),
 		disruption.Budgets(),
 		disruption.StalePods(),
+		autoscaling.HorizontalPodAutoscalers(o.Autoscaling),
 		volumes.PersistentVolumeClaims(),
 		volumes.PersistentVolumes(),
 		volumes.ClaimProtection(),

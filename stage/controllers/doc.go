@@ -3,6 +3,7 @@
 //
 //	workloads   Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets
 //	batch       Jobs, CronJobs
+//	autoscaling HorizontalPodAutoscalers
 //	scheduling  a scheduler, scheduling gates, and the parts for a scheduler of your own
 //	volumes     PersistentVolumeClaims and PersistentVolumes
 //	services    Services, EndpointSlices and Endpoints

@@ -19,7 +19,7 @@ import (
 
 // The limits of client-go's EventCorrelator.
 const (
-	eventsAtOnce  = 25               // that one object may have
+	eventsAtOnce  = 25               // of one type that one object may have
 	eventRefill   = 5 * time.Minute  // after which it may have one more
 	similarEvents = 10               // from which number on similar ones are combined
 	similarWithin = 10 * time.Minute // of each other
@@ -27,8 +27,8 @@ const (
 
 // Record records an Event about an object, of type Normal or Warning, as client-go's recorder does:
 // Events that repeat are counted, more than ten that differ in their message only are combined, and
-// of one object 25 at once and then one each five minutes are written. They are written one after
-// another, with the client of the controller, while the reconcile goes on. Nothing is recorded
+// of one object and type 25 at once and then one each five minutes are written. They are written one
+// after another, with the client of the controller, while the reconcile goes on. Nothing is recorded
 // without [Options.Events].
 func (r Request) Record(about *unstructured.Unstructured, kind, reason, message string) {
 	if r.crew != nil && r.crew.recorder.enabled {
@@ -41,7 +41,7 @@ type recorder struct {
 	client    *client
 	component string // what records
 	enabled   bool
-	spam      map[types.UID]*timing.Bucket // by the object that Events are about
+	spam      map[spamKey]*timing.Bucket
 	similar   map[eventKey]*similar
 	counted   map[eventKey]*countedEvent
 	pending   []*unstructured.Unstructured
@@ -54,6 +54,12 @@ type recorder struct {
 type eventKey struct {
 	about                 types.UID
 	kind, reason, message string
+}
+
+// A spamKey is what may have few Events only: those of one type about one object.
+type spamKey struct {
+	about types.UID
+	kind  string
 }
 
 // similar are the messages of similar Events.
@@ -72,7 +78,7 @@ type countedEvent struct {
 func newRecorder(c *client, component string, enabled bool) recorder {
 	r := recorder{client: c, component: component, enabled: enabled, made: random.New(0).Text(c.controller).Sum()}
 	if enabled {
-		r.spam, r.similar, r.counted = map[types.UID]*timing.Bucket{}, map[eventKey]*similar{}, map[eventKey]*countedEvent{}
+		r.spam, r.similar, r.counted = map[spamKey]*timing.Bucket{}, map[eventKey]*similar{}, map[eventKey]*countedEvent{}
 	}
 	return r
 }
@@ -90,7 +96,7 @@ func (r *recorder) record(about *unstructured.Unstructured, key eventKey) {
 		r.counted[key] = known
 	}
 	known.count++
-	if !r.bucketOf(key.about).TryTake(now) {
+	if !r.bucketOf(spamKey{key.about, key.kind}).TryTake(now) {
 		return
 	}
 	event := r.newEvent(about, key, known, now)
@@ -119,11 +125,11 @@ func (r *recorder) combines(key eventKey, now time.Time) bool {
 	return false
 }
 
-func (r *recorder) bucketOf(uid types.UID) *timing.Bucket {
-	b := r.spam[uid]
+func (r *recorder) bucketOf(key spamKey) *timing.Bucket {
+	b := r.spam[key]
 	if b == nil {
 		b = timing.NewBucket(timing.Limits{QPS: 1 / eventRefill.Seconds(), Burst: eventsAtOnce})
-		r.spam[uid] = b
+		r.spam[key] = b
 	}
 	return b
 }

@@ -16,11 +16,12 @@ import (
 )
 
 // Controllers returns the default controllers of a lab: controllers.All, and stand-ins for Ingress,
-// HorizontalPodAutoscaler and APIService.
-func Controllers() []reconcile.Controller {
-	return append(controllers.All(controllers.Options{}), StandIns(
+// and APIService.
+func Controllers() []reconcile.Controller { return defaultControllers(controllers.Options{}) }
+
+func defaultControllers(o controllers.Options) []reconcile.Controller {
+	return append(controllers.All(o), StandIns(
 		schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
-		schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"},
 		schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
 	)...)
 }

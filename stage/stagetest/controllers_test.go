@@ -21,7 +21,7 @@ func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 1, selector: {matchLabels: {app: bare}}}}
 ---
 {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {minReplicas: 1,
-  maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}
+  maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: bare}}}
 ---
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: web}}
 ---
@@ -42,8 +42,8 @@ func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: shop}}
 ---
-{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: bare}, spec: {selector: {matchLabels: {app: bare}},
-  template: {metadata: {labels: {app: bare}}, spec: {containers: [{name: c, image: i}]}}}}
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: bare}, spec: {selector: {matchLabels: {app: bare}}, template: {
+  metadata: {labels: {app: bare}, annotations: {metrics.stagecraft-go.github.io/cpu: 80m}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}}}
 `)
 	lab.WaitCurrent()
 	lab.Settle()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/autoscaling"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -58,6 +60,8 @@ type LabOptions struct {
 	// simulation.ClusterLike. What is under way ends with the test, if T has a method Cleanup;
 	// otherwise call Close of Lab.Simulation.
 	Timing *simulation.Timing
+	// Metrics are what HorizontalPodAutoscalers see. Default autoscaling.FromAnnotations.
+	Metrics autoscaling.Metrics
 	// Failures make random objects fail.
 	Failures []Failure
 	// Strict fails the test at its end if objects asked for what is not modelled, see
@@ -156,7 +160,7 @@ func (l *Lab) addDefaultControllers() error {
 	if l.options.OnlyControllers {
 		return nil
 	}
-	defaults := append(Controllers(), l.podKubelets()...)
+	defaults := append(defaultControllers(controllers.Options{Autoscaling: autoscaling.Options{Metrics: l.options.Metrics}}), l.podKubelets()...)
 	for _, c := range l.options.Controllers {
 		if slices.ContainsFunc(defaults, func(d reconcile.Controller) bool { return d.Name == c.Name }) {
 			return fmt.Errorf("controller %q would run twice: LabOptions.Controllers run together with stagetest.Controllers(), unless OnlyControllers is set", c.Name)

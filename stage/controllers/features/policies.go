@@ -3,7 +3,7 @@ package features
 func policyKinds() []Kind {
 	return []Kind{
 		kind("policy", "v1", "PodDisruptionBudget", "disruption", modelled("how many Pods may be evicted", "TestEvictions", "spec"), status("TestAnEvictionSpendsTheBudget")),
-		kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontal-pod-autoscaling", reported("replicas follow metrics", "spec")),
+		kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscaler", modelled("replicas follow metrics", "TestAnAutoscalerFollowsAnnotations", "spec"), status("TestAnAutoscalerFollowsAnnotations")),
 		kind("", "v1", "ResourceQuota", "resourcequota", modelled("how much a namespace may have", "TestRecordings", "spec"), status("TestRecordings")),
 		kind("", "v1", "LimitRange", "", modelled("limits and defaults of a namespace", "TestRecordings", "spec")),
 		kind("", "v1", "Namespace", "", modelled("a Namespace goes with its last object", "TestANamespaceGoesWithItsLastObject", "spec.finalizers", "status")),

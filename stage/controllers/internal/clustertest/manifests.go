@@ -49,6 +49,7 @@ func Kind(name string) schema.GroupVersionKind {
 		{"v1", "Pod Node Service Endpoints Namespace PersistentVolume PersistentVolumeClaim ReplicationController"},
 		{"apps/v1", "Deployment ReplicaSet StatefulSet DaemonSet ControllerRevision"},
 		{"batch/v1", "Job CronJob"},
+		{"autoscaling/v2", "HorizontalPodAutoscaler"},
 		{"policy/v1", "PodDisruptionBudget"},
 		{"storage.k8s.io/v1", "StorageClass CSINode VolumeAttachment"},
 		{"discovery.k8s.io/v1", "EndpointSlice"},

@@ -4,28 +4,29 @@ package kinds
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
 var (
-	Pod                   = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-	Node                  = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
-	Service               = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
-	Endpoints             = schema.GroupVersionKind{Version: "v1", Kind: "Endpoints"}
-	Namespace             = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
-	PersistentVolume      = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}
-	PersistentVolumeClaim = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}
-	ReplicationController = schema.GroupVersionKind{Version: "v1", Kind: "ReplicationController"}
-	Deployment            = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
-	ReplicaSet            = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
-	StatefulSet           = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
-	DaemonSet             = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}
-	ControllerRevision    = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
-	Job                   = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
-	CronJob               = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
-	Lease                 = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
-	PodDisruptionBudget   = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
-	PriorityClass         = schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
-	CSINode               = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "CSINode"}
-	VolumeAttachment      = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment"}
-	ResourceQuota         = schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
-	LimitRange            = schema.GroupVersionKind{Version: "v1", Kind: "LimitRange"}
-	StorageClass          = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}
-	EndpointSlice         = schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}
+	Pod                     = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	Node                    = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	Service                 = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
+	Endpoints               = schema.GroupVersionKind{Version: "v1", Kind: "Endpoints"}
+	Namespace               = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	PersistentVolume        = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}
+	PersistentVolumeClaim   = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}
+	ReplicationController   = schema.GroupVersionKind{Version: "v1", Kind: "ReplicationController"}
+	Deployment              = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	ReplicaSet              = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
+	StatefulSet             = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
+	DaemonSet               = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}
+	ControllerRevision      = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
+	Job                     = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	CronJob                 = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
+	Lease                   = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
+	PodDisruptionBudget     = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
+	PriorityClass           = schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
+	CSINode                 = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "CSINode"}
+	VolumeAttachment        = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment"}
+	ResourceQuota           = schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
+	LimitRange              = schema.GroupVersionKind{Version: "v1", Kind: "LimitRange"}
+	StorageClass            = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}
+	EndpointSlice           = schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}
+	HorizontalPodAutoscaler = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
 )
