@@ -147,6 +147,7 @@ func gpuReport(o options, runs []*lab, compared report.Section) *report.Report {
 	counts.Charts[1].Ceiling = float64(o.nodes * gpusPerNode)
 	counts.Charts[1].Caption += " Dashed: all that there are."
 	r.Sections = []report.Section{waits, counts, compared, {Title: "What Jobs went through when most were waiting", Charts: ganttOf(runs, mostWaiting(runs))}}
+	r.Sections = append(r.Sections, ignored(runs...)...)
 	return r
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -61,6 +62,7 @@ type lab struct {
 	log        record.Log
 	reached    int   // objects that have reached the goal
 	firstError error // of a controller
+	features   *features.Report
 }
 
 // newLab returns a lab whose nodes are ready.
@@ -69,17 +71,20 @@ func newLab(ctx context.Context, s labOptions) (*lab, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lab{labOptions: s}
+	l, running := &lab{labOptions: s}, append([]reconcile.Controller{batch.Jobs(), scheduling.Scheduler(scheduling.Options{})}, s.controllers...)
 	recorder := record.New(record.Options{Seed: s.seed, Sink: l.sink, States: map[schema.GroupKind]func(*unstructured.Unstructured) string{
 		wrapperKind.GroupKind(): mcad.StateOf,
 	}})
 	l.Simulation, err = simulation.New(set, simulation.Options{
 		Seed: s.seed, Kinds: mcad.Kinds(), Filter: controllers.Bound, Trace: recorder.Trace,
-		Controllers: append([]reconcile.Controller{batch.Jobs(), scheduling.Scheduler(scheduling.Options{})}, s.controllers...),
+		Controllers: running,
 		Reconcile:   reconcile.Options{Trace: l.keepError},
 		Timing:      s.timing,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := l.observeFeatures(set, running); err != nil {
 		return nil, err
 	}
 	if err := recorder.Follow(l, nodeKind, podKind, jobKind, wrapperKind); err != nil {

@@ -75,6 +75,6 @@ func scaleReport(o options, l *lab) *report.Report {
 			{Name: "Stages", Value: "node-fast, pod-general"},
 			{Name: "transitions", Value: strconv.Itoa(len(l.log))},
 		}, timingParameters(l.timing)...),
-		Sections: []report.Section{{Tables: []report.Table{t}, Charts: []report.Chart{cdf, pods}}},
+		Sections: append([]report.Section{{Tables: []report.Table{t}, Charts: []report.Chart{cdf, pods}}}, ignored(l)...),
 	}
 }

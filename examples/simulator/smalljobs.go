@@ -143,10 +143,10 @@ func smallReport(o options, races map[string][]*smallJobsRun) *report.Report {
 		Lead: "One Pod a Job, which sleeps for ten seconds, on fake nodes: how long it takes until N of them are complete, " +
 			"as the KWOK/MCAD study measured it and as it is simulated here.",
 		Parameters: smallParameters(o),
-		Sections: []report.Section{
+		Sections: append([]report.Section{
 			{Tables: []report.Table{totalsTable(o.jobs, rows), fittedTable(o.jobs, races)}, Charts: []report.Chart{totals}},
 			{Title: fmt.Sprintf("The run with %d Jobs", n), Charts: append([]report.Chart{completions(last)}, ganttOf(last, evenSample(n))...)},
-		},
+		}, ignored(last...)...),
 	}
 }
 
