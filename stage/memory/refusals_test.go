@@ -16,8 +16,8 @@ import (
 const (
 	complete = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, 
   spec: {replicas: 1, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}}}}`
-	noPods   = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {selector: {matchLabels: {app: web}}}}`
-	nowhere  = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: nowhere}}`
+	noPods  = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {selector: {matchLabels: {app: web}}}}`
+	nowhere = `{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: nowhere}}`
 )
 
 // creations are all ways to create an object.
