@@ -24,7 +24,8 @@ func volumeKinds() []Kind {
 				"spec.nodeAllocatableUpdatePeriodSeconds", "spec.serviceAccountTokenInSecrets")),
 		kind("storage.k8s.io", "v1", "CSIStorageCapacity", "", reported("storage has a capacity", "")),
 		kind("storage.k8s.io", "v1", "VolumeAttachment", "", reported("volumes are attached", ""),
-			modelled("what is attached counts for a Node", "TestVolumesOfANodeAreCounted", "spec.nodeName", "spec.source.persistentVolumeName")),
+			modelled("what is attached counts for a Node", "TestVolumesOfANodeAreCounted", "spec.nodeName", "spec.source.persistentVolumeName"),
+			onNodes("read by the attacher", "spec.attacher", "spec.source.inlineVolumeSpec")),
 		kind("storage.k8s.io", "v1", "VolumeAttributesClass", "", reported("attributes of a volume change", "")),
 	}
 }
