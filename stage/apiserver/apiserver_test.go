@@ -111,8 +111,10 @@ func TestManager(t *testing.T) {
 		require.Equal(t, "2", seen.Data["ready"])
 		require.Greater(t, requests["web"], 10)
 		require.NoError(t, c.Delete(t.Context(), deployment("web", 2)))
-		lab.Advance(time.Second)
-		require.True(t, apierrors.IsNotFound(mgr.GetAPIReader().Get(t.Context(), client.ObjectKeyFromObject(&seen), &seen)))
+		lab.Advance(time.Minute)
+		var pods corev1.PodList
+		require.NoError(t, mgr.GetAPIReader().List(t.Context(), &pods, client.InNamespace("default")))
+		require.Empty(t, pods.Items)
 	})
 }
 
