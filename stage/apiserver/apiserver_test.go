@@ -2,7 +2,6 @@ package apiserver_test
 
 import (
 	"context"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -137,5 +137,33 @@ func TestListen(t *testing.T) {
 	file, err := l.Kubeconfig()
 	require.NoError(t, err)
 	require.Contains(t, string(file), l.URL())
-	_ = http.StatusOK
+}
+
+// Subresources of Pods are those of the cluster: budgets count as they do there, who asks is who
+// writes, and a Pod that does not exist has none.
+func TestSubresourcesOfPods(t *testing.T) {
+	var users []string
+	cluster := memory.New(memory.Options{Trace: func(r memory.Request) {
+		if r.Kind.Kind == "Pod" {
+			users = append(users, r.User)
+		}
+	}})
+	require.NoError(t, cluster.Load(t.Context(), []byte(`
+{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: default}, spec: {minAvailable: 1, selector: {matchLabels: {a: b}}}, status: {disruptionsAllowed: 0}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, labels: {a: b}}, spec: {containers: [{name: c, image: i}]}, status: {phase: Pending}}
+`)))
+	cfg := apiserver.Start(t, cluster, apiserver.Options{})
+	cfg.Impersonate.UserName = "ann"
+	pods := kubernetes.NewForConfigOrDie(cfg).CoreV1().Pods("default")
+	_, err := pods.GetLogs("none", &corev1.PodLogOptions{}).DoRaw(t.Context())
+	require.True(t, apierrors.IsNotFound(err), err)
+	_, err = pods.GetLogs("p", &corev1.PodLogOptions{}).DoRaw(t.Context())
+	require.NoError(t, err)
+
+	users = nil
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
+	require.NoError(t, kubernetes.NewForConfigOrDie(cfg).CoreV1().RESTClient().Post().Namespace("default").Resource("bindings").Body(binding).Do(t.Context()).Error())
+	require.Equal(t, []string{"ann", "ann"}, users)
+	require.NoError(t, pods.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}), "a Pending Pod needs no budget")
 }

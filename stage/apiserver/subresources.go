@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,7 +16,6 @@ import (
 var (
 	pods       = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	namespaces = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
-	budgets    = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
 	bindings   = schema.GroupVersionResource{Version: "v1", Resource: "bindings"}
 )
 
@@ -40,10 +38,18 @@ func (c *call) serveSubresource() error {
 	case "finalize":
 		return c.finalize()
 	case "log":
-		writeText(c.w, http.StatusOK, "")
-		return nil
+		return c.log()
 	}
 	return verbs[verb](c) // status
+}
+
+// log answers with the log of a Pod, which is empty: no process runs in it.
+func (c *call) log() error {
+	if _, err := c.cluster.Get(c.ctx, pods, c.key()); err != nil {
+		return err
+	}
+	writeText(c.w, http.StatusOK, "")
+	return nil
 }
 
 // refusal says whether a subresource is one that a kube-apiserver has and this server has not.
@@ -72,15 +78,14 @@ func (s *Server) serveBinding(t target, w http.ResponseWriter, r *http.Request) 
 	if r.Method != http.MethodPost {
 		return errMethod()
 	}
-	f, err := negotiate(r, true)
-	if err != nil {
-		return err
-	}
 	of := s.kinds.lookup(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
 	if of == nil {
 		return errUnknown()
 	}
-	c := &call{target: t, ctx: r.Context(), of: of, cluster: s.cluster.Shared(), form: f, w: w, r: r, query: r.URL.Query()}
+	c, err := s.newCall(t, of, w, r)
+	if err != nil {
+		return err
+	}
 	return c.bind()
 }
 
@@ -137,50 +142,16 @@ func (c *call) evict() error {
 	if err != nil {
 		return err
 	}
-	pod, err := c.cluster.Get(c.ctx, pods, c.key())
-	if err != nil {
-		return err
-	}
-	found, err := c.cluster.List(c.ctx, budgets, c.namespace, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for i := range found.Items {
-		if err := c.spend(&found.Items[i], pod); err != nil {
-			return err
-		}
-	}
 	var o metav1.DeleteOptions
 	if given, ok := eviction.Object["deleteOptions"].(map[string]any); ok {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, &o); err != nil {
 			return badRequest("%v", err)
 		}
 	}
-	if err := c.cluster.Delete(c.ctx, pods, c.key(), o); err != nil {
+	if err := c.cluster.Evict(c.ctx, c.key(), o); err != nil {
 		return err
 	}
 	return c.created()
-}
-
-// spend takes one disruption from a budget that covers a Pod.
-func (c *call) spend(budget, pod *unstructured.Unstructured) error {
-	fields, _, _ := unstructured.NestedMap(budget.Object, "spec", "selector")
-	var given metav1.LabelSelector
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &given); err != nil {
-		return err
-	}
-	covers, err := metav1.LabelSelectorAsSelector(&given)
-	if err != nil || !covers.Matches(labels.Set(pod.GetLabels())) {
-		return err
-	}
-	allowed, _, _ := unstructured.NestedInt64(budget.Object, "status", "disruptionsAllowed")
-	if allowed < 1 {
-		return apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
-	}
-	patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"status":{"disruptionsAllowed":%d}}`, budget.GetResourceVersion(), allowed-1)
-	key := types.NamespacedName{Namespace: budget.GetNamespace(), Name: budget.GetName()}
-	_, err = c.cluster.Patch(c.ctx, budgets, key, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-	return err
 }
 
 // finalize replaces the finalizers in the spec of a Namespace.

@@ -54,13 +54,9 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 	case t.namespace != "" && !of.isNamespaced():
 		return errUnknown()
 	}
-	f, err := negotiate(r, of.hasProtobuf())
+	c, err := s.newCall(t, of, w, r)
 	if err != nil {
 		return err
-	}
-	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, cluster: s.cluster.Shared(), form: f, w: w, r: r, query: r.URL.Query()}
-	if user := r.Header.Get("Impersonate-User"); user != "" {
-		c.cluster = c.cluster.Impersonate(user)
 	}
 	switch {
 	case of.virtual:
@@ -73,6 +69,19 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 		return errMethod()
 	}
 	return verbs[t.verb(r)](c)
+}
+
+// newCall returns a request as the user who sends it, with the form of its answer.
+func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.Request) (*call, error) {
+	f, err := negotiate(r, of.hasProtobuf())
+	if err != nil {
+		return nil, err
+	}
+	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, cluster: s.cluster.Shared(), form: f, w: w, r: r, query: r.URL.Query()}
+	if user := r.Header.Get("Impersonate-User"); user != "" {
+		c.cluster = c.cluster.Impersonate(user)
+	}
+	return c, nil
 }
 
 // verbs are what can be asked of objects and collections.

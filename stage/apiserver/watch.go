@@ -1,10 +1,6 @@
 package apiserver
 
-import (
-	"net/http"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import "net/http"
 
 // watchSeconds is how long a watch lasts for which the client sets no time. kube-apiserver draws it
 // between this and twice as much.
@@ -19,7 +15,6 @@ func (c *call) watch() error {
 	if o.TimeoutSeconds == nil {
 		o.TimeoutSeconds = new(int64(watchSeconds))
 	}
-	c.selectOne(&o)
 	events, err := c.cluster.Watch(c.ctx, c.of.kind, c.namespace, o)
 	if err != nil {
 		return err
@@ -49,11 +44,4 @@ func (c *call) watch() error {
 		isFirst = false
 	}
 	return nil
-}
-
-// selectOne selects the object that the path names, if it names one.
-func (c *call) selectOne(o *metav1.ListOptions) {
-	if c.name != "" {
-		o.FieldSelector = "metadata.name=" + c.name
-	}
 }
