@@ -149,9 +149,17 @@ func TestSubresourcesOfPods(t *testing.T) {
 		}
 	}})
 	require.NoError(t, cluster.Load(t.Context(), []byte(`
-{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: default}, spec: {minAvailable: 1, selector: {matchLabels: {a: b}}}, status: {disruptionsAllowed: 0}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: b, namespace: default}
+spec: {minAvailable: 1, selector: {matchLabels: {a: b}}}
+status: {disruptionsAllowed: 0}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default, labels: {a: b}}, spec: {containers: [{name: c, image: i}]}, status: {phase: Pending}}
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, labels: {a: b}}
+spec: {containers: [{name: c, image: i}]}
+status: {phase: Pending}
 `)))
 	cfg := apiserver.Start(t, cluster, apiserver.Options{})
 	cfg.Impersonate.UserName = "ann"
@@ -162,8 +170,10 @@ func TestSubresourcesOfPods(t *testing.T) {
 	require.NoError(t, err)
 
 	users = nil
-	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
-	require.NoError(t, kubernetes.NewForConfigOrDie(cfg).CoreV1().RESTClient().Post().Namespace("default").Resource("bindings").Body(binding).Do(t.Context()).Error())
+	named := metav1.ObjectMeta{Namespace: "default", Name: "p"}
+	binding := &corev1.Binding{ObjectMeta: named, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
+	post := kubernetes.NewForConfigOrDie(cfg).CoreV1().RESTClient().Post()
+	require.NoError(t, post.Namespace("default").Resource("bindings").Body(binding).Do(t.Context()).Error())
 	require.Equal(t, []string{"ann", "ann"}, users)
-	require.NoError(t, pods.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p"}}), "a Pending Pod needs no budget")
+	require.NoError(t, pods.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: named}), "a Pending Pod needs no budget")
 }
