@@ -37,6 +37,7 @@ type NodeInfo struct {
 	requested        scoredAmounts    // Requested, as scores read it
 	zone             string           // region and zone
 	added            int              // in which order Nodes came
+	counts           *podCounts       // of Pods; nil until they are asked for
 }
 
 // scoredAmounts are the amounts that a score is made of. The score is computed for every Pod and
@@ -108,17 +109,19 @@ func (n *NodeInfo) RemovePod(p *PodInfo) {
 
 // without takes one Pod out and puts the last one in its place, as kube-scheduler does: the order of
 // Pods decides between victims that are alike.
-func without(list []*PodInfo, p *PodInfo) []*PodInfo {
+func without[T comparable](list []T, p T) []T {
 	at := slices.Index(list, p)
 	if at < 0 {
 		return list
 	}
 	last := len(list) - 1
-	list[at], list[last] = list[last], nil
+	list[at] = list[last]
+	clear(list[last:])
 	return list[:last]
 }
 
 func (n *NodeInfo) count(p *PodInfo, times int64) {
+	n.counts.change(p, times)
 	n.Requested.Add(p.Requests, times)
 	n.used.add(p.counted, times)
 	n.requested.add(scoredAmountsOf(p.Requests), times)
@@ -130,6 +133,21 @@ func (n *NodeInfo) count(p *PodInfo, times int64) {
 			delete(n.ports, port)
 		}
 	}
+}
+
+// updatePod takes in a later state of a Pod of the Node.
+func (n *NodeInfo) updatePod(p *PodInfo, pod *unstructured.Unstructured) {
+	n.counts.change(p, -1)
+	p.setPod(pod)
+	n.counts.change(p, 1)
+}
+
+// selected is how many Pods of a namespace a selector matches, without those that are being deleted.
+func (n *NodeInfo) selected(s *selector, namespace string) int64 {
+	if n.counts == nil {
+		n.counts = countPods(n.Pods)
+	}
+	return n.counts.selected(s, namespace)
 }
 
 // Free returns what is left of Allocatable, and of its "pods" how many more Pods the Node takes.
@@ -145,6 +163,7 @@ func (n *NodeInfo) Free() resources.Amounts {
 // Clone returns a copy to which Pods can be added without a change of n, to try out a placement.
 func (n *NodeInfo) Clone() *NodeInfo {
 	c := *n
+	c.counts = nil
 	c.Requested, c.ports = maps.Clone(n.Requested), maps.Clone(n.ports)
 	c.Pods, c.withAffinity = slices.Clone(n.Pods), slices.Clone(n.withAffinity)
 	c.withAntiAffinity = slices.Clone(n.withAntiAffinity)

@@ -28,6 +28,7 @@ type PodInfo struct {
 
 	namespace    string
 	labels       map[string]any
+	group        string // see groupOf
 	nodeSelector []requirement
 	required     []nodeTerm // of the node affinity: one has to match
 	hasRequired  bool       // the Pod has a required node affinity
@@ -70,7 +71,10 @@ func NewPodInfo(pod *unstructured.Unstructured) *PodInfo {
 
 // setPod takes in a later state of the Pod, of which what it asks for is the same.
 func (p *PodInfo) setPod(pod *unstructured.Unstructured) {
-	p.Pod, p.namespace, p.labels = pod, pod.GetNamespace(), labelsOf(pod)
+	p.Pod, p.namespace = pod, pod.GetNamespace()
+	if labels := labelsOf(pod); p.group == "" || !maps.Equal(labels, p.labels) {
+		p.labels, p.group = labels, groupOf(pod.GetNamespace(), labels)
+	}
 	p.terminating = fields.IsTerminating(pod)
 }
 

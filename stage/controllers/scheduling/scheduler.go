@@ -191,7 +191,7 @@ func (s *scheduler) onPod(c *reconcile.Cache, ch reconcile.Change) []types.Names
 func (s *scheduler) account(c *reconcile.Cache, name types.NamespacedName, ch reconcile.Change) {
 	before, now := s.pods[name], usedNode(ch.New)
 	if before.node != nil && before.node.Name == now && ch.Old.GetGeneration() == ch.New.GetGeneration() {
-		before.info.setPod(ch.New)
+		before.node.updatePod(before.info, ch.New)
 		return
 	}
 	if before.node != nil {

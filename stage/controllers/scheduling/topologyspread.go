@@ -46,16 +46,11 @@ func (s *spreadConstraint) counts(p *PodInfo, n *NodeInfo) bool {
 }
 
 // countOn counts the Pods of a Node that are selected.
-func (s *spreadConstraint) countOn(n *NodeInfo, namespace string) (count int64) {
+func (s *spreadConstraint) countOn(n *NodeInfo, namespace string) int64 {
 	if s.selector.isEmpty() {
 		return 0
 	}
-	for _, p := range n.Pods {
-		if !p.terminating && p.namespace == namespace && s.selector.matches(p.labels) {
-			count++
-		}
-	}
-	return count
+	return n.selected(&s.selector, namespace)
 }
 
 // hasKeys reports whether a Node is in a domain of each constraint.
