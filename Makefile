@@ -63,16 +63,16 @@ soak: ## the whole lives of PODS (a million) in virtual time, on one core, withi
 	GOGC=off GOMEMLIMIT=$(MEMORY) $(GO) test -run TestSoak -timeout 60m -v ./stage -soak $(PODS)
 
 oracle: ## SCENARIOS (200) random lives of workloads with the controllers of Kubernetes and with ours, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED) ./workloads
+	cd internal/dev/oracle && $(GO) test ./workloads -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-nodes: ## the same with random failures of Nodes
-	cd internal/dev/oracle && $(GO) test -run TestScenarios -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) .
+	cd internal/dev/oracle && $(GO) test . -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-autoscaling: ## SCENARIOS (200) random loads with the HorizontalPodAutoscaler controller of Kubernetes and with ours, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) ./autoscaling
+	cd internal/dev/oracle && $(GO) test ./autoscaling -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED) ./scheduler
+	cd internal/dev/oracle && $(GO) test ./scheduler -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED)
 
 histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)
