@@ -24,6 +24,8 @@ type Options struct {
 	History           int                 // how many events of each resource are kept, so that a watch can begin at an earlier version; default: 10,000
 	RequireNamespaces bool                // creating an object in a namespace that does not exist is an error
 	RequireTemplates  bool                // so is a workload without a template of Pods, or a selector that matches it
+	RequireOwners     bool                // an object whose owner was never there is deleted, as one whose owner is gone
+	LateCollection    bool                // garbage is collected by calls of Cluster.Collect; default: within the write that calls for it
 	Admission         func(*Review) error // refuses or changes what is created or changed, within the write; nil: off
 	Trace             func(Request)       // called after every write, by the goroutine that wrote; nil: off
 

@@ -18,9 +18,11 @@ import (
 // are removed. A Pod with a grace period stays until it is deleted again with a grace period of 0.
 // A Pod that has no node or has ended has no grace period.
 //
-// Dependents are deleted in the same call, as o.PropagationPolicy says: Background (the default)
-// after the object, Foreground before it, Orphan not at all. Deleting a Namespace deletes the
-// objects in it first.
+// The garbage collector handles the dependents, in the same call or, with Options.LateCollection,
+// in calls of Collect, as o.PropagationPolicy says: Background after the object, Foreground before
+// it, Orphan not at all, so that only the references to it are removed. The default is that of the
+// API: Orphan for Jobs and ReplicationControllers, Background for all others. Deleting a Namespace
+// deletes the objects in it first.
 func (c *Cluster) Delete(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	r := request{Request: Request{Verb: "delete", Kind: gvk, Name: name}, dryRun: len(o.DryRun) > 0}
 	_, err := c.write(r, func(r *request) (*unstructured.Unstructured, error) {
@@ -55,41 +57,76 @@ func (r *request) checkPreconditions(obj *unstructured.Unstructured, p *metav1.P
 
 // delete starts the deletion of an object, shortens its grace period, or removes the object.
 func (s *store) delete(r *record, o metav1.DeleteOptions) {
-	policy := policyOf(o)
-	if policy == metav1.DeletePropagationOrphan {
-		s.orphan(r)
-	}
 	next := fork(r.object().Object)
 	metadata := metadataOf(next)
-	if policy == metav1.DeletePropagationForeground {
-		s.awaitDependents(r, metadata)
-	}
 	if r.kind.groupResource() == namespaces {
 		s.empty(r, next)
 	}
 	changed := r.mark(s, metadata, o)
+	if changed || !r.kind.has(graceful) {
+		changed = setPropagation(metadata, r.kind.propagation(metadata, o)) || changed
+	}
 	switch {
 	case finished(metadata) && !s.occupied(r):
 		if changed && r.kind.has(graceful) {
 			s.put(r, next) // watchers see the end of the grace period before that of the object, as an API server shows them
 		}
 		s.drop(r)
-	case changed || len(finalizersOf(metadata)) != len(r.object().GetFinalizers()):
+	case changed:
 		s.put(r, next)
-	}
-	if policy == metav1.DeletePropagationForeground {
-		s.deleteDependents(r)
 	}
 }
 
-func policyOf(o metav1.DeleteOptions) metav1.DeletionPropagation {
+// propagation is what happens to the dependents of an object that is deleted with options.
+func (k *kind) propagation(metadata map[string]any, o metav1.DeleteOptions) metav1.DeletionPropagation {
 	switch {
 	case o.PropagationPolicy != nil:
 		return *o.PropagationPolicy
 	case o.OrphanDependents != nil && *o.OrphanDependents: //nolint:staticcheck // the API still has it
 		return metav1.DeletePropagationOrphan
+	case o.OrphanDependents != nil: //nolint:staticcheck // as above
+		return metav1.DeletePropagationBackground
+	case k.has(orphans):
+		return propagation(metadata, metav1.DeletePropagationOrphan)
 	}
-	return metav1.DeletePropagationBackground
+	return propagation(metadata, metav1.DeletePropagationBackground)
+}
+
+// propagation is what the finalizers of an object say about its dependents, else a default.
+func propagation(metadata map[string]any, otherwise metav1.DeletionPropagation) metav1.DeletionPropagation {
+	for _, f := range finalizersOf(metadata) {
+		for policy, finalizer := range propagationFinalizers {
+			if f == finalizer {
+				return policy
+			}
+		}
+	}
+	return otherwise
+}
+
+// propagationFinalizers are the finalizers with which an object waits until the garbage collector
+// has done what a policy says.
+var propagationFinalizers = map[metav1.DeletionPropagation]string{
+	metav1.DeletePropagationOrphan:     metav1.FinalizerOrphanDependents,
+	metav1.DeletePropagationForeground: metav1.FinalizerDeleteDependents,
+}
+
+// setPropagation gives an object the finalizer of a policy and no other one of these. It reports
+// whether they changed.
+func setPropagation(metadata map[string]any, policy metav1.DeletionPropagation) bool {
+	list, _ := object.Slice(metadata, "finalizers")
+	wanted := propagationFinalizers[policy]
+	next := slices.DeleteFunc(slices.Clone(list), func(f any) bool {
+		return f != wanted && (f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents)
+	})
+	if wanted != "" && !slices.Contains(next, any(wanted)) {
+		next = append(next, wanted)
+	} else if len(next) == len(list) {
+		return false
+	}
+	metadata["finalizers"] = next
+	dropEmpty(metadata)
+	return true
 }
 
 // mark sets the deletionTimestamp, or an earlier one than before, and reports whether the object
@@ -161,7 +198,7 @@ func (s *store) empty(ns *record, next map[string]any) {
 	s.terminated[ns] = struct{}{}
 	for _, r := range s.inNamespace(ns.key.Name) {
 		if !r.gone {
-			s.delete(r, metav1.DeleteOptions{})
+			s.delete(r, deleteOptions(metav1.DeletePropagationBackground))
 		}
 	}
 }

@@ -32,8 +32,9 @@
 // The same calls in the same order give the same objects: uids are derived from
 // Options.Seed, the place of an object and how many were there before, so they do not
 // depend on the order of creation; generated names from the seed, the prefix and its
-// uses. Time is Options.Now. Garbage collection happens within the write that calls for
-// it, in the order of group, resource, namespace and name.
+// uses. Time is Options.Now. Garbage collection happens within the write that calls for it, or, with
+// Options.LateCollection, in calls of Cluster.Collect: in the order of what calls for it, and
+// dependents of one owner in the order of group, resource, namespace and name.
 //
 // # Concurrency
 //
@@ -64,7 +65,9 @@
 //     "" and of events.k8s.io are different objects.
 //   - Subresources other than status and, by Cluster.Evict, eviction; DeleteCollection; periodic
 //     bookmarks.
-//   - An object whose owner was never there is kept.
+//   - An object whose owner was never there is kept, unless Options.RequireOwners. One whose owner
+//     is of an unknown kind is kept even then; the collector of Kubernetes tries again until the
+//     kind is known.
 //
 // What it does in a simpler way:
 //
@@ -73,8 +76,8 @@
 //	                                            before belongs to before-first-apply
 //	apply: list keys, atomic lists and maps     the keys of strategic merge; lists of
 //	by schema                                   custom kinds are atomic, maps are not
-//	garbage collection, later                   within the same write
-//	orphan: a finalizer, later                  within the same write
+//	garbage collection, later                   within the same write; with Options.LateCollection
+//	                                            later, in steps
 //	a definition is deleted: finalizers of its  they go at once
 //	objects are waited for
 package memory

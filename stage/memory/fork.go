@@ -43,6 +43,12 @@ func (s *store) fork() *store {
 		next.dependents[owner] = to.set(records)
 	}
 	next.terminated = to.set(s.terminated)
+	next.absent = maps.Clone(s.absent)
+	for _, c := range s.garbage {
+		if c.record = to.records[c.record]; c.record != nil {
+			next.garbage = append(next.garbage, c)
+		}
+	}
 	return next
 }
 
@@ -69,7 +75,7 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 func (to copies) objects(t *table) {
 	next := to.tables[t]
 	for _, r := range t.sorted() {
-		c := &record{kind: to.kindOf(r.kind), key: r.key, slot: r.slot}
+		c := &record{kind: to.kindOf(r.kind), key: r.key, slot: r.slot, examined: r.examined}
 		to.records[r], next.records[c.key] = c, c
 		next.order = append(next.order, c)
 	}

@@ -3,14 +3,228 @@ package memory
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
+
+// Collect does one step of the garbage collection that is still to be done, and reports whether
+// there was one. A step writes one object at most: it deletes a dependent, removes owner references
+// from it, or removes the finalizer of an owner that waited for its dependents. Only a cluster with
+// [Options.LateCollection] has something left to do.
+func (c *Cluster) Collect() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.collect()
+}
+
+// Uncollected returns since when the next step of [Cluster.Collect] waits. It is false if there is
+// none.
+func (c *Cluster) Uncollected() (since time.Time, waits bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if len(c.garbage) == 0 {
+		return time.Time{}, false
+	}
+	return c.garbage[0].since, true
+}
+
+// A collection is a step of garbage collection: the garbage collector looks at an object, and
+// decides by what is stored then.
+type collection struct {
+	*record
+	orphanOf types.UID // only remove the reference to this owner
+	since    time.Time // when something happened that calls for it; only with LateCollection
+}
+
+// examine has the garbage collector look at an object, once if it is asked again before it has.
+func (s *store) examine(r *record) {
+	if !r.examined {
+		r.examined = true
+		s.queue(collection{record: r})
+	}
+}
+
+func (s *store) queue(c collection) {
+	if s.options.LateCollection {
+		c.since = s.options.Now()
+	}
+	s.garbage = append(s.garbage, c)
+}
+
+func (s *store) examineDependents(owner types.UID) {
+	for _, r := range s.dependentsOf(owner) {
+		s.examine(r)
+	}
+}
+
+// settle handles the consequences of a write.
+func (s *store) settle() {
+	s.releaseNamespaces()
+	for !s.options.LateCollection && s.collect() {
+	}
+}
+
+func (s *store) collect() bool {
+	if len(s.garbage) == 0 {
+		s.garbage = nil
+		return false
+	}
+	next := s.garbage[0]
+	s.garbage = s.garbage[1:]
+	switch {
+	case next.gone:
+	case next.orphanOf != "":
+		s.removeOwner(next.record, next.orphanOf)
+	default:
+		next.examined = false
+		s.collectRecord(next.record)
+	}
+	s.releaseNamespaces()
+	return true
+}
+
+// collectRecord does what the garbage collector of Kubernetes does with an object at which it looks
+// (attemptToDeleteItem and attemptToOrphan of pkg/controller/garbagecollector).
+func (s *store) collectRecord(r *record) {
+	metadata := metadataOf(r.object().Object)
+	switch {
+	case waitsFor(metadata, metav1.FinalizerOrphanDependents):
+		s.orphanDependents(r)
+	case waitsFor(metadata, metav1.FinalizerDeleteDependents):
+		s.deleteDependents(r)
+	case metadata["deletionTimestamp"] == nil:
+		s.deleteUnowned(r)
+	}
+}
+
+// waitsFor reports whether an object is being deleted and has a finalizer of the garbage collector.
+func waitsFor(metadata map[string]any, finalizer string) bool {
+	return metadata["deletionTimestamp"] != nil && slices.Contains(finalizersOf(metadata), finalizer)
+}
+
+// orphanDependents removes the owner reference from the dependents, one after another, and then
+// lets the owner go.
+func (s *store) orphanDependents(owner *record) {
+	uid := owner.object().GetUID()
+	dependents := s.dependentsOf(uid)
+	if len(dependents) == 0 {
+		s.removeFinalizer(owner, metav1.FinalizerOrphanDependents)
+		return
+	}
+	for _, r := range dependents {
+		s.queue(collection{record: r, orphanOf: uid})
+	}
+	s.examine(owner)
+}
+
+// deleteDependents looks at the dependents that block the deletion of an owner in the foreground,
+// and lets the owner go if there are none.
+func (s *store) deleteDependents(owner *record) {
+	blocking := slices.DeleteFunc(s.dependentsOf(owner.object().GetUID()), func(r *record) bool { return !r.blocks(owner) })
+	if len(blocking) == 0 {
+		s.removeFinalizer(owner, metav1.FinalizerDeleteDependents)
+		return
+	}
+	for _, r := range blocking {
+		if metadataOf(r.object().Object)["deletionTimestamp"] == nil {
+			s.examine(r)
+		}
+	}
+}
+
+// blocks reports whether an object blocks the deletion of its owner.
+func (r *record) blocks(owner *record) bool {
+	uid := owner.object().GetUID()
+	return slices.ContainsFunc(ownerRefs(r.object()), func(ref any) bool { return ownerUID(ref) == uid && isBlocking(ref) })
+}
+
+// deleteUnowned deletes an object none of whose owners is there, unless it has none or the garbage
+// collector cannot tell. If only some are there, the references to the others are removed.
+func (s *store) deleteUnowned(r *record) {
+	refs := ownerRefs(r.object())
+	var kept []any
+	awaited := false // by an owner
+	for _, ref := range refs {
+		switch s.stateOfOwner(r, ref) {
+		case unresolved:
+			return
+		case solid:
+			kept = append(kept, ref)
+		case waiting:
+			awaited = true
+		}
+	}
+	switch {
+	case len(kept) == len(refs):
+	case len(kept) > 0:
+		s.putOwners(r, kept)
+	case awaited && len(s.dependents[r.object().GetUID()]) > 0:
+		s.deleteInForeground(r)
+	default:
+		s.delete(r, deleteOptions(propagation(metadataOf(r.object().Object), metav1.DeletePropagationBackground)))
+	}
+}
+
+// deleteInForeground deletes an object and its dependents, which may be owners of its owners: then
+// it blocks its owners no longer.
+func (s *store) deleteInForeground(r *record) {
+	for dependent := range s.dependents[r.object().GetUID()] {
+		if waitsFor(metadataOf(dependent.object().Object), metav1.FinalizerDeleteDependents) {
+			s.putOwners(r, withoutBlocking(ownerRefs(r.object())))
+			break
+		}
+	}
+	s.delete(r, deleteOptions(metav1.DeletePropagationForeground))
+}
+
+func deleteOptions(policy metav1.DeletionPropagation) metav1.DeleteOptions {
+	return metav1.DeleteOptions{PropagationPolicy: &policy}
+}
+
+func (s *store) removeOwner(r *record, uid types.UID) {
+	refs := ownerRefs(r.object())
+	left := slices.DeleteFunc(slices.Clone(refs), func(ref any) bool { return ownerUID(ref) == uid })
+	if len(left) < len(refs) {
+		s.putOwners(r, left)
+	}
+}
+
+func (s *store) putOwners(r *record, refs []any) {
+	next := fork(r.object().Object)
+	metadataOf(next)["ownerReferences"] = refs
+	dropEmpty(metadataOf(next))
+	s.put(r, next)
+}
+
+// removeFinalizer removes a finalizer, and the object with the last one.
+func (s *store) removeFinalizer(r *record, finalizer string) {
+	next := fork(r.object().Object)
+	metadata := metadataOf(next)
+	list, _ := object.Slice(metadata, "finalizers")
+	metadata["finalizers"] = slices.DeleteFunc(slices.Clone(list), func(f any) bool { return f == finalizer })
+	dropEmpty(metadata)
+	if finished(metadata) {
+		s.drop(r)
+		return
+	}
+	s.put(r, next)
+}
+
+// releaseNamespaces removes the terminating namespaces whose last object was removed.
+func (s *store) releaseNamespaces() {
+	for len(s.emptied) > 0 {
+		name := s.emptied[0]
+		s.emptied = s.emptied[1:]
+		ns := s.tables[namespaces].records[types.NamespacedName{Name: name}]
+		if _, waits := s.terminated[ns]; waits && s.contents[name] == 0 && finished(metadataOf(ns.object().Object)) {
+			s.drop(ns)
+		}
+	}
+	s.emptied = nil
+}
 
 // byPlace orders records of several tables.
 func byPlace(a, b *record) int {
@@ -19,204 +233,4 @@ func byPlace(a, b *record) int {
 		cmp.Compare(a.kind.Resource, b.kind.Resource),
 		byKey(a, b),
 	)
-}
-
-// reindex updates the index of the objects by their owners.
-func (s *store) reindex(r *record, old *unstructured.Unstructured) {
-	before, now := ownerRefs(old), ownerRefs(r.object())
-	if patch.Equal(before, now) {
-		return
-	}
-	for _, uid := range ownerUIDs(before) {
-		delete(s.dependents[uid], r)
-		if len(s.dependents[uid]) == 0 {
-			delete(s.dependents, uid)
-		}
-	}
-	for _, uid := range ownerUIDs(now) {
-		if s.dependents[uid] == nil {
-			s.dependents[uid] = map[*record]struct{}{}
-		}
-		s.dependents[uid][r] = struct{}{}
-	}
-}
-
-func ownerRefs(obj *unstructured.Unstructured) []any {
-	if obj == nil {
-		return nil
-	}
-	refs, _ := object.ToSlice(metadataOf(obj.Object)["ownerReferences"])
-	return refs
-}
-
-func ownerUIDs(refs []any) (uids []types.UID) {
-	for _, ref := range refs {
-		uids = append(uids, ownerUID(ref))
-	}
-	return uids
-}
-
-func ownerUID(ref any) types.UID {
-	m, _ := object.ToMap(ref)
-	uid, _ := object.String(m, "uid")
-	return types.UID(uid)
-}
-
-func (s *store) dependentsOf(uid types.UID) []*record {
-	found := make([]*record, 0, len(s.dependents[uid]))
-	for r := range s.dependents[uid] {
-		found = append(found, r)
-	}
-	slices.SortFunc(found, byPlace)
-	return found
-}
-
-// settle handles the consequences of the objects that the write removed. A dependent loses the
-// owner reference, or is deleted with its last owner. Owners that waited for their dependents, and
-// namespaces that waited for their objects, are removed.
-func (s *store) settle() {
-	for len(s.removed) > 0 {
-		r := s.removed[0]
-		s.removed = s.removed[1:]
-		s.collect(r)
-		s.releaseOwners(r)
-		s.releaseNamespace(r.key.Namespace)
-	}
-	s.removed = nil
-}
-
-func (s *store) collect(owner *record) {
-	uid := owner.object().GetUID()
-	for _, r := range s.dependentsOf(uid) {
-		switch left := withoutOwner(r.object(), uid); {
-		case r.gone:
-		case len(left) == 0:
-			s.delete(r, metav1.DeleteOptions{})
-		default:
-			s.putOwners(r, left)
-		}
-	}
-}
-
-func withoutOwner(obj *unstructured.Unstructured, uid types.UID) []any {
-	return slices.DeleteFunc(slices.Clone(ownerRefs(obj)), func(ref any) bool { return ownerUID(ref) == uid })
-}
-
-func (s *store) putOwners(r *record, refs []any) {
-	next := fork(r.object().Object)
-	metadataOf(next)["ownerReferences"] = refs
-	if len(refs) == 0 {
-		delete(metadataOf(next), "ownerReferences")
-	}
-	s.put(r, next)
-}
-
-// orphan removes the owner reference from the dependents of an object that is about to be removed.
-func (s *store) orphan(owner *record) {
-	uid := owner.object().GetUID()
-	for _, r := range s.dependentsOf(uid) {
-		s.putOwners(r, withoutOwner(r.object(), uid))
-	}
-}
-
-// awaitDependents adds the finalizer with which an object waits until the dependents that block its
-// deletion are gone.
-func (s *store) awaitDependents(owner *record, metadata map[string]any) {
-	finalizers := finalizersOf(metadata)
-	if !s.blocked(owner) || slices.Contains(finalizers, metav1.FinalizerDeleteDependents) {
-		return
-	}
-	list, _ := object.Slice(metadata, "finalizers")
-	metadata["finalizers"] = append(slices.Clip(list), metav1.FinalizerDeleteDependents)
-}
-
-// blocked reports whether a dependent blocks the deletion of its owner.
-func (s *store) blocked(owner *record) bool {
-	uid := owner.object().GetUID()
-	for r := range s.dependents[uid] {
-		for _, ref := range ownerRefs(r.object()) {
-			m, _ := object.ToMap(ref)
-			if blocks, _ := object.Bool(m, "blockOwnerDeletion"); blocks && ownerUID(ref) == uid {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// deleteDependents deletes the dependents that have no other owner, and removes the owner reference
-// from the others.
-func (s *store) deleteDependents(owner *record) {
-	uid := owner.object().GetUID()
-	foreground := metav1.DeletePropagationForeground
-	for _, r := range s.dependentsOf(uid) {
-		switch left := withoutOwner(r.object(), uid); {
-		case r.gone || len(left) == 0 && r.object().GetDeletionTimestamp() != nil:
-		case len(left) == 0:
-			s.delete(r, metav1.DeleteOptions{PropagationPolicy: &foreground})
-		default:
-			s.putOwners(r, left)
-		}
-	}
-	if !s.blocked(owner) {
-		s.release(owner)
-	}
-}
-
-// releaseOwners removes the owners of a removed object that waited for it.
-func (s *store) releaseOwners(gone *record) {
-	for _, ref := range ownerRefs(gone.object()) {
-		if owner := s.owner(gone, ref); owner != nil && !s.blocked(owner) {
-			s.release(owner)
-		}
-	}
-}
-
-// owner finds the object that a reference names.
-func (s *store) owner(dependent *record, ref any) *record {
-	m, _ := object.ToMap(ref)
-	apiVersion, _ := object.String(m, "apiVersion")
-	kind, _ := object.String(m, "kind")
-	name, _ := object.String(m, "name")
-	k := s.kinds[schema.FromAPIVersionAndKind(apiVersion, kind)]
-	if k == nil {
-		return nil
-	}
-	r := k.table.records[k.key(types.NamespacedName{Namespace: dependent.key.Namespace, Name: name})]
-	if r == nil || r.object().GetUID() != ownerUID(ref) {
-		return nil
-	}
-	return r
-}
-
-// release removes the finalizer of foreground deletion.
-func (s *store) release(owner *record) {
-	metadata := metadataOf(owner.object().Object)
-	list, _ := object.Slice(metadata, "finalizers")
-	left := slices.DeleteFunc(slices.Clone(list), func(f any) bool { return f == metav1.FinalizerDeleteDependents })
-	if len(left) == len(list) || metadata["deletionTimestamp"] == nil {
-		return
-	}
-	next := fork(owner.object().Object)
-	metadataOf(next)["finalizers"] = left
-	if len(left) == 0 {
-		delete(metadataOf(next), "finalizers")
-	}
-	if finished(metadataOf(next)) {
-		s.drop(owner)
-		return
-	}
-	s.put(owner, next)
-}
-
-// releaseNamespace removes a terminating namespace with its last object.
-func (s *store) releaseNamespace(name string) {
-	if name == "" || s.contents[name] > 0 {
-		return
-	}
-	delete(s.contents, name)
-	ns := s.tables[namespaces].records[types.NamespacedName{Name: name}]
-	if _, waits := s.terminated[ns]; waits && finished(metadataOf(ns.object().Object)) {
-		s.drop(ns)
-	}
 }

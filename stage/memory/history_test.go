@@ -141,22 +141,26 @@ func replay(t *testing.T, c *memory.Cluster, kind schema.GroupVersionKind) map[s
 
 func TestNothingOutlivesItsOwners(t *testing.T) {
 	for seed := range uint64(50) {
-		c := play(t, seed, 300)
-		alive := map[types.UID]bool{}
-		var all []unstructured.Unstructured
-		for _, kind := range playable {
-			list, err := c.List(t.Context(), kind, "", metav1.ListOptions{})
-			require.NoError(t, err)
-			all = append(all, list.Items...)
-		}
-		for _, u := range all {
-			alive[u.GetUID()] = true
-		}
-		for _, u := range all {
-			require.False(t, u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) == 0 && *u.GetDeletionGracePeriodSeconds() == 0 && u.GetKind() != "Namespace", "seed %d: %v", seed, u)
-			for _, ref := range u.GetOwnerReferences() {
-				require.True(t, alive[ref.UID] || u.GetDeletionTimestamp() != nil, "seed %d: %v", seed, u)
-			}
+		requireNothingOutlivesItsOwners(t, play(t, seed, 300))
+	}
+}
+
+func requireNothingOutlivesItsOwners(t *testing.T, c *memory.Cluster) {
+	t.Helper()
+	alive := map[types.UID]bool{}
+	var all []unstructured.Unstructured
+	for _, kind := range playable {
+		list, err := c.List(t.Context(), kind, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		all = append(all, list.Items...)
+	}
+	for _, u := range all {
+		alive[u.GetUID()] = true
+	}
+	for _, u := range all {
+		require.False(t, u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) == 0 && *u.GetDeletionGracePeriodSeconds() == 0 && u.GetKind() != "Namespace", "%v", u)
+		for _, ref := range u.GetOwnerReferences() {
+			require.True(t, alive[ref.UID] || u.GetDeletionTimestamp() != nil, "%v", u)
 		}
 	}
 }

@@ -46,7 +46,7 @@ type kind struct {
 }
 
 // traits is a set of properties of a kind.
-type traits uint8
+type traits uint16
 
 const (
 	cluster   traits = 1 << iota // ClusterScoped
@@ -57,6 +57,7 @@ const (
 	freeNames                    // names need only be path segments
 	ownLabels                    // a status write cannot change labels
 	ownOwners                    // a status write cannot change owner references
+	orphans                      // by default a deletion leaves the dependents
 	ownMeta   = ownLabels | ownOwners
 )
 
@@ -79,7 +80,7 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"PersistentVolumeClaim", "persistentvolumeclaims", status, "name"},
 		{"Pod", "pods", status | counted | graceful | ownOwners, "spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName spec.hostNetwork status.phase status.podIP status.nominatedNodeName"},
 		{"PodTemplate", "podtemplates", counted, ""},
-		{"ReplicationController", "replicationcontrollers", status | counted, "status.replicas"},
+		{"ReplicationController", "replicationcontrollers", status | counted | orphans, "status.replicas"},
 		{"ResourceQuota", "resourcequotas", status, ""},
 		{"Secret", "secrets", 0, "type"},
 		{"Service", "services", status, "spec.clusterIP spec.type"},
@@ -94,7 +95,7 @@ var builtins = map[schema.GroupVersion][]struct {
 	},
 	{Group: "batch", Version: "v1"}: {
 		{"CronJob", "cronjobs", status | counted, ""},
-		{"Job", "jobs", status | counted, "status.successful"},
+		{"Job", "jobs", status | counted | orphans, "status.successful"},
 	},
 	{Group: "autoscaling", Version: "v2"}: {
 		{"HorizontalPodAutoscaler", "horizontalpodautoscalers", status, ""},

@@ -69,6 +69,8 @@ func gone(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, name st
 	return apierrors.IsNotFound(err)
 }
 
+var background = metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+
 func names(list *unstructured.UnstructuredList) (out []string) {
 	for _, u := range list.Items {
 		out = append(out, u.GetName())
@@ -216,14 +218,14 @@ func TestDependentsGoWithTheirLastOwner(t *testing.T) {
 	middle := create(t, c, owned(object(configMaps, "one"), a))
 	create(t, c, owned(object(configMaps, "grandchild"), middle))
 
-	require.NoError(t, c.Delete(t.Context(), jobs, at("a"), metav1.DeleteOptions{}))
+	require.NoError(t, c.Delete(t.Context(), jobs, at("a"), background))
 	require.True(t, gone(t, c, configMaps, "one"))
 	require.True(t, gone(t, c, configMaps, "grandchild"))
 	both, err := c.Get(t.Context(), pods, at("both"))
 	require.NoError(t, err)
 	require.Len(t, both.GetOwnerReferences(), 1)
 
-	require.NoError(t, c.Delete(t.Context(), jobs, at("b"), metav1.DeleteOptions{}))
+	require.NoError(t, c.Delete(t.Context(), jobs, at("b"), background))
 	require.True(t, gone(t, c, pods, "both"))
 }
 

@@ -25,7 +25,9 @@ type store struct {
 	tables     map[schema.GroupResource]*table
 	contents   map[string]int                     // objects by namespace
 	dependents map[types.UID]map[*record]struct{} // by owner
-	removed    []*record                          // removed objects whose dependents and namespace settle has to handle
+	absent     map[types.UID]struct{}             // removed owners that dependents still refer to
+	garbage    []collection                       // what the garbage collector has to look at, in this order
+	emptied    []string                           // namespaces whose last object was removed
 	terminated map[*record]struct{}               // terminating namespaces that still contain objects
 	generated  map[string]uint64                  // names generated, by prefix
 	pages      pages                              // lists that are read page by page
@@ -44,6 +46,7 @@ func newStore(o Options) *store {
 		tables:     map[schema.GroupResource]*table{},
 		contents:   map[string]int{},
 		dependents: map[types.UID]map[*record]struct{}{},
+		absent:     map[types.UID]struct{}{},
 		terminated: map[*record]struct{}{},
 		generated:  map[string]uint64{},
 		interner:   newInterner(),
@@ -73,6 +76,8 @@ type record struct {
 	key  types.NamespacedName
 	slot slot
 	gone bool
+
+	examined bool // the garbage collector is going to look at it
 }
 
 // object is what is stored.
@@ -189,6 +194,8 @@ func (s *store) put(r *record, obj map[string]any) {
 	typ := watch.Modified
 	if old == nil {
 		typ = watch.Added
+	} else {
+		s.examineDeleted(r, old, obj)
 	}
 	r.kind.table.note(event{version: s.version, typ: typ, record: r, obj: next, old: old})
 	if r.kind.table.resource == definitions {
@@ -217,7 +224,7 @@ func (t *table) note(e event) {
 	}
 }
 
-// drop removes an object from its table. settle handles its dependents.
+// drop removes an object from its table. The garbage collector handles its dependents.
 func (s *store) drop(r *record) {
 	if r.gone {
 		return
@@ -229,7 +236,7 @@ func (s *store) drop(r *record) {
 	t.incarnations[r.key]++
 	t.dropGone()
 	if r.key.Namespace != "" {
-		s.contents[r.key.Namespace]--
+		s.leave(r.key.Namespace)
 	}
 	obj := fork(last.Object)
 	s.step(metadataOf(obj))
@@ -238,9 +245,25 @@ func (s *store) drop(r *record) {
 	final := &unstructured.Unstructured{Object: obj}
 	r.slot.set(final)
 	t.note(event{version: s.version, typ: watch.Deleted, record: r, obj: final, old: last})
-	s.removed = append(s.removed, r)
+	s.disown(final.GetUID())
 	if t.resource == definitions {
 		s.undefine(obj)
+	}
+}
+
+// leave counts an object of a namespace that is removed.
+func (s *store) leave(namespace string) {
+	if s.contents[namespace]--; s.contents[namespace] == 0 {
+		delete(s.contents, namespace)
+		s.emptied = append(s.emptied, namespace)
+	}
+}
+
+// disown has the garbage collector look at the dependents of a removed object.
+func (s *store) disown(owner types.UID) {
+	if len(s.dependents[owner]) > 0 {
+		s.absent[owner] = struct{}{}
+		s.examineDependents(owner)
 	}
 }
 

@@ -192,7 +192,12 @@ func unprocessable(err error) error {
 // uid depends on the seed, the place and how many objects were there before, so that
 // it is the same in every run and never used twice.
 func (s *store) uid(t *table, name types.NamespacedName) string {
-	h := s.hash(t.incarnations[name], "uid", t.name, name.String())
+	return s.uidOf(t, name, t.incarnations[name])
+}
+
+// uidOf returns the uid of the n-th object of that name.
+func (s *store) uidOf(t *table, name types.NamespacedName, n uint64) string {
+	h := s.hash(n, "uid", t.name, name.String())
 	h[6] = h[6]&0x0f | 0x40
 	h[8] = h[8]&0x3f | 0x80
 	return uidText([16]byte(h[:16]))
