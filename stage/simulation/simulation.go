@@ -34,8 +34,8 @@
 // output, byte for byte. Writes by the caller are observed at the next Step, Advance or Settle.
 // Things that are due at the same time happen in this order: the functions of On, one event after
 // another; the functions of At, in the order of the calls of At; transitions, in the order in which
-// they were scheduled; controllers, key by key, in the order in which the objects that they watch
-// changed. After each of these, all others observe what it wrote. So controllers see the result of
+// they were scheduled; steps of garbage collection; controllers, key by key, in the order in which
+// the objects that they watch changed. After each of these, all others observe what it wrote. So controllers see the result of
 // an instant, not every step on the way.
 //
 // # Concurrency
@@ -76,7 +76,8 @@ type Options struct {
 	// Set may have Stages for their kinds.
 	Definitions []*unstructured.Unstructured
 	// Strict refuses, as an API server does, objects in namespaces that do not exist, and workloads
-	// without a template of Pods or a selector that matches it. Default: they are taken.
+	// without a template of Pods or a selector that matches it; objects whose owner was never there
+	// are garbage. Default: they are taken.
 	Strict bool
 	// Admission refuses or changes what is created or changed, see memory.Options. Default:
 	// admission.Admit, as an API server; without the finalizers of claims and volumes if the
@@ -101,6 +102,9 @@ type Options struct {
 	// Timing is how long things take, see [ClusterLike]. Nil: no time; all that is to be done is
 	// done at one instant, and seen by everybody.
 	Timing *Timing
+	// GarbageCollection is how long garbage collection takes. Nil: no time; it happens with the
+	// write that calls for it.
+	GarbageCollection *GarbageCollection
 	// Progress is called very often, after each function, transition or reconcile. A progress bar
 	// should look at the real clock and draw only now and then.
 	Progress func(Progress)
@@ -130,6 +134,7 @@ type Simulation struct {
 	engine    *stage.Engine
 	loops     []*reconcile.Loop // one, or one for each process if things take time
 	clients   *kubeletClients   // nil if nothing takes time
+	collector collector
 	// kinds whose changes the simulation observes
 	watched []watchedKind
 	changes changes
@@ -157,7 +162,14 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	}
 	s := &Simulation{set: set, options: o, kubelets: map[string]bool{}}
 	s.setTime(o.Start)
-	s.cluster = memory.New(memory.Options{Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds, RequireNamespaces: o.Strict, RequireTemplates: o.Strict, Admission: o.admission()})
+	s.cluster = memory.New(memory.Options{
+		Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds,
+		RequireNamespaces: o.Strict, RequireTemplates: o.Strict, RequireOwners: o.Strict,
+		LateCollection: o.GarbageCollection != nil, Admission: o.admission(),
+	})
+	if o.GarbageCollection != nil {
+		s.collector.GarbageCollection = *o.GarbageCollection
+	}
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
 	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, LivelockLimit: o.LivelockLimit})
 	for _, crd := range o.Definitions {
@@ -238,6 +250,7 @@ func (s *Simulation) Next() (time.Time, bool) {
 	_, loop := s.nextLoop()
 	next.add(loop.at, loop.ok)
 	s.clients.next(&next)
+	next.add(s.nextCollection())
 	if len(s.calls.items) > 0 {
 		next.add(s.calls.items[0].at, true)
 	}
@@ -298,6 +311,9 @@ func (s *Simulation) doNext(ctx context.Context) error {
 		} else {
 			s.play(ctx, t)
 		}
+		return nil
+	}
+	if s.collect() {
 		return nil
 	}
 	if loop, _ := s.nextLoop(); loop != nil {
