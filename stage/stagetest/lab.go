@@ -60,6 +60,9 @@ type LabOptions struct {
 	// simulation.ClusterLike. What is under way ends with the test, if T has a method Cleanup;
 	// otherwise call Close of Lab.Simulation.
 	Timing *simulation.Timing
+	// GarbageCollection is how long garbage collection takes. Nil: no time; it happens with the
+	// write that calls for it.
+	GarbageCollection *simulation.GarbageCollection
 	// Metrics are what HorizontalPodAutoscalers see. Default autoscaling.FromAnnotations.
 	Metrics autoscaling.Metrics
 	// Failures make random objects fail.
@@ -126,7 +129,7 @@ func (l *Lab) start() error {
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Strict: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing,
+		Strict: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
 		Reconcile: reconcile.Options{Trace: l.traceReconcile, Events: !l.options.NoEvents},
 	})
 	if err != nil {
