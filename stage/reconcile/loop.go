@@ -107,6 +107,8 @@ type task struct {
 
 	state taskState
 	again time.Time // when it is due after the reconcile that is under way, if it has changed since
+
+	gathered time.Time // when it is due though it is reconciled at once before, see ControllerTiming.Gather
 }
 
 // A taskState is where a key is that is not only in the queue.
@@ -244,6 +246,7 @@ func (l *Loop) enqueue(k key, at time.Time) {
 	if rested := t.lastRun.Add(l.options.MinInterval); at.Before(rested) {
 		at = rested
 	}
+	l.keepGathered(t, at)
 	l.queue.add(t, at)
 }
 
@@ -344,6 +347,10 @@ func (l *Loop) done(t *task, result Result, err error) {
 		if result.After > 0 {
 			l.queue.add(t, l.now.Add(result.After))
 		}
+	}
+	if !t.gathered.IsZero() {
+		l.queue.add(t, t.gathered)
+		t.gathered = time.Time{}
 	}
 	if t.index == 0 && l.cache.Get(t.controller.For, t.name) == nil {
 		l.idle = append(l.idle, t)

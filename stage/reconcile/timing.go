@@ -211,6 +211,22 @@ func (l *Loop) gather(c *Controller, kind schema.GroupVersionKind, ch Change) ti
 	return w.Gather
 }
 
+// keepGathered has changes that are gathered looked at in their time even if the key is reconciled at
+// once before: the queues of Kubernetes keep both.
+func (l *Loop) keepGathered(t *task, at time.Time) {
+	w := l.crews[t.controller]
+	if w == nil || w.Gather == 0 || t.index == 0 || at.Equal(t.at) {
+		return
+	}
+	first, then := at, t.at
+	if then.Before(first) {
+		first, then = then, first
+	}
+	if !first.After(l.now) && (t.gathered.IsZero() || then.Before(t.gathered)) {
+		t.gathered = then
+	}
+}
+
 // hire finds a worker for a key, or has it wait for one.
 func (l *Loop) hire(t *task) bool {
 	if l.options.Timing == nil {

@@ -257,6 +257,21 @@ func TestGatherLooksAtChangesInOneGo(t *testing.T) {
 	require.Equal(t, []string{"a +0s", "a +11s"}, c.lines)
 }
 
+// TestGatheredChangesKeepTheirTime: what is looked at once before does not take their place.
+func TestGatheredChangesKeepTheirTime(t *testing.T) {
+	var c recorder
+	w := newWorld(t, reconcile.Options{Timing: &reconcile.Timing{Controllers: map[string]reconcile.ControllerTiming{"c": {Gather: time.Second}}}},
+		reconcile.Controller{Name: "c", For: configMaps, Reconcile: c.reconcile})
+	w.create("a")
+	w.run(10 * time.Second)
+	w.label("a", "1")
+	w.run(10*time.Second + 500*time.Millisecond)
+	require.NoError(t, w.cluster.Delete(t.Context(), configMaps, types.NamespacedName{Namespace: "x", Name: "a"}, metav1.DeleteOptions{}))
+	w.observe()
+	w.run(time.Minute)
+	require.Equal(t, []string{"a +0s", "a +10.5s", "a +11s"}, c.lines)
+}
+
 // TestErrorsWhileTimePasses: the pause begins when the reconcile ends.
 func TestErrorsWhileTimePasses(t *testing.T) {
 	var at []string

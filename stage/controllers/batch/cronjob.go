@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
@@ -81,6 +82,7 @@ type cronRun struct {
 	time               *cronTime
 	owner              *unstructured.Unstructured
 	jobs               []*unstructured.Unstructured
+	deleted            map[types.UID]bool // those of jobs that were deleted now
 	active             []any // references to the Jobs that run
 	lastScheduleTime   string
 	lastSuccessfulTime string
@@ -88,16 +90,14 @@ type cronRun struct {
 
 func reconcileCronJob(c control.Call, cj *unstructured.Unstructured, t cronTimes) (reconcile.Result, error) {
 	r := &cronRun{
-		Call: c, time: t.of(c.Name), owner: cj, jobs: c.Cache.Owned(kinds.Job, cj.GetUID()),
+		Call: c, time: t.of(c.Name), owner: cj, deleted: map[types.UID]bool{}, jobs: c.Cache.Owned(kinds.Job, cj.GetUID()),
 		lastScheduleTime:   fields.String(cj.Object, "status", "lastScheduleTime"),
 		lastSuccessfulTime: fields.String(cj.Object, "status", "lastSuccessfulTime"),
 	}
+	failed := r.cleanupFinished()
 	r.updateActive()
-	after, failed := r.act()
-	if err := r.cleanupFinished(); failed == nil {
-		failed = err
-	}
-	return reconcile.Result{After: after}, errors.Join(failed, r.WriteStatus(cj, r.status()))
+	after, err := r.act()
+	return reconcile.Result{After: after}, errors.Join(cmp.Or(err, failed), r.WriteStatus(cj, r.status()))
 }
 
 // updateActive finds out which Jobs run, in the order in which they were started, and when one last
@@ -132,6 +132,9 @@ func (r *cronRun) updateActive() {
 func (r *cronRun) recordInactive(uid, name string) {
 	for _, job := range r.jobs {
 		if string(job.GetUID()) == uid {
+			if r.deleted[job.GetUID()] {
+				return
+			}
 			r.note("SawCompletedJob", "Saw completed job: %s, condition: %s", name, finishedCondition(conditions.Of(job)).Field("type"))
 			return
 		}
@@ -283,9 +286,10 @@ func (r *cronRun) startJob(at time.Time, zone *time.Location) error {
 	created, err := r.Create(job)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		if created = r.Cache.Get(kinds.Job, control.NameOf(job)); created == nil {
-			return nil
-		}
+		// As kube-controller-manager 1.36 has it, which then looks for the Job in no namespace: of two
+		// schedules in the same minute, which give the Job the same name, the second one fails and is
+		// tried again, with growing pauses, until another minute's is due.
+		return apierrors.NewNotFound(schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName())
 	case err != nil:
 		r.warn("FailedCreate", "Error creating job: %v", err)
 		return err
@@ -341,6 +345,7 @@ func (r *cronRun) deleteJob(job *unstructured.Unstructured) error {
 		r.warn("FailedDelete", "Deleted job: %v", err)
 		return err
 	}
+	r.deleted[job.GetUID()] = true
 	r.note("SuccessfulDelete", "Deleted job %s", job.GetName())
 	return nil
 }

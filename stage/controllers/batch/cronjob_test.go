@@ -1,6 +1,7 @@
 package batch_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -23,6 +24,20 @@ func TestACronJobRunsJobsByItsSchedule(t *testing.T) {
 	c.Advance(time.Hour)
 	require.Equal(t, "2026-01-01T01:00:00Z", c.Field("CronJob", "nightly", "status", "lastScheduleTime"))
 	require.Empty(t, c.Errors)
+}
+
+// TestTwoSchedulesInAMinute: both give the Job the same name, and kube-controller-manager 1.36 does not
+// find the Job that there is.
+func TestTwoSchedulesInAMinute(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 1})
+	c.Load(clustertest.Manifest("cronjob"))
+	c.Patch("CronJob", "nightly", `{spec: {schedule: "@every 25s"}}`)
+	c.Advance(59 * time.Second)
+	require.Len(t, c.List("Job", ""), 1)
+	require.Equal(t, "2026-01-01T00:00:25Z", c.Field("CronJob", "nightly", "status", "lastScheduleTime"))
+	require.Contains(t, fmt.Sprint(c.Errors), "not found")
+	c.Advance(time.Minute)
+	require.Len(t, c.List("Job", ""), 2)
 }
 
 func TestACronJobHeedsItsConcurrencyPolicy(t *testing.T) {

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/conditions"
@@ -330,16 +332,15 @@ func (r *jobRun) setSuspended(failed error) {
 	r.start = r.Timestamp()
 }
 
-// removeFinalizer removes the tracking finalizer of a Pod, as the Pod is now. A Pod that is gone is
-// no error.
+// removeFinalizer removes the tracking finalizer of a Pod, whatever else has happened to it. A Pod that
+// is gone is no error.
 func removeFinalizer(c control.Call, p pods.Pod) error {
 	obj := c.Cache.Get(kinds.Pod, control.NameOf(p.Unstructured))
 	if obj == nil || obj.GetUID() != p.GetUID() || !isTracked(pods.Of(obj)) {
 		return nil
 	}
-	finalizers := slices.Clone(fields.Slice(obj.Object, "metadata", "finalizers"))
-	finalizers = slices.DeleteFunc(finalizers, func(f any) bool { return f == jobFinalizer })
-	_, err := c.MergePatch(obj, map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
+	const patch = `{"metadata":{"$deleteFromPrimitiveList/finalizers":["` + jobFinalizer + `"]}}`
+	_, err := c.Client.Patch(c.Context, kinds.Pod, control.NameOf(obj), types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -74,12 +74,13 @@ func indexOf(p pods.Pod) int64 {
 	return n
 }
 
-// countIndexes adds the indexes of the Pods that succeeded or failed to those in the status.
+// countIndexes adds the indexes of the Pods that succeeded or failed to those in the status. A Pod
+// without the finalizer was counted before.
 func (r *jobRun) countIndexes() {
 	for _, p := range r.pods {
 		i := indexOf(p)
 		switch {
-		case i < 0 || i >= r.spec.completions:
+		case i < 0 || i >= r.spec.completions || !isTracked(p):
 		case p.Phase() == "Succeeded":
 			r.succeededIndexes = append(r.succeededIndexes, i)
 		case r.spec.indexBackoff >= 0 && r.hasFailed(p):

@@ -15,7 +15,7 @@ var settingsOf = map[string][]choice{
 		{"spec/replicas", []string{"0", "2", "3", "5", "12"}},
 		{"spec/minReadySeconds", []string{"1", "3"}},
 		{templateNotes + "play~unready", []string{`"yes"`}},
-		{templateNotes + "play~starts", []string{"0s", "4030ms"}},
+		{templateNotes + "play~starts", []string{"0ms", "4030ms"}},
 	},
 	"Deployment": {
 		{"spec/replicas", []string{"0", "2", "3", "5", "10"}},
@@ -25,7 +25,7 @@ var settingsOf = map[string][]choice{
 		{"spec/revisionHistoryLimit", []string{"0", "1"}},
 		{"spec/progressDeadlineSeconds", []string{"5", "9"}},
 		{templateNotes + "play~unready", []string{`"yes"`}},
-		{templateNotes + "play~starts", []string{"0s", "4030ms"}},
+		{templateNotes + "play~starts", []string{"0ms", "4030ms"}},
 	},
 	"StatefulSet": {
 		{"spec/replicas", []string{"0", "2", "3", "5"}},
@@ -37,7 +37,7 @@ var settingsOf = map[string][]choice{
 		{"spec/volumeClaimTemplates", []string{"[{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]"}},
 		{"spec/persistentVolumeClaimRetentionPolicy", []string{"{whenScaled: Delete}", "{whenDeleted: Delete}", "{whenScaled: Delete, whenDeleted: Delete}"}},
 		{templateNotes + "play~unready", []string{`"yes"`}},
-		{templateNotes + "play~starts", []string{"0s", "4030ms"}},
+		{templateNotes + "play~starts", []string{"0ms", "4030ms"}},
 	},
 	"DaemonSet": {
 		{"spec/minReadySeconds", []string{"1", "3"}},
@@ -46,7 +46,7 @@ var settingsOf = map[string][]choice{
 		{"spec/template/spec/nodeSelector", []string{`{even: "true"}`}},
 		{"spec/template/spec/tolerations", []string{"[{key: t, operator: Exists}]"}},
 		{templateNotes + "play~unready", []string{`"yes"`}},
-		{templateNotes + "play~starts", []string{"0s", "4030ms"}},
+		{templateNotes + "play~starts", []string{"0ms", "4030ms"}},
 		{templateNotes + "play~ends", []string{"2070ms"}},
 		{templateNotes + "play~code", []string{`"1"`}},
 	},

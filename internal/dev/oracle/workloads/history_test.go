@@ -151,11 +151,18 @@ func (h *history) summary() map[string]string {
 			v, _, _ := unstructured.NestedString(e.Object, path...)
 			return v
 		}
+		if isHaste(text("reason"), text("message")) {
+			continue
+		}
 		name := fmt.Sprintf("Event %s %s %s %s: %s", text("involvedObject", "kind"), generated.ReplaceAllString(text("involvedObject", "name"), "-*"),
 			text("type"), text("reason"), generated.ReplaceAllString(text("message"), "-*"))
 		n, _, _ := unstructured.NestedInt64(e.Object, "count")
-		counts[name] = append(counts[name], fmt.Sprintf("%dx by %s (%s, %s) %s to %s in %s of %s", n, text("source", "component"), text("reportingComponent"), text("reportingInstance"),
-			text("firstTimestamp"), text("lastTimestamp"), e.GetNamespace(), text("involvedObject", "apiVersion")))
+		times := fmt.Sprintf("%dx %s to %s", n, text("firstTimestamp"), text("lastTimestamp"))
+		if uncounted[text("reason")] {
+			times = "since " + text("firstTimestamp")
+		}
+		counts[name] = append(counts[name], fmt.Sprintf("%s by %s (%s, %s) in %s of %s", times, text("source", "component"), text("reportingComponent"), text("reportingInstance"),
+			e.GetNamespace(), text("involvedObject", "apiVersion")))
 	}
 	states := map[string]string{}
 	for name, all := range counts {

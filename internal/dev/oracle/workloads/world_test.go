@@ -5,7 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"hash/fnv"
-	"slices"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -32,7 +32,8 @@ const (
 	tick   = 500 * time.Millisecond
 	offset = 450 * time.Millisecond // of the ticks
 	quiet  = 40 * time.Millisecond  // after a tick, in which nothing may change for it to count
-	stepAt = 100 * time.Millisecond // of the steps of a scenario in their second
+	stepAt = 100 * time.Millisecond // of the first step of a scenario in its second
+	stepBy = 3 * time.Millisecond   // how much later the next one is, so that no step is just when another one has been gathered
 )
 
 var (
@@ -84,17 +85,15 @@ func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (h *histo
 
 // play carries out the steps of the scenario and takes in what changes.
 func (w *world) play() {
-	steps := slices.Clone(w.s.steps)
+	done := 0
 	for at := stepAt; at < w.s.length(); {
-		if len(steps) > 0 && time.Duration(steps[0].at)*time.Second+stepAt <= at {
-			w.do(steps[0])
-			steps = steps[1:]
+		next := w.s.time(done)
+		if next <= at {
+			w.do(w.s.steps[done])
+			done++
 			continue
 		}
-		next := nextTick(at)
-		if len(steps) > 0 {
-			next = min(next, time.Duration(steps[0].at)*time.Second+stepAt)
-		}
+		next = min(next, nextTick(at))
 		time.Sleep(next - time.Since(w.start))
 		synctest.Wait()
 		at = next
@@ -105,6 +104,14 @@ func (w *world) play() {
 			w.history.read(at)
 		}
 	}
+}
+
+// time is when a step is carried out, never if there is none.
+func (s scenario) time(step int) time.Duration {
+	if step >= len(s.steps) {
+		return math.MaxInt64
+	}
+	return time.Duration(s.steps[step].at)*time.Second + stepAt + time.Duration(step)*stepBy
 }
 
 func nextTick(at time.Duration) time.Duration {
