@@ -83,7 +83,7 @@ type cronRun struct {
 	owner              *unstructured.Unstructured
 	jobs               []*unstructured.Unstructured
 	deleted            map[types.UID]bool // those of jobs that were deleted now
-	active             []any // references to the Jobs that run
+	active             []any              // references to the Jobs that run
 	lastScheduleTime   string
 	lastSuccessfulTime string
 }
