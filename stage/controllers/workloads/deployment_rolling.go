@@ -27,7 +27,7 @@ func (r *rollout) rolloutRolling() error {
 	if scaled, err := r.scaleDown(); scaled || err != nil {
 		return err
 	}
-	return r.cleanupOld()
+	return r.cleanupIfComplete()
 }
 
 func (r *rollout) scaleUp() (bool, error) {
@@ -101,10 +101,15 @@ func (r *rollout) rolloutRecreate() error {
 	if _, err := r.setReplicas(r.newRS, r.spec.replicas); err != nil {
 		return err
 	}
-	if r.isComplete(r.status()) {
-		return r.cleanupOld()
+	return r.cleanupIfComplete()
+}
+
+// cleanupIfComplete cleans up when the status says that the rollout is complete.
+func (r *rollout) cleanupIfComplete() error {
+	if !r.isComplete(fields.Map(r.deployment.Object, "status")) {
+		return nil
 	}
-	return nil
+	return r.cleanupOld()
 }
 
 func (r *rollout) oldPodsRun() bool {

@@ -145,6 +145,9 @@ func (r *rollout) hasProgressed(status control.Status) bool {
 }
 
 func (r *rollout) timedOut(progressing conditions.Condition) bool {
+	if progressing.Field("reason") == "NewReplicaSetAvailable" {
+		return false // the time since the last rollout
+	}
 	since, ok := fields.Time(progressing, "lastUpdateTime")
 	return progressing.Field("reason") == "ProgressDeadlineExceeded" || ok && since.Add(r.spec.deadline).Before(r.Now)
 }

@@ -57,6 +57,23 @@ func TestDeployments(t *testing.T) {
 			}
 			require.Equal(t, map[string]int64{"i:1": 0, "i:2": 3}, sizes(c))
 		},
+		"the deadline of a rollout begins with it": func(t *testing.T, c *clustertest.Cluster) {
+			c.Patch("Deployment", "web", `{spec: {strategy: {type: Recreate}, progressDeadlineSeconds: 60}}`)
+			c.Advance(5 * time.Minute)
+			roll(c, 2)
+			c.Advance(0)
+			require.Equal(t, "True NewReplicaSetAvailable", c.Reason("Deployment", "web", "Progressing"), "until the old Pods are gone")
+		},
+		"history is limited when a rollout is complete": func(t *testing.T, c *clustertest.Cluster) {
+			c.Patch("Deployment", "web", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}], nodeSelector: {none: here}}}}}`)
+			c.Advance(5 * time.Minute)
+			c.Patch("Deployment", "web", `{spec: {strategy: {rollingUpdate: {maxUnavailable: 100%}}, revisionHistoryLimit: 0}}`)
+			c.Advance(5 * time.Minute)
+			require.Equal(t, map[string]int64{"i:1": 0, "i:2": 3}, sizes(c))
+			c.Patch("Deployment", "web", `{spec: {template: {spec: {nodeSelector: null}}}}`)
+			c.Advance(5 * time.Minute)
+			require.Equal(t, map[string]int64{"i:2": 3}, sizes(c))
+		},
 		"going back makes the old revision the latest": func(t *testing.T, c *clustertest.Cluster) {
 			roll(c, 2)
 			c.Advance(5 * time.Minute)
