@@ -104,9 +104,9 @@ func (r *rollout) rolloutRecreate() error {
 	return r.cleanupIfComplete()
 }
 
-// cleanupIfComplete cleans up when the status says that the rollout is complete.
+// cleanupIfComplete cleans up when the rollout is complete.
 func (r *rollout) cleanupIfComplete() error {
-	if !r.isComplete(fields.Map(r.deployment.Object, "status")) {
+	if !r.isComplete(r.status()) {
 		return nil
 	}
 	return r.cleanupOld()
