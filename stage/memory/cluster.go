@@ -79,6 +79,13 @@ func (c *Cluster) Shared() *Cluster {
 	return &Cluster{store: c.store, user: c.user, shared: true}
 }
 
+// Now returns the time of the cluster's clock, as objects that are created now have it.
+func (c *Cluster) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now()
+}
+
 // result is what a handle returns for a stored object.
 func (c *Cluster) result(k *kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {

@@ -1,5 +1,6 @@
 // Package simulation plays a stage Set on an in-memory cluster in virtual time: it owns the clock
-// and sets it to the time at which something happens next. It never waits.
+// and sets it to the time at which something happens next. It never waits, but for
+// [Simulation.Follow], which lets the clock of the machine set the pace.
 //
 // # Usage
 //
@@ -41,7 +42,7 @@
 // # Concurrency
 //
 // A Simulation must not be used from several goroutines at once. Its cluster may be used from other
-// goroutines; if they write, the run is not deterministic.
+// goroutines; if they write, the run is not deterministic, nor is one with Follow.
 package simulation
 
 import (
