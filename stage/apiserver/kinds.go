@@ -42,9 +42,10 @@ type resource struct {
 	discoveryv2.APIResourceDiscovery
 	kind    schema.GroupVersionKind
 	version schema.GroupVersion
-	virtual bool          // nothing is stored, as for reviews of access
-	scale   *scalePaths   // nil: it has no scale
-	columns []printColumn // additionalPrinterColumns of a custom kind
+	virtual bool           // nothing is stored, as for reviews of access
+	scale   *scalePaths    // nil: it has no scale
+	columns []printColumn  // additionalPrinterColumns of a custom kind
+	schema  map[string]any // openAPIV3Schema of a custom kind; nil if it is a built-in one
 }
 
 // groupResource is the name of the resource in errors.
@@ -236,6 +237,9 @@ func customResource(k memory.Kind, c customKind) *resource {
 			Subresource: "scale", ResponseKind: &metav1.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Verbs: fieldVerbs})
 	}
 	r.columns = columnsOf(c.version)
+	if r.schema, _, _ = unstructured.NestedMap(c.version, "schema", "openAPIV3Schema"); r.schema == nil {
+		r.schema = map[string]any{"type": "object"}
+	}
 	return r
 }
 

@@ -28,18 +28,37 @@ var fixed = map[string]endpointFunc{
 // route returns the endpoint of a path.
 func route(path string) endpoint {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
-	if f, found := fixed[parts[0]]; found && len(parts) == 1 {
-		return f
+	if len(parts) == 1 {
+		if f, found := fixed[parts[0]]; found {
+			return f
+		}
+		return endpointFunc(serveNothing)
 	}
 	switch {
 	case parts[0] == "healthz" || parts[0] == "livez" || parts[0] == "readyz":
 		return endpointFunc(serveHealth)
+	case parts[0] == "openapi":
+		return specOf(parts[1:])
 	case parts[0] == "api" && parts[1] == "v1":
 		return inVersion(schema.GroupVersion{Version: "v1"}, parts[2:])
 	case parts[0] == "apis" && len(parts) == 2:
 		return groupEndpoint(parts[1])
 	case parts[0] == "apis" && len(parts) > 2:
 		return inVersion(schema.GroupVersion{Group: parts[1], Version: parts[2]}, parts[3:])
+	}
+	return endpointFunc(serveNothing)
+}
+
+// specOf is the endpoint of the rest of a path after /openapi.
+func specOf(rest []string) endpoint {
+	switch {
+	case rest[0] != "v3":
+	case len(rest) == 1:
+		return endpointFunc(serveSpecs)
+	case len(rest) == 3 && rest[1] == "api":
+		return specEndpoint{Version: rest[2]}
+	case len(rest) == 4 && rest[1] == "apis":
+		return specEndpoint{Group: rest[2], Version: rest[3]}
 	}
 	return endpointFunc(serveNothing)
 }
