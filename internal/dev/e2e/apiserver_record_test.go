@@ -18,7 +18,9 @@ import (
 // -record they are written anew.
 func TestRecordedSchemas(t *testing.T) {
 	const file = "../../../stage/apiserver/openapi.json.gz"
-	var index struct{ Paths map[string]struct{ ServerRelativeURL string } }
+	var index struct {
+		Paths map[string]struct{ ServerRelativeURL string }
+	}
 	require.NoError(t, json.Unmarshal(send(t, plane.Config(), httpRequest{Path: "/openapi/v3"}).body, &index))
 	all := map[string]map[string]any{}
 	for _, path := range slices.Sorted(maps.Keys(index.Paths)) {
