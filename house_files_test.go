@@ -15,6 +15,7 @@ import (
 // whole: each writes only new files, or files that git restores.
 var writesDirectly = map[string]string{
 	"examples/cluster/record.go":                    "appends to a log while it runs, and refuses one that exists",
+	"examples/cluster/memory.go":                    "writes into the directory of one run, which others cannot read",
 	"internal/files/files.go":                       "is the package",
 	"stage/simulation/sweep/file.go":                "appends whole runs, and goes on after those that are there",
 	"internal/dev/release/checkout.go":              "rewrites go.mod files, in a clean clone, in a module without dependencies",
