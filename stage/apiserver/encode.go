@@ -69,10 +69,11 @@ func typed(u runtime.Unstructured, kind string) (runtime.Object, error) {
 }
 
 // marshalList returns a list in a form.
-func (f form) marshalList(r *resource, list *unstructured.UnstructuredList) ([]byte, error) {
+func (c *call) marshalList(list *unstructured.UnstructuredList) ([]byte, error) {
+	f := c.form
 	switch {
 	case f.as == "Table":
-		table := f.table(r, list.Items)
+		table := c.tabulator().table(list.Items)
 		table.ListMeta = listMeta(list)
 		return f.marshalValue(table)
 	case f.as == "PartialObjectMetadata":
@@ -107,8 +108,9 @@ func (f form) partial(u *unstructured.Unstructured) *metav1.PartialObjectMetadat
 }
 
 // marshalEvent returns an event of a watch in a form, with the frame of a stream.
-func (f form) marshalEvent(r *resource, e watch.Event, isFirst bool) ([]byte, error) {
-	object, err := f.marshalWatched(r, e, isFirst)
+func (c *call) marshalEvent(e watch.Event, isFirst bool) ([]byte, error) {
+	f := c.form
+	object, err := c.marshalWatched(e, isFirst)
 	if err != nil {
 		return nil, err
 	}
@@ -121,13 +123,14 @@ func (f form) marshalEvent(r *resource, e watch.Event, isFirst bool) ([]byte, er
 }
 
 // marshalWatched returns the object of an event.
-func (f form) marshalWatched(r *resource, e watch.Event, isFirst bool) ([]byte, error) {
+func (c *call) marshalWatched(e watch.Event, isFirst bool) ([]byte, error) {
+	f := c.form
 	switch obj := e.Object.(type) {
 	case *unstructured.Unstructured:
 		if f.as != "Table" {
 			return f.marshal(obj)
 		}
-		table := f.table(r, []unstructured.Unstructured{*obj})
+		table := c.tabulator().table([]unstructured.Unstructured{*obj})
 		table.ResourceVersion = obj.GetResourceVersion()
 		if e.Type == watch.Bookmark {
 			table.Rows = nil

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/util/jsonpath"
 )
 
@@ -41,37 +40,80 @@ var (
 	ageColumn  = metav1.TableColumnDefinition{Name: "Age", Type: "date", Description: "CreationTimestamp is when the server created this object."}
 )
 
-// table returns objects as a Table. Custom kinds have the columns of their definition, all others
-// name and age.
-func (f form) table(r *resource, items []unstructured.Unstructured) *metav1.Table {
-	t := &metav1.Table{TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: f.version}, Rows: []metav1.TableRow{}}
-	t.ColumnDefinitions = append(t.ColumnDefinitions, nameColumn)
-	for _, c := range r.columns {
-		t.ColumnDefinitions = append(t.ColumnDefinitions, c.TableColumnDefinition)
-	}
-	if len(r.columns) == 0 {
-		t.ColumnDefinitions = append(t.ColumnDefinitions, ageColumn)
-	}
+// A tabulator turns objects of a resource into Tables.
+type tabulator struct {
+	cells
+	form     form
+	of       *resource
+	wholeRow string // includeObject: None, Metadata or Object
+}
+
+// table returns objects as a Table. Custom kinds have the columns of their definition, built-in ones
+// those of kube-apiserver; what has neither has name and age.
+func (b tabulator) table(items []unstructured.Unstructured) *metav1.Table {
+	t := &metav1.Table{TypeMeta: metav1.TypeMeta{Kind: "Table", APIVersion: b.form.version}, Rows: []metav1.TableRow{}, ColumnDefinitions: b.of.tableColumns()}
 	for i := range items {
-		t.Rows = append(t.Rows, f.row(r, &items[i]))
+		t.Rows = append(t.Rows, b.row(&items[i]))
 	}
 	return t
 }
 
-func (f form) row(r *resource, u *unstructured.Unstructured) metav1.TableRow {
-	partial := form{version: f.version}.partial(u)
-	row := metav1.TableRow{Object: runtime.RawExtension{Object: partial}, Cells: []any{u.GetName()}}
+// tableColumns returns the columns of a resource.
+func (r *resource) tableColumns() []metav1.TableColumnDefinition {
+	if columns := recordedColumns()[r.columnsKey()]; columns != nil {
+		return columns
+	}
+	columns := []metav1.TableColumnDefinition{nameColumn}
 	for _, c := range r.columns {
-		row.Cells = append(row.Cells, c.cell(u))
+		columns = append(columns, c.TableColumnDefinition)
 	}
 	if len(r.columns) == 0 {
-		row.Cells = append(row.Cells, age(u.GetCreationTimestamp()))
+		columns = append(columns, ageColumn)
+	}
+	return columns
+}
+
+// columnsKey is the name of a resource in columns.json.
+func (r *resource) columnsKey() string {
+	return strings.TrimSuffix(r.Resource+"."+r.version.Version+"."+r.version.Group, ".")
+}
+
+func (b tabulator) row(u *unstructured.Unstructured) metav1.TableRow {
+	row := metav1.TableRow{Cells: b.rowCells(u)}
+	switch b.wholeRow {
+	case string(metav1.IncludeNone):
+	case string(metav1.IncludeObject):
+		row.Object.Object = u
+	default:
+		row.Object.Object = form{version: b.form.version}.partial(u)
+	}
+	if b.of.kind == pods {
+		if p, err := typed(u, "Pod"); err == nil {
+			row.Conditions = podConditions(p.(*corev1.Pod))
+		}
+	}
+	return row
+}
+
+func (b tabulator) rowCells(u *unstructured.Unstructured) []any {
+	switch columns := recordedColumns()[b.of.columnsKey()]; {
+	case len(columns) == 2 && columns[1].Name == "Created At":
+		return []any{u.GetName(), u.GetCreationTimestamp().UTC().Format(time.RFC3339)}
+	case columns != nil:
+		return b.cells.of(u)
+	}
+	row := []any{u.GetName()}
+	for _, c := range b.of.columns {
+		row = append(row, c.cell(u, b.cells))
+	}
+	if len(b.of.columns) == 0 {
+		row = append(row, b.age(u.GetCreationTimestamp()))
 	}
 	return row
 }
 
 // cell returns what a column shows of an object; nil if there is nothing.
-func (c printColumn) cell(u *unstructured.Unstructured) any {
+func (c printColumn) cell(u *unstructured.Unstructured, clock cells) any {
 	found, err := c.path.FindResults(u.Object)
 	if err != nil || len(found) == 0 || len(found[0]) == 0 {
 		return nil
@@ -82,25 +124,17 @@ func (c printColumn) cell(u *unstructured.Unstructured) any {
 			return nil
 		}
 		if c.Type == "date" {
-			return ageOf(out.String())
+			return clock.ageOf(out.String())
 		}
 		return out.String()
 	}
 	return found[0][0].Interface()
 }
 
-func ageOf(text string) string {
+func (c cells) ageOf(text string) string {
 	t, err := time.Parse(time.RFC3339, strings.TrimSpace(text))
 	if err != nil {
 		return fmt.Sprintf("<unknown: %s>", text)
 	}
-	return age(metav1.NewTime(t))
-}
-
-// age is the text of the time since t, by the clock of the server.
-func age(t metav1.Time) string {
-	if t.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(time.Since(t.Time))
+	return c.age(metav1.NewTime(t))
 }

@@ -121,9 +121,14 @@ func (c *call) marshal(u *unstructured.Unstructured) ([]byte, error) {
 	if c.form.as != "Table" {
 		return c.form.marshal(u)
 	}
-	table := c.form.table(c.of, []unstructured.Unstructured{*u})
+	table := c.tabulator().table([]unstructured.Unstructured{*u})
 	table.ResourceVersion = u.GetResourceVersion()
 	return c.form.marshalValue(table)
+}
+
+// tabulator returns what turns objects into the Tables that the request asks for.
+func (c *call) tabulator() tabulator {
+	return tabulator{cells: cells{c.cluster.Now()}, form: c.form, of: c.of, wholeRow: c.query.Get("includeObject")}
 }
 
 // contentType is the header of an answer, with the parameters that the form has.
@@ -163,7 +168,7 @@ func (c *call) list() error {
 	if err != nil {
 		return err
 	}
-	data, err := c.form.marshalList(c.of, list)
+	data, err := c.marshalList(list)
 	if err != nil {
 		return err
 	}
@@ -426,7 +431,7 @@ func (c *call) deleteCollection() error {
 			return err
 		}
 	}
-	data, err := c.form.marshalList(c.of, found)
+	data, err := c.marshalList(found)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (c *call) watch() error {
 	}
 	isFirst := true
 	for e := range events.ResultChan() {
-		data, err := c.form.marshalEvent(c.of, e, isFirst)
+		data, err := c.marshalEvent(e, isFirst)
 		if err != nil {
 			return nil // the answer has begun: all that can be done is to end it
 		}

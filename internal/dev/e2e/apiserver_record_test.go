@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	discoveryv2 "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestRecordedSchemas holds that the schemas of stage/apiserver are those of a kube-apiserver. With
@@ -58,6 +61,66 @@ func TestRecordedSchemas(t *testing.T) {
 	recorded, err := io.ReadAll(r)
 	require.NoError(t, err)
 	require.True(t, string(recorded) == string(text), "record the schemas anew: -run TestRecordedSchemas -record")
+}
+
+// TestRecordedColumns holds that the columns of stage/apiserver are those of a kube-apiserver. With
+// -record they are written anew.
+func TestRecordedColumns(t *testing.T) {
+	const file = "../../../stage/apiserver/columns.json"
+	columns := map[string][]metav1.TableColumnDefinition{}
+	for _, path := range []string{"/api", "/apis"} {
+		var list discoveryv2.APIGroupDiscoveryList
+		require.NoError(t, json.Unmarshal(send(t, plane.Config(), httpRequest{Path: path, Accept: aggregated}).body, &list))
+		for _, g := range list.Items {
+			for _, v := range g.Versions {
+				for _, r := range v.Resources {
+					if !isCustomGroup(g.Name) && !unprinted[r.Resource] && slices.Contains(r.Verbs, "list") {
+						key := strings.TrimSuffix(r.Resource+"."+v.Version+"."+g.Name, ".")
+						columns[key] = columnsOf(t, g.Name, v.Version, r.Resource)
+					}
+				}
+			}
+		}
+	}
+	text := columnLines(t, columns)
+	if *record {
+		require.NoError(t, os.WriteFile(file, text, 0o644))
+		return
+	}
+	recorded, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(recorded), string(text))
+}
+
+// unprinted are the resources of which stage/apiserver shows name and age only.
+var unprinted = map[string]bool{
+	"apiservices": true, "componentstatuses": true, "certificatesigningrequests": true, "flowschemas": true, "ipaddresses": true,
+	"mutatingadmissionpolicies": true, "mutatingadmissionpolicybindings": true, "prioritylevelconfigurations": true,
+	"resourceclaims": true, "resourceslices": true, "servicecidrs": true,
+}
+
+// columnsOf asks a kube-apiserver for the columns of a resource.
+func columnsOf(t *testing.T, group, version, resource string) []metav1.TableColumnDefinition {
+	path := "/apis/" + group + "/" + version + "/" + resource
+	if group == "" {
+		path = "/api/" + version + "/" + resource
+	}
+	var table metav1.Table
+	answer := send(t, plane.Config(), httpRequest{Path: path + "?limit=1", Accept: "application/json;as=Table;v=v1;g=meta.k8s.io"})
+	require.NoError(t, json.Unmarshal(answer.body, &table))
+	require.NotEmpty(t, table.ColumnDefinitions, "%s %s", path, answer.body)
+	return table.ColumnDefinitions
+}
+
+// columnLines writes a resource on a line.
+func columnLines(t *testing.T, columns map[string][]metav1.TableColumnDefinition) []byte {
+	var lines []string
+	for _, key := range slices.Sorted(maps.Keys(columns)) {
+		data, err := json.Marshal(columns[key])
+		require.NoError(t, err)
+		lines = append(lines, fmt.Sprintf("%q: %s", key, data))
+	}
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
 }
 
 // isCustomGroup reports whether a group is one that other tests define.
