@@ -108,7 +108,7 @@ type task struct {
 	state taskState
 	again time.Time // when it is due after the reconcile that is under way, if it has changed since
 
-	gathered time.Time // when it is due though it is reconciled at once before, see ControllerTiming.Gather
+	later time.Time // when it is due though it is reconciled at once before, with Timing
 }
 
 // A taskState is where a key is that is not only in the queue.
@@ -246,7 +246,7 @@ func (l *Loop) enqueue(k key, at time.Time) {
 	if rested := t.lastRun.Add(l.options.MinInterval); at.Before(rested) {
 		at = rested
 	}
-	l.keepGathered(t, at)
+	l.keepLater(t, at)
 	l.queue.add(t, at)
 }
 
@@ -348,9 +348,9 @@ func (l *Loop) done(t *task, result Result, err error) {
 			l.queue.add(t, l.now.Add(result.After))
 		}
 	}
-	if !t.gathered.IsZero() {
-		l.queue.add(t, t.gathered)
-		t.gathered = time.Time{}
+	if !t.later.IsZero() {
+		l.queue.add(t, t.later)
+		t.later = time.Time{}
 	}
 	if t.index == 0 && l.cache.Get(t.controller.For, t.name) == nil {
 		l.idle = append(l.idle, t)

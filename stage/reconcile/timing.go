@@ -211,19 +211,18 @@ func (l *Loop) gather(c *Controller, kind schema.GroupVersionKind, ch Change) ti
 	return w.Gather
 }
 
-// keepGathered has changes that are gathered looked at in their time even if the key is reconciled at
-// once before: the queues of Kubernetes keep both.
-func (l *Loop) keepGathered(t *task, at time.Time) {
-	w := l.crews[t.controller]
-	if w == nil || w.Gather == 0 || t.index == 0 || at.Equal(t.at) {
+// keepLater has a key that is to be reconciled later reconciled then, even if something has it
+// reconciled at once before: a queue of Kubernetes keeps both.
+func (l *Loop) keepLater(t *task, at time.Time) {
+	if l.options.Timing == nil || t.index == 0 || at.Equal(t.at) {
 		return
 	}
 	first, then := at, t.at
 	if then.Before(first) {
 		first, then = then, first
 	}
-	if !first.After(l.now) && (t.gathered.IsZero() || then.Before(t.gathered)) {
-		t.gathered = then
+	if !first.After(l.now) && (t.later.IsZero() || then.Before(t.later)) {
+		t.later = then
 	}
 }
 
@@ -252,6 +251,7 @@ func (l *Loop) release(t *task) {
 		if at.Before(l.now) {
 			at = l.now
 		}
+		l.keepLater(t, at)
 		l.queue.add(t, at)
 	}
 	w := l.crews[t.controller]

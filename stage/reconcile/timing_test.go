@@ -257,8 +257,8 @@ func TestGatherLooksAtChangesInOneGo(t *testing.T) {
 	require.Equal(t, []string{"a +0s", "a +11s"}, c.lines)
 }
 
-// TestGatheredChangesKeepTheirTime: what is looked at once before does not take their place.
-func TestGatheredChangesKeepTheirTime(t *testing.T) {
+// TestWhatIsDueLaterKeepsItsTime: what is looked at once before does not take its place.
+func TestWhatIsDueLaterKeepsItsTime(t *testing.T) {
 	var c recorder
 	w := newWorld(t, reconcile.Options{Timing: &reconcile.Timing{Controllers: map[string]reconcile.ControllerTiming{"c": {Gather: time.Second}}}},
 		reconcile.Controller{Name: "c", For: configMaps, Reconcile: c.reconcile})
