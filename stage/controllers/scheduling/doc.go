@@ -43,8 +43,8 @@
 // says after which changes they are tried again; without it, that is after each. Options.Trace is told
 // each decision: the Node with all scores, or the message and the victims.
 //
-// The examples of this package are a bin packer, a gang scheduler with quotas, and a score that
-// avoids fragments. Sums of resources are in package stage/controllers/resources.
+// The examples of this package are a bin packer, a scheduler of gangs with quotas and preemption, and
+// a score that avoids fragments. Sums of resources are in package stage/controllers/resources.
 //
 // # Time
 //

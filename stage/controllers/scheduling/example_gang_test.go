@@ -1,15 +1,18 @@
 package scheduling_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
 )
 
-// gangs is a filter: the Pods of a gang, which a label names, are bound only if all of them fit at
-// once, and together with what runs stay within the CPU quota of their namespace.
+// gangs is a scheduler for gangs, whose Pods a label names: they are bound only if all of them fit at
+// once and stay within the CPU quota of their namespace, together with what runs. Gangs of higher
+// priority preempt whole gangs of lower priority.
 type gangs struct {
 	size  int
 	quota resources.Amounts
@@ -19,35 +22,77 @@ func (gangs) Name() string { return "Gangs" }
 
 func gangOf(p *scheduling.PodInfo) string { return p.Pod.GetLabels()["gang"] }
 
-// PreFilter tries to place as many Pods like this one as the gang still needs, on copies of the Nodes.
+// PreFilter is against a Pod unless all Pods that its gang still needs fit.
 func (g gangs) PreFilter(c *scheduling.Cycle) scheduling.Status {
-	used, bound, trial := resources.Amounts{}, 0, []*scheduling.NodeInfo{}
+	if _, reason := g.place(c, nil); reason != "" {
+		return scheduling.Status{Reasons: []string{reason}, Unresolvable: true}
+	}
+	return scheduling.Status{}
+}
+
+// place tries, on copies of the Nodes and without the Pods of some gangs, to place as many Pods like
+// the one of the cycle as its gang still needs. It returns the Node of the first one, or why not.
+func (g gangs) place(c *scheduling.Cycle, without []string) (first, reason string) {
+	used, missing, trial := resources.Amounts{}, g.size, []*scheduling.NodeInfo{}
 	for _, n := range c.Nodes {
-		trial = append(trial, n.Clone())
-		for _, p := range n.Pods {
+		n = n.Clone()
+		trial = append(trial, n)
+		for _, p := range slices.Clone(n.Pods) {
+			switch {
+			case slices.Contains(without, gangOf(p)):
+				n.RemovePod(p)
+				continue
+			case gangOf(p) == gangOf(c.Pod):
+				missing--
+			}
 			if p.Pod.GetNamespace() == c.Pod.Pod.GetNamespace() {
 				used.Add(p.Requests, 1)
 			}
-			if gangOf(p) == gangOf(c.Pod) {
-				bound++
-			}
 		}
 	}
-	missing := g.size - bound
 	used.Add(c.Pod.Requests, int64(missing))
 	if !g.quota.Covers(resources.Amounts{"cpu": used["cpu"]}) {
-		return scheduling.Status{Reasons: []string{"the gang exceeds the quota"}, Unresolvable: true}
+		return "", "the gang exceeds the quota"
 	}
 	for _, n := range trial {
 		for missing > 0 && scheduling.NodeResourcesFit(c.Pod, n).Fits() {
 			n.AddPod(c.Pod)
 			missing--
+			first = cmp.Or(first, n.Name)
 		}
 	}
 	if missing > 0 {
-		return scheduling.Status{Reasons: []string{fmt.Sprintf("no room for %d Pods of the gang", missing)}, Unresolvable: true}
+		return "", fmt.Sprintf("no room for %d Pods of the gang", missing)
 	}
-	return scheduling.Status{}
+	return first, ""
+}
+
+// PostFilter preempts gangs of lower priority, the lowest first, until there is room.
+func (g gangs) PostFilter(c *scheduling.Cycle) (found scheduling.PostFilterResult) {
+	var lower []*scheduling.PodInfo
+	for _, n := range c.Nodes {
+		for _, p := range n.Pods {
+			if gangOf(p) != "" && p.Priority < c.Pod.Priority {
+				lower = append(lower, p)
+			}
+		}
+	}
+	slices.SortStableFunc(lower, func(a, b *scheduling.PodInfo) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), strings.Compare(gangOf(a), gangOf(b)))
+	})
+	var victims []string
+	for i, p := range lower {
+		found.Victims = append(found.Victims, p)
+		if i+1 < len(lower) && gangOf(lower[i+1]) == gangOf(p) {
+			continue // the whole gang
+		}
+		victims = append(victims, gangOf(p))
+		if node, reason := g.place(c, victims); reason == "" {
+			found.Node = node
+			return found
+		}
+	}
+	return scheduling.PostFilterResult{Reasons: []string{"no gangs of lower priority make room"}}
 }
 
 // QueueingHint has a gang tried again when something comes free: not when another Pod is bound.
@@ -55,93 +100,50 @@ func (gangs) QueueingHint(_ *scheduling.PodInfo, e scheduling.ClusterEvent) bool
 	return e.NewPod == nil
 }
 
-// Less keeps the Pods of a gang together.
-func (gangs) Less(a, b *scheduling.QueuedPodInfo) bool { return gangOf(a.PodInfo) < gangOf(b.PodInfo) }
+// Less has the gangs of high priority first, and keeps the Pods of a gang together.
+func (gangs) Less(a, b *scheduling.QueuedPodInfo) bool {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), strings.Compare(gangOf(a.PodInfo), gangOf(b.PodInfo))) < 0
+}
 
-const threeGangs = `
-{apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: "4", pods: "10"}}}
----
-{apiVersion: v1, kind: Node, metadata: {name: b}, status: {allocatable: {cpu: "4", pods: "10"}}}
-`
-
-func gangPods(name string, cpu int) (text string) {
-	const pod = `
+func gang(name string, cpu, priority int) (text string) {
+	for i := range 3 {
+		text += fmt.Sprintf(`
 ---
 apiVersion: v1
 kind: Pod
-metadata: {name: %s-%d, labels: {gang: %s}}
-spec: {schedulerName: gangs, containers: [{name: c, image: i, resources: {requests: {cpu: "%d"}}}]}
-`
-	for i := range 3 {
-		text += fmt.Sprintf(pod, name, i, name, cpu)
+metadata: {name: %[1]s-%[2]d, labels: {gang: %[1]s}}
+spec: {schedulerName: gangs, priority: %[4]d, containers: [{name: c, image: i, resources: {requests: {cpu: "%[3]d"}}}]}
+`, name, i, cpu, priority)
 	}
 	return text
 }
 
-// Gangs of three Pods: the first fits, the second would exceed the quota of 10 CPUs, and for the third
-// one no room is left.
-func Example_gangWithQuota() {
-	profile := scheduling.DefaultProfile()
-	g := gangs{size: 3, quota: resources.Amounts{"cpu": 10_000}}
-	profile.Plugins = append([]scheduling.Plugin{g}, profile.Plugins...)
-	play(threeGangs+gangPods("one", 1)+gangPods("three", 3)+gangPods("two", 2), scheduling.Options{
-		SchedulerName: "gangs", Profile: &profile,
-		Trace: func(d scheduling.Decision) {
-			message, _, _ := strings.Cut(d.Message, ".")
-			fmt.Println(d.Pod.Name + ": " + d.Node + message)
-		},
-	})
-	// Output:
-	// one-0: a
-	// one-1: b
-	// one-2: a
-	// three-0: 0/2 nodes are available: the gang exceeds the quota
-	// three-1: 0/2 nodes are available: the gang exceeds the quota
-	// three-2: 0/2 nodes are available: the gang exceeds the quota
-	// two-0: 0/2 nodes are available: no room for 1 Pods of the gang
-	// two-1: 0/2 nodes are available: no room for 1 Pods of the gang
-	// two-2: 0/2 nodes are available: no room for 1 Pods of the gang
-	// map[:6 a:2 b:1]
-}
-
-// wholeDevices is a score that avoids fragments: it prefers the Node whose idle GPUs are used up best.
-type wholeDevices struct{}
-
-func (wholeDevices) Name() string { return "WholeDevices" }
-
-// Score is how much less is idle on Nodes that could still take a large Pod of 4 GPUs: 100 if the Pod
-// breaks nothing up, 0 if it leaves a fragment where a large Pod had room.
-func (wholeDevices) Score(c *scheduling.Cycle, n *scheduling.NodeInfo) int64 {
-	const large = 4
-	before := n.Free()["nvidia.com/gpu"]
-	after := before - c.Pod.Requests["nvidia.com/gpu"]
-	return 100 - 100*(before/large-after/large)
-}
-
-const gpuNodes = `
-{apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: "64", pods: "10", nvidia.com/gpu: "4"}}}
+// Gangs of three Pods on 8 CPUs: the first one fits, the second would exceed the quota of 10 CPUs, for
+// the third no room is left. An urgent gang preempts the first one.
+func Example_gangsWithQuotaAndPreemption() {
+	const nodes = `
+{apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: "4", pods: "10"}}}
 ---
-{apiVersion: v1, kind: Node, metadata: {name: b}, status: {allocatable: {cpu: "64", pods: "10", nvidia.com/gpu: "6"}}}
----
-apiVersion: apps/v1
-kind: ReplicaSet
-metadata: {name: small}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: small}}
-  template:
-    metadata: {labels: {app: small}}
-    spec:
-      schedulerName: whole
-      containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]
+{apiVersion: v1, kind: Node, metadata: {name: b}, status: {allocatable: {cpu: "4", pods: "10"}}}
 `
-
-// The small Pods go where no room for a large one is lost.
-func Example_fragmentation() {
+	g := gangs{size: 3, quota: resources.Amounts{"cpu": 10_000}}
 	profile := scheduling.DefaultProfile()
-	profile.Plugins = append(profile.Plugins, wholeDevices{})
-	profile.Weights["WholeDevices"] = 10
-	play(gpuNodes, scheduling.Options{SchedulerName: "whole", Profile: &profile})
+	profile.Plugins = append([]scheduling.Plugin{g}, profile.Plugins...)
+	o := scheduling.Options{SchedulerName: "gangs", Profile: &profile, Trace: func(d scheduling.Decision) {
+		message, _, _ := strings.Cut(d.Message, ".")
+		if strings.HasSuffix(d.Pod.Name, "-0") { // the others fare alike
+			fmt.Println(d.Pod.Name+":", d.Node+message+",", len(d.Victims), "victims")
+		}
+	}}
+	play(nodes+gang("one", 1, 0)+gang("three", 3, 0)+gang("two", 2, 0), o)
+	play(nodes+gang("one", 1, 0), o, gang("urgent", 2, 10))
 	// Output:
-	// map[b:2]
+	// one-0: a, 0 victims
+	// three-0: 0/2 nodes are available: the gang exceeds the quota, 0 victims
+	// two-0: 0/2 nodes are available: no room for 1 Pods of the gang, 0 victims
+	// map[:6 a:2 b:1]
+	// one-0: a, 0 victims
+	// urgent-0: 0/2 nodes are available: no room for 1 Pods of the gang, 3 victims
+	// urgent-0: b, 0 victims
+	// map[a:2 b:1]
 }

@@ -56,19 +56,22 @@ func Example() {
 	// map[a:4 b:1]
 }
 
-// play runs a scheduler beside the other controllers for a minute, and prints how many Pods each
+// play runs a scheduler beside the other controllers for a minute, and another one for each text of
+// later objects, and prints how many Pods each
 // Node has.
-func play(objects string, o scheduling.Options) {
+func play(objects string, o scheduling.Options, later ...string) {
 	ctx := context.Background()
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), presets.PodFast()), simulation.Options{
 		Controllers: append(controllers.All(controllers.Options{}), scheduling.Scheduler(o)),
 		Filter:      controllers.Bound,
 	})
-	if err == nil {
-		err = sim.Cluster().Load(ctx, []byte(objects))
-	}
-	if err == nil {
-		err = sim.Advance(ctx, time.Minute)
+	for _, text := range append([]string{objects}, later...) {
+		if err == nil {
+			err = sim.Cluster().Load(ctx, []byte(text))
+		}
+		if err == nil {
+			err = sim.Advance(ctx, time.Minute)
+		}
 	}
 	if err != nil {
 		fmt.Println(err)

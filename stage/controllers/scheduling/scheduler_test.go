@@ -1,7 +1,9 @@
 package scheduling_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -158,4 +160,11 @@ func TestABoundPodDoesNotSayWhyItWaited(t *testing.T) {
 	bound := c.Condition("Pod", "p", "PodScheduled")
 	delete(bound, "lastTransitionTime")
 	require.Equal(t, map[string]any{"type": "PodScheduled", "status": "True"}, bound)
+}
+
+// TestGangsAreAShortScheduler: an own scheduler is its filter and its order and nothing else.
+func TestGangsAreAShortScheduler(t *testing.T) {
+	text, err := os.ReadFile("example_gang_test.go")
+	require.NoError(t, err)
+	require.LessOrEqual(t, bytes.Count(text, []byte("\n")), 150)
 }
