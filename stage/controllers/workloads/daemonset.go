@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
@@ -28,31 +25,18 @@ import (
 // The controller has a state. Give each loop one of its own.
 func DaemonSets() reconcile.Controller {
 	b := newDaemonBackoff()
-	allOfThem := func(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
-		if ch.Old != nil && ch.New != nil && sameNode(ch.Old, ch.New) {
-			return nil
-		}
-		for _, set := range c.List(kinds.DaemonSet, "") {
-			names = append(names, control.NameOf(set))
-		}
-		return names
-	}
 	return reconcile.Controller{
 		Name: "daemonset", Component: "daemonset-controller", For: kinds.DaemonSet,
+		Indexes: []*reconcile.Index{pods.ByNode},
 		Watches: append(control.WatchOwned(kinds.Pod, kinds.DaemonSet),
+			reconcile.Watch{Kind: kinds.Pod, Map: b.noteReady},
 			reconcile.Watch{Kind: kinds.ControllerRevision},
-			reconcile.Watch{Kind: kinds.Node, Map: allOfThem},
+			reconcile.Watch{Kind: kinds.Node, Map: affectedByNode},
 		),
 		Reconcile: control.OnExisting(kinds.DaemonSet, func(c control.Call, set *unstructured.Unstructured) (reconcile.Result, error) {
 			return reconcileDaemonSet(c, set, b)
 		}),
 	}
-}
-
-// sameNode reports whether nothing changed that matters to DaemonSets.
-func sameNode(a, b *unstructured.Unstructured) bool {
-	labelsA, labelsB := fields.Map(a.Object, "metadata", "labels"), fields.Map(b.Object, "metadata", "labels")
-	return patch.Equal(labelsA, labelsB) && slices.Equal(scheduling.Taints(a), scheduling.Taints(b))
 }
 
 // A daemonRun is one reconcile of a DaemonSet.
@@ -62,10 +46,11 @@ type daemonRun struct {
 	set                                 *unstructured.Unstructured
 	hash                                string // of the present template
 	nodes                               []daemonNode
-	deleted                             map[types.UID]bool    // Pods, in this reconcile
+	claimed                             []pods.Pod
 	podsOn                              map[string][]pods.Pod // by name of the Node: bound Pods first, then the oldest
+	desired                             int64                 // how many Nodes are to have a Pod
 	surge, unavailable, minReadySeconds int64
-	requeueAfter                        time.Duration
+	acted                               bool // whether Pods were created or deleted
 }
 
 // A daemonNode is a Node and whether a Pod of the DaemonSet is to be started there, and may
@@ -89,6 +74,7 @@ func reconcileDaemonSet(c control.Call, set *unstructured.Unstructured, b *daemo
 		return reconcile.Result{}, err
 	}
 	b.drop(c.Now)
+	b.wakeReady(set, c.Now)
 	r := newDaemonRun(c, set, h, claimed)
 	r.backoff = b
 	if err = r.act(); err == nil {
@@ -98,15 +84,18 @@ func reconcileDaemonSet(c control.Call, set *unstructured.Unstructured, b *daemo
 	if statusErr := r.WriteStatus(set, status); err == nil {
 		err = statusErr
 	}
-	return reconcile.Result{After: control.Sooner(r.requeueAfter, b.after(set, c.Now))}, err
+	return reconcile.Result{After: b.after(set, c.Now)}, err
 }
 
 func newDaemonRun(c control.Call, set *unstructured.Unstructured, h history, claimed []pods.Pod) *daemonRun {
 	r := &daemonRun{
-		Call: c, set: set, hash: fields.Label(h.update, revisionLabel), podsOn: map[string][]pods.Pod{}, deleted: map[types.UID]bool{},
+		Call: c, set: set, hash: fields.Label(h.update, revisionLabel), claimed: claimed, podsOn: map[string][]pods.Pod{},
 		minReadySeconds: fields.Int64(set.Object, 0, "spec", "minReadySeconds"),
 	}
 	for _, p := range claimed {
+		if p.IsTerminating() && p.IsTerminal() {
+			continue // nothing is left to be done with it
+		}
 		node := targetNode(p)
 		r.podsOn[node] = append(r.podsOn[node], p)
 	}
@@ -115,20 +104,32 @@ func newDaemonRun(c control.Call, set *unstructured.Unstructured, h history, cla
 			return cmp.Or(cmp.Compare(one(a.NodeName() == ""), one(b.NodeName() == "")), fields.ByAge(a.Unstructured, b.Unstructured))
 		})
 	}
-	pod := scheduling.NewPodInfo(r.newPod("").Unstructured)
-	var desired int64
+	pod := scheduling.NewPodInfo(daemonPod(set).Unstructured)
 	for _, node := range c.Cache.List(kinds.Node, "") {
 		n := daemonNodeOf(node, pod)
-		desired += one(n.shouldRun)
+		r.desired += one(n.shouldRun)
 		r.nodes = append(r.nodes, n)
 	}
-	rolling := fields.Map(set.Object, "spec", "updateStrategy", "rollingUpdate")
-	r.surge, _ = fields.IntOrPercent(rolling["maxSurge"], desired, true)
-	r.unavailable, _ = fields.IntOrPercent(rolling["maxUnavailable"], desired, true)
+	r.readStrategy()
+	return r
+}
+
+// readStrategy reads how many Pods may be unavailable in a rollout, and how many there may be beside
+// old ones.
+func (r *daemonRun) readStrategy() {
+	if r.isOnDelete() {
+		return
+	}
+	rolling := fields.Map(r.set.Object, "spec", "updateStrategy", "rollingUpdate")
+	r.surge, _ = fields.IntOrPercent(rolling["maxSurge"], r.desired, true)
+	r.unavailable, _ = fields.IntOrPercent(rolling["maxUnavailable"], r.desired, true)
 	if r.surge == 0 && r.unavailable == 0 {
 		r.unavailable = 1
 	}
-	return r
+}
+
+func (r *daemonRun) isOnDelete() bool {
+	return fields.String(r.set.Object, "spec", "updateStrategy", "type") == "OnDelete"
 }
 
 // daemonNodeOf asks whether a DaemonSet with this Pod is for a Node. If the Node has a taint that
@@ -172,19 +173,15 @@ func (r *daemonRun) isUpdated(p pods.Pod) bool {
 }
 
 func (r *daemonRun) isAvailable(p pods.Pod) bool {
-	is, left := p.Available(r.minReadySeconds, r.Now)
-	r.requeueAfter = control.Sooner(r.requeueAfter, left)
+	is, _ := p.Available(r.minReadySeconds, r.Now)
 	return is
 }
 
 // act creates and deletes Pods so that there is one on each Node, and replaces those of an old
-// template.
+// template, unless it has created or deleted others: then it is called again when that is seen.
 func (r *daemonRun) act() error {
-	if err := r.manage(); err != nil {
+	if err := r.manage(); err != nil || r.acted || r.isOnDelete() {
 		return err
-	}
-	if fields.String(r.set.Object, "spec", "updateStrategy", "type") == "OnDelete" {
-		return nil
 	}
 	if r.surge > 0 {
 		return r.rollingUpdateWithSurge()
@@ -193,29 +190,28 @@ func (r *daemonRun) act() error {
 }
 
 func (r *daemonRun) manage() error {
+	var create []string
+	var remove []pods.Pod
 	for _, n := range r.nodes {
 		on := r.podsOn[n.name]
 		switch {
 		case n.shouldRun && len(on) == 0:
-			if err := r.createPod(n.name); err != nil {
-				return err
-			}
+			create = append(create, n.name)
 		case n.shouldContinueToRun:
-			if err := r.deleteUnneeded(n, on); err != nil {
-				return err
+			unneeded, none := r.unneeded(on)
+			if remove = append(remove, unneeded...); none && n.shouldRun && r.surge > 0 {
+				create = append(create, n.name)
 			}
 		default:
-			if err := r.deletePods(on); err != nil {
-				return err
-			}
+			remove = append(remove, on...)
 		}
 	}
-	return r.deletePodsOfMissingNodes()
+	return r.sync(create, append(remove, r.podsOfMissingNodes()...))
 }
 
-// deleteUnneeded deletes the Pods of a Node that are terminal, and those beyond the first. With a
-// surge there may be one Pod of each template, until the new one is available.
-func (r *daemonRun) deleteUnneeded(n daemonNode, on []pods.Pod) error {
+// unneeded returns the Pods of a Node that are terminal, and those beyond the first, and whether no
+// Pod is left. With a surge there may be one Pod of each template, until the new one is available.
+func (r *daemonRun) unneeded(on []pods.Pod) (unneeded []pods.Pod, none bool) {
 	var terminal, running []pods.Pod
 	for _, p := range on {
 		switch {
@@ -229,15 +225,8 @@ func (r *daemonRun) deleteUnneeded(n daemonNode, on []pods.Pod) error {
 	extra := running[min(1, len(running)):]
 	if r.surge > 0 {
 		extra = r.extraWithSurge(running)
-		if len(running) == 0 && n.shouldRun && len(terminal) == 0 && allTerminating(on) {
-			return r.createPod(n.name)
-		}
 	}
-	return r.deletePods(append(terminal, extra...))
-}
-
-func allTerminating(on []pods.Pod) bool {
-	return lists.Count(on, pods.Pod.IsTerminating) == int64(len(on))
+	return append(terminal, extra...), len(running) == 0
 }
 
 // mayDeleteTerminal reports whether a terminal Pod may be deleted: a failed one stays for a while if
@@ -272,22 +261,18 @@ func (r *daemonRun) extraWithSurge(running []pods.Pod) (extra []pods.Pod) {
 	return slices.Concat(extra, updated[min(1, len(updated)):], old[min(1, len(old)):])
 }
 
-// deletePodsOfMissingNodes deletes Pods that are not bound and are for a Node that is gone.
-func (r *daemonRun) deletePodsOfMissingNodes() error {
+// podsOfMissingNodes returns Pods that are not bound and are for a Node that is gone.
+func (r *daemonRun) podsOfMissingNodes() (missing []pods.Pod) {
 	exists := map[string]bool{}
 	for _, n := range r.nodes {
 		exists[n.name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.podsOn)) {
-		if exists[name] {
-			continue
-		}
-		unbound := lists.Filter(r.podsOn[name], func(p pods.Pod) bool { return p.NodeName() == "" })
-		if err := r.deletePods(unbound); err != nil {
-			return err
+		if !exists[name] {
+			missing = append(missing, lists.Filter(r.podsOn[name], func(p pods.Pod) bool { return p.NodeName() == "" })...)
 		}
 	}
-	return nil
+	return missing
 }
 
 // truncateHistory deletes the oldest revisions that are not in use until there are as many old ones
@@ -300,22 +285,18 @@ func (r *daemonRun) truncateHistory(h history) error {
 }
 
 func (r *daemonRun) inUse(rev *unstructured.Unstructured) bool {
-	for _, on := range r.podsOn {
-		if slices.ContainsFunc(on, func(p pods.Pod) bool {
-			return fields.Label(p.Unstructured, revisionLabel) == fields.Label(rev, revisionLabel)
-		}) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.claimed, func(p pods.Pod) bool {
+		return fields.Label(p.Unstructured, revisionLabel) == fields.Label(rev, revisionLabel)
+	})
 }
 
-// status counts Nodes by their first Pods: the one that is bound, or the oldest.
+// status counts Nodes by their first Pods: the one that is bound, or the oldest. While some are ready
+// and not available, the DaemonSet is looked at again after minReadySeconds, as
+// kube-controller-manager does, and not when they are.
 func (r *daemonRun) status() control.Status {
-	var desired, current, misscheduled, ready, updated, available int64
+	var current, misscheduled, ready, updated, available int64
 	for _, n := range r.nodes {
 		on := r.podsOn[n.name]
-		desired += one(n.shouldRun)
 		switch {
 		case len(on) == 0:
 			continue
@@ -329,13 +310,16 @@ func (r *daemonRun) status() control.Status {
 		available += one(r.isAvailable(p))
 		updated += one(r.isUpdated(p))
 	}
+	if ready != available && r.minReadySeconds > 0 {
+		r.backoff.wakeAt(r.set, r.Now.Add(fields.Seconds(r.minReadySeconds)))
+	}
 	status := control.Status{
-		"currentNumberScheduled": current, "numberMisscheduled": misscheduled, "desiredNumberScheduled": desired, "numberReady": ready,
+		"currentNumberScheduled": current, "numberMisscheduled": misscheduled, "desiredNumberScheduled": r.desired, "numberReady": ready,
 	}
 	status.SetNonZero("observedGeneration", r.set.GetGeneration())
 	status.SetNonZero("updatedNumberScheduled", updated)
 	status.SetNonZero("numberAvailable", available)
-	status.SetNonZero("numberUnavailable", desired-available)
+	status.SetNonZero("numberUnavailable", r.desired-available)
 	if n := fields.Int64(r.set.Object, 0, "status", "collisionCount"); n > 0 {
 		status["collisionCount"] = n
 	}

@@ -3,10 +3,14 @@ package workloads
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // How long the next Pod that fails on a Node stays, which doubles each time. It begins anew after
@@ -17,10 +21,11 @@ const (
 )
 
 // A daemonBackoff knows which Pods of DaemonSets failed and were deleted, so that a Node on which
-// they fail for ever is not kept busy.
+// they fail for ever is not kept busy, and when DaemonSets are looked at if nothing happens.
 type daemonBackoff struct {
 	failures map[daemonFailure]*daemonDelay
-	wake     map[types.UID]time.Time // when a DaemonSet is to be looked at because of a Pod that stays
+	wake     map[types.UID]time.Time // when a DaemonSet is to be looked at, the earliest of all times asked for
+	ready    map[types.UID]bool      // DaemonSets of which a Pod has become ready since they were looked at
 }
 
 // A daemonFailure is what is counted: failures of one generation of a DaemonSet on one Node.
@@ -38,7 +43,7 @@ type daemonDelay struct {
 func (d *daemonDelay) expired(now time.Time) bool { return now.Sub(d.since) > 2*longestDaemonDelay }
 
 func newDaemonBackoff() *daemonBackoff {
-	return &daemonBackoff{failures: map[daemonFailure]*daemonDelay{}, wake: map[types.UID]time.Time{}}
+	return &daemonBackoff{failures: map[daemonFailure]*daemonDelay{}, wake: map[types.UID]time.Time{}, ready: map[types.UID]bool{}}
 }
 
 // mayDelete reports whether a Pod that failed on a Node may be deleted now, and if so counts it.
@@ -51,14 +56,40 @@ func (b *daemonBackoff) mayDelete(set *unstructured.Unstructured, node string, n
 	case d == nil || d.expired(now):
 		b.failures[key] = &daemonDelay{firstDaemonDelay, now}
 	case now.Sub(d.since) < d.delay:
-		if at := now.Add(d.delay); b.wake[key.set].IsZero() || at.Before(b.wake[key.set]) {
-			b.wake[key.set] = at
-		}
+		b.wakeAt(set, now.Add(d.delay))
 		return false
 	default:
 		d.delay, d.since = min(2*d.delay, longestDaemonDelay), now
 	}
 	return true
+}
+
+// wakeAt has a DaemonSet be looked at at a time, unless it is before.
+func (b *daemonBackoff) wakeAt(set *unstructured.Unstructured, at time.Time) {
+	if before, ok := b.wake[set.GetUID()]; !ok || at.Before(before) {
+		b.wake[set.GetUID()] = at
+	}
+}
+
+// noteReady notes that a Pod has become ready. It asks for no reconcile: each change of a Pod does.
+func (b *daemonBackoff) noteReady(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+	if ch.Old == nil || ch.New == nil || fields.IsTerminating(ch.New) || pods.Of(ch.Old).IsReady() || !pods.Of(ch.New).IsReady() {
+		return nil
+	}
+	if owner := metav1.GetControllerOfNoCopy(ch.New); owner != nil && owner.Kind == kinds.DaemonSet.Kind {
+		b.ready[owner.UID] = true
+	}
+	return nil
+}
+
+// wakeReady has a DaemonSet of which a Pod has become ready be looked at a second after the Pod is
+// available, as kube-controller-manager does.
+func (b *daemonBackoff) wakeReady(set *unstructured.Unstructured, now time.Time) {
+	seconds := fields.Int64(set.Object, 0, "spec", "minReadySeconds")
+	if b.ready[set.GetUID()] && seconds > 0 {
+		b.wakeAt(set, now.Add(fields.Seconds(seconds+1)))
+	}
+	delete(b.ready, set.GetUID())
 }
 
 // drop forgets what has expired.

@@ -3,6 +3,8 @@ package workloads
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
@@ -22,30 +24,31 @@ var daemonTaints = []struct{ key, effect string }{
 // DaemonSet.
 const templateGenerationKey = "deprecated.daemonset.template.generation"
 
-func (r *daemonRun) createPod(node string) error {
-	created, err := r.CreatePod(r.set, r.newPod(node).Unstructured)
-	if err == nil {
+// sync creates Pods on Nodes and deletes others, those that are terminating already excepted.
+func (r *daemonRun) sync(create []string, remove []pods.Pod) error {
+	for _, node := range create {
+		created, err := r.CreatePod(r.set, r.newPod(node).Unstructured)
+		if err != nil {
+			return err
+		}
 		r.podsOn[node] = append(r.podsOn[node], pods.Of(created))
+		r.acted = true
 	}
-	return err
-}
-
-func (r *daemonRun) deletePods(all []pods.Pod) error {
-	for _, p := range all {
-		if p.IsTerminating() || r.deleted[p.GetUID()] {
+	for _, p := range remove {
+		if p.IsTerminating() {
 			continue
 		}
 		if err := r.DeletePod(r.set, p.Unstructured); err != nil {
 			return err
 		}
-		r.deleted[p.GetUID()] = true
+		r.acted = true
 	}
 	return nil
 }
 
-// newPod makes a Pod that runs on one Node only, or on any if node is "".
+// newPod makes a Pod that runs on one Node only.
 func (r *daemonRun) newPod(node string) pods.Pod {
-	p := pods.FromTemplate(r.set, podTemplate(r.set))
+	p := daemonPod(r.set)
 	metadata := control.Metadata(p.Unstructured)
 	labels := fields.CloneMap(metadata, "labels")
 	labels[revisionLabel] = r.hash
@@ -54,10 +57,14 @@ func (r *daemonRun) newPod(node string) pods.Pod {
 	}
 	metadata["labels"] = labels
 	spec := specOf(p)
-	tolerateDaemonTaints(spec)
-	if node != "" {
-		spec["affinity"] = withNode(fields.Map(spec, "affinity"), node)
-	}
+	spec["affinity"] = withNode(fields.Map(spec, "affinity"), node)
+	return p
+}
+
+// daemonPod makes a Pod of the template that tolerates what Pods of DaemonSets do.
+func daemonPod(set *unstructured.Unstructured) pods.Pod {
+	p := pods.FromTemplate(set, podTemplate(set))
+	tolerateDaemonTaints(specOf(p))
 	return p
 }
 

@@ -2,6 +2,8 @@ package workloads_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,6 +29,9 @@ func TestADaemonSetRunsOnEachNodeItIsFor(t *testing.T) {
 	require.Equal(t, int64(3), c.Field("DaemonSet", "agent", "status", "numberAvailable"))
 
 	c.Patch("Node", "node-002", `{spec: {taints: [{key: dedicated, effect: NoSchedule}]}}`)
+	c.Settle()
+	require.Equal(t, int64(0), c.Field("DaemonSet", "agent", "status", "numberMisscheduled"), "a Node whose Pod may go on is no reason to look")
+	c.Patch("DaemonSet", "agent", `{metadata: {labels: {look: again}}}`)
 	c.Settle()
 	require.Equal(t, int64(1), c.Field("DaemonSet", "agent", "status", "numberMisscheduled"), "it may go on")
 	c.Patch("Node", "node-002", `{spec: {taints: [{key: dedicated, effect: NoExecute}]}}`)
@@ -110,5 +115,21 @@ func TestADaemonSetReplacesFailedPodsLater(t *testing.T) {
 	c.Patch("DaemonSet", "agent", `{spec: {minReadySeconds: 1}}`)
 	c.Advance(time.Minute)
 	require.Len(t, created, 20, "another generation begins anew")
+	require.Empty(t, c.Errors)
+}
+
+// TestARolloutWithSurgeLeavesTaintedNodes: an old Pod that may go on but should not be there is
+// deleted once enough others are available.
+func TestARolloutWithSurgeLeavesTaintedNodes(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 3})
+	c.Load(clustertest.Manifest("daemonset"))
+	c.Patch("DaemonSet", "agent", `{spec: {updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}}}`)
+	c.Settle()
+	c.Patch("Node", "node-001", `{spec: {taints: [{key: dedicated, effect: NoSchedule}]}}`)
+	c.Settle()
+	require.Len(t, c.List("Pod", ""), 3)
+	c.Patch("DaemonSet", "agent", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+	c.Settle()
+	require.Equal(t, []string{"i:2", "i:2"}, slices.Collect(maps.Values(c.Images(""))))
 	require.Empty(t, c.Errors)
 }
