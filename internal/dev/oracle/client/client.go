@@ -29,7 +29,9 @@ type Options struct {
 	// Delay is after which time a watch reports what has happened to an object. Default: none.
 	Delay func(*unstructured.Unstructured) time.Duration
 	// Pause is what each write takes, one after another: the names of Events are times, and in a
-	// bubble time stands still. Default: none.
+	// bubble time stands still. Writes of one instant are made in the order of their texts. Default:
+	// none, writes are made in any order. They are answered after another pause: in a bubble, whoever
+	// watches has seen them by then.
 	Pause time.Duration
 	// Request and Response change the bodies of requests and responses. Default: they do not.
 	Request, Response func([]byte) []byte
@@ -51,14 +53,14 @@ func Config(c *memory.Cluster, o Options) *rest.Config {
 		o.Response = unchanged
 	}
 	content := rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}
-	return &rest.Config{Host: "http://memory", QPS: -1, ContentConfig: content, Transport: &transport{cluster: c, options: o, turn: make(chan struct{}, 1)}}
+	return &rest.Config{Host: "http://memory", QPS: -1, ContentConfig: content, Transport: &transport{cluster: c, options: o, turns: turns{pause: o.Pause}}}
 }
 
 // A transport answers requests from a cluster.
 type transport struct {
 	cluster *memory.Cluster
 	options Options
-	turn    chan struct{} // held by the write that is being made
+	turns   turns
 }
 
 // A call is a request for an object, or for those of a kind.
@@ -82,11 +84,12 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.watch(c)
 	}
 	if r.Method != http.MethodGet {
-		t.turn <- struct{}{}
-		time.Sleep(t.options.Pause)
-		defer func() { <-t.turn }()
+		t.turns.wait(r.Method + " " + r.URL.Path + " " + string(c.body))
 	}
 	obj, err := t.do(c)
+	if r.Method != http.MethodGet {
+		time.Sleep(t.options.Pause) // in a bubble until all have seen what was written
+	}
 	return t.answer(r, obj, err)
 }
 

@@ -4,7 +4,7 @@
 //
 //	make oracle SCENARIOS=10000
 //
-// The tests play 50 of them. DaemonSets are played on request only, because differences are left:
+// The tests play 50 of them. Those of one kind:
 //
 //	go test ./workloads -run TestScenarios -kinds DaemonSet
 //

@@ -20,7 +20,7 @@ import (
 func playOurs(t *testing.T, s scenario) *history {
 	return play(t, s, func(w *world, all *sync.WaitGroup) {
 		o := reconcile.PlayOptions{Options: reconcile.Options{Events: true, Timing: &reconcile.Timing{
-			WatchDelay:  time.Millisecond, // so that the changes of an instant are seen before anything is done
+			WatchDelay:  10 * time.Microsecond, // so that the changes of an instant are seen before anything is done
 			Controllers: map[string]reconcile.ControllerTiming{"job": {Gather: time.Second}},
 		}}}
 		all.Go(func() {

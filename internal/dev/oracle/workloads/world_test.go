@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"sync"
@@ -58,6 +59,7 @@ type world struct {
 	s       scenario
 	start   time.Time
 	history *history
+	daemons map[string]int // how many Pods of DaemonSets were created for a Node
 }
 
 // play plays a scenario with the controllers that run starts. They have to end with the context of
@@ -67,7 +69,7 @@ func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (h *histo
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
-		w := &world{t: t, ctx: ctx, s: s, start: time.Now(), cluster: memory.New(memory.Options{Seed: 1, Now: time.Now})}
+		w := &world{t: t, ctx: ctx, s: s, start: time.Now(), daemons: map[string]int{}, cluster: memory.New(memory.Options{Seed: 1, Now: time.Now})}
 		require.NoError(t, w.cluster.Load(ctx, []byte("{apiVersion: v1, kind: Namespace, metadata: {name: default}}")))
 		w.history = newHistory(w)
 		var all sync.WaitGroup
@@ -133,6 +135,7 @@ func (w *world) get(kind schema.GroupVersionKind, name string) *unstructured.Uns
 // create creates an object as an API server does: with defaults, and a Job with a selector.
 func (w *world) create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	obj = defaulted(obj)
+	w.nameDaemon(obj)
 	if obj.GroupVersionKind() == jobKind {
 		dry, err := w.cluster.Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
@@ -146,6 +149,15 @@ func (w *world) create(ctx context.Context, obj *unstructured.Unstructured, o me
 		return w.create(ctx, obj, o)
 	}
 	return created, err
+}
+
+// nameDaemon names a Pod of a DaemonSet by its Node: the order in which theirs creates them is random,
+// and uids depend on names.
+func (w *world) nameDaemon(pod *unstructured.Unstructured) {
+	if node := requiredNode(pod.Object); pod.GetKind() == "Pod" && pod.GetName() == "" && node != "" {
+		w.daemons[node]++
+		pod.SetName(fmt.Sprintf("%s%s%03d", pod.GetGenerateName(), node, w.daemons[node]))
+	}
 }
 
 func selectByUID(job *unstructured.Unstructured, uid string) {
@@ -182,6 +194,11 @@ func defaulted(obj *unstructured.Unstructured) *unstructured.Unstructured {
 // nodeOf is where a Pod runs: where its affinity says, as a DaemonSet has it, or on one of three
 // Nodes, by its uid.
 func nodeOf(pod map[string]any) string {
+	return cmp.Or(requiredNode(pod), []string{"n1", "n2", "n3"}[restarts(pod)%3])
+}
+
+// requiredNode is the Node that the affinity of a Pod says, "" if it says none.
+func requiredNode(pod map[string]any) string {
 	terms, _, _ := unstructured.NestedSlice(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 	for _, term := range terms {
 		fields, _, _ := unstructured.NestedSlice(term.(map[string]any), "matchFields")
@@ -190,7 +207,7 @@ func nodeOf(pod map[string]any) string {
 			return names[0]
 		}
 	}
-	return []string{"n1", "n2", "n3"}[restarts(pod)%3]
+	return ""
 }
 
 // restarts is a number that no other Pod has, as good as always.
