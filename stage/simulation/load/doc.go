@@ -33,6 +33,17 @@
 //		return submit(ctx, n, jobs[n].Times["end_time"]-jobs[n].At, int(jobs[n].Numbers["gpus"]))
 //	})
 //
+// Nested JSON is read with Cells, jq expressions that make a cell each; this is the log of Philly:
+//
+//	jobs, err := load.ReadJSON("cluster_job_log", file, load.Columns{
+//		At: "submitted_time", Times: []string{"start", "end"}, Layout: time.DateTime,
+//		Optional: []string{"gpus"}, Null: []string{"None"},
+//		Cells: map[string]string{
+//			"start": ".attempts[0].start_time", "end": ".attempts[-1].end_time",
+//			"gpus": "[.attempts[-1].detail[]?.gpus | length] | add",
+//		},
+//	})
+//
 // # Determinism
 //
 // The values of a Stream depend on its seed, its name, its distribution and the number of earlier

@@ -153,24 +153,30 @@ func (t *traceReader) addJSON(line int, text []byte) {
 	fields, faults := make(map[string]string, len(object)), t.faults.Len()
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		v, err := scalar(object[name])
-		if err != nil {
+		if errors.Is(err, errNested) && t.nested {
+			continue
+		} else if err != nil {
 			t.fault(line, name, err)
 		} else if !t.empty(v) {
 			fields[name] = v
 		}
 	}
+	t.addCells(line, text, fields)
 	if t.faults.Len() == faults {
 		t.add(line, fields)
 	}
 }
 
-var errNull = errors.New("want a JSON object, not null")
+var (
+	errNull   = errors.New("want a JSON object, not null")
+	errNested = errors.New("want a number, text or a boolean")
+)
 
 // scalar is the text of a string, number or boolean; "" for null.
 func scalar(raw json.RawMessage) (s string, err error) {
 	switch raw[0] {
 	case '{', '[':
-		return "", errors.New("want a number, text or a boolean")
+		return "", errNested
 	case '"':
 		err = json.Unmarshal(raw, &s)
 		return s, err

@@ -18,6 +18,8 @@ type traceReader struct {
 	times   []timestamp   // of the rows; empty if they are untimed
 	further []furtherTime // of the columns Times
 	faults  position.FirstFaults
+	cells   []cell // of Columns.Cells
+	nested  bool   // values that are objects or arrays are left out, not refused
 }
 
 // A furtherTime is a cell of a column of Times, until it is known when the trace starts.
@@ -31,7 +33,8 @@ type furtherTime struct {
 func newTable(file string, c Columns) *traceReader {
 	c.At = cmp.Or(c.At, "at")
 	c.Unit = cmp.Or(c.Unit, time.Second)
-	t := &traceReader{file: file, columns: c}
+	t := &traceReader{file: file, columns: c, nested: len(c.Cells) > 0}
+	t.compileCells()
 	if c.Untimed && len(c.Times) > 0 {
 		t.fault(1, c.Times[0], errors.New("is a time, and the table is untimed"))
 	}

@@ -71,6 +71,76 @@ func TestPhillyIsRead(t *testing.T) {
 jobs.csv:3: column "end_time": "None" is no date such as 2006-01-02 15:04:05`)
 }
 
+// The layout of Philly's cluster_job_log; no value is from there.
+const phillyJSON = `[
+    {
+        "status": "Pass",
+        "vc": "a1",
+        "jobid": "application_1",
+        "attempts": [
+            {
+                "start_time": "2017-10-03 11:02:07",
+                "end_time": "2017-10-03 11:32:07",
+                "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}]
+            },
+            {
+                "start_time": "2017-10-03 11:42:07",
+                "end_time": "2017-10-03 12:01:07",
+                "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}, {"ip": "m2", "gpus": ["gpu5"]}]
+            }
+        ],
+        "submitted_time": "2017-10-03 11:01:07",
+        "user": "u1"
+    },
+    {"status": "Killed", "vc": "a1", "jobid": "application_2", "attempts": [], "submitted_time": "2017-10-03 11:00:07", "user": "u2"}
+]
+`
+
+func phillyColumns() load.Columns {
+	return load.Columns{
+		At: "submitted_time", Times: []string{"start", "end"}, Layout: time.DateTime,
+		Numbers: []string{"attempts"}, Optional: []string{"gpus"}, Null: []string{"None"},
+		Cells: map[string]string{
+			"start": ".attempts[0].start_time", "end": ".attempts[-1].end_time", "attempts": ".attempts | length",
+			"gpus": "[.attempts[-1].detail[]?.gpus | length] | add",
+		},
+	}
+}
+
+func TestPhillyIsReadAsPublished(t *testing.T) {
+	rows, err := load.ReadJSON("cluster_job_log", strings.NewReader(phillyJSON), phillyColumns())
+	require.NoError(t, err)
+	require.Equal(t, []load.Row{{
+		Numbers: map[string]float64{"attempts": 0},
+		Text:    map[string]string{"jobid": "application_2", "status": "Killed", "vc": "a1", "user": "u2"}, Line: 21,
+	}, {
+		At: time.Minute, Numbers: map[string]float64{"attempts": 2, "gpus": 3},
+		Times: map[string]time.Duration{"start": 2 * time.Minute, "end": time.Hour + time.Minute},
+		Text:  map[string]string{"jobid": "application_1", "status": "Pass", "vc": "a1", "user": "u1"}, Line: 2,
+	}}, rows)
+}
+
+func TestFaultsOfJSON(t *testing.T) {
+	columns := phillyColumns()
+	columns.Cells["user"], columns.Cells["late"] = ".attempts[].start_time", ".end_time |"
+	_, err := load.ReadJSON("log", strings.NewReader(strings.ReplaceAll(phillyJSON, `"2017-10-03 12:01:07"`, `"noon"`)), columns)
+	require.EqualError(t, err, `log:1: column "late": unexpected EOF
+log:2: column "user": has 2 values, want one`)
+	_, err = load.ReadJSON("log", strings.NewReader(strings.ReplaceAll(phillyJSON, `"2017-10-03 12:01:07"`, `"noon"`)), phillyColumns())
+	require.EqualError(t, err, `log:2: column "end": "noon" is no date such as 2006-01-02 15:04:05`)
+	for text, want := range map[string]string{
+		"":                       `log:1: want a JSON array of objects`,
+		"{}":                     `log:1: want a JSON array of objects`,
+		"[\n{},\n3]":             `log:2: column "submitted_time": is missing` + "\n" + `log:3: json: cannot unmarshal number into Go value of type map[string]json.RawMessage`,
+		"[\n\n{\"a\": 1}":        `log:3: column "submitted_time": is missing` + "\n" + `log:3: EOF`,
+		"[] 1":                   `log:1: want nothing behind the array`,
+		"[{\"a\":\n[1,\n2}, {}]": `log:3: invalid character '}' after array element`,
+	} {
+		_, err := load.ReadJSON("log", strings.NewReader(text), load.Columns{At: "submitted_time"})
+		require.EqualError(t, err, want, text)
+	}
+}
+
 func TestBorgIsRead(t *testing.T) {
 	columns := load.Columns{
 		Header: []string{"time", "missing", "job", "event", "user", "class", "", "logical"},

@@ -53,6 +53,10 @@ type Columns struct {
 	Times []string
 	// Null are the texts of cells that hold nothing, such as None: they are taken as empty.
 	Null []string
+	// Cells are further columns of JSON, by name, as jq expressions over the object of a row: each has
+	// one number, text or boolean, or nothing. With them, nested values are left out elsewhere. CSV does
+	// not use them.
+	Cells map[string]string
 	// Header names the columns of CSV without a line that does. A column named "" is left out.
 	Header []string
 	// Skip is the number of lines in front of the header, or of the first row, that are not read.
