@@ -71,7 +71,7 @@ func TestPhillyIsRead(t *testing.T) {
 jobs.csv:3: column "end_time": "None" is no date such as 2006-01-02 15:04:05`)
 }
 
-// The layout of Philly's cluster_job_log; no value is from there.
+// phillyJSON has the layout of Philly's cluster_job_log; no value is from there.
 const phillyJSON = `[
     {
         "status": "Pass",
