@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,8 +66,8 @@ func reconcileStatefulSet(c control.Call, set *unstructured.Unstructured) (recon
 	if statusErr := r.WriteStatus(set, status); err == nil {
 		err = statusErr
 	}
-	if err == nil && !fields.IsTerminating(set) {
-		err = truncateHistory(c, h, set, r.inUse)
+	if !fields.IsTerminating(set) {
+		err = errors.Join(err, truncateHistory(c, h, set, r.inUse))
 	}
 	return reconcile.Result{After: after}, err
 }

@@ -67,3 +67,20 @@ func TestAStatefulSetUpdatesByHand(t *testing.T) {
 	c.Settle()
 	require.Equal(t, map[string]string{"db-0": "i:1", "db-1": "i:2", "db-2": "i:1"}, c.Images(""))
 }
+
+// TestAStatefulSetThatCannotCreateAPodDropsRevisions: db-0 is in the way, because the set has no
+// claim to it any more.
+func TestAStatefulSetThatCannotCreateAPodDropsRevisions(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 2})
+	c.Load(clustertest.Manifest("statefulset"))
+	c.Patch("StatefulSet", "db", `{spec: {replicas: 1, revisionHistoryLimit: 0}}`)
+	c.Settle()
+	c.Patch("Pod", "db-0", `{metadata: {labels: {app: other}}}`)
+	c.Advance(time.Minute)
+	require.NotEmpty(t, c.Errors)
+	for _, image := range []string{"i:2", "i:3", "i:4"} {
+		c.Patch("StatefulSet", "db", `{spec: {template: {spec: {containers: [{name: c, image: "`+image+`"}]}}}}`)
+		c.Advance(time.Minute)
+	}
+	require.Len(t, c.Names("ControllerRevision", ""), 2, "the current one and the one to update to")
+}
