@@ -1,0 +1,78 @@
+// Package hunt looks for the faults that break a controller: it crashes it at every write, loses
+// answers, refuses requests, lets its caches lag, has users act at the worst moment, and compares
+// where each run ends with a run without such faults. All happens in a lab of package stagetest, in
+// process and in virtual time, and can be played again byte for byte.
+//
+// # Terminology
+//
+// A run is one life of a cluster in memory: users apply objects, a [Process] with the controllers
+// under test reacts, faults strike, and at the end the run is judged. A [Plan] is a seed and a list
+// of faults. A [Site] is a place in a run at which a [Fault] strikes: the n-th write of one kind for
+// one key, or the n-th event of an object that a process sees. A plan names sites, not times, so it
+// survives that other faults are taken out of it. The twin of a run has the same seed, the same
+// users and the same deletions of others, each while nothing else happens, and no faults of
+// processes. A [Finding] is what a check says of a run.
+//
+// # Usage
+//
+//	func TestSurvivesEverything(t *testing.T) {
+//		hunt.Test(t, hunt.Options{Runs: 2000}, func(r *hunt.Run) {
+//			r.Process("operator", func(p *hunt.Process) []reconcile.Controller {
+//				c := ctrlruntime.Client(p, ctrlruntime.Options{Scheme: scheme})
+//				return []reconcile.Controller{ctrlruntime.Controller(&WebsiteReconciler{Client: c}, websites, deployments)}
+//			})
+//			r.Apply(site)
+//			r.At(5*time.Minute, "scale", func(u *hunt.User) error { return u.Patch(websites, "default/a", `{"spec":{"replicas":2}}`) })
+//			r.Eventually("ready", isReady)
+//		})
+//	}
+//
+// The scenario is called for each run, and the function of a process again after each crash: what
+// the controllers remember must be made there. No check has to be written to begin. By default
+//
+//   - no reconcile panics, and no key is reconciled for ever while time stands still;
+//   - the run ends in the state in which its twin ends;
+//   - writes cease, and controllers that start again over the final state write nothing;
+//   - no more objects are made or deleted of the kinds of Options.Precious than by the twin;
+//   - when the users delete what they applied, it goes, and nothing stays that was not there before,
+//     except the kinds of Options.Keeps;
+//   - no controller changes an object of a cache.
+//
+// # What a finding means
+//
+// The run can happen on a cluster: a crash is a kill -9, a lag a slow watch, a lost answer a broken
+// connection, a refusal an API server that is busy. A finding repeats byte for byte with its plan,
+// and its twin does not have it; what the run without faults has is reported as such, first and at
+// once. Faults are taken out of the plan for as long as the same check fails about the same kind, so
+// that each fault that is left is needed. The story prints every write of the controllers, and marks
+// the first one that the twin does not have. Where it ends differently, the difference is printed.
+//
+// A difference need not be a bug: two ends may be as good as each other. Then say so in the
+// controller, or compare less (Options.Ignore).
+//
+// # What a clean hunt does not mean
+//
+// Only faults were tried that are listed at [Fault], only at sites that a run reached, and only so
+// many at once as Runs allowed: [Report] has the numbers. The API server is that of package memory:
+// no webhooks, no defaults of built-in kinds that it does not know, no schemas unless a definition is
+// applied. Views of kinds that are read without a watch are taken as informers, as controller-runtime
+// does. A goroutine that a reconciler leaves behind is not in order with the rest, and global
+// variables survive a crash here. What a scenario never does (scale down, delete, fail) was not
+// tested.
+//
+// # Reading own writes
+//
+// A process sees its own writes when its watch reports them, as real controllers do, and a lag
+// delays that. The controllers of package stage/controllers are promised to see their own writes at
+// once (package reconcile); they are hunted with Options.OwnWrites.
+//
+// # Determinism
+//
+// Seed and plan give the same run, with any number of workers. [Search] carries out its plans in
+// rounds and looks at their results in the order of the plans; only Options.Time can end it earlier
+// on a slower machine.
+//
+// # Concurrency
+//
+// The scenario is called by several goroutines at once, each with a Run of its own.
+package hunt

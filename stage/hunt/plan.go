@@ -1,0 +1,249 @@
+package hunt
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Plan is a seed and the faults of a run. It is plain data. As text it is
+//
+//	hunt v1
+//	seed 7
+//	fault crash-after operator Website default/a create Deployment #1 for=1s
+//
+// Lines that begin with # are comments, and what follows a line "-- story --" is ignored.
+type Plan struct {
+	// Seed decides all draws, uids and generated names of the run.
+	Seed uint64
+	// Faults strike at their sites, in any order.
+	Faults []Fault
+}
+
+// What a fault does. A write has the first ones, what a process sees has lag, relist and kill; users
+// act at both.
+const (
+	CrashBefore = "crash-before" // the process dies and the write is not done
+	CrashAfter  = "crash-after"  // the write is done and the process dies before the answer
+	Lose        = "lose"         // the write is done and the answer is a time-out
+	Refuse      = "refuse"       // the write is not done and the answer is an error
+	Touch       = "touch"        // somebody annotates the object that is written, before it is
+	Lag         = "lag"          // the event, and what follows of its kind, is seen later
+	Relist      = "relist"       // so, and then only how each object ended
+	Kill        = "kill"         // somebody deletes the object that the event is about
+	Step        = "step"         // the users take their next steps now, up to one
+	Recreate    = "recreate"     // a user deletes an object that was applied, and applies it again
+	Delete      = "delete"       // a user deletes an object that was applied
+)
+
+// A Fault is one thing that goes wrong, or that somebody does at a bad moment. The zero value of a
+// field that the fault does not have is its default.
+type Fault struct {
+	Do string
+	At Site
+	// For is how long a crashed process is down (default 1s), or a view lags (default 30s).
+	For time.Duration
+	// Behind is how many events earlier the views of a crashed process begin when it starts again.
+	// They catch up after 10s. Default 0.
+	Behind int
+	// Code is the answer of Refuse: 409, 429, 500, 503 or 504. Default 500.
+	Code int
+	// Times is how many of the writes from the site on are refused. Default 1.
+	Times int
+	// Number is the number of a step, or of an object that was applied. Default 1.
+	Number int
+}
+
+// String prints the fault as a plan has it.
+func (f Fault) String() string {
+	s := f.Do + " " + f.At.String()
+	if f.For > 0 {
+		s += " for=" + f.For.String()
+	}
+	for _, p := range []struct {
+		name  string
+		value int
+	}{{"behind", f.Behind}, {"code", f.Code}, {"times", f.Times}, {"number", f.Number}} {
+		if p.value > 0 {
+			s += fmt.Sprintf(" %s=%d", p.name, p.value)
+		}
+	}
+	return s
+}
+
+// ofProcess reports whether the twin does without the fault.
+func (f Fault) ofProcess() bool {
+	return !slices.Contains([]string{Touch, Kill, Step, Recreate, Delete}, f.Do)
+}
+
+// String prints the plan as [ParsePlan] reads it.
+func (p Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "hunt v1\nseed %d\n", p.Seed)
+	for _, f := range p.Faults {
+		fmt.Fprintf(&b, "fault %s\n", f)
+	}
+	return b.String()
+}
+
+// A PlanError says where a plan is wrong.
+type PlanError struct {
+	Name   string // of the file
+	Line   int    // from 1; 0: the plan as a whole
+	Field  string // "" if it is the whole line
+	Reason string
+}
+
+// Error prints "name:line: field: reason".
+func (e *PlanError) Error() string {
+	s := fmt.Sprintf("%s:%d: ", e.Name, e.Line)
+	if e.Field != "" {
+		s += e.Field + ": "
+	}
+	return s + e.Reason
+}
+
+// ParsePlan reads a plan. The name is used in errors, which are of type *PlanError.
+func ParsePlan(name, text string) (Plan, error) {
+	plan, _, err := parsePlan(name, text)
+	return plan, err
+}
+
+// parsePlan returns the lines of the faults, too.
+func parsePlan(name, text string) (p Plan, lines []int, err error) {
+	seen, seeded := false, false
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "-- story --" {
+			break
+		}
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		bad := func(field, reason string, args ...any) error {
+			return &PlanError{name, i + 1, field, fmt.Sprintf(reason, args...)}
+		}
+		first, rest, _ := strings.Cut(line, " ")
+		switch {
+		case !seen && line == "hunt v1":
+			seen = true
+		case !seen && first == "hunt":
+			return p, nil, bad("hunt", "version %s is not known here, v1 is", rest)
+		case !seen:
+			return p, nil, bad("", `the first line of a plan is "hunt v1"`)
+		case first == "seed" && !seeded:
+			if p.Seed, err = strconv.ParseUint(rest, 10, 64); err != nil {
+				return p, nil, bad("seed", "%q is no number", rest)
+			}
+			seeded = true
+		case first == "fault":
+			f, field, err := parseFault(rest)
+			if err != nil {
+				return p, nil, bad(field, "%v", err)
+			}
+			p.Faults, lines = append(p.Faults, f), append(lines, i+1)
+		default:
+			return p, nil, bad(first, "a line begins with seed (once), fault or #")
+		}
+	}
+	if !seen || !seeded {
+		return p, nil, &PlanError{name, 0, "", `a plan begins with the lines "hunt v1" and "seed N"`}
+	}
+	return p, lines, nil
+}
+
+// parseFault returns the field that is wrong, with the error.
+func parseFault(text string) (f Fault, field string, err error) {
+	all, err := fields(text)
+	if err != nil {
+		return f, "fault", err
+	}
+	if len(all) < 7 {
+		return f, "fault", fmt.Errorf("it has a name, a site of six fields, and parameters: crash-after operator Store default/a create Job #1 for=1s")
+	}
+	f.Do, f.At = all[0], Site{Process: all[1], Controller: all[2], Verb: all[4], Kind: all[5]}
+	known, ok := parameters[f.Do]
+	if !ok {
+		return f, "fault", fmt.Errorf("%q is no fault", f.Do)
+	}
+	if f.At.Key, ok = parseKey(all[3]); !ok {
+		return f, "key", fmt.Errorf("%q is not namespace/name", all[3])
+	}
+	if f.At.Nth, err = number(strings.TrimPrefix(all[6], "#")); err != nil || all[6][0] != '#' {
+		return f, "site", fmt.Errorf("%q is not # and a number from 1", all[6])
+	}
+	if err := f.checkSite(); err != nil {
+		return f, "site", err
+	}
+	for _, parameter := range all[7:] {
+		name, value, _ := strings.Cut(parameter, "=")
+		if !slices.Contains(known, name) {
+			return f, name, fmt.Errorf("%s has no such parameter", f.Do)
+		}
+		if err := f.set(name, value); err != nil {
+			return f, name, err
+		}
+	}
+	return f, "", nil
+}
+
+// parameters are those that a fault may have.
+var parameters = map[string][]string{
+	CrashBefore: {"for", "behind"}, CrashAfter: {"for", "behind"}, Lose: {}, Refuse: {"code", "times"}, Touch: {},
+	Lag: {"for"}, Relist: {"for"}, Kill: {}, Step: {"number"}, Recreate: {"number"}, Delete: {"number"},
+}
+
+// checkSite reports a fault at a place where it cannot be.
+func (f Fault) checkSite() error {
+	verbs := []string{"create", "update", "patch", "apply", "delete", "evict"}
+	if !f.At.IsWrite() {
+		verbs = []string{"ADDED", "MODIFIED", "DELETED"}
+	}
+	if !slices.Contains(verbs, f.At.Verb) {
+		return fmt.Errorf("%q is none of %s", f.At.Verb, strings.Join(verbs, ", "))
+	}
+	seen := slices.Contains([]string{Lag, Relist, Kill}, f.Do)
+	either := slices.Contains([]string{Step, Recreate, Delete}, f.Do)
+	switch {
+	case seen && f.At.IsWrite():
+		return fmt.Errorf("%s strikes at what a process sees, not at a write", f.Do)
+	case !seen && !either && !f.At.IsWrite():
+		return fmt.Errorf("%s strikes at a write, not at what a process sees", f.Do)
+	}
+	return nil
+}
+
+func (f *Fault) set(name, value string) (err error) {
+	switch name {
+	case "for":
+		if f.For, err = time.ParseDuration(value); err != nil || f.For <= 0 || f.For > maxHold {
+			return fmt.Errorf("%q is no duration above 0 and up to %s", value, maxHold)
+		}
+		return nil
+	case "behind":
+		f.Behind, err = number(value)
+	case "code":
+		if f.Code, err = number(value); err == nil && refusals[f.Code] == nil {
+			err = fmt.Errorf("%q is none of 409, 429, 500, 503, 504", value)
+		}
+	case "times":
+		f.Times, err = number(value)
+	case "number":
+		f.Number, err = number(value)
+	}
+	return err
+}
+
+// maxHold is how long a process may be down, or a view lag.
+const maxHold = time.Hour
+
+// number parses a number from 1 to a million.
+func number(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 1_000_000 || strconv.Itoa(n) != text {
+		return 0, fmt.Errorf("%q is no number from 1 to a million", text)
+	}
+	return n, nil
+}
