@@ -54,6 +54,8 @@ type Fault struct {
 	Times int
 	// Number is the number of a step, or of an object that was applied. Default 1.
 	Number int
+
+	steps int // in a twin: how many steps of the users come before
 }
 
 // String prints the fault as a plan has it.
@@ -156,7 +158,7 @@ func parsePlan(name, text string) (p Plan, lines []int, err error) {
 
 // parseFault returns the field that is wrong, with the error.
 func parseFault(text string) (f Fault, field string, err error) {
-	all, err := fields(text)
+	all, err := splitFields(text)
 	if err != nil {
 		return f, "fault", err
 	}

@@ -44,8 +44,8 @@ func word(s string) string {
 	return s
 }
 
-// fields splits a line at spaces; quoted fields may have some.
-func fields(line string) (all []string, err error) {
+// splitFields splits a line at spaces; quoted fields may have some.
+func splitFields(line string) (all []string, err error) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		if line[0] != '"' {
 			field, rest, _ := strings.Cut(line, " ")

@@ -134,3 +134,14 @@ func (l *Lab) patch(ref reference, kind types.PatchType, body map[string]any, su
 	}
 	return l.Cluster().Patch(context.Background(), ref.GroupVersionKind, ref.NamespacedName, kind, toJSON(body), options, subresources...)
 }
+
+// Applied returns the objects that were applied, as they are now, in the order in which they were
+// applied first. Those that are gone are left out.
+func (l *Lab) Applied() (objs []*unstructured.Unstructured) {
+	for _, ref := range l.applied {
+		if obj, err := l.get(ref); err == nil {
+			objs = append(objs, obj)
+		}
+	}
+	return objs
+}

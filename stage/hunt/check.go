@@ -1,0 +1,126 @@
+package hunt
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The names of the checks.
+const (
+	checkPanic      = "no reconcile panics"
+	checkLivelock   = "time passes"
+	checkAlways     = "always"
+	checkEventually = "eventually"
+	checkEnd        = "the same end"
+	checkCease      = "writes cease"
+	checkRestart    = "a restart changes nothing"
+	checkLeft       = "nothing is left"
+	checkGone       = "deletion ends"
+	checkTwice      = "nothing is made twice"
+	checkCache      = "caches are not changed"
+)
+
+// judge checks the final state.
+func (r *Run) judge(twin *Outcome) {
+	if quiet := r.sim.Now().Sub(r.lastWrite); len(r.writes) > 0 && quiet < r.options.Patience/3 && !r.isIdle() {
+		w := r.writes[len(r.writes)-1]
+		r.find(checkCease, w.Kind, "%s still writes %s after %s", w.Process, w.Kind, r.options.Patience)
+	}
+	for _, c := range r.finally {
+		if err := c.do(&View{r}); err != nil {
+			r.find(checkEventually, c.name, "%s: %v", c.name, err)
+		}
+	}
+	r.outcome.end = r.state()
+	if twin != nil {
+		r.compare(twin.end)
+	}
+}
+
+// isIdle reports whether nothing is due.
+func (r *Run) isIdle() bool {
+	_, _, due := r.earliest()
+	return !due
+}
+
+// compare finds where the final state differs from that of the twin.
+func (r *Run) compare(twin map[string]any) {
+	kind, lines := difference(twin, r.outcome.end)
+	if len(lines) > 0 {
+		r.find(checkEnd, kind, "%s", strings.Join(lines, "\n"))
+	}
+}
+
+// checkRestart finds writes of controllers that have started again over the final state.
+func (r *Run) checkRestart(writes []write, twin *Outcome) {
+	for _, w := range writes {
+		if w.effective && (twin == nil || len(r.plan.Faults) == 0 || !r.struckSinceRestart()) {
+			r.find(checkRestart, w.Kind, "%s %s: %s %s %s", w.Controller, w.Key, w.Verb, w.Kind, w.name)
+			return
+		}
+	}
+}
+
+// struckSinceRestart reports whether a fault struck after the processes had started again: what is
+// written then is no finding.
+func (r *Run) struckSinceRestart() bool {
+	for _, l := range slices.Backward(r.outcome.Story) {
+		switch l.Who {
+		case "hunt":
+			return false
+		case "fault":
+			return true
+		}
+	}
+	return false
+}
+
+// checkDeleted finds what should not be there after the users have deleted what they applied.
+func (r *Run) checkDeleted(twin *Outcome) {
+	state := r.state()
+	for _, obj := range r.applied {
+		if _, there := state[nameOfObject(obj)]; there {
+			r.find(checkGone, obj.GetKind(), "%s is still there %s after its deletion", nameOfObject(obj), r.options.Patience)
+			return // what it owns is there, too
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(state)) {
+		kind, _, _ := strings.Cut(name, " ")
+		if !r.options.keeps(kind) && !(twin != nil && slices.Contains(twin.left, name)) {
+			r.outcome.left = append(r.outcome.left, name)
+		}
+	}
+	if len(r.outcome.left) > 0 {
+		kind, _, _ := strings.Cut(r.outcome.left[0], " ")
+		r.find(checkLeft, kind, "%s", strings.Join(r.outcome.left, "\n"))
+	}
+}
+
+// count counts an effective write.
+func (r *Run) count(w write) {
+	if !w.effective {
+		return
+	}
+	r.outcome.effects[w.text()]++
+	if kind, _, status := strings.Cut(w.Kind, "/"); !status && r.options.precious(kind) && slices.Contains([]string{"create", "delete", "evict"}, w.Verb) {
+		r.outcome.counts[kind+" "+w.Verb]++
+	}
+}
+
+// checkCounts finds objects that were made or deleted more often than by the twin.
+func (r *Run) checkCounts(twin *Outcome) {
+	if twin == nil {
+		return
+	}
+	for _, what := range slices.Sorted(maps.Keys(r.outcome.counts)) {
+		if n := r.outcome.counts[what]; n > twin.counts[what] {
+			kind, verb, _ := strings.Cut(what, " ")
+			r.find(checkTwice, kind, "%s %s: %d times, the twin %d", verb, kind, n, twin.counts[what])
+		}
+	}
+}
+
+// String prints "the same end (Deployment):" and the text.
+func (f Finding) String() string { return fmt.Sprintf("%s (%s): %s", f.Check, f.Kind, f.Text) }

@@ -1,0 +1,133 @@
+package hunt
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// A phase is what is tried in order.
+type phase struct {
+	name  string
+	plans []Plan
+}
+
+// systematic returns plans with one fault for each site of the run without faults.
+func systematic(base *Outcome) []phase {
+	writes, events := sitesOf(base.Sites)
+	before, eventsBefore := sitesOf(base.Sites[:base.judged])
+	one := func(name string, sites []Site, faults ...Fault) phase {
+		p := phase{name: name}
+		for _, s := range sites {
+			for _, f := range faults {
+				f.At = s
+				p.plans = append(p.plans, Plan{base.Plan.Seed, []Fault{f}})
+			}
+		}
+		return p
+	}
+	return []phase{
+		one("crashes", writes, Fault{Do: CrashAfter}, Fault{Do: CrashBefore}, Fault{Do: Lose}),
+		one("lags", events, Fault{Do: Lag}, Fault{Do: Relist}),
+		one("refusals", writes, Fault{Do: Refuse}, Fault{Do: Refuse, Code: 409}, Fault{Do: Refuse, Code: 429, Times: 3}),
+		one("users", before, Fault{Do: Recreate}, Fault{Do: Delete}, Fault{Do: Touch}, Fault{Do: Step}, Fault{Do: Step, Number: 2}),
+		one("longer lags", events, Fault{Do: Lag, For: time.Second}, Fault{Do: Lag, For: 3 * time.Minute}),
+		one("deletions by others", eventsBefore, Fault{Do: Kill}),
+		together(base, before),
+	}
+}
+
+// together has users act and the process crash at the same write.
+func together(base *Outcome, writes []Site) phase {
+	p := phase{name: "users and crashes"}
+	for _, s := range writes {
+		for _, user := range []string{Delete, Recreate, Step} {
+			for _, crash := range []string{CrashBefore, CrashAfter} {
+				p.plans = append(p.plans, Plan{base.Plan.Seed, []Fault{{Do: user, At: s}, {Do: crash, At: s, For: 10 * time.Second}}})
+			}
+		}
+	}
+	return p
+}
+
+// sitesOf returns sites, each once.
+func sitesOf(sites []Site) (writes, events []Site) {
+	seen := map[Site]bool{}
+	for _, s := range sites {
+		switch {
+		case seen[s]:
+			continue
+		case s.IsWrite():
+			writes = append(writes, s)
+		default:
+			events = append(events, s)
+		}
+		seen[s] = true
+	}
+	return writes, events
+}
+
+// draws makes plans by chance.
+type draws struct {
+	options Options
+	random  *rand.Rand
+	base    *Outcome
+}
+
+func newDraws(o Options, base *Outcome) *draws {
+	return &draws{o, rand.New(rand.NewPCG(o.Seed, 0x68756e74)), base}
+}
+
+// plans returns plans that add faults to runs that have reached something new.
+func (d *draws) plans(corpus []*Outcome, n int) (plans []Plan) {
+	for range n {
+		parent := d.base
+		if d.random.IntN(4) > 0 {
+			parent = corpus[d.random.IntN(len(corpus))]
+		}
+		plan := Plan{Seed: parent.Plan.Seed, Faults: slices.Clone(parent.Plan.Faults)}
+		if len(plan.Faults) > 4 {
+			i := d.random.IntN(len(plan.Faults))
+			plan.Faults = slices.Delete(plan.Faults, i, i+1)
+		}
+		for len(plan.Faults) < 2 || d.random.IntN(3) == 0 {
+			plan.Faults = append(plan.Faults, d.fault(parent, plan.Faults))
+		}
+		plans = append(plans, plan)
+	}
+	return plans
+}
+
+// fault draws a fault at a site of a run, often near one of those that are there.
+func (d *draws) fault(parent *Outcome, others []Fault) Fault {
+	i := d.random.IntN(len(parent.Sites))
+	if len(others) > 0 && d.random.IntN(2) == 0 {
+		near := slices.Index(parent.Sites, others[d.random.IntN(len(others))].At)
+		if near >= 0 {
+			i = min(max(near+d.random.IntN(9)-2, 0), len(parent.Sites)-1)
+		}
+	}
+	return d.at(parent.Sites[i])
+}
+
+// at draws what happens at a site.
+func (d *draws) at(s Site) Fault {
+	f := Fault{At: s}
+	if !s.IsWrite() {
+		f.Do = []string{Lag, Lag, Relist, Relist, Kill, Step, Recreate, Delete}[d.random.IntN(8)]
+	} else {
+		f.Do = []string{CrashBefore, CrashAfter, CrashAfter, Lose, Refuse, Touch, Step, Recreate, Delete}[d.random.IntN(9)]
+	}
+	switch f.Do {
+	case Lag, Relist, CrashBefore, CrashAfter:
+		f.For = []time.Duration{0, time.Second, 10 * time.Second, time.Minute, 3 * time.Minute}[d.random.IntN(5)]
+		if d.options.TimeTravel && s.IsWrite() && d.random.IntN(2) == 0 {
+			f.Behind = 1 + d.random.IntN(8)
+		}
+	case Refuse:
+		f.Code, f.Times = []int{0, 409, 429, 503, 504}[d.random.IntN(5)], d.random.IntN(4)
+	case Step, Recreate, Delete:
+		f.Number = d.random.IntN(3)
+	}
+	return f
+}

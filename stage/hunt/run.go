@@ -1,0 +1,242 @@
+package hunt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+)
+
+// A Run is one life of a cluster. A scenario says what is in it. It must not be used from several
+// goroutines at once, nor after the scenario has returned, except by the functions given to it.
+type Run struct {
+	options   Options
+	plan      Plan
+	informers informers
+	lab       *stagetest.Lab
+	sim       *simulation.Simulation
+	shared    *memory.Cluster
+	start     time.Time
+	programs  []*program
+	steps     []step
+	applied   []*unstructured.Unstructured
+	finally   []condition
+	always    []condition
+	faults    map[Site][]*planned
+	users     []pendingAction                    // what users do and could not do yet
+	keys      map[string]schema.GroupVersionKind // what process/controller reconciles
+	logs      map[schema.GroupVersionKind]*eventLog
+	outcome   *Outcome
+	counts    map[Site]int    // sites so far, by the site without its number
+	violated  map[string]bool // checks of always that have failed
+	acted     []Fault         // what users have done because of the plan, for the twin
+	manual    bool            // the users take their steps when told so
+	judged    bool            // users do no more harm
+	deleting  bool            // the users delete what they applied
+	writes    []write
+	lastWrite time.Time
+	initial   map[types.UID]bool // what was there before the scenario
+}
+
+// A program is a process by its name, whichever life it is in.
+type program struct {
+	name  string
+	start func(*Process) []reconcile.Controller
+	life  *Process // nil while it is down
+	lives int
+	up    time.Time // when it starts again
+	back  int       // how many events earlier its views begin then
+}
+
+// A planned fault strikes at its site, or has.
+type planned struct {
+	Fault
+	struck bool
+}
+
+type step struct {
+	at   time.Time
+	name string
+	do   func(*User) error
+	done bool
+}
+
+type condition struct {
+	name string
+	do   func(*View) error
+}
+
+// Process adds a program with its controllers, which share what they have seen and die together. The
+// function is called when it starts, and again after each crash: what the controllers remember must
+// be made there, and the process is the client that they use. Names are those of sites and must
+// differ.
+func (r *Run) Process(name string, start func(*Process) []reconcile.Controller) {
+	r.programs = append(r.programs, &program{name: name, start: start, up: r.start})
+}
+
+// Apply has users apply objects before the processes start, as [stagetest.Lab.Apply] does. They are
+// what the users delete at the end.
+func (r *Run) Apply(manifests ...any) {
+	u := &User{r}
+	if err := u.Apply(manifests...); err != nil {
+		panic(labFailure{fmt.Sprintf("Apply: %v", err)})
+	}
+}
+
+// At has users do something after a time, which should be long enough for all before to be at rest:
+// faults have it come sooner. An error AlreadyExists, NotFound or Conflict has them try it again
+// each second, for a minute.
+func (r *Run) At(after time.Duration, name string, do func(*User) error) {
+	r.steps = append(r.steps, step{at: r.start.Add(after), name: name, do: do})
+}
+
+// Eventually checks what must hold at the end, when all is at rest and before the users delete what
+// they applied.
+func (r *Run) Eventually(name string, check func(*View) error) {
+	r.finally = append(r.finally, condition{name, check})
+}
+
+// Always checks what must hold after each write of a process, and after each moment in which
+// something happens, until the end.
+func (r *Run) Always(name string, check func(*View) error) {
+	r.always = append(r.always, condition{name, check})
+}
+
+// A View is the cluster as it is, for checks.
+type View struct{ run *Run }
+
+// Now returns the virtual time.
+func (v *View) Now() time.Time { return v.run.sim.Now() }
+
+// Get returns an object by namespace/name, nil if it is not there. It must not be changed.
+func (v *View) Get(kind schema.GroupVersionKind, key string) *unstructured.Unstructured {
+	name, _ := parseKey(key)
+	obj, err := v.run.shared.Get(context.Background(), kind, name)
+	if err != nil {
+		return nil
+	}
+	return obj
+}
+
+// List returns the objects of a kind in a namespace, or in all if that is "", by namespace and name.
+// They must not be changed.
+func (v *View) List(kind schema.GroupVersionKind, namespace string) []*unstructured.Unstructured {
+	return v.run.list(kind, namespace)
+}
+
+func (r *Run) list(kind schema.GroupVersionKind, namespace string) []*unstructured.Unstructured {
+	found, err := r.shared.List(context.Background(), kind, namespace, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	all := make([]*unstructured.Unstructured, len(found.Items))
+	for i := range found.Items {
+		all[i] = &found.Items[i]
+	}
+	return all
+}
+
+// labFailure is what a lab that fails panics with.
+type labFailure struct{ text string }
+
+// failing is the T of a lab.
+type failing struct{}
+
+func (failing) Helper() {}
+
+func (failing) Fatalf(format string, args ...any) { panic(labFailure{fmt.Sprintf(format, args...)}) }
+
+// newRun returns a run whose scenario was called.
+func newRun(o Options, known informers, scenario func(*Run), plan Plan) *Run {
+	lab := o.Lab
+	lab.Seed, lab.NoEvents = plan.Seed, true
+	r := &Run{
+		options: o, plan: plan, informers: known, outcome: &Outcome{Plan: plan},
+		faults: map[Site][]*planned{}, logs: map[schema.GroupVersionKind]*eventLog{},
+		counts: map[Site]int{}, keys: map[string]schema.GroupVersionKind{}, violated: map[string]bool{},
+	}
+	r.lab = stagetest.New(failing{}, lab)
+	r.sim = r.lab.Simulation()
+	r.shared, r.start = r.sim.Cluster().Shared(), r.sim.Now()
+	r.initial = r.present()
+	for _, f := range plan.Faults {
+		r.expect(&planned{Fault: f})
+	}
+	scenario(r)
+	slices.SortStableFunc(r.steps, func(a, b step) int { return a.at.Compare(b.at) })
+	return r
+}
+
+// expect has a fault strike at its site, and at those that follow if it refuses several writes.
+func (r *Run) expect(f *planned) {
+	for i := range max(f.Times, 1) {
+		at := f.At
+		at.Nth += i
+		r.faults[at] = append(r.faults[at], f)
+	}
+}
+
+// next numbers a site.
+func (r *Run) next(s Site) Site {
+	s.Nth = 0
+	r.counts[s]++
+	s.Nth = r.counts[s]
+	return s
+}
+
+// tell adds a line to the story.
+func (r *Run) tell(who, format string, args ...any) {
+	r.outcome.Story = append(r.outcome.Story, Line{At: r.sim.Now().Sub(r.start), Who: who, Text: fmt.Sprintf(format, args...)})
+}
+
+// find adds a finding, once for each check and kind.
+func (r *Run) find(check, kind, format string, args ...any) {
+	for _, f := range r.outcome.Findings {
+		if f.Check == check && f.Kind == kind {
+			return
+		}
+	}
+	r.outcome.Findings = append(r.outcome.Findings, Finding{Check: check, Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// checkAlways calls the checks of Always, each until it has failed.
+func (r *Run) checkAlways() {
+	for _, c := range r.always {
+		if r.violated[c.name] {
+			continue
+		}
+		if err := c.do(&View{r}); err != nil {
+			r.violated[c.name] = true
+			r.tell("check", "%s does not hold: %v", c.name, err)
+			r.find(checkAlways, c.name, "%s: %v", c.name, err)
+		}
+	}
+}
+
+func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
+	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// present returns the objects of the kinds that a lab begins with.
+func (r *Run) present() map[types.UID]bool {
+	uids := map[types.UID]bool{}
+	for _, kind := range []schema.GroupVersionKind{
+		{Version: "v1", Kind: "Namespace"}, {Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"},
+		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+	} {
+		for _, obj := range r.list(kind, "") {
+			uids[obj.GetUID()] = true
+		}
+	}
+	return uids
+}

@@ -1,0 +1,39 @@
+package hunt_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage/hunt"
+)
+
+var twinRuns = flag.Int("twin-runs", 400, "runs of each correct twin")
+
+func TestMutantsAreFound(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			report, err := hunt.Search(mutantOptions(2000), m.start(true))
+			require.NoError(t, err)
+			require.NotEmpty(t, report.Failures, "%d runs", report.Runs)
+			f := report.Failures[0]
+			t.Logf("| %s | %s (%s) | run %d | %d faults | %v", m.name, f.Check, f.Kind, f.Run, len(f.Outcome.Plan.Faults), f.Outcome.Plan.Faults)
+		})
+	}
+}
+
+func TestCorrectTwinsAreClean(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			report, err := hunt.Search(mutantOptions(*twinRuns), m.start(false))
+			require.NoError(t, err)
+			for _, f := range report.Failures {
+				t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Outcome.Plan)
+				for _, line := range f.Outcome.Story {
+					t.Log(line)
+				}
+			}
+		})
+	}
+}

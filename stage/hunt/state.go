@@ -1,0 +1,218 @@
+package hunt
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+// uncompared are kinds that say nothing of the controllers under test, or that differ with the order
+// in which addresses were given out.
+var uncompared = map[string]bool{"Event": true, "Lease": true, "Node": true, "ControllerRevision": true, "EndpointSlice": true}
+
+// unstable are fields that differ with the time or the order of writes and nothing else.
+var unstable = map[string]bool{
+	"resourceVersion": true, "managedFields": true, "creationTimestamp": true, "generation": true, "nodeName": true,
+	"podIP": true, "podIPs": true, "hostIP": true, "hostIPs": true, "containerID": true, "clusterIP": true, "clusterIPs": true,
+	"nodePort": true, "deployment.kubernetes.io/revision": true, "deployment.kubernetes.io/revision-history": true,
+}
+
+// Masked returns what is not compared between the end of a run and that of its twin: kinds, and
+// fields at any depth. Beside, times count as equal, an observedGeneration is current or not, uids
+// and generated names are compared by what they stand for, and ReplicaSets of Deployments without
+// replicas are left out.
+func Masked() (kinds, fields []string) {
+	return slices.Sorted(maps.Keys(uncompared)), slices.Sorted(maps.Keys(unstable))
+}
+
+// A canon makes states comparable.
+type canon struct {
+	ignore map[string]bool
+	uids   map[string]string // names of objects, by uid
+	names  map[string]string // names without what was generated
+}
+
+// state returns the objects of the cluster by name, comparable with those of other runs.
+func (r *Run) state() map[string]any {
+	var objs []*unstructured.Unstructured
+	for _, k := range r.sim.Cluster().Kinds() {
+		if !uncompared[k.Kind] {
+			objs = append(objs, r.list(k.GroupVersionKind, "")...)
+		}
+	}
+	objs = slices.DeleteFunc(objs, func(o *unstructured.Unstructured) bool { return isOldReplicaSet(o) || r.initial[o.GetUID()] })
+	c := canon{map[string]bool{}, map[string]string{}, map[string]string{}}
+	for _, path := range r.options.Ignore {
+		c.ignore[path] = true
+	}
+	for _, o := range objs {
+		c.learn(o)
+	}
+	state := map[string]any{}
+	groups := map[string][]string{}
+	for _, o := range objs {
+		name, made := o.GetKind()+" "+c.place(o), c.object(o)
+		if strings.HasSuffix(name, "-?") {
+			groups[name] = append(groups[name], string(must(object.AppendJSON(nil, made))))
+			state[name+string(must(object.AppendJSON(nil, made)))+fmt.Sprint(len(groups[name]))] = made
+		} else {
+			state[name] = made
+		}
+	}
+	return ranked(state, groups)
+}
+
+func must(b []byte, err error) []byte {
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return b
+}
+
+// ranked names objects with generated names by their rank among those alike.
+func ranked(state map[string]any, groups map[string][]string) map[string]any {
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		rank := 0
+		for _, long := range slices.Sorted(maps.Keys(state)) {
+			if strings.HasPrefix(long, group+"{") {
+				rank++
+				state[fmt.Sprintf("%s#%d", group, rank)] = state[long]
+				delete(state, long)
+			}
+		}
+	}
+	return state
+}
+
+// isOldReplicaSet reports whether a ReplicaSet is only there for a rollback.
+func isOldReplicaSet(o *unstructured.Unstructured) bool {
+	replicas, given := object.Int64(o.Object, "spec", "replicas")
+	return o.GetKind() == "ReplicaSet" && given && replicas == 0 && len(o.GetOwnerReferences()) > 0
+}
+
+// learn takes in the uid and the name of an object.
+func (c canon) learn(o *unstructured.Unstructured) {
+	if prefix := o.GetGenerateName(); prefix != "" && strings.HasPrefix(o.GetName(), prefix) && !isOrdinal(o.GetName()[len(prefix):]) {
+		c.names[o.GetName()] = prefix + "?"
+	}
+	c.uids[string(o.GetUID())] = "uid of " + o.GetKind() + " " + c.place(o)
+}
+
+func isOrdinal(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// place is namespace/name, without what was generated.
+func (c canon) place(o *unstructured.Unstructured) string {
+	return o.GetNamespace() + "/" + c.text(o.GetName())
+}
+
+// object returns a comparable copy.
+func (c canon) object(o *unstructured.Unstructured) map[string]any {
+	current := o.GetGeneration()
+	made, _ := c.value(o.Object, current).(map[string]any)
+	if metadata, ok := made["metadata"].(map[string]any); ok {
+		delete(metadata, "uid")
+		metadata["name"] = c.text(o.GetName())
+	}
+	return made
+}
+
+func (c canon) value(v any, generation int64) any {
+	switch v := v.(type) {
+	case map[string]any:
+		made := make(map[string]any, len(v))
+		for k, e := range v {
+			switch observed, _ := object.ToInt64(e); {
+			case unstable[k] || c.ignore[k]:
+			case k == "observedGeneration":
+				made[k] = observed == generation
+			default:
+				made[k] = c.value(e, generation)
+			}
+		}
+		return made
+	case []any:
+		made := make([]any, len(v))
+		for i := range v {
+			made[i] = c.value(v[i], generation)
+		}
+		return made
+	case string:
+		return c.text(v)
+	}
+	return v
+}
+
+// text replaces what was generated: uids, names and times.
+func (c canon) text(s string) string {
+	switch {
+	case c.names[s] != "":
+		return c.names[s]
+	case c.uids[s] != "":
+		return c.uids[s]
+	case isUID(s):
+		return "uid of what is gone"
+	case len(s) > 36 && isUID(s[len(s)-36:]):
+		return s[:len(s)-36] + c.text(s[len(s)-36:])
+	case len(s) >= 20 && s[4] == '-' && s[10] == 'T' && s[len(s)-1] == 'Z':
+		return "a time"
+	}
+	return s
+}
+
+func isUID(s string) bool {
+	return len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-'
+}
+
+// maxDifferences is how many lines a difference has.
+const maxDifferences = 12
+
+// difference returns the kind of the first object that differs, and what differs.
+func difference(twin, here map[string]any) (kind string, lines []string) {
+	all := maps.Clone(twin)
+	maps.Copy(all, here)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		a, there := twin[name]
+		b, isHere := here[name]
+		var found []string
+		switch {
+		case !there:
+			found = []string{name + ": the twin has none"}
+		case !isHere:
+			found = []string{name + ": only the twin has it"}
+		default:
+			found = differ(name+":", a, b, nil)
+		}
+		if len(found) > 0 && kind == "" {
+			kind, _, _ = strings.Cut(name, " ")
+		}
+		lines = append(lines, found...)
+	}
+	if len(lines) > maxDifferences {
+		lines = append(lines[:maxDifferences], fmt.Sprintf("and %d more", len(lines)-maxDifferences))
+	}
+	return kind, lines
+}
+
+// differ returns the paths at which two values differ.
+func differ(path string, twin, here any, lines []string) []string {
+	a, ok := twin.(map[string]any)
+	b, both := here.(map[string]any)
+	if !ok || !both {
+		if !object.DeepEqual(twin, here) {
+			lines = append(lines, fmt.Sprintf("%s twin %s, here %s", path, object.Readable(twin), object.Readable(here)))
+		}
+		return lines
+	}
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, k := range slices.SortedFunc(maps.Keys(all), cmp.Compare[string]) {
+		lines = differ(path+"."+k, a[k], b[k], lines)
+	}
+	return lines
+}

@@ -1,0 +1,211 @@
+package hunt
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// A User does what users do: no fault strikes it.
+type User struct{ run *Run }
+
+// Cluster returns the API server. Objects that are created with it are not deleted at the end.
+func (u *User) Cluster() *memory.Cluster { return u.run.sim.Cluster() }
+
+// Apply creates objects, or changes them to what is given, see [stagetest.Lab.Apply]. The users
+// delete them at the end.
+func (u *User) Apply(manifests ...any) error {
+	u.run.lab.Apply(manifests...)
+	for _, obj := range u.run.lab.Applied() {
+		u.run.tell("user", "applies %s", nameOfObject(obj))
+		u.run.remember(obj)
+	}
+	return nil
+}
+
+// remember keeps what was applied, without what the API server adds.
+func (r *Run) remember(obj *unstructured.Unstructured) {
+	obj = obj.DeepCopy()
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers"} {
+		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+	}
+	same := func(o *unstructured.Unstructured) bool { return nameOfObject(o) == nameOfObject(obj) }
+	if i := slices.IndexFunc(r.applied, same); i >= 0 {
+		r.applied[i] = obj
+		return
+	}
+	r.applied = append(r.applied, obj)
+}
+
+// Patch changes an object, by namespace/name, with a merge patch.
+func (u *User) Patch(kind schema.GroupVersionKind, key, patch string) error {
+	name, _ := parseKey(key)
+	obj, err := u.Cluster().Patch(context.Background(), kind, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "user"})
+	if err == nil {
+		u.run.tell("user", "patches %s %s", nameOfObject(obj), patch)
+		if u.run.isApplied(obj) {
+			u.run.remember(obj)
+		}
+	}
+	return err
+}
+
+// Delete deletes an object, by namespace/name, in the background.
+func (u *User) Delete(kind schema.GroupVersionKind, key string) error {
+	name, _ := parseKey(key)
+	err := u.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{})
+	if err == nil {
+		u.run.tell("user", "deletes %s %s", kind.Kind, name)
+	}
+	return err
+}
+
+// Recreate deletes an object that was applied, by namespace/name, and creates it again as soon as it
+// is gone.
+func (u *User) Recreate(kind schema.GroupVersionKind, key string) error {
+	for i, obj := range u.run.applied {
+		if obj.GroupVersionKind() == kind && nameOf(obj).String() == key {
+			return u.run.act(Fault{Do: Recreate, Number: i + 1})
+		}
+	}
+	return errNothing
+}
+
+func (r *Run) isApplied(obj *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(r.applied, func(o *unstructured.Unstructured) bool { return nameOfObject(o) == nameOfObject(obj) })
+}
+
+// A pendingAction is tried again each second.
+type pendingAction struct {
+	at, end time.Time
+	name    string
+	do      func(*User) error
+}
+
+// do carries out an action of a user, or has it tried again.
+func (r *Run) do(a pendingAction) {
+	err := a.do(&User{r})
+	now := r.sim.Now()
+	again := apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+	switch {
+	case err == nil:
+	case again && now.Before(a.end):
+		a.at = now.Add(time.Second)
+		r.users = append(r.users, a)
+	default:
+		r.tell("user", "%s: %v", a.name, err)
+	}
+}
+
+// takeSteps has the users take their steps, up to a number, and in order.
+func (r *Run) takeSteps(number int) {
+	for i := range min(number, len(r.steps)) {
+		if s := &r.steps[i]; !s.done {
+			s.done = true
+			r.do(pendingAction{end: r.sim.Now().Add(time.Minute), name: s.name, do: s.do})
+		}
+	}
+}
+
+// strike has a user do what a fault says, and keeps it for the twin.
+func (r *Run) strike(f Fault) {
+	steps := r.stepsDone()
+	if err := r.act(f); err == nil && f.Do != Step {
+		f.steps = steps
+		r.acted = append(r.acted, f.atRest())
+	}
+}
+
+func (r *Run) stepsDone() (n int) {
+	for _, s := range r.steps {
+		if s.done {
+			n++
+		}
+	}
+	return n
+}
+
+// act has a user do what a fault says.
+func (r *Run) act(f Fault) error {
+	number := max(f.Number, 1)
+	switch {
+	case f.Do == Step:
+		r.takeSteps(number)
+		return nil
+	case f.Do == Kill:
+		return r.kill(f.At)
+	case f.Do == Touch:
+		return r.touch(f.At)
+	case number > len(r.applied):
+		return errNothing
+	}
+	obj := r.applied[number-1].DeepCopy()
+	err := r.deleteApplied(obj)
+	if f.Do == Delete {
+		return err
+	}
+	r.do(pendingAction{end: r.sim.Now().Add(r.options.Patience), name: "create again", do: func(u *User) error { return u.createAgain(obj) }})
+	return nil
+}
+
+// createAgain creates an object that was deleted.
+func (u *User) createAgain(obj *unstructured.Unstructured) error {
+	if u.run.deleting {
+		return nil
+	}
+	_, err := u.Cluster().Create(context.Background(), obj.DeepCopy(), metav1.CreateOptions{})
+	if err == nil {
+		u.run.tell("user", "creates %s again", nameOfObject(obj))
+	}
+	return err
+}
+
+var errNothing = errors.New("there is no such object")
+
+func (r *Run) deleteApplied(obj *unstructured.Unstructured) error {
+	return (&User{r}).Delete(obj.GroupVersionKind(), nameOf(obj).String())
+}
+
+// kindNamed returns the kind that a site names.
+func (r *Run) kindNamed(name string) (kind schema.GroupVersionKind, ok bool) {
+	for k := range r.logs {
+		if k.Kind == name && (!ok || k.String() < kind.String()) {
+			kind, ok = k, true
+		}
+	}
+	return kind, ok
+}
+
+// kill deletes the object that an event is about.
+func (r *Run) kill(at Site) error {
+	kind, ok := r.kindNamed(at.Kind)
+	if !ok {
+		return errNothing
+	}
+	return (&User{r}).Delete(kind, at.Key.String())
+}
+
+// touch annotates the object of the key that is reconciled: the twin has it, too.
+func (r *Run) touch(at Site) error {
+	kind, ok := r.keys[at.Process+"/"+at.Controller]
+	if !ok {
+		return errNothing
+	}
+	return (&User{r}).Patch(kind, at.Key.String(), touched)
+}
+
+const touched = `{"metadata":{"annotations":{"hunt/touched":"true"}}}`
+
+// nameOfObject is "Deployment default/a".
+func nameOfObject(obj *unstructured.Unstructured) string {
+	return obj.GetKind() + " " + nameOf(obj).String()
+}
