@@ -15,6 +15,8 @@ const (
 	checkEventually = "eventually"
 	checkEnd        = "the same end"
 	checkCease      = "writes cease"
+	checkOrphan     = "nothing is made for what is gone"
+	checkErrors     = "errors cease"
 	checkRestart    = "a restart changes nothing"
 	checkLeft       = "nothing is left"
 	checkGone       = "deletion ends"
@@ -24,18 +26,43 @@ const (
 
 // judge checks the final state.
 func (r *Run) judge(twin *Outcome) {
-	if quiet := r.sim.Now().Sub(r.lastWrite); len(r.writes) > 0 && quiet < r.options.Patience/3 && !r.isIdle() {
-		w := r.writes[len(r.writes)-1]
-		r.find(checkCease, w.Kind, "%s still writes %s after %s", w.Process, w.Kind, r.options.Patience)
-	}
+	r.checkCease()
+	r.checkErrors()
 	for _, c := range r.finally {
 		if err := c.do(&View{r}); err != nil {
 			r.find(checkEventually, c.name, "%s: %v", c.name, err)
 		}
 	}
 	r.outcome.end = r.state()
-	if twin != nil {
+	if twin != nil && !r.plan.steps() {
 		r.compare(twin.end)
+	}
+}
+
+// checkCease finds controllers that write again and again: one write may be a late retry.
+func (r *Run) checkCease() {
+	late := 0
+	for _, w := range r.writes {
+		if w.effective && r.sim.Now().Sub(w.at) < r.options.Patience/3 {
+			late++
+		}
+	}
+	if late >= 3 && !r.isIdle() {
+		w := r.writes[len(r.writes)-1]
+		r.find(checkCease, w.Kind, "%s still writes %s after %s", w.Process, w.Kind, r.options.Patience)
+	}
+}
+
+// checkErrors finds keys that fail to the end.
+func (r *Run) checkErrors() {
+	for _, p := range r.programs {
+		if p.life == nil {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(p.life.failing)) {
+			controller, _, _ := strings.Cut(key, " ")
+			r.find(checkErrors, controller, "%s: %v", key, p.life.failing[key])
+		}
 	}
 }
 
@@ -45,10 +72,11 @@ func (r *Run) isIdle() bool {
 	return !due
 }
 
-// compare finds where the final state differs from that of the twin.
+// compare finds where the final state differs from that of the twin, and from the one without kills.
 func (r *Run) compare(twin map[string]any) {
 	kind, lines := difference(twin, r.outcome.end)
-	if len(lines) > 0 {
+	_, others := difference(r.other.end, r.outcome.end)
+	if len(lines) > 0 && len(others) > 0 {
 		r.find(checkEnd, kind, "%s", strings.Join(lines, "\n"))
 	}
 }
@@ -104,14 +132,18 @@ func (r *Run) count(w write) {
 		return
 	}
 	r.outcome.effects[w.text()]++
-	if kind, _, status := strings.Cut(w.Kind, "/"); !status && r.options.precious(kind) && slices.Contains([]string{"create", "delete", "evict"}, w.Verb) {
+	if w.orphan && w.Verb == "create" && len(r.plan.Faults) == 0 {
+		r.find(checkOrphan, w.Kind, "%s %s creates %s %s, whose owner is gone", w.Controller, w.Key, w.Kind, w.name)
+	}
+	if kind, _, status := strings.Cut(w.Kind, "/"); !status && !w.orphan && r.options.precious(kind) && slices.Contains([]string{"create", "delete", "evict"}, w.Verb) {
 		r.outcome.counts[kind+" "+w.Verb]++
 	}
 }
 
-// checkCounts finds objects that were made or deleted more often than by the twin.
+// checkCounts finds objects that were made or deleted more often than by the twin. Where users act
+// between a read and a write, one more is no fault of the controller.
 func (r *Run) checkCounts(twin *Outcome) {
-	if twin == nil {
+	if twin == nil || slices.ContainsFunc(r.plan.Faults, func(f Fault) bool { return !f.ofProcess() && f.Do != Touch }) {
 		return
 	}
 	for _, what := range slices.Sorted(maps.Keys(r.outcome.counts)) {

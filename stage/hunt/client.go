@@ -26,7 +26,9 @@ type write struct {
 	Site
 	name      types.NamespacedName // of the object
 	effective bool                 // it changed something
+	orphan    bool                 // it made or deleted an object whose owner is gone, as the collector does
 	line      int                  // in the story
+	at        time.Time
 }
 
 // refusals are the answers of Refuse.
@@ -67,7 +69,7 @@ func (p *Process) send(q request) (*unstructured.Unstructured, error) {
 	obj, err := p.carryOut(site, q)
 	r.checkAlways()
 	for _, f := range after {
-		r.tell("fault", "%s", f.Fault)
+		r.strikes(f, f.For)
 		if f.Do == Lose {
 			return nil, apierrors.NewTimeoutError("the answer was lost", 1)
 		}
@@ -85,12 +87,10 @@ func (p *Process) before(site Site, q request) (after []*planned, err error) {
 		case f.struck && !again || r.judged && !f.ofProcess():
 			continue
 		case f.Do == CrashAfter || f.Do == Lose:
-			f.struck = true
 			after = append(after, f)
 			continue
 		}
-		f.struck = true
-		r.tell("fault", "%s", f.Fault)
+		r.strikes(f, f.For)
 		switch f.Do {
 		case CrashBefore:
 			r.crash(p, f.Fault)
@@ -114,22 +114,31 @@ func (p *Process) carryOut(site Site, q request) (*unstructured.Unstructured, er
 	old, _ := r.shared.Get(context.Background(), q.kind, q.name)
 	behind := p.behind()
 	obj, err := q.do()
-	w := write{Site: site, name: q.name, effective: err == nil && changes(q, old, obj), line: len(r.outcome.Story)}
+	w := write{Site: site, name: q.name, effective: err == nil && changes(q, old, obj), line: len(r.outcome.Story), at: r.sim.Now()}
 	if obj != nil {
 		w.name = nameOf(obj)
 	}
+	w.orphan = q.verb == "create" && err == nil && !p.hasOwner(obj) || q.verb == "delete" && old != nil && !p.hasOwner(old)
 	text := ""
 	switch {
 	case err != nil:
 		text = ": " + err.Error()
 	case !w.effective:
 		text = ": no change"
-	default:
-		r.lastWrite = r.sim.Now()
 	}
 	r.writes = append(r.writes, w)
 	r.tell(site.Process, "%s %s  %s %s %s%s%s", site.Controller, site.Key, site.Verb, site.Kind, w.name, text, behind)
 	return obj, err
+}
+
+// hasOwner reports whether an object has no controller, or one that is there.
+func (p *Process) hasOwner(obj *unstructured.Unstructured) bool {
+	ref := metav1.GetControllerOf(obj)
+	if ref == nil {
+		return true
+	}
+	owner, err := p.run.shared.Get(context.Background(), schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name})
+	return err == nil && owner.GetUID() == ref.UID
 }
 
 // changes reports whether a write that succeeded has changed something.

@@ -120,7 +120,7 @@ func (d *draws) at(s Site) Fault {
 	}
 	switch f.Do {
 	case Lag, Relist, CrashBefore, CrashAfter:
-		f.For = []time.Duration{0, time.Second, 10 * time.Second, time.Minute, 3 * time.Minute}[d.random.IntN(5)]
+		f.For = []time.Duration{0, time.Second, 10 * time.Second, time.Minute, 2 * time.Minute}[d.random.IntN(5)]
 		if d.options.TimeTravel && s.IsWrite() && d.random.IntN(2) == 0 {
 			f.Behind = 1 + d.random.IntN(8)
 		}

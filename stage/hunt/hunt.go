@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
@@ -25,7 +26,8 @@ type Options struct {
 	Workers int
 	// Patience is the virtual time that a run has to come to rest. Default 5m.
 	Patience time.Duration
-	// Lab are the options of the labs. Seed and NoEvents are set by the hunt.
+	// Lab are the options of the labs. Seed and NoEvents are set by the hunt. The default of
+	// GarbageCollection is a delay of 1s, and 50ms between two steps.
 	Lab stagetest.LabOptions
 	// OwnWrites promises the controllers that they see their own writes at once, unless they start
 	// again or a view lags.
@@ -53,6 +55,9 @@ func (o Options) withDefaults() Options {
 	o.Runs = cmp.Or(o.Runs, 500)
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	o.Patience = cmp.Or(o.Patience, 5*time.Minute)
+	if o.Lab.GarbageCollection == nil {
+		o.Lab.GarbageCollection = &simulation.GarbageCollection{Delay: time.Second, Each: 50 * time.Millisecond}
+	}
 	if o.Precious == nil {
 		o.Precious = []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "PersistentVolumeClaim"}, {Group: "batch", Version: "v1", Kind: "Job"}}
 	}

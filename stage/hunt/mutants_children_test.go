@@ -160,9 +160,14 @@ func provisions(c client, s *object, _ string) error {
 		case err != nil:
 			return err
 		case have != nil && have.GetLabels()["uid"] == string(s.GetUID()):
+		case len(s.GetFinalizers()) == 0:
+			return addFinalizer(c, s) // nobody would remove the claim
 		case have != nil:
-			return fmt.Errorf("claim %s is still that of another Store", have.GetName())
+			return firstOf(c.isCurrent(s), func() error { return c.remove(have) })
 		default:
+			if err := c.isCurrent(s); err != nil {
+				return err
+			}
 			if err := c.ensure(claim(s, i)); err != nil {
 				return err
 			}
@@ -183,6 +188,40 @@ func claimsOf(c client, s *object) (found []*object, err error) {
 	return found, nil
 }
 
+func addFinalizer(c client, s *object) error {
+	if len(s.GetFinalizers()) > 0 {
+		return nil
+	}
+	s.SetFinalizers([]string{"example.com/claims"})
+	return ignoreNotFound(c.update(s))
+}
+
+// removeClaims removes the claims of a Store that is being deleted, or all with its name, and lets it
+// go.
+func removeClaims(c client, s *object, all bool) error {
+	found, err := claimsOf(c, s)
+	if err != nil {
+		return err
+	}
+	for _, claim := range found {
+		if all || claim.GetLabels()["uid"] == string(s.GetUID()) {
+			if err := c.remove(claim); err != nil {
+				return err
+			}
+		}
+	}
+	if len(s.GetFinalizers()) == 0 {
+		return nil
+	}
+	s.SetFinalizers(nil)
+	return ignoreNotFound(c.update(s))
+}
+
+func ordinal(obj *object) (i int64) {
+	_, _ = fmt.Sscanf(obj.GetName(), "a-%d", &i)
+	return i
+}
+
 // staleDeletion: one process makes claims, another removes those of a Store that is being deleted.
 // The bug takes those with its name for its own.
 func staleDeletion(bug bool) func(*hunt.Run) {
@@ -192,28 +231,10 @@ func staleDeletion(bug bool) func(*hunt.Run) {
 			switch {
 			case s == nil:
 				return nil
-			case s.GetDeletionTimestamp() == nil && len(s.GetFinalizers()) == 0:
-				s.SetFinalizers([]string{"example.com/claims"})
-				return ignoreNotFound(c.update(s))
 			case s.GetDeletionTimestamp() == nil:
-				return nil
+				return addFinalizer(c, s)
 			}
-			found, err := claimsOf(c, s)
-			if err != nil {
-				return err
-			}
-			for _, claim := range found {
-				if bug || claim.GetLabels()["uid"] == string(s.GetUID()) {
-					if err := c.remove(claim); err != nil {
-						return err
-					}
-				}
-			}
-			if len(s.GetFinalizers()) == 0 {
-				return nil
-			}
-			s.SetFinalizers(nil)
-			return ignoreNotFound(c.update(s))
+			return removeClaims(c, s, bug)
 		})
 		r.Apply(store("{replicas: 1}"))
 		r.At(10*time.Minute, "re-create", func(u *hunt.User) error { return u.Recreate(stores, "default/a") })
@@ -249,28 +270,34 @@ func uidUnchecked(bug bool) func(*hunt.Run) {
 	}
 }
 
-// deleteUnconditionally: a task is made anew for each version. The bug deletes by name.
+// deleteUnconditionally: one process removes the task of an old version, another makes it anew. The
+// bug deletes by name.
 func deleteUnconditionally(bug bool) func(*hunt.Run) {
 	return func(r *hunt.Run) {
-		forStore(r, "operator", owns(tasks), func(c client, s *object, _ string) error {
-			if isDeleted(s) {
-				return nil
-			}
-			task, err := c.get(tasks, s.GetName())
+		forStore(r, "remover", owns(tasks), func(c client, s *object, _ string) error {
+			task, err := c.get(tasks, "a")
 			switch {
-			case err != nil:
+			case err != nil || isDeleted(s) || isDeleted(task) || text(task, "spec", "version") == text(s, "spec", "version"):
 				return err
-			case task == nil:
-				task = child(tasks, s, s.GetName())
-				set(task, text(s, "spec", "version"), "spec", "version")
-				return c.ensure(task)
-			case text(task, "spec", "version") == text(s, "spec", "version"):
-				set(s, text(s, "spec", "version"), "status", "version")
-				return c.updateStatus(s)
 			case bug:
 				return c.removeByName(tasks, "default", task.GetName())
 			}
 			return c.remove(task)
+		})
+		forStore(r, "maker", owns(tasks), func(c client, s *object, _ string) error {
+			task, err := c.get(tasks, "a")
+			switch {
+			case err != nil || isDeleted(s):
+				return err
+			case task == nil:
+				task = child(tasks, s, s.GetName())
+				set(task, text(s, "spec", "version"), "spec", "version")
+				return firstOf(c.isCurrent(s), func() error { return c.ensure(task) })
+			case text(s, "status", "version") == text(task, "spec", "version"):
+				return nil
+			}
+			set(s, text(task, "spec", "version"), "status", "version")
+			return c.updateStatus(s)
 		})
 		r.Apply(store("{version: one}"))
 		r.At(10*time.Minute, "next version", func(u *hunt.User) error { return u.Patch(stores, "default/a", `{"spec":{"version":"two"}}`) })
@@ -284,18 +311,25 @@ func scaleDownStale(bug bool) func(*hunt.Run) {
 		forStore(r, "provisioner", follows(claims), provisions)
 		forStore(r, "cleaner", follows(claims), func(c client, s *object, name string) error {
 			if s == nil {
-				s = &object{Object: map[string]any{"metadata": map[string]any{"name": name}}}
+				return nil
+			}
+			if s.GetDeletionTimestamp() != nil {
+				return removeClaims(c, s, false)
+			}
+			if err := addFinalizer(c, s); err != nil {
+				return err
 			}
 			found, err := claimsOf(c, s)
 			if err != nil {
 				return err
 			}
-			for i, claim := range found {
-				if int64(i) < number(s, "spec", "replicas") || isDeleted(claim) {
+			for _, claim := range found {
+				i := ordinal(claim)
+				if i < number(s, "spec", "replicas") || isDeleted(claim) {
 					continue
 				}
 				if !bug {
-					if wanted, err := liveReplicas(c, name); err != nil || int64(i) < wanted {
+					if wanted, err := liveReplicas(c, name); err != nil || i < wanted {
 						return err
 					}
 				}

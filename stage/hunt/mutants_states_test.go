@@ -2,6 +2,8 @@ package hunt_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +28,23 @@ func liveReplicas(c client, name string) (int64, error) {
 		return 0, err
 	}
 	return number(s, "spec", "replicas"), nil
+}
+
+// isCurrent reports a Store that is not what it was when it was read: what nobody collects must not
+// be made for it.
+func (c client) isCurrent(s *object) error {
+	now, err := c.Live().Get(c.ctx, stores, nameOf(s))
+	if err == nil && (now.GetUID() != s.GetUID() || now.GetGeneration() != s.GetGeneration() || isDeleted(now)) {
+		return fmt.Errorf("store %s has changed", s.GetName())
+	}
+	return err
+}
+
+// vaults are watches of the vaults of Stores.
+func vaults() []reconcile.Watch {
+	return []reconcile.Watch{{Kind: configMaps, Map: func(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+		return []types.NamespacedName{{Namespace: "default", Name: strings.TrimSuffix(ch.Object().GetName(), "-vault")}}
+	}}}
 }
 
 // slowTasks adds a process that lets tasks go half a minute after their deletion.
@@ -158,14 +177,14 @@ func keepsVault(ignoreError, childFirst bool) func(client, *object, string) erro
 
 func finalizerInSpiteOfError(bug bool) func(*hunt.Run) {
 	return func(r *hunt.Run) {
-		forStore(r, "operator", nil, keepsVault(bug, false))
+		forStore(r, "operator", vaults(), keepsVault(bug, false))
 		r.Apply(store("{}"))
 	}
 }
 
 func finalizerAfterChild(bug bool) func(*hunt.Run) {
 	return func(r *hunt.Run) {
-		forStore(r, "operator", nil, keepsVault(false, bug))
+		forStore(r, "operator", vaults(), keepsVault(false, bug))
 		r.Apply(store("{}"))
 	}
 }
@@ -182,7 +201,7 @@ func cleanUpOnEvent(bug bool) func(*hunt.Run) {
 				return c.ensure(vault(s))
 			}
 		}
-		forStore(r, "operator", nil, do)
+		forStore(r, "operator", vaults(), do)
 		r.Apply(store("{}"))
 	}
 }

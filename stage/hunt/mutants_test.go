@@ -102,10 +102,18 @@ func (c client) create(obj *object) error {
 	return err
 }
 
-// ensure creates an object unless it is there.
+// ensure creates an object unless it is there. One of another owner is an error.
 func (c client) ensure(obj *object) error {
-	if err := c.create(obj); !apierrors.IsAlreadyExists(err) {
+	err := c.create(obj)
+	if !apierrors.IsAlreadyExists(err) {
 		return err
+	}
+	have, err := c.Live().Get(c.ctx, obj.GroupVersionKind(), nameOf(obj))
+	if err != nil {
+		return err
+	}
+	if mine, theirs := metav1.GetControllerOf(obj), metav1.GetControllerOf(have); mine != nil && (theirs == nil || theirs.UID != mine.UID) {
+		return fmt.Errorf("%s %s is not ours", have.GetKind(), have.GetName())
 	}
 	return nil
 }

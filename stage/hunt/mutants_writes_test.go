@@ -2,6 +2,7 @@ package hunt_test
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -13,6 +14,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
+// force gives an object that was read from the cache the version that is stored.
+func (c client) force(s *object) {
+	if now, err := c.Live().Get(c.ctx, stores, nameOf(s)); err == nil {
+		s.SetResourceVersion(now.GetResourceVersion())
+	}
+}
+
 // statusOverwrites: a user notes something in the status. The bug writes the status that it has
 // read, whatever happened since.
 func statusOverwrites(bug bool) func(*hunt.Run) {
@@ -23,7 +31,7 @@ func statusOverwrites(bug bool) func(*hunt.Run) {
 			}
 			set(s, text(s, "spec", "version"), "status", "version")
 			if bug {
-				s.SetResourceVersion("")
+				c.force(s)
 			}
 			return ignoreNotFound(c.updateStatus(s))
 		})
@@ -48,7 +56,7 @@ func updateWithoutVersion(bug bool) func(*hunt.Run) {
 			}
 			set(s, "small", "spec", "size")
 			if bug {
-				s.SetResourceVersion("")
+				c.force(s)
 			}
 			return ignoreNotFound(c.update(s))
 		})
@@ -83,15 +91,20 @@ func alreadyExistsFails(bug bool) func(*hunt.Run) {
 			if err != nil {
 				return err
 			}
-			if task == nil {
-				err = c.create(child(tasks, s, s.GetName()))
+			if create := c.ensure; task == nil {
+				if bug {
+					create = c.create
+				}
+				err = create(child(tasks, s, s.GetName()))
 			}
 			phase := "Running"
 			switch {
 			case apierrors.IsAlreadyExists(err) && bug:
 				phase = "Failed"
-			case err != nil && !apierrors.IsAlreadyExists(err):
+			case err != nil:
 				return err
+			case task != nil && !isOwned(task, s):
+				return errForeign
 			}
 			set(s, phase, "status", "phase")
 			return c.updateStatus(s)
@@ -99,6 +112,8 @@ func alreadyExistsFails(bug bool) func(*hunt.Run) {
 		r.Apply(store("{}"))
 	}
 }
+
+var errForeign = errors.New("the task is that of another Store")
 
 // notFoundIsDone: a task runs once. The bug takes a task that its cache does not have for one that
 // has ended.
@@ -112,6 +127,8 @@ func notFoundIsDone(bug bool) func(*hunt.Run) {
 			switch {
 			case err != nil:
 				return err
+			case task != nil && !bug && !isOwned(task, s):
+				return errForeign
 			case task != nil && text(s, "status", "phase") == "":
 				set(s, "Created", "status", "phase")
 			case task != nil:
@@ -141,10 +158,14 @@ func watchMissing(bug bool) func(*hunt.Run) {
 		}
 		forStore(r, "operator", watches, func(c client, s *object, _ string) error {
 			settings, err := c.get(configMaps, "settings")
-			if err != nil || isDeleted(s) || settings == nil || text(s, "status", "color") == text(settings, "data", "color") {
+			color := "none"
+			if settings != nil {
+				color = text(settings, "data", "color")
+			}
+			if err != nil || isDeleted(s) || text(s, "status", "color") == color {
 				return err
 			}
-			set(s, text(settings, "data", "color"), "status", "color")
+			set(s, color, "status", "color")
 			return c.updateStatus(s)
 		})
 		r.Apply(`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: default}, data: {color: red}}`, store("{}"))

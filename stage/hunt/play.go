@@ -87,11 +87,17 @@ func play(o Options, known informers, scenario func(*Run), plan Plan, twinOf fun
 	}()
 	r := newRun(o, known, scenario, plan)
 	var twin *Outcome
-	if twinOf == nil {
+	if twinOf == nil && !plan.steps() {
 		r.restOften()
 	} else {
 		r.playUntil(r.lastStep().Add(r.options.Patience))
+	}
+	if twinOf != nil {
 		if twin, err = twinOf(r.acted); err != nil {
+			return nil, err
+		}
+		unkilled := slices.DeleteFunc(slices.Clone(r.acted), func(f Fault) bool { return f.Do == Kill })
+		if r.other, err = twinOf(unkilled); err != nil {
 			return nil, err
 		}
 	}
@@ -101,6 +107,12 @@ func play(o Options, known informers, scenario func(*Run), plan Plan, twinOf fun
 	r.restart(twin)
 	r.deleteAll(twin)
 	return r.close(twin), nil
+}
+
+// steps reports whether the plan has users take a step sooner. Then other ends may be as good as that
+// of users who wait: the twin has users act at the same sites.
+func (p Plan) steps() bool {
+	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Do == Step })
 }
 
 // lastStep is when the users take their last step.
@@ -131,11 +143,15 @@ func (r *Run) restOften() {
 	r.playUntil(r.sim.Now().Add(r.options.Patience))
 }
 
-// playUntil plays until a time, or until nothing is due.
+// playUntil plays until a time, or later if that is not long after the last fault, or until nothing
+// is due.
 func (r *Run) playUntil(end time.Time) {
 	for {
 		r.observe()
 		at, program, ok := r.earliest()
+		if after := r.disturbed.Add(r.options.Patience); after.After(end) {
+			end = after
+		}
 		if !ok || at.After(end) {
 			if ok && end.After(r.sim.Now()) {
 				r.must(r.sim.Advance(context.Background(), end.Sub(r.sim.Now())))

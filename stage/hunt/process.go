@@ -26,6 +26,7 @@ type Process struct {
 	kinds      []schema.GroupVersionKind
 	views      map[schema.GroupVersionKind]*view
 	given      []given
+	failing    map[string]error // the last error of keys that have not succeeded since
 	dead       bool
 	controller string // the one that reconciles
 	key        types.NamespacedName
@@ -43,7 +44,7 @@ const maxReconciles = 200
 // begin starts a program.
 func (r *Run) begin(p *program) {
 	p.lives++
-	life := &Process{run: r, program: p, views: map[schema.GroupVersionKind]*view{}}
+	life := &Process{run: r, program: p, views: map[schema.GroupVersionKind]*view{}, failing: map[string]error{}}
 	p.life = life
 	controllers := slices.Clone(p.start(life))
 	for i := range controllers {
@@ -108,13 +109,16 @@ type panicked interface {
 func (p *Process) trace(e reconcile.TraceEvent) {
 	var cause panicked
 	switch {
-	case e.Err == nil || p.dead:
+	case p.dead:
+	case e.Err == nil:
+		delete(p.failing, e.Controller+" "+e.Name.String())
 	case errors.Is(e.Err, reconcile.ErrLivelock):
 		p.run.tell(p.program.name, "%s %s was reconciled %d times and time did not pass", e.Controller, e.Name, maxReconciles)
 		p.run.find(checkLivelock, e.Controller, "%s %s is reconciled for ever", e.Controller, e.Name)
 	case errors.As(e.Err, &cause):
 		p.run.foundPanic(p, cause.Panic())
 	default:
+		p.failing[e.Controller+" "+e.Name.String()] = e.Err
 		p.run.tell(p.program.name, "%s %s fails: %v", e.Controller, e.Name, e.Err)
 	}
 }

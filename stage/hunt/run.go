@@ -44,7 +44,8 @@ type Run struct {
 	judged    bool            // users do no more harm
 	deleting  bool            // the users delete what they applied
 	writes    []write
-	lastWrite time.Time
+	other     *Outcome           // the twin without kills: what is deleted soon may be made again
+	disturbed time.Time          // when the last fault ended
 	initial   map[types.UID]bool // what was there before the scenario
 }
 
@@ -197,6 +198,15 @@ func (r *Run) next(s Site) Site {
 // tell adds a line to the story.
 func (r *Run) tell(who, format string, args ...any) {
 	r.outcome.Story = append(r.outcome.Story, Line{At: r.sim.Now().Sub(r.start), Who: who, Text: fmt.Sprintf(format, args...)})
+}
+
+// strikes tells a fault, which ends after a time.
+func (r *Run) strikes(f *planned, lasts time.Duration) {
+	f.struck = true
+	r.tell("fault", "%s", f.Fault)
+	if end := r.sim.Now().Add(lasts); end.After(r.disturbed) {
+		r.disturbed = end
+	}
 }
 
 // find adds a finding, once for each check and kind.

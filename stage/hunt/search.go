@@ -227,7 +227,12 @@ func (h *search) playAll(plans []Plan) ([]*Outcome, error) {
 
 // play carries out a plan.
 func (h *search) play(p Plan) (*Outcome, error) {
-	return play(h.options, h.known, h.scenario, p, func(users []Fault) (*Outcome, error) { return h.twinOf(p.Seed, users) })
+	return play(h.options, h.known, h.scenario, p, func(users []Fault) (*Outcome, error) {
+		if p.steps() {
+			users = slices.DeleteFunc(slices.Clone(p.Faults), Fault.ofProcess)
+		}
+		return h.twinOf(p.Seed, users)
+	})
 }
 
 // twinOf returns the outcome without faults of processes.

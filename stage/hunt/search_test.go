@@ -9,6 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/hunt"
 )
 
+var lines = flag.Int("lines", 40, "lines of stories")
+
 var twinRuns = flag.Int("twin-runs", 400, "runs of each correct twin")
 
 func TestMutantsAreFound(t *testing.T) {
@@ -30,10 +32,31 @@ func TestCorrectTwinsAreClean(t *testing.T) {
 			require.NoError(t, err)
 			for _, f := range report.Failures {
 				t.Errorf("run %d: %s\n%s", f.Run, f.Finding, f.Outcome.Plan)
-				for _, line := range f.Outcome.Story {
+				for _, line := range f.Outcome.Story[:min(len(f.Outcome.Story), *lines)] {
 					t.Log(line)
 				}
 			}
 		})
 	}
 }
+
+func TestDebug(t *testing.T) {
+	plan, err := hunt.ParsePlan("x", *plan)
+	require.NoError(t, err)
+	for _, m := range mutants {
+		if m.name[:2] == *which {
+			out, err := hunt.Play(mutantOptions(1), m.start(*buggy), plan)
+			require.NoError(t, err)
+			t.Log(out.Findings, out.Missed)
+			for _, l := range out.Story[:min(len(out.Story), 60)] {
+				t.Log(l)
+			}
+		}
+	}
+}
+
+var (
+	plan  = flag.String("plan", "hunt v1\nseed 0\n", "")
+	which = flag.String("which", "17", "")
+	buggy = flag.Bool("buggy", true, "")
+)

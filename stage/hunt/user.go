@@ -149,10 +149,10 @@ func (r *Run) act(f Fault) error {
 		return errNothing
 	}
 	obj := r.applied[number-1].DeepCopy()
-	err := r.deleteApplied(obj)
 	if f.Do == Delete {
-		return err
+		return r.deletePresent(obj.GroupVersionKind(), nameOf(obj))
 	}
+	_ = r.deleteApplied(obj) // it may be gone
 	r.do(pendingAction{end: r.sim.Now().Add(r.options.Patience), name: "create again", do: func(u *User) error { return u.createAgain(obj) }})
 	return nil
 }
@@ -185,19 +185,30 @@ func (r *Run) kindNamed(name string) (kind schema.GroupVersionKind, ok bool) {
 	return kind, ok
 }
 
-// kill deletes the object that an event is about.
+// kill deletes the object that an event is about, unless users applied it: they delete theirs.
 func (r *Run) kill(at Site) error {
 	kind, ok := r.kindNamed(at.Kind)
-	if !ok {
+	applied := func(o *unstructured.Unstructured) bool { return o.GetKind() == at.Kind && nameOf(o) == at.Key }
+	if !ok || slices.ContainsFunc(r.applied, applied) {
 		return errNothing
 	}
-	return (&User{r}).Delete(kind, at.Key.String())
+	return r.deletePresent(kind, at.Key)
+}
+
+// deletePresent deletes an object unless that is done already.
+func (r *Run) deletePresent(kind schema.GroupVersionKind, name types.NamespacedName) error {
+	obj, err := r.shared.Get(context.Background(), kind, name)
+	if err != nil || obj.GetDeletionTimestamp() != nil {
+		return errNothing
+	}
+	return (&User{r}).Delete(kind, name.String())
 }
 
 // touch annotates the object of the key that is reconciled: the twin has it, too.
 func (r *Run) touch(at Site) error {
 	kind, ok := r.keys[at.Process+"/"+at.Controller]
-	if !ok {
+	obj, err := r.shared.Get(context.Background(), kind, at.Key)
+	if !ok || err != nil || obj.GetDeletionTimestamp() != nil {
 		return errNothing
 	}
 	return (&User{r}).Patch(kind, at.Key.String(), touched)

@@ -100,6 +100,20 @@ func last(events []event) (kept []event) {
 	return kept
 }
 
+// known returns the object of an event. A list does not have what is gone: the one that is taken for
+// deleted is the one that was seen last.
+func (l *eventLog) known(e event, seen int) *unstructured.Unstructured {
+	if e.EventType != watch.Deleted {
+		return e.obj
+	}
+	for _, before := range slices.Backward(l.events[:seen]) {
+		if nameOf(before.obj) == nameOf(e.obj) {
+			return before.obj
+		}
+	}
+	return e.obj
+}
+
 // list has a process that starts see what is there.
 func (p *Process) list() {
 	for _, kind := range p.kinds {
@@ -130,7 +144,7 @@ func (p *Process) see() {
 		if v.relist {
 			v.relist = false
 			for _, e := range last(l.events[v.at:]) {
-				p.observe(kind, e.EventType, e.obj)
+				p.observe(kind, e.EventType, l.known(e, v.at))
 			}
 			v.at = len(l.events)
 		}
@@ -153,13 +167,14 @@ func (p *Process) meets(kind schema.GroupVersionKind, e event, v *view) {
 		if f.struck || p.run.judged && !f.ofProcess() {
 			continue
 		}
-		f.struck = true
-		p.run.tell("fault", "%s", f.Fault)
 		switch f.Do {
 		case Lag, Relist:
-			v.held, v.relist = p.run.sim.Now().Add(cmp.Or(f.For, 30*time.Second)), f.Do == Relist
+			lasts := cmp.Or(f.For, 30*time.Second)
+			v.held, v.relist = p.run.sim.Now().Add(lasts), f.Do == Relist
+			p.run.strikes(f, lasts)
 			return
 		default:
+			p.run.strikes(f, 0)
 			p.run.strike(f.Fault)
 		}
 	}

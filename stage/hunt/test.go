@@ -1,0 +1,168 @@
+package hunt
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/files"
+)
+
+// The flags of a test with hunts.
+var (
+	replayFlag = flag.String("hunt.replay", "", "play the plan in a `file` and nothing else, and print the story")
+	runsFlag   = flag.Int("hunt.runs", 0, "how many runs a hunt makes at most")
+	timeFlag   = flag.Duration("hunt.time", 0, "how long a hunt searches; it then makes as many runs as there is time for")
+)
+
+// Test plays the plans of the corpus, each as a subtest, and then searches for more. A failure is
+// printed with its story, written into the corpus, and fails the test. With -short a search makes
+// 100 runs; the flags -hunt.runs and -hunt.time have precedence over the options. With -hunt.replay
+// FILE only that plan is played.
+func Test(t *testing.T, o Options, scenario func(*Run)) {
+	t.Helper()
+	o.Corpus = cmp.Or(o.Corpus, filepath.Join("testdata", "hunt", fileName(t.Name())))
+	if *replayFlag != "" {
+		replay(t, o, scenario, *replayFlag)
+		return
+	}
+	plans, _ := filepath.Glob(filepath.Join(o.Corpus, "*.hunt")) // the pattern is well formed
+	for _, name := range plans {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".hunt"), func(t *testing.T) { replay(t, o, scenario, name) })
+	}
+	report, err := Search(o.flagged(testing.Short()), scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(report)
+	for _, f := range report.Failures {
+		t.Errorf("%s\n%s", f, o.keep(f))
+	}
+}
+
+// flagged returns the options with what the flags say.
+func (o Options) flagged(short bool) Options {
+	switch {
+	case *timeFlag > 0:
+		o.Time, o.Runs = *timeFlag, 1<<30
+	case *runsFlag > 0:
+		o.Runs = *runsFlag
+	case short:
+		o.Runs = min(cmp.Or(o.Runs, 500), 100)
+	}
+	return o
+}
+
+// keep writes a failure into the corpus, and says where. What fails without faults needs no plan.
+func (o Options) keep(f Failure) string {
+	if f.Run == 0 {
+		return ""
+	}
+	name := filepath.Join(o.Corpus, fileName(f.Check+" "+f.Kind)+".hunt")
+	err := os.MkdirAll(o.Corpus, 0o755)
+	if err == nil {
+		err = files.WriteBytes(name, []byte(f.String()))
+	}
+	if err != nil {
+		return "The plan could not be kept: " + err.Error()
+	}
+	return "The plan is in " + name + ": with -hunt.replay=" + name + " it is played again; committed, it is a regression test."
+}
+
+// fileName makes a name that any file system takes.
+func fileName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, s)
+}
+
+// replay plays the plan in a file, and fails the test if a check fails, or if a fault struck nothing.
+func replay(t *testing.T, o Options, scenario func(*Run), name string) {
+	t.Helper()
+	f, err := Replay(o, scenario, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range f.Findings {
+		t.Errorf("%s", Failure{Finding: found, Outcome: f})
+	}
+	if len(f.Findings) == 0 {
+		t.Logf("%s-- story --\n%s", f.Plan, strings.Join(told(f.Story), "\n"))
+	}
+}
+
+// Replay plays the plan in a file. A plan that is malformed, of another version, or that has a fault
+// whose site does not occur is a *PlanError.
+func Replay(o Options, scenario func(*Run), name string) (*Outcome, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	plan, lines, err := parsePlan(name, string(text))
+	if err != nil {
+		return nil, err
+	}
+	out, err := Play(o, scenario, plan)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range out.Missed {
+		i := slices.Index(plan.Faults, f)
+		return nil, &PlanError{name, lines[i], "site", fmt.Sprintf("%s does not occur in this run", f.At)}
+	}
+	return out, nil
+}
+
+// Fuzz makes the plan the input of a fuzz test: each four bytes are a fault at a site of the run
+// without faults. An input whose run fails a check fails the test with its story.
+func Fuzz(f *testing.F, o Options, scenario func(*Run)) {
+	f.Helper()
+	h, err := newSearch(o, scenario, o.Seed)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, found := range h.base.Findings {
+		f.Fatalf("%s", Failure{Finding: found, Outcome: h.base})
+	}
+	for i := range min(len(h.base.Sites), 1<<16) {
+		f.Add([]byte{byte(i), byte(i >> 8), byte(i), 0})
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, err := h.play(h.decode(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range out.Findings {
+			t.Errorf("%s", Failure{Finding: found, Outcome: out})
+		}
+	})
+}
+
+// maxFuzzed is how many faults an input of a fuzz test may have.
+const maxFuzzed = 6
+
+// decode makes a plan of bytes: two for the site, one for what happens, one for how.
+func (h *search) decode(data []byte) Plan {
+	p := Plan{Seed: h.seed}
+	for ; len(data) >= 4 && len(p.Faults) < maxFuzzed; data = data[4:] {
+		s := h.base.Sites[(int(data[0])|int(data[1])<<8)%len(h.base.Sites)]
+		f := Fault{At: s}
+		if s.IsWrite() {
+			f.Do = []string{CrashBefore, CrashAfter, Lose, Refuse, Touch}[int(data[2])%5]
+		} else {
+			f.Do = []string{Lag, Relist}[int(data[2])%2]
+			f.For = time.Duration(1+int(data[3])%100) * time.Second
+		}
+		p.Faults = append(p.Faults, f)
+	}
+	return p
+}
