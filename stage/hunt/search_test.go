@@ -11,7 +11,7 @@ import (
 
 var lines = flag.Int("lines", 40, "lines of stories")
 
-var twinRuns = flag.Int("twin-runs", 400, "runs of each correct twin")
+var twinRuns = flag.Int("twin-runs", 100, "runs of each correct twin")
 
 func TestMutantsAreFound(t *testing.T) {
 	for _, m := range mutants {
@@ -39,24 +39,3 @@ func TestCorrectTwinsAreClean(t *testing.T) {
 		})
 	}
 }
-
-func TestDebug(t *testing.T) {
-	plan, err := hunt.ParsePlan("x", *plan)
-	require.NoError(t, err)
-	for _, m := range mutants {
-		if m.name[:2] == *which {
-			out, err := hunt.Play(mutantOptions(1), m.start(*buggy), plan)
-			require.NoError(t, err)
-			t.Log(out.Findings, out.Missed)
-			for _, l := range out.Story[:min(len(out.Story), 60)] {
-				t.Log(l)
-			}
-		}
-	}
-}
-
-var (
-	plan  = flag.String("plan", "hunt v1\nseed 0\n", "")
-	which = flag.String("which", "17", "")
-	buggy = flag.Bool("buggy", true, "")
-)

@@ -100,11 +100,19 @@ func ControllerWith(r ctrl.Reconciler, o ControllerOptions) reconcile.Controller
 func call(ctx context.Context, r ctrl.Reconciler, request ctrl.Request) (result ctrl.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			result, err = ctrl.Result{}, fmt.Errorf("panic: %v [recovered]", p)
+			result, err = ctrl.Result{}, panicked{p}
 		}
 	}()
 	return r.Reconcile(ctx, request)
 }
+
+// panicked is the error of a reconciler that panics.
+type panicked struct{ cause any }
+
+func (p panicked) Error() string { return fmt.Sprintf("panic: %v [recovered]", p.cause) }
+
+// Panic returns what it panicked with. Package hunt asks for it.
+func (p panicked) Panic() any { return p.cause }
 
 // passes returns what says if predicates hold for a change; nil if there are none.
 func (o ControllerOptions) passes(own []predicate.Predicate) func(reconcile.Change) bool {

@@ -14,14 +14,40 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
+// A Cluster is what requests are sent to: that of package memory, or a process of package hunt.
+type Cluster interface {
+	reader
+	writer
+	remover
+}
+
+type reader interface {
+	Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error)
+	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
+	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
+}
+
+type writer interface {
+	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
+	Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
+	Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
+}
+
+type remover interface {
+	Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error
+	Evict(ctx context.Context, pod types.NamespacedName, o metav1.DeleteOptions) error
+	Kinds() []memory.Kind
+}
+
 // A Server is a cluster and the Go types of its objects. Without a Scheme all objects are
 // unstructured. It is safe for concurrent use.
 type Server struct {
-	Cluster *memory.Cluster
+	Cluster Cluster
 	Scheme  *runtime.Scheme
 }
 
