@@ -144,7 +144,7 @@ func (p *Process) step(now time.Time) {
 	}
 }
 
-// next returns when a program has something to do.
+// nextOf returns when a program has something to do.
 func (r *Run) nextOf(p *program) (at time.Time, ok bool) {
 	if p.life == nil {
 		return p.up, true
