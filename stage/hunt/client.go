@@ -146,7 +146,8 @@ func changes(q request, old, obj *unstructured.Unstructured) bool {
 	if q.verb == "delete" || q.verb == "evict" {
 		return old != nil && old.GetDeletionTimestamp() == nil
 	}
-	return old == nil || obj == nil || old.GetResourceVersion() != obj.GetResourceVersion()
+	gone := obj != nil && obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 // with its last finalizer
+	return old == nil || obj == nil || gone || old.GetResourceVersion() != obj.GetResourceVersion()
 }
 
 func (p *Process) cluster() *memory.Cluster { return p.run.sim.Cluster() }

@@ -282,7 +282,7 @@ func deleteUnconditionally(bug bool) func(*hunt.Run) {
 			case bug:
 				return c.removeByName(tasks, "default", task.GetName())
 			}
-			return c.remove(task)
+			return firstOf(c.isCurrent(s), func() error { return c.remove(task) })
 		})
 		forStore(r, "maker", owns(tasks), func(c client, s *object, _ string) error {
 			task, err := c.get(tasks, "a")

@@ -88,6 +88,7 @@ func (r *Run) isApplied(obj *unstructured.Unstructured) bool {
 type pendingAction struct {
 	at, end time.Time
 	name    string
+	creates string // the object that it creates again; nobody does if another user deletes that
 	do      func(*User) error
 }
 
@@ -150,10 +151,11 @@ func (r *Run) act(f Fault) error {
 	}
 	obj := r.applied[number-1].DeepCopy()
 	if f.Do == Delete {
+		r.users = slices.DeleteFunc(r.users, func(a pendingAction) bool { return a.creates == nameOfObject(obj) })
 		return r.deletePresent(obj.GroupVersionKind(), nameOf(obj))
 	}
 	_ = r.deleteApplied(obj) // it may be gone
-	r.do(pendingAction{end: r.sim.Now().Add(r.options.Patience), name: "create again", do: func(u *User) error { return u.createAgain(obj) }})
+	r.do(pendingAction{end: r.sim.Now().Add(r.options.Patience), name: "create again", creates: nameOfObject(obj), do: func(u *User) error { return u.createAgain(obj) }})
 	return nil
 }
 
