@@ -26,6 +26,8 @@
 //     features, which says what of all this is modelled, and reports the use of what is not
 //   - [github.com/stagecraft-go/stagecraft/stage/timing]: how long requests take: rate limits,
 //     latencies, and watches that lag
+//   - [github.com/stagecraft-go/stagecraft/stage/hunt]: deterministic simulation testing: looks for
+//     the crashes, lags, lost answers and actions of users that break a controller
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: a lab in which workloads become ready,
 //     fail and go away in virtual time, for tests of controllers; and tests of Stage files, written
 //     as txtar stories
