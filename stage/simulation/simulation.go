@@ -60,6 +60,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/admission"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -95,6 +96,9 @@ type Options struct {
 	// Kubelet reports whether the kubelet of a Node, which is nil if there is none, does something
 	// for its Pods: otherwise Stages are not played on them until it does. Default: always.
 	Kubelet func(node *unstructured.Unstructured) bool
+	// Kubelets run the Pods that have a Node, so that they do what they say, see package kubelet; no
+	// Stages are played on Pods then. Nil: Stages are.
+	Kubelets *kubelet.Options
 	// Controllers run in the virtual time of the simulation, together with the Stages.
 	Controllers []reconcile.Controller
 	// Reconcile are the options of the loop that runs the controllers. Its Trace reports errors and
@@ -160,6 +164,9 @@ type watchedKind struct {
 func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
+	}
+	if o.Kubelets != nil {
+		o.Controllers = append(slices.Clip(o.Controllers), kubelet.Pods(*o.Kubelets, nil))
 	}
 	s := &Simulation{set: set, options: o, kubelets: map[string]bool{}}
 	s.setTime(o.Start)

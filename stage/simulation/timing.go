@@ -40,11 +40,11 @@ type KubeletTiming struct {
 	Starts timing.Limits
 }
 
-// controllerManager and scheduler are the limits of the programs of a cluster without flags.
+// controllerManager, scheduler and eachKubelet are the limits of the programs of a cluster without flags.
 var (
 	controllerManager = timing.Limits{QPS: 20, Burst: 30}
 	scheduler         = timing.Limits{QPS: 50, Burst: 100}
-	kubelet           = timing.Limits{QPS: 50, Burst: 100}
+	eachKubelet       = timing.Limits{QPS: 50, Burst: 100}
 )
 
 // ClusterLike returns the timing of a cluster of Kubernetes 1.36 without flags, for the controllers
@@ -65,7 +65,7 @@ func ClusterLike() *Timing {
 			WatchDelay:  2 * time.Millisecond,
 			Controllers: map[string]reconcile.ControllerTiming{},
 		},
-		Kubelet: KubeletTiming{Limits: kubelet},
+		Kubelet: KubeletTiming{Limits: eachKubelet},
 		Events:  true,
 	}
 	for name, workers := range managed {
