@@ -131,55 +131,6 @@ func (c *container) waitingStatus() map[string]any {
 
 func (c *container) running() bool { return !c.started.IsZero() }
 
-// A stop is why, when and how a running container ends. The zero value is that it never does.
-type stop struct {
-	at, asked time.Time // it ends, and was asked to
-	code      int64
-	probe     string // the kind of the probe that failed
-}
-
-// stopAsked is how a container ends that is asked to end at a time.
-func (c *container) stopAsked(at time.Time, grace time.Duration, probe string) stop {
-	if c.program.known && c.program.runs > 0 {
-		return stop{at.Add(grace), at, codeKilled, probe}
-	}
-	return stop{at, at, codeTerminated, probe}
-}
-
-// ownStop is how a running container ends if nobody deletes its Pod: by itself, or by a probe that
-// fails.
-func (c *container) ownStop(grace time.Duration) (first stop) {
-	if c.program.known {
-		first = stop{at: c.started.Add(c.program.runs), code: c.program.code}
-	}
-	begins := time.Duration(0)
-	if c.startup != nil {
-		begins, _ = c.startup.passes(0)
-		first = sooner(first, c.stopByProbe(c.startup, c.startup.fails(0), grace, "startup"))
-	}
-	if c.liveness != nil {
-		first = sooner(first, c.stopByProbe(c.liveness, c.liveness.fails(begins), grace, "liveness"))
-	}
-	return first
-}
-
-func (c *container) stopByProbe(p *probe, fails, grace time.Duration, kind string) stop {
-	if fails >= never {
-		return stop{}
-	}
-	if own, ok := fields.Map(c.spec, kind+"Probe")["terminationGracePeriodSeconds"].(int64); ok {
-		grace = fields.Seconds(own)
-	}
-	return c.stopAsked(c.started.Add(fails), grace, kind)
-}
-
-func sooner(a, b stop) stop {
-	if a.at.IsZero() || !b.at.IsZero() && b.at.Before(a.at) {
-		return b
-	}
-	return a
-}
-
 // probed sets what the probes of a running container say at a time, and returns when that changes
 // next, the zero time for never.
 func (c *container) probed(now time.Time) (next time.Time) {

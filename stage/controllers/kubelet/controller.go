@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,6 +22,7 @@ const Name = "kubelet-pods"
 // (see nodes.KubeletRuns), of those that a function selects; nil: of all. No Stage may be played on
 // the same Pods.
 func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcile.Controller {
+	recorded := recorded{at: map[types.UID]time.Time{}}
 	return reconcile.Controller{
 		Name: Name, Component: "kubelet", For: kinds.Pod, Indexes: []*reconcile.Index{pods.ByNode}, Watches: []reconcile.Watch{{Kind: kinds.Node, Map: podsOfNode}},
 		Reconcile: control.OnExisting(kinds.Pod, func(c control.Call, pod *unstructured.Unstructured) (reconcile.Result, error) {
@@ -36,7 +38,7 @@ func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcil
 			if o.HostIP == nil {
 				o.HostIP = func(string) string { return internalIP(node) }
 			}
-			return do(c, pod, o)
+			return recorded.do(c, pod, o)
 		}),
 	}
 }
@@ -61,8 +63,19 @@ func internalIP(node *unstructured.Unstructured) string {
 	return ""
 }
 
-// do writes a Step.
-func do(c control.Call, pod *unstructured.Unstructured, o Options) (reconcile.Result, error) {
+// A recorded knows until when the Notices of Pods have been recorded, which their status does not
+// say.
+type recorded struct {
+	mu sync.Mutex
+	at map[types.UID]time.Time
+}
+
+// do records the Notices that are due and writes a Step.
+func (r *recorded) do(c control.Call, pod *unstructured.Unstructured, o Options) (reconcile.Result, error) {
+	next, err := r.record(c, pod)
+	if err != nil {
+		return reconcile.Result{}, reconcile.Final(err)
+	}
 	step, err := Next(pod, c.Now, o)
 	if err != nil {
 		return reconcile.Result{}, reconcile.Final(err)
@@ -74,10 +87,44 @@ func do(c control.Call, pod *unstructured.Unstructured, o Options) (reconcile.Re
 		c.Record(pod, e.Type, e.Reason, e.Message)
 	}
 	if step.Delete {
+		r.set(pod.GetUID(), time.Time{})
 		return reconcile.Result{}, c.DeleteNow(pod)
 	}
-	if step.Next.IsZero() {
+	if next = earlier(step.Next, next); next.IsZero() {
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{After: max(step.Next.Sub(c.Now), time.Nanosecond)}, nil
+	return reconcile.Result{After: max(next.Sub(c.Now), time.Nanosecond)}, nil
+}
+
+// record records the Notices that are due, and returns when the next one is.
+func (r *recorded) record(c control.Call, pod *unstructured.Unstructured) (next time.Time, err error) {
+	notices, err := Notices(pod, c.Now)
+	if len(notices) == 0 {
+		return next, err
+	}
+	last := r.last(pod.GetUID())
+	for _, n := range notices {
+		switch {
+		case n.At.After(c.Now):
+			next = earlier(next, n.At)
+		case n.At.After(last):
+			c.Record(pod, n.Type, n.Reason, n.Message)
+		}
+	}
+	r.set(pod.GetUID(), c.Now)
+	return next, nil
+}
+
+func (r *recorded) last(pod types.UID) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at[pod]
+}
+
+func (r *recorded) set(pod types.UID, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.at[pod] = at; at.IsZero() {
+		delete(r.at, pod)
+	}
 }

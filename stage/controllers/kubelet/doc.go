@@ -4,14 +4,14 @@
 // # Terminology
 //
 // A [Step] is what a kubelet does with a Pod at a time: the status, the Events, and when it does
-// more. [Next] computes it from the Pod alone; it remembers nothing. [Pods] is the controller that
-// writes it.
+// more. [Next] computes it from the Pod alone; it remembers nothing. A [Notice] is an Event that
+// comes without a change of the status. [Pods] is the controller that writes both.
 //
 // # Usage
 //
 //	loop, err := reconcile.NewLoop(cluster, reconcile.Options{}, append(controllers.All(controllers.Options{}), kubelet.Pods(kubelet.Options{}, nil))...)
 //
-// A stagetest.Lab has it by default.
+// A stagetest.Lab has it by default, a simulation with simulation.Options.Kubelets.
 //
 // # What a Pod says
 //
@@ -30,9 +30,10 @@
 //	initContainers                     | one after another; sidecars (restartPolicy Always) when started
 //	startupProbe, livenessProbe,       | asked after initialDelaySeconds, then each periodSeconds; the
 //	readinessProbe                     | thresholds count; answers: the annotation of [AnswerSuffix]
-//	terminationGracePeriodSeconds      | a container that sleeps ends after it with code 137, any other at
-//	                                   | once with code 143
-//	activeDeadlineSeconds              | phase Failed, reason DeadlineExceeded
+//	terminationGracePeriodSeconds      | a container that sleeps ends after it, at least 2 s, with code 137,
+//	                                   | any other at once with code 143; sidecars after all others, in
+//	                                   | reverse order, within the same period
+//	activeDeadlineSeconds              | containers are stopped; then phase Failed, reason DeadlineExceeded
 //	readinessGates                     | the Pod is not ready before the conditions are True
 //
 // # Determinism
@@ -51,12 +52,11 @@
 //	----------------------------------------------+------------------------------------------+-------------------------
 //	probe at ticks since it saw the Pod           | probe at ticks since initialDelaySeconds | TestCases
 //	say ErrImagePull until its next sync          | say it for a second                      | TestCases
-//	say Terminated before CrashLoopBackOff        | say CrashLoopBackOff at once             | TestCases
-//	stop sidecars in reverse order, within grace  | stop them at once, with the last other   | TestCases
-//	restart sidecars of a Pod that is deleted     | stop them with the others                | -
-//	give containers the grace period at the       | end them at once                         | TestCases
-//	deadline                                      |                                          |
-//	record Unhealthy for each failed probe        | record the last one                      | -
+//	say CrashLoopBackOff from its sync after the  | say it from a second before the end of   | TestCases
+//	end of a delay, or after a minute, up to half | a delay, or after a minute, and start    |
+//	of these later, and then start the container  | the container when the delay is over     |
+//	record Unhealthy for each failed probe        | the same, but of a readiness probe only  | TestRecordedEvents
+//	                                              | until the container is not ready         |
 //	wait for an init container of any command     | one whose command is not known succeeds  | TestCases
 //	                                              | at once                                  |
 //	have 50 requests a second, burst 100          | have no limit, with simulation.Timing,   | -

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,14 +46,11 @@ type Event struct{ Type, Reason, Message string }
 
 // Next returns what a kubelet does at a time with a Pod that is bound to its node, from nothing but
 // the Pod as it is. If its status is written, the same call gives the same status and no Events. An
-// error is that an annotation of the Pod is wrong. The Pod is not changed.
+// error is that an annotation of the Pod is wrong. The Pod is not changed. What a kubelet records
+// while the status stays as it is, [Notices] returns.
 func Next(pod *unstructured.Unstructured, now time.Time, o Options) (Step, error) {
-	k := &kubelet{pod: pod, options: o, now: now.UTC().Truncate(time.Second), status: fields.CloneMap(pod.Object, "status")}
-	var err error
-	if k.inits, err = containersOf(pod, "initContainers"); err != nil {
-		return Step{}, err
-	}
-	if k.mains, err = containersOf(pod, "containers"); err != nil {
+	k, err := newKubelet(pod, now, o)
+	if err != nil {
 		return Step{}, err
 	}
 	return k.step(), nil
@@ -67,31 +65,37 @@ type kubelet struct {
 	inits, mains []*container
 	events       []Event
 	next         time.Time
-	phase        string
-	deadline     bool // activeDeadlineSeconds are over
+	phase        string // as it is written: it is not terminal while a container runs
+	verdict      string // what it will be then
+	deadline     bool   // activeDeadlineSeconds are over
+}
+
+func newKubelet(pod *unstructured.Unstructured, now time.Time, o Options) (*kubelet, error) {
+	k := &kubelet{pod: pod, options: o, now: now.UTC().Truncate(time.Second), status: fields.CloneMap(pod.Object, "status")}
+	var err error
+	if k.inits, err = containersOf(pod, "initContainers"); err != nil {
+		return nil, err
+	}
+	k.mains, err = containersOf(pod, "containers")
+	return k, err
 }
 
 func (k *kubelet) step() Step {
 	k.phase = fields.String(k.status, "phase")
-	if k.isTerminal() {
+	if isTerminal(k.phase) {
 		return Step{Status: k.status, Delete: fields.IsTerminating(k.pod)}
 	}
 	k.start()
-	if k.deadline = k.pastDeadline(); k.deadline {
-		k.endAll()
-	} else {
-		k.runAll()
-	}
+	k.deadline = k.pastDeadline()
+	k.runAll()
 	k.setPhase()
 	k.write()
 	gone := fields.IsTerminating(k.pod) && !k.runsAny()
-	if k.isTerminal() || gone {
+	if isTerminal(k.phase) || gone {
 		k.next = time.Time{}
 	}
 	return Step{Status: k.status, Events: k.events, Delete: gone, Next: k.next}
 }
-
-func (k *kubelet) isTerminal() bool { return k.phase == "Succeeded" || k.phase == "Failed" }
 
 // start sets the start time of a Pod that the kubelet sees for the first time.
 func (k *kubelet) start() {
@@ -115,18 +119,19 @@ func (k *kubelet) startTime() time.Time {
 	return t
 }
 
-// pastDeadline reports whether the Pod has been active for longer than activeDeadlineSeconds.
-func (k *kubelet) pastDeadline() bool {
+// deadlineAt returns when activeDeadlineSeconds are over, the zero time if never.
+func (k *kubelet) deadlineAt() time.Time {
 	n := fields.Int64(k.pod.Object, 0, "spec", "activeDeadlineSeconds")
-	if n <= 0 {
-		return false
+	if n <= 0 || k.startTime().IsZero() {
+		return time.Time{}
 	}
-	at := k.startTime().Add(fields.Seconds(n))
-	if at.After(k.now) {
-		k.wake(at)
-		return false
-	}
-	return true
+	return k.startTime().Add(fields.Seconds(n))
+}
+
+func (k *kubelet) pastDeadline() bool {
+	at := k.deadlineAt()
+	k.wake(at)
+	return !at.IsZero() && !at.After(k.now)
 }
 
 func (k *kubelet) wake(at time.Time) {
@@ -137,16 +142,6 @@ func (k *kubelet) wake(at time.Time) {
 
 func (k *kubelet) record(kind, reason, format string, args ...any) {
 	k.events = append(k.events, Event{kind, reason, fmt.Sprintf(format, args...)})
-}
-
-// endAll ends all containers because the deadline is over.
-func (k *kubelet) endAll() {
-	k.record("Normal", "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
-	for _, c := range k.all() {
-		if c.running() {
-			k.end(c, stop{at: k.now, asked: k.now, code: c.stopAsked(k.now, 0, "").code})
-		}
-	}
 }
 
 // runAll brings the containers as far as they are now: init containers and sidecars one after
@@ -161,14 +156,23 @@ func (k *kubelet) runAll() {
 			since = c.passedAt(since)
 		}
 	}
+	goOn = goOn || k.initialized()
 	for _, c := range k.mains {
 		if goOn || c.running() {
 			k.run(c, since)
 		}
 	}
 	if k.isOver() {
-		k.endSidecars()
+		for _, c := range k.inits {
+			k.run(c, since)
+		}
 	}
+}
+
+// initialized reports whether a container that is no init container has ever run: those that are
+// sidecars may then be restarting.
+func (k *kubelet) initialized() bool {
+	return slices.ContainsFunc(k.mains, func(c *container) bool { return c.running() || c.ended != nil || c.last != nil })
 }
 
 // isPassed reports whether the next container may start: a sidecar has started, another init
@@ -209,8 +213,10 @@ func (k *kubelet) change(c *container, since time.Time) bool {
 	switch {
 	case c.running():
 		return k.changeRunning(c)
-	case c.ended != nil || fields.IsTerminating(k.pod) || k.isOver():
+	case k.stopping() || k.isOver():
 		return false
+	case c.ended != nil:
+		return k.awaitRestart(c)
 	}
 	if at := c.due(); at.After(k.now) {
 		k.wake(at)
@@ -228,6 +234,11 @@ func (k *kubelet) change(c *container, since time.Time) bool {
 	k.record("Normal", "Pulled", "Container image %q already present on machine", image)
 	k.record("Normal", "Created", "Container created")
 	k.record("Normal", "Started", "Container started")
+	for _, n := range k.noticesOf(c) {
+		if n.At.Equal(k.now) {
+			k.events = append(k.events, n.Event)
+		}
+	}
 	return true
 }
 
@@ -249,65 +260,51 @@ func (k *kubelet) pullFails(c *container, image string, since time.Time) {
 	}
 }
 
+// stopping reports whether no container may be started any more.
+func (k *kubelet) stopping() bool { return k.deadline || fields.IsTerminating(k.pod) }
+
 // changeRunning ends a container that runs, if it is time.
 func (k *kubelet) changeRunning(c *container) bool {
-	s := c.ownStop(k.grace())
-	if asked, ok := k.deletionAsked(); ok {
-		at := maxTime(asked, c.started)
-		s = sooner(s, c.stopAsked(at, k.grace(), ""))
-	}
+	s := k.stopOf(c)
 	if s.at.IsZero() || s.at.After(k.now) {
 		k.wake(s.at)
 		return false
 	}
 	k.end(c, s)
-	return k.restarts(c)
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// grace is how long the containers of the Pod have between the signals TERM and KILL.
-func (k *kubelet) grace() time.Duration {
-	n := fields.Int64(k.pod.Object, 30, "spec", "terminationGracePeriodSeconds")
-	return fields.Seconds(fields.Int64(k.pod.Object, n, "metadata", "deletionGracePeriodSeconds"))
-}
-
-// deletionAsked returns when the deletion of the Pod was asked for.
-func (k *kubelet) deletionAsked() (time.Time, bool) {
-	at, ok := fields.Time(k.pod.Object, "metadata", "deletionTimestamp")
-	return at.Add(-k.grace()), ok
+	return !k.stays(c)
 }
 
 // end ends a running container.
 func (k *kubelet) end(c *container, s stop) {
-	switch {
-	case s.probe != "":
-		k.record("Warning", "Unhealthy", "%s probe failed: ", title(s.probe))
-		k.record("Normal", "Killing", "Container %s failed %s probe, will be restarted", c.name, s.probe)
-	case !s.asked.IsZero():
-		k.record("Normal", "Killing", "Stopping container %s", c.name)
-	}
 	c.ended = &end{code: s.code, id: c.id, started: c.started, finished: s.at}
 	c.started, c.ready, c.begun = time.Time{}, false, false
+	if !k.stays(c) && c.crashDelay(c.ended) > 0 {
+		k.record("Warning", "BackOff", "Back-off restarting failed container %s in pod %s", c.name, fullName(k.pod))
+	}
 }
 
-func title(kind string) string { return string(kind[0]-'a'+'A') + kind[1:] }
-
-// restarts has a container that has ended wait for its next start, unless it stays as it is.
-func (k *kubelet) restarts(c *container) bool {
-	if fields.IsTerminating(k.pod) || !k.restartsAfter(c, c.ended.code) {
+// awaitRestart has a container that has ended wait for its next start, unless it stays as it is. As
+// a kubelet, which syncs when the delay is over but after a minute at the latest, it says until then
+// how the container ended.
+func (k *kubelet) awaitRestart(c *container) bool {
+	if k.stays(c) {
+		return false
+	}
+	delay := c.crashDelay(c.ended)
+	if at := c.ended.finished.Add(min(delay-time.Second, resync)); at.After(k.now) {
+		k.wake(at)
 		return false
 	}
 	c.backOff(k.pod, c.ended)
-	if c.due().After(k.now) {
-		k.record("Warning", "BackOff", "Back-off restarting failed container %s in pod %s", c.name, fullName(k.pod))
-	}
 	return true
+}
+
+// resync is how long a kubelet does not look at a Pod at most.
+const resync = time.Minute
+
+// stays reports whether a container has ended for good.
+func (k *kubelet) stays(c *container) bool {
+	return c.ended != nil && (k.stopping() || !k.restartsAfter(c, c.ended.code))
 }
 
 // restartsAfter reports whether a container is started again after an exit code.
@@ -334,25 +331,16 @@ func (k *kubelet) restartPolicy() string {
 // good, or an init container has failed for good.
 func (k *kubelet) isOver() bool {
 	for _, c := range k.inits {
-		if !c.sidecar && c.ended != nil && c.ended.code != 0 {
+		if !c.sidecar && k.stays(c) && c.ended.code != 0 {
 			return true
 		}
 	}
 	for _, c := range k.mains {
-		if c.ended == nil {
+		if !k.stays(c) {
 			return false
 		}
 	}
 	return len(k.mains) > 0 // a Pod without containers, which an API server refuses, runs
-}
-
-// endSidecars stops the sidecars of a Pod that is over.
-func (k *kubelet) endSidecars() {
-	for _, c := range k.inits {
-		if c.sidecar && c.running() {
-			k.end(c, stop{at: k.now, asked: k.now, code: c.stopAsked(k.now, 0, "").code})
-		}
-	}
 }
 
 func (k *kubelet) runsAny() bool {

@@ -147,9 +147,11 @@ var cases = []struct {
 	{"one fails, Never", `restartPolicy: Never, containers: [{name: a, image: b, command: ["true"]}, {name: b, image: b, args: ["false"]}]`, "", []string{"0s Failed a=exit0/0 b=exit1/0"}},
 	{"success, OnFailure", `restartPolicy: OnFailure, containers: [{name: a, image: b, command: [/bin/true]}]`, "", []string{"0s Succeeded a=exit0/0"}},
 	{"crash loop", `containers: [{name: a, image: b, command: [sh, -c, exit 1]}]`, "", []string{
-		"0s Running a=CrashLoopBackOff/1", "10s Running a=CrashLoopBackOff/2", "30s Running a=CrashLoopBackOff/3", "1m10s Running a=CrashLoopBackOff/4",
-		"2m30s Running a=CrashLoopBackOff/5", "5m10s Running a=CrashLoopBackOff/6", "10m10s Running a=CrashLoopBackOff/7", "15m10s Running a=CrashLoopBackOff/8",
-		"20m10s Running a=CrashLoopBackOff/9", "25m10s Running a=CrashLoopBackOff/10"}},
+		"0s Running a=exit1/1", "9s Running a=CrashLoopBackOff/1", "10s Running a=exit1/2", "29s Running a=CrashLoopBackOff/2", "30s Running a=exit1/3",
+		"1m9s Running a=CrashLoopBackOff/3", "1m10s Running a=exit1/4", "2m10s Running a=CrashLoopBackOff/4", "2m30s Running a=exit1/5",
+		"3m30s Running a=CrashLoopBackOff/5", "5m10s Running a=exit1/6", "6m10s Running a=CrashLoopBackOff/6", "10m10s Running a=exit1/7",
+		"11m10s Running a=CrashLoopBackOff/7", "15m10s Running a=exit1/8", "16m10s Running a=CrashLoopBackOff/8", "20m10s Running a=exit1/9",
+		"21m10s Running a=CrashLoopBackOff/9", "25m10s Running a=exit1/10", "26m10s Running a=CrashLoopBackOff/10"}},
 	{"a long run begins the delays anew", `containers: [{name: a, image: b, command: [sleep, "800"]}]`, "", []string{
 		"0s Running a=running/0 Ready", "13m20s Running a=running/1 Ready", "26m40s Running a=running/2 Ready"}},
 	{"an image that cannot be pulled", `containers: [{name: a, image: "b:404"}]`, "", []string{
@@ -178,7 +180,19 @@ var cases = []struct {
 		`, annotations: {startup.probe.stagecraft-go.github.io/a: succeeds after 12s}`, []string{"0s Running a=running/0", "15s Running a=running/0 Ready"}},
 	{"a startup probe that fails", `restartPolicy: Never, containers: [{name: a, image: b, startupProbe: {periodSeconds: 5, failureThreshold: 2}}]`,
 		`, annotations: {startup.probe.stagecraft-go.github.io/a: fails}`, []string{"0s Running a=running/0", "5s Failed a=exit143/0"}},
-	{"activeDeadlineSeconds", `activeDeadlineSeconds: 20, containers: [{name: a, image: b, command: [sleep, "30"]}]`, "", []string{"0s Running a=running/0 Ready", "20s Failed a=exit137/0"}},
+	{"a run of 10 minutes does not", `containers: [{name: a, image: b, command: [sh, -c, sleep 600; exit 1]}]`, "", []string{
+		"0s Running a=running/0 Ready", "10m0s Running a=running/1 Ready", "20m0s Running a=exit1/1", "20m9s Running a=CrashLoopBackOff/1", "20m10s Running a=running/2 Ready"}},
+	{"activeDeadlineSeconds", `activeDeadlineSeconds: 20, containers: [{name: a, image: b, command: [sleep, "30"]}]`, "",
+		[]string{"0s Running a=running/0 Ready", "20s Running a=running/0", "30s Failed a=exit0/0"}},
+	{"activeDeadlineSeconds and the grace period", `activeDeadlineSeconds: 20, terminationGracePeriodSeconds: 5, containers: [{name: a, image: b, command: [sleep, "60"]}]`, "",
+		[]string{"0s Running a=running/0 Ready", "20s Running a=running/0", "25s Failed a=exit137/0"}},
+	{"sidecars are stopped in reverse order", `restartPolicy: Never, terminationGracePeriodSeconds: 10, initContainers: [{name: s, image: b, restartPolicy: Always, command: [sleep, 1h]},
+		{name: t, image: b, restartPolicy: Always, command: [sleep, 1h]}, {name: u, image: b, restartPolicy: Always}], containers: [{name: a, image: b, command: [sleep, "4"]}]`, "", []string{
+		"0s Running s=running/0 t=running/0 u=running/0 a=running/0 Ready", "4s Running s=running/0 t=running/0 u=exit143/0 a=exit0/0",
+		"14s Running s=running/0 t=exit137/0 u=exit143/0 a=exit0/0", "16s Succeeded s=exit137/0 t=exit137/0 u=exit143/0 a=exit0/0"}},
+	{"a sidecar crashes and the others go on", `restartPolicy: Never, initContainers: [{name: s, image: b, restartPolicy: Always, command: [sh, -c, sleep 7; exit 1]}], containers: [{name: a, image: b, command: [sleep, "30"]}]`, "", []string{
+		"0s Running s=running/0 a=running/0 Ready", "7s Running s=running/1 a=running/0 Ready", "14s Running s=exit1/1 a=running/0", "23s Running s=CrashLoopBackOff/1 a=running/0",
+		"24s Running s=running/2 a=running/0 Ready", "30s Running s=running/2 a=exit0/0", "31s Succeeded s=exit1/2 a=exit0/0"}},
 	{"a readiness gate", `readinessGates: [{conditionType: g}], containers: [{name: a, image: b}]`, "", []string{"0s Running a=running/0"}},
 	{"deleted, sleeps through the grace period", `containers: [{name: a, image: b, command: [sleep, 1h]}]`,
 		`, deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30`, []string{"0s Pending a=ContainerCreating/0 deleted"}},
@@ -241,6 +255,72 @@ func TestEvents(t *testing.T) {
 	}
 	started := []string{`Normal Pulled Container image "b" already present on machine`, "Normal Created Container created", "Normal Started Container started"}
 	require.Equal(t, slices.Concat(started, started, []string{"Warning BackOff Back-off restarting failed container a in pod p_default(u)"}), got)
+}
+
+// record plays a Pod until an end, and returns the Events as the controller records them.
+func record(t *testing.T, pod *unstructured.Unstructured, end time.Duration) (lines []string) {
+	now, last := start, start.Add(-time.Second)
+	note := func(e kubelet.Event) {
+		lines = append(lines, fmt.Sprintf("%s %s %s: %s", now.Sub(start), e.Type, e.Reason, e.Message))
+	}
+	for {
+		notices, err := kubelet.Notices(pod, now)
+		require.NoError(t, err)
+		for _, n := range notices {
+			if !n.At.After(now) && n.At.After(last) {
+				note(n.Event)
+			}
+		}
+		last = now
+		step, err := kubelet.Next(pod, now, kubelet.Options{})
+		require.NoError(t, err)
+		pod.Object["status"] = step.Status
+		for _, e := range step.Events {
+			note(e)
+		}
+		if now = now.Add(time.Second); now.Sub(start) > end {
+			return lines
+		}
+	}
+}
+
+var recorded = []struct {
+	name, spec, metadata string
+	until                time.Duration
+	want                 []string
+}{
+	{"an image", `containers: [{name: a, image: "b:404"}]`, "", 12 * time.Second, []string{
+		`0s Normal Pulling: Pulling image "b:404"`, `0s Warning Failed: Failed to pull image "b:404": failed to pull and unpack image "b:404": not found`, "0s Warning Failed: Error: ErrImagePull",
+		`1s Normal BackOff: Back-off pulling image "b:404"`, "1s Warning Failed: Error: ImagePullBackOff",
+		`10s Normal Pulling: Pulling image "b:404"`, `10s Warning Failed: Failed to pull image "b:404": failed to pull and unpack image "b:404": not found`, "10s Warning Failed: Error: ErrImagePull",
+		`11s Normal BackOff: Back-off pulling image "b:404"`, "11s Warning Failed: Error: ImagePullBackOff"}},
+	{"liveness", `terminationGracePeriodSeconds: 4, containers: [{name: a, image: b, command: [sleep, 1h], livenessProbe: {periodSeconds: 5, failureThreshold: 2}}]`,
+		`, annotations: {liveness.probe.stagecraft-go.github.io/a: fails after 7s}`, 15 * time.Second, slices.Concat(starts("0s"), []string{
+			"10s Warning Unhealthy: Liveness probe failed: ", "15s Warning Unhealthy: Liveness probe failed: ", "15s Normal Killing: Container a failed liveness probe, will be restarted"})},
+	{"startup, Never", `restartPolicy: Never, containers: [{name: a, image: b, startupProbe: {failureThreshold: 1, initialDelaySeconds: 3}}]`,
+		`, annotations: {startup.probe.stagecraft-go.github.io/a: fails}`, time.Minute, slices.Concat(starts("0s"), []string{
+			"3s Warning Unhealthy: Startup probe failed: ", "3s Normal Killing: Container a failed startup probe"})},
+	{"startup, at once", `restartPolicy: Never, containers: [{name: a, image: b, startupProbe: {failureThreshold: 1}}]`,
+		`, annotations: {startup.probe.stagecraft-go.github.io/a: fails}`, time.Minute, slices.Concat(starts("0s"), []string{
+			"0s Warning Unhealthy: Startup probe failed: ", "0s Normal Killing: Container a failed startup probe"})},
+	{"a sidecar", `initContainers: [{name: a, image: b, restartPolicy: Always, livenessProbe: {failureThreshold: 1, initialDelaySeconds: 3}}], containers: [{name: c, image: b}]`,
+		`, annotations: {liveness.probe.stagecraft-go.github.io/a: fails}`, 3 * time.Second, slices.Concat(starts("0s"), starts("0s"), []string{
+			"3s Warning Unhealthy: Liveness probe failed: ", "3s Normal Killing: Init container a failed liveness probe"}, starts("3s"))},
+	{"readiness", `containers: [{name: a, image: b, readinessProbe: {periodSeconds: 4, failureThreshold: 2}}]`,
+		`, annotations: {readiness.probe.stagecraft-go.github.io/a: fails}`, time.Minute, slices.Concat(starts("0s"), []string{
+			"0s Warning Unhealthy: Readiness probe failed: ", "4s Warning Unhealthy: Readiness probe failed: "})},
+	{"the deadline", `activeDeadlineSeconds: 5, containers: [{name: a, image: b, command: [sleep, 1m]}]`, "", 10 * time.Minute, slices.Concat(starts("0s"), []string{
+		"5s Normal DeadlineExceeded: Pod was active on the node longer than the specified deadline", "5s Normal Killing: Stopping container a"})},
+}
+
+func starts(at string) []string {
+	return []string{at + ` Normal Pulled: Container image "b" already present on machine`, at + " Normal Created: Container created", at + " Normal Started: Container started"}
+}
+
+func TestRecordedEvents(t *testing.T) {
+	for _, c := range recorded {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, record(t, parse(t, c.spec, c.metadata), c.until)) })
+	}
 }
 
 func TestWrongAnswer(t *testing.T) {

@@ -10,26 +10,41 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 )
 
-// setPhase sets the phase of the Pod from its containers.
+const deadlineExceeded = "Pod was active on the node longer than the specified deadline"
+
+// setPhase sets the phase of the Pod from its containers. As long as one runs, it does not end.
 func (k *kubelet) setPhase() {
-	switch {
-	case k.deadline:
-		k.phase = "Failed"
-		k.status["reason"], k.status["message"] = "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
-	case k.isOver():
-		k.phase = "Succeeded"
-		for _, c := range k.all() {
-			if !c.sidecar && c.ended != nil && c.ended.code != 0 {
-				k.phase = "Failed"
-			}
-		}
-	case len(k.incomplete()) > 0 || k.isCreating():
+	before := k.phase
+	if k.verdict = k.judge(); isTerminal(k.verdict) && k.runsAny() {
+		k.phase = before
+	} else if k.phase = k.verdict; k.deadline {
+		k.status["reason"], k.status["message"] = "DeadlineExceeded", deadlineExceeded
+	}
+	if k.phase == "" {
 		k.phase = "Pending"
-	default:
-		k.phase = "Running"
 	}
 	k.status["phase"] = k.phase
 }
+
+// judge is the phase that the containers have brought the Pod to.
+func (k *kubelet) judge() string {
+	switch {
+	case k.deadline:
+		return "Failed"
+	case k.isOver():
+		for _, c := range k.all() {
+			if !c.sidecar && c.ended != nil && c.ended.code != 0 {
+				return "Failed"
+			}
+		}
+		return "Succeeded"
+	case len(k.incomplete()) > 0 || k.isCreating():
+		return "Pending"
+	}
+	return "Running"
+}
+
+func isTerminal(phase string) bool { return phase == "Succeeded" || phase == "Failed" }
 
 // isCreating reports whether a container has never run.
 func (k *kubelet) isCreating() bool {
@@ -43,6 +58,9 @@ func (k *kubelet) isCreating() bool {
 
 // incomplete returns the init containers that the others wait for.
 func (k *kubelet) incomplete() (names []string) {
+	if k.initialized() {
+		return nil
+	}
 	for _, c := range k.inits {
 		if !c.isPassed() && !(c.sidecar && k.isOver()) {
 			names = append(names, c.name)
@@ -75,7 +93,7 @@ func (k *kubelet) writeConditions() {
 		if reason != "" {
 			c["reason"] = reason
 		}
-		if message != "" || k.isTerminal() && reason != "" && kind != "Initialized" {
+		if message != "" || isTerminal(k.verdict) && reason != "" && kind != "Initialized" {
 			c["status"] = "False"
 		}
 		if message != "" {
@@ -83,9 +101,9 @@ func (k *kubelet) writeConditions() {
 		}
 		k.setCondition(c)
 	}
-	k.setCondition(conditions.Condition{"type": "PodReadyToStartContainers", "status": upper(k.runsAny() || !k.isTerminal() && !k.isOver()), "lastTransitionTime": fields.FormatTime(k.now)})
+	k.setCondition(conditions.Condition{"type": "PodReadyToStartContainers", "status": upper(k.runsAny() || !isTerminal(k.verdict)), "lastTransitionTime": fields.FormatTime(k.now)})
 	switch names := k.incomplete(); {
-	case k.phase == "Succeeded":
+	case k.verdict == "Succeeded":
 		set("Initialized", "PodCompleted", "")
 	case len(names) > 0:
 		set("Initialized", "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: %s", names))
@@ -119,8 +137,8 @@ func (k *kubelet) setCondition(c conditions.Condition) {
 
 // unready says why the containers are not ready, "" if they are.
 func (k *kubelet) unready() (reason, message string) {
-	if k.isTerminal() {
-		return map[string]string{"Succeeded": "PodCompleted", "Failed": "PodFailed"}[k.phase], ""
+	if isTerminal(k.verdict) {
+		return map[string]string{"Succeeded": "PodCompleted", "Failed": "PodFailed"}[k.verdict], ""
 	}
 	var names []string
 	for _, c := range k.all() {
