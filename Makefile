@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak oracle oracle-autoscaling oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak oracle oracle-autoscaling oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,9 @@ oracle-nodes: ## the same with random failures of Nodes
 
 oracle-autoscaling: ## SCENARIOS (200) random loads with the HorizontalPodAutoscaler controller of Kubernetes and with ours, from SEED (1) on
 	cd internal/dev/oracle && $(GO) test ./autoscaling -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
+
+oracle-kubelet: ## SCENARIOS (200) random Pods with the container runtime manager of the kubelet and with ours, from SEED (1) on
+	cd internal/dev/oracle && $(GO) test ./kubelet -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on
 	cd internal/dev/oracle && $(GO) test ./scheduler -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED)

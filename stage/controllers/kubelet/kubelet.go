@@ -68,6 +68,7 @@ type kubelet struct {
 	phase        string // as it is written: it is not terminal while a container runs
 	verdict      string // what it will be then
 	deadline     bool   // activeDeadlineSeconds are over
+	complete     bool   // all containers but sidecars are done
 }
 
 func newKubelet(pod *unstructured.Unstructured, now time.Time, o Options) (*kubelet, error) {
@@ -147,24 +148,57 @@ func (k *kubelet) record(kind, reason, format string, args ...any) {
 // runAll brings the containers as far as they are now: init containers and sidecars one after
 // another, then the others.
 func (k *kubelet) runAll() {
-	since, goOn := k.startTime(), true
-	for _, c := range k.inits {
-		if goOn || c.sidecar {
-			k.run(c, since)
-		}
-		if goOn = goOn && c.isPassed(); goOn {
-			since = c.passedAt(since)
+	k.complete = k.isComplete()
+	for _, c := range k.all() {
+		if c.running() {
+			k.changeRunning(c)
 		}
 	}
-	goOn = goOn || k.initialized()
+	k.noteCompletion()
+	since, goOn, latest := k.startTime(), true, k.latestInit()
+	for i, c := range k.inits {
+		if goOn || c.running() || c.sidecar && c.lastEnd() != nil {
+			k.run(c, since)
+		}
+		if passed := c.isPassed(); passed && goOn {
+			since = c.passedAt(since)
+		} else {
+			goOn = goOn && i < latest
+		}
+	}
+	goOn = goOn || slices.ContainsFunc(k.mains, (*container).running)
 	for _, c := range k.mains {
 		if goOn || c.running() {
 			k.run(c, since)
 		}
 	}
-	if k.isOver() {
+	if k.noteCompletion(); k.complete {
 		for _, c := range k.inits {
 			k.run(c, since)
+		}
+	}
+}
+
+// latestInit returns the index of the last init container that has ever run: those before it do not
+// hold up the others any more, even if they are sidecars that are restarting.
+func (k *kubelet) latestInit() (latest int) {
+	for i, c := range k.inits {
+		if c.running() || c.lastEnd() != nil {
+			latest = i
+		}
+	}
+	return latest
+}
+
+// noteCompletion records that the sidecars are stopped, when the other containers are done.
+func (k *kubelet) noteCompletion() {
+	if k.complete || !k.isComplete() {
+		return
+	}
+	k.complete = true
+	for _, c := range k.inits {
+		if c.running() {
+			k.record("Normal", "Killing", "Stopping container %s", c.name)
 		}
 	}
 }
@@ -329,14 +363,21 @@ func (k *kubelet) restartPolicy() string {
 
 // isOver reports whether no container but sidecars will do anything any more: all have ended for
 // good, or an init container has failed for good.
-func (k *kubelet) isOver() bool {
+func (k *kubelet) isOver() bool { return k.allDone(k.stays) }
+
+// isComplete reports the same, but not if it is only so because the Pod is being stopped.
+func (k *kubelet) isComplete() bool {
+	return k.allDone(func(c *container) bool { return c.ended != nil && !k.restartsAfter(c, c.ended.code) })
+}
+
+func (k *kubelet) allDone(done func(*container) bool) bool {
 	for _, c := range k.inits {
-		if !c.sidecar && k.stays(c) && c.ended.code != 0 {
+		if !c.sidecar && done(c) && c.ended.code != 0 {
 			return true
 		}
 	}
 	for _, c := range k.mains {
-		if !k.stays(c) {
+		if !done(c) {
 			return false
 		}
 	}

@@ -48,10 +48,26 @@ func (k *kubelet) noticesOf(c *container) (all []Notice) {
 	}
 	all = append(all, c.failures(c.liveness, "Liveness", begins, s)...)
 	all = append(all, c.failures(c.readiness, "Readiness", begins, s)...)
-	if !s.asked.IsZero() {
-		all = append(all, Notice{s.asked, Event{"Normal", "Killing", k.killing(c, s)}})
+	if asked := k.askedAt(c, s); !asked.IsZero() {
+		all = append(all, Notice{asked, Event{"Normal", "Killing", k.killing(c, s)}})
 	}
 	return all
+}
+
+// askedAt returns when a running container is asked to end, the zero time for never. When only
+// sidecars are left, Next records it.
+func (k *kubelet) askedAt(c *container, s stop) time.Time {
+	all := k.stopAskedAt()
+	switch {
+	case s.probe != "" || all.IsZero():
+		return s.asked
+	case k.isComplete() && all.Equal(k.completeAt()):
+		return time.Time{}
+	}
+	if asked := maxTime(all, c.started); !s.asked.IsZero() || s.at.After(asked) { // it may end by itself later than it is asked
+		return asked
+	}
+	return time.Time{}
 }
 
 // failures returns the Events of the probes that fail until a container is stopped.

@@ -26,35 +26,81 @@ func (k *kubelet) setPhase() {
 	k.status["phase"] = k.phase
 }
 
-// judge is the phase that the containers have brought the Pod to.
+// judge is the phase that the containers have brought the Pod to, as getPhase of the kubelet says it.
 func (k *kubelet) judge() string {
+	n := k.countStates()
 	switch {
-	case k.deadline:
+	case k.deadline || n.failedInits > 0:
 		return "Failed"
-	case k.isOver():
-		for _, c := range k.all() {
-			if !c.sidecar && c.ended != nil && c.ended.code != 0 {
-				return "Failed"
-			}
-		}
-		return "Succeeded"
-	case len(k.incomplete()) > 0 || k.isCreating():
+	case n.pendingInits > 0 || n.pendingSidecars > 0 && !k.initialized() || n.waiting > 0:
 		return "Pending"
+	case n.running > 0 || len(k.mains) == 0: // a Pod without containers, which an API server refuses, runs
+		return "Running"
+	case n.restartable > 0 && !fields.IsTerminating(k.pod):
+		return "Running"
+	case n.stopped > n.succeeded:
+		return "Failed"
 	}
-	return "Running"
+	return "Succeeded"
+}
+
+// states count containers: the first three are of init containers, running is also of sidecars, the
+// others are of neither.
+type states struct{ failedInits, pendingInits, pendingSidecars, running, waiting, stopped, succeeded, restartable int }
+
+func (k *kubelet) countStates() (n states) {
+	for _, c := range k.inits {
+		switch last := c.lastEnd(); {
+		case c.sidecar:
+			n.addSidecar(c)
+		case last == nil || c.running():
+			n.pendingInits++
+		case last.code != 0 && k.restartPolicy() == "Never":
+			n.failedInits++
+		}
+	}
+	for _, c := range k.mains {
+		switch last := c.lastEnd(); {
+		case c.running():
+			n.running++
+		case last == nil:
+			n.waiting++
+		default:
+			n.stopped++
+			n.succeeded += count(c.ended != nil && last.code == 0)
+			n.restartable += count(k.restartsAfter(c, last.code))
+		}
+	}
+	return n
+}
+
+func (n *states) addSidecar(c *container) {
+	switch {
+	case c.running():
+		n.running++
+		n.pendingSidecars += count(!c.begun)
+	case c.lastEnd() == nil:
+		n.pendingSidecars++
+		n.waiting++
+	}
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// lastEnd is how the container ended the last time, nil if it has not.
+func (c *container) lastEnd() *end {
+	if c.ended != nil {
+		return c.ended
+	}
+	return c.last
 }
 
 func isTerminal(phase string) bool { return phase == "Succeeded" || phase == "Failed" }
-
-// isCreating reports whether a container has never run.
-func (k *kubelet) isCreating() bool {
-	for _, c := range k.mains {
-		if !c.running() && c.ended == nil && c.last == nil {
-			return true
-		}
-	}
-	return false
-}
 
 // incomplete returns the init containers that the others wait for.
 func (k *kubelet) incomplete() (names []string) {
@@ -62,7 +108,7 @@ func (k *kubelet) incomplete() (names []string) {
 		return nil
 	}
 	for _, c := range k.inits {
-		if !c.isPassed() && !(c.sidecar && k.isOver()) {
+		if !c.isPassed() {
 			names = append(names, c.name)
 		}
 	}
@@ -74,8 +120,8 @@ func (k *kubelet) write() {
 	for _, list := range [][]*container{k.inits, k.mains} {
 		var statuses []any
 		for _, c := range list {
-			if c.ended != nil && c.init && !c.sidecar {
-				c.ready = c.ended.code == 0
+			if c.init && !c.sidecar {
+				c.ready = c.ended != nil && c.ended.code == 0
 			}
 			statuses = append(statuses, c.status())
 		}

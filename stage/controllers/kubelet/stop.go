@@ -104,14 +104,14 @@ func (k *kubelet) stopAskedAt() (at time.Time) {
 	if k.deadline {
 		at = earlier(at, k.deadlineAt())
 	}
-	if k.isOver() {
-		at = earlier(at, k.overAt())
+	if k.isComplete() {
+		at = earlier(at, k.completeAt())
 	}
 	return at
 }
 
-// overAt returns when the last container ended that is no sidecar.
-func (k *kubelet) overAt() (at time.Time) {
+// completeAt returns when the last container ended that is no sidecar.
+func (k *kubelet) completeAt() (at time.Time) {
 	for _, c := range k.all() {
 		if c.ended != nil && !c.sidecar {
 			at = maxTime(at, c.ended.finished)

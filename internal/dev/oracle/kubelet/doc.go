@@ -1,0 +1,21 @@
+// Package kubelet plays random Pods with the container runtime manager of the kubelet of Kubernetes
+// (pkg/kubelet/kuberuntime), on a runtime that fakes containers, in virtual time in a
+// testing/synctest bubble, and with ours, and compares when containers start and end, with which
+// codes, when images are pulled, and the texts of Events. It also has the kubelet say phase and
+// conditions for the containers of each status that ours writes. More Pods:
+//
+//	make oracle-kubelet SCENARIOS=10000
+//
+// The kubelet's loop around the manager is not run: the manager is asked each second, until nothing
+// changes. Probes are not compared.
+package kubelet
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	_ "k8s.io/kubernetes/pkg/kubelet" // has getPhase
+	_ "unsafe"                        // for linkname
+)
+
+//go:linkname getPhase k8s.io/kubernetes/pkg/kubelet.getPhase
+func getPhase(logger klog.Logger, pod *corev1.Pod, info []corev1.ContainerStatus, podIsTerminal, podHasInitialized bool) corev1.PodPhase
