@@ -68,17 +68,10 @@ func TestRecordedSchemas(t *testing.T) {
 func TestRecordedColumns(t *testing.T) {
 	const file = "../../../stage/apiserver/columns.json"
 	columns := map[string][]metav1.TableColumnDefinition{}
-	for _, path := range []string{"/api", "/apis"} {
-		var list discoveryv2.APIGroupDiscoveryList
-		require.NoError(t, json.Unmarshal(send(t, plane.Config(), httpRequest{Path: path, Accept: aggregated}).body, &list))
-		for _, g := range list.Items {
-			for _, v := range g.Versions {
-				for _, r := range v.Resources {
-					if !isCustomGroup(g.Name) && !unprinted[r.Resource] && slices.Contains(r.Verbs, "list") {
-						key := strings.TrimSuffix(r.Resource+"."+v.Version+"."+g.Name, ".")
-						columns[key] = columnsOf(t, g.Name, v.Version, r.Resource)
-					}
-				}
+	for _, v := range discoveredVersions(t) {
+		for _, r := range v.Resources {
+			if !isCustomGroup(v.group) && !unprinted[r.Resource] && slices.Contains(r.Verbs, "list") {
+				columns[strings.TrimSuffix(r.Resource+"."+v.Version+"."+v.group, ".")] = columnsOf(t, v.group, v.Version, r.Resource)
 			}
 		}
 	}
@@ -90,6 +83,25 @@ func TestRecordedColumns(t *testing.T) {
 	recorded, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, string(recorded), string(text))
+}
+
+// A discoveredVersion is a group version that a kube-apiserver serves.
+type discoveredVersion struct {
+	group string
+	discoveryv2.APIVersionDiscovery
+}
+
+func discoveredVersions(t *testing.T) (all []discoveredVersion) {
+	for _, path := range []string{"/api", "/apis"} {
+		var list discoveryv2.APIGroupDiscoveryList
+		require.NoError(t, json.Unmarshal(send(t, plane.Config(), httpRequest{Path: path, Accept: aggregated}).body, &list))
+		for _, g := range list.Items {
+			for _, v := range g.Versions {
+				all = append(all, discoveredVersion{g.Name, v})
+			}
+		}
+	}
+	return all
 }
 
 // unprinted are the resources of which stage/apiserver shows name and age only.
