@@ -15,6 +15,7 @@ import (
 
 var (
 	pods       = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	endpoints  = schema.GroupVersionKind{Version: "v1", Kind: "Endpoints"}
 	namespaces = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
 	bindings   = schema.GroupVersionResource{Version: "v1", Resource: "bindings"}
 )

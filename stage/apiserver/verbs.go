@@ -73,11 +73,14 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 
 // newCall returns a request as the user who sends it, with the form of its answer.
 func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.Request) (*call, error) {
+	if of.kind == endpoints {
+		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
+	}
 	f, err := negotiate(r, of.hasProtobuf())
 	if err != nil {
 		return nil, err
 	}
-	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, cluster: s.cluster.Shared(), form: f, w: w, r: r, query: r.URL.Query()}
+	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, cluster: s.cluster.Shared().TrackingFields(), form: f, w: w, r: r, query: r.URL.Query()}
 	if user := r.Header.Get("Impersonate-User"); user != "" {
 		c.cluster = c.cluster.Impersonate(user)
 	}
@@ -323,8 +326,17 @@ func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []
 	if kind = types.PatchType(mediaType); !slices.Contains(known, string(kind)) {
 		return o, "", nil, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
 	}
-	if data, err = readBody(c.r); err == nil && kind == types.ApplyYAMLPatchType {
-		return o, kind, data, c.checkApplied(data)
+	if data, err = readBody(c.r); err != nil {
+		return o, "", nil, err
+	}
+	if kind == types.ApplyYAMLPatchType {
+		err = c.checkApplied(data)
+	}
+	if err == nil {
+		data, err = c.checkFields(kind, data, o.FieldValidation)
+	}
+	if kind == types.ApplyYAMLPatchType {
+		return o, kind, data, err
 	}
 	o.FieldManager = c.manager(o.FieldManager)
 	return o, kind, data, err

@@ -26,6 +26,7 @@ const (
 // owner is one entry of managedFields.
 type owner struct {
 	manager, operation, subresource string
+	version                         string // apiVersion of the entry
 	fields                          map[path]bool
 	entry                           map[string]any // as stored; nil if it is new or has changed
 }
@@ -153,6 +154,7 @@ func owned(owners []owner, p path) bool {
 // other managers lose them; without, they are an error.
 func settleConflicts(others []owner, wanted, present leaves, force bool) error {
 	var causes []metav1.StatusCause
+	found := map[string][]string{} // paths by manager
 	for i := range others {
 		for _, p := range slices.Sorted(maps.Keys(others[i].fields)) {
 			v, applied := wanted[p]
@@ -160,17 +162,42 @@ func settleConflicts(others []owner, wanted, present leaves, force bool) error {
 				continue
 			}
 			others[i].lose(p)
-			causes = append(causes, metav1.StatusCause{
-				Type:    metav1.CauseTypeFieldManagerConflict,
-				Message: fmt.Sprintf("conflict with %q", others[i].manager),
-				Field:   p.String(),
-			})
+			who := others[i].String()
+			found[who] = append(found[who], p.String())
+			causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Message: "conflict with " + who, Field: p.String()})
 		}
 	}
 	if force || len(causes) == 0 {
 		return nil
 	}
-	return apierrors.NewApplyConflict(causes, fmt.Sprintf("Apply failed with %d conflict(s): %s: %s", len(causes), causes[0].Message, causes[0].Field))
+	return apierrors.NewApplyConflict(causes, conflictText(causes, found))
+}
+
+// conflictText is the message of kube-apiserver for conflicts.
+func conflictText(causes []metav1.StatusCause, found map[string][]string) string {
+	if len(causes) == 1 {
+		return fmt.Sprintf("Apply failed with 1 conflict: %s: %s", causes[0].Message, causes[0].Field)
+	}
+	var lines []string
+	for _, who := range slices.Sorted(maps.Keys(found)) {
+		lines = append(lines, fmt.Sprintf("conflicts with %s:", who))
+		for _, p := range found[who] {
+			lines = append(lines, "- "+p)
+		}
+	}
+	return fmt.Sprintf("Apply failed with %d conflicts: %s", len(causes), strings.Join(lines, "\n"))
+}
+
+// String names an owner as conflicts do.
+func (o owner) String() string {
+	name := fmt.Sprintf("%q", o.manager)
+	if o.subresource != "" {
+		name += fmt.Sprintf(" with subresource %q", o.subresource)
+	}
+	if o.operation == byUpdate {
+		name += " using " + o.version
+	}
+	return name
 }
 
 // String prints a path as kubectl does: .spec.containers[name="a"].image.
@@ -211,20 +238,21 @@ func (r *request) owners(obj map[string]any) (found []owner) {
 		o.manager, _ = object.String(entry, "manager")
 		o.operation, _ = object.String(entry, "operation")
 		o.subresource, _ = object.String(entry, "subresource")
+		o.version, _ = object.String(entry, "apiVersion")
 		tree, _ := object.Map(entry, "fieldsV1")
 		pathsOf("", tree, o.fields)
 		found = append(found, o)
 	}
 	if found == nil {
 		all := pathSet(leavesOf(r.kind.schema, obj))
-		found = []owner{{manager: beforeApply, operation: byUpdate, fields: all}}
+		found = []owner{{manager: beforeApply, operation: byUpdate, version: r.kind.GroupVersion().String(), fields: all}}
 	}
 	return found
 }
 
 // split returns the entry of the manager of this request, which may be new, and the other entries.
 func (r *request) split(owners []owner) (mine owner, others []owner) {
-	mine = owner{manager: r.manager, operation: byUpdate, subresource: r.Subresource, fields: map[path]bool{}}
+	mine = owner{manager: r.manager, operation: byUpdate, subresource: r.Subresource, version: r.kind.GroupVersion().String(), fields: map[path]bool{}}
 	if r.applies() {
 		mine.operation = byApply
 	}
@@ -282,6 +310,13 @@ func (r *request) own(before, next map[string]any) {
 	case metadataOf(before)["managedFields"] != nil:
 		metadataOf(next)["managedFields"] = r.reassign(before, next)
 	}
+}
+
+// ownNew gives all fields of a new object to the manager of this request.
+func (r *request) ownNew(root map[string]any) {
+	mine, _ := r.split(nil)
+	mine.fields = pathSet(leavesOf(r.kind.schema, root))
+	metadataOf(root)["managedFields"] = r.entries([]owner{mine})
 }
 
 // reassign gives the fields that changed to the manager of this request.

@@ -49,6 +49,7 @@ type Cluster struct {
 	*store
 	user   string
 	shared bool
+	tracks bool
 }
 
 // New returns an empty cluster.
@@ -67,7 +68,7 @@ func New(o Options) *Cluster {
 
 // Impersonate returns a handle on the same cluster that writes as another user.
 func (c *Cluster) Impersonate(user string) *Cluster {
-	return &Cluster{store: c.store, user: user, shared: c.shared}
+	return &Cluster{store: c.store, user: user, shared: c.shared, tracks: c.tracks}
 }
 
 // Shared returns a handle on the same cluster whose results, watch events included, are the stored
@@ -76,7 +77,13 @@ func (c *Cluster) Impersonate(user string) *Cluster {
 // nobody has written during the last [Options.History] events are packed, and unpacked when they
 // are read.
 func (c *Cluster) Shared() *Cluster {
-	return &Cluster{store: c.store, user: c.user, shared: true}
+	return &Cluster{store: c.store, user: c.user, shared: true, tracks: c.tracks}
+}
+
+// TrackingFields returns a handle on the same cluster whose creations have managedFields, as those of
+// an API server. Otherwise objects have them from their first server-side apply on.
+func (c *Cluster) TrackingFields() *Cluster {
+	return &Cluster{store: c.store, user: c.user, shared: c.shared, tracks: true}
 }
 
 // Now returns the time of the cluster's clock, as objects that are created now have it.

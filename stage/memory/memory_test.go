@@ -395,7 +395,7 @@ func TestManagedFieldsTellWhoAppliedWhat(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Patch(t.Context(), configMaps, at("c"), types.ApplyPatchType, []byte(body), metav1.PatchOptions{FieldManager: "one"})
 	require.True(t, apierrors.IsConflict(err))
-	require.ErrorContains(t, err, `conflict with "two": .data.a`)
+	require.ErrorContains(t, err, `conflict with "two" using v1: .data.a`)
 }
 
 func TestConcurrentWritersAndWatchersSeeOneHistory(t *testing.T) {

@@ -24,13 +24,14 @@ type request struct {
 	manager string // field manager
 	managed []any  // the managedFields to store, after an apply
 	dryRun  bool
+	tracks  bool // who owns the fields of an object is known from its creation on
 
 	statusOnly bool // the root of the next version is not shared, and only its status differs
 }
 
 // write carries out a request and its consequences, such as garbage collection, under one lock.
 func (c *Cluster) write(r request, f func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
-	r.store, r.User = c.store, c.user
+	r.store, r.User, r.tracks = c.store, c.user, c.tracks
 	if r.manager == "" {
 		r.manager = cmp.Or(c.user, "unknown")
 	}
@@ -199,6 +200,9 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if !withStatus || r.resource() == definitions {
 		r.initialStatus(root)
 	}
+	if r.tracks && r.managed == nil {
+		r.ownNew(root)
+	}
 	if err := r.review(nil, root); err != nil {
 		return nil, err
 	}
@@ -258,8 +262,11 @@ var firstPhases = map[schema.GroupKind]string{
 	{Kind: "Pod"}:                   "Pending",
 }
 
+// nodeKind is the kind whose new objects keep the status that they are given.
+var nodeKind = schema.GroupKind{Kind: "Node"}
+
 func (r *request) initialStatus(root map[string]any) {
-	if r.kind.Status {
+	if r.kind.Status && r.kind.GroupKind() != nodeKind {
 		delete(root, "status")
 	}
 	if phase := firstPhases[r.kind.GroupKind()]; phase != "" {

@@ -1,0 +1,93 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+// checkFields looks for fields in the patch of a built-in kind that the kind does not have. They are
+// refused, or told in headers, and left out of the patch. The operations of a JSON patch and those
+// that strategic patches write as $… are left as they are.
+func (c *call) checkFields(kind types.PatchType, data []byte, validation string) ([]byte, error) {
+	if kind == types.JSONPatchType || !c.of.hasProtobuf() || c.subresource == "scale" {
+		return data, nil
+	}
+	text := data
+	if kind == types.ApplyYAMLPatchType {
+		var err error
+		if text, err = yaml.YAMLToJSON(data); err != nil {
+			return data, nil // the cluster refuses it
+		}
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return data, nil
+	}
+	faults := c.unknownFields(fields, text)
+	if len(faults) == 0 {
+		return data, nil
+	}
+	if err := strictness(validation).report(c.w, runtime.NewStrictDecodingError(faults), c.of.kind); err != nil {
+		return nil, err
+	}
+	for _, fault := range faults {
+		if m := unknownField.FindStringSubmatch(fault.Error()); m != nil {
+			dropField(fields, m[1])
+		}
+	}
+	return json.Marshal(fields)
+}
+
+var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
+
+// unknownFields returns the faults of a strict reader of the kind.
+func (c *call) unknownFields(fields map[string]any, text []byte) (faults []error) {
+	if fields["kind"] == nil || fields["apiVersion"] == nil {
+		fields = maps.Clone(fields)
+		fields["apiVersion"], fields["kind"] = c.of.kind.ToAPIVersionAndKind()
+		var err error
+		if text, err = json.Marshal(fields); err != nil {
+			return nil
+		}
+	}
+	_, _, err := builtinReaders[jsonType].Decode(text, &c.of.kind, nil)
+	strict, isStrict := runtime.AsStrictDecodingError(err)
+	if !isStrict {
+		return nil
+	}
+	for _, fault := range strict.Errors() {
+		if !strings.Contains(fault.Error(), "$") {
+			faults = append(faults, fault)
+		}
+	}
+	return faults
+}
+
+// dropField removes a field at a path such as spec.containers[0].imag.
+func dropField(fields map[string]any, path string) {
+	var at any = fields
+	parts := strings.Split(strings.ReplaceAll(path, "[", ".["), ".")
+	for i, part := range parts {
+		switch v := at.(type) {
+		case map[string]any:
+			if i == len(parts)-1 {
+				delete(v, part)
+				return
+			}
+			at = v[part]
+		case []any:
+			n, err := strconv.Atoi(strings.Trim(part, "[]"))
+			if err != nil || n < 0 || n >= len(v) {
+				return
+			}
+			at = v[n]
+		}
+	}
+}
