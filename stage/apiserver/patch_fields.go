@@ -2,7 +2,9 @@ package apiserver
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,6 +36,9 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 	if len(faults) == 0 {
 		return data, nil
 	}
+	if kind == types.ApplyYAMLPatchType {
+		return nil, c.undeclared(faults)
+	}
 	if err := strictness(validation).report(c.w, runtime.NewStrictDecodingError(faults), c.of.kind); err != nil {
 		return nil, err
 	}
@@ -43,6 +48,25 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 		}
 	}
 	return json.Marshal(fields)
+}
+
+// undeclared is the answer to a server-side apply of fields that the kind does not have, whatever
+// fieldValidation is.
+func (c *call) undeclared(faults []error) error {
+	var lines []string
+	for _, fault := range faults {
+		if m := unknownField.FindStringSubmatch(fault.Error()); m != nil {
+			lines = append(lines, "."+m[1]+": field not declared in schema")
+		}
+	}
+	if len(lines) == 0 {
+		return badRequest("error decoding YAML: %v", faults[0])
+	}
+	text := lines[0]
+	if len(lines) > 1 {
+		text = "errors:\n  " + strings.Join(lines, "\n  ")
+	}
+	return statusError(http.StatusInternalServerError, "", fmt.Sprintf("failed to create typed patch object (%s; %s): %s", c.key(), c.of.kind, text))
 }
 
 var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)

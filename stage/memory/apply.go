@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -200,6 +201,9 @@ func (o owner) String() string {
 	return name
 }
 
+// keyInPath is a name in the key of a list's element.
+var keyInPath = regexp.MustCompile(`(^|,)"([^"]+)":`)
+
 // String prints a path as kubectl does: .spec.containers[name="a"].image.
 func (p path) String() string {
 	var b strings.Builder
@@ -209,7 +213,7 @@ func (p path) String() string {
 		case strings.HasPrefix(part, "f:"):
 			b.WriteString("." + text)
 		default:
-			b.WriteString("[" + strings.ReplaceAll(strings.Trim(text, `{}`), `":`, `"=`) + "]")
+			b.WriteString("[" + keyInPath.ReplaceAllString(strings.Trim(text, `{}`), "$1$2=") + "]")
 		}
 	}
 	return b.String()
