@@ -38,6 +38,7 @@ type sweepOptions struct {
 	seeds, workers        int
 	results, merge, table string
 	shard                 sweep.Shard
+	stop                  *sweep.Stop
 }
 
 // A studyDesign is a study that can be run, with the flags that not all studies have.
@@ -100,11 +101,29 @@ func define(o *options) *flag.FlagSet {
 		o.shard, err = sweep.ParseShard(text)
 		return err
 	})
+	flags.Func("stop", "end a point of a sweep before all -seeds when the 95 % interval of the mean of a metric is narrow enough, as `METRIC=HALF`: wait=0.1 is ± 0.1 in its unit, wait=5% is 5 % of the mean", func(text string) (err error) {
+		o.stop, err = parseStop(text)
+		return err
+	})
 	flags.Func("jobs", "how many Jobs; small-jobs takes a `list` of numbers (default 1,10,20,50,75,100; gpu: 100)", func(list string) (err error) {
 		o.jobs, err = counts(list)
 		return err
 	})
 	return flags
+}
+
+// parseStop reads METRIC=HALF or METRIC=PER CENT%.
+func parseStop(text string) (*sweep.Stop, error) {
+	metric, bound, ok := strings.Cut(text, "=")
+	number, relative := strings.CutSuffix(bound, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(v > 0) {
+		return nil, fmt.Errorf("%q: want METRIC=0.1 or METRIC=5%%", text)
+	}
+	if relative {
+		return &sweep.Stop{Metric: metric, Relative: v / 100}, nil
+	}
+	return &sweep.Stop{Metric: metric, Half: v}, nil
 }
 
 func names() []string { return slices.Sorted(maps.Keys(studies)) }

@@ -284,6 +284,18 @@ func TestNumbers(t *testing.T) {
 }
 
 // TestSweepsInParts runs the study of queues in two parts, and in one: the same table.
+// TestSweepsStopWhenNarrow: a point ends when the interval of a mean is narrow enough.
+func TestSweepsStopWhenNarrow(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "queues.csv")
+	code, _, errs := simulate(t, "-study queues -seeds 30 -stop wait=20% -table "+table)
+	require.Equal(t, 0, code, errs)
+	text, err := os.ReadFile(table)
+	require.NoError(t, err)
+	runs := strings.Count(string(text), ",wait,")
+	require.Greater(t, runs, 5*12-1)
+	require.Less(t, runs, 30*12)
+}
+
 func TestSweepsInParts(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
@@ -307,6 +319,8 @@ func TestSweepsInParts(t *testing.T) {
 		"-study queues -shard 0/2":          "-shard 0/2: want -results as well",
 		"-study queues -shard 2/2":          "want i/n with 0 <= i < n",
 		"-study queues -seeds 0":            "-seeds 0: want at least 1",
+		"-study queues -stop wait":          `"wait": want METRIC=0.1 or METRIC=5%`,
+		"-study queues -stop wait=-1":       `"wait=-1": want METRIC=0.1 or METRIC=5%`,
 		"-study queues -merge a -results b": "-merge runs nothing",
 		"-study queues -nodes 3":            "-nodes is not for -study queues",
 		"-study scale -results a":           "-results is not for -study scale",

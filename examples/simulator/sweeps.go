@@ -15,12 +15,12 @@ import (
 )
 
 // sweepFlags are the flags of studies that are sweeps.
-var sweepFlags = []string{"seeds", "workers", "results", "shard", "merge", "table"}
+var sweepFlags = []string{"seeds", "workers", "results", "shard", "merge", "table", "stop"}
 
 // runSweep runs a study, or the part of it that the flags ask for, or merges the results of its
 // parts, and writes the table.
 func runSweep(ctx context.Context, o options, c *studyClock, s sweep.Study) (*sweep.Result, error) {
-	s.Seeds = o.seeds
+	s.Seeds, s.Stop = o.seeds, o.stop
 	result, err := merged(s, o.merge)
 	if o.merge == "" {
 		result, err = sweep.Do(ctx, s, sweep.Options{File: o.results, Workers: o.workers, Shard: o.shard, Progress: c.countRuns})

@@ -134,7 +134,7 @@ func (s Study) check() error {
 	refuse(!distinct(names), "parameters %q: want distinct names", names)
 	refuse(slices.ContainsFunc(names, reserved) || slices.ContainsFunc(s.Metrics, isEmpty), "%q and %q: want names that are not empty, nor those of other columns", names, s.Metrics)
 	if s.Stop != nil {
-		refuse(!slices.Contains(s.Metrics, s.Stop.Metric), "it stops by metric %q, which it does not measure", s.Stop.Metric)
+		refuse(!slices.Contains(s.Metrics, s.Stop.Metric), "it stops by metric %q, which it does not measure: want one of %s", s.Stop.Metric, strings.Join(s.Metrics, ", "))
 		refuse(!(s.Stop.Half >= 0 && s.Stop.Relative >= 0 && s.Stop.Half+s.Stop.Relative > 0), "it stops at half %v, relative %v: want one above 0", s.Stop.Half, s.Stop.Relative)
 		refuse(!(s.Stop.Level >= 0 && s.Stop.Level < 1), "it stops by level %v: want less than 1", s.Stop.Level)
 	}

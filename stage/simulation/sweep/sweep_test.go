@@ -244,7 +244,7 @@ func TestStudiesAreChecked(t *testing.T) {
 		`parameters ["mean" "mean"]: want distinct names`:                  func(s *sweep.Study) { s.Parameters[0].Name = "mean" },
 		`want names that are not empty, nor those of other columns`:        func(s *sweep.Study) { s.Parameters[0].Name = "seed" },
 		`a name or a value is no UTF-8`:                                    func(s *sweep.Study) { s.Parameters[0].Values = []string{"\xff"} },
-		`it stops by metric "x", which it does not measure`:                func(s *sweep.Study) { s.Stop = &sweep.Stop{Metric: "x", Half: 1} },
+		`it stops by metric "x", which it does not measure: want one of`:   func(s *sweep.Study) { s.Stop = &sweep.Stop{Metric: "x", Half: 1} },
 		`it stops at half 0, relative 0: want one above 0`:                 func(s *sweep.Study) { s.Stop = &sweep.Stop{Metric: "time"} },
 		`it stops by level 1: want less than 1`:                            func(s *sweep.Study) { s.Stop = &sweep.Stop{Metric: "time", Half: 1, Level: 1} },
 	} {
