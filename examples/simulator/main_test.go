@@ -283,7 +283,6 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, "dir/a.mcad-gangs.csv", logName("dir/a.csv", "MCAD + gangs"))
 }
 
-// TestSweepsInParts runs the study of queues in two parts, and in one: the same table.
 // TestSweepsStopWhenNarrow: a point ends when the interval of a mean is narrow enough.
 func TestSweepsStopWhenNarrow(t *testing.T) {
 	table := filepath.Join(t.TempDir(), "queues.csv")
@@ -296,6 +295,7 @@ func TestSweepsStopWhenNarrow(t *testing.T) {
 	require.Less(t, runs, 30*12)
 }
 
+// TestSweepsInParts runs the study of queues in two parts, and in one: the same table.
 func TestSweepsInParts(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
