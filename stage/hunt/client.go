@@ -131,14 +131,14 @@ func (p *Process) carryOut(site Site, q request) (*unstructured.Unstructured, er
 	return obj, err
 }
 
-// hasOwner reports whether an object has no controller, or one that is there.
+// hasOwner reports whether an object has no controller, or one that is there and has an owner itself.
 func (p *Process) hasOwner(obj *unstructured.Unstructured) bool {
 	ref := metav1.GetControllerOf(obj)
 	if ref == nil {
 		return true
 	}
 	owner, err := p.run.shared.Get(context.Background(), schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name})
-	return err == nil && owner.GetUID() == ref.UID
+	return err == nil && owner.GetUID() == ref.UID && p.hasOwner(owner)
 }
 
 // changes reports whether a write that succeeded has changed something.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
@@ -24,11 +25,15 @@ type Options struct {
 	Time time.Duration
 	// Workers is how many runs are made at the same time. Default: GOMAXPROCS.
 	Workers int
-	// Patience is the virtual time that a run has to come to rest. Default 5m.
+	// Patience is the virtual time that a run has to come to rest after the last fault. A key that
+	// fails is tried again after a quarter of it at the latest. Default 5m.
 	Patience time.Duration
 	// Lab are the options of the labs. Seed and NoEvents are set by the hunt. The default of
 	// GarbageCollection is a delay of 1s, and 50ms between two steps.
 	Lab stagetest.LabOptions
+	// Controllers returns controllers that run in each lab beside those of Lab, without faults. They
+	// may keep a state, so each lab has its own: Lab.Controllers are refused.
+	Controllers func() []reconcile.Controller
 	// OwnWrites promises the controllers that they see their own writes at once, unless they start
 	// again or a view lags.
 	OwnWrites bool

@@ -57,7 +57,7 @@ func (r *Run) begin(p *program) {
 			Name: "informer of " + kind.String(), For: kind, When: func(reconcile.Change) bool { return false },
 		})
 	}
-	o := reconcile.Options{MaxReconciles: maxReconciles, Trace: life.trace}
+	o := reconcile.Options{MaxReconciles: maxReconciles, MaxRetryAfter: r.options.Patience / 4, Trace: life.trace}
 	if !r.options.OwnWrites {
 		o.Timing = &reconcile.Timing{StaleWrites: true}
 	}

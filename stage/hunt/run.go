@@ -161,6 +161,9 @@ func (failing) Fatalf(format string, args ...any) { panic(labFailure{fmt.Sprintf
 func newRun(o Options, known informers, scenario func(*Run), plan Plan) *Run {
 	lab := o.Lab
 	lab.Seed, lab.NoEvents = plan.Seed, true
+	if o.Controllers != nil {
+		lab.Controllers = o.Controllers()
+	}
 	r := &Run{
 		options: o, plan: plan, informers: known, outcome: &Outcome{Plan: plan},
 		faults: map[Site][]*planned{}, logs: map[schema.GroupVersionKind]*eventLog{},

@@ -69,6 +69,9 @@ const round = 32
 // newSearch makes the run without faults: twice if processes read kinds that they do not watch.
 func newSearch(o Options, scenario func(*Run), seed uint64) (*search, error) {
 	h := &search{options: o.withDefaults(), scenario: scenario, seed: seed, twins: map[string]*twin{}, seen: map[string]bool{}}
+	if len(o.Lab.Controllers) > 0 {
+		return nil, errors.New("hunt: Options.Lab.Controllers would be shared by all runs: use Options.Controllers")
+	}
 	careful := h.options
 	careful.watchCaches = true
 	for {

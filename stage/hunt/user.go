@@ -59,10 +59,11 @@ func (u *User) Patch(kind schema.GroupVersionKind, key, patch string) error {
 	return err
 }
 
-// Delete deletes an object, by namespace/name, in the background.
+// Delete deletes an object, by namespace/name, in the background, as kubectl does.
 func (u *User) Delete(kind schema.GroupVersionKind, key string) error {
 	name, _ := parseKey(key)
-	err := u.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{})
+	background := metav1.DeletePropagationBackground
+	err := u.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{PropagationPolicy: &background})
 	if err == nil {
 		u.run.tell("user", "deletes %s %s", kind.Kind, name)
 	}
@@ -151,8 +152,12 @@ func (r *Run) act(f Fault) error {
 	}
 	obj := r.applied[number-1].DeepCopy()
 	if f.Do == Delete {
+		pending := len(r.users)
 		r.users = slices.DeleteFunc(r.users, func(a pendingAction) bool { return a.creates == nameOfObject(obj) })
-		return r.deletePresent(obj.GroupVersionKind(), nameOf(obj))
+		if err := r.deletePresent(obj.GroupVersionKind(), nameOf(obj)); len(r.users) == pending {
+			return err
+		}
+		return nil
 	}
 	_ = r.deleteApplied(obj) // it may be gone
 	r.do(pendingAction{end: r.sim.Now().Add(r.options.Patience), name: "create again", creates: nameOfObject(obj), do: func(u *User) error { return u.createAgain(obj) }})
