@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
@@ -109,15 +110,16 @@ func newRevision(owner *unstructured.Unstructured, hashLabel string, n int64) fu
 	}
 }
 
-// addRevision creates a revision. If another object has its name, the next name is tried.
+// addRevision creates a revision. If another one has its name, that is taken if it has the same
+// template, whoever owns it, and otherwise the next name is tried.
 func addRevision(c control.Call, h history, owner *unstructured.Unstructured, revision func(collisions int64) (*unstructured.Unstructured, error)) (history, error) {
 	for {
 		rev, err := revision(h.collisions)
 		if err != nil {
 			return h, err
 		}
-		if fields.IsTerminating(owner) {
-			h.update = rev // for its name; if it were created, the deletion of the owner would have to wait for it
+		if slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+			h.update = rev // for its name: if it were created, it would be deleted and created without end
 			return h, nil
 		}
 		created, err := c.Create(rev)
@@ -125,8 +127,13 @@ func addRevision(c control.Call, h history, owner *unstructured.Unstructured, re
 			h.update, h.all = created, append(h.all, created)
 			return h, nil
 		}
-		if !apierrors.IsAlreadyExists(err) || c.Cache.Get(kinds.ControllerRevision, control.NameOf(rev)) == nil {
+		other := c.Cache.Get(kinds.ControllerRevision, control.NameOf(rev))
+		switch {
+		case !apierrors.IsAlreadyExists(err) || other == nil:
 			return h, err
+		case patch.Equal(other.Object["data"], rev.Object["data"]):
+			h.update = other
+			return h, nil
 		}
 		h.collisions++
 	}

@@ -84,3 +84,17 @@ func TestAStatefulSetThatCannotCreateAPodDropsRevisions(t *testing.T) {
 	}
 	require.Len(t, c.Names("ControllerRevision", ""), 2, "the current one and the one to update to")
 }
+
+// TestARevisionOfAnotherIsTakenIfItHasTheTemplate: without a claim to it no other name is tried.
+func TestARevisionOfAnotherIsTakenIfItHasTheTemplate(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 2})
+	c.Load(clustertest.Manifest("statefulset"))
+	c.Settle()
+	name := c.Names("ControllerRevision", "")[0]
+	c.Patch("ControllerRevision", name, `{metadata: {labels: {app: other}}}`)
+	c.Settle()
+	c.Patch("StatefulSet", "db", `{metadata: {labels: {look: again}}}`)
+	c.Settle()
+	require.Equal(t, []string{name}, c.Names("ControllerRevision", ""))
+	require.Equal(t, int64(0), c.Field("StatefulSet", "db", "status", "collisionCount"))
+}

@@ -118,7 +118,7 @@ var stepsOf = map[string][]func(*rand.Rand) step{
 		set(image, images...), set(image, images...), set(image, images...), set("spec/minReadySeconds", "0", "2"), set(templateNotes+"play~unready", `"yes"`, "null"),
 		set("spec/updateStrategy", "{type: OnDelete}", "{type: RollingUpdate, rollingUpdate: {maxUnavailable: 1}}", "{type: RollingUpdate, rollingUpdate: {maxSurge: 2, maxUnavailable: 0}}"),
 		set("spec/template/spec/nodeSelector", `{even: "true"}`, "null"),
-		plain("delete"), plain("orphan"),
+		plain("delete"), plain("orphan"), plain("foreground"),
 		pod("pod-gone"), pod("pod-fails"), pod("pod-unready"), podSet("metadata/labels/app", "b"),
 		node("node"), node("node-gone"), nodeSet("metadata/labels/even", `"true"`, `"false"`),
 		nodeSet("spec/taints", "[{key: t, effect: NoSchedule}]", "[{key: t, effect: NoExecute}]", "null"), nodeSet("spec/unschedulable", "true", "null"),

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -46,7 +45,7 @@ func playTheirs(t *testing.T, s scenario, hashes map[string][]string) *history {
 	return play(t, s, func(w *world, all *sync.WaitGroup) {
 		tr := &translation{ours: hashes, to: map[string]string{}, count: map[string]int{}}
 		config := client.Config(w.cluster, client.Options{
-			Create: w.create, Delay: w.delay, Pause: time.Microsecond,
+			Create: w.create, Pause: time.Microsecond,
 			Request: tr.request, Response: tr.response,
 		})
 		cs, err := kubernetes.NewForConfig(config)
@@ -63,21 +62,6 @@ func playTheirs(t *testing.T, s scenario, hashes map[string][]string) *history {
 			f.Shutdown()
 		})
 	})
-}
-
-// delay has controllers see what happens to an object after its owner has been deleted later than
-// that the owner has been deleted, as where the garbage collector takes time.
-func (w *world) delay(obj *unstructured.Unstructured) time.Duration {
-	ref := metav1.GetControllerOf(obj)
-	if ref == nil {
-		return 0
-	}
-	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
-	owner := w.get(kind, ref.Name)
-	if owner == nil || owner.GetUID() != ref.UID || owner.GetDeletionTimestamp() != nil {
-		return map[string]time.Duration{"Pod": 2 * time.Millisecond}[obj.GetKind()] + time.Millisecond
-	}
-	return 0
 }
 
 // controllersOf makes the controllers that a kind needs.

@@ -30,11 +30,12 @@ import (
 var stages []byte
 
 const (
-	tick   = 500 * time.Millisecond
-	offset = 450 * time.Millisecond // of the ticks
-	quiet  = 40 * time.Millisecond  // after a tick, in which nothing may change for it to count
-	stepAt = 100 * time.Millisecond // of the first step of a scenario in its second
-	stepBy = 3 * time.Millisecond   // how much later the next one is, so that no step is just when another one has been gathered
+	tick      = 500 * time.Millisecond
+	offset    = 450 * time.Millisecond // of the ticks
+	quiet     = 40 * time.Millisecond  // after a tick, in which nothing may change for it to count
+	stepAt    = 100 * time.Millisecond // of the first step of a scenario in its second
+	collectBy = time.Millisecond       // how long the garbage collector takes for an object
+	stepBy    = 3 * time.Millisecond   // how much later the next one is, so that no step is just when another one has been gathered
 )
 
 var (
@@ -69,10 +70,11 @@ func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (h *histo
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
-		w := &world{t: t, ctx: ctx, s: s, start: time.Now(), daemons: map[string]int{}, cluster: memory.New(memory.Options{Seed: 1, Now: time.Now})}
+		w := &world{t: t, ctx: ctx, s: s, start: time.Now(), daemons: map[string]int{}, cluster: memory.New(memory.Options{Seed: 1, Now: time.Now, LateCollection: true})}
 		require.NoError(t, w.cluster.Load(ctx, []byte("{apiVersion: v1, kind: Namespace, metadata: {name: default}}")))
 		w.history = newHistory(w)
 		var all sync.WaitGroup
+		w.collect(&all)
 		all.Go(func() { _ = player.Play(ctx, set, w.cluster, player.Options{Workers: 2}) })
 		run(w, &all)
 		synctest.Wait()
@@ -83,6 +85,38 @@ func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (h *histo
 		time.Sleep(2 * time.Hour) // timers of the controllers
 	})
 	return h
+}
+
+// collect has the garbage collector look at one object after another when something has happened.
+func (w *world) collect(all *sync.WaitGroup) {
+	changed := make(chan struct{}, 1)
+	for _, kind := range []schema.GroupVersionKind{deploymentKind, replicaSetKind, statefulKind, daemonKind, jobKind, cronJobKind, podKind, revisionKind, claimKind} {
+		changes, err := w.cluster.Watch(w.ctx, kind, "", metav1.ListOptions{})
+		require.NoError(w.t, err)
+		all.Go(func() {
+			for range changes.ResultChan() {
+				select {
+				case changed <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	all.Go(func() { w.collectAfter(changed) })
+}
+
+func (w *world) collectAfter(changed <-chan struct{}) {
+	for {
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-changed:
+		}
+		for _, waits := w.cluster.Uncollected(); waits; _, waits = w.cluster.Uncollected() {
+			time.Sleep(collectBy)
+			w.cluster.Collect()
+		}
+	}
 }
 
 // play carries out the steps of the scenario and takes in what changes.
