@@ -115,7 +115,7 @@ func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (pod
 	tracked := newTrackedPods(owner)
 	tracked.counting = true
 	t[uid] = tracked
-	claimed, err := pods.Claim(c, owner)
+	claimed, err := pods.ClaimActive(c, owner)
 	if t[uid] != tracked || err != nil { // adoptions take time, and meanwhile there was a change: it brings the key back
 		delete(t, uid)
 		return counted(owner, claimed).podCounts, err

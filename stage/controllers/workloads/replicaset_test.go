@@ -85,12 +85,15 @@ func requireCounted(t *testing.T, c *clustertest.Cluster, kind, name string) {
 	for _, p := range c.List("Pod", "") {
 		phase, _, _ := unstructured.NestedString(p.Object, "status", "phase")
 		ref := metav1.GetControllerOf(&p)
-		adopts := ref == nil && p.GetDeletionTimestamp() == nil && p.GetLabels()["app"] == name
+		selected := p.GetLabels()["app"] == name
+		adopts := ref == nil && p.GetDeletionTimestamp() == nil && phase != "Failed" && selected
 		require.False(t, adopts, "%s has to adopt %s", name, p.GetName())
 		switch {
 		case ref == nil || ref.UID != owner.GetUID() || phase == "Failed":
 		case p.GetDeletionTimestamp() != nil:
-			want["terminatingReplicas"]++
+			if selected { // others are not released, and do not count
+				want["terminatingReplicas"]++
+			}
 		default:
 			want["replicas"]++
 			if p.GetLabels()["tier"] == labels["tier"] {
@@ -109,4 +112,20 @@ func requireCounted(t *testing.T, c *clustertest.Cluster, kind, name string) {
 	}
 	replicas, _, _ := unstructured.NestedInt64(owner.Object, "spec", "replicas")
 	require.Equal(t, replicas, want["replicas"], name)
+}
+
+// TestAReplicaSetKeepsPodsThatFailed: it does not release what does not count.
+func TestAReplicaSetKeepsPodsThatFailed(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: recording.Kubelet})
+	c.Load(clustertest.Manifest("replicas"))
+	c.Settle()
+	all := c.List("Pod", "app=a")
+	for i, what := range []string{"fail", "ready"} {
+		play(what)(c, all[i].GetName())
+		c.Settle()
+		c.Patch("Pod", all[i].GetName(), `{metadata: {labels: {app: stranger}}}`)
+		c.Settle()
+	}
+	require.NotEmpty(t, c.Get("Pod", all[0].GetName()).GetOwnerReferences(), "it failed")
+	require.Empty(t, c.Get("Pod", all[1].GetName()).GetOwnerReferences(), "it runs")
 }

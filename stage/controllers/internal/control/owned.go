@@ -16,22 +16,33 @@ import (
 )
 
 // Claim returns the objects of a kind that belong to an owner. Those that it selects and that have
-// no controller are adopted; those that it controls and no longer selects are released.
+// no controller are adopted; those that it controls and no longer selects are released. An owner that
+// is being deleted does neither.
 func (c Call) Claim(kind schema.GroupVersionKind, owner *unstructured.Unstructured, s selectors.Selector) ([]*unstructured.Unstructured, error) {
+	return c.claim(kind, owner, s, func(*unstructured.Unstructured) bool { return true })
+}
+
+// ClaimSome is as Claim, but only objects for which a function is true are adopted or released.
+func (c Call) ClaimSome(kind schema.GroupVersionKind, owner *unstructured.Unstructured, may func(*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, error) {
+	return c.claim(kind, owner, selectors.Of(owner), may)
+}
+
+func (c Call) claim(kind schema.GroupVersionKind, owner *unstructured.Unstructured, s selectors.Selector, may func(*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, error) {
 	var claimed []*unstructured.Unstructured
 	var errs []error
 	for _, obj := range c.Cache.Owned(kind, owner.GetUID()) {
-		if !s.Matches(obj) && !fields.IsTerminating(owner) {
+		switch {
+		case s.Matches(obj):
+			claimed = append(claimed, obj)
+		case !fields.IsTerminating(owner) && may(obj):
 			errs = append(errs, c.release(obj, owner))
-			continue
 		}
-		claimed = append(claimed, obj)
 	}
 	if fields.IsTerminating(owner) {
 		return claimed, nil
 	}
 	for _, obj := range c.Cache.Owned(kind, "") {
-		if obj.GetNamespace() != owner.GetNamespace() || fields.IsTerminating(obj) || !s.Matches(obj) {
+		if obj.GetNamespace() != owner.GetNamespace() || fields.IsTerminating(obj) || !s.Matches(obj) || !may(obj) {
 			continue
 		}
 		adopted, err := c.adopt(obj, owner)

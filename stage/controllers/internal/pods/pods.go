@@ -46,6 +46,16 @@ func Claim(c control.Call, owner *unstructured.Unstructured) ([]Pod, error) {
 	return OfAll(objs), err
 }
 
+// ClaimActive is as Claim, but Pods that are terminal or being deleted are neither adopted nor
+// released, as ReplicaSets have it.
+func ClaimActive(c control.Call, owner *unstructured.Unstructured) ([]Pod, error) {
+	if err := selectors.Validate(owner, selectors.Of(owner)); err != nil {
+		return nil, err
+	}
+	objs, err := c.ClaimSome(kinds.Pod, owner, func(obj *unstructured.Unstructured) bool { return Pod{obj}.IsActive() })
+	return OfAll(objs), err
+}
+
 // FromTemplate makes a Pod that an owner controls. Its name is generated from that of the owner.
 func FromTemplate(owner *unstructured.Unstructured, template map[string]any) Pod {
 	p := control.NewGenerated(kinds.Pod, owner)
