@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var screenshot = flag.String("screenshot", "", "write what the page of -study gpu looks like to this file")
+var screenshot = flag.String("screenshot", "", "write what the page of -study gpu looks like to this `file.png`, and to file-dark.png")
 
 //go:embed look.js
 var look string
@@ -68,7 +68,8 @@ func TestPages(t *testing.T) {
 			}
 		}
 		if *screenshot != "" && strings.Contains(tc.flags, "gpu") {
-			b.picture(t, file)
+			b.picture(t, file, "light", *screenshot)
+			b.picture(t, file, "dark", strings.TrimSuffix(*screenshot, ".png")+"-dark.png")
 		}
 	}
 }
@@ -176,10 +177,10 @@ func (b *browser) look(t *testing.T, file, scheme string, width int64) findings 
 }
 
 // picture takes one of the upper part of a page.
-func (b *browser) picture(t *testing.T, file string) {
+func (b *browser) picture(t *testing.T, file, scheme, to string) {
 	t.Helper()
-	b.open(t, file, "light", 1200)
+	b.open(t, file, scheme, 1200)
 	data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(*screenshot, data, 0o644))
+	require.NoError(t, os.WriteFile(to, data, 0o644))
 }

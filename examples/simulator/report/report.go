@@ -24,6 +24,15 @@ type Report struct {
 	Sections   []Section
 }
 
+// shownParameters are on the page at once; the others are behind a click.
+const shownParameters = 14
+
+// Shown are the first Parameters, which a page shows at once.
+func (r *Report) Shown() []Parameter { return r.Parameters[:min(len(r.Parameters), shownParameters)] }
+
+// Folded are the other Parameters.
+func (r *Report) Folded() []Parameter { return r.Parameters[len(r.Shown()):] }
+
 // A Parameter is an input of the run.
 type Parameter struct{ Name, Value string }
 
