@@ -130,3 +130,24 @@ func TestALabTakesTime(t *testing.T) {
 	lab.WaitCurrent()
 	require.InDelta(t, 4.5, lab.Now().Sub(begin).Seconds(), 1)
 }
+
+// TestEachFailedProbeIsRecorded: that of liveness is asked twice, then the container gets 5 seconds.
+func TestEachFailedProbeIsRecorded(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {liveness.probe.stagecraft-go.github.io/c: fails}},
+  spec: {terminationGracePeriodSeconds: 5, containers: [{name: c, image: nginx, command: [sleep, 1h], livenessProbe: {periodSeconds: 10, failureThreshold: 2, initialDelaySeconds: 10}}]}}`)
+	begin, got := lab.Now(), map[string]int64{}
+	lab.Advance(24 * time.Second)
+	for _, e := range lab.List("v1", "Event", "") {
+		count, _ := field(e, "count").(int64)
+		got[fmt.Sprint(field(e, "reason"), ": ", field(e, "message"))] = count
+		if field(e, "reason") == "Killing" {
+			require.Equal(t, begin.Add(20*time.Second).Format(time.RFC3339), field(e, "firstTimestamp"))
+		}
+	}
+	require.EqualValues(t, 2, got["Unhealthy: Liveness probe failed: "])
+	require.EqualValues(t, 1, got["Killing: Container c failed liveness probe, will be restarted"])
+	require.EqualValues(t, 1, got["Started: Container started"])
+	lab.Advance(time.Second)
+	require.EqualValues(t, 1, field(lab.Get("v1", "Pod", "p"), "status", "containerStatuses").([]any)[0].(map[string]any)["restartCount"])
+}

@@ -46,7 +46,8 @@
 //
 // # Compatibility
 //
-// States, reasons, messages and delays are those of the kubelet of Kubernetes 1.36. What differs:
+// States, reasons, messages and delays are those of the kubelet of Kubernetes 1.36: random Pods are
+// compared with its runtime manager (make oracle-kubelet). What differs:
 //
 //	a kubelet does                                | this does                                | test
 //	----------------------------------------------+------------------------------------------+-------------------------
@@ -55,6 +56,8 @@
 //	say CrashLoopBackOff from its sync after the  | say it from a second before the end of   | TestCases
 //	end of a delay, or after a minute, up to half | a delay, or after a minute, and start    |
 //	of these later, and then start the container  | the container when the delay is over     |
+//	remember the delays of restarts               | find them in how long the container has  | TestKubelets of
+//	                                              | waited, for a sidecar that is down, too  | internal/dev/oracle
 //	record Unhealthy for each failed probe        | the same, but of a readiness probe only  | TestRecordedEvents
 //	                                              | until the container is not ready         |
 //	wait for an init container of any command     | one whose command is not known succeeds  | TestCases
