@@ -200,6 +200,9 @@ func addFinalizer(c client, s *object) error {
 // go.
 func removeClaims(c client, s *object, all bool) error {
 	found, err := claimsOf(c, s)
+	if err == nil && !all {
+		found, err = claimsNow(c, s) // one that the cache lacks would stay
+	}
 	if err != nil {
 		return err
 	}
@@ -215,6 +218,17 @@ func removeClaims(c client, s *object, all bool) error {
 	}
 	s.SetFinalizers(nil)
 	return ignoreNotFound(c.update(s))
+}
+
+func claimsNow(c client, s *object) (found []*object, err error) {
+	list, err := c.Live().List(c.ctx, claims, "default", listOf("store="+s.GetName()))
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		found = append(found, &list.Items[i])
+	}
+	return found, nil
 }
 
 func ordinal(obj *object) (i int64) {

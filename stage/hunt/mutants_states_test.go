@@ -192,8 +192,9 @@ func finalizerAfterChild(bug bool) func(*hunt.Run) {
 // cleanUpOnEvent: the bug has no finalizer, but acts when it sees that the Store is gone.
 func cleanUpOnEvent(bug bool) func(*hunt.Run) {
 	return func(r *hunt.Run) {
-		do := keepsVault(false, false)
+		do, watches := keepsVault(false, false), vaults()
 		if bug {
+			watches = nil
 			do = func(c client, s *object, name string) error {
 				if s == nil {
 					return c.removeByName(configMaps, "kube-public", name+"-vault")
@@ -201,7 +202,7 @@ func cleanUpOnEvent(bug bool) func(*hunt.Run) {
 				return c.ensure(vault(s))
 			}
 		}
-		forStore(r, "operator", vaults(), do)
+		forStore(r, "operator", watches, do)
 		r.Apply(store("{}"))
 	}
 }

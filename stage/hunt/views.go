@@ -100,18 +100,22 @@ func last(events []event) (kept []event) {
 	return kept
 }
 
-// known returns the object of an event. A list does not have what is gone: the one that is taken for
-// deleted is the one that was seen last.
-func (l *eventLog) known(e event, seen int) *unstructured.Unstructured {
+// known returns the object of an event after a pause. A list does not have what is gone: the one that
+// is taken for deleted is the one that was seen last. It is false if none was: then it was made and
+// is gone again, and is told as both, for no controller could know of it otherwise.
+func (l *eventLog) known(e event, seen int) (*unstructured.Unstructured, bool) {
 	if e.EventType != watch.Deleted {
-		return e.obj
+		return e.obj, true
 	}
 	for _, before := range slices.Backward(l.events[:seen]) {
 		if nameOf(before.obj) == nameOf(e.obj) {
-			return before.obj
+			if before.EventType == watch.Deleted {
+				return e.obj, false
+			}
+			return before.obj, true
 		}
 	}
-	return e.obj
+	return e.obj, false
 }
 
 // list has a process that starts see what is there.
@@ -144,7 +148,11 @@ func (p *Process) see() {
 		if v.relist {
 			v.relist = false
 			for _, e := range last(l.events[v.at:]) {
-				p.observe(kind, e.EventType, l.known(e, v.at))
+				obj, known := l.known(e, v.at)
+				if !known {
+					p.observe(kind, watch.Added, obj)
+				}
+				p.observe(kind, e.EventType, obj)
 			}
 			v.at = len(l.events)
 		}
