@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt oracle oracle-autoscaling oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt oracle oracle-autoscaling oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -79,6 +79,9 @@ oracle-kubelet: ## SCENARIOS (200) random Pods with the container runtime manage
 
 oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on
 	cd internal/dev/oracle && $(GO) test ./scheduler -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED)
+
+controllers-e2e: ## kube-controller-manager and kube-scheduler on stage/apiserver for DURATION (5m), our controllers off
+	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestControllersOfKubernetes -timeout 0 -v . -rollouts $(if $(filter file,$(origin DURATION)),5m,$(DURATION))
 
 histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)

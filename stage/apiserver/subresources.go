@@ -97,11 +97,33 @@ func (c *call) bind() error {
 		return err
 	}
 	c.name = given.GetName()
-	pod, err := c.cluster.Get(c.ctx, pods, c.key())
-	if err != nil {
+	node, _, _ := unstructured.NestedString(given.Object, "target", "name")
+	for {
+		pod, err := c.cluster.Get(c.ctx, pods, c.key())
+		if err == nil {
+			err = c.checkBinding(pod, node)
+		}
+		if err != nil {
+			return err
+		}
+		patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"spec":{"nodeName":%q}}`, pod.GetResourceVersion(), node)
+		_, err = c.cluster.Patch(c.ctx, pods, c.key(), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		if err == nil {
+			break
+		}
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	const scheduled = `{"status":{"conditions":[{"type":"PodScheduled","status":"True"}]}}`
+	if _, err := c.cluster.Patch(c.ctx, pods, c.key(), types.StrategicMergePatchType, []byte(scheduled), metav1.PatchOptions{}, "status"); err != nil {
 		return err
 	}
-	node, _, _ := unstructured.NestedString(given.Object, "target", "name")
+	return c.created()
+}
+
+// checkBinding refuses to assign a Pod that is assigned or on its way out.
+func (c *call) checkBinding(pod *unstructured.Unstructured, node string) error {
 	bound, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
 	refused := func(format string, args ...any) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "pods/binding"}, c.name, fmt.Errorf(format, args...))
@@ -114,15 +136,7 @@ func (c *call) bind() error {
 	case bound != "":
 		return refused("pod %s is already assigned to node %q", c.name, bound)
 	}
-	patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"spec":{"nodeName":%q}}`, pod.GetResourceVersion(), node)
-	if _, err := c.cluster.Patch(c.ctx, pods, c.key(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		return err
-	}
-	const scheduled = `{"status":{"conditions":[{"type":"PodScheduled","status":"True"}]}}`
-	if _, err := c.cluster.Patch(c.ctx, pods, c.key(), types.StrategicMergePatchType, []byte(scheduled), metav1.PatchOptions{}, "status"); err != nil {
-		return err
-	}
-	return c.created()
+	return nil
 }
 
 // created answers that a subresource has done what was asked.

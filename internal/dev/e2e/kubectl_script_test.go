@@ -111,7 +111,11 @@ func isScheduled(obj *unstructured.Unstructured) bool {
 
 // startLab serves a lab in real time.
 func startLab(t *testing.T) kubectlUser {
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: -1, Start: time.Now(), OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
+	return serveLab(t, stagetest.LabOptions{Nodes: -1, Start: time.Now(), OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
+}
+
+func serveLab(t *testing.T, o stagetest.LabOptions) kubectlUser {
+	lab := stagetest.New(t, o)
 	l, err := apiserver.Listen(lab.Cluster(), apiserver.ListenOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
