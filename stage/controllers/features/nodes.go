@@ -6,6 +6,7 @@ func nodeKinds() []Kind {
 			modelled("Pods keep away, or leave", "TestTolerations", "spec.taints", "spec.unschedulable"),
 			reported("Pods are not preempted for a resize", "spec.podPreemptionPolicy"),
 			onNodes("addresses and providers", "spec.podCIDR", "spec.podCIDRs", "spec.providerID", "spec.externalID", "spec.configSource"),
+			reported("features that a kubelet declares", "status.declaredFeatures"),
 			modelled("capacity, conditions and heartbeats", "TestHeartbeats", "status")),
 		kind("node.k8s.io", "v1", "RuntimeClass", "", reported("overhead and Nodes of a RuntimeClass", "")),
 		kind("scheduling.k8s.io", "v1", "PriorityClass", "",

@@ -95,6 +95,9 @@ func (w *walk) field(path string, of reflect.Type) {
 	}
 	if w.rows[path] {
 		w.met[path] = true
+		if path == "status" && of.Kind() == reflect.Struct { // some of its fields may have rows of their own
+			(&walk{rows: w.rows, met: w.met}).fields("status.", of)
+		}
 		return
 	}
 	if of.Kind() == reflect.Slice {
