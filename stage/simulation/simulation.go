@@ -36,8 +36,8 @@
 // Things that are due at the same time happen in this order: the functions of On, one event after
 // another; the functions of At, in the order of the calls of At; transitions, in the order in which
 // they were scheduled; steps of garbage collection; controllers, key by key, in the order in which
-// the objects that they watch changed. After each of these, all others observe what it wrote. So controllers see the result of
-// an instant, not every step on the way.
+// the objects that they watch changed. After each of these, all others observe what it wrote. So
+// controllers see the result of an instant, not every step on the way.
 //
 // # Concurrency
 //
