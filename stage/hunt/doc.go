@@ -32,7 +32,8 @@
 //
 //   - no reconcile panics, and no key is reconciled for ever while time stands still;
 //   - the run ends in the state in which its twin ends;
-//   - writes cease, and controllers that start again over the final state write nothing;
+//   - writes and errors cease, and controllers that start again over the final state write nothing;
+//   - without faults nothing is made for an owner that is gone;
 //   - no more objects are made or deleted of the kinds of Options.Precious than by the twin;
 //   - when the users delete what they applied, it goes, and nothing stays that was not there before,
 //     except the kinds of Options.Keeps;
@@ -59,6 +60,11 @@
 // does. A goroutine that a reconciler leaves behind is not in order with the rest, and global
 // variables survive a crash here. What a scenario never does (scale down, delete, fail) was not
 // tested.
+//
+// Where users act at a bad moment, more than one end can be right. A run in which a step comes sooner
+// is not compared with its twin at the end, and where an object of the controllers was deleted, the
+// end without that deletion is as good. An object that is made and gone while a watch is interrupted
+// is reported all the same: no controller without resyncs could know of it.
 //
 // # Reading own writes
 //

@@ -14,7 +14,7 @@ func (f Failure) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s (%s)\n", f.Check, f.Kind)
 	switch {
-	case f.Run == 0:
+	case len(f.Outcome.Plan.Faults) == 0:
 		fmt.Fprintf(&b, "# It fails without faults.\n")
 	case f.Tries > 0:
 		fmt.Fprintf(&b, "# Found in run %d; shrunk from %d to %d faults in %d tries.\n", f.Run, f.Faults, len(f.Outcome.Plan.Faults), f.Tries)
