@@ -13,18 +13,36 @@
 //
 // # Time
 //
-// The server has no time of its own but for watches that end. In a testing/synctest bubble all of
-// it is virtual: managers with caches, leader election and backoff take ten minutes of it in
-// milliseconds. The lab follows the bubble's clock with
+// Time is virtual, fast or real; the API is the same. The server has no time of its own but for
+// watches that end; ages in Tables are those of the cluster's clock.
+//
+// Virtual: in a testing/synctest bubble managers with caches, leader election and backoff take ten
+// minutes in milliseconds. TestManager is a program with it. The lab follows the bubble's clock with
 //
 //	stagetest.LabOptions{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }}
 //
-// Virtual time stands still while a goroutine of the bubble waits for something outside of it: a
-// channel that was made outside, such as wait.NeverStop, is one. Everything that runs in the bubble
-// has to end with the test: Start ends the server after the functions that were given to t.Cleanup
-// later, so register those that stop managers and informers after it. The rate limits of client-go
-// cost virtual time; the configurations of this package have none (QPS is -1). controller-runtime
-// acts a little after the start, so let time pass before you look.
+// Real and fast: for programs that are not in a bubble, such as kubectl, the lab follows the clock of
+// the machine, speed times as fast, in a goroutine that nobody else uses the lab in:
+//
+//	lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now()})
+//	listener, err := apiserver.Listen(lab.Cluster(), apiserver.ListenOptions{})
+//	err = lab.Simulation().Follow(ctx, 1) // until ctx is done; 60: in a minute an hour passes
+//
+// examples/cluster is a program with it: go run . -memory -speed 60. Clients keep their own clocks in
+// fast time: timeouts, backoff, leases and the ages in kubectl describe are those of the machine, and
+// a Lease that a client renews in real time looks old to controllers of the lab.
+//
+// What to mind in virtual time:
+//
+//   - It stands still while a goroutine of the bubble waits for something outside of it: a channel that
+//     was made outside, such as wait.NeverStop, is one.
+//   - Everything that runs in the bubble has to end with the test, or the test ends as a deadlock.
+//     Start ends the server after the functions that were given to t.Cleanup later: register those
+//     that stop managers and informers after it.
+//   - The rate limits of client-go cost virtual time, 18 s for 100 requests. The configurations of this
+//     package have none: QPS is -1.
+//   - controller-runtime acts 200 virtual ms after the start. After Lab.Advance a manager may still have
+//     to react to what the lab did last: advance a little more before you look.
 //
 // # Concurrency
 //
@@ -37,15 +55,23 @@
 // pass over HTTP here and there, and the answers of a table of raw requests are equal (both in
 // internal/dev/e2e). Objects are those of package memory, so its differences are differences here.
 //
-// What is served: discovery (aggregated and not), /version and health; get, list with pages and
-// selectors, watch with bookmarks of initial events, create, update, all types of patch, delete,
-// deletecollection; JSON, YAML and, for built-in kinds, protobuf; Tables and
-// PartialObjectMetadata; fieldValidation of built-in kinds; dry runs; the subresources status,
-// scale, binding, eviction, finalize, and log, which is empty; reviews of access, which allow
-// everything.
+// What is served: discovery (aggregated and not), /version and health; OpenAPI v3, with the recorded
+// schemas of built-in kinds and those of definitions; get, list with pages and selectors, watch with
+// bookmarks of initial events, create, update, all types of patch, delete, deletecollection; JSON, YAML
+// and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and
+// PartialObjectMetadata; fieldValidation of built-in kinds; managedFields from creation on; dry runs;
+// the subresources status, scale, binding, eviction, finalize, and log, which is empty; reviews of
+// access, which allow everything.
+//
+// A hundred kubectl commands print what they print with a kube-apiserver, but for those listed in
+// internal/dev/e2e/testdata/kubectl/differences.txt.
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
-// ephemeralcontainers, resize, token and approval; autoscaling/v1 and what package memory does not
-// store. Not there yet: defaults and validation of built-in kinds, /openapi, schemas of custom
-// kinds, admission, authorisation, periodic bookmarks.
+// ephemeralcontainers, resize, token and approval; /openapi/v2; autoscaling/v1 and what package memory
+// does not store. Not there yet: defaults and validation of built-in kinds, schemas of custom kinds
+// when objects are written, admission, authorisation, periodic bookmarks; unknown fields that a JSON
+// patch adds; who owns what was written by the subresource scale, and by what the lab's controllers
+// create; Tables of certificatesigningrequests, flowschemas, ipaddresses, mutatingadmissionpolicies
+// and their bindings, prioritylevelconfigurations, resourceclaims, resourceslices and servicecidrs
+// have name and age only.
 package apiserver
