@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt oracle oracle-autoscaling oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: apiserver-figures controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt oracle oracle-autoscaling oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +82,9 @@ oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and wit
 
 controllers-e2e: ## kube-controller-manager and kube-scheduler on stage/apiserver for DURATION (5m), our controllers off
 	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestControllersOfKubernetes -timeout 0 -v . -rollouts $(if $(filter file,$(origin DURATION)),5m,$(DURATION))
+
+apiserver-figures: ## stage/apiserver beside etcd and kube-apiserver: start to first answered request
+	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestStartFigures -v . -figures
 
 histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)
