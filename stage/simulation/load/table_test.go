@@ -159,6 +159,28 @@ func TestBorgIsRead(t *testing.T) {
 	require.Equal(t, 2.0, rows[1].Numbers["missing"])
 }
 
+// borg2019 has the layout of rows of collection_events as BigQuery exports them: 64-bit integers are text,
+// repeated fields arrays. No value is from there.
+const borg2019 = `{"time":"0","type":"SUBMIT","collection_id":"376","scheduling_class":"2","collection_type":"JOB","priority":"200","user":"u1=","max_per_machine":null}
+{"time":"600000042","type":"SUBMIT","collection_id":"377","priority":"103","user":"u2=","start_after_collection_ids":["376"]}
+{"time":"9223372036854775807","type":"FINISH","collection_id":"377","priority":"103","user":"u2="}
+`
+
+func TestBorg2019IsRead(t *testing.T) {
+	columns := load.Columns{
+		At: "time", Unit: time.Microsecond, Relative: true, Numbers: []string{"priority"}, Optional: []string{"scheduling_class", "after"},
+		Cells: map[string]string{"after": ".start_after_collection_ids[0]?"},
+	}
+	_, err := load.ReadJSONL("events.json", strings.NewReader(borg2019), columns)
+	require.EqualError(t, err, `events.json:3: column "time": "9223372036854775807" is too many seconds`)
+	rows, err := load.ReadJSONL("events.json", strings.NewReader(borg2019[:strings.LastIndex(borg2019, `{"time":"9223`)]), columns)
+	require.NoError(t, err)
+	require.Equal(t, []time.Duration{0, 10*time.Minute + 42*time.Microsecond}, load.Arrivals(rows))
+	require.Equal(t, map[string]float64{"priority": 200, "scheduling_class": 2}, rows[0].Numbers)
+	require.Equal(t, map[string]float64{"priority": 103, "after": 376}, rows[1].Numbers)
+	require.Equal(t, "377", rows[1].Text["collection_id"])
+}
+
 func TestLinesAreSkipped(t *testing.T) {
 	rows, err := load.ReadCSV("t", strings.NewReader("\ufeff# exported\n# twice\n at \n"), load.Columns{Skip: 2, At: " at "})
 	require.NoError(t, err)
