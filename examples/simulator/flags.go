@@ -49,7 +49,7 @@ type studyDesign struct {
 }
 
 var studies = map[string]studyDesign{
-	"small-jobs": {[]string{"nodes", "seed", "jobs", "log"}, map[string]string{"nodes": "4", "jobs": "1,10,20,50,75,100"}, smallJobs},
+	"small-jobs": {append([]string{"nodes", "seed", "jobs", "log"}, sweepFlags...), map[string]string{"nodes": "4", "jobs": "1,10,20,50,75,100", "seeds": "5"}, smallJobs},
 	"gpu":        {append([]string{"nodes", "seed", "jobs", "pods", "gap", "size", "log", "objects"}, sweepFlags...), map[string]string{"nodes": "2", "jobs": "100", "pods": "1", "seeds": "10"}, gpu},
 	"queues":     {sweepFlags, map[string]string{"seeds": "10"}, knownQueues},
 	"kueue":      {append(sweepFlags, "data"), map[string]string{"seeds": "10"}, kueueStudy},

@@ -52,7 +52,7 @@ func cells(t *testing.T, table, row string) (numbers []float64) {
 // and that seconds are rounded was chosen with the row in view, and moves cells by up to a second.
 func TestSmallJobsAreAsMeasured(t *testing.T) {
 	for seed := range 4 {
-		code, out, errs := simulate(t, "-study small-jobs -seed "+strconv.Itoa(seed))
+		code, out, errs := simulate(t, "-study small-jobs -seeds 1 -seed "+strconv.Itoa(seed))
 		require.Zero(t, code, errs)
 		require.Equal(t, []float64{23, 23, 27, 33, 41, 49}, cells(t, out, "kind, measured"))
 		kwok, mcad := cells(t, out, "kwok, simulated"), cells(t, out, "kwok+MCAD, simulated")
@@ -75,19 +75,19 @@ func TestSmallJobsAreAsMeasured(t *testing.T) {
 // TestTheDispatcherIsFittedToFourCells: the others are predictions, and the report says which.
 func TestTheDispatcherIsFittedToFourCells(t *testing.T) {
 	require.Equal(t, 1226*time.Millisecond, dispatchTime())
-	code, out, errs := simulate(t, "-study small-jobs -jobs 1,75,100")
+	code, out, errs := simulate(t, "-study small-jobs -jobs 1,75,100 -seeds 3")
 	require.Zero(t, code, errs)
 	mcad := cells(t, out, "kwok+MCAD, simulated")
 	require.InDelta(t, 114, mcad[1], 2, "measured: 118")
 	require.InDelta(t, 143, mcad[2], 2, "measured: 135")
-	require.Regexp(t, `kwok, 100 Jobs +40 +\d+ +[+-]\d +no\n`, out)
-	require.Regexp(t, `kwok\+MCAD, 1 Jobs +23 +\d+ +[+-]\d +in the fit\n`, out)
-	require.Regexp(t, `kwok\+MCAD, 100 Jobs +135 +\d+ +[+-]\d +predicted\n`, out)
+	require.Regexp(t, `kwok, 100 Jobs +40 +[\d.]+ +[\d.]+ +3 +[+-][\d.]+ +no\n`, out)
+	require.Regexp(t, `kwok\+MCAD, 1 Jobs +23 +[\d.]+ +[\d.]+ +3 +[+-][\d.]+ +in the fit\n`, out)
+	require.Regexp(t, `kwok\+MCAD, 100 Jobs +135 +[\d.]+ +[\d.]+ +3 +[+-][\d.]+ +predicted\n`, out)
 }
 
 // TestSimulatedNotTabulated changes what the times depend on: they have to follow.
 func TestSimulatedNotTabulated(t *testing.T) {
-	code, out, errs := simulate(t, "-jobs 7,60 -nodes 3")
+	code, out, errs := simulate(t, "-jobs 7,60 -nodes 3 -seeds 1")
 	require.Zero(t, code, errs)
 	kwok := cells(t, out, "kwok, simulated")
 	require.InDelta(t, 22.5, kwok[0], 1)
@@ -95,7 +95,7 @@ func TestSimulatedNotTabulated(t *testing.T) {
 }
 
 func TestSameSeedSameBytes(t *testing.T) {
-	for _, study := range []string{"-study small-jobs -jobs 3,20", "-study gpu -pods 2 -nodes 4 -seeds 2"} {
+	for _, study := range []string{"-study small-jobs -jobs 3,20 -seeds 2", "-study gpu -pods 2 -nodes 4 -seeds 2"} {
 		first, again, other := files(t, study+" -seed 5"), files(t, study+" -seed 5"), files(t, study+" -seed 6")
 		require.Len(t, again, len(first))
 		for name, data := range first {

@@ -12,6 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
 )
 
 // fittedJobs are the cells of the row of kwok+MCAD to which the rest of the dispatcher is fitted. The
@@ -77,7 +78,16 @@ func smallJobs(ctx context.Context, o options, c *studyClock) (*report.Report, e
 		}
 	}
 	c.progress.End()
-	return smallReport(o, races), nil
+	study := smallSweep(o)
+	result, err := runSweep(ctx, o, c, study)
+	if err != nil || o.shard.Count > 1 {
+		return partOf("Stress test with small Jobs", o), err
+	}
+	fitted, err := fittedTable(o.jobs, study, result)
+	if err != nil {
+		return nil, err
+	}
+	return smallReport(o, races, fitted), nil
 }
 
 // A smallJobsRun is one run: N Jobs, submitted one after another, until all are complete.
@@ -122,7 +132,7 @@ func (r *smallJobsRun) poll(at time.Time) {
 	})
 }
 
-func smallReport(o options, races map[string][]*smallJobsRun) *report.Report {
+func smallReport(o options, races map[string][]*smallJobsRun, fitted report.Table) *report.Report {
 	rows := []report.Series{times("kind, measured", o.jobs, measured["kind"])}
 	var last []*lab
 	for _, w := range smallScenarios {
@@ -144,7 +154,7 @@ func smallReport(o options, races map[string][]*smallJobsRun) *report.Report {
 			"as the KWOK/MCAD study measured it and as it is simulated here.",
 		Parameters: smallParameters(o),
 		Sections: append([]report.Section{
-			{Tables: []report.Table{totalsTable(o.jobs, rows), fittedTable(o.jobs, races)}, Charts: []report.Chart{totals}},
+			{Tables: []report.Table{totalsTable(o.jobs, rows), fitted}, Charts: []report.Chart{totals}},
 			{Title: fmt.Sprintf("The run with %d Jobs", n), Charts: append([]report.Chart{completions(last)}, ganttOf(last, evenSample(n))...)},
 		}, ignored(last...)...),
 	}
@@ -183,29 +193,44 @@ func totalsTable(jobs []int, rows []report.Series) report.Table {
 }
 
 // fittedTable says of each simulated number what was measured, and whether it was fitted to that.
-func fittedTable(jobs []int, races map[string][]*smallJobsRun) report.Table {
+func fittedTable(jobs []int, study sweep.Study, result *sweep.Result) (report.Table, error) {
 	t := report.Table{
-		Title: "What is fitted", Head: []string{"seconds", "measured", "simulated", "difference", "fitted?"},
+		Title: "Measured and simulated", Head: []string{"seconds", "measured", "simulated", "±", "seeds", "difference", "fitted?"},
 		Note: fmt.Sprintf("The dispatcher rests for %s after each AppWrapper: the slope of the measured cells 1 to 50 of kwok+MCAD, by least squares. "+
-			"The other cells are predictions. The measured row is one run, and a simulated one is of one seed: there are no intervals.", dispatchTime()),
+			"The other cells are predictions. Simulated are means over seeds, with intervals of 95 %%, of Student's distribution; a measured cell is one run.", dispatchTime()),
 	}
 	for _, w := range smallScenarios {
-		for i, n := range jobs {
+		for _, n := range jobs {
 			want, known := measured[w.name][n]
 			if !known {
 				continue
 			}
-			fitted := "no"
-			if w.name != smallScenarios[0].name && slices.Contains(fittedJobs, n) {
-				fitted = "in the fit"
-			} else if w.name != smallScenarios[0].name {
-				fitted = "predicted"
+			p, err := study.Point(w.name, strconv.Itoa(n))
+			if err != nil {
+				return t, err
 			}
-			got := races[w.name][i].seconds
-			t.Rows = append(t.Rows, []string{fmt.Sprintf("%s, %d Jobs", w.name, n), strconv.Itoa(want), strconv.Itoa(got), fmt.Sprintf("%+d", got-want), fitted})
+			e, err := result.Estimate(0.95, p, smallMetric)
+			if err != nil {
+				return t, err
+			}
+			t.Rows = append(t.Rows, []string{
+				fmt.Sprintf("%s, %d Jobs", w.name, n), strconv.Itoa(want), fmt.Sprintf("%.1f", e.Mean), halfText("%.1f", e.Half()),
+				strconv.Itoa(e.Count), fmt.Sprintf("%+.1f", e.Mean-float64(want)), fittedCell(w.name, n),
+			})
 		}
 	}
-	return t
+	return t, nil
+}
+
+// fittedCell says whether something was fitted to a measured cell.
+func fittedCell(scenario string, jobs int) string {
+	switch {
+	case scenario == smallScenarios[0].name:
+		return "no"
+	case slices.Contains(fittedJobs, jobs):
+		return "in the fit"
+	}
+	return "predicted"
 }
 
 // completions shows the number of complete Jobs over time.
@@ -217,7 +242,7 @@ func completions(runs []*lab) report.Chart {
 
 func smallParameters(o options) []report.Parameter {
 	return append([]report.Parameter{
-		{Name: "seed", Value: strconv.FormatUint(o.seed, 10)},
+		{Name: "seed", Value: fmt.Sprintf("%d, means are of seeds from there to %d", o.seed, o.seed+uint64(o.seeds)-1)},
 		{Name: "nodes", Value: strconv.Itoa(o.nodes)},
 		{Name: "Pod created after", Value: "U[0.1, 0.5] s"},
 		{Name: "Pod ready after", Value: "U[10, 11] s"},
