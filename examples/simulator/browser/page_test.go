@@ -45,7 +45,7 @@ func TestPages(t *testing.T) {
 	simulator := build(t)
 	colours := map[string]string{"light": "rgb(246, 247, 249)", "dark": "rgb(18, 21, 27)"}
 	studies := []study{
-		{"-study small-jobs -jobs 1,5,20", 4, 2},
+		{"-study small-jobs -jobs 1,5,20 -seeds 2", 4, 2},
 		{"-study gpu -pods 2 -nodes 3 -seeds 3", 13, 7},
 		{"-study scale -pods 200 -nodes 2", 2, 1},
 		{"-study queues -seeds 2", 1, 1},
