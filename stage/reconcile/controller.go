@@ -29,6 +29,8 @@ type Controller struct {
 	Watches []Watch
 	// Indexes are ways to look things up that the controller uses, see [Cache.By].
 	Indexes []*Index
+	// RetryAfter and MaxRetryAfter are the pauses after errors, if they are not those of [Options].
+	RetryAfter, MaxRetryAfter time.Duration
 	// Reconcile does what is to be done for one key, which may be that of an object that is gone.
 	// An error has the key tried again, unless it is [Final].
 	Reconcile func(context.Context, Request) (Result, error)

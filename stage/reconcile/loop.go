@@ -340,7 +340,7 @@ func (l *Loop) done(t *task, result Result, err error) {
 		l.trace(t, Result{}, fmt.Errorf("%w: parked", ErrLivelock))
 	case isFinal(err):
 	case err != nil:
-		l.queue.add(t, l.now.Add(l.pause(t.failures)))
+		l.queue.add(t, l.now.Add(l.pause(t)))
 		t.failures++
 	default:
 		t.failures = 0
@@ -357,12 +357,13 @@ func (l *Loop) done(t *task, result Result, err error) {
 	}
 }
 
-func (l *Loop) pause(failures int) time.Duration {
-	d := l.options.RetryAfter
-	for ; failures > 0 && d < l.options.MaxRetryAfter; failures-- {
+// pause is how long a key waits after its latest error.
+func (l *Loop) pause(t *task) time.Duration {
+	d, most := cmp.Or(t.controller.RetryAfter, l.options.RetryAfter), cmp.Or(t.controller.MaxRetryAfter, l.options.MaxRetryAfter)
+	for failures := t.failures; failures > 0 && d < most; failures-- {
 		d *= 2
 	}
-	return min(d, l.options.MaxRetryAfter)
+	return min(d, most)
 }
 
 // dropIdle drops the tasks of objects that are gone. They are kept for as long as time does not

@@ -125,6 +125,16 @@ func TestErrorsAreTriedAgainLaterAndLater(t *testing.T) {
 	require.Equal(t, []error{oops, oops, oops, oops, nil, nil}, failed)
 }
 
+func TestAControllerMayHaveItsOwnPauses(t *testing.T) {
+	c := recorder{answer: func(reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, errors.New("oops") }}
+	l := reconcile.NewLoop(memory.New(memory.Options{}), reconcile.Options{}, reconcile.Controller{
+		Name: "c", For: pods, Reconcile: c.reconcile, RetryAfter: time.Second, MaxRetryAfter: 3 * time.Second,
+	})
+	l.Observe(added(named(pods, "x", "p", "1")), start)
+	drain(t, l, 10*time.Second)
+	require.Equal(t, []string{"p +0s", "p +1s", "p +3s", "p +6s", "p +9s"}, c.lines)
+}
+
 func TestFinalErrorsAreNotTriedAgain(t *testing.T) {
 	oops := errors.New("oops")
 	c := recorder{answer: func(reconcile.Request) (reconcile.Result, error) {

@@ -32,6 +32,7 @@ func Jobs() reconcile.Controller {
 	b := backoffs{}
 	return reconcile.Controller{
 		Name: "job", Component: "job-controller", For: kinds.Job, Watches: control.WatchOwned(kinds.Pod, kinds.Job),
+		RetryAfter: time.Second, MaxRetryAfter: time.Minute,
 		Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			job := r.Cache.Get(kinds.Job, r.Name)
 			if job == nil {

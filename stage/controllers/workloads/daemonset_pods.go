@@ -1,12 +1,14 @@
 package workloads
 
 import (
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/lists"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 )
 
@@ -24,26 +26,20 @@ var daemonTaints = []struct{ key, effect string }{
 // DaemonSet.
 const templateGenerationKey = "deprecated.daemonset.template.generation"
 
-// sync creates Pods on Nodes and deletes others, those that are terminating already excepted.
+// sync creates Pods on Nodes and, even if that fails, deletes others, those that are terminating
+// already excepted.
 func (r *daemonRun) sync(create []string, remove []pods.Pod) error {
-	for _, node := range create {
-		created, err := r.CreatePod(r.set, r.newPod(node).Unstructured)
-		if err != nil {
-			return err
+	failed := r.SlowStart(len(create), func(i int) error {
+		created, err := r.CreatePod(r.set, r.newPod(create[i]).Unstructured)
+		if err == nil {
+			r.podsOn[create[i]] = append(r.podsOn[create[i]], pods.Of(created))
+			r.acted = true
 		}
-		r.podsOn[node] = append(r.podsOn[node], pods.Of(created))
-		r.acted = true
-	}
-	for _, p := range remove {
-		if p.IsTerminating() {
-			continue
-		}
-		if err := r.DeletePod(r.set, p.Unstructured); err != nil {
-			return err
-		}
-		r.acted = true
-	}
-	return nil
+		return err
+	})
+	remove = lists.Filter(remove, func(p pods.Pod) bool { return !p.IsTerminating() })
+	r.acted = r.acted || len(remove) > 0
+	return errors.Join(failed, r.Each(len(remove), func(i int) error { return r.DeletePod(r.set, remove[i].Unstructured) }))
 }
 
 // newPod makes a Pod that runs on one Node only.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
@@ -117,10 +116,6 @@ func addRevision(c control.Call, h history, owner *unstructured.Unstructured, re
 		rev, err := revision(h.collisions)
 		if err != nil {
 			return h, err
-		}
-		if slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) {
-			h.update = rev // for its name: if it were created, it would be deleted and created without end
-			return h, nil
 		}
 		created, err := c.Create(rev)
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
@@ -26,12 +27,14 @@ func StatefulSets() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "statefulset", Component: "statefulset-controller", For: kinds.StatefulSet,
 		Watches: append(control.WatchOwned(kinds.Pod, kinds.StatefulSet),
-			reconcile.Watch{Kind: kinds.ControllerRevision},
+			reconcile.Watch{Kind: kinds.ControllerRevision, Map: nobody}, // as kube-controller-manager, which looks at them only when it looks at the set
 			reconcile.Watch{Kind: kinds.PersistentVolumeClaim, Map: setsOfGoneClaims},
 		),
 		Reconcile: control.OnExisting(kinds.StatefulSet, reconcileStatefulSet),
 	}
 }
+
+func nobody(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }
 
 // A statefulRun is one reconcile of a StatefulSet.
 type statefulRun struct {

@@ -14,6 +14,7 @@ var settingsOf = map[string][]choice{
 	"ReplicaSet": {
 		{"spec/replicas", []string{"0", "2", "3", "5", "12"}},
 		{"spec/minReadySeconds", []string{"1", "3"}},
+		{templateNotes + "play~restarts", []string{`"0"`}},
 		{templateNotes + "play~unready", []string{`"yes"`}},
 		{templateNotes + "play~starts", []string{"0ms", "4030ms"}},
 	},
@@ -24,6 +25,7 @@ var settingsOf = map[string][]choice{
 		{"spec/paused", []string{"true"}},
 		{"spec/revisionHistoryLimit", []string{"0", "1"}},
 		{"spec/progressDeadlineSeconds", []string{"5", "9"}},
+		{templateNotes + "play~restarts", []string{`"0"`}},
 		{templateNotes + "play~unready", []string{`"yes"`}},
 		{templateNotes + "play~starts", []string{"0ms", "4030ms"}},
 	},
@@ -32,7 +34,7 @@ var settingsOf = map[string][]choice{
 		{"spec/minReadySeconds", []string{"1", "3"}},
 		{"spec/podManagementPolicy", []string{"Parallel"}},
 		{"spec/ordinals", []string{"{start: 2}"}},
-		{"spec/updateStrategy", []string{"{type: OnDelete}", "{type: RollingUpdate, rollingUpdate: {partition: 1}}", "{type: RollingUpdate, rollingUpdate: {partition: 9}}"}},
+		{"spec/updateStrategy", []string{"{type: OnDelete}", "{type: RollingUpdate, rollingUpdate: {partition: 1}}", "{type: RollingUpdate, rollingUpdate: {partition: 9}}", "{type: RollingUpdate, rollingUpdate: {maxUnavailable: 2}}"}},
 		{"spec/revisionHistoryLimit", []string{"0", "1"}},
 		{"spec/volumeClaimTemplates", []string{"[{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]"}},
 		{"spec/persistentVolumeClaimRetentionPolicy", []string{"{whenScaled: Delete}", "{whenDeleted: Delete}", "{whenScaled: Delete, whenDeleted: Delete}"}},
@@ -81,7 +83,10 @@ func jobSettings(spec string) []choice {
 			"{rules: [{action: Ignore, onPodConditions: [{type: DisruptionTarget}]}]}",
 			"{rules: [{action: Count, onExitCodes: {operator: In, values: [2]}}, {action: FailJob, onPodConditions: [{type: DisruptionTarget}]}]}",
 			"{rules: [{action: Ignore, onExitCodes: {operator: NotIn, values: [1]}}]}",
+			"{rules: [{action: FailIndex, onExitCodes: {operator: In, values: [1, 3]}}]}",
+			"{rules: [{action: FailIndex, onPodConditions: [{type: DisruptionTarget}]}, {action: Ignore, onExitCodes: {operator: In, values: [2]}}]}",
 		}},
+		{spec + "template/spec/restartPolicy", []string{"OnFailure"}},
 		{spec + "activeDeadlineSeconds", []string{"4", "15"}},
 		{spec + "podReplacementPolicy", []string{"Failed"}},
 		{notes + "play~ends", []string{"0s", "9070ms"}},
@@ -96,7 +101,7 @@ var stepsOf = map[string][]func(*rand.Rand) step{
 	"ReplicaSet": {
 		set("spec/replicas", "0", "1", "3", "4", "7"), set("spec/replicas", "0", "1", "3", "4", "7"), set("spec/minReadySeconds", "0", "2"),
 		set("metadata/labels/x", "z"), set(image, images...),
-		plain("delete"), plain("orphan"), plain("foreground"),
+		plain("delete"), plain("orphan"), plain("foreground"), plain("create"), quota,
 		pod("pod-gone"), pod("pod-fails"), pod("pod-unready"), podSet("metadata/labels/app", "b"), podSet("metadata/annotations/controller.kubernetes.io~pod-deletion-cost", `"-5"`, `"7"`),
 	},
 	"Deployment": {
@@ -104,33 +109,33 @@ var stepsOf = map[string][]func(*rand.Rand) step{
 		set(image, images...), set(image, images...), set(image, images...), set("spec/paused", "true", "null"), set("spec/paused", "null"),
 		set("spec/strategy", "{type: Recreate}", "{type: RollingUpdate, rollingUpdate: {maxSurge: 2, maxUnavailable: 1}}"),
 		set("spec/revisionHistoryLimit", "0", "1"), set("metadata/annotations/x", "z"), set(templateNotes+"play~unready", `"yes"`, "null"),
-		plain("delete"), plain("orphan"), plain("foreground"),
+		plain("delete"), plain("orphan"), plain("foreground"), plain("create"), quota,
 		pod("pod-gone"), pod("pod-fails"), pod("pod-unready"), podSet("metadata/labels/app", "b"),
 	},
 	"StatefulSet": {
 		set("spec/replicas", "0", "1", "2", "4"), set("spec/replicas", "0", "1", "2", "4"), set("spec/minReadySeconds", "0", "2"),
 		set(image, images...), set(image, images...), set(image, images...), set("metadata/labels/x", "z"), set(templateNotes+"play~unready", `"yes"`, "null"),
 		set("spec/updateStrategy", "{type: OnDelete}", "{type: RollingUpdate, rollingUpdate: {partition: 1}}", "{type: RollingUpdate, rollingUpdate: {partition: 0}}"),
-		plain("delete"), plain("orphan"), plain("foreground"),
+		plain("delete"), plain("orphan"), plain("foreground"), plain("create"), quota,
 		pod("pod-gone"), pod("pod-fails"), pod("pod-unready"), podSet("metadata/labels/app", "b"),
 	},
 	"DaemonSet": {
 		set(image, images...), set(image, images...), set(image, images...), set("spec/minReadySeconds", "0", "2"), set(templateNotes+"play~unready", `"yes"`, "null"),
 		set("spec/updateStrategy", "{type: OnDelete}", "{type: RollingUpdate, rollingUpdate: {maxUnavailable: 1}}", "{type: RollingUpdate, rollingUpdate: {maxSurge: 2, maxUnavailable: 0}}"),
 		set("spec/template/spec/nodeSelector", `{even: "true"}`, "null"),
-		plain("delete"), plain("orphan"), plain("foreground"),
+		plain("delete"), plain("orphan"), plain("foreground"), plain("create"), quota,
 		pod("pod-gone"), pod("pod-fails"), pod("pod-unready"), podSet("metadata/labels/app", "b"),
 		node("node"), node("node-gone"), nodeSet("metadata/labels/even", `"true"`, `"false"`),
 		nodeSet("spec/taints", "[{key: t, effect: NoSchedule}]", "[{key: t, effect: NoExecute}]", "null"), nodeSet("spec/unschedulable", "true", "null"),
 	},
 	"Job": {
 		set("spec/suspend", "true", "false"), set("spec/suspend", "true", "false"), set("spec/parallelism", "0", "1", "3"), set("spec/activeDeadlineSeconds", "6", "30"),
-		set("spec/ttlSecondsAfterFinished", "3"), plain("delete"), plain("foreground"), plain("orphan"),
+		set("spec/ttlSecondsAfterFinished", "3"), plain("delete"), plain("foreground"), plain("orphan"), plain("create"), quota,
 		pod("pod-gone"), pod("pod-gone"), pod("pod-fails"), pod("pod-fails"), pod("pod-unready"), disrupted,
 	},
 	"CronJob": {
 		set("spec/suspend", "true", "false"), set("spec/schedule", `"* * * * *"`, `"*/2 * * * *"`, `"@every 20s"`), set("spec/concurrencyPolicy", "Allow", "Forbid", "Replace"),
-		plain("delete"), plain("foreground"), pod("pod-gone"), pod("pod-fails"), wait, wait, wait,
+		plain("delete"), plain("foreground"), plain("create"), quota, pod("pod-gone"), pod("pod-fails"), wait, wait, wait,
 	},
 }
 
@@ -138,6 +143,9 @@ var stepsOf = map[string][]func(*rand.Rand) step{
 func disrupted(r *rand.Rand) step {
 	return step{do: "pod-fails", n: r.IntN(8), setting: setting{value: "disrupted"}}
 }
+
+// quota limits how many Pods there may be, or no longer does.
+func quota(r *rand.Rand) step { return step{do: "quota", n: []int{0, 1, 2, 4, -1}[r.IntN(5)]} }
 
 // wait lets a minute pass.
 func wait(r *rand.Rand) step { return step{do: "wait", n: 40 + r.IntN(40)} }

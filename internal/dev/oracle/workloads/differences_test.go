@@ -17,9 +17,21 @@ func ignore(u *unstructured.Unstructured) {
 	}
 }
 
-// uncounted are reasons of Events that a CronJob records each time that it is looked at: how often that
-// is between two writes of its Job, or before it has seen its own status, is left to microseconds.
-var uncounted = map[string]bool{"SawCompletedJob": true, "JobAlreadyActive": true}
+// uncounted are reasons of Events that an object gets each time that it is looked at: how often that is
+// between two writes, before a controller has seen its own, or while a quota is used up, is left to
+// microseconds.
+var uncounted = map[string]bool{"SawCompletedJob": true, "JobAlreadyActive": true, "FailedCreate": true}
+
+// combinedPrefix begins the message of an Event that stands for similar ones. Which of more than ten that
+// goroutines record at one instant these are is left to chance, so that Events of the object with that
+// type and reason are no longer compared.
+const combinedPrefix = "(combined from similar events): "
+
+// subject returns the object, type and reason of an Event as [history.summary] has it.
+func subject(name string) string {
+	about, _, _ := strings.Cut(name, ": ")
+	return about
+}
 
 // isHaste reports whether an Event says that a controller of theirs looked again before it had seen its
 // own writes, which ours does not: a conflict, or a Job that it has just deleted itself.

@@ -97,7 +97,9 @@ func (h *history) noteHash(t watch.EventType, obj *unstructured.Unstructured) {
 	}
 	if i := strings.LastIndex(obj.GetName(), "-"); i >= 0 {
 		owner := obj.GetKind() + " " + obj.GetName()[:i]
-		h.hashes[owner] = append(h.hashes[owner], obj.GetName()[i+1:])
+		if hash := obj.GetName()[i+1:]; !slices.Contains(h.hashes[owner], hash) {
+			h.hashes[owner] = append(h.hashes[owner], hash)
+		}
 	}
 }
 
@@ -145,7 +147,7 @@ var generated = regexp.MustCompile(`-[a-z0-9]{5}\b`)
 // summary has Events by all but their own names and the generated names in their messages, whose
 // order is that of goroutines.
 func (h *history) summary() map[string]string {
-	counts := map[string][]string{}
+	counts, combined := map[string][]string{}, map[string]bool{}
 	for _, e := range h.events {
 		text := func(path ...string) string {
 			v, _, _ := unstructured.NestedString(e.Object, path...)
@@ -161,11 +163,17 @@ func (h *history) summary() map[string]string {
 		if uncounted[text("reason")] {
 			times = "since " + text("firstTimestamp")
 		}
+		if strings.HasPrefix(text("message"), combinedPrefix) {
+			combined[subject(name)] = true
+		}
 		counts[name] = append(counts[name], fmt.Sprintf("%s by %s (%s, %s) in %s of %s", times, text("source", "component"), text("reportingComponent"), text("reportingInstance"),
 			e.GetNamespace(), text("involvedObject", "apiVersion")))
 	}
 	states := map[string]string{}
 	for name, all := range counts {
+		if combined[subject(name)] {
+			continue
+		}
 		slices.Sort(all)
 		states[name] = strings.Join(all, "\n")
 	}

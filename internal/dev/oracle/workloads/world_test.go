@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +62,7 @@ type world struct {
 	s       scenario
 	start   time.Time
 	history *history
+	quota   atomic.Int64   // how many Pods there may be, none if negative
 	daemons map[string]int // how many Pods of DaemonSets were created for a Node
 }
 
@@ -71,6 +74,7 @@ func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (h *histo
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		w := &world{t: t, ctx: ctx, s: s, start: time.Now(), daemons: map[string]int{}, cluster: memory.New(memory.Options{Seed: 1, Now: time.Now, LateCollection: true})}
+		w.quota.Store(-1)
 		require.NoError(t, w.cluster.Load(ctx, []byte("{apiVersion: v1, kind: Namespace, metadata: {name: default}}")))
 		w.history = newHistory(w)
 		var all sync.WaitGroup
@@ -169,6 +173,9 @@ func (w *world) get(kind schema.GroupVersionKind, name string) *unstructured.Uns
 // create creates an object as an API server does: with defaults, and a Job with a selector.
 func (w *world) create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	obj = defaulted(obj)
+	if err := w.admit(obj); err != nil {
+		return nil, err
+	}
 	w.nameDaemon(obj)
 	if obj.GroupVersionKind() == jobKind {
 		dry, err := w.cluster.Create(ctx, obj, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -183,6 +190,29 @@ func (w *world) create(ctx context.Context, obj *unstructured.Unstructured, o me
 		return w.create(ctx, obj, o)
 	}
 	return created, err
+}
+
+// admit refuses Pods beyond a quota.
+func (w *world) admit(obj *unstructured.Unstructured) error {
+	most := w.quota.Load()
+	if obj.GetKind() != "Pod" || most < 0 {
+		return nil
+	}
+	list, err := w.cluster.List(w.ctx, podKind, "default", metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	used := int64(0)
+	for _, pod := range list.Items {
+		if phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase"); phase != "Failed" && phase != "Succeeded" {
+			used++
+		}
+	}
+	if used < most {
+		return nil
+	}
+	name := cmp.Or(obj.GetName(), obj.GetGenerateName()+"xxxxx")
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, name, fmt.Errorf("exceeded quota: q, requested: pods=1, used: pods=%d, limited: pods=%d", used, most))
 }
 
 // nameDaemon names a Pod of a DaemonSet by its Node: the order in which theirs creates them is random,
@@ -228,7 +258,7 @@ func defaulted(obj *unstructured.Unstructured) *unstructured.Unstructured {
 // nodeOf is where a Pod runs: where its affinity says, as a DaemonSet has it, or on one of three
 // Nodes, by its uid.
 func nodeOf(pod map[string]any) string {
-	return cmp.Or(requiredNode(pod), []string{"n1", "n2", "n3"}[restarts(pod)%3])
+	return cmp.Or(requiredNode(pod), []string{"n1", "n2", "n3"}[number(pod)%3])
 }
 
 // requiredNode is the Node that the affinity of a Pod says, "" if it says none.
@@ -244,8 +274,25 @@ func requiredNode(pod map[string]any) string {
 	return ""
 }
 
-// restarts is a number that no other Pod has, as good as always.
+// restarts is how often the container of a Pod was started again: what an annotation says, a few
+// times where that makes a Job fail, or else a number that tells the Pod from others.
 func restarts(pod map[string]any) int {
+	policy, _, _ := unstructured.NestedString(pod, "spec", "restartPolicy")
+	switch text := annotation(pod, "play/restarts"); {
+	case text != "":
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			panic(err)
+		}
+		return n
+	case policy == "OnFailure":
+		return number(pod) % 3
+	}
+	return number(pod)
+}
+
+// number is one that no other Pod has, as good as always.
+func number(pod map[string]any) int {
 	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
 	h := fnv.New32a()
 	h.Write([]byte(uid))
