@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: apiserver-figures controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt oracle oracle-autoscaling oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: apiserver-figures controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt oracle oracle-autoscaling oracle-cron oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,9 @@ oracle-nodes: ## the same with random failures of Nodes
 
 oracle-autoscaling: ## SCENARIOS (200) random loads with the HorizontalPodAutoscaler controller of Kubernetes and with ours, from SEED (1) on
 	cd internal/dev/oracle && $(GO) test ./autoscaling -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
+
+oracle-cron: ## SCENARIOS (200) random CronJobs beside the schedules of robfig/cron, from SEED (1) on
+	cd internal/dev/oracle && $(GO) test ./cron -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-kubelet: ## SCENARIOS (200) random Pods with the container runtime manager of the kubelet and with ours, from SEED (1) on
 	cd internal/dev/oracle && $(GO) test ./kubelet -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
