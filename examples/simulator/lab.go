@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -115,9 +116,15 @@ func clusterLike(seed uint64) *simulation.Timing {
 	return t
 }
 
-// timingParameters are the numbers of a timing, for a report.
+// timingParameters are the numbers of a timing, for a report: without those of the controllers of
+// Kubernetes that labs do not run.
 func timingParameters(t *simulation.Timing) (list []report.Parameter) {
+	all := simulation.ClusterLike().Controllers
 	for _, p := range t.Parameters() {
+		name, is := strings.CutPrefix(p.Name, "controller ")
+		if _, known := all[name]; is && known && name != "job" && name != "scheduler" {
+			continue
+		}
 		list = append(list, report.Parameter(p))
 	}
 	return list
