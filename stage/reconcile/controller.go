@@ -70,7 +70,8 @@ type Request struct {
 	crew *crew // nil if the request was not made by a loop
 }
 
-// A Result is what a controller says when it succeeded.
+// A Result is what a controller says when it is done. Beside an error it counts, too: the key is tried
+// again after the pause or After, whichever is sooner.
 type Result struct {
 	// After is when to look at the key again if nothing happens before. Default: never. It holds
 	// until the next call for that key.

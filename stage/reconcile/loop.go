@@ -344,9 +344,9 @@ func (l *Loop) done(t *task, result Result, err error) {
 		t.failures++
 	default:
 		t.failures = 0
-		if result.After > 0 {
-			l.queue.add(t, l.now.Add(result.After))
-		}
+	}
+	if result.After > 0 && !isFinal(err) && !l.parked(t, l.now) {
+		l.queue.add(t, l.now.Add(result.After))
 	}
 	if !t.later.IsZero() {
 		l.queue.add(t, t.later)

@@ -135,6 +135,16 @@ func TestAControllerMayHaveItsOwnPauses(t *testing.T) {
 	require.Equal(t, []string{"p +0s", "p +1s", "p +3s", "p +6s", "p +9s"}, c.lines)
 }
 
+func TestAKeyWithAnErrorIsLookedAtWhenItAskedFor(t *testing.T) {
+	c := recorder{answer: func(r reconcile.Request) (reconcile.Result, error) {
+		return reconcile.Result{After: start.Add(5 * time.Second).Sub(r.Now)}, errors.New("oops")
+	}}
+	l := reconcile.NewLoop(memory.New(memory.Options{}), reconcile.Options{RetryAfter: 2 * time.Second}, reconcile.Controller{For: pods, Reconcile: c.reconcile})
+	l.Observe(added(named(pods, "x", "p", "1")), start)
+	drain(t, l, 10*time.Second)
+	require.Equal(t, []string{"p +0s", "p +2s", "p +5s"}, c.lines)
+}
+
 func TestFinalErrorsAreNotTriedAgain(t *testing.T) {
 	oops := errors.New("oops")
 	c := recorder{answer: func(reconcile.Request) (reconcile.Result, error) {

@@ -280,20 +280,22 @@ func (r *jobRun) pastDeadline() bool {
 	return left <= 0
 }
 
-// act creates and deletes Pods.
-func (r *jobRun) act() error {
+// act creates and deletes Pods, unless the Job is being deleted: then it may only complete. An error
+// keeps it from nothing else.
+func (r *jobRun) act() (failed error) {
 	if r.ending != nil {
 		return r.deleteActive()
 	}
-	if fields.IsTerminating(r.job) {
-		return nil
+	managed := !fields.IsTerminating(r.job)
+	if managed {
+		failed = r.manage()
 	}
-	failed := r.manage()
-	if failed == nil && len(r.active) == 0 && r.hasEnough() {
+	switch {
+	case len(r.active) == 0 && r.hasEnough():
 		r.ending = r.condition("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods")
-		return nil
+	case managed:
+		r.setSuspended()
 	}
-	r.setSuspended(failed)
 	return failed
 }
 
@@ -315,9 +317,9 @@ func (r *jobRun) deleteActive() error {
 }
 
 // setSuspended sets the condition Suspended when the Job is suspended or resumed.
-func (r *jobRun) setSuspended(failed error) {
+func (r *jobRun) setSuspended() {
 	old := r.conditions.Find("Suspended")
-	if old.IsTrue() == r.spec.suspended || failed != nil {
+	if old.IsTrue() == r.spec.suspended {
 		return
 	}
 	if r.spec.suspended {
