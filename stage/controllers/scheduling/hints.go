@@ -241,10 +241,29 @@ func (e *ClusterEvent) volumeChanged() bool {
 }
 
 func (volumeBinding) QueueingHint(p *PodInfo, e ClusterEvent) bool {
-	if e.Kind == kinds.StorageClass.Kind {
+	switch e.Kind {
+	case kinds.StorageClass.Kind:
 		return e.New != nil && (e.Old == nil || !sameFields(e.Old, e.New, []string{"allowedTopologies"}))
+	case kinds.CSIDriver.Kind:
+		return e.Old != nil && e.New != nil && tellsCapacity(e.Old) && !tellsCapacity(e.New) && mountsInline(p, e.New.GetName())
+	case kinds.CSIStorageCapacity.Kind:
+		return e.New != nil && (e.Old == nil || capacityGrew(e.Old, e.New))
 	}
 	return e.nodeLabelsChanged() || e.taintsChanged() || e.volumeChanged() || e.claimChanged(p)
+}
+
+// mountsInline reports whether a Pod has a volume of a driver without a claim. kube-scheduler looks at
+// these only when the driver changes.
+func mountsInline(p *PodInfo, driver string) bool {
+	return slices.ContainsFunc(fields.Maps(p.Pod.Object, "spec", "volumes"), func(v map[string]any) bool {
+		return fields.String(v, "csi", "driver") == driver
+	})
+}
+
+func capacityGrew(old, now *unstructured.Unstructured) bool {
+	before, known := largestVolume(old)
+	after, ok := largestVolume(now)
+	return ok && (!known || after > before)
 }
 
 func (volumeZone) QueueingHint(p *PodInfo, e ClusterEvent) bool {

@@ -127,6 +127,7 @@ func TestSchedulerEvents(t *testing.T) {
 	require.NoError(t, err)
 	var lines []string
 	for _, e := range list.Items {
+		require.Equal(t, "default-scheduler", e.Object["reportingComponent"])
 		about := e.Object["involvedObject"].(map[string]any)["name"]
 		lines = append(lines, fmt.Sprintf("%v %v %v %v", about, e.Object["type"], e.Object["reason"], e.Object["message"]))
 	}

@@ -54,7 +54,8 @@ const (
 // tried again when something changes that may matter to the plugins that were against it.
 //
 // Plugins find in the cache Nodes, Pods, Namespaces, Services, ReplicationControllers, ReplicaSets,
-// StatefulSets, PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSINodes, VolumeAttachments,
+// StatefulSets, PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSINodes, CSIDrivers,
+// CSIStorageCapacities, VolumeAttachments,
 // PriorityClasses and PodDisruptionBudgets.
 //
 // It writes spec.nodeName, which stage/memory takes and an API server refuses: there a scheduler
@@ -68,12 +69,12 @@ func Scheduler(o Options) reconcile.Controller {
 		return reconcile.Watch{Kind: kind, Map: func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }}
 	}
 	return reconcile.Controller{
-		Name: controllerName, Component: defaultSchedulerName, For: kinds.Pod,
+		Name: controllerName, Component: s.name, For: kinds.Pod,
 		When: func(reconcile.Change) bool { return false },
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Node, Map: s.onNode}, {Kind: kinds.Pod, Map: s.onPod},
 			other(kinds.PersistentVolumeClaim), other(kinds.PersistentVolume), other(kinds.StorageClass),
-			other(kinds.CSINode), other(kinds.VolumeAttachment), other(kinds.Namespace), other(kinds.PriorityClass),
+			other(kinds.CSINode), other(kinds.CSIDriver), other(kinds.CSIStorageCapacity), other(kinds.VolumeAttachment), other(kinds.Namespace), other(kinds.PriorityClass),
 			unseen(kinds.Service), unseen(kinds.ReplicationController), unseen(kinds.ReplicaSet),
 			unseen(kinds.StatefulSet), unseen(kinds.PodDisruptionBudget),
 		},

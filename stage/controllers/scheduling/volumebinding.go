@@ -103,8 +103,8 @@ func (p volumeBinding) Filter(c *Cycle, n *NodeInfo) Status {
 	if !reached {
 		reasons = append(reasons, "node(s) didn't match PersistentVolume's node affinity")
 	}
-	if _, ok := placeClaims(c.Cache, v.unbound, n); !ok {
-		reasons = append(reasons, "node(s) didn't find available persistent volumes to bind")
+	if _, reason := placeClaims(c.Cache, v.unbound, n); reason != "" {
+		reasons = append(reasons, reason)
 	}
 	if !exist {
 		reasons = append(reasons, "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")
@@ -141,30 +141,40 @@ func volumeReaches(volume *unstructured.Unstructured, n *NodeInfo) bool {
 // A placedClaim is a claim, and the volume that it gets on a Node: nil if one is to be provisioned.
 type placedClaim struct{ claim, volume *unstructured.Unstructured }
 
-// placeClaims finds volumes for unbound claims on a Node, for the smallest claim first. It is false
-// if one can have none there.
-func placeClaims(cache *reconcile.Cache, claims []*unstructured.Unstructured, n *NodeInfo) (placed []placedClaim, ok bool) {
-	claims = slices.Clone(claims)
-	slices.SortStableFunc(claims, func(a, b *unstructured.Unstructured) int { return cmp.Compare(storageWanted(a), storageWanted(b)) })
-	taken := map[string]bool{}
+const noVolume = "node(s) didn't find available persistent volumes to bind"
+
+// placeClaims finds volumes for unbound claims on a Node, for the smallest claim first, and has the
+// others provisioned. It returns why one can have none there.
+func placeClaims(cache *reconcile.Cache, claims []*unstructured.Unstructured, n *NodeInfo) (placed []placedClaim, reason string) {
+	var provision, match []*unstructured.Unstructured
 	for _, claim := range claims {
-		selected := fields.Annotation(claim, storageclass.SelectedNode)
-		if selected != "" && selected != n.Name {
-			return nil, false
+		switch fields.Annotation(claim, storageclass.SelectedNode) {
+		case "":
+			match = append(match, claim)
+		case n.Name:
+			provision = append(provision, claim)
+		default:
+			return nil, noVolume
 		}
-		var volume *unstructured.Unstructured
-		if selected == "" {
-			volume = smallestVolume(cache, claim, n, taken)
+	}
+	slices.SortStableFunc(match, func(a, b *unstructured.Unstructured) int { return cmp.Compare(storageWanted(a), storageWanted(b)) })
+	taken := map[string]bool{}
+	for _, claim := range match {
+		volume := smallestVolume(cache, claim, n, taken)
+		if volume == nil {
+			provision = append(provision, claim)
+			continue
 		}
-		if volume == nil && !canProvision(storageclass.Of(cache, claim), n) {
-			return nil, false
-		}
-		if volume != nil {
-			taken[volume.GetName()] = true
-		}
+		taken[volume.GetName()] = true
 		placed = append(placed, placedClaim{claim, volume})
 	}
-	return placed, true
+	for _, claim := range provision {
+		if reason := whyNotProvisioned(cache, claim, n); reason != "" {
+			return nil, reason
+		}
+		placed = append(placed, placedClaim{claim, nil})
+	}
+	return placed, ""
 }
 
 func storageWanted(claim *unstructured.Unstructured) int64 {
@@ -204,21 +214,4 @@ func fitsClaim(volume, claim *unstructured.Unstructured) bool {
 		fields.String(volume.Object, "spec", "storageClassName") == fields.String(claim.Object, "spec", "storageClassName") &&
 		mode(volume) == mode(claim) && (selects == nil || readSelector(selects).matches(labelsOf(volume))) &&
 		resources.Parse(fields.Map(volume.Object, "spec", "capacity"))["storage"] >= storageWanted(claim)
-}
-
-// canProvision reports whether a volume of a class can be made for a Node.
-func canProvision(class *unstructured.Unstructured, n *NodeInfo) bool {
-	provisioner := fields.String(class.Object, "provisioner")
-	if provisioner == "" || provisioner == "kubernetes.io/no-provisioner" {
-		return false
-	}
-	terms := fields.Maps(class.Object, "allowedTopologies")
-	return len(terms) == 0 || slices.ContainsFunc(terms, func(term map[string]any) bool {
-		expressions := fields.Maps(term, "matchLabelExpressions")
-		return len(expressions) > 0 && !slices.ContainsFunc(expressions, func(e map[string]any) bool {
-			values, _ := object.Strings(e, "values")
-			value, ok := n.labels[fields.String(e, "key")].(string)
-			return !ok || !slices.Contains(values, value)
-		})
-	})
 }

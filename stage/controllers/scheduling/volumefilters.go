@@ -40,20 +40,26 @@ func (p volumeRestrictions) PreFilter(c *Cycle) Status {
 			s.names = append(s.names, claim.name)
 		}
 	}
-	if len(s.names) > 0 {
-		for _, n := range c.Nodes {
-			for _, other := range n.Pods {
-				s.count(c.Pod, other, 1)
-			}
+	for _, name := range s.names {
+		if slices.ContainsFunc(c.Nodes, func(n *NodeInfo) bool { return usesClaim(n, c.Pod.namespace, name) }) {
+			s.used++
 		}
 	}
 	c.Write(p, s)
 	return Status{Skip: s.used == 0 && len(c.Pod.disks) == 0}
 }
 
-func (s *exclusiveClaims) count(p, other *PodInfo, times int64) {
+func usesClaim(n *NodeInfo, namespace, name string) bool {
+	return slices.ContainsFunc(n.Pods, func(p *PodInfo) bool {
+		return p.namespace == namespace && slices.Contains(p.claims, claimName{name: name})
+	})
+}
+
+// count counts the claims of a Pod that comes or goes while victims are looked for. Like
+// kube-scheduler 1.36, it takes claims of the same name in other namespaces for these.
+func (s *exclusiveClaims) count(other *PodInfo, times int64) {
 	for _, claim := range other.claims {
-		if other.namespace == p.namespace && slices.Contains(s.names, claim.name) {
+		if !claim.ephemeral && slices.Contains(s.names, claim.name) {
 			s.used += times
 		}
 	}
@@ -64,7 +70,7 @@ func (p volumeRestrictions) AddPod(c *Cycle, other *PodInfo, _ *NodeInfo) { p.up
 func (p volumeRestrictions) RemovePod(c *Cycle, other *PodInfo, _ *NodeInfo) { p.update(c, other, -1) }
 
 func (p volumeRestrictions) update(c *Cycle, other *PodInfo, times int64) {
-	c.Read(p).(*exclusiveClaims).count(c.Pod, other, times)
+	c.Read(p).(*exclusiveClaims).count(other, times)
 }
 
 func (p volumeRestrictions) Filter(c *Cycle, n *NodeInfo) Status {

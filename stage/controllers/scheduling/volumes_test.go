@@ -96,6 +96,31 @@ func TestAClaimForOnePodIsTakenOver(t *testing.T) {
 	require.Equal(t, "node-000", c.Field("Pod", "urgent", "spec", "nodeName"))
 }
 
+// TestClaimsGoWhereThereIsRoom: for a driver that tells its capacity.
+func TestClaimsGoWhereThereIsRoom(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 2})
+	c.Load(`
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: wait}, provisioner: csi.example.com, volumeBindingMode: WaitForFirstConsumer}
+---
+{apiVersion: storage.k8s.io/v1, kind: CSIDriver, metadata: {name: csi.example.com}, spec: {storageCapacity: true}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, spec: {storageClassName: wait, accessModes: [ReadWriteOnce], resources: {requests: {storage: 2Gi}}}}
+---
+{apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: everywhere}, storageClassName: wait, nodeTopology: {}, capacity: 5Gi, maximumVolumeSize: 1Gi}
+---
+{apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: other}, storageClassName: other, nodeTopology: {}, capacity: 5Gi}
+---
+{apiVersion: storage.k8s.io/v1, kind: CSIStorageCapacity, metadata: {name: one}, storageClassName: wait, capacity: 1Gi,
+  nodeTopology: {matchLabels: {kubernetes.io/hostname: node-001}}}
+`)
+	c.Load(clustertest.Pod("p", mounting("a", "")))
+	c.Settle()
+	require.Contains(t, c.Message("Pod", "p", "PodScheduled"), "2 node(s) did not have enough free storage.")
+	c.Patch("CSIStorageCapacity", "one", "{capacity: 3Gi}")
+	c.Settle()
+	require.Equal(t, "node-001", c.Field("PersistentVolumeClaim", "a", "metadata", "annotations", "volume.kubernetes.io/selected-node"))
+}
+
 // TestBindingGivesUpAfterTenMinutes: nobody provisions the volume.
 func TestBindingGivesUpAfterTenMinutes(t *testing.T) {
 	l := newLine(t)

@@ -2,11 +2,17 @@ package scheduler
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
 
+	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const driver = "csi.example.com"
@@ -92,4 +98,46 @@ func (g *generator) volumeEvent() step {
 	last := g.objects[len(g.objects)-1]
 	g.objects = g.objects[:before]
 	return step{create: last}
+}
+
+// TestStorageCapacity: a claim that waits for its Pod finds no room, and is looked at again when a
+// capacity comes or grows, not when one shrinks or a driver tells its capacity no more. Nothing
+// provisions volumes in either cluster, so no capacity is large enough.
+func TestStorageCapacity(t *testing.T) {
+	g := &generator{Rand: rand.New(rand.NewPCG(0, 0))}
+	n := g.node()
+	n.Spec = corev1.NodeSpec{}
+	p := g.plainPod("p", "1")
+	p.Namespace = "default"
+	p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "c"}}}}
+	wait, class, yes := storagev1.VolumeBindingWaitForFirstConsumer, "wait", true
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "default"}, Spec: corev1.PersistentVolumeClaimSpec{
+		StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse("9Gi")}},
+	}}
+	capacity := func(name, class, size string, topology *metav1.LabelSelector) *storagev1.CSIStorageCapacity {
+		q := resource.MustParse(size)
+		return &storagev1.CSIStorageCapacity{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, StorageClassName: class, NodeTopology: topology, Capacity: &q}
+	}
+	kind := func(k string) schema.GroupVersionKind { return storagev1.SchemeGroupVersion.WithKind(k) }
+	change := func(at int, name, patch string) step {
+		return step{at: time.Duration(at) * time.Second, kind: kind("CSIStorageCapacity"), namespace: "default", name: name, patch: patch}
+	}
+	s := scenario{length: 5 * time.Minute, objects: []runtime.Object{
+		n, claim, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: driver, VolumeBindingMode: &wait},
+		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: driver}, Spec: storagev1.CSIDriverSpec{StorageCapacity: &yes}},
+		capacity("small", class, "1Gi", &metav1.LabelSelector{}), capacity("nowhere", class, "20Gi", nil),
+		capacity("elsewhere", class, "20Gi", &metav1.LabelSelector{MatchLabels: map[string]string{"disk": "none"}}),
+	}, steps: []step{
+		{at: time.Second, create: p},
+		{at: 40 * time.Second, create: capacity("other", "other", "20Gi", &metav1.LabelSelector{})},
+		change(80, "small", `{"capacity": "2Gi"}`), change(120, "small", `{"capacity": "1Gi"}`), change(160, "elsewhere", `{"maximumVolumeSize": "1Gi"}`),
+		change(200, "small", `{"maximumVolumeSize": "8Gi"}`),
+		{at: 240 * time.Second, kind: kind("CSIDriver"), name: driver, patch: `{"spec": {"storageCapacity": false}}`},
+	}}
+	want, got := playTheirs(t, s), playOurs(t, s)
+	text, _ := difference(want, got)
+	require.Empty(t, text, sideBySide(want, got))
+	require.Len(t, want.attempts, 4, "at 1, 40, 80 and 200 s")
+	require.Contains(t, want.attempts[0].outcome, "1 node(s) did not have enough free storage")
 }

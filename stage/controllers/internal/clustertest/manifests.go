@@ -51,7 +51,7 @@ func Kind(name string) schema.GroupVersionKind {
 		{"batch/v1", "Job CronJob"},
 		{"autoscaling/v2", "HorizontalPodAutoscaler"},
 		{"policy/v1", "PodDisruptionBudget"},
-		{"storage.k8s.io/v1", "StorageClass CSINode VolumeAttachment"},
+		{"storage.k8s.io/v1", "StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment"},
 		{"discovery.k8s.io/v1", "EndpointSlice"},
 		{"apiextensions.k8s.io/v1", "CustomResourceDefinition"},
 	} {

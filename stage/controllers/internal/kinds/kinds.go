@@ -23,6 +23,8 @@ var (
 	PodDisruptionBudget     = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
 	PriorityClass           = schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
 	CSINode                 = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "CSINode"}
+	CSIDriver               = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "CSIDriver"}
+	CSIStorageCapacity      = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "CSIStorageCapacity"}
 	VolumeAttachment        = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment"}
 	ResourceQuota           = schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
 	LimitRange              = schema.GroupVersionKind{Version: "v1", Kind: "LimitRange"}
