@@ -37,7 +37,7 @@ func deletedWhenFinished() []scenario {
 			want:   "job: InProgress Current NotFound InProgress Current; web: InProgress Current", after: 25 * time.Second,
 		}, {
 			name: "a Job is done and deleted, but for a finalizer", refs: []wait.Ref{job, web},
-			before: all(create(job, "  finalizers: [foregroundDeletion]\n"+jobRuns), create(web, "status: "+podUnready)),
+			before: all(create(job, "  finalizers: [example.com/kept]\n"+jobRuns), create(web, "status: "+podUnready)),
 			script: do(status(job, jobComplete), remove(job), status(web, podReady)),
 			want:   "job: InProgress Current Terminating; web: InProgress Current", after: 15 * time.Second,
 		}, {
