@@ -198,6 +198,20 @@ func TestOddProtobuf(t *testing.T) {
 	}
 }
 
+// A server that is older than these types does not write an object that it does not know, and one that
+// knows it always does: nothing is made up.
+func TestObjectsOfLaterVersions(t *testing.T) {
+	info := media(codec.Options{Schemas: codec.NewSchemas(scheme.Scheme)}, runtime.ContentTypeProtobuf)
+	metadata, err := (&metav1.ObjectMeta{Name: "web"}).Marshal()
+	require.NoError(t, err)
+	message := append([]byte{0x0a, byte(len(metadata))}, metadata...)
+	into := &unstructured.Unstructured{}
+	_, _, err = info.Serializer.Decode(envelope(t, corev1.SchemeGroupVersion.WithKind("Pod"), message), nil, into)
+	require.NoError(t, err)
+	require.NotContains(t, into.Object, "status")
+	require.NotContains(t, into.Object, "spec")
+}
+
 // A field of a later version is never lost: the whole message is refused, and so is the kind.
 func TestUnknownFields(t *testing.T) {
 	const apiVersion = "v1"

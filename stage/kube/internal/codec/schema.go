@@ -216,6 +216,8 @@ func (s *Schemas) field(f reflect.StructField) (*field, error) {
 	switch {
 	case !omits && nullable:
 		made.missing = asNull
+	case object && has("omitempty"):
+		// A server that has the field writes it always: one that does not is older than these types.
 	case !omits:
 		made.missing = asZero
 	}
