@@ -41,9 +41,15 @@ func definitionOf(kind, plural, scope string) string {
 		schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`, kind, plural, scope, control.Group, strings.ToLower(kind), control.Version)
 }
 
-// defineKubeStellar installs the definitions of a rollout's kinds.
+// hubInUse is held by the test whose player plays: it plays every StagedBindingPolicy of the server.
+var hubInUse sync.Mutex
+
+// defineKubeStellar installs the definitions of a rollout's kinds. The hub is the test's alone until
+// it ends.
 func defineKubeStellar(t *testing.T, cluster *kube.Cluster) {
 	t.Helper()
+	hubInUse.Lock()
+	t.Cleanup(hubInUse.Unlock)
 	crds := decode(t, strings.Join([]string{
 		v1alpha1.CRD(), definitionOf("BindingPolicy", "bindingpolicies", "Cluster"), definitionOf("Binding", "bindings", "Cluster"),
 		definitionOf("CombinedStatus", "combinedstatuses", "Namespaced"), definitionOf("WorkStatus", "workstatuses", "Namespaced"),
