@@ -6,39 +6,54 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Review is the creation or change of an object that [Options.Admission] decides about, after it
-// was checked and before it is stored. It is valid until the function returns.
+// A Review is the creation, change or deletion of an object that [Options.Admission] and [Hooks]
+// decide about before it is stored. It is valid until the function returns; that of Hooks.Remote,
+// until the function that it returns has returned.
 type Review struct {
 	Request
 	Resource schema.GroupResource // plural name of the kind
 	DryRun   bool                 // nothing will be stored
+	Manager  string               // field manager
 	// Old is the object as it is stored, nil if it is new. It must not be changed.
 	Old *unstructured.Unstructured
-	// New is the object as it will be stored. Its root and its metadata may be changed; what is
+	// New is the object as it will be stored, nil if it is deleted. Its root and its metadata may be changed; what is
 	// below may be shared with others, so it must be replaced and not changed.
 	New *unstructured.Unstructured
 
-	store    *store
-	old, new unstructured.Unstructured
+	store     *store
+	old, new  unstructured.Unstructured
+	rehearsed bool // the write is carried out again after a remote call
 }
 
-// review asks Options.Admission about a write. Writes of a status are not asked about.
-func (r *request) review(before, next map[string]any) error {
-	if r.options.Admission == nil || r.Subresource != "" {
-		return nil
-	}
+// reviewOf returns the Review of the current write, which is the same object each time.
+func (r *request) reviewOf(before, next map[string]any) *Review {
 	v := &r.reviewed
-	v.Request, v.Resource, v.DryRun, v.store = r.Request, r.resource(), r.dryRun, r.store
+	*v = Review{Request: r.Request, Resource: r.resource(), DryRun: r.dryRun, Manager: r.manager, store: r.store}
 	v.old.Object, v.new.Object = before, next
-	v.Old, v.New = &v.old, &v.new
-	if before == nil {
-		v.Old = nil
+	if before != nil {
+		v.Old = &v.old
 	}
-	return r.options.Admission(v)
+	if next != nil {
+		v.New = &v.new
+	}
+	return v
+}
+
+// kept returns a Review of the same write that stays valid after it.
+func (v *Review) kept() *Review {
+	k := *v
+	if v.Old != nil {
+		k.Old = &k.old
+	}
+	if v.New != nil {
+		k.New = &k.new
+	}
+	return &k
 }
 
 // List returns the objects of a kind in a namespace, or in all if it is "", by namespace and name.
-// They are the stored ones and must not be changed. It is empty for an unknown kind.
+// They are the stored ones and must not be changed. It is empty for an unknown kind. It must not be
+// called by what Hooks.Remote returns, which reads the cluster itself.
 func (v *Review) List(kind schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured) {
 	k := v.store.kinds[kind]
 	if k == nil || len(k.table.records) == 0 {
@@ -54,7 +69,7 @@ func (v *Review) List(kind schema.GroupVersionKind, namespace string) (found []*
 // nothing in a dry run, and if the object is not there. The status must not be changed afterwards.
 func (v *Review) PutStatus(kind schema.GroupVersionKind, name types.NamespacedName, status map[string]any) {
 	k := v.store.kinds[kind]
-	if k == nil || v.DryRun {
+	if k == nil || v.DryRun || v.rehearsed {
 		return
 	}
 	if r := k.table.records[k.key(name)]; r != nil {

@@ -30,7 +30,10 @@ func (c *Cluster) Delete(_ context.Context, gvk schema.GroupVersionKind, name ty
 		if err != nil {
 			return nil, err
 		}
-		if err := r.checkPreconditions(old.object(), o.Preconditions); err != nil || r.dryRun {
+		if err := r.checkPreconditions(old.object(), o.Preconditions); err != nil {
+			return nil, err
+		}
+		if err := r.review(old.object().Object, nil); err != nil || r.dryRun {
 			return nil, err
 		}
 		r.delete(old, o)

@@ -33,6 +33,7 @@ func (s *store) fork() *store {
 		generated: maps.Clone(s.generated),
 		pages:     s.pages,
 		interner:  newInterner(),
+		hooks:     s.hooks,
 	}
 	next.tables, next.kinds = to.layout(s)
 	for _, t := range s.tables {

@@ -35,7 +35,8 @@ type store struct {
 	current    request                            // the write that is being carried out
 	stamp      any                                // the timestamp that was computed last, for the time stamped
 	stamped    time.Time
-	reviewed   Review // what Options.Admission sees of the current write
+	reviewed   Review  // what Options.Admission and hooks see of the current write
+	hooks      []Hooks // in the order in which they were added
 }
 
 func newStore(o Options) *store {

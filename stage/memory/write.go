@@ -24,7 +24,8 @@ type request struct {
 	manager string // field manager
 	managed []any  // the managedFields to store, after an apply
 	dryRun  bool
-	tracks  bool // who owns the fields of an object is known from its creation on
+	tracks  bool    // who owns the fields of an object is known from its creation on
+	decided *Review // the write as those have made it who were asked outside the cluster
 
 	statusOnly bool // the root of the next version is not shared, and only its status differs
 }
@@ -36,11 +37,7 @@ func (c *Cluster) write(r request, f func(*request) (*unstructured.Unstructured,
 		r.manager = cmp.Or(c.user, "unknown")
 	}
 	c.mu.Lock()
-	r.Time = c.now()
-	c.current = r
-	obj, err := c.current.do(f)
-	r, c.current = c.current, request{}
-	c.settle()
+	r, obj, err := c.attempt(r, f)
 	c.mu.Unlock()
 	if c.options.Trace != nil {
 		r.Err = err
@@ -193,10 +190,13 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if r.kind.table.records[r.Name] != nil {
 		return nil, apierrors.NewAlreadyExists(r.resource(), r.Name.Name)
 	}
+	if err := r.fill(nil, root); err != nil {
+		return nil, err
+	}
 	if err := r.checkWorkload(root); err != nil {
 		return nil, err
 	}
-	r.birth(metadata)
+	r.birth(metadataOf(root))
 	if !withStatus || r.resource() == definitions {
 		r.initialStatus(root)
 	}

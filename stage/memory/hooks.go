@@ -1,0 +1,161 @@
+package memory
+
+import (
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Hooks are what an API server does with an object before it is stored, beside
+// [Options.Admission]. They are called for writes of objects and of their status through any handle,
+// in this order: Default, Options.Admission, Remote, Validate. Each may be nil. An error refuses the
+// write. What the garbage collector deletes or changes is not reviewed.
+type Hooks struct {
+	// Default fills in what the sender of an object left open. It is called first, before the server
+	// sets and checks anything.
+	Default func(*Review) error
+	// Validate refuses what must not be stored. It is called last and changes nothing.
+	Validate func(*Review) error
+	// Remote returns what has to be asked outside the cluster about a write, nil: nothing. The
+	// function that it returns is called without the lock of the cluster, so that it may take time,
+	// and read and write the cluster; it may change the object of the Review, or refuse it. It is
+	// called after Options.Admission, for a deletion too (Review.New is nil), and again if the stored
+	// object has changed meanwhile.
+	Remote func(*Review) func() error
+}
+
+// Extend adds hooks to the cluster of this handle, after those that were added before. Forks made
+// later have them, too.
+func (c *Cluster) Extend(h Hooks) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hooks = append(slices.Clip(c.hooks), h)
+}
+
+// A remoteCall is the error of a write that is carried out again after a call.
+type remoteCall struct {
+	review *Review
+	do     []func() error
+}
+
+func (*remoteCall) Error() string { return "a webhook has to be called" }
+
+// ask makes the calls, in the order of the hooks.
+func (c *remoteCall) ask() error {
+	for _, do := range c.do {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostCalls is how often one write is carried out at most, because its object changes while a
+// webhook is asked.
+const mostCalls = 5
+
+// attempt carries out a write, and asks what has to be asked. It is called with mu held, and
+// releases it while it asks.
+func (c *Cluster) attempt(r request, f func(*request) (*unstructured.Unstructured, error)) (request, *unstructured.Unstructured, error) {
+	for range mostCalls {
+		r.Time = c.now()
+		c.current = r
+		obj, err := c.current.do(f)
+		r, c.current = c.current, request{}
+		call, asks := err.(*remoteCall) //nolint:errorlint // it is never wrapped
+		if !asks {
+			c.settle()
+			return r, obj, err
+		}
+		c.mu.Unlock()
+		err = call.ask()
+		c.mu.Lock()
+		if err != nil {
+			return r, nil, err
+		}
+		r.decided = call.review
+	}
+	return r, nil, apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
+}
+
+// fill calls the hooks that fill in what the sender of an object left open.
+func (r *request) fill(before, next map[string]any) error {
+	for _, h := range r.hooks {
+		if h.Default == nil {
+			continue
+		}
+		if err := h.Default(r.reviewOf(before, next)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// review asks everybody who has a say about a write. next is nil if the object is deleted.
+func (r *request) review(before, next map[string]any) error {
+	if r.options.Admission == nil && len(r.hooks) == 0 {
+		return nil
+	}
+	v := r.reviewOf(before, next)
+	call := r.remote(v)
+	if err := r.admission(v); err != nil {
+		return err
+	}
+	if call != nil {
+		return call
+	}
+	return r.validate(v)
+}
+
+// admission calls Options.Admission, which is not asked about deletions and writes of a status.
+func (r *request) admission(v *Review) error {
+	if r.options.Admission == nil || r.Subresource != "" || v.New == nil {
+		return nil
+	}
+	return r.options.Admission(v)
+}
+
+func (r *request) validate(v *Review) error {
+	for _, h := range r.hooks {
+		if h.Validate == nil || v.New == nil {
+			continue
+		}
+		if err := h.Validate(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remote returns the calls that have to be made about a write, nil if there are none or if they
+// were made for the stored state of the object. In the latter case the object becomes what they
+// have made of it.
+func (r *request) remote(v *Review) *remoteCall {
+	if d := r.decided; d != nil && same(d.old.Object, v.old.Object) {
+		if v.New != nil {
+			clear(v.new.Object)
+			maps.Copy(v.new.Object, d.new.Object)
+		}
+		return nil
+	}
+	var asked *Review
+	call := &remoteCall{}
+	for _, h := range r.hooks {
+		if h.Remote == nil {
+			continue
+		}
+		if asked == nil {
+			asked = v.kept()
+		}
+		if do := h.Remote(asked); do != nil {
+			call.do = append(call.do, do)
+		}
+	}
+	if len(call.do) == 0 {
+		return nil
+	}
+	v.rehearsed, call.review = true, asked
+	return call
+}

@@ -1,0 +1,142 @@
+package memory_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+var (
+	configMap = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	hooked    = types.NamespacedName{Namespace: "default", Name: "a"}
+)
+
+func newConfigMap(data map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "default", "name": "a"}, "data": data,
+	}}
+}
+
+func data(t *testing.T, obj *unstructured.Unstructured) map[string]string {
+	m, _, err := unstructured.NestedStringMap(obj.Object, "data")
+	require.NoError(t, err)
+	return m
+}
+
+// with puts one more field into data, as a hook may: what is below the root is not changed.
+func with(v *memory.Review, field string) {
+	next := map[string]any{field: "x"}
+	old, _, _ := unstructured.NestedMap(v.New.Object, "data")
+	for k, v := range old {
+		next[k] = v
+	}
+	v.New.Object["data"] = next
+}
+
+// TestHooksAreCalledInOrder holds that hooks see all writes of all handles: defaults first, then
+// admission, then what is remote, then validation.
+func TestHooksAreCalledInOrder(t *testing.T) {
+	var calls []string
+	c := memory.New(memory.Options{Admission: func(v *memory.Review) error {
+		calls = append(calls, "admission")
+		with(v, "admitted")
+		return nil
+	}})
+	c.Extend(memory.Hooks{
+		Default: func(v *memory.Review) error {
+			calls = append(calls, "default")
+			with(v, "default")
+			return nil
+		},
+		Validate: func(v *memory.Review) error {
+			calls = append(calls, "validate")
+			require.Equal(t, map[string]string{"default": "x", "admitted": "x", "remote": "x"}, data(t, v.New))
+			return nil
+		},
+		Remote: func(v *memory.Review) func() error {
+			return func() error {
+				calls = append(calls, "remote")
+				require.Equal(t, map[string]string{"default": "x", "admitted": "x"}, data(t, v.New))
+				with(v, "remote")
+				return nil
+			}
+		},
+	})
+	_, err := c.Impersonate("jane").Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"default", "admission", "remote", "default", "admission", "validate"}, calls, "the write is carried out again after the call")
+	stored, err := c.Get(t.Context(), configMap, hooked)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"default": "x", "admitted": "x", "remote": "x"}, data(t, stored))
+}
+
+// TestRemoteCallsMayUseTheCluster holds that a call is made without the lock, again if the object
+// changed meanwhile, and that its error refuses the write, also a deletion.
+func TestRemoteCallsMayUseTheCluster(t *testing.T) {
+	c := memory.New(memory.Options{})
+	_, err := c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
+	require.NoError(t, err)
+	asked := 0
+	c.Extend(memory.Hooks{Remote: func(v *memory.Review) func() error {
+		if v.User != "jane" {
+			return nil
+		}
+		return func() error {
+			asked++
+			if v.New == nil {
+				return errors.New("it stays")
+			}
+			_, err := c.Patch(t.Context(), configMap, hooked, types.MergePatchType, []byte(`{"data": {"other": "y"}}`), metav1.PatchOptions{})
+			return err
+		}
+	}})
+	jane := c.Impersonate("jane")
+	changed, err := jane.Patch(t.Context(), configMap, hooked, types.MergePatchType, []byte(`{"data": {"mine": "x"}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"mine": "x", "other": "y"}, data(t, changed))
+	require.Equal(t, 2, asked, "once more, because the first call changed the object")
+	require.EqualError(t, jane.Delete(t.Context(), configMap, hooked, metav1.DeleteOptions{}), "it stays")
+	require.NoError(t, c.Delete(t.Context(), configMap, hooked, metav1.DeleteOptions{}), "nobody has to be asked")
+}
+
+// TestARehearsedCreationKeepsItsName holds that a generated name is drawn once.
+func TestARehearsedCreationKeepsItsName(t *testing.T) {
+	c := memory.New(memory.Options{})
+	var seen []string
+	c.Extend(memory.Hooks{
+		Remote: func(v *memory.Review) func() error {
+			seen = append(seen, v.New.GetName())
+			return func() error { return nil }
+		},
+		Validate: func(v *memory.Review) error { seen = append(seen, v.New.GetName()); return nil },
+	})
+	obj := newConfigMap(nil)
+	obj.SetName("")
+	obj.SetGenerateName("a-")
+	made, err := c.Create(t.Context(), obj, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{made.GetName(), made.GetName()}, seen)
+}
+
+// TestAForkHasTheHooks holds that hooks see the writes of forks, too, and those of a status.
+func TestAForkHasTheHooks(t *testing.T) {
+	c := memory.New(memory.Options{})
+	_, err := c.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n"}}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	c.Extend(memory.Hooks{Validate: func(v *memory.Review) error {
+		if v.Subresource == "status" {
+			return errors.New("no status")
+		}
+		return nil
+	}})
+	node := schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	_, err = c.Fork().Patch(t.Context(), node, types.NamespacedName{Name: "n"}, types.MergePatchType, []byte(`{"status": {"phase": "x"}}`), metav1.PatchOptions{}, "status")
+	require.EqualError(t, err, "no status")
+}
