@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -45,10 +46,12 @@ type Server struct {
 	handler http.Handler
 }
 
-// New returns a server for a cluster. It creates the namespaces that every cluster has, and what
+// New returns a server for a cluster, which from now on fills in what objects leave open, see package
+// defaults. It creates the namespaces that every cluster has, and what
 // kube-controller-manager creates in each, where these are missing.
 func New(c *memory.Cluster, o Options) (*Server, error) {
 	s := &Server{cluster: c, log: o.Log, bare: o.Bare}
+	c.Extend(defaults.Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err
 	}

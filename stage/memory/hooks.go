@@ -13,8 +13,9 @@ import (
 // in this order: Default, Options.Admission, Remote, Validate. Each may be nil. An error refuses the
 // write. What the garbage collector deletes or changes is not reviewed.
 type Hooks struct {
-	// Default fills in what the sender of an object left open. It is called first, before the server
-	// sets and checks anything.
+	// Name tells hooks apart: a cluster has one of each name.
+	Name string
+	// Default fills in what the sender of an object left open, before the server sets anything.
 	Default func(*Review) error
 	// Validate refuses what must not be stored. It is called last and changes nothing.
 	Validate func(*Review) error
@@ -26,12 +27,17 @@ type Hooks struct {
 	Remote func(*Review) func() error
 }
 
-// Extend adds hooks to the cluster of this handle, after those that were added before. Forks made
-// later have them, too.
+// Extend adds hooks to the cluster of this handle, after those that were added before, or in the
+// place of those of the same name. Forks made later have them, too.
 func (c *Cluster) Extend(h Hooks) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hooks = append(slices.Clip(c.hooks), h)
+	c.hooks = slices.Clone(c.hooks) // forks have them
+	if i := slices.IndexFunc(c.hooks, func(old Hooks) bool { return old.Name == h.Name }); i >= 0 {
+		c.hooks[i] = h
+		return
+	}
+	c.hooks = append(c.hooks, h)
 }
 
 // A remoteCall is the error of a write that is carried out again after a call.

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,6 +124,21 @@ func TestARehearsedCreationKeepsItsName(t *testing.T) {
 	made, err := c.Create(t.Context(), obj, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{made.GetName(), made.GetName()}, seen)
+}
+
+// TestHooksOfOneNameReplaceEachOther holds that who adds hooks again has them once.
+func TestHooksOfOneNameReplaceEachOther(t *testing.T) {
+	c := memory.New(memory.Options{})
+	var calls []string
+	for _, h := range []string{"a", "b", "a"} {
+		n := len(calls)
+		c.Extend(memory.Hooks{Name: h, Validate: func(*memory.Review) error { calls = append(calls, fmt.Sprint(h, n)); return nil }})
+		calls = append(calls, "")
+	}
+	calls = nil
+	_, err := c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a2", "b1"}, calls)
 }
 
 // TestAForkHasTheHooks holds that hooks see the writes of forks, too, and those of a status.

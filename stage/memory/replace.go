@@ -19,13 +19,13 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	if err := r.settleMetadata(before, next); err != nil {
 		return nil, err
 	}
-	if err := r.fill(before, next); err != nil {
-		return nil, err
-	}
 	if faults := r.checkStatus(before, next); len(faults) > 0 {
 		return nil, apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
 	}
 	if err := r.checkWorkloadUpdate(before, next); err != nil {
+		return nil, err
+	}
+	if err := r.fill(before, next); err != nil {
 		return nil, err
 	}
 	if err := r.review(before, next); err != nil {

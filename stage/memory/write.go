@@ -190,15 +190,18 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if r.kind.table.records[r.Name] != nil {
 		return nil, apierrors.NewAlreadyExists(r.resource(), r.Name.Name)
 	}
-	if err := r.fill(nil, root); err != nil {
-		return nil, err
+	if !withStatus {
+		r.initialStatus(root)
 	}
 	if err := r.checkWorkload(root); err != nil {
 		return nil, err
 	}
+	if err := r.fill(nil, root); err != nil {
+		return nil, err
+	}
 	r.birth(metadataOf(root))
-	if !withStatus || r.resource() == definitions {
-		r.initialStatus(root)
+	if r.resource() == definitions {
+		root["status"] = established(root, r.timestamp(0))
 	}
 	if r.tracks && r.managed == nil {
 		r.ownNew(root)
@@ -271,9 +274,6 @@ func (r *request) initialStatus(root map[string]any) {
 	}
 	if phase := firstPhases[r.kind.GroupKind()]; phase != "" {
 		root["status"] = map[string]any{"phase": phase}
-	}
-	if r.resource() == definitions {
-		root["status"] = established(root, r.timestamp(0))
 	}
 }
 

@@ -61,6 +61,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/admission"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
+	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -85,6 +86,9 @@ type Options struct {
 	// admission.Admit, as an API server; without the finalizers of claims and volumes if the
 	// controller pvc-protection, which removes them, does not run.
 	Admission func(*memory.Review) error
+	// Defaults fills in what objects of built-in kinds leave open, as an API server does, see package
+	// defaults. Default: objects are stored as they are.
+	Defaults bool
 	// LivelockLimit is how many transitions one object may make without time passing before the
 	// Engine stops playing it and reports a livelock. Default 100.
 	LivelockLimit int
@@ -175,6 +179,9 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 		RequireNamespaces: o.Strict, RequireTemplates: o.Strict, RequireOwners: o.Strict,
 		LateCollection: o.GarbageCollection != nil, Admission: o.admission(),
 	})
+	if o.Defaults {
+		s.cluster.Extend(defaults.Hooks())
+	}
 	if o.GarbageCollection != nil {
 		s.collector.GarbageCollection = *o.GarbageCollection
 	}

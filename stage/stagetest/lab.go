@@ -129,7 +129,7 @@ func (l *Lab) start() error {
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Strict: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
+		Strict: true, Defaults: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
 		Reconcile: reconcile.Options{Trace: l.traceReconcile, Events: !l.options.NoEvents},
 	})
 	if err != nil {

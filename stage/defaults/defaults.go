@@ -1,0 +1,42 @@
+// Package defaults fills in what the sender of an object of a built-in kind leaves open, as
+// kube-apiserver 1.36 does before it stores the object:
+//
+//	cluster := memory.New(memory.Options{})
+//	cluster.Extend(defaults.Hooks())
+//
+// A lab, see package stagetest, and the server of module stage/apiserver have it. A simulation has
+// it by simulation.Options.Defaults.
+//
+// What is filled in was written by the functions of Kubernetes themselves; see internal/builtin. It
+// is that of the Go types and their versions, fields that are always there included (a Deployment
+// has a status, a container resources). It is not what a controller or an admission plugin adds: see
+// package stage/controllers/admission for that. Not filled in is the field timeAdded of taints of
+// devices.
+package defaults
+
+import (
+	"maps"
+
+	"github.com/stagecraft-go/stagecraft/internal/builtin"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// Hooks are the hooks of a cluster that fill in.
+func Hooks() memory.Hooks { return memory.Hooks{Name: "defaults", Default: Fill} }
+
+// Fill fills in the object of a write. It is a memory.Hooks.Default. Objects of kinds that are not
+// built in stay as they are.
+func Fill(v *memory.Review) error {
+	var before map[string]any
+	if v.Old != nil {
+		before = v.Old.Object
+	}
+	root := v.New.Object
+	filled := builtin.Fill(root, before)
+	if builtin.Same(root, filled) {
+		return nil
+	}
+	clear(root)
+	maps.Copy(root, filled)
+	return nil
+}
