@@ -1,16 +1,17 @@
 // Command kubebin builds the programs of a Kubernetes control plane from the Go module proxy, once,
 // and prints the directory they are in.
 //
-//	go run . [-find] [etcd] [kube-apiserver] [kube-controller-manager] [kube-scheduler] [kubectl]
+//	go run . [-find] [etcd] [kube-apiserver] [kube-controller-manager] [kube-scheduler] [kubectl] [e2e.test]
 //
-// Without names it is about all of them. What is there already is not built again. With -find
+// Without names it is about all of them but e2e.test, which has the conformance tests of Kubernetes
+// and is built only if it is named. What is there already is not built again. With -find
 // nothing is built, and a program that is not there is an error. Run it in its own directory: the
 // versions are those of the go.mod beside it, which pins k8s.io/kubernetes and its 33 staging
 // modules, and therefore must not take part in a go.work.
 //
 // The directory is stagecraft/kubebin/VERSION-HASH in the user's cache directory; the hash is that
 // of the files of this module and the platform. On two cores with empty caches etcd and
-// kube-apiserver take about 200 seconds, the others 70 more.
+// kube-apiserver take about 200 seconds, the others 70 more; e2e.test takes 450 after them.
 package main
 
 import (
@@ -37,13 +38,25 @@ var (
 	source string
 )
 
-// programs are the packages that are built, in the order in which they are of use.
-var programs = []struct{ name, pkg string }{
+// A program is built from a package, or from the tests of a package.
+type program struct{ name, pkg string }
+
+// programs are those that are built, in the order in which they are of use.
+var programs = []program{
 	{"etcd", "go.etcd.io/etcd/server/v3"},
 	{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"},
 	{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"},
 	{"kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"},
 	{"kubectl", "k8s.io/kubernetes/cmd/kubectl"},
+	{"e2e.test", "k8s.io/kubernetes/test/e2e"},
+}
+
+// isTest reports whether a program is made of the tests of its package, as go test -c names it.
+func (p program) isTest() bool { return strings.HasSuffix(p.name, ".test") }
+
+// asked reports whether a program is one of those that are named.
+func (p program) asked(names []string) bool {
+	return slices.Contains(names, p.name) || len(names) == 0 && !p.isTest()
 }
 
 func main() {
@@ -68,28 +81,19 @@ func run(find bool, names []string) (string, error) {
 	}
 	dir := filepath.Join(cache, "stagecraft", "kubebin", version+"-"+key())
 	for _, name := range names {
-		if packageOf(name) == "" {
+		if !slices.ContainsFunc(programs, func(p program) bool { return p.name == name }) {
 			return "", fmt.Errorf("unknown program %q", name)
 		}
 	}
 	for _, p := range programs {
-		if len(names) > 0 && !slices.Contains(names, p.name) {
+		if !p.asked(names) {
 			continue
 		}
-		if err := provide(filepath.Join(dir, p.name), p.pkg, version, find); err != nil {
+		if err := p.provide(dir, version, find); err != nil {
 			return "", err
 		}
 	}
 	return dir, nil
-}
-
-func packageOf(name string) string {
-	for _, p := range programs {
-		if p.name == name {
-			return p.pkg
-		}
-	}
-	return ""
 }
 
 // key tells builds apart.
@@ -114,21 +118,26 @@ func kubernetesVersion(mod string) (string, error) {
 
 // provide builds one program unless it is there. It appears at once and whole, whoever else builds
 // it at the same time.
-func provide(path, pkg, version string, find bool) error {
+func (p program) provide(dir, version string, find bool) error {
+	path := filepath.Join(dir, p.name)
 	if _, err := os.Stat(path); err == nil || find {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	fresh := fmt.Sprintf("%s.%d", path, os.Getpid())
 	defer os.Remove(fresh)
-	fmt.Fprintf(os.Stderr, "kubebin: building %s for Kubernetes %s\n", filepath.Base(path), version)
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", linkerFlags(version), "-o", fresh, pkg)
+	fmt.Fprintf(os.Stderr, "kubebin: building %s for Kubernetes %s\n", p.name, version)
+	build := []string{"build"}
+	if p.isTest() {
+		build = []string{"test", "-c"}
+	}
+	cmd := exec.Command("go", append(build, "-buildvcs=false", "-trimpath", "-ldflags", linkerFlags(version), "-o", fresh, p.pkg)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("building %s: %w", pkg, err)
+		return fmt.Errorf("building %s: %w", p.pkg, err)
 	}
 	return os.Rename(fresh, path)
 }

@@ -50,6 +50,13 @@ func TestFoundProgramsAreNotBuilt(t *testing.T) {
 	}
 }
 
+func TestTestsAreBuiltOnlyIfTheyAreNamed(t *testing.T) {
+	p := program{name: "e2e.test"}
+	if p.asked(nil) || !p.asked([]string{"etcd", "e2e.test"}) || !(program{name: "etcd"}).asked(nil) {
+		t.Fatal("without names all programs but e2e.test are meant")
+	}
+}
+
 func TestUnknownProgramsAreRefused(t *testing.T) {
 	if _, err := run(true, []string{"kubelet"}); err == nil || !strings.Contains(err.Error(), `"kubelet"`) {
 		t.Fatalf("got %v", err)
