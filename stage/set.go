@@ -108,6 +108,15 @@ func (s *Set) group() {
 // Kinds returns the kinds of object that the Set has Stages for, in the order of the sources.
 func (s *Set) Kinds() []schema.GroupVersionKind { return slices.Clone(s.refs) }
 
+// WithEnv returns the same Stages with another Env, so that one Set can be compiled and played on
+// several clusters at the same time. Nil is a new one, as [Options] have it.
+func (s *Set) WithEnv(env render.Env) *Set {
+	if env == nil {
+		env = render.NewNetwork(render.NetworkOptions{})
+	}
+	return &Set{kinds: s.kinds, refs: s.refs, env: env, warnings: s.warnings}
+}
+
 // Stages returns the names of the Stages for a kind, in the order of the sources.
 func (s *Set) Stages(kind schema.GroupVersionKind) []string {
 	var names []string

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
 // The names of the checks.
@@ -74,6 +76,9 @@ func (r *Run) isIdle() bool {
 
 // compare finds where the final state differs from that of the twin, and from the one without kills.
 func (r *Run) compare(twin map[string]any) {
+	if object.DeepEqual(twin, r.outcome.end) {
+		return
+	}
 	kind, lines := difference(twin, r.outcome.end)
 	_, others := difference(r.other.end, r.outcome.end)
 	if len(lines) > 0 && len(others) > 0 {
@@ -131,7 +136,7 @@ func (r *Run) count(w write) {
 	if !w.effective {
 		return
 	}
-	r.outcome.effects[w.text()]++
+	r.outcome.effects[w.like()]++
 	if w.orphan && w.Verb == "create" && len(r.plan.Faults) == 0 {
 		r.find(checkOrphan, w.Kind, "%s %s creates %s %s, whose owner is gone", w.Controller, w.Key, w.Kind, w.name)
 	}

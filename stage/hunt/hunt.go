@@ -28,7 +28,8 @@ type Options struct {
 	// Patience is the virtual time that a run has to come to rest after the last fault. A key that
 	// fails is tried again after a quarter of it at the latest. Default 5m.
 	Patience time.Duration
-	// Lab are the options of the labs. Seed and NoEvents are set by the hunt. The default of
+	// Lab are the options of the labs. Seed, NoEvents and Quiet are set by the hunt: what is not
+	// modelled is in the Report. The default of
 	// GarbageCollection is a delay of 1s, and 50ms between two steps.
 	Lab stagetest.LabOptions
 	// Controllers returns controllers that run in each lab beside those of Lab, without faults. They

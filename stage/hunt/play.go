@@ -2,12 +2,15 @@ package hunt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
 )
 
 // An Outcome is what came of a run.
@@ -25,10 +28,11 @@ type Outcome struct {
 	end     map[string]any // the state at the end, by object
 	left    []string       // what is there after all was deleted
 	counts  map[string]int // objects made and deleted by processes, of precious kinds
-	effects map[string]int // effective writes, as texts
+	effects map[Site]int   // effective writes, without their numbers
 	writes  []write
 	reads   informers
-	judged  int // sites before the end was judged
+	uses    []features.Use // what the lab does not model
+	judged  int            // sites before the end was judged
 }
 
 // A Finding is what a check says of a run.
@@ -75,7 +79,13 @@ func (i informers) with(more informers) informers {
 
 // play carries out a run. twinOf returns the outcome of its twin, given what users have done because
 // of the plan; it is nil if the run is a twin.
-func play(o Options, known informers, scenario func(*Run), plan Plan, twinOf func([]Fault) (*Outcome, error)) (out *Outcome, err error) {
+func (s *scene) play(plan Plan, twinOf func([]Fault) (*Outcome, error)) (out *Outcome, err error) {
+	failed := caught(func() { out, err = s.carryOut(plan, twinOf) })
+	return out, errors.Join(err, failed)
+}
+
+// caught calls a function and returns why its lab failed.
+func caught(do func()) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			failure, ok := cause.(labFailure)
@@ -85,7 +95,12 @@ func play(o Options, known informers, scenario func(*Run), plan Plan, twinOf fun
 			err = fmt.Errorf("hunt: the scenario: %s", failure.text)
 		}
 	}()
-	r := newRun(o, known, scenario, plan)
+	do()
+	return nil
+}
+
+func (s *scene) carryOut(plan Plan, twinOf func([]Fault) (*Outcome, error)) (out *Outcome, err error) {
+	r := newRun(s, plan)
 	var twin *Outcome
 	if twinOf == nil && !plan.steps() {
 		r.restOften()
@@ -165,7 +180,7 @@ func (r *Run) playUntil(end time.Time) {
 
 // observe has the processes see what has happened.
 func (r *Run) observe() {
-	for _, kind := range slices.SortedFunc(maps.Keys(r.logs), byText) {
+	for _, kind := range r.logged {
 		r.logs[kind].read()
 	}
 	for _, p := range r.programs {
@@ -288,8 +303,9 @@ func (r *Run) close(twin *Outcome) *Outcome {
 		}
 	}
 	out := r.outcome
+	out.uses = r.lab.NotModelled()
 	out.writes = r.writes
-	out.counts, out.effects = map[string]int{}, map[string]int{}
+	out.counts, out.effects = map[string]int{}, map[Site]int{}
 	for _, w := range r.writes {
 		r.count(w)
 	}
@@ -318,14 +334,15 @@ func (r *Run) markExtra(twin *Outcome) {
 		if !w.effective {
 			continue
 		}
-		if left[w.text()]--; left[w.text()] < 0 {
+		if left[w.like()]--; left[w.like()] < 0 {
 			r.outcome.Story[w.line].Text += "  <- the twin has one less of these"
 			return
 		}
 	}
 }
 
-// text is what writes have in common that do the same.
-func (w write) text() string {
-	return fmt.Sprintf("%s %s %s %s %s", w.Process, w.Controller, w.Key, w.Verb, w.Kind)
+// like is what writes have in common that do the same.
+func (w write) like() Site {
+	w.Nth = 0
+	return w.Site
 }

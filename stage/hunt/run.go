@@ -36,6 +36,7 @@ type Run struct {
 	users     []pendingAction                    // what users do and could not do yet
 	keys      map[string]schema.GroupVersionKind // what process/controller reconciles
 	logs      map[schema.GroupVersionKind]*eventLog
+	logged    []schema.GroupVersionKind // the kinds of logs, sorted
 	outcome   *Outcome
 	counts    map[Site]int    // sites so far, by the site without its number
 	violated  map[string]bool // checks of always that have failed
@@ -157,26 +158,50 @@ func (failing) Helper() {}
 
 func (failing) Fatalf(format string, args ...any) { panic(labFailure{fmt.Sprintf(format, args...)}) }
 
-// newRun returns a run whose scenario was called.
-func newRun(o Options, known informers, scenario func(*Run), plan Plan) *Run {
+// A scene is what runs have in common.
+type scene struct {
+	options  Options
+	known    informers
+	scenario func(*Run)
+	labs     *stagetest.Base // nil: each run makes a lab from the ground up
+}
+
+// labOptions are those of the labs of a seed.
+func (o Options) labOptions(seed uint64) stagetest.LabOptions {
 	lab := o.Lab
-	lab.Seed, lab.NoEvents = plan.Seed, true
-	if o.Controllers != nil {
-		lab.Controllers = o.Controllers()
+	lab.Seed, lab.NoEvents = seed, true
+	return lab
+}
+
+// lab returns a new lab.
+func (s *scene) lab(seed uint64) *stagetest.Lab {
+	var own []reconcile.Controller
+	if s.options.Controllers != nil {
+		own = s.options.Controllers()
 	}
+	if s.labs != nil {
+		return s.labs.New(failing{}, own...)
+	}
+	o := s.options.labOptions(seed)
+	o.Controllers = own
+	return stagetest.New(failing{}, o)
+}
+
+// newRun returns a run whose scenario was called.
+func newRun(s *scene, plan Plan) *Run {
 	r := &Run{
-		options: o, plan: plan, informers: known, outcome: &Outcome{Plan: plan},
+		options: s.options, plan: plan, informers: s.known, outcome: &Outcome{Plan: plan},
 		faults: map[Site][]*planned{}, logs: map[schema.GroupVersionKind]*eventLog{},
 		counts: map[Site]int{}, keys: map[string]schema.GroupVersionKind{}, violated: map[string]bool{},
 	}
-	r.lab = stagetest.New(failing{}, lab)
+	r.lab = s.lab(plan.Seed)
 	r.sim = r.lab.Simulation()
 	r.shared, r.start = r.sim.Cluster().Shared(), r.sim.Now()
 	r.initial = r.present()
 	for _, f := range plan.Faults {
 		r.expect(&planned{Fault: f})
 	}
-	scenario(r)
+	s.scenario(r)
 	slices.SortStableFunc(r.steps, func(a, b step) int { return a.at.Compare(b.at) })
 	return r
 }

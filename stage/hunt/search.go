@@ -6,6 +6,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // A Report is what a search has found, and how far it came.
@@ -18,6 +21,8 @@ type Report struct {
 	Phases []Phase
 	// Missed is how many faults struck nothing.
 	Missed int
+	// NotModelled is what objects of the run without faults ask for that the lab does not model.
+	NotModelled []features.Use
 	// Ended is whether all runs were made; false if something was found or the time was over.
 	Ended bool
 }
@@ -43,14 +48,12 @@ type Failure struct {
 
 // search is what the runs of a search have in common.
 type search struct {
-	options  Options
-	scenario func(*Run)
+	scene
 	seed     uint64
-	known    informers
 	base     *Outcome // the run without faults
 	mu       sync.Mutex
 	twins    map[string]*twin
-	seen     map[string]bool // sites, without their numbers
+	seen     map[Site]bool // up to the third of each
 	corpus   []*Outcome
 	report   Report
 	deadline time.Time
@@ -68,23 +71,30 @@ const round = 32
 
 // newSearch makes the run without faults: twice if processes read kinds that they do not watch.
 func newSearch(o Options, scenario func(*Run), seed uint64) (*search, error) {
-	h := &search{options: o.withDefaults(), scenario: scenario, seed: seed, twins: map[string]*twin{}, seen: map[string]bool{}}
+	h := &search{scene: scene{options: o.withDefaults(), scenario: scenario}, seed: seed, twins: map[string]*twin{}, seen: map[Site]bool{}}
 	if len(o.Lab.Controllers) > 0 {
 		return nil, errors.New("hunt: Options.Lab.Controllers would be shared by all runs: use Options.Controllers")
 	}
-	careful := h.options
-	careful.watchCaches = true
 	for {
-		out, err := play(careful, h.known, scenario, Plan{Seed: seed}, nil)
+		careful := h.scene
+		careful.options.watchCaches = true
+		out, err := careful.play(Plan{Seed: seed}, nil)
 		if err != nil {
 			return nil, err
 		}
 		if len(out.reads) == 0 {
-			h.base = out
-			return h, nil
+			h.base, h.report.NotModelled = out, out.uses
+			return h, h.prepare()
 		}
 		h.known = h.known.with(out.reads)
 	}
+}
+
+// prepare makes what all labs begin with, once.
+func (h *search) prepare() error {
+	o := h.options.labOptions(h.seed)
+	o.Quiet = true
+	return caught(func() { h.labs = stagetest.Prepare(failing{}, o) })
 }
 
 // Search looks for plans that fail, and takes out of them what is not needed. It ends after the
@@ -113,7 +123,7 @@ func Search(o Options, scenario func(*Run)) (*Report, error) {
 
 // checkRepeats refuses a scenario whose runs differ.
 func (h *search) checkRepeats() error {
-	again, err := play(h.options, h.known, h.scenario, Plan{Seed: h.seed}, nil)
+	again, err := h.scene.play(Plan{Seed: h.seed}, nil)
 	if err != nil {
 		return err
 	}
@@ -133,6 +143,10 @@ func (h *search) run() (*Report, error) {
 				return &h.report, err
 			}
 		}
+	}
+	if len(h.base.Sites) == 0 {
+		h.report.Ended = true // there is nowhere to strike
+		return &h.report, nil
 	}
 	draws := newDraws(h.options, h.base)
 	for {
@@ -185,8 +199,8 @@ func (h *search) phase(name string) *Phase {
 func (h *search) sees(out *Outcome) (news bool) {
 	for _, s := range out.Sites {
 		s.Nth = min(s.Nth, 3)
-		if text := s.String(); !h.seen[text] {
-			h.seen[text], news = true, true
+		if !h.seen[s] {
+			h.seen[s], news = true, true
 		}
 	}
 	if news {
@@ -230,7 +244,7 @@ func (h *search) playAll(plans []Plan) ([]*Outcome, error) {
 
 // play carries out a plan.
 func (h *search) play(p Plan) (*Outcome, error) {
-	return play(h.options, h.known, h.scenario, p, func(users []Fault) (*Outcome, error) {
+	return h.scene.play(p, func(users []Fault) (*Outcome, error) {
 		if p.steps() {
 			users = slices.DeleteFunc(slices.Clone(p.Faults), Fault.ofProcess)
 		}
@@ -255,7 +269,7 @@ func (h *search) twinOf(seed uint64, users []Fault) (*Outcome, error) {
 		h.report.Twins++
 	}
 	h.mu.Unlock()
-	t.once.Do(func() { t.outcome, t.err = play(h.options, h.known, h.scenario, Plan{seed, users}, nil) })
+	t.once.Do(func() { t.outcome, t.err = h.scene.play(Plan{seed, users}, nil) })
 	return t.outcome, t.err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/stage/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 var lines = flag.Int("lines", 40, "lines of stories")
@@ -38,4 +39,16 @@ func TestCorrectTwinsAreClean(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhatIsNotModelledIsReported has an object ask for what no lab does.
+func TestWhatIsNotModelledIsReported(t *testing.T) {
+	o := hunt.Options{Runs: 1, Lab: stagetest.LabOptions{OnlyControllers: true}}
+	report, err := hunt.Search(o, func(r *hunt.Run) {
+		r.Apply(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}},
+			template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}`)
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, report.NotModelled)
+	require.Contains(t, report.String(), "the lab does not model: ")
 }

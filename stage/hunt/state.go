@@ -41,12 +41,11 @@ type canon struct {
 // state returns the objects of the cluster by name, comparable with those of other runs.
 func (r *Run) state() map[string]any {
 	var objs []*unstructured.Unstructured
-	for _, k := range r.sim.Cluster().Kinds() {
-		if !uncompared[k.Kind] {
-			objs = append(objs, r.list(k.GroupVersionKind, "")...)
+	for o := range r.shared.All() {
+		if !uncompared[o.GetKind()] && !isOldReplicaSet(o) && !r.initial[o.GetUID()] {
+			objs = append(objs, o)
 		}
 	}
-	objs = slices.DeleteFunc(objs, func(o *unstructured.Unstructured) bool { return isOldReplicaSet(o) || r.initial[o.GetUID()] })
 	c := canon{map[string]bool{}, map[string]string{}, map[string]string{}}
 	for _, path := range r.options.Ignore {
 		c.ignore[path] = true
@@ -122,8 +121,8 @@ func (c canon) object(o *unstructured.Unstructured) map[string]any {
 	return made
 }
 
-func (c canon) value(v any, generation int64) any {
-	switch v := v.(type) {
+func (c canon) value(given any, generation int64) any {
+	switch v := given.(type) {
 	case map[string]any:
 		made := make(map[string]any, len(v))
 		for k, e := range v {
@@ -143,9 +142,11 @@ func (c canon) value(v any, generation int64) any {
 		}
 		return made
 	case string:
-		return c.text(v)
+		if text := c.text(v); text != v {
+			return text
+		}
 	}
-	return v
+	return given
 }
 
 // text replaces what was generated: uids, names and times.

@@ -153,7 +153,7 @@ const maxFuzzed = 6
 // decode makes a plan of bytes: two for the site, one for what happens, one for how.
 func (h *search) decode(data []byte) Plan {
 	p := Plan{Seed: h.seed}
-	for ; len(data) >= 4 && len(p.Faults) < maxFuzzed; data = data[4:] {
+	for ; len(data) >= 4 && len(p.Faults) < maxFuzzed && len(h.base.Sites) > 0; data = data[4:] {
 		s := h.base.Sites[(int(data[0])|int(data[1])<<8)%len(h.base.Sites)]
 		f := Fault{At: s}
 		if s.IsWrite() {

@@ -20,7 +20,13 @@ import (
 type eventLog struct {
 	feed   *memory.Feed
 	events []event
-	counts map[string]int // events so far, by object and type
+	counts map[eventOf]int // events so far
+}
+
+// eventOf is what the events of an object have in common that are of one type.
+type eventOf struct {
+	name types.NamespacedName
+	watch.EventType
 }
 
 // An event is what a process sees. Its object is that of the cluster.
@@ -49,8 +55,10 @@ func (r *Run) logOf(kind schema.GroupVersionKind) *eventLog {
 	if err != nil {
 		return nil
 	}
-	l := &eventLog{feed: feed, counts: map[string]int{}}
+	l := &eventLog{feed: feed, counts: map[eventOf]int{}}
 	r.logs[kind] = l
+	r.logged = append(r.logged, kind)
+	slices.SortFunc(r.logged, byText)
 	l.read()
 	return l
 }
@@ -62,7 +70,7 @@ func (l *eventLog) read() {
 		if !ok {
 			continue
 		}
-		at := nameOf(obj).String() + " " + string(e.Type)
+		at := eventOf{nameOf(obj), e.Type}
 		l.counts[at]++
 		l.events = append(l.events, event{e.Type, obj, l.counts[at]})
 	}

@@ -1,9 +1,12 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,6 +133,39 @@ func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types
 		obj = c.unpacked(r)
 	}
 	return c.result(k, obj), err
+}
+
+// All returns all objects, each in one version: by resource, namespace and name.
+func (c *Cluster) All() iter.Seq[*unstructured.Unstructured] {
+	return func(yield func(*unstructured.Unstructured) bool) {
+		for _, obj := range c.stored() {
+			if !c.shared {
+				obj = &unstructured.Unstructured{Object: object.CopyMap(obj.Object)}
+			}
+			if !yield(obj) {
+				return
+			}
+		}
+	}
+}
+
+// stored returns the stored objects.
+func (c *Cluster) stored() (objs []*unstructured.Unstructured) {
+	c.mu.Lock() // not RLock: sorting a table changes it
+	defer c.mu.Unlock()
+	var tables []*table
+	for _, t := range c.tables {
+		if len(t.records) > 0 {
+			tables = append(tables, t)
+		}
+	}
+	slices.SortFunc(tables, func(a, b *table) int { return cmp.Compare(a.name, b.name) })
+	for _, t := range tables {
+		for _, r := range t.sorted() {
+			objs = append(objs, r.object())
+		}
+	}
+	return objs
 }
 
 // unpacked returns the object of a record for a reader. Unpacking changes the record, so that it

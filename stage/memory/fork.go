@@ -17,6 +17,17 @@ func (c *Cluster) Fork() *Cluster {
 	return &Cluster{store: c.fork(), user: c.user, shared: c.shared}
 }
 
+// ForkAs is Fork with the Seed, Admission and Trace of o, and its Now if it is not nil. All else is as
+// in this cluster.
+func (c *Cluster) ForkAs(o Options) *Cluster {
+	next := c.Fork()
+	next.options.Seed, next.options.Admission, next.options.Trace = o.Seed, o.Admission, o.Trace
+	if o.Now != nil {
+		next.options.Now = o.Now
+	}
+	return next
+}
+
 // copies map the parts of a store that was forked to their copies.
 type copies struct {
 	tables  map[*table]*table

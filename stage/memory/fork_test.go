@@ -1,7 +1,9 @@
 package memory_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +36,42 @@ func TestForksGoTheirOwnWays(t *testing.T) {
 	require.NoError(t, err)
 	_, err = other.Get(ctx, configMap, owner)
 	require.True(t, apierrors.IsNotFound(err))
+}
+
+func TestAForkWithAnotherClockAndAdmission(t *testing.T) {
+	ctx := t.Context()
+	configMap := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	at := func(year int) func() time.Time {
+		return func() time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
+	}
+	one := memory.New(memory.Options{Now: at(2001), Admission: func(*memory.Review) error { return errors.New("refused") }})
+	other := one.ForkAs(memory.Options{Now: at(2002), Seed: 1})
+	require.Error(t, one.Load(ctx, []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`)))
+	require.NoError(t, other.Load(ctx, []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`)))
+	obj, err := other.Get(ctx, configMap, types.NamespacedName{Namespace: "default", Name: "a"})
+	require.NoError(t, err)
+	require.Equal(t, 2002, obj.GetCreationTimestamp().Year())
+	require.Equal(t, 2001, one.ForkAs(memory.Options{}).Now().Year())
+}
+
+func TestAllObjects(t *testing.T) {
+	c := memory.New(memory.Options{})
+	require.NoError(t, c.Load(t.Context(), []byte(`{apiVersion: v1, kind: Secret, metadata: {name: c}}
+---
+{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, spec: {maxReplicas: 2, scaleTargetRef: {kind: Deployment, name: d}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`)))
+	var names []string
+	for obj := range c.All() {
+		names = append(names, obj.GetName())
+	}
+	require.Equal(t, []string{"a", "b", "h", "c"}, names)
+	for obj := range c.All() {
+		require.Equal(t, "a", obj.GetName())
+		break
+	}
 }
 
 func TestAForkGoesOnWhereItsOriginWas(t *testing.T) {

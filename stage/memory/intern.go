@@ -9,8 +9,8 @@ import (
 )
 
 // An interner makes new objects share the parts that are equal: the Pods of a workload have the
-// same containers, labels and owners. It has two hash tables of fixed size, one for maps and lists,
-// one for strings. A new value replaces the value that has its place in the table. Values in the
+// same containers, labels and owners. It has two hash tables one for maps and lists, one for
+// strings, small until there are some objects. A new value replaces the value that has its place in the table. Values in the
 // tables never change.
 //
 // An interner changes no result, only how much memory the store takes: less than half of it for
@@ -20,10 +20,12 @@ type interner struct {
 	seed  maphash.Seed
 	parts []any // maps and lists; nil before the first object
 	texts []any // strings
+	seen  int   // objects
 }
 
 const (
 	internSlots = 1 << 12
+	fewSlots    = 1 << 8 // until there have been so many objects
 
 	// internDepth is how deep the interner looks for parts to share if the spec as a whole is new.
 	internDepth = 3
@@ -51,8 +53,15 @@ func (p *interner) intern(obj map[string]any, nulls bool) map[string]any {
 }
 
 func (p *interner) allocate() {
-	if p.parts == nil {
-		p.parts, p.texts = make([]any, internSlots), make([]any, internSlots)
+	slots := len(p.parts)
+	switch p.seen++; p.seen {
+	case 1:
+		slots = fewSlots
+	case fewSlots:
+		slots = internSlots
+	}
+	if slots != len(p.parts) {
+		p.parts, p.texts = make([]any, slots), make([]any, slots)
 	}
 }
 
@@ -113,7 +122,7 @@ func (a interning) key(name string) string {
 
 // text returns the string of the table as an any; boxed is s as an any, or nil.
 func (a interning) text(s string, boxed any) any {
-	at := maphash.String(a.seed, s) % internSlots
+	at := maphash.String(a.seed, s) % uint64(len(a.texts))
 	if found, ok := a.texts[at].(string); ok && found == s {
 		return a.texts[at]
 	}
@@ -128,7 +137,7 @@ func (a interning) text(s string, boxed any) any {
 // with nulls, or of types that JSON does not have.
 func (p *interner) place(v any) (int, bool) {
 	h, ok := p.hash(v)
-	return int(h % internSlots), ok
+	return int(h % uint64(len(p.parts))), ok
 }
 
 func (p *interner) hash(v any) (uint64, bool) {

@@ -94,8 +94,8 @@ type table struct {
 	dropped      int                             // how many records in order are of removed objects
 	incarnations map[types.NamespacedName]uint64 // how many objects each key has had, for keys without an object
 	log          log
-	packer       *packer
-	packFrom     int // the number of records above which idle objects are packed
+	packer       *packer // nil until an object is packed
+	packFrom     int     // the number of records above which idle objects are packed
 
 	apiVersion string // the group that all its kinds have; "" if there are several
 }
@@ -107,7 +107,6 @@ func newTable(at schema.GroupResource, o Options) *table {
 		records:      map[types.NamespacedName]*record{},
 		incarnations: map[types.NamespacedName]uint64{},
 		log:          log{keep: o.History, version: 1},
-		packer:       newPacker(),
 		packFrom:     o.packFrom,
 	}
 }
@@ -220,6 +219,9 @@ func (t *table) note(e event) {
 	}
 	for _, f := range forgotten {
 		if obj, _ := f.record.slot.peek(); obj == f.obj && !f.record.gone {
+			if t.packer == nil {
+				t.packer = newPacker()
+			}
 			f.record.slot.pack(t.packer)
 		}
 	}

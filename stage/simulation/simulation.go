@@ -78,6 +78,10 @@ type Options struct {
 	// Definitions are CustomResourceDefinitions that are in the cluster from the start, so that the
 	// Set may have Stages for their kinds.
 	Definitions []*unstructured.Unstructured
+	// From is a cluster of which the simulation begins with a copy, so that many simulations can begin
+	// with the same objects. Its kinds, and what it refuses and defaults, are those of the simulation:
+	// Kinds, Definitions, Defaults and Strict are not used. Default: an empty cluster.
+	From *memory.Cluster
 	// Strict refuses, as an API server does, objects in namespaces that do not exist, and workloads
 	// without a template of Pods or a selector that matches it; objects whose owner was never there
 	// are garbage. Default: they are taken.
@@ -174,24 +178,14 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	}
 	s := &Simulation{set: set, options: o, kubelets: map[string]bool{}}
 	s.setTime(o.Start)
-	s.cluster = memory.New(memory.Options{
-		Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds,
-		RequireNamespaces: o.Strict, RequireTemplates: o.Strict, RequireOwners: o.Strict,
-		LateCollection: o.GarbageCollection != nil, Admission: o.admission(),
-	})
-	if o.Defaults {
-		s.cluster.Extend(defaults.Hooks())
+	if err := s.addCluster(); err != nil {
+		return nil, err
 	}
 	if o.GarbageCollection != nil {
 		s.collector.GarbageCollection = *o.GarbageCollection
 	}
 	s.shared, s.writer = s.cluster.Shared(), s.cluster.Share()
 	s.engine = stage.NewEngine(set, stage.EngineOptions{Seed: o.Seed, Trace: o.Trace, LivelockLimit: o.LivelockLimit})
-	for _, crd := range o.Definitions {
-		if _, err := s.cluster.Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {
-			return nil, fmt.Errorf("simulation: %w", err)
-		}
-	}
 	s.loops = s.newLoops()
 	if o.Timing != nil {
 		s.clients = newKubeletClients(o.Timing)
@@ -202,6 +196,30 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 		}
 	}
 	return s, nil
+}
+
+// addCluster makes the cluster, or copies the one that the simulation begins with.
+func (s *Simulation) addCluster() error {
+	o := s.options
+	m := memory.Options{
+		Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds,
+		RequireNamespaces: o.Strict, RequireTemplates: o.Strict, RequireOwners: o.Strict,
+		LateCollection: o.GarbageCollection != nil, Admission: o.admission(),
+	}
+	if o.From != nil {
+		s.cluster = o.From.ForkAs(m)
+		return nil
+	}
+	s.cluster = memory.New(m)
+	if o.Defaults {
+		s.cluster.Extend(defaults.Hooks())
+	}
+	for _, crd := range o.Definitions {
+		if _, err := s.cluster.Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("simulation: %w", err)
+		}
+	}
+	return nil
 }
 
 // watchKind observes the changes of a kind from now on.

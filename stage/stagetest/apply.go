@@ -27,7 +27,7 @@ import (
 func (l *Lab) Apply(manifests ...any) {
 	l.t.Helper()
 	for _, m := range manifests {
-		objs, err := objectsOf(m)
+		objs, err := l.objectsOf(m)
 		l.must(err)
 		for _, obj := range objs {
 			l.must(l.apply(obj))
@@ -35,9 +35,12 @@ func (l *Lab) Apply(manifests ...any) {
 	}
 }
 
-func objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
+func (l *Lab) objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
 	switch m := manifest.(type) {
 	case string:
+		if l.base != nil {
+			return l.base.parse(m)
+		}
 		return parseManifest(m)
 	case runtime.Object:
 		if v := reflect.ValueOf(m); v.Kind() == reflect.Pointer && !v.IsNil() && meta.IsListType(m) {

@@ -27,6 +27,9 @@ type logger interface {
 func (l *Lab) NotModelled() []features.Use {
 	l.dropping.Lock()
 	defer l.dropping.Unlock()
+	if l.options.Quiet {
+		return nil
+	}
 	for _, obj := range l.dropped {
 		l.features.Observe(obj.GroupVersionKind(), obj, true)
 	}
@@ -41,7 +44,7 @@ func (l *Lab) admit(v *memory.Review) error {
 	if err := admission.DropFields(v); err != nil {
 		return err
 	}
-	if v.Kind == statefulSet && !object.DeepEqual(given["spec"], v.New.Object["spec"]) {
+	if v.Kind == statefulSet && !l.options.Quiet && !object.DeepEqual(given["spec"], v.New.Object["spec"]) {
 		l.dropping.Lock()
 		l.dropped = append(l.dropped, &unstructured.Unstructured{Object: given})
 		l.dropping.Unlock()
@@ -56,6 +59,9 @@ var statefulSet = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "S
 
 // reportFeatures begins to observe what objects ask for.
 func (l *Lab) reportFeatures() error {
+	if l.options.Quiet {
+		return nil
+	}
 	names := []string{} // not nil, which would mean that all run
 	for _, c := range l.options.Controllers {
 		names = append(names, c.Name)

@@ -70,6 +70,8 @@ type LabOptions struct {
 	// Strict fails the test at its end if objects asked for what is not modelled, see
 	// [Lab.NotModelled]. Default: it is logged.
 	Strict bool
+	// Quiet does without the look at what objects ask for: [Lab.NotModelled] returns nothing.
+	Quiet bool
 	// Timeout is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
 	Timeout time.Duration
 	// Sync lets other goroutines that use the cluster, such as informers, react. It is called
@@ -86,6 +88,7 @@ type LabOptions struct {
 type Lab struct {
 	t         T
 	options   LabOptions
+	base      *Base // nil: none
 	set       *stage.Set
 	sim       *simulation.Simulation
 	features  *features.Report
@@ -107,32 +110,28 @@ type Lab struct {
 // it. Stages with faults fail the test.
 func New(t T, o LabOptions) *Lab {
 	t.Helper()
+	return newLab(t, o, nil)
+}
+
+func newLab(t T, o LabOptions, base *Base) *Lab {
+	t.Helper()
 	if o.Timeout == 0 {
 		o.Timeout = time.Hour
 	}
 	if o.Nodes == 0 {
 		o.Nodes = 3
 	}
-	if !o.OnlyStages {
+	if !o.OnlyStages && base == nil {
 		o.Stages = append([]stage.Source{presets.NodeFast(), presets.PodFast()}, o.Stages...)
 	}
-	l := &Lab{t: t, options: o, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, failed: map[int]int{}, streaks: map[types.UID]failureStreak{}}
+	l := &Lab{t: t, options: o, base: base, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, failed: map[int]int{}, streaks: map[types.UID]failureStreak{}}
 	l.must(l.addDefaultControllers())
 	l.must(l.start())
 	return l
 }
 
 func (l *Lab) start() error {
-	var err error
-	if l.set, err = stage.Compile(l.options.Compile, l.options.Stages...); err != nil {
-		return l.explainDefaults(err)
-	}
-	l.sim, err = simulation.New(l.set, simulation.Options{
-		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions,
-		Strict: true, Defaults: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
-		Reconcile: reconcile.Options{Trace: l.traceReconcile, Events: !l.options.NoEvents},
-	})
-	if err != nil {
+	if err := l.simulate(); err != nil {
 		return err
 	}
 	if t, ok := l.t.(interface{ Cleanup(func()) }); ok {
@@ -144,10 +143,28 @@ func (l *Lab) start() error {
 	if err := l.expectFailures(); err != nil {
 		return err
 	}
-	if err := l.createInitialObjects(); err != nil {
-		return err
+	if l.base == nil {
+		if err := l.createInitialObjects(); err != nil {
+			return err
+		}
 	}
 	return l.sim.Advance(context.Background(), 0)
+}
+
+// simulate compiles the Stages and makes the simulation.
+func (l *Lab) simulate() (err error) {
+	var from *memory.Cluster
+	if l.base != nil {
+		l.set, from = l.base.set.WithEnv(l.options.Compile.Env), l.base.cluster
+	} else if l.set, err = stage.Compile(l.options.Compile, l.options.Stages...); err != nil {
+		return l.explainDefaults(err)
+	}
+	l.sim, err = simulation.New(l.set, simulation.Options{
+		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions, From: from,
+		Strict: true, Defaults: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
+		Reconcile: reconcile.Options{Trace: l.traceReconcile, Events: !l.options.NoEvents},
+	})
+	return err
 }
 
 // explainDefaults adds to the faults of Stages that some of them are the defaults.

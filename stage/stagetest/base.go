@@ -1,0 +1,63 @@
+package stagetest
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// A Base is what labs with the same options have in common: compiled Stages, and a cluster with the
+// objects that a lab begins with. Labs that are made of it behave as those of [New] and begin much
+// sooner. It is immutable and safe for concurrent use.
+type Base struct {
+	options LabOptions
+	set     *stage.Set
+	cluster *memory.Cluster
+	parsed  sync.Map // manifests that were applied, by their text
+}
+
+// Prepare returns a base for labs with these options. Controllers often keep a state, so they are
+// given to each lab: those of the options are refused.
+func Prepare(t T, o LabOptions) *Base {
+	t.Helper()
+	if len(o.Controllers) > 0 {
+		t.Fatalf("stagetest: Prepare: Controllers are given to each lab, see Base.New")
+	}
+	first := o
+	first.Quiet, first.Failures = true, nil // they are for the labs, whose controllers may know of them
+	l := New(silent{t}, first)
+	defer l.sim.Close()
+	if o.Start.IsZero() {
+		o.Start = l.Now()
+	}
+	o.Stages = l.options.Stages
+	return &Base{options: o, set: l.set, cluster: l.Cluster().Fork()}
+}
+
+// New returns a lab with some more controllers.
+func (b *Base) New(t T, controllers ...reconcile.Controller) *Lab {
+	t.Helper()
+	o := b.options
+	o.Controllers = slices.Clone(controllers)
+	return newLab(t, o, b)
+}
+
+// parse returns the objects of a manifest, which must not be changed.
+func (b *Base) parse(text string) ([]*unstructured.Unstructured, error) {
+	if objs, ok := b.parsed.Load(text); ok {
+		return objs.([]*unstructured.Unstructured), nil
+	}
+	objs, err := parseManifest(text)
+	if err == nil {
+		b.parsed.Store(text, objs)
+	}
+	return objs, err
+}
+
+// silent is a T that has no clean-up.
+type silent struct{ T }
