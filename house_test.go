@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"kstatus/kstatustest":             {"kstatus", "internal/object"},
 	"kstatus/celrule":                 {"kstatus", "internal/expression", "internal/position"},
 	"stage/memory":                    {"stage/player", "stage", "internal/object", "internal/patch"},
-	"stage/defaults":                  {"internal/builtin", "stage/memory"},
+	"stage/defaults":                  {"internal/builtin", "internal/object", "stage/memory"},
 	"stage/lint":                      {"internal/printable", "delay", "internal/position", "selector", "stage", "stage/v1alpha1"},
 	"stage/presets":                   {"stage"},
 	"stage/diagram":                   {"delay", "internal/layout", "stage", "stage/explore", "stage/v1alpha1"},

@@ -9,9 +9,11 @@
 //
 // What is filled in was written by the functions of Kubernetes themselves; see internal/builtin. It
 // is that of the Go types and their versions, fields that are always there included (a Deployment
-// has a status, a container resources). It is not what a controller or an admission plugin adds: see
-// package stage/controllers/admission for that. Not filled in is the field timeAdded of taints of
-// devices.
+// has a status, a container resources). Beside that objects get what the server itself adds: Pods
+// their priority, default tolerations and QoS class, Services an address, Jobs a selector, new Nodes
+// the taint not-ready. It is not what a controller adds, and not what package
+// stage/controllers/admission does. Not filled in is the field timeAdded of taints of devices; the
+// admission plugin ServiceAccount is not modelled.
 package defaults
 
 import (
@@ -33,10 +35,9 @@ func Fill(v *memory.Review) error {
 	}
 	root := v.New.Object
 	filled := builtin.Fill(root, before)
-	if builtin.Same(root, filled) {
-		return nil
+	if !builtin.Same(root, filled) {
+		clear(root)
+		maps.Copy(root, filled)
 	}
-	clear(root)
-	maps.Copy(root, filled)
-	return nil
+	return strategies(v)
 }

@@ -196,10 +196,10 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if err := r.checkWorkload(root); err != nil {
 		return nil, err
 	}
+	r.birth(metadataOf(root))
 	if err := r.fill(nil, root); err != nil {
 		return nil, err
 	}
-	r.birth(metadataOf(root))
 	if r.resource() == definitions {
 		root["status"] = established(root, r.timestamp(0))
 	}

@@ -12,6 +12,7 @@ replace (
 require (
 	github.com/fluxcd/cli-utils v1.2.2
 	github.com/go-logr/logr v1.4.4
+	github.com/google/go-cmp v0.7.0
 	github.com/stagecraft-go/stagecraft v0.0.0
 	github.com/stagecraft-go/stagecraft/kstatus/cliutils v0.0.0
 	github.com/stagecraft-go/stagecraft/stage/apiserver v0.0.0

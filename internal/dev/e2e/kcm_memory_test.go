@@ -46,13 +46,12 @@ func TestControllersOfKubernetes(t *testing.T) {
 	_, err = client.CoreV1().Nodes().Create(t.Context(), helmNode(), metav1.CreateOptions{})
 	require.NoError(t, err)
 	common := []string{"--kubeconfig=" + user.kubeconfig, "--leader-elect=false", "--secure-port=0", "--authentication-skip-lookup=true", "--kube-api-qps=1000", "--kube-api-burst=2000"}
-	const controllers = "--controllers=deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,job-controller,cronjob-controller,endpointslice-controller,disruption-controller,horizontal-pod-autoscaler-controller"
+	const controllers = "--controllers=deployment-controller,replicaset-controller,statefulset-controller,daemonset-controller,job-controller,cronjob-controller,endpointslice-controller,disruption-controller,node-lifecycle-controller,taint-eviction-controller,horizontal-pod-autoscaler-controller"
 	programs := []*loggedProgram{
 		startLogged(t, "kube-controller-manager", append(common, controllers)...),
 		startLogged(t, "kube-scheduler", append(common[:3:3], "--kube-api-qps=1000", "--kube-api-burst=2000", "--authentication-tolerate-lookup-failure=true")...),
 	}
-	d := withDefaults(t)
-	_, err = client.AppsV1().Deployments("default").Create(t.Context(), d, metav1.CreateOptions{})
+	_, err = client.AppsV1().Deployments("default").Create(t.Context(), threePods(), metav1.CreateOptions{})
 	require.NoError(t, err)
 	end, n := time.Now().Add(*rollouts), 0
 	for ; n < 2 || time.Now().Before(end); n++ {
@@ -77,17 +76,13 @@ func isExpected(line string) bool {
 	return false
 }
 
-// withDefaults is a Deployment as a kube-apiserver stores it.
-func withDefaults(t *testing.T) *appsv1.Deployment {
+// threePods is a Deployment as users write it.
+func threePods() *appsv1.Deployment {
 	labels := map[string]string{"app": "defaults"}
-	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "defaults", Namespace: "default"}, Spec: appsv1.DeploymentSpec{
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "defaults", Namespace: "default"}, Spec: appsv1.DeploymentSpec{
 		Replicas: new(int32(3)), Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx"}}}},
 	}}
-	stored, err := kubernetes.NewForConfigOrDie(plane.Config()).AppsV1().Deployments("default").Create(t.Context(), d, metav1.CreateOptions{DryRun: []string{"All"}})
-	require.NoError(t, err)
-	stored.ObjectMeta = d.ObjectMeta
-	return stored
 }
 
 // rollOut changes the image, and waits until all Pods have it.

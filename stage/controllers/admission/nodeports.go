@@ -58,6 +58,27 @@ func NodePorts(v *memory.Review) error {
 		}
 	}
 	setPorts(v, next)
+	return a.healthCheck()
+}
+
+// healthCheck allocates the port at which Nodes tell a load balancer whether they have Pods of the
+// Service, which one with the external traffic policy Local has.
+func (a *allocation) healthCheck() error {
+	service := a.review.New.Object
+	if fields.String(service, "spec", "type") != "LoadBalancer" || fields.String(service, "spec", "externalTrafficPolicy") != "Local" {
+		return nil
+	}
+	n := fields.Int64(service, 0, "spec", "healthCheckNodePort")
+	if a.review.Old != nil && n == 0 {
+		n = fields.Int64(a.review.Old.Object, 0, "spec", "healthCheckNodePort")
+	}
+	if n == 0 {
+		var err error
+		if n, err = a.any(); err != nil {
+			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a healthCheckNodePort: %w", err))
+		}
+	}
+	service["spec"] = with(fields.Map(service, "spec"), "healthCheckNodePort", n)
 	return nil
 }
 
@@ -165,6 +186,7 @@ func (a *allocation) isTaken(n int64) bool {
 			if s.GetName() == a.review.Name.Name && s.GetNamespace() == a.review.Name.Namespace {
 				continue
 			}
+			a.taken[fields.Int64(s.Object, 0, "spec", "healthCheckNodePort")] = true
 			for _, p := range fields.Maps(s.Object, "spec", "ports") {
 				a.taken[fields.Int64(p, 0, "nodePort")] = true
 			}
