@@ -28,8 +28,18 @@ type Process struct {
 	given      []given
 	failing    map[string]error // the last error of keys that have not succeeded since
 	dead       bool
+	context    context.Context
+	end        context.CancelFunc
 	controller string // the one that reconciles
 	key        types.NamespacedName
+}
+
+// Context returns a context that ends with the life of the process.
+func (p *Process) Context() context.Context { return p.context }
+
+// Fail ends the hunt with an error, if the process cannot be set up.
+func (p *Process) Fail(err error) {
+	panic(labFailure{fmt.Sprintf("process %s: %v", p.program.name, err)})
 }
 
 // errDead is the answer to a process that has crashed.
@@ -45,6 +55,7 @@ const maxReconciles = 200
 func (r *Run) begin(p *program) {
 	p.lives++
 	life := &Process{run: r, program: p, views: map[schema.GroupVersionKind]*view{}, failing: map[string]error{}}
+	life.context, life.end = context.WithCancel(context.Background())
 	p.life = life
 	controllers := slices.Clone(p.start(life))
 	for i := range controllers {
@@ -132,13 +143,14 @@ func (r *Run) crash(p *Process, f Fault) {
 
 func (p *Process) die() {
 	p.dead = true
+	p.end()
 	p.checkCaches()
 	p.program.life = nil
 }
 
 // step has a process do the first thing that is due.
 func (p *Process) step(now time.Time) {
-	p.loop.Step(context.Background(), now)
+	p.loop.Step(p.context, now)
 	if p.dead {
 		p.loop.Stop()
 	}
