@@ -270,6 +270,13 @@ func uidUnchecked(bug bool) func(*hunt.Run) {
 			case task == nil:
 				task = child(tasks, s, s.GetName())
 				task.SetFinalizers([]string{"example.com/slow"})
+				if bug {
+					return c.ensure(task)
+				}
+				now, err := c.Live().Get(c.ctx, stores, nameOf(s)) // the own status may not have been seen yet
+				if err != nil || now.GetResourceVersion() != s.GetResourceVersion() {
+					return firstOf(err, func() error { return fmt.Errorf("store %s has changed", s.GetName()) })
+				}
 				return c.ensure(task)
 			case !bug && !isOwned(task, s):
 				return fmt.Errorf("task %s is still that of another Store", task.GetName())

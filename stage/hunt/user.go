@@ -153,15 +153,21 @@ func (r *Run) act(f Fault) error {
 	obj := r.applied[number-1].DeepCopy()
 	if f.Do == Delete {
 		pending := len(r.users)
-		r.users = slices.DeleteFunc(r.users, func(a pendingAction) bool { return a.creates == nameOfObject(obj) })
+		r.dropCreation(obj)
 		if err := r.deletePresent(obj.GroupVersionKind(), nameOf(obj)); len(r.users) == pending {
 			return err
 		}
 		return nil
 	}
-	_ = r.deleteApplied(obj) // it may be gone
+	r.dropCreation(obj) // of an earlier Recreate, which has not come to it yet
+	_ = r.deleteApplied(obj)
 	r.do(pendingAction{end: r.sim.Now().Add(r.options.Patience), name: "create again", creates: nameOfObject(obj), do: func(u *User) error { return u.createAgain(obj) }})
 	return nil
+}
+
+// dropCreation has nobody create an object again.
+func (r *Run) dropCreation(obj *unstructured.Unstructured) {
+	r.users = slices.DeleteFunc(r.users, func(a pendingAction) bool { return a.creates == nameOfObject(obj) })
 }
 
 // createAgain creates an object that was deleted.

@@ -17,6 +17,9 @@
 //	operator := ctrlruntime.Controller(r, websites, deployments)
 //	lab := stagetest.New(t, stagetest.LabOptions{Controllers: []reconcile.Controller{operator}})
 //
+// A hunt of package stage/hunt crashes reconcilers, and lets their caches lag: [Client] and [APIReader]
+// are those of its processes, and [Setup] runs SetupWithManager as it is.
+//
 // # The fake client
 //
 // Tests can keep controller-runtime's fake client: [Funcs] sends its requests to the lab.

@@ -29,7 +29,7 @@ type informers struct {
 
 // An informer has the event handlers of one source. It is a cache.Informer.
 type informer struct {
-	cache    *informers
+	cache.Informer // nil: for methods that later versions have
 	kind     schema.GroupVersionKind
 	goType   reflect.Type // of the objects that handlers get
 	handlers []toolscache.ResourceEventHandler
@@ -40,7 +40,7 @@ func (c *informers) GetInformer(_ context.Context, obj client.Object, _ ...cache
 	if err != nil {
 		return nil, err
 	}
-	i := &informer{cache: c, kind: kind, goType: reflect.TypeOf(obj).Elem()}
+	i := &informer{kind: kind, goType: reflect.TypeOf(obj).Elem()}
 	c.asked = append(c.asked, i)
 	return i, nil
 }
@@ -70,8 +70,15 @@ func (c *informers) IndexField(_ context.Context, obj client.Object, field strin
 
 func (i *informer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
 	i.handlers = append(i.handlers, h)
-	return i, nil
+	return registered{}, nil
 }
+
+// registered is the registration of a handler.
+type registered struct {
+	toolscache.ResourceEventHandlerRegistration // nil: for methods that later versions have
+}
+
+func (registered) HasSynced() bool { return true }
 
 func (i *informer) AddEventHandlerWithResyncPeriod(h toolscache.ResourceEventHandler, _ time.Duration) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandler(h)

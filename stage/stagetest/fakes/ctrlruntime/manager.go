@@ -41,7 +41,7 @@ func Setup(p *hunt.Process, o Options, do func(manager.Manager) error) []reconci
 	c, reader := Client(p, o).(*conn), APIReader(p, o).(*conn)
 	m := &recorder{process: p, client: c, reader: reader}
 	m.cache = &informers{conn: c, context: p.Context()}
-	if err := do(m); err != nil {
+	if err := do(managerOf(m, manager.Manager.GetEventRecorder)); err != nil {
 		p.Fail(fmt.Errorf("setup: %w", err))
 	}
 	return m.made()
@@ -92,7 +92,20 @@ func (m *recorder) GetRESTMapper() meta.RESTMapper { return m.client.RESTMapper(
 
 func (m *recorder) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }
 
-func (m *recorder) GetEventRecorder(string) events.EventRecorder { return &events.FakeRecorder{} }
+// A versioned manager has the method whose result differs between versions of controller-runtime.
+type versioned[R any] struct{ *recorder }
+
+func (versioned[R]) GetEventRecorder(string) R {
+	made, _ := any(&events.FakeRecorder{}).(R)
+	return made
+}
+
+// managerOf returns the recorder as a manager. The function is the method of a manager, which tells
+// the type of its result.
+func managerOf[R any](m *recorder, _ func(manager.Manager, string) R) manager.Manager {
+	made, _ := any(versioned[R]{m}).(manager.Manager)
+	return made
+}
 
 func (m *recorder) GetLogger() logr.Logger { return logr.Discard() }
 
