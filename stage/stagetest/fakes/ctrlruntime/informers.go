@@ -30,9 +30,9 @@ type informers struct {
 // An informer has the event handlers of one source. It is a cache.Informer.
 type informer struct {
 	cache.Informer // nil: for methods that later versions have
-	kind     schema.GroupVersionKind
-	goType   reflect.Type // of the objects that handlers get
-	handlers []toolscache.ResourceEventHandler
+	kind           schema.GroupVersionKind
+	goType         reflect.Type // of the objects that handlers get
+	handlers       []toolscache.ResourceEventHandler
 }
 
 func (c *informers) GetInformer(_ context.Context, obj client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
