@@ -78,6 +78,8 @@ func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo,
 		}
 	}
 	d.NominatedNode, d.Message = found.Node, cy.fitMessage(reasons)
+	victims := slices.DeleteFunc(slices.Clone(found.Victims), func(p *PodInfo) bool { return p.terminating })
+	queued.makesRoom = len(victims) > 0
 	s.queue.reject(queued, cy.rejecters, c.Now)
 	nominated := &found.Node
 	if keep && found.Node == "" {
@@ -89,25 +91,24 @@ func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo,
 	for _, victim := range found.Victims {
 		d.Victims = append(d.Victims, victim.Name())
 	}
-	if err := s.makeRoom(c, queued, found); err != nil {
+	if err := s.makeRoom(c, queued, found.Node, victims); err != nil {
 		return err
 	}
 	return report(c, pod, failure{reason: unschedulable, message: d.Message, nominated: nominated})
 }
 
-// makeRoom deletes those victims that are not being deleted already. If all are, Pods of lower
+// makeRoom deletes the victims that are not being deleted already. If there are none, Pods of lower
 // priority keep their nominations.
-func (s *scheduler) makeRoom(c control.Call, queued *QueuedPodInfo, found PostFilterResult) error {
-	pod := queued.Pod
-	victims := slices.DeleteFunc(slices.Clone(found.Victims), func(p *PodInfo) bool { return p.terminating })
+func (s *scheduler) makeRoom(c control.Call, queued *QueuedPodInfo, node string, victims []*PodInfo) error {
 	if len(victims) == 0 {
 		return nil
 	}
-	if err := s.yield(c, queued, found.Node); err != nil {
+	pod := queued.Pod
+	if err := s.yield(c, queued, node); err != nil {
 		return err
 	}
 	for _, victim := range victims {
-		if err := preempt(c, victim.Pod, pod, found.Node); err != nil {
+		if err := preempt(c, victim.Pod, pod, node); err != nil {
 			return err
 		}
 	}

@@ -43,6 +43,17 @@ func (n nominator) add(p *PodInfo, node string) {
 	}
 }
 
+// update takes in that what a Pod asks for, or its labels, have changed.
+func (n nominator) update(p *PodInfo) {
+	for _, nominated := range n {
+		for i := range nominated {
+			if nominated[i].Name() == p.Name() {
+				nominated[i] = p
+			}
+		}
+	}
+}
+
 // defaultPreemption makes room for a Pod by the deletion of Pods of lower priority.
 type defaultPreemption struct{}
 

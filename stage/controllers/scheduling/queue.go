@@ -31,6 +31,8 @@ type QueuedPodInfo struct {
 	rejecters []string // the plugins that were against it when it was last tried
 	errors    int      // how often it was tried without Nodes since one was found
 	changes   uint64   // how many changes of the cluster it was tried with
+	makesRoom bool     // it had other Pods deleted when it was last tried
+	gated     bool     // something changed while it made room: only a Pod that leaves has it tried again
 }
 
 // Backoff and the time after which a Pod is tried again whatever happens are those of kube-scheduler.
@@ -68,7 +70,7 @@ func (p *QueuedPodInfo) dueAt() time.Time {
 
 // catchUp counts attempts that were not made, because they would have come to the same.
 func (p *QueuedPodInfo) catchUp(now time.Time) {
-	for at := p.dueAt(); at.Before(now); at = p.dueAt() {
+	for at := p.dueAt(); !p.gated && at.Before(now); at = p.dueAt() {
 		p.Timestamp = at
 		p.count()
 	}
@@ -168,14 +170,19 @@ func (q *queue) pop() *QueuedPodInfo {
 }
 
 // reject puts the Pod that was tried aside, until something changes that may matter to the plugins
-// that were against it, or has changed meanwhile.
+// that were against it, or has changed meanwhile. One that has others deleted is not tried meanwhile,
+// and what has changed until then is forgotten.
 func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 	q.seq++
 	p.seq, p.Timestamp, p.rejecters, p.changes = q.seq, now, rejecters, q.changes
 	p.count()
 	q.waiting[p.Name()] = p
-	if len(rejecters) > 0 && slices.ContainsFunc(q.missed, func(e ClusterEvent) bool { return q.mayHelp(p, e) }) {
+	switch {
+	case len(rejecters) == 0 || !slices.ContainsFunc(q.missed, func(e ClusterEvent) bool { return q.mayHelp(p, e) }):
+	case p.makesRoom:
+		p.gated = true
+	default:
 		q.move(p, now)
 	}
 }
@@ -183,6 +190,7 @@ func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 // move has a Pod tried again that was put aside.
 func (q *queue) move(p *QueuedPodInfo, now time.Time) {
 	delete(q.waiting, p.Name())
+	p.gated = false
 	if p.backoffEnds().Before(now.Truncate(time.Second)) {
 		q.active = insert(q.active, p, q.compareActive)
 	} else {
@@ -201,7 +209,7 @@ func (q *queue) changed(e ClusterEvent, now time.Time) {
 			p.catchUp(now)
 		}
 		// A Pod does not yield to a nominated one of lower priority.
-		if len(p.rejecters) > 0 && (!e.nominated || p.Priority <= e.OldPod.Priority) && q.mayHelp(p, e) {
+		if len(p.rejecters) > 0 && (!p.gated || e.podLeft()) && (!e.nominated || p.Priority <= e.OldPod.Priority) && q.mayHelp(p, e) {
 			ready = append(ready, p)
 		}
 	}
@@ -244,7 +252,7 @@ func (q *queue) flush(now time.Time) {
 		if p.changes == q.changes {
 			p.catchUp(now)
 		}
-		if !p.dueAt().After(now) {
+		if !p.gated && !p.dueAt().After(now) {
 			due = append(due, p)
 			worth = worth || p.changes != q.changes
 		}
@@ -259,7 +267,7 @@ func (q *queue) flush(now time.Time) {
 // nextFlush is when there will be something to flush, zero if never.
 func (q *queue) nextFlush() (next time.Time) {
 	for _, p := range q.waiting {
-		if at := p.dueAt(); p.changes != q.changes && (next.IsZero() || at.Before(next)) {
+		if at := p.dueAt(); !p.gated && p.changes != q.changes && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}

@@ -321,6 +321,7 @@ func (s *scheduler) takeInPod(c control.Call, ch reconcile.Change) {
 	}
 	if ch.Old != nil && !sameFields(ch.Old, ch.New, []string{"spec"}, []string{"metadata", "labels"}) {
 		queued.PodInfo = resolvedPodInfo(c.Cache, pod)
+		s.nominated.update(queued.PodInfo)
 		s.queue.updated(queued, ClusterEvent{Kind: kinds.Pod.Kind, Old: ch.Old, New: ch.New, Own: true}, c.Now)
 		return
 	}
