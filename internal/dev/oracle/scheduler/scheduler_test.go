@@ -36,9 +36,9 @@ func TestSameDecisions(t *testing.T) {
 // TestOnceDiffered: scenarios in which ours decided otherwise once.
 func TestOnceDiffered(t *testing.T) {
 	for _, seed := range []uint64{
-		2568, // a victim uses a claim of the same name in another namespace
+		2568,       // a victim uses a claim of the same name in another namespace
 		8898, 9399, // something that may matter to a Pod changes while it has victims deleted
-		60317,      // the labels of a nominated Pod change
+		60317, // the labels of a nominated Pod change
 	} {
 		compare(t, newScenario(seed), map[string]int{})
 	}
