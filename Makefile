@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: apiserver-figures controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,13 @@ oracle-kubelet: ## SCENARIOS (200) random Pods with the container runtime manage
 
 oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on
 	cd internal/dev/oracle && $(GO) test ./scheduler -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED)
+
+conformance-apps: ## Kubernetes' conformance tests of sig-apps on its own control plane, with stage/controllers/kubelet (builds e2e.test: 8 minutes, once)
+	cd internal/dev/e2e/conformance && STAGECRAFT_E2E=1 $(GO) run . -sig apps
+
+SIGS = apps
+conformance-e2e: ## Kubernetes' conformance tests of SIGS on the server in memory
+	cd internal/dev/e2e/conformance && for sig in $(SIGS); do STAGECRAFT_E2E=1 $(GO) run . -memory -sig $$sig || exit; done
 
 controllers-e2e: ## kube-controller-manager and kube-scheduler on stage/apiserver for DURATION (5m), our controllers off
 	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestControllersOfKubernetes -timeout 0 -v . -rollouts $(if $(filter file,$(origin DURATION)),5m,$(DURATION))

@@ -14,7 +14,8 @@ import (
 // systemNamespaces are those that every cluster has.
 var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
 
-// bootstrap creates the namespaces that every cluster has, and what each namespace has.
+// bootstrap creates the namespaces that every cluster has, the Service of kube-apiserver, and what
+// each namespace has.
 func (s *Server) bootstrap() error {
 	ctx := context.Background()
 	for _, name := range systemNamespaces {
@@ -24,6 +25,9 @@ func (s *Server) bootstrap() error {
 	}
 	if s.bare {
 		return nil
+	}
+	if err := ensure(ctx, s.cluster, ownService()); err != nil {
+		return err
 	}
 	found, err := s.cluster.List(ctx, namespaces, "", metav1.ListOptions{})
 	if err != nil {
@@ -35,6 +39,20 @@ func (s *Server) bootstrap() error {
 		}
 	}
 	return nil
+}
+
+// ownService is the Service by which Pods reach kube-apiserver, which creates it itself. Its address is
+// the first of the range of package stage/controllers/services.
+func ownService() *unstructured.Unstructured {
+	const address = "10.96.0.1"
+	u := named("v1", "Service", metav1.NamespaceDefault, "kubernetes")
+	u.SetLabels(map[string]string{"component": "apiserver", "provider": "kubernetes"})
+	u.Object["spec"] = map[string]any{
+		"type": "ClusterIP", "clusterIP": address, "clusterIPs": []any{address}, "ipFamilies": []any{"IPv4"}, "ipFamilyPolicy": "SingleStack",
+		"internalTrafficPolicy": "Cluster", "sessionAffinity": "None",
+		"ports": []any{map[string]any{"name": "https", "protocol": "TCP", "port": int64(443), "targetPort": int64(6443)}},
+	}
+	return u
 }
 
 // provision creates what kube-controller-manager creates in a namespace: the default ServiceAccount,

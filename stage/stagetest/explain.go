@@ -38,7 +38,7 @@ func (l *Lab) explain(obj *unstructured.Unstructured) string {
 	case isBound(obj) && obj.GroupVersionKind() == pods && !l.hasKubelet(obj):
 		return referenceOf(obj).String() + ": no Stage is played: its node is gone, or does not report\n"
 	case l.runsInKubelet(obj):
-		return referenceOf(obj).String() + ": no Stage is played: package stage/controllers/kubelet does what the Pod says" + forEver(obj) + "\n"
+		return referenceOf(obj).String() + ": no Stage is played: package stage/controllers/kubelet does what the Pod says" + l.forEver(obj) + "\n"
 	case !l.isPlayed(obj):
 		return referenceOf(obj).String() + ": no Stage is played: the Pod has no node yet\n"
 	}
@@ -46,8 +46,8 @@ func (l *Lab) explain(obj *unstructured.Unstructured) string {
 }
 
 // forEver names the containers that do not end because it is not known what their commands do.
-func forEver(pod *unstructured.Unstructured) string {
-	names := kubelet.RunForEver(pod)
+func (l *Lab) forEver(pod *unstructured.Unstructured) string {
+	names := kubelet.RunForEver(pod, l.options.Kubelets)
 	if len(names) == 0 {
 		return ""
 	}

@@ -2,10 +2,12 @@ package stagetest_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -151,4 +153,26 @@ func TestEachFailedProbeIsRecorded(t *testing.T) {
 	require.EqualValues(t, 1, got["Started: Container started"])
 	lab.Advance(time.Second)
 	require.EqualValues(t, 1, field(lab.Get("v1", "Pod", "p"), "status", "containerStatuses").([]any)[0].(map[string]any)["restartCount"])
+}
+
+// TestKubeletsRefusePortsThatAreTaken: a StatefulSet whose Pod is bound by hand gets another one again
+// and again, until the port is free.
+func TestKubeletsRefusePortsThatAreTaken(t *testing.T) {
+	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
+	const container = `{name: c, image: busybox, ports: [{containerPort: 80, hostPort: 80}]}`
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: first}, spec: {containers: [` + container + `]}}`)
+	lab.Advance(time.Second)
+	lab.Apply(`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: s}, spec: {serviceName: s, replicas: 1, selector: {matchLabels: {app: s}},
+  template: {metadata: {labels: {app: s}}, spec: {nodeName: node-1, containers: [` + container + `]}}}}`)
+	lab.Advance(500 * time.Millisecond)
+	uid := lab.Get("v1", "Pod", "s-0").GetUID()
+	lab.Advance(10 * time.Second)
+	require.NotEqual(t, uid, lab.Get("v1", "Pod", "s-0").GetUID())
+	require.True(t, slices.ContainsFunc(lab.List("v1", "Event", ""), func(e *unstructured.Unstructured) bool {
+		return field(e, "message") == "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
+	}))
+
+	lab.Delete(object("v1", "Pod", "first"))
+	lab.Advance(time.Minute)
+	require.Equal(t, "Running", field(lab.Get("v1", "Pod", "s-0"), "status", "phase"))
 }

@@ -11,6 +11,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 )
 
+// A Program is what a container does by itself. One that is asked to stop before it ends is killed at
+// the end of its grace period, as sleep is.
+type Program struct {
+	// Runs is for how long it runs, rounded up to whole seconds.
+	Runs time.Duration
+	// ExitCode is that with which it ends then.
+	ExitCode int
+}
+
 // A program is what a container does by itself. The zero value runs until it is stopped, and ends
 // as soon as it is asked to.
 type program struct {
@@ -37,25 +46,31 @@ func programOf(spec map[string]any) program {
 	return p
 }
 
-// programIn reads what the annotation of a Pod says that a container does, or else its command.
-func programIn(pod *unstructured.Unstructured, spec map[string]any) (program, error) {
-	key := CommandSuffix + fields.String(spec, "name")
-	script := fields.Annotation(pod, key)
-	if script == "" {
-		return programOf(spec), nil
+// program returns what a container does in its present run: what the annotation of its Pod says, or
+// else Options.Program, or else its command.
+func (o Options) program(pod *unstructured.Unstructured, spec map[string]any, run int64) (program, error) {
+	name := fields.String(spec, "name")
+	key := CommandSuffix + name
+	if script := fields.Annotation(pod, key); script != "" {
+		p := parseScript(script)
+		if !p.known {
+			return p, fmt.Errorf("metadata.annotations[%s]: %q: want sleep N, exit N, true or false, separated by ; or &&", key, script)
+		}
+		return p, nil
 	}
-	p := parseScript(script)
-	if !p.known {
-		return p, fmt.Errorf("metadata.annotations[%s]: %q: want sleep N, exit N, true or false, separated by ; or &&", key, script)
+	if o.Program != nil {
+		if p, ok := o.Program(pod, name, int(run)); ok {
+			return program{known: true, runs: wholeSeconds(max(0, min(p.Runs, never))), code: int64(p.ExitCode)}, nil
+		}
 	}
-	return p, nil
+	return programOf(spec), nil
 }
 
 // RunForEver returns the names of the containers of a Pod, without sidecars, that run until they
 // are stopped, because it is not known what their commands do.
-func RunForEver(pod *unstructured.Unstructured) (names []string) {
+func RunForEver(pod *unstructured.Unstructured, o Options) (names []string) {
 	for _, spec := range fields.Maps(pod.Object, "spec", "containers") {
-		if p, err := programIn(pod, spec); err == nil && !p.known {
+		if p, err := o.program(pod, spec, 0); err == nil && !p.known {
 			names = append(names, fields.String(spec, "name"))
 		}
 	}

@@ -39,25 +39,31 @@ type end struct {
 }
 
 // containersOf reads the containers of a Pod, or its init containers, and their statuses.
-func containersOf(pod *unstructured.Unstructured, field string) (all []*container, err error) {
+func containersOf(pod *unstructured.Unstructured, field string, o Options) (all []*container, err error) {
 	for _, spec := range fields.Maps(pod.Object, "spec", field) {
 		c := &container{spec: spec, name: fields.String(spec, "name"), init: field == "initContainers"}
-		if c.program, err = programIn(pod, spec); err != nil {
-			return nil, err
-		}
 		c.sidecar = c.init && fields.String(spec, "restartPolicy") == "Always"
-		if c.init && !c.sidecar && !c.program.known {
-			c.program.known = true // it succeeds at once, so that its Pod gets further
-		}
 		for kind, p := range map[string]**probe{"startup": &c.startup, "readiness": &c.readiness, "liveness": &c.liveness} {
 			if *p, err = probeOf(pod, spec, kind); err != nil {
 				return nil, err
 			}
 		}
 		c.readStatus(pod)
+		if err = c.readProgram(pod, o); err != nil {
+			return nil, err
+		}
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// readProgram reads what the container does in its present run.
+func (c *container) readProgram(pod *unstructured.Unstructured, o Options) (err error) {
+	c.program, err = o.program(pod, c.spec, c.restarts)
+	if c.init && !c.sidecar && !c.program.known {
+		c.program.known = true // it succeeds at once, so that its Pod gets further
+	}
+	return err
 }
 
 func statusField(init bool) string {

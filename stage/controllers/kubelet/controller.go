@@ -38,6 +38,9 @@ func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcil
 			if o.HostIP == nil {
 				o.HostIP = func(string) string { return internalIP(node) }
 			}
+			if reason, message := refusal(c.Cache, pod); reason != "" {
+				return refuse(c, pod, reason, message)
+			}
 			return recorded.do(c, pod, o)
 		}),
 	}
@@ -72,7 +75,7 @@ type recorded struct {
 
 // do records the Notices that are due and writes a Step.
 func (r *recorded) do(c control.Call, pod *unstructured.Unstructured, o Options) (reconcile.Result, error) {
-	next, err := r.record(c, pod)
+	next, err := r.record(c, pod, o)
 	if err != nil {
 		return reconcile.Result{}, reconcile.Final(err)
 	}
@@ -97,8 +100,8 @@ func (r *recorded) do(c control.Call, pod *unstructured.Unstructured, o Options)
 }
 
 // record records the Notices that are due, and returns when the next one is.
-func (r *recorded) record(c control.Call, pod *unstructured.Unstructured) (next time.Time, err error) {
-	notices, err := Notices(pod, c.Now)
+func (r *recorded) record(c control.Call, pod *unstructured.Unstructured, o Options) (next time.Time, err error) {
+	notices, err := Notices(pod, c.Now, o)
 	if len(notices) == 0 {
 		return next, err
 	}

@@ -11,7 +11,14 @@
 //
 //	loop, err := reconcile.NewLoop(cluster, reconcile.Options{}, append(controllers.All(controllers.Options{}), kubelet.Pods(kubelet.Options{}, nil))...)
 //
-// A stagetest.Lab has it by default, a simulation with simulation.Options.Kubelets.
+// A stagetest.Lab has it by default, a simulation with simulation.Options.Kubelets. On a cluster whose
+// nodes have no kubelets, such as those of kwok, it runs their Pods in real time:
+//
+//	cluster, err := kube.NewForConfig(config)
+//	err = reconcile.Play(ctx, cluster, reconcile.PlayOptions{Options: reconcile.Options{Events: true}}, kubelet.Pods(kubelet.Options{}, nil))
+//
+// With it, kube-controller-manager and kube-scheduler pass conformance tests of Kubernetes: see
+// internal/dev/e2e/conformance.
 //
 // # What a Pod says
 //
@@ -22,6 +29,7 @@
 //	                                   | container with any other command succeeds at once, any other
 //	                                   | container runs for ever, that of a Job, too
 //	annotation [CommandSuffix] + name  | the same, in place of the command
+//	Options.Program                    | what your commands do, in place of the command, too
 //	image                              | one of the list in Options, or with the tag 404, cannot be pulled:
 //	                                   | ErrImagePull for a second, ImagePullBackOff, next try after 10 s,
 //	                                   | 20 s, … 5 min
@@ -35,6 +43,8 @@
 //	                                   | reverse order, within the same period
 //	activeDeadlineSeconds              | containers are stopped; then phase Failed, reason DeadlineExceeded
 //	readinessGates                     | the Pod is not ready before the conditions are True
+//	hostPort                           | a Pod that was bound although another one of its node has the
+//	                                   | port is refused after a second: phase Failed, reason NodePorts
 //
 // # Determinism
 //
@@ -66,6 +76,6 @@
 //	                                              | too                                      |
 //
 // Not modelled: restartPolicyRules of containers, lifecycle hooks, ephemeral containers, exec,
-// eviction by the kubelet, resizing, ports and volumes that are wrong. Addresses of Pods are made of
+// eviction by the kubelet, resizing, volumes that are wrong, what else a kubelet refuses. Addresses of Pods are made of
 // their uid.
 package kubelet

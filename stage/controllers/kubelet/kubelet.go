@@ -24,6 +24,11 @@ type Options struct {
 	// UnpullableImages are images, as Pods name them, that cannot be pulled, in addition to all
 	// whose tag is 404.
 	UnpullableImages []string
+	// Program returns what a container of a Pod does in place of its command; false: what its command
+	// says. The run is how often it was started before. A kubelet asks again and again: the answer for
+	// the same Pod, container and run must be the same. It must be safe for concurrent use if the
+	// kubelets are. Default: what commands say. The annotation of [CommandSuffix] comes first.
+	Program func(pod *unstructured.Unstructured, container string, run int) (Program, bool)
 	// HostIP returns the address of a node, "" if it has none. Default: no address.
 	HostIP func(node string) string
 }
@@ -74,10 +79,10 @@ type kubelet struct {
 func newKubelet(pod *unstructured.Unstructured, now time.Time, o Options) (*kubelet, error) {
 	k := &kubelet{pod: pod, options: o, now: now.UTC().Truncate(time.Second), status: fields.CloneMap(pod.Object, "status")}
 	var err error
-	if k.inits, err = containersOf(pod, "initContainers"); err != nil {
+	if k.inits, err = containersOf(pod, "initContainers", o); err != nil {
 		return nil, err
 	}
-	k.mains, err = containersOf(pod, "containers")
+	k.mains, err = containersOf(pod, "containers", o)
 	return k, err
 }
 
@@ -263,6 +268,7 @@ func (k *kubelet) change(c *container, since time.Time) bool {
 	}
 	if c.last != nil {
 		c.restarts++
+		_ = c.readProgram(k.pod, k.options) // an error has been returned by newKubelet
 	}
 	c.started, c.reason, c.waiting, c.id = k.now, "", "", k.containerID(c)
 	k.record("Normal", "Pulled", "Container image %q already present on machine", image)

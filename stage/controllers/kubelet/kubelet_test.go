@@ -264,7 +264,7 @@ func record(t *testing.T, pod *unstructured.Unstructured, end time.Duration) (li
 		lines = append(lines, fmt.Sprintf("%s %s %s: %s", now.Sub(start), e.Type, e.Reason, e.Message))
 	}
 	for {
-		notices, err := kubelet.Notices(pod, now)
+		notices, err := kubelet.Notices(pod, now, kubelet.Options{})
 		require.NoError(t, err)
 		for _, n := range notices {
 			if !n.At.After(now) && n.At.After(last) {
@@ -362,4 +362,34 @@ func TestRandomPods(t *testing.T) {
 		t.Logf("seed %d: %s %s", seed, spec, annotations)
 		play(t, parse(t, spec, ", annotations: {"+annotations+"}"), 20*time.Minute)
 	}
+}
+
+// TestProgram has a container do what a function says: it fails once and then runs for a second.
+func TestProgram(t *testing.T) {
+	pod := parse(t, "restartPolicy: OnFailure, containers: [{name: a, image: i, command: [migrate]}]", "")
+	o := kubelet.Options{Program: func(of *unstructured.Unstructured, container string, run int) (kubelet.Program, bool) {
+		require.Equal(t, []string{"p", "a"}, []string{of.GetName(), container})
+		if run == 0 {
+			return kubelet.Program{ExitCode: 3}, true
+		}
+		return kubelet.Program{Runs: 500 * time.Millisecond}, true
+	}}
+	require.Empty(t, kubelet.RunForEver(pod, o))
+	require.Equal(t, []string{"a"}, kubelet.RunForEver(pod, kubelet.Options{}))
+	now := start
+	for {
+		step, err := kubelet.Next(pod, now, o)
+		require.NoError(t, err)
+		pod.Object["status"] = step.Status
+		if now = step.Next; now.IsZero() {
+			break
+		}
+	}
+	statuses, _, err := unstructured.NestedSlice(pod.Object, "status", "containerStatuses")
+	require.NoError(t, err)
+	status := statuses[0].(map[string]any)
+	require.EqualValues(t, 1, status["restartCount"])
+	last, _, _ := unstructured.NestedInt64(status, "lastState", "terminated", "exitCode")
+	require.EqualValues(t, 3, last)
+	require.Equal(t, "Succeeded", pod.Object["status"].(map[string]any)["phase"])
 }

@@ -19,8 +19,8 @@ type Notice struct {
 // to stop; and DeadlineExceeded. They are those since the containers have started, by time, and those
 // of the time to come if the Pod does not change; what is recorded at the start itself, [Next]
 // returns. An error is that an annotation of the Pod is wrong.
-func Notices(pod *unstructured.Unstructured, now time.Time) ([]Notice, error) {
-	k, err := newKubelet(pod, now, Options{})
+func Notices(pod *unstructured.Unstructured, now time.Time, o Options) ([]Notice, error) {
+	k, err := newKubelet(pod, now, o)
 	if err != nil || !k.runsAny() {
 		return nil, err
 	}

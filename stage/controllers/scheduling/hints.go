@@ -113,7 +113,7 @@ func (nodeAffinity) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 
 func (nodePorts) QueueingHint(p *PodInfo, e ClusterEvent) bool {
 	return e.nodeCame() || e.taintsChanged() || e.podLeft() && slices.ContainsFunc(p.ports, func(wanted hostPort) bool {
-		return slices.ContainsFunc(e.OldPod.ports, wanted.conflicts)
+		return slices.ContainsFunc(e.OldPod.ports, wanted.Conflicts)
 	})
 }
 

@@ -55,7 +55,7 @@ func NewPodInfo(pod *unstructured.Unstructured) *PodInfo {
 		Priority:     fields.Int64(spec, 0, "priority"),
 		nodeSelector: exactly(fields.Map(spec, "nodeSelector")),
 		tolerations:  tolerationsOf(spec),
-		ports:        hostPortsOf(spec),
+		ports:        pods.HostPorts(spec),
 		claims:       claimNames(pod),
 		disks:        disksOf(spec),
 		neverPreempt: fields.String(spec, "preemptionPolicy") == "Never",

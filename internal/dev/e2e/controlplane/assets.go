@@ -35,15 +35,28 @@ func Kwok(kwokbin string, log io.Writer) (string, error) {
 	return filepath.Join(dir, "kwok"), err
 }
 
-// programDir asks a module that builds programs for their directory. If they do not exist and must
-// not be built, it returns the error missing.
-func programDir(module string, log io.Writer, missing error) (string, error) {
+// ErrNoTests is returned by [Tests] if they do not exist and STAGECRAFT_E2E does not ask to build
+// them.
+var ErrNoTests = errors.New("no e2e.test: set STAGECRAFT_E2E=1 to build it")
+
+// Tests returns the program with the end-to-end tests of Kubernetes in the user's cache directory.
+// If STAGECRAFT_E2E is 1 the module in the directory kubebin builds it if it is missing.
+func Tests(kubebin string, log io.Writer) (string, error) {
+	const name = "e2e.test"
+	dir, err := programDir(kubebin, log, ErrNoTests, name)
+	return filepath.Join(dir, name), err
+}
+
+// programDir asks a module that builds programs for their directory. Without names it is about all
+// that the module builds by default. If they do not exist and must not be built, it returns the
+// error missing.
+func programDir(module string, log io.Writer, missing error, names ...string) (string, error) {
 	ask := os.Getenv("STAGECRAFT_E2E") == "1"
 	args := []string{"run", ".", "-find"}
 	if ask {
 		args = args[:2]
 	}
-	cmd := exec.Command("go", args...)
+	cmd := exec.Command("go", append(args, names...)...)
 	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	if ask {

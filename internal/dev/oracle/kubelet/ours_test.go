@@ -49,7 +49,7 @@ func (w *ours) step(now time.Duration) bool {
 		require.NoError(w.t, unstructured.SetNestedField(w.object.Object, at.Add(time.Duration(grace)*time.Second).Format(time.RFC3339), "metadata", "deletionTimestamp"))
 		require.NoError(w.t, unstructured.SetNestedField(w.object.Object, grace, "metadata", "deletionGracePeriodSeconds"))
 	}
-	notices, err := kubelet.Notices(w.object, at)
+	notices, err := kubelet.Notices(w.object, at, kubelet.Options{})
 	require.NoError(w.t, err)
 	for _, n := range notices {
 		if !n.At.After(at) && n.At.After(w.noticed) && n.Reason != "DeadlineExceeded" { // which the kubelet's loop records

@@ -1,0 +1,117 @@
+// Command conformance runs conformance tests of Kubernetes, those of e2e.test that are neither
+// Serial nor Disruptive nor Slow, on one of two clusters with three nodes:
+//
+//	go run . [-sig apps] [-run REGEXP]            etcd, kube-apiserver, kube-controller-manager and kube-scheduler
+//	go run . [-sig apps] [-run REGEXP] -memory    stage/apiserver, with all the controllers of this project
+//
+// The Pods of both are run by stage/controllers/kubelet, and the Nodes by Stages. The results are
+// compared with the list testdata/SIG.txt, which has the reason of each failure: a test that ends in
+// another way than listed is an error. With -update the list is written anew: its reasons are kept,
+// and those of new failures are to be filled in. Tests that are listed as skip are not run.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
+)
+
+const kubebin = "../../kubebin"
+
+type options struct {
+	sig      string
+	run      string
+	memory   bool
+	update   bool
+	parallel int
+	timeout  time.Duration
+	logs     string
+}
+
+func main() {
+	log.SetLogger(logr.Discard()) // what envtest says
+	var o options
+	flag.StringVar(&o.sig, "sig", "apps", "whose tests, a special interest `group` of Kubernetes")
+	flag.StringVar(&o.run, "run", "", "run only tests whose name a `regexp` matches; others stay as listed")
+	flag.BoolVar(&o.memory, "memory", false, "on the server in memory")
+	flag.BoolVar(&o.update, "update", false, "write the list anew")
+	flag.IntVar(&o.parallel, "parallel", 6, "how many tests at once")
+	flag.DurationVar(&o.timeout, "timeout", 6*time.Minute, "how long one test may take")
+	flag.StringVar(&o.logs, "logs", "", "the `directory` for the output of tests and for junit.xml (default a temporary one)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	only, err := regexp.Compile(o.run)
+	if err != nil {
+		return fmt.Errorf("-run: %w", err)
+	}
+	program, err := controlplane.Tests(kubebin, os.Stderr)
+	if err != nil {
+		return err
+	}
+	if o.logs, err = directory(o.logs); err != nil {
+		return err
+	}
+	names, err := list(ctx, program, o.sig)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join("testdata", o.sig+".txt")
+	expected, err := readTable(file, names)
+	if err != nil {
+		return err
+	}
+	c, err := startCluster(o.memory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.stop()) }()
+	r := runner{program: program, kubeconfig: c.kubeconfig, options: o, out: out}
+	results := r.runAll(ctx, expected.toRun(o.column(), only))
+	fmt.Fprintln(out, "output of the tests:", o.logs)
+	if err := errors.Join(ctx.Err(), writeJUnit(filepath.Join(o.logs, "junit.xml"), o.sig, results)); err != nil {
+		return err
+	}
+	if o.update {
+		expected.enter(o.column(), results)
+		return expected.write(file)
+	}
+	return expected.compare(out, o.column(), results)
+}
+
+// column is that of the list which the results belong to.
+func (o options) column() int {
+	if o.memory {
+		return inMemory
+	}
+	return onReal
+}
+
+func directory(dir string) (string, error) {
+	if dir == "" {
+		return os.MkdirTemp("", "conformance-")
+	}
+	dir, err := filepath.Abs(dir)
+	return dir, errors.Join(err, os.MkdirAll(dir, 0o755))
+}

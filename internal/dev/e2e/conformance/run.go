@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/files"
+)
+
+// list returns the names of the tests of a special interest group.
+func list(ctx context.Context, program, sig string) ([]string, error) {
+	dir, err := os.MkdirTemp("", "conformance-list-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "list.json")
+	filter := fmt.Sprintf("sig-%s && Conformance && !(Serial || Disruptive || Slow)", sig)
+	cmd := exec.CommandContext(ctx, program, "--provider=skeleton", "--ginkgo.dry-run", "--ginkgo.label-filter="+filter, "--ginkgo.json-report="+file)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("listing tests: %w\n%s", err, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var suites []struct {
+		SpecReports []struct {
+			ContainerHierarchyTexts           []string
+			LeafNodeType, LeafNodeText, State string
+		}
+	}
+	if err := json.Unmarshal(text, &suites); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range suites {
+		for _, r := range s.SpecReports {
+			if r.LeafNodeType == "It" && r.State == "passed" {
+				names = append(names, strings.Join(append(r.ContainerHierarchyTexts, r.LeafNodeText), " "))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("-sig: there are no tests of sig-%s", sig)
+	}
+	return names, nil
+}
+
+// A runner runs each test in a process of its own: a test that hangs is ended without harm to
+// others.
+type runner struct {
+	program, kubeconfig string
+	options             options
+
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// A result is how a test ended.
+type result struct {
+	passed  bool
+	took    time.Duration
+	message string // the first line of its failure
+}
+
+func (r result) state() string {
+	if r.passed {
+		return pass
+	}
+	return fail
+}
+
+// runAll runs tests, several at once.
+func (r *runner) runAll(ctx context.Context, names []string) map[string]result {
+	results, slots := map[string]result{}, make(chan struct{}, max(1, r.options.parallel))
+	var all sync.WaitGroup
+	for _, name := range names {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			got := r.runOne(ctx, name)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			results[name] = got
+			fmt.Fprintf(r.out, "%s %6.1fs %s %s\n", got.state(), got.took.Seconds(), name, got.message)
+		})
+	}
+	all.Wait()
+	return results
+}
+
+func (r *runner) runOne(ctx context.Context, name string) result {
+	const margin = time.Minute // for what a test does when its time is over
+	ctx, cancel := context.WithTimeout(ctx, r.options.timeout+margin)
+	defer cancel()
+	start := time.Now()
+	cmd := exec.CommandContext(ctx, r.program,
+		"--provider=skeleton", "--kubeconfig="+r.kubeconfig, "--delete-namespace=true", "--allowed-not-ready-nodes=0",
+		"--kubectl-path="+filepath.Join(filepath.Dir(r.program), "kubectl"),
+		"--ginkgo.no-color", "--ginkgo.vv", "--ginkgo.silence-skips", "--ginkgo.timeout="+r.options.timeout.String(),
+		"--ginkgo.focus="+regexp.QuoteMeta(name)+"$")
+	out, err := cmd.CombinedOutput()
+	got := result{took: time.Since(start), passed: err == nil && bytes.Contains(out, []byte("1 Passed"))}
+	if !got.passed {
+		got.message = firstFailure(out)
+	}
+	if err := files.WriteBytes(filepath.Join(r.options.logs, fileName(name)), out); err != nil {
+		got.message += " (" + err.Error() + ")"
+	}
+	return got
+}
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+func fileName(test string) string { return notInNames.ReplaceAllString(test, "-") + ".log" }
+
+// firstFailure returns the first line of the message with which a test failed.
+func firstFailure(out []byte) string {
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, len(out)+1)
+	for lines.Scan() {
+		if _, message, ok := strings.Cut(lines.Text(), "[FAILED] "); ok {
+			return message
+		}
+		if strings.Contains(lines.Text(), "[TIMEDOUT]") {
+			return "timed out"
+		}
+	}
+	return "no message"
+}
+
+// writeJUnit writes results in the form that systems for continuous integration read.
+func writeJUnit(file, sig string, results map[string]result) error {
+	type failure struct {
+		Message string `xml:"message,attr"`
+	}
+	type testCase struct {
+		Name    string   `xml:"name,attr"`
+		Seconds float64  `xml:"time,attr"`
+		Failure *failure `xml:"failure"`
+	}
+	suite := struct {
+		XMLName xml.Name   `xml:"testsuite"`
+		Name    string     `xml:"name,attr"`
+		Cases   []testCase `xml:"testcase"`
+	}{Name: "sig-" + sig}
+	for name, r := range results {
+		c := testCase{Name: name, Seconds: r.took.Seconds()}
+		if !r.passed {
+			c.Failure = &failure{r.message}
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	text, err := xml.MarshalIndent(suite, "", "  ")
+	if err != nil {
+		return err
+	}
+	return files.WriteBytes(file, append(text, '\n'))
+}
