@@ -198,7 +198,8 @@ func (q *queue) move(p *QueuedPodInfo, now time.Time) {
 	}
 }
 
-// changed moves the Pods to which a change of the cluster may matter.
+// changed moves the Pods to which a change of the cluster may matter. That another Pod gives up the
+// Node that was nominated for it does not matter to those of higher priority.
 func (q *queue) changed(e ClusterEvent, now time.Time) {
 	if q.trying != nil {
 		q.missed = append(q.missed, e)
@@ -208,8 +209,11 @@ func (q *queue) changed(e ClusterEvent, now time.Time) {
 		if p.changes == q.changes {
 			p.catchUp(now)
 		}
-		// A Pod does not yield to a nominated one of lower priority.
-		if len(p.rejecters) > 0 && (!p.gated || e.podLeft()) && (!e.nominated || p.Priority <= e.OldPod.Priority) && q.mayHelp(p, e) {
+		switch {
+		case len(p.rejecters) == 0 || p.gated && !e.podLeft() || e.nominated && p.Priority > e.OldPod.Priority || !q.mayHelp(p, e):
+		case e.nominated && p.makesRoom && e.OldPod.Name() == p.Name() && nominatedNode(e.New) != "":
+			p.gated = true // it has others deleted elsewhere now
+		default:
 			ready = append(ready, p)
 		}
 	}

@@ -62,7 +62,7 @@ func playTheirs(t *testing.T, s scenario) *history {
 		o.client.PrependReactor("create", "pods", o.bind)
 		o.client.PrependReactor("delete", "pods", o.deleteGracefully)
 		factory := scheduler.NewInformerFactory(o.client, 0)
-		sched, err := scheduler.New(ctx, o.client, factory, nil, func(string) events.EventRecorderLogger { return recorder{o} }, scheduler.WithParallelism(1))
+		sched, err := scheduler.New(ctx, slowClient{o.client}, factory, nil, func(string) events.EventRecorderLogger { return recorder{o} }, scheduler.WithParallelism(1))
 		require.NoError(t, err)
 		_, err = factory.Core().V1().Pods().Informer().AddEventHandler(o)
 		require.NoError(t, err)
