@@ -60,14 +60,15 @@
 // bookmarks of initial events, create, update, all types of patch, delete, deletecollection; JSON, YAML
 // and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and
 // PartialObjectMetadata; fieldValidation of built-in kinds; managedFields from creation on; dry runs;
-// the subresources status, scale, binding, eviction, finalize, and log, which is empty; reviews of
-// access, which allow everything.
+// the subresources status, scale, binding, eviction, finalize, approval, and log, which is empty;
+// reviews of access, which allow everything; tokens of ServiceAccounts, which are not signed: a
+// TokenReview knows whose they are, requests are not taken with them.
 //
 // A hundred kubectl commands print what they print with a kube-apiserver, but for those listed in
 // internal/dev/e2e/testdata/kubectl/differences.txt.
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
-// ephemeralcontainers, resize, token and approval; /openapi/v2; autoscaling/v1 and what package memory
+// ephemeralcontainers and resize; /openapi/v2; autoscaling/v1 and what package memory
 // does not store. Not there yet: defaults and validation of built-in kinds, schemas of custom kinds
 // when objects are written, admission, authorisation, periodic bookmarks; unknown fields that a JSON
 // patch adds; who owns what was written by the subresource scale, and by what the lab's controllers

@@ -44,10 +44,6 @@ type Listener struct {
 // Listen serves a cluster until Close, for programs: kubectl, helm and others. It takes requests
 // with its token only, which is made anew each time, as is its certificate.
 func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
-	handler, err := New(c, o.Options)
-	if err != nil {
-		return nil, err
-	}
 	if o.Address == "" {
 		o.Address = "127.0.0.1:0"
 	}
@@ -58,6 +54,11 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	certificate, ca, err := newCertificate(socket.Addr())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("apiserver: %w", err), socket.Close())
+	}
+	o.ca = string(ca)
+	handler, err := New(c, o.Options)
+	if err != nil {
+		return nil, errors.Join(err, socket.Close())
 	}
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret) // it never fails

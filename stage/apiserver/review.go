@@ -4,12 +4,14 @@ import (
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // reviews are the kinds that are answered and not stored, with the status that each is given. There
-// is no authorisation: everything is allowed, and every token is that of the one who sends it.
-var reviews = map[schema.GroupKind]func(*call) map[string]any{
+// is no authorisation: everything is allowed, and a token that this server has not made is that of the
+// one who sends it.
+var reviews = map[schema.GroupKind]func(*call, *unstructured.Unstructured) map[string]any{
 	{Group: "authorization.k8s.io", Kind: "SelfSubjectAccessReview"}:  allowed,
 	{Group: "authorization.k8s.io", Kind: "SubjectAccessReview"}:      allowed,
 	{Group: "authorization.k8s.io", Kind: "LocalSubjectAccessReview"}: allowed,
@@ -33,13 +35,15 @@ func (c *call) review() error {
 	if err != nil {
 		return err
 	}
-	u.Object["status"] = reviews[c.of.kind.GroupKind()](c)
+	u.Object["status"] = reviews[c.of.kind.GroupKind()](c, u)
 	return c.write(http.StatusCreated, u)
 }
 
-func allowed(*call) map[string]any { return map[string]any{"allowed": true} }
+func allowed(*call, *unstructured.Unstructured) map[string]any {
+	return map[string]any{"allowed": true}
+}
 
-func allRules(*call) map[string]any {
+func allRules(*call, *unstructured.Unstructured) map[string]any {
 	every := []any{"*"}
 	return map[string]any{
 		"incomplete":       false,
@@ -48,10 +52,13 @@ func allRules(*call) map[string]any {
 	}
 }
 
-func self(c *call) map[string]any { return map[string]any{"userInfo": c.user()} }
+func self(c *call, _ *unstructured.Unstructured) map[string]any {
+	return map[string]any{"userInfo": c.user()}
+}
 
-func authenticated(c *call) map[string]any {
-	return map[string]any{"authenticated": true, "user": c.user()}
+func authenticated(c *call, review *unstructured.Unstructured) map[string]any {
+	text, _, _ := unstructured.NestedString(review.Object, "spec", "token")
+	return c.tokenReview(text)
 }
 
 // user is who sends the request.

@@ -23,6 +23,8 @@ type Options struct {
 	// Bare leaves out what kube-controller-manager creates in each namespace, the ServiceAccount
 	// default and the ConfigMap kube-root-ca.crt, and the Service kubernetes in the namespace default.
 	Bare bool
+
+	ca string // the certificate in that ConfigMap, PEM
 }
 
 // A Request describes a request that has been answered.
@@ -43,6 +45,7 @@ type Server struct {
 	kinds   kindIndex
 	log     func(Request)
 	bare    bool
+	ca      string
 	handler http.Handler
 }
 
@@ -50,7 +53,7 @@ type Server struct {
 // defaults. It creates the namespaces that every cluster has, and what
 // kube-controller-manager creates in each, where these are missing.
 func New(c *memory.Cluster, o Options) (*Server, error) {
-	s := &Server{cluster: c, log: o.Log, bare: o.Bare}
+	s := &Server{cluster: c, log: o.Log, bare: o.Bare, ca: o.ca}
 	c.Extend(defaults.Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ var (
 )
 
 // servedSubresources are those that discovery lists. All others are refused.
-var servedSubresources = map[string]bool{"status": true, "scale": true, "binding": true, "eviction": true, "finalize": true, "log": true}
+var servedSubresources = map[string]bool{"status": true, "scale": true, "binding": true, "eviction": true, "finalize": true, "log": true, "approval": true, "token": true}
 
 // serveSubresource answers a request for a subresource.
 func (c *call) serveSubresource() error {
@@ -40,6 +40,10 @@ func (c *call) serveSubresource() error {
 		return c.finalize()
 	case "log":
 		return c.log()
+	case "token":
+		return c.token()
+	case "approval":
+		c.subresource = "status" // of which it is a part
 	}
 	return verbs[verb](c) // status
 }

@@ -30,6 +30,7 @@ type call struct {
 	ctx     context.Context
 	of      *resource
 	bare    bool
+	ca      string
 	cluster *memory.Cluster // as the user of the request
 	form    form
 	w       http.ResponseWriter
@@ -68,7 +69,11 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 	case !slices.Contains(of.Verbs, t.verb(r)) || !t.takes(t.verb(r), of):
 		return errMethod()
 	}
-	return verbs[t.verb(r)](c)
+	err = verbs[t.verb(r)](c)
+	if err == nil && c.keeps(t.verb(r)) {
+		_ = provision(c.ctx, s.cluster, c.namespace, s.ca) // it has been answered; the next change tries again
+	}
+	return err
 }
 
 // newCall returns a request as the user who sends it, with the form of its answer.
@@ -80,7 +85,7 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if err != nil {
 		return nil, err
 	}
-	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, cluster: s.cluster.Shared().TrackingFields(), form: f, w: w, r: r, query: r.URL.Query()}
+	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared().TrackingFields(), form: f, w: w, r: r, query: r.URL.Query()}
 	if user := r.Header.Get("Impersonate-User"); user != "" {
 		c.cluster = c.cluster.Impersonate(user)
 	}
@@ -247,7 +252,7 @@ func (c *call) create() error {
 		return err
 	}
 	if c.of.kind == namespaces && !c.bare && len(o.DryRun) == 0 {
-		if err := provision(c.ctx, c.cluster, u.GetName()); err != nil {
+		if err := provision(c.ctx, c.cluster, u.GetName(), c.ca); err != nil {
 			return err
 		}
 	}
