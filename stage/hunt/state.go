@@ -14,7 +14,7 @@ import (
 
 // uncompared are kinds that say nothing of the controllers under test, or that differ with the order
 // in which addresses were given out.
-var uncompared = map[string]bool{"Event": true, "Lease": true, "Node": true, "ControllerRevision": true, "EndpointSlice": true}
+var uncompared = map[string]bool{"Event": true, "Lease": true, "Node": true, "ControllerRevision": true, "Endpoints": true, "EndpointSlice": true}
 
 // unstable are fields that differ with the time or the order of writes and nothing else.
 var unstable = map[string]bool{
@@ -24,7 +24,7 @@ var unstable = map[string]bool{
 }
 
 // Masked returns what is not compared between the end of a run and that of its twin: kinds, and
-// fields at any depth. Beside, times count as equal, an observedGeneration is current or not, uids
+// fields at any depth. Beside, conditions are in any order, times count as equal, an observedGeneration is current or not, uids
 // and generated names are compared by what they stand for, and ReplicaSets of Deployments without
 // replicas are left out.
 func Masked() (kinds, fields []string) {
@@ -133,6 +133,9 @@ func (c canon) value(given any, generation int64) any {
 			default:
 				made[k] = c.value(e, generation)
 			}
+			if k == "conditions" {
+				made[k] = byType(made[k])
+			}
 		}
 		return made
 	case []any:
@@ -147,6 +150,20 @@ func (c canon) value(given any, generation int64) any {
 		}
 	}
 	return given
+}
+
+// byType sorts conditions: their order means nothing.
+func byType(v any) any {
+	if list, ok := v.([]any); ok {
+		slices.SortStableFunc(list, func(a, b any) int { return cmp.Compare(conditionType(a), conditionType(b)) })
+	}
+	return v
+}
+
+func conditionType(v any) string {
+	condition, _ := v.(map[string]any)
+	text, _ := object.String(condition, "type")
+	return text
 }
 
 // text replaces what was generated: uids, names and times.

@@ -65,6 +65,7 @@ func (u *User) Delete(kind schema.GroupVersionKind, key string) error {
 	background := metav1.DeletePropagationBackground
 	err := u.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{PropagationPolicy: &background})
 	if err == nil {
+		u.run.deleted[kind]++
 		u.run.tell("user", "deletes %s %s", kind.Kind, name)
 	}
 	return err
