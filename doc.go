@@ -12,7 +12,8 @@
 //     pods, nodes and volumes
 //   - [github.com/stagecraft-go/stagecraft/stage/memory]: an API server in memory, the transport
 //     that needs no cluster; [github.com/stagecraft-go/stagecraft/stage/defaults] fills in what
-//     objects leave open, as kube-apiserver does
+//     objects leave open, and [github.com/stagecraft-go/stagecraft/stage/validation] refuses what is
+//     not valid, as kube-apiserver does
 //   - github.com/stagecraft-go/stagecraft/stage/kube, a module of its own: real clusters, by
 //     client-go or controller-runtime
 //   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an API server in memory and a

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/validation"
 )
 
 // Options of a [Server]. The zero value is the default.
@@ -49,12 +50,13 @@ type Server struct {
 	handler http.Handler
 }
 
-// New returns a server for a cluster, which from now on fills in what objects leave open, see package
-// defaults. It creates the namespaces that every cluster has, and what
+// New returns a server for a cluster, which from now on fills in what objects leave open and refuses what is
+// not valid, see packages defaults and validation. It creates the namespaces that every cluster has, and what
 // kube-controller-manager creates in each, where these are missing.
 func New(c *memory.Cluster, o Options) (*Server, error) {
 	s := &Server{cluster: c, log: o.Log, bare: o.Bare, ca: o.ca}
 	c.Extend(defaults.Hooks())
+	c.Extend(validation.Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err
 	}

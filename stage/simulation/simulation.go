@@ -65,6 +65,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/validation"
 )
 
 // Options of [New]. The zero value is usable.
@@ -90,8 +91,8 @@ type Options struct {
 	// admission.Admit, as an API server; without the finalizers of claims and volumes if the
 	// controller pvc-protection, which removes them, does not run.
 	Admission func(*memory.Review) error
-	// Defaults fills in what objects of built-in kinds leave open, as an API server does, see package
-	// defaults. Default: objects are stored as they are.
+	// Defaults fills in what objects of built-in kinds leave open, and refuses what is not valid, as an
+	// API server does, see packages defaults and validation. Default: objects are stored as they are.
 	Defaults bool
 	// LivelockLimit is how many transitions one object may make without time passing before the
 	// Engine stops playing it and reports a livelock. Default 100.
@@ -203,7 +204,7 @@ func (s *Simulation) addCluster() error {
 	o := s.options
 	m := memory.Options{
 		Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds,
-		RequireNamespaces: o.Strict, RequireTemplates: o.Strict, RequireOwners: o.Strict,
+		RequireNamespaces: o.Strict, RequireTemplates: o.Strict && !o.Defaults, RequireOwners: o.Strict,
 		LateCollection: o.GarbageCollection != nil, Admission: o.admission(),
 	}
 	if o.From != nil {
@@ -213,6 +214,7 @@ func (s *Simulation) addCluster() error {
 	s.cluster = memory.New(m)
 	if o.Defaults {
 		s.cluster.Extend(defaults.Hooks())
+		s.cluster.Extend(validation.Hooks())
 	}
 	for _, crd := range o.Definitions {
 		if _, err := s.cluster.Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {

@@ -16,7 +16,7 @@ import (
 func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 	lab := stagetest.New(t, stagetest.LabOptions{})
 	lab.Apply(`
-{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}, spec: {rules: []}}
+{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}, spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}}
 ---
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 1, selector: {matchLabels: {app: bare}}}}
 ---
@@ -38,7 +38,7 @@ func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: trains.example.com},
   spec: {group: example.com, scope: Namespaced, names: {kind: Train, plural: trains}, versions: [{name: v1, served: true, storage: true}]}}
 ---
-{apiVersion: v1, kind: PersistentVolume, metadata: {name: disk}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: manual}}
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: disk}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: manual, hostPath: {path: /x}}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: shop}}
 ---

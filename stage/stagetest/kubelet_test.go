@@ -138,7 +138,7 @@ func TestEachFailedProbeIsRecorded(t *testing.T) {
 	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
 	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {liveness.probe.stagecraft-go.github.io/c: fails}},
   spec: {terminationGracePeriodSeconds: 5, containers: [{name: c, image: nginx, command: [sleep, 1h],
-  livenessProbe: {periodSeconds: 10, failureThreshold: 2, initialDelaySeconds: 10}}]}}`)
+  livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 10, failureThreshold: 2, initialDelaySeconds: 10}}]}}`)
 	begin, got := lab.Now(), map[string]int64{}
 	lab.Advance(24 * time.Second)
 	for _, e := range lab.List("v1", "Event", "") {

@@ -116,7 +116,7 @@ items:
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: shop}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: c, uid: of-elsewhere, resourceVersion: "7"}, spec: {containers: []}, status: {phase: Running}}
+{apiVersion: v1, kind: Pod, metadata: {name: c, uid: of-elsewhere, resourceVersion: "7"}, spec: {containers: [{name: c, image: i}]}, status: {phase: Running}}
 `, object("v1", "ConfigMap", "e"), `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "d"}}`)
 	lab.Get("v1", "ConfigMap", "a")
 	lab.Get("v1", "ConfigMap", "shop/b")
@@ -177,7 +177,7 @@ func (d *daemonSetList) DeepCopyObject() runtime.Object { c := *d; return &c }
 func agents() *daemonSet {
 	return &daemonSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"}, ObjectMeta: metav1.ObjectMeta{Name: "agent"}, Spec: map[string]any{
 		"selector": map[string]any{"matchLabels": map[string]any{"app": "agent"}},
-		"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "agent"}}, "spec": map[string]any{"containers": []any{}}},
+		"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "agent"}}, "spec": map[string]any{"containers": []any{map[string]any{"name": "c", "image": "i"}}}},
 	}}
 }
 
@@ -218,7 +218,7 @@ func TestLabFails(t *testing.T) {
 ---
 {apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: "on"}, spec: {resourceRef: {kind: Pod},
   selector: {matchLabels: {lit: "0"}}, steps: [{patch: {root: metadata, template: "labels: {lit: '1'}"}}]}}`
-	const lit = `{apiVersion: v1, kind: Pod, metadata: {name: lamp, labels: {lit: "1"}}}`
+	const lit = `{apiVersion: v1, kind: Pod, metadata: {name: lamp, labels: {lit: "1"}}, spec: {containers: [{name: c, image: i}]}}`
 	spin := func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
 		n := fmt.Appendf(nil, `{"data":{"n":"%s."}}`, field(r.Cache.Get(configMaps, r.Name), "data", "n"))
 		_, err := r.Client.Patch(context.Background(), configMaps, r.Name, types.MergePatchType, n, metav1.PatchOptions{})
@@ -247,7 +247,7 @@ func TestLabFails(t *testing.T) {
 		"no selector": {do: func(l *stagetest.Lab) {
 			l.Apply("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1}}")
 		},
-			want: []string{"spec.selector: Required value", "spec.template: Required value"}},
+			want: []string{"spec.selector: Required value", "spec.template.spec.containers: Required value"}},
 		"no name":            {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: v1, kind: Pod, metadata: {}}") }, want: []string{"Pod default/: "}},
 		"nothing to apply":   {do: func(l *stagetest.Lab) { l.Apply((*unstructured.Unstructured)(nil)) }, want: []string{"there is no object"}},
 		"List":               {do: func(l *stagetest.Lab) { l.List("v1", "Pod", "=") }, want: []string{"unable to parse label selector"}},

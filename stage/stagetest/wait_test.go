@@ -42,7 +42,7 @@ func TestWaitCurrentSaysWhatIsMissingAndWhoIsToBlame(t *testing.T) {
 func TestWaitCurrentNamesWhatIsGone(t *testing.T) {
 	said := failure(t, stagetest.LabOptions{}, func(lab *stagetest.Lab) {
 		lab.Apply(web)
-		lab.WaitCurrent(object("apps/v1", "Deployment", "web"), object("v1", "Service", "web"))
+		lab.WaitCurrent(object("apps/v1", "Deployment", "web"), object("v1", "ConfigMap", "web"))
 	})
 	require.Equal(t, "stagetest: Service default/web is not there", said)
 }
@@ -52,7 +52,7 @@ func TestWaitCurrentWaitsForAPatience(t *testing.T) {
 	said := failure(t, stagetest.LabOptions{Timeout: time.Minute}, func(l *stagetest.Lab) {
 		lab = l
 		l.Apply(`{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, spec: {schedule: '@hourly',
-  jobTemplate: {spec: {template: {spec: {containers: []}}}}}}`, object("v1", "Service", "web"))
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`, object("v1", "ConfigMap", "web"))
 		l.WaitCurrent(object("v1", "Pod", "web"))
 	})
 	require.Contains(t, said, "Pod default/web is not there")

@@ -1,0 +1,156 @@
+package validation
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+var (
+	claimModes = []string{"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"}
+	item       = rules{of("key", required), of("path", required)}
+	secret     = rules{of("secretName", required), given("items", each(item))}
+	configMap  = rules{of("name", required), given("items", each(item))}
+	hostPath   = rules{of("path", required)}
+	nfs        = rules{of("server", required), of("path", required, absolute)}
+	volume     = rules{
+		of("name", required, label),
+		given("secret", in(secret)), given("configMap", in(configMap)), given("hostPath", in(hostPath)), given("nfs", in(nfs)),
+		given("persistentVolumeClaim", in(rules{of("claimName", required)})),
+		given("downwardAPI", downwardFiles),
+		given("projected", projectedPaths, in(rules{given("sources", each(rules{given("downwardAPI", downwardFiles)}))})),
+		given("ephemeral", in(rules{of("volumeClaimTemplate", required, in(rules{given("spec", in(claimSpec))}))})),
+		given("csi", in(rules{of("driver", required, subdomain)})),
+	}
+	claimSpec = rules{
+		given("selector", selector),
+		of("accessModes", requiredFor("at least 1 access mode is required"), accessModes),
+		of("resources", storageRequest),
+		given("storageClassName", subdomain),
+		given("volumeMode", oneOf("Block", "Filesystem")),
+	}
+)
+
+func accessModes(f fieldOf) {
+	for _, v := range list(f.value) {
+		oneOf(claimModes...)(fieldOf{f.faults, f.path, v, f.within})
+	}
+}
+
+func storageRequest(f fieldOf) {
+	requests := nested(f.within, "resources", "requests")
+	q, ok := quantity(requests["storage"])
+	switch {
+	case !ok:
+		f.add(field.Required(f.path.Key("storage"), ""))
+	case q.Sign() <= 0:
+		f.add(field.Invalid(f.path.Key("storage"), q.String(), "must be greater than zero"))
+	}
+}
+
+// downwardFiles checks the files of a volume that tell a Pod about itself; the path of a fault has no
+// field items.
+func downwardFiles(f fieldOf) {
+	m, _ := f.value.(map[string]any)
+	for _, v := range list(m["items"]) {
+		file, _ := v.(map[string]any)
+		if text(file["path"]) == "" {
+			f.add(field.Required(f.path.Child("path"), ""))
+		}
+		if file["fieldRef"] == nil && file["resourceFieldRef"] == nil {
+			f.add(field.Required(f.path, "one of fieldRef and resourceFieldRef is required"))
+		}
+		rules{
+			given("fieldRef", in(fieldRef)),
+			given("resourceFieldRef", in(rules{of("containerName", required)}), in(resourceRef)),
+		}.check(f.faults, f.path, file)
+	}
+}
+
+// projectedPaths requires paths in a projected volume, each once.
+func projectedPaths(f fieldOf) {
+	m, _ := f.value.(map[string]any)
+	seen := map[string]bool{}
+	for _, s := range list(m["sources"]) {
+		source, _ := s.(map[string]any)
+		for _, path := range projected(source) {
+			switch {
+			case path == "":
+				f.add(field.Required(f.path.Child("path"), ""))
+			case seen[path]:
+				f.add(field.Invalid(f.path, path, "conflicting duplicate paths"))
+			}
+			seen[path] = true
+		}
+	}
+}
+
+func projected(source map[string]any) (paths []string) {
+	for _, kind := range []string{"secret", "configMap"} {
+		for _, v := range list(nested(source, kind)["items"]) {
+			m, _ := v.(map[string]any)
+			paths = append(paths, text(m["path"]))
+		}
+	}
+	for _, v := range list(nested(source, "downwardAPI")["items"]) {
+		m, _ := v.(map[string]any)
+		if path := text(m["path"]); path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// persistentVolume is what is checked of the spec of a PersistentVolume.
+var persistentVolume = rules{
+	of("capacity", capacity),
+	of("accessModes", required, accessModes),
+	of("", oneVolume),
+	given("persistentVolumeReclaimPolicy", oneOf("Delete", "Recycle", "Retain")),
+	given("storageClassName", subdomain),
+	given("volumeMode", oneOf("Block", "Filesystem")),
+	given("hostPath", in(hostPath)), given("nfs", in(nfs)),
+	given("csi", in(rules{of("driver", required, subdomain), of("volumeHandle", required)})),
+	given("nodeAffinity", in(rules{of("required", requiredFor("must specify required node constraints"), in(nodeSelector))})),
+}
+
+func capacity(f fieldOf) {
+	m, _ := f.value.(map[string]any)
+	q, ok := quantity(m["storage"])
+	switch {
+	case len(m) == 0:
+		f.add(field.Required(f.path, ""))
+		f.add(field.NotSupported(f.path, m, []string{"storage"}))
+	case !ok || len(m) > 1:
+		f.add(field.NotSupported(f.path, m, []string{"storage"}))
+	case q.Sign() < 0:
+		f.add(field.Invalid(f.path.Key("storage"), q.String(), "must be greater than zero"))
+	case q.IsZero():
+		f.add(field.Invalid(f.path.Key("storage"), q.String(), "must be greater than zero"))
+	}
+}
+
+// volumeSources are the fields of a PersistentVolume that say where it is.
+const volumeSources = " awsElasticBlockStore azureDisk azureFile cephfs cinder csi fc flexVolume flocker gcePersistentDisk glusterfs hostPath iscsi local nfs photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos vsphereVolume "
+
+func oneVolume(f fieldOf) {
+	n := 0
+	for _, name := range sortedKeys(f.within) {
+		if !strings.Contains(volumeSources, " "+name+" ") {
+			continue
+		}
+		if n++; n > 1 {
+			f.add(field.Forbidden(f.path.Child(name), "may not specify more than 1 volume type"))
+		}
+	}
+	if n == 0 {
+		f.add(field.Required(f.path, "must specify a volume type"))
+	}
+}
+
+// isVolume reports whether a volume of a Pod has a name and, where it is projected, files.
+func isVolume(m map[string]any) bool {
+	f := &faults{}
+	volume.check(f, field.NewPath("volume"), m)
+	return len(f.list) == 0
+}
