@@ -42,7 +42,7 @@ func TestWaitCurrentSaysWhatIsMissingAndWhoIsToBlame(t *testing.T) {
 func TestWaitCurrentNamesWhatIsGone(t *testing.T) {
 	said := failure(t, stagetest.LabOptions{}, func(lab *stagetest.Lab) {
 		lab.Apply(web)
-		lab.WaitCurrent(object("apps/v1", "Deployment", "web"), object("v1", "ConfigMap", "web"))
+		lab.WaitCurrent(object("apps/v1", "Deployment", "web"), object("v1", "Service", "web"))
 	})
 	require.Equal(t, "stagetest: Service default/web is not there", said)
 }

@@ -81,7 +81,7 @@ var podSpec = rules{
 	of("", mountsOfVolumes), of("", uniqueContainers), of("", uniqueHostPorts),
 	given("restartPolicy", oneOf("Always", "OnFailure", "Never")),
 	given("dnsPolicy", oneOf("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")),
-	given("activeDeadlineSeconds", lifeInSecond), 
+	given("activeDeadlineSeconds", lifeInSecond),
 	given("nodeSelector", labels), given("nodeName", subdomain), given("serviceAccountName", subdomain), given("priorityClassName", subdomain), given("runtimeClassName", subdomain),
 	given("hostname", label), given("subdomain", label),
 	given("affinity", in(affinity)), given("tolerations", each(toleration)), given("topologySpreadConstraints", each(spread)),

@@ -37,12 +37,14 @@ func TestAllFaultsAreNamed(t *testing.T) {
 		text string
 		want []string
 	}{
-		"Pod": {`{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {restartPolicy: Sometimes, containers: [{name: A, ports: [{containerPort: 70000}], volumeMounts: [{name: v, mountPath: /v}]}]}}`, []string{
+		"Pod": {`{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {restartPolicy: Sometimes,
+  containers: [{name: A, ports: [{containerPort: 70000}], volumeMounts: [{name: v, mountPath: /v}]}]}}`, []string{
 			`spec.containers[0].name: Invalid value: "A": a lowercase RFC 1123 label must consist of`, "spec.containers[0].image: Required value",
 			"spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive", `spec.containers[0].volumeMounts[0].name: Not found: "v"`,
 			`spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"`,
 		}},
-		"Deployment": {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {replicas: -1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: c}}, spec: {restartPolicy: Never, containers: [{name: a, image: i}]}}}}`, []string{
+		"Deployment": {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {replicas: -1, selector: {matchLabels: {a: b}},
+  template: {metadata: {labels: {a: c}}, spec: {restartPolicy: Never, containers: [{name: a, image: i}]}}}}`, []string{
 			"spec.replicas: Invalid value: -1: must be greater than or equal to 0", "`selector` does not match template `labels`", `spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`,
 		}},
 		"Service": {`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}, {port: 0}]}}`, []string{
