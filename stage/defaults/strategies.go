@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/builtin"
@@ -18,13 +19,15 @@ import (
 // creations are what the server does with new objects beside filling in: the strategies of its
 // registry, and the admission plugins that are on by default and add to objects.
 var creations = map[schema.GroupResource][]func(*memory.Review) error{
-	{Resource: "pods"}:                      {priority, tolerations, qualityOfService, gates},
-	{Resource: "services"}:                  {clusterIPs},
-	{Resource: "nodes"}:                     {notReady},
-	{Resource: "namespaces"}:                {namespaceFinalizer},
-	{Resource: "persistentvolumes"}:         {phaseTime},
-	{Group: "apps", Resource: "daemonsets"}: {templateGeneration},
-	{Group: "batch", Resource: "jobs"}:      {jobSelector},
+	{Resource: "pods"}:                         {priority, tolerations, qualityOfService, gates},
+	{Resource: "services"}:                     {clusterIPs},
+	{Resource: "nodes"}:                        {notReady},
+	{Resource: "namespaces"}:                   {namespaceFinalizer},
+	{Resource: "persistentvolumeclaims"}:       {defaultStorageClass},
+	{Group: networking, Resource: "ingresses"}: {defaultIngressClass},
+	{Resource: "persistentvolumes"}:            {phaseTime},
+	{Group: "apps", Resource: "daemonsets"}:    {templateGeneration},
+	{Group: "batch", Resource: "jobs"}:         {jobSelector},
 }
 
 // changes are the same for objects that are stored already.
@@ -34,6 +37,7 @@ var changes = map[schema.GroupResource][]func(*memory.Review) error{
 }
 
 const (
+	networking = "networking.k8s.io"
 	scheduling = "scheduling.k8s.io"
 )
 
@@ -172,6 +176,45 @@ func notReady(v *memory.Review) error {
 		set(v, "spec", "taints", append(slices.Clone(list), taint))
 	}
 	return nil
+}
+
+var (
+	storageClass = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}
+	ingressClass = schema.GroupVersionKind{Group: networking, Version: "v1", Kind: "IngressClass"}
+)
+
+// defaultStorageClass does what the admission plugin DefaultStorageClass does.
+func defaultStorageClass(v *memory.Review) error {
+	if class := defaultClass(v, storageClass, "storageclass.kubernetes.io/is-default-class"); class != "" && spec(v)["storageClassName"] == nil {
+		set(v, "spec", "storageClassName", class)
+	}
+	return nil
+}
+
+// defaultIngressClass does what the admission plugin DefaultIngressClass does.
+func defaultIngressClass(v *memory.Review) error {
+	_, old := v.New.GetAnnotations()["kubernetes.io/ingress.class"]
+	if class := defaultClass(v, ingressClass, "ingressclass.kubernetes.io/is-default-class"); class != "" && !old && spec(v)["ingressClassName"] == nil {
+		set(v, "spec", "ingressClassName", class)
+	}
+	return nil
+}
+
+// defaultClass returns the newest class with an annotation, of several the first by name.
+func defaultClass(v *memory.Review, kind schema.GroupVersionKind, annotation string) string {
+	var newest *unstructured.Unstructured
+	for _, class := range v.List(kind, "") {
+		if class.GetAnnotations()[annotation] != "true" {
+			continue
+		}
+		if newest == nil || class.GetCreationTimestamp().After(newest.GetCreationTimestamp().Time) {
+			newest = class
+		}
+	}
+	if newest == nil {
+		return ""
+	}
+	return newest.GetName()
 }
 
 func namespaceFinalizer(v *memory.Review) error {

@@ -106,6 +106,7 @@ func TestRefusedObjects(t *testing.T) {
 	for _, cluster := range []*kube.Cluster{theirs, ours} {
 		createNamespace(t, cluster, "refused")
 	}
+	copyClasses(t, theirs, ours)
 	counts, differences := map[string]int{}, &strings.Builder{}
 	for _, obj := range storedObjects(t) {
 		obj.SetName("refused-" + strings.ReplaceAll(obj.GetName(), ":", "-"))

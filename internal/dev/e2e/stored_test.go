@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver"
@@ -67,6 +68,7 @@ func TestStoredObjects(t *testing.T) {
 	for _, cluster := range []*kube.Cluster{theirs, ours} {
 		createNamespace(t, cluster, "stored")
 	}
+	copyClasses(t, theirs, ours)
 	met := map[string]bool{}
 	for _, obj := range storedObjects(t) {
 		met[obj.GroupVersionKind().String()] = true
@@ -88,6 +90,19 @@ func TestStoredObjects(t *testing.T) {
 	}
 	for kind := range isNamespaced {
 		require.True(t, met[kind] || slices.ContainsFunc([]string{"CustomResourceDefinition", "APIService", "IPAddress", "ResourceSlice", "VolumeAttributesClass"}, func(k string) bool { return strings.HasSuffix(kind, "Kind="+k) }), "%s is not in testdata/stored", kind)
+	}
+}
+
+// copyClasses gives a cluster the classes of another, which are defaults of what is created.
+func copyClasses(t *testing.T, from, to *kube.Cluster) {
+	for _, kind := range []schema.GroupVersionKind{{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}, {Group: "networking.k8s.io", Version: "v1", Kind: "IngressClass"}} {
+		list, err := from.List(t.Context(), kind, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		for _, class := range list.Items {
+			class.SetResourceVersion("")
+			_, err := to.Create(t.Context(), &class, metav1.CreateOptions{})
+			require.NoError(t, err)
+		}
 	}
 }
 
