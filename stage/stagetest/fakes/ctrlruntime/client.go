@@ -39,6 +39,7 @@ func New(cluster *memory.Cluster, o Options) client.WithWatch {
 
 // A conn is a client.WithWatch. It writes answers into the objects of the caller.
 type conn struct {
+	cached  bool // what is read has its kind, as what comes from the cache of a manager
 	server  server.Server
 	indexes []Index
 }
@@ -55,7 +56,13 @@ func (c *conn) Get(ctx context.Context, key client.ObjectKey, obj client.Object,
 		return err
 	}
 	u, err := c.server.Cluster.Get(ctx, t.Kind, key)
-	return into(obj)(u, err)
+	if err := into(obj)(u, err); err != nil {
+		return err
+	}
+	if c.cached {
+		obj.GetObjectKind().SetGroupVersionKind(t.Kind)
+	}
+	return nil
 }
 
 // into returns a function that writes an answer into an object, unless the answer is an error.

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,7 +50,13 @@ func (c *conn) List(ctx context.Context, list client.ObjectList, opts ...client.
 	if err != nil {
 		return err
 	}
-	return server.ListInto(found, list)
+	if err := server.ListInto(found, list); err != nil || !c.cached {
+		return err
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		item.GetObjectKind().SetGroupVersionKind(kind)
+		return nil
+	})
 }
 
 // selected returns the kind of the items of a list, and the options.

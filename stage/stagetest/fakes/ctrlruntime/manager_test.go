@@ -45,6 +45,9 @@ func (r *widgetReconciler) Reconcile(ctx context.Context, request reconcile.Requ
 	if err := r.Get(ctx, client.ObjectKey{Namespace: w.GetNamespace(), Name: "settings"}, &secret); client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, err
 	}
+	if secret.Name != "" && secret.Kind != "Secret" {
+		panic("what comes from a cache has its kind")
+	}
 	made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.GetNamespace(), Name: w.GetName()}}
 	_, err := controllerutil.CreateOrUpdate(ctx, r.Client, made, func() error {
 		made.Data = map[string]string{"color": string(secret.Data["color"])}

@@ -19,7 +19,7 @@ import (
 // what the process has seen, and faults strike its writes. A kind that is read is watched from then
 // on, as by the cache of a manager. It must not be used from several goroutines at once.
 func Client(p *hunt.Process, o Options) client.WithWatch {
-	return &conn{server: server.Server{Cluster: p, Scheme: cmp.Or(o.Scheme, clientgoscheme.Scheme)}, indexes: o.Indexes}
+	return &conn{cached: true, server: server.Server{Cluster: p, Scheme: cmp.Or(o.Scheme, clientgoscheme.Scheme)}, indexes: o.Indexes}
 }
 
 // APIReader returns a reader of the cluster as it is, as a manager's GetAPIReader does. Once the
