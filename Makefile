@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -67,6 +67,9 @@ oracle: ## SCENARIOS (200) random lives of workloads with the controllers of Kub
 
 hunt: ## RUNS (2000) runs of each correct controller, which must find nothing, and the table of mutants
 	$(GO) test ./stage/hunt -run 'TestMutants|TestCorrect' -timeout 0 -v -twin-runs $(or $(RUNS),2000)
+
+hunt-operators: ## public operators at versions that have a known bug, which must be found, and with the fix; a first build takes minutes
+	internal/dev/hunt/operators
 
 oracle-defaults: ## OBJECTS (2000) random objects of each kind, filled in by Kubernetes and by ours
 	cd internal/dev/oracle && $(GO) test ./defaults -timeout 0 -v -objects $(or $(OBJECTS),2000)
