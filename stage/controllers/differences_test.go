@@ -59,6 +59,8 @@ var differences = []difference{
 	{of: both, kind: "Service", path: "status/loadBalancer", recording: "service-loadbalancer", why: "no cloud provider runs beside the real controllers"},
 	{of: both, kind: "Service", path: "status/loadBalancer", recording: "nodeports", why: "as above"},
 	{of: both, kind: "Deployment", path: "status/conditions", recording: "deployment-quota", why: "in another order, see TestTheRecordingWithAQuota"},
+	{of: real, kind: "Namespace", path: "metadata/labels", why: defaulted},
+	{of: real, kind: "Namespace", path: "spec", why: defaulted},
 	{of: real, kind: "EndpointSlice", path: "endpoints", value: "null", why: typed},
 	{of: real, kind: "EndpointSlice", path: "ports", value: "null", why: typed},
 	{of: both, kind: "ReplicaSet", path: "metadata/generation", recording: "deployment-surge", why: "Pods that get ready at the same time are seen at once"},

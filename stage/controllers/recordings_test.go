@@ -18,11 +18,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 )
 
-// unplayable are the recordings that these controllers cannot play, and why.
-var unplayable = map[string]string{
-	"namespace": "stage/memory deletes what is in a namespace itself, and does not say how far it is",
-}
-
 // TestRecordings plays the scripts of the recordings with these controllers and compares what they
 // write, phase by phase, with what the real controllers wrote.
 func TestRecordings(t *testing.T) {
@@ -39,10 +34,6 @@ func TestRecordings(t *testing.T) {
 			want, err := recording.Parse(data)
 			require.NoError(t, err)
 			got, err := newRecordedCluster(t, "rec-"+name).record(want)
-			if why, ok := unplayable[name]; ok {
-				require.Error(t, err, "it can be played now, although %s", why)
-				return
-			}
 			require.NoError(t, err)
 			for i, phase := range want.Phases {
 				comparison{recording: name, kinds: want.Kinds, used: used}.require(t, phase, got.Phases[i])

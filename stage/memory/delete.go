@@ -22,7 +22,7 @@ import (
 // in calls of Collect, as o.PropagationPolicy says: Background after the object, Foreground before
 // it, Orphan not at all, so that only the references to it are removed. The default is that of the
 // API: Orphan for Jobs and ReplicationControllers, Background for all others. Deleting a Namespace
-// deletes the objects in it first.
+// deletes the objects in it first, and Pods before all others.
 func (c *Cluster) Delete(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	r := request{Request: Request{Verb: "delete", Kind: gvk, Name: name}, dryRun: len(o.DryRun) > 0}
 	_, err := c.write(r, func(r *request) (*unstructured.Unstructured, error) {
@@ -62,10 +62,11 @@ func (r *request) checkPreconditions(obj *unstructured.Unstructured, p *metav1.P
 func (s *store) delete(r *record, o metav1.DeleteOptions) {
 	next := fork(r.object().Object)
 	metadata := metadataOf(next)
-	if r.kind.groupResource() == namespaces {
-		s.empty(r, next)
-	}
 	changed := r.mark(s, metadata, o)
+	if r.kind.groupResource() == namespaces {
+		s.terminate(r, next)
+		delete(metadata, "deletionGracePeriodSeconds") // an API server does not set it there
+	}
 	if changed || !r.kind.has(graceful) {
 		changed = setPropagation(metadata, r.kind.propagation(metadata, o)) || changed
 	}
@@ -192,18 +193,6 @@ func hasten(metadata map[string]any, o metav1.DeleteOptions) bool {
 	}
 	metadata["deletionGracePeriodSeconds"] = wanted
 	return true
-}
-
-// empty deletes the objects of a namespace, and sets the phase of the namespace to Terminating.
-func (s *store) empty(ns *record, next map[string]any) {
-	status, _ := object.Map(next, "status")
-	next["status"] = withField(status, "phase", "Terminating")
-	s.terminated[ns] = struct{}{}
-	for _, r := range s.inNamespace(ns.key.Name) {
-		if !r.gone {
-			s.delete(r, deleteOptions(metav1.DeletePropagationBackground))
-		}
-	}
 }
 
 // occupied reports whether a namespace still contains objects.

@@ -76,8 +76,8 @@
 //	                                            before belongs to before-first-apply
 //	apply: list keys, atomic lists and maps     the keys of strategic merge; lists of
 //	by schema                                   custom kinds are atomic, maps are not
-//	garbage collection, later                   within the same write; with Options.LateCollection
-//	                                            later, in steps
+//	garbage collection, later, and emptying of  within the same write; with Options.LateCollection
+//	namespaces, Pods first                      later, in steps
 //	a definition is deleted: finalizers of its  they go at once
 //	objects are waited for
 package memory

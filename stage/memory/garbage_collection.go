@@ -11,7 +11,8 @@ import (
 )
 
 // Collect does one step of the garbage collection that is still to be done, and reports whether
-// there was one. A step writes one object at most: it deletes a dependent, removes owner references
+// there was one. A step writes one object at most: it deletes a dependent or an object of a
+// namespace that is being deleted, removes owner references
 // from it, or removes the finalizer of an owner that waited for its dependents. Only a cluster with
 // [Options.LateCollection] has something left to do.
 func (c *Cluster) Collect() bool {
@@ -35,8 +36,10 @@ func (c *Cluster) Uncollected() (since time.Time, waits bool) {
 // decides by what is stored then.
 type collection struct {
 	*record
-	orphanOf types.UID // only remove the reference to this owner
-	since    time.Time // when something happened that calls for it; only with LateCollection
+	orphanOf  types.UID // only remove the reference to this owner
+	emptying  bool      // delete it, because its namespace is terminating
+	reporting bool      // write the conditions of a namespace that is terminating
+	since     time.Time // when something happened that calls for it; only with LateCollection
 }
 
 // examine has the garbage collector look at an object, once if it is asked again before it has.
@@ -78,6 +81,10 @@ func (s *store) collect() bool {
 	case next.gone:
 	case next.orphanOf != "":
 		s.removeOwner(next.record, next.orphanOf)
+	case next.emptying:
+		s.delete(next.record, deleteOptions(metav1.DeletePropagationBackground))
+	case next.reporting:
+		s.report(next.record)
 	default:
 		next.examined = false
 		s.collectRecord(next.record)
@@ -90,6 +97,9 @@ func (s *store) collect() bool {
 // (attemptToDeleteItem and attemptToOrphan of pkg/controller/garbagecollector).
 func (s *store) collectRecord(r *record) {
 	metadata := metadataOf(r.object().Object)
+	if _, is := s.terminated[r]; is {
+		s.empty(r)
+	}
 	switch {
 	case waitsFor(metadata, metav1.FinalizerOrphanDependents):
 		s.orphanDependents(r)

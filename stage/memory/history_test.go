@@ -158,7 +158,7 @@ func requireNothingOutlivesItsOwners(t *testing.T, c *memory.Cluster) {
 		alive[u.GetUID()] = true
 	}
 	for _, u := range all {
-		require.False(t, u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) == 0 && *u.GetDeletionGracePeriodSeconds() == 0 && u.GetKind() != "Namespace", "%v", u)
+		require.False(t, u.GetKind() != "Namespace" && u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) == 0 && *u.GetDeletionGracePeriodSeconds() == 0, "%v", u)
 		for _, ref := range u.GetOwnerReferences() {
 			require.True(t, alive[ref.UID] || u.GetDeletionTimestamp() != nil, "%v", u)
 		}

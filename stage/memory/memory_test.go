@@ -268,11 +268,12 @@ func TestANamespaceGoesWithItsLastObject(t *testing.T) {
 	create(t, c, object(configMaps, "c"))
 
 	require.NoError(t, c.Delete(t.Context(), namespaces, at("default"), metav1.DeleteOptions{}))
-	require.True(t, gone(t, c, configMaps, "c"))
+	require.False(t, gone(t, c, configMaps, "c"), "Pods go first")
 	ns, err := c.Get(t.Context(), namespaces, at("default"))
 	require.NoError(t, err)
 	phase, _, _ := unstructured.NestedString(ns.Object, "status", "phase")
 	require.Equal(t, "Terminating", phase)
+	require.Equal(t, "All content successfully removed", conditionsOf(ns)[3]["message"], "as Kubernetes says while there are Pods")
 	_, err = c.Create(t.Context(), object(configMaps, "late"), metav1.CreateOptions{})
 	require.True(t, apierrors.IsForbidden(err))
 	require.True(t, apierrors.HasStatusCause(err, "NamespaceTerminating"))

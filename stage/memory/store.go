@@ -249,6 +249,9 @@ func (s *store) drop(r *record) {
 	r.slot.set(final)
 	t.note(event{version: s.version, typ: watch.Deleted, record: r, obj: final, old: last})
 	s.disown(final.GetUID())
+	if len(s.terminated) > 0 && t.resource == pods {
+		s.goOnEmptying(r.key.Namespace)
+	}
 	if t.resource == definitions {
 		s.undefine(obj)
 	}

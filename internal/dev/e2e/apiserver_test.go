@@ -27,7 +27,7 @@ import (
 // runs on itself and TestContract on a kube-apiserver.
 func TestContractOverHTTP(t *testing.T) {
 	contract.Run(t, func(t *testing.T) contract.Server {
-		c := memory.New(memory.Options{RequireNamespaces: true})
+		c := memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true})
 		require.NoError(t, c.Load(t.Context(), []byte(contract.Definitions)))
 		cluster, err := kube.NewForConfig(apiserver.Start(t, c, apiserver.Options{Bare: true}))
 		require.NoError(t, err)
@@ -116,7 +116,7 @@ func TestHTTP(t *testing.T) {
 	data, err := os.ReadFile("testdata/http.yaml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
-	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireTemplates: true}), apiserver.Options{})
+	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireTemplates: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			namespace := "http-" + strings.ReplaceAll(c.Name, " ", "-")
