@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -19,9 +20,10 @@ import (
 // An assumedPod has a Node, on which it counts, and is bound when its claims are.
 type assumedPod struct {
 	*QueuedPodInfo
-	node  *NodeInfo
-	since time.Time
-	look  time.Time // when it is seen that the claims are bound, zero if they are not
+	node   *NodeInfo
+	placed []placedClaim
+	since  time.Time
+	look   time.Time // when it is seen that the claims are bound or cannot be, zero if neither is so
 }
 
 // kube-scheduler looks each second whether claims are bound, and gives up after ten minutes.
@@ -30,9 +32,9 @@ const (
 	bindTimeout  = 10 * time.Minute
 )
 
-// lookAt takes in whether the claims are bound, which is seen at the end of a second.
+// lookAt takes in whether the claims are bound or cannot be, which is seen at the end of a second.
 func (a *assumedPod) lookAt(c control.Call) {
-	if a.waits(c.Cache) {
+	if a.whyNotBound(c.Cache) == "" && a.waits(c.Cache) {
 		a.look = time.Time{}
 	} else if a.look.IsZero() {
 		looks := (c.Now.Sub(a.since) + bindInterval - 1) / bindInterval
@@ -46,6 +48,22 @@ func (a *assumedPod) waits(cache *reconcile.Cache) bool {
 		obj := claimOf(cache, a.PodInfo, claim)
 		return obj == nil || !isBound(obj)
 	})
+}
+
+// whyNotBound says why a claim cannot be bound, "" if it can: no volume could be made on the Node, so
+// that the provisioner took the selection of the Node back.
+func (a *assumedPod) whyNotBound(cache *reconcile.Cache) string {
+	for _, p := range a.placed {
+		claim := cache.Get(kinds.PersistentVolumeClaim, control.NameOf(p.claim))
+		switch {
+		case claim == nil || p.volume != nil || fields.Annotation(claim, storageclass.SelectedNode) == a.node.Name:
+		case len(claim.GetAnnotations()) == 0:
+			return fmt.Sprintf("selectedNode annotation reset for PVC %q", claim.GetName())
+		default:
+			return fmt.Sprintf("provisioning failed for PVC %q", claim.GetName())
+		}
+	}
+	return ""
 }
 
 // bind binds a Pod or, if it has claims that waited for a Node, has those bound first.
@@ -63,7 +81,7 @@ func (s *scheduler) bind(c control.Call, cy *Cycle, queued *QueuedPodInfo, n *No
 	}
 	s.queue.remove(queued.Name())
 	n.AddPod(queued.PodInfo)
-	s.binding[queued.Name()] = &assumedPod{QueuedPodInfo: queued, node: n, since: c.Now}
+	s.binding[queued.Name()] = &assumedPod{QueuedPodInfo: queued, node: n, placed: placed, since: c.Now}
 	_, err := patchStatus(c, queued.Pod, map[string]any{"nominatedNodeName": n.Name})
 	return control.IgnoreNotFound(err)
 }
@@ -80,10 +98,9 @@ func selectVolume(c control.Call, p placedClaim, node string) error {
 			"name": p.claim.GetName(), "uid": string(p.claim.GetUID()),
 		}
 		_, err := c.MergePatch(p.volume, map[string]any{"spec": map[string]any{"claimRef": ref}})
-		if err != nil {
-			return err
-		}
-	} else if fields.Annotation(p.claim, storageclass.SelectedNode) == node {
+		return err
+	}
+	if fields.Annotation(p.claim, storageclass.SelectedNode) == node {
 		return nil
 	}
 	annotations := map[string]any{storageclass.SelectedNode: node}
@@ -121,15 +138,25 @@ func (s *scheduler) finishBinding(c control.Call, assumed *assumedPod, pod *unst
 	assumed.lookAt(c)
 	switch {
 	case !assumed.look.IsZero() && !assumed.look.After(c.Now):
+		if why := assumed.whyNotBound(c.Cache); why != "" {
+			return s.failBinding(c, assumed, pod, why)
+		}
 		return Bind(c.Context, c.Request, pod, assumed.node.Name)
 	case assumed.look.IsZero() && !c.Now.Before(assumed.since.Add(bindTimeout)):
-		s.forget(assumed.Name())
-		s.queue.pods[assumed.Name()] = assumed.QueuedPodInfo
-		s.queue.reject(assumed.QueuedPodInfo, nil, c.Now)
-		const message = `running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded`
-		return report(c, pod, failure{reason: "SchedulerError", message: message, nominated: new(string)})
+		return s.failBinding(c, assumed, pod, "context deadline exceeded")
 	}
 	return nil
+}
+
+// failBinding takes a Pod off its Node, which may matter to others, and has it tried again.
+func (s *scheduler) failBinding(c control.Call, assumed *assumedPod, pod *unstructured.Unstructured, why string) error {
+	s.forget(assumed.Name())
+	s.queue.changed(ClusterEvent{Kind: kinds.Pod.Kind, Old: pod, OldPod: assumed.PodInfo}, c.Now)
+	s.queue.pods[assumed.Name()] = assumed.QueuedPodInfo
+	s.queue.reject(assumed.QueuedPodInfo, nil, c.Now)
+	assumed.again = true
+	message := `running PreBind plugin "VolumeBinding": binding volumes: ` + why
+	return report(c, pod, failure{reason: "SchedulerError", message: message, nominated: new(string)})
 }
 
 // nextBinding is when a binding will go on or fail though nothing changes, zero if never.

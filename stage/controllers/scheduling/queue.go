@@ -31,6 +31,7 @@ type QueuedPodInfo struct {
 	rejecters []string // the plugins that were against it when it was last tried
 	errors    int      // how often it was tried without Nodes since one was found
 	changes   uint64   // how many changes of the cluster it was tried with
+	again     bool     // it is tried again though nothing changes
 	makesRoom bool     // it had other Pods deleted when it was last tried
 	gated     bool     // something changed while it made room: only a Pod that leaves has it tried again
 }
@@ -175,7 +176,7 @@ func (q *queue) pop() *QueuedPodInfo {
 func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 	q.seq++
-	p.seq, p.Timestamp, p.rejecters, p.changes = q.seq, now, rejecters, q.changes
+	p.seq, p.Timestamp, p.rejecters, p.changes, p.again = q.seq, now, rejecters, q.changes, false
 	p.count()
 	q.waiting[p.Name()] = p
 	switch {
@@ -206,7 +207,7 @@ func (q *queue) changed(e ClusterEvent, now time.Time) {
 	}
 	var ready []*QueuedPodInfo
 	for _, p := range q.waiting {
-		if p.changes == q.changes {
+		if q.unchanged(p) {
 			p.catchUp(now)
 		}
 		switch {
@@ -246,6 +247,9 @@ func (q *queue) mayHelp(p *QueuedPodInfo, e ClusterEvent) bool {
 	})
 }
 
+// unchanged reports whether trying a Pod would come to the same as the last time.
+func (q *queue) unchanged(p *QueuedPodInfo) bool { return p.changes == q.changes && !p.again }
+
 // flush moves the Pods whose time has come: those that were put aside 5 minutes ago, and those that
 // were tried without Nodes. If nothing has changed since they were tried, they are left alone: trying
 // them would come to the same, for ever.
@@ -253,12 +257,12 @@ func (q *queue) flush(now time.Time) {
 	var due []*QueuedPodInfo
 	worth := false
 	for _, p := range q.waiting {
-		if p.changes == q.changes {
+		if q.unchanged(p) {
 			p.catchUp(now)
 		}
 		if !p.gated && !p.dueAt().After(now) {
 			due = append(due, p)
-			worth = worth || p.changes != q.changes
+			worth = worth || !q.unchanged(p)
 		}
 	}
 	for _, p := range due {
@@ -271,7 +275,7 @@ func (q *queue) flush(now time.Time) {
 // nextFlush is when there will be something to flush, zero if never.
 func (q *queue) nextFlush() (next time.Time) {
 	for _, p := range q.waiting {
-		if at := p.dueAt(); !p.gated && p.changes != q.changes && (next.IsZero() || at.Before(next)) {
+		if at := p.dueAt(); !p.gated && !q.unchanged(p) && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}

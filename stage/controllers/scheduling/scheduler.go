@@ -244,6 +244,7 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 		if err := s.finishBindings(c); err != nil {
 			return reconcile.Result{}, err
 		}
+		s.takeIn(c)
 		queued := s.pop(c)
 		if queued == nil {
 			return s.untilNext(c), nil

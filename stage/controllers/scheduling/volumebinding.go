@@ -181,37 +181,49 @@ func storageWanted(claim *unstructured.Unstructured) int64 {
 	return resources.Parse(fields.Map(claim.Object, "spec", "resources", "requests"))["storage"]
 }
 
-// smallestVolume returns the volume that is reserved for a claim, or else the smallest one that fits,
-// is free, and is reached from a Node.
+// smallestVolume returns the volume that is reserved for a claim, or else the smallest one that is
+// available, fits, and is reached from a Node. If a volume is reserved, no other one will do.
 func smallestVolume(cache *reconcile.Cache, claim *unstructured.Unstructured, n *NodeInfo, taken map[string]bool) (best *unstructured.Unstructured) {
 	var least int64
 	for _, v := range cache.List(kinds.PersistentVolume, "") {
-		ref := fields.Map(v.Object, "spec", "claimRef")
-		reserved := fields.String(ref, "name") == claim.GetName() && fields.String(ref, "namespace") == claim.GetNamespace()
-		if taken[v.GetName()] || fields.IsTerminating(v) || ref != nil && !reserved || !fitsClaim(v, claim) || !volumeReaches(v, n) {
-			continue
-		}
-		if reserved {
-			return v
-		}
+		free := fields.Map(v.Object, "spec", "claimRef") == nil
 		size := resources.Parse(fields.Map(v.Object, "spec", "capacity"))["storage"]
-		if best == nil || size < least {
+		switch {
+		case taken[v.GetName()] || fields.IsTerminating(v) || !free && !reservedFor(v, claim):
+		case size < storageWanted(claim) || volumeMode(v) != volumeMode(claim) || classOf(v) != classOf(claim):
+		case !free && !volumeReaches(v, n):
+			return nil
+		case !free:
+			return v
+		case fields.String(v.Object, "status", "phase") != "Available" || !fitsClaim(v, claim) || !volumeReaches(v, n):
+		case best == nil || size < least:
 			best, least = v, size
 		}
 	}
 	return best
 }
 
-// fitsClaim reports whether a volume is of the class, the modes and the size that a claim wants.
+// reservedFor reports whether a volume is bound to a claim, or reserved for it.
+func reservedFor(volume, claim *unstructured.Unstructured) bool {
+	ref := fields.Map(volume.Object, "spec", "claimRef")
+	uid := fields.String(ref, "uid")
+	return fields.String(ref, "name") == claim.GetName() && fields.String(ref, "namespace") == claim.GetNamespace() &&
+		(uid == "" || uid == string(claim.GetUID()))
+}
+
+func volumeMode(obj *unstructured.Unstructured) string {
+	return cmp.Or(fields.String(obj.Object, "spec", "volumeMode"), "Filesystem")
+}
+
+func classOf(obj *unstructured.Unstructured) string {
+	return fields.String(obj.Object, "spec", "storageClassName")
+}
+
+// fitsClaim reports whether a volume has the access modes and the labels that a claim wants.
 func fitsClaim(volume, claim *unstructured.Unstructured) bool {
 	offered, _ := object.Strings(volume.Object, "spec", "accessModes")
 	wanted, _ := object.Strings(claim.Object, "spec", "accessModes")
 	selects := fields.Map(claim.Object, "spec", "selector")
-	mode := func(obj *unstructured.Unstructured) string {
-		return cmp.Or(fields.String(obj.Object, "spec", "volumeMode"), "Filesystem")
-	}
 	return !slices.ContainsFunc(wanted, func(m string) bool { return !slices.Contains(offered, m) }) &&
-		fields.String(volume.Object, "spec", "storageClassName") == fields.String(claim.Object, "spec", "storageClassName") &&
-		mode(volume) == mode(claim) && (selects == nil || readSelector(selects).matches(labelsOf(volume))) &&
-		resources.Parse(fields.Map(volume.Object, "spec", "capacity"))["storage"] >= storageWanted(claim)
+		(selects == nil || readSelector(selects).matches(labelsOf(volume)))
 }

@@ -36,7 +36,7 @@ func (p volumeRestrictions) PreFilter(c *Cycle) Status {
 		if obj == nil {
 			return unresolvable(whyUnusable(nil, claim))
 		}
-		if modes, _ := object.Strings(obj.Object, "spec", "accessModes"); slices.Contains(modes, "ReadWriteOncePod") {
+		if modes, _ := object.Strings(obj.Object, "spec", "accessModes"); slices.Contains(modes, "ReadWriteOncePod") && !slices.Contains(s.names, claim.name) {
 			s.names = append(s.names, claim.name)
 		}
 	}

@@ -107,11 +107,12 @@ func volumeFor(c control.Call, claim, class *unstructured.Unstructured) (*unstru
 		}
 		return volume, nil
 	}
-	if storageclass.WaitsForConsumer(class) && fields.Annotation(claim, storageclass.SelectedNode) == "" {
-		return nil, nil
-	}
-	if volume := bestVolume(c, claim); volume != nil {
+	waits := storageclass.WaitsForConsumer(class)
+	if volume := bestVolume(c, claim); volume != nil && (!waits || refersTo(volume, claim)) {
 		return volume, nil
+	}
+	if waits && fields.Annotation(claim, storageclass.SelectedNode) == "" {
+		return nil, nil // the scheduler selects a Node, or reserves a volume
 	}
 	if provisioner := provisionerOf(class); provisioner != "" {
 		return provision(c, claim, class, provisioner)

@@ -23,11 +23,32 @@ var knownDifferences = []knownDifference{
 	{"theirs tries a Pod each 5 minutes, and each 10 seconds while there is no Node, ours only if anything has changed since", 13, inBoth(withoutVainAttempts)},
 	{"theirs tries a Pod once for each victim of another Pod that vanishes, ours once for all", 0, inBoth(withoutRepeats)},
 	{"theirs counts the Nodes with an image when another Node is changed, not when their number changes: not compared further", 59, untilImageCountsAreOld},
+	{"theirs tries Pods again when it sees that a Pod is gone whose claims it had bound, ours when that goes", 0, withoutLateEnds},
 	{"several victims vanish one after another in theirs, at one time in ours: not compared further", 0, untilVictimsVanish},
 }
 
 func inBoth(without func(*history) *history) func(want, got *history) (*history, *history) {
 	return func(want, got *history) (*history, *history) { return without(want), without(got) }
+}
+
+// withoutLateEnds leaves out the vain attempts of theirs in the second after a Pod vanishes that waits
+// on its Node for its claims.
+func withoutLateEnds(want, got *history) (*history, *history) {
+	states, ends := map[string]string{}, []time.Duration{}
+	for _, c := range want.changes {
+		pod, state, _ := strings.Cut(c.text, " ")
+		if state == "gone" && strings.Contains(states[pod], `on "" nominated "n`) {
+			ends = append(ends, c.at)
+		}
+		states[pod] = state
+	}
+	last := map[string]string{}
+	return want.filtered(func(_ int, a attempt) bool {
+		late := slices.ContainsFunc(ends, func(end time.Duration) bool { return a.at.Truncate(instant) == end+instant })
+		vain := late && last[a.pod] == a.outcome
+		last[a.pod] = a.outcome
+		return !vain
+	}), got
 }
 
 // untilVictimsVanish cuts histories off before several Pods vanish for the first time.

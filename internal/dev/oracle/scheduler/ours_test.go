@@ -46,6 +46,7 @@ func playOurs(t testing.TB, s scenario) *history {
 	require.NoError(t, err)
 	o.start = o.sim.Now()
 	require.NoError(t, o.sim.On(podKind, o.note))
+	o.bindClaims()
 	for _, obj := range s.objects {
 		o.create(obj.DeepCopyObject())
 		require.NoError(t, o.sim.Advance(context.Background(), 0))
@@ -55,6 +56,30 @@ func playOurs(t testing.TB, s scenario) *history {
 	}
 	require.NoError(t, o.sim.Advance(context.Background(), s.length))
 	return o.history
+}
+
+// bindClaims has a binder look at claims and volumes.
+func (o *ours) bindClaims() {
+	b := newBinder(func(after time.Duration, s step) {
+		o.sim.At(o.sim.Now().Add(after), func(context.Context) error { o.do(s); return nil })
+	})
+	require.NoError(o.t, o.sim.On(claimKind, func(_ context.Context, e watch.Event) error {
+		c := &corev1.PersistentVolumeClaim{}
+		o.read(e, c)
+		o.history.note(o.sim.Now().Sub(o.start), "claim:"+nameOf(c), stateOfClaim(c))
+		b.onClaim(c)
+		return nil
+	}))
+	require.NoError(o.t, o.sim.On(volumeKind, func(_ context.Context, e watch.Event) error {
+		v := &corev1.PersistentVolume{}
+		o.read(e, v)
+		b.onVolume(v)
+		return nil
+	}))
+}
+
+func (o *ours) read(e watch.Event, into runtime.Object) {
+	require.NoError(o.t, runtime.DefaultUnstructuredConverter.FromUnstructured(e.Object.(*unstructured.Unstructured).Object, into))
 }
 
 func (o *ours) do(s step) {
@@ -91,9 +116,8 @@ func (o *ours) trace(d scheduling.Decision) {
 }
 
 func (o *ours) note(_ context.Context, e watch.Event) error {
-	u := e.Object.(*unstructured.Unstructured)
 	p := &corev1.Pod{}
-	require.NoError(o.t, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, p))
+	o.read(e, p)
 	state := stateOf(p)
 	if e.Type == watch.Deleted {
 		state = "gone"

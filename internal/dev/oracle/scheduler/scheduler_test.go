@@ -76,9 +76,11 @@ func compare(t *testing.T, s scenario, reached map[string]int) {
 			reached["unschedulable"]++
 		}
 	}
-	for _, c := range want.changes {
-		if strings.Contains(c.text, "PreemptionByScheduler") {
-			reached["preempted"]++
+	for what, text := range map[string]string{"preempted": "PreemptionByScheduler", "provisioned": `volume "v-`, "local": `volume "local`, "refused": "provisioning failed"} {
+		for _, c := range want.changes {
+			if strings.Contains(c.text, text) {
+				reached[what]++
+			}
 		}
 	}
 	if text := explain(want, got, reached); text != "" {

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -49,10 +50,11 @@ type theirs struct {
 
 	mu      sync.Mutex
 	history *history
+	binding map[string]string // the Nodes of Pods whose claims are to be bound
 }
 
 func playTheirs(t *testing.T, s scenario) *history {
-	o := &theirs{t: t, history: newHistory()}
+	o := &theirs{t: t, history: newHistory(), binding: map[string]string{}}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.New(scoreLog{o})))
 		o.ctx = ctx
@@ -66,6 +68,7 @@ func playTheirs(t *testing.T, s scenario) *history {
 		require.NoError(t, err)
 		_, err = factory.Core().V1().Pods().Informer().AddEventHandler(o)
 		require.NoError(t, err)
+		o.bindClaims(factory)
 		factory.Start(ctx.Done())
 		factory.WaitForCacheSync(ctx.Done())
 		require.NoError(t, sched.WaitForHandlersSync(ctx))
@@ -80,6 +83,27 @@ func playTheirs(t *testing.T, s scenario) *history {
 		time.Sleep(time.Hour)
 	})
 	return o.history
+}
+
+// bindClaims has a binder look at claims and volumes.
+func (o *theirs) bindClaims(factory informers.SharedInformerFactory) {
+	b := newBinder(func(after time.Duration, s step) { time.AfterFunc(after, func() { o.do(s) }) })
+	look := func(obj any) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		switch obj := obj.(type) {
+		case *corev1.PersistentVolumeClaim:
+			o.history.note(time.Since(o.start), "claim:"+nameOf(obj), stateOfClaim(obj))
+			b.onClaim(obj)
+		case *corev1.PersistentVolume:
+			b.onVolume(obj)
+		}
+	}
+	handler := cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, obj any) { look(obj) }}
+	for _, informer := range []cache.SharedIndexInformer{factory.Core().V1().PersistentVolumeClaims().Informer(), factory.Core().V1().PersistentVolumes().Informer()} {
+		_, err := informer.AddEventHandler(handler)
+		require.NoError(o.t, err)
+	}
 }
 
 func (o *theirs) play(s scenario) {
@@ -206,6 +230,9 @@ func (o *theirs) note(obj any, state string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.history.note(time.Since(o.start), nameOf(p), state)
+	if node := p.Status.NominatedNodeName; node != "" {
+		o.binding[nameOf(p)] = node
+	}
 }
 
 // A recorder takes the Events of kube-scheduler.
@@ -220,10 +247,13 @@ func (r recorder) Eventf(about, related runtime.Object, _, reason, _, note strin
 	r.o.mu.Lock()
 	defer r.o.mu.Unlock()
 	pod := nameOf(about.(*corev1.Pod))
-	switch _, node, _ := strings.Cut(note, " to "); reason {
-	case "Scheduled":
+	_, node, _ := strings.Cut(note, " to ")
+	switch {
+	case reason == "Scheduled":
 		r.o.history.end(pod, "to "+node)
-	case "FailedScheduling":
+	case strings.HasPrefix(note, "running PreBind plugin"): // the cycle was successful
+		r.o.history.end(pod, "to "+r.o.binding[pod])
+	case reason == "FailedScheduling":
 		r.o.history.end(pod, note)
 	}
 }
