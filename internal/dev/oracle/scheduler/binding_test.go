@@ -62,7 +62,7 @@ func (b *binder) onClaim(c *corev1.PersistentVolumeClaim) {
 		ClaimRef:               &corev1.ObjectReference{Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID},
 	}}
 	b.do(takes, step{create: v})
-	b.do(takes+3*cycleTime, bound(c.Namespace, c.Name, v.Name)) // not while a Pod is tried because of the volume
+	b.do(takes+50*time.Millisecond, bound(c.Namespace, c.Name, v.Name)) // not while a Pod is tried because of the volume
 }
 
 func (b *binder) onVolume(v *corev1.PersistentVolume) {

@@ -17,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -282,7 +283,18 @@ func (v *versioned) Create(gvr schema.GroupVersionResource, obj runtime.Object, 
 	return v.ObjectTracker.Create(gvr, obj, ns, o...)
 }
 
+// Update does nothing if it changes nothing, as the API server.
 func (v *versioned) Update(gvr schema.GroupVersionResource, obj runtime.Object, ns string, o ...metav1.UpdateOptions) error {
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return err
+	}
+	if old, err := v.Get(gvr, ns, accessor.GetName()); err == nil {
+		accessor.SetResourceVersion(old.(metav1.Object).GetResourceVersion())
+		if equality.Semantic.DeepEqual(old, obj) {
+			return nil
+		}
+	}
 	v.next(obj)
 	return v.ObjectTracker.Update(gvr, obj, ns, o...)
 }
