@@ -154,7 +154,7 @@ func (s *scheduler) failBinding(c control.Call, assumed *assumedPod, pod *unstru
 	s.queue.changed(ClusterEvent{Kind: kinds.Pod.Kind, Old: pod, OldPod: assumed.PodInfo}, c.Now)
 	s.queue.pods[assumed.Name()] = assumed.QueuedPodInfo
 	s.queue.reject(assumed.QueuedPodInfo, nil, c.Now)
-	assumed.again = true
+	assumed.again = !assumed.look.IsZero() // not after ten minutes in which nothing happened
 	message := `running PreBind plugin "VolumeBinding": binding volumes: ` + why
 	return report(c, pod, failure{reason: "SchedulerError", message: message, nominated: new(string)})
 }
