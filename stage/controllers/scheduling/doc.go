@@ -80,8 +80,10 @@
 //	begin the search for victims at a random | begin with the first Node, and    | determinism
 //	Node, and take any of equal ones         | take the first of equal ones      |
 //	try Pods again after 5 minutes, and each | so only if anything has changed   | it would come to
-//	10 seconds if there is no Node           | since they were tried             | the same, and labs
-//	                                         |                                   | would never settle
+//	10 seconds if there is no Node; bind     | since they were tried             | the same, and labs
+//	claims again after 10 minutes in vain    |                                   | would never settle
+//	try others again within a second after a | try them when it goes             | it would come to
+//	Pod is gone whose claims were to be bound|                                   | the same
 //	count the Nodes with an image when       | count them in each cycle          | what it counts is
 //	another thing of a Node changes          |                                   | old by chance
 //	see one victim after another vanish, and | see all at once                   | deletions take no
