@@ -49,12 +49,14 @@
 // the first one that the twin does not have. Where it ends differently, the difference is printed.
 //
 // A difference need not be a bug: two ends may be as good as each other. Then say so in the
-// controller, or compare less (Options.Ignore).
+// controller, or compare less (Options.Ignore). A bug that is not mended yet is left out by its check
+// and kind (Options.Known). README.md has real bugs of public operators, with their stories.
 //
 // # What a clean hunt does not mean
 //
 // Only faults were tried that are listed at [Fault], only at sites that a run reached, and only so
-// many at once as Runs allowed: [Report] has the numbers. The API server is that of package memory:
+// many at once as Runs allowed: [Report] has the numbers, and what objects asked for that the lab does
+// not model. A reconciler that reads the real clock sees no time pass: give it Process.Now. The API server is that of package memory:
 // no webhooks, no defaults of built-in kinds that it does not know, no schemas unless a definition is
 // applied. Views of kinds that are read without a watch are taken as informers, as controller-runtime
 // does. A goroutine that a reconciler leaves behind is not in order with the rest, and global
