@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,9 @@ oracle-cron: ## SCENARIOS (200) random CronJobs beside the schedules of robfig/c
 
 oracle-kubelet: ## SCENARIOS (200) random Pods with the container runtime manager of the kubelet and with ours, from SEED (1) on
 	cd internal/dev/oracle && $(GO) test ./kubelet -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
+
+oracle-policies: ## SCENARIOS (200) random lives of budgets, of quotas, of protected claims and volumes, and of terminated and orphaned Pods, from SEED (1) on
+	cd internal/dev/oracle && $(GO) test ./policies -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on
 	cd internal/dev/oracle && $(GO) test ./scheduler -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED)

@@ -53,10 +53,8 @@
 //
 //	Kubernetes does                          | these do                          | why
 //	-----------------------------------------+-----------------------------------+------------------
-//	record Events                            | those of Pods that ReplicaSets     | not modelled yet
-//	                                         | and Jobs create, delete, and of   |
-//	                                         | the end of a Job, if Options.     |
-//	                                         | Events of the loop says so        |
+//	record Events                            | record them if Options.Events of  | they cost requests
+//	                                         | the loop says so                  |
 //	hash Go values for pod-template-hash     | hash JSON: other names, as stable | there are no
 //	and for revisions                        |                                   | Go types
 //	take time, as client limits, latencies   | do all at one virtual time;       | simulation.Timing

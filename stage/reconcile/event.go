@@ -32,8 +32,13 @@ const (
 // without [Options.Events].
 func (r Request) Record(about *unstructured.Unstructured, kind, reason, message string) {
 	if r.crew != nil && r.crew.recorder.enabled {
-		r.crew.recorder.record(about, eventKey{about.GetUID(), kind, reason, message})
+		r.crew.recorder.record(about, eventKey{identity(about), kind, reason, message})
 	}
+}
+
+// identity is the uid of an object, or what it is called where a reference has none.
+func identity(about *unstructured.Unstructured) types.UID {
+	return cmp.Or(about.GetUID(), types.UID(about.GetKind()+" "+about.GetNamespace()+"/"+about.GetName()))
 }
 
 // A recorder writes the Events of one controller.
@@ -141,10 +146,11 @@ func (r *recorder) newEvent(about *unstructured.Unstructured, key eventKey, know
 	if known.name == "" {
 		known.name = fmt.Sprintf("%s.%x", about.GetName(), uint64(now.UnixNano())+r.made)
 	}
-	ref := map[string]any{"apiVersion": about.GetAPIVersion(), "kind": about.GetKind(), "name": about.GetName(),
-		"uid": string(about.GetUID()), "resourceVersion": about.GetResourceVersion()}
-	if ns := about.GetNamespace(); ns != "" {
-		ref["namespace"] = ns
+	ref := map[string]any{"apiVersion": about.GetAPIVersion(), "kind": about.GetKind(), "name": about.GetName()}
+	for field, value := range map[string]string{"namespace": about.GetNamespace(), "uid": string(about.GetUID()), "resourceVersion": about.GetResourceVersion()} {
+		if value != "" {
+			ref[field] = value
+		}
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Event",

@@ -23,8 +23,7 @@ import (
 func Budgets() reconcile.Controller {
 	nothing := func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }
 	return reconcile.Controller{
-		Name: "disruption", For: kinds.PodDisruptionBudget,
-		When: control.IgnoreOwnStatus("disruption"),
+		Name: "disruption", Component: "controllermanager", For: kinds.PodDisruptionBudget, // its own writes too: they count its Events
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Pod, Map: budgetsOfPod},
 			{Kind: kinds.ReplicaSet, Map: nothing}, // the others are read only, as in Kubernetes
@@ -36,14 +35,14 @@ func Budgets() reconcile.Controller {
 	}
 }
 
-// budgetsOfPod returns the budgets that select a Pod, or did before.
+// budgetsOfPod returns the budgets that select a Pod. One that it has left by a new label does not
+// hear of it, as in Kubernetes.
 func budgetsOfPod(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 	for _, budget := range c.List(kinds.PodDisruptionBudget, ch.Object().GetNamespace()) {
 		selector, err := selectorOf(budget)
-		if err != nil || !selects(selector, ch.Old) && !selects(selector, ch.New) {
-			continue
+		if err == nil && selector.Matches(labels.Set(ch.Object().GetLabels())) {
+			names = append(names, control.NameOf(budget))
 		}
-		names = append(names, control.NameOf(budget))
 	}
 	return names
 }
@@ -60,10 +59,6 @@ func selectorOf(budget *unstructured.Unstructured) (labels.Selector, error) {
 		return nil, err
 	}
 	return metav1.LabelSelectorAsSelector(&given)
-}
-
-func selects(s labels.Selector, pod *unstructured.Unstructured) bool {
-	return pod != nil && s.Matches(labels.Set(pod.GetLabels()))
 }
 
 func reconcileBudget(c control.Call, budget *unstructured.Unstructured) (reconcile.Result, error) {

@@ -24,12 +24,13 @@
 //
 // # Compatibility
 //
-// Recordings of Kubernetes 1.36 are compared in package stage/controllers (eviction, budget). What
-// differs:
+// Recordings of Kubernetes 1.36 are compared in package stage/controllers (eviction, budget), and its
+// controller plays random scenarios in internal/dev/oracle/policies. What differs:
 //
 //	Kubernetes does                        | these do                       | why
 //	---------------------------------------+--------------------------------+-------------------------
-//	update one of several budgets of a Pod | update all                     | it is any one there
+//	update one of several budgets of a Pod | update all, without the Event  | it is any one there
+//	                                       | MultiplePodDisruptionBudgets   |
 //	ask custom controllers for their scale | say that they have none        | memory has no scale; the
 //	                                       |                                | budget allows nothing
 //	                                       |                                | and says SyncFailed

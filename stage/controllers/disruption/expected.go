@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -68,7 +69,11 @@ func expectedScale(c control.Call, budget *unstructured.Unstructured, selected [
 }
 
 func unmanagedText(budget *unstructured.Unstructured) string {
-	selector, _ := selectorOf(budget)
+	var selector *metav1.LabelSelector // whose text is that of a Go value
+	if m := fields.Map(budget.Object, "spec", "selector"); m != nil {
+		selector = &metav1.LabelSelector{}
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(m, selector) // it was read before
+	}
 	return fmt.Sprintf("Pods selected by this PodDisruptionBudget (selector: %v) were found "+
 		"to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. "+
 		"To account for these pods please set \".spec.minAvailable\" field of the PDB to an integer value.", selector)

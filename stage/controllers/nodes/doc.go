@@ -38,7 +38,7 @@
 //
 // # Compatibility
 //
-// Times, rates, zones, conditions and messages are those of Kubernetes 1.36, compared with its
+// Times, rates, zones, conditions, Events and messages are those of Kubernetes 1.36, compared with its
 // controllers in internal/dev/oracle. What differs:
 //
 //	Kubernetes does                          | these do                          | why

@@ -1,7 +1,10 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,13 +24,13 @@ import (
 // match have passed since it saw the taints. A Pod has tolerations of 300 seconds for the taints
 // not-ready and unreachable unless it has others for them. The Pods get the condition
 // DisruptionTarget and are deleted with their own grace period. A Pod whose Node loses its taints
-// before is kept.
+// before is kept. Its Events say that a Pod is marked for deletion, or no longer.
 func TaintEviction() reconcile.Controller {
 	e := &evictions{nodes: map[string]*evictedNode{}}
 	return reconcile.Controller{
-		Name: "taint-eviction", For: kinds.Node,
+		Name: "taint-eviction", Component: "taint-eviction-controller", For: kinds.Node,
 		When:      func(ch reconcile.Change) bool { return !sameTaints(ch) },
-		Watches:   []reconcile.Watch{{Kind: kinds.Pod, Map: nodeOfPod}},
+		Watches:   []reconcile.Watch{{Kind: kinds.Pod, Map: e.nodeOfPod}},
 		Indexes:   []*reconcile.Index{pods.ByNode},
 		Reconcile: e.reconcile,
 	}
@@ -48,10 +51,13 @@ func noExecuteOf(node *unstructured.Unstructured) []any {
 }
 
 // nodeOfPod returns the tainted Node of a Pod that is new there, has other tolerations, or is gone.
-func nodeOfPod(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+func (e *evictions) nodeOfPod(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	name := named(pods.Of(ch.Object()).NodeName())
 	if name.Name == "" || ch.Old != nil && ch.New != nil && pods.Of(ch.Old).NodeName() == name.Name && sameTolerations(ch.Old, ch.New) {
 		return nil
+	}
+	if known := e.nodes[name.Name]; ch.New == nil && known != nil && known.isScheduled(ch.Old) {
+		return []types.NamespacedName{name} // even if its Node is gone
 	}
 	if node := c.Get(kinds.Node, name); node == nil || len(taintsOf(node, noExecute)) == 0 {
 		return nil
@@ -72,6 +78,11 @@ type evictedNode struct {
 	pods   map[types.UID]*eviction
 }
 
+func (n *evictedNode) isScheduled(pod *unstructured.Unstructured) bool {
+	p := n.pods[pod.GetUID()]
+	return p != nil && p.scheduled
+}
+
 // An eviction is what is known of a Pod of a tainted Node.
 type eviction struct {
 	pod       *unstructured.Unstructured // as it was looked at last
@@ -80,14 +91,15 @@ type eviction struct {
 }
 
 func (e *evictions) reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	c := control.NewCall(ctx, r)
 	node := r.Cache.Get(kinds.Node, r.Name)
 	if node == nil {
 		// the Pods that are scheduled are still deleted, unless the garbage collector is faster
-		return e.deleteDue(control.NewCall(ctx, r), r.Name.Name)
+		return e.deleteDue(c, r.Name.Name)
 	}
 	raw, taints := noExecuteOf(node), taintsOf(node, noExecute)
 	if len(taints) == 0 {
-		delete(e.nodes, r.Name.Name)
+		e.cancelAll(c, r.Name.Name)
 		return reconcile.Result{}, nil
 	}
 	known := e.nodes[r.Name.Name]
@@ -99,15 +111,47 @@ func (e *evictions) reconcile(ctx context.Context, r reconcile.Request) (reconci
 	known.taints = raw
 	for _, pod := range r.Cache.By(pods.ByNode, node.GetName()) {
 		if p := known.pods[pod.GetUID()]; p == nil || changed || !sameTolerations(p.pod, pod) {
-			known.schedule(pod, taints, r.Now)
+			known.schedule(c, pod, taints)
 		}
 	}
-	return e.deleteDue(control.NewCall(ctx, r), r.Name.Name)
+	return e.deleteDue(c, r.Name.Name)
+}
+
+// cancelAll keeps the Pods of a Node without taints.
+func (e *evictions) cancelAll(c control.Call, name string) {
+	if known := e.nodes[name]; known != nil {
+		for _, p := range known.sorted() {
+			p.cancel(c)
+		}
+	}
+	delete(e.nodes, name)
+}
+
+// sorted returns what is known of the Pods, in the order of their names.
+func (n *evictedNode) sorted() []*eviction {
+	return slices.SortedFunc(maps.Values(n.pods), func(a, b *eviction) int {
+		return cmp.Or(cmp.Compare(a.pod.GetNamespace(), b.pod.GetNamespace()), cmp.Compare(a.pod.GetName(), b.pod.GetName()))
+	})
+}
+
+// cancel keeps a Pod that was to be deleted.
+func (p *eviction) cancel(c control.Call) {
+	if p.scheduled {
+		p.scheduled = false
+		record(c, p.pod, "Cancelling deletion of Pod ")
+	}
+}
+
+// record records an Event about a Pod by its name, without its uid.
+func record(c control.Call, pod *unstructured.Unstructured, message string) {
+	ref := reference(pod)
+	ref.SetUID("")
+	c.Record(ref, "Normal", "TaintManagerEviction", message+control.NameOf(pod).String())
 }
 
 // schedule says when a Pod is deleted. A time that was set before stays while it is to be deleted
 // at all.
-func (n *evictedNode) schedule(pod *unstructured.Unstructured, taints []taint, now time.Time) {
+func (n *evictedNode) schedule(c control.Call, pod *unstructured.Unstructured, taints []taint) {
 	p := n.pods[pod.GetUID()]
 	if p == nil {
 		p = &eviction{}
@@ -117,11 +161,12 @@ func (n *evictedNode) schedule(pod *unstructured.Unstructured, taints []taint, n
 	after, forEver, tolerated := toleratedFor(pod, taints)
 	switch {
 	case !tolerated:
-		p.scheduled, p.at = true, now
+		p.cancel(c)
+		p.scheduled, p.at = true, c.Now
 	case forEver:
-		p.scheduled = false
+		p.cancel(c)
 	case !p.scheduled:
-		p.scheduled, p.at = true, now.Add(after)
+		p.scheduled, p.at = true, c.Now.Add(after)
 	}
 }
 
@@ -146,8 +191,9 @@ func (e *evictions) deleteDue(c control.Call, name string) (result reconcile.Res
 			p.scheduled = false
 		}
 	}
-	for uid := range known.pods {
-		if !there[uid] {
+	for _, p := range known.sorted() {
+		if uid := p.pod.GetUID(); !there[uid] {
+			p.cancel(c)
 			delete(known.pods, uid)
 		}
 	}
@@ -156,6 +202,7 @@ func (e *evictions) deleteDue(c control.Call, name string) (result reconcile.Res
 
 func evict(c control.Call, pod pods.Pod) error {
 	const message = "Taint manager: deleting due to NoExecute taint"
+	record(c, pod.Unstructured, "Marking for deletion Pod ")
 	if err := disrupt(c, pod, "DeletionByTaintManager", message, ""); err != nil {
 		return err
 	}

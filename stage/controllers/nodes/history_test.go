@@ -20,6 +20,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/clustertest"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
@@ -42,6 +43,7 @@ func record(t testing.TB, c *clustertest.Cluster) *history {
 func recordWith(t testing.TB, o nodes.Options, objs ...string) *history {
 	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{
 		Controllers: controllers.All(controllers.Options{Nodes: o}), Filter: controllers.Bound, Kubelet: nodes.KubeletRuns,
+		Reconcile: reconcile.Options{Events: true},
 	})
 	require.NoError(t, err)
 	h := &history{t: t, sim: sim}

@@ -69,27 +69,37 @@ func makeReady(c control.Call, pod pods.Pod) error {
 			return nil
 		}
 	}
-	return setReady(c, pod, "True")
+	_, err := setReady(c, pod, "True")
+	return err
 }
 
-// setReady writes the status of the condition Ready of a Pod that has it, and nothing else of it.
-func setReady(c control.Call, pod pods.Pod, status string) error {
+// setReady writes the status of the condition Ready of a Pod that has it, and nothing else of it. It
+// reports whether it has: the Pod is there, and its condition was another.
+func setReady(c control.Call, pod pods.Pod, status string) (changed bool, err error) {
 	old := pod.Condition("Ready")
 	if old == nil || old.Field("status") == status {
-		return nil
+		return false, nil
 	}
 	next := maps.Clone(old)
 	next["status"], next["lastTransitionTime"] = status, c.Timestamp()
-	return writeConditions(c, pod, conditions.Of(pod.Unstructured).Replace(next), "")
+	err = c.WriteStatus(pod.Unstructured, withConditions(pod, conditions.Of(pod.Unstructured).Replace(next), ""))
+	return err == nil, control.IgnoreNotFound(err)
 }
 
 // writeConditions writes the conditions of a Pod, and its phase unless that is "". A Pod that is
 // gone is no error.
 func writeConditions(c control.Call, pod pods.Pod, list conditions.List, phase string) error {
+	return control.IgnoreNotFound(c.WriteStatus(pod.Unstructured, withConditions(pod, list, phase)))
+}
+
+func withConditions(pod pods.Pod, list conditions.List, phase string) control.Status {
 	status := control.Status(fields.CloneMap(pod.Object, "status"))
 	list.WriteTo(status)
 	if phase != "" {
 		status["phase"] = phase
+		if generation := pod.GetGeneration(); generation != 0 {
+			status["observedGeneration"] = generation
+		}
 	}
-	return control.IgnoreNotFound(c.WriteStatus(pod.Unstructured, status))
+	return status
 }

@@ -2,6 +2,9 @@ package nodes
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,9 +22,9 @@ import (
 // NoExecute not-ready or unreachable: one Node of a zone every ten seconds, fewer if many Nodes of a
 // large zone are not ready, none if no Node of any zone is.
 func Lifecycle(o Options) reconcile.Controller {
-	l := &lifecycle{options: o.withDefaults(), nodes: map[string]*nodeHealth{}, zones: map[string]*zone{}, expiry: farAway}
+	l := &lifecycle{options: o.withDefaults(), nodes: map[string]*nodeHealth{}, zones: map[string]*zone{}, registered: map[string]*unstructured.Unstructured{}, expiry: farAway}
 	return reconcile.Controller{
-		Name: "node-lifecycle", For: kinds.Node, When: func(reconcile.Change) bool { return false },
+		Name: "node-lifecycle", Component: "node-controller", For: kinds.Node, When: func(reconcile.Change) bool { return false },
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Node, Map: l.nodeChanged},
 			{Kind: kinds.Lease, Map: l.leaseChanged},
@@ -47,6 +50,8 @@ type lifecycle struct {
 	passed  time.Time // the last pass
 	nodes   map[string]*nodeHealth
 	zones   map[string]*zone
+
+	registered map[string]*unstructured.Unstructured // references of the Nodes of the last pass
 
 	changed []string               // names of the Nodes that have changed since the last call
 	bound   []types.NamespacedName // Pods that were bound to Nodes that are not ready
@@ -113,7 +118,7 @@ func (l *lifecycle) observeChanged(c control.Call) {
 		h := l.nodes[name]
 		switch {
 		case node == nil:
-			l.wanted = l.wanted || h != nil && l.troubled()
+			l.wanted = l.wanted || h != nil // its Event
 		case h == nil || h.uid != node.GetUID():
 			l.wanted = true
 		default:
@@ -155,7 +160,7 @@ func (l *lifecycle) markBound(c control.Call) error {
 		if pod == nil || c.Cache.Get(kinds.Node, named(pods.Of(pod).NodeName())) == nil {
 			continue
 		}
-		if err := setReady(c, pods.Of(pod), "False"); err != nil {
+		if err := markNotReady(c, pod); err != nil {
 			return err
 		}
 	}
@@ -219,7 +224,8 @@ func (l *lifecycle) next(now time.Time) time.Duration {
 // pass looks at all Nodes.
 func (l *lifecycle) pass(c control.Call) error {
 	all := c.Cache.List(kinds.Node, "")
-	l.forgetMissing(all)
+	l.registerNew(c, all)
+	l.forgetMissing(c, all)
 	ready := map[string][]bool{}
 	for _, node := range all {
 		status, err := l.passNode(c, node)
@@ -233,16 +239,42 @@ func (l *lifecycle) pass(c control.Call) error {
 	return l.handleDisruption(c, ready)
 }
 
-func (l *lifecycle) forgetMissing(all []*unstructured.Unstructured) {
+func (l *lifecycle) registerNew(c control.Call, all []*unstructured.Unstructured) {
+	for _, node := range all {
+		if name := node.GetName(); l.registered[name] == nil {
+			l.registered[name] = reference(node)
+			c.Record(l.registered[name], "Normal", "RegisteredNode", fmt.Sprintf("Node %s event: Registered Node %s in Controller", name, name))
+		}
+	}
+}
+
+// forgetMissing forgets Nodes that are gone, and the heartbeats of those that were made again.
+func (l *lifecycle) forgetMissing(c control.Call, all []*unstructured.Unstructured) {
 	there := make(map[string]types.UID, len(all))
 	for _, node := range all {
 		there[node.GetName()] = node.GetUID()
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.registered)) {
+		if _, ok := there[name]; !ok {
+			c.Record(l.registered[name], "Normal", "RemovingNode", fmt.Sprintf("Node %s event: Removing Node %s from Controller", name, name))
+			delete(l.registered, name)
+		}
 	}
 	for name, h := range l.nodes {
 		if there[name] != h.uid {
 			delete(l.nodes, name)
 		}
 	}
+}
+
+// reference returns what the Events of a Node or Pod are about: an object without its version.
+func reference(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	ref := &unstructured.Unstructured{}
+	ref.SetGroupVersionKind(obj.GroupVersionKind())
+	ref.SetNamespace(obj.GetNamespace())
+	ref.SetName(obj.GetName())
+	ref.SetUID(obj.GetUID())
+	return ref
 }
 
 // passNode brings one Node in line, and returns the status of its condition Ready.
@@ -266,18 +298,20 @@ func (l *lifecycle) passNode(c control.Call, node *unstructured.Unstructured) (s
 		return "", nil
 	}
 	if h.ready == "Unknown" && wasReady {
-		if err := markNotReady(c, node.GetName()); err != nil {
-			return "", err
+		c.Record(reference(node), "Normal", "NodeNotReady", fmt.Sprintf("Node %s status is now: NodeNotReady", node.GetName()))
+		for _, pod := range c.Cache.By(pods.ByNode, node.GetName()) {
+			if err := markNotReady(c, pod); err != nil {
+				return "", err
+			}
 		}
 	}
 	return h.ready, z.update(c, node, h.ready)
 }
 
-func markNotReady(c control.Call, node string) error {
-	for _, pod := range c.Cache.By(pods.ByNode, node) {
-		if err := setReady(c, pods.Of(pod), "False"); err != nil {
-			return err
-		}
+func markNotReady(c control.Call, pod *unstructured.Unstructured) error {
+	changed, err := setReady(c, pods.Of(pod), "False")
+	if changed {
+		c.Record(pod, "Warning", "NodeNotReady", "Node is not ready")
 	}
-	return nil
+	return err
 }

@@ -24,7 +24,7 @@ import (
 // Options.Quarantine since it noticed; those that are being deleted and have no Node, or are on a
 // Node that is not ready and has the taint node.kubernetes.io/out-of-service.
 func PodGC(o Options) reconcile.Controller {
-	g := &podGC{options: o.withDefaults(), suspects: map[string]bool{}, free: map[string]time.Time{}}
+	g := &podGC{options: o.withDefaults(), suspects: map[string]bool{}, missing: map[string]*missingNode{}}
 	return reconcile.Controller{
 		Name: "pod-garbage-collector", For: kinds.Node, When: func(reconcile.Change) bool { return false },
 		Watches: []reconcile.Watch{
@@ -41,10 +41,18 @@ type podGC struct {
 	options    Options
 	start      time.Time
 	looked     time.Time
-	wanted     bool                 // there is something to do in the next look
-	terminated int                  // how many Pods are terminated
-	suspects   map[string]bool      // Nodes that may be gone and have Pods
-	free       map[string]time.Time // when the quarantine of such a Node ends
+	wanted     bool            // there is something to do in the next look
+	terminated int             // how many Pods are terminated
+	suspects   map[string]bool // Nodes that may be gone and have Pods
+	missing    map[string]*missingNode
+}
+
+// A missingNode is a Node that was gone and had Pods in a look. Its Pods are deleted in the first look
+// after its quarantine. If it had Pods until then, the next quarantine begins at once, so that Pods
+// that come later wait for less time.
+type missingNode struct {
+	free    time.Time // the end of the quarantine
+	hasPods bool
 }
 
 func (g *podGC) nodeChanged(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
@@ -74,6 +82,9 @@ func isOutOfService(node *unstructured.Unstructured) bool {
 func (g *podGC) podChanged(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	g.terminated += countTerminal(ch)
 	if ch.New == nil {
+		if g.missing[pods.Of(ch.Old).NodeName()] != nil {
+			return all
+		}
 		return nil
 	}
 	pod := pods.Of(ch.New)
@@ -109,32 +120,50 @@ func (g *podGC) reconcile(ctx context.Context, r reconcile.Request) (reconcile.R
 	if g.start.IsZero() {
 		g.start = c.Now
 	}
+	g.catchUp(c)
 	if g.lookIsDue(c) {
 		if err := g.look(c); err != nil {
 			return reconcile.Result{}, err
 		}
 		g.looked, g.wanted = c.Now, false
 	}
-	return reconcile.Result{After: g.next(c.Now)}, nil
+	return reconcile.Result{After: g.next(c)}, nil
+}
+
+// catchUp goes through the quarantines that ended in looks that were left out.
+func (g *podGC) catchUp(c control.Call) {
+	for name, m := range g.missing {
+		for at := tick(g.start, m.free, g.options.GCPeriod); at.Before(c.Now); at = tick(g.start, m.free, g.options.GCPeriod) {
+			if !m.hasPods {
+				delete(g.missing, name)
+				break
+			}
+			m.free = at.Add(g.options.Quarantine)
+		}
+		m.hasPods = len(c.Cache.By(pods.ByNode, name)) > 0
+	}
 }
 
 func (g *podGC) lookIsDue(c control.Call) bool {
 	if c.Now.Equal(g.looked) || !tick(g.start, c.Now, g.options.GCPeriod).Equal(c.Now) {
 		return false
 	}
-	return g.wanted || !c.Now.Before(g.nextFree())
+	return g.wanted || !c.Now.Before(g.nextFree(c))
 }
 
-func (g *podGC) nextFree() time.Time {
+// nextFree returns when the next quarantine ends after which there is a Pod to delete.
+func (g *podGC) nextFree(c control.Call) time.Time {
 	next := farAway
-	for _, at := range g.free {
-		next = earlier(next, at)
+	for name, m := range g.missing {
+		if slices.ContainsFunc(pods.OfAll(c.Cache.By(pods.ByNode, name)), func(p pods.Pod) bool { return !p.IsTerminal() || !p.IsTerminating() }) {
+			next = earlier(next, m.free)
+		}
 	}
 	return next
 }
 
-func (g *podGC) next(now time.Time) time.Duration {
-	at := g.nextFree()
+func (g *podGC) next(c control.Call) time.Duration {
+	now, at := c.Now, g.nextFree(c)
 	if g.wanted {
 		at = now.Add(1)
 	}
@@ -201,24 +230,34 @@ func deleteTerminating(c control.Call) error {
 // deleteOrphans deletes the Pods of Nodes whose quarantine is over, and puts others into it.
 func (g *podGC) deleteOrphans(c control.Call) error {
 	for _, name := range slices.Sorted(maps.Keys(g.suspects)) {
-		if _, ok := g.free[name]; !ok && c.Cache.Get(kinds.Node, named(name)) == nil && len(c.Cache.By(pods.ByNode, name)) > 0 {
-			g.free[name] = c.Now.Add(g.options.Quarantine)
+		if g.missing[name] == nil && c.Cache.Get(kinds.Node, named(name)) == nil && len(c.Cache.By(pods.ByNode, name)) > 0 {
+			g.missing[name] = &missingNode{free: c.Now.Add(g.options.Quarantine), hasPods: true}
 		}
 	}
 	clear(g.suspects)
-	for _, name := range slices.Sorted(maps.Keys(g.free)) {
-		if g.free[name].After(c.Now) {
-			continue
-		}
-		if c.Cache.Get(kinds.Node, named(name)) == nil {
-			for _, pod := range pods.OfAll(c.Cache.By(pods.ByNode, name)) {
-				if err := failAndDelete(c, pod, true); err != nil {
-					return err
-				}
+	for _, name := range slices.Sorted(maps.Keys(g.missing)) {
+		if !g.missing[name].free.After(c.Now) {
+			if err := g.deletePodsOf(c, name); err != nil {
+				return err
 			}
 		}
-		delete(g.free, name)
 	}
+	return nil
+}
+
+// deletePodsOf deletes the Pods of a Node whose quarantine is over, if it is still gone.
+func (g *podGC) deletePodsOf(c control.Call, name string) error {
+	orphans := pods.OfAll(c.Cache.By(pods.ByNode, name))
+	if c.Cache.Get(kinds.Node, named(name)) != nil || len(orphans) == 0 {
+		delete(g.missing, name)
+		return nil
+	}
+	for _, pod := range orphans {
+		if err := failAndDelete(c, pod, true); err != nil {
+			return err
+		}
+	}
+	g.missing[name].free = c.Now.Add(g.options.Quarantine)
 	return nil
 }
 
