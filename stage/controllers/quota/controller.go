@@ -78,6 +78,9 @@ func usesLess(of schema.GroupResource, ch reconcile.Change) bool {
 	if of != pods && of != services && of != claims {
 		return false
 	}
+	if of == pods && hasDeadline(ch.Old.Object) != hasDeadline(ch.New.Object) {
+		return true // it is in other scopes
+	}
 	return len(usage(of, ch.Old.Object).minus(usage(of, ch.New.Object)).withoutZeros()) > 0
 }
 

@@ -24,12 +24,11 @@ func inScope(quota map[string]any, of schema.GroupResource, obj map[string]any) 
 }
 
 func podInScope(pod, r map[string]any) bool {
-	_, terminating := fields.Map(pod, "spec")["activeDeadlineSeconds"]
 	switch r["scopeName"] {
 	case "Terminating":
-		return terminating
+		return hasDeadline(pod)
 	case "NotTerminating":
-		return !terminating
+		return !hasDeadline(pod)
 	case "BestEffort":
 		return isBestEffort(pod)
 	case "NotBestEffort":
@@ -40,6 +39,10 @@ func podInScope(pod, r map[string]any) bool {
 		return crossesNamespaces(pod)
 	}
 	return false
+}
+
+func hasDeadline(pod map[string]any) bool {
+	return fields.Map(pod, "spec")["activeDeadlineSeconds"] != nil
 }
 
 func isBestEffort(pod map[string]any) bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -199,11 +200,15 @@ func noteEvent(states map[string]string, e map[string]any) {
 		v, _, _ := unstructured.NestedFieldNoCopy(e, path...)
 		return fmt.Sprint(v)
 	}
-	name := fmt.Sprintf("Event %s %s %s %s: %s", text("involvedObject", "kind"), text("involvedObject", "name"), text("type"), text("reason"), text("message"))
+	name := fmt.Sprintf("Event %s %s %s %s: %s", text("involvedObject", "kind"), text("involvedObject", "name"), text("type"), text("reason"), anyPod.ReplaceAllString(text("message"), "Pod without scale"))
 	one := fmt.Sprintf("%sx %s to %s by %s (%s) about %s in %s", text("count"), text("firstTimestamp"), text("lastTimestamp"), text("source", "component"),
 		text("reportingComponent"), text("involvedObject", "uid"), text("metadata", "namespace"))
+	if text("reason") == "CalculateExpectedPodCountFailed" {
+		one = "some" // where the messages of several Pods take turns, each turn is a reason for the next
+	}
 	all := append(strings.Split(states[name], "\n"), one)
 	slices.Sort(all)
+	all = slices.Compact(all)
 	states[name] = strings.TrimSpace(strings.Join(all, "\n"))
 }
 
@@ -218,8 +223,11 @@ func state(obj unstructured.Unstructured) string {
 	if err != nil {
 		panic(err)
 	}
-	return string(data)
+	return anyPod.ReplaceAllString(string(data), "Pod without scale")
 }
+
+// anyPod is what theirs says of the first Pod whose controller has no scale, in the order of a Go map.
+var anyPod = regexp.MustCompile(`found no controllers for pod \\?"p\d\\?"|jobs.batch does not implement the scale subresource`)
 
 func withoutNulls(v any) any {
 	switch v := v.(type) {
