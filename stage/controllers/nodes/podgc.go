@@ -122,10 +122,11 @@ func (g *podGC) reconcile(ctx context.Context, r reconcile.Request) (reconcile.R
 	}
 	g.catchUp(c)
 	if g.lookIsDue(c) {
+		g.looked, g.wanted = c.Now, false // what it writes may be something to do in the next one
 		if err := g.look(c); err != nil {
+			g.looked, g.wanted = time.Time{}, true
 			return reconcile.Result{}, err
 		}
-		g.looked, g.wanted = c.Now, false
 	}
 	return reconcile.Result{After: g.next(c)}, nil
 }
@@ -155,11 +156,16 @@ func (g *podGC) lookIsDue(c control.Call) bool {
 func (g *podGC) nextFree(c control.Call) time.Time {
 	next := farAway
 	for name, m := range g.missing {
-		if slices.ContainsFunc(pods.OfAll(c.Cache.By(pods.ByNode, name)), func(p pods.Pod) bool { return !p.IsTerminal() || !p.IsTerminating() }) {
+		if slices.ContainsFunc(pods.OfAll(c.Cache.By(pods.ByNode, name)), hasToGo) {
 			next = earlier(next, m.free)
 		}
 	}
 	return next
+}
+
+// hasToGo reports whether a Pod is not yet as the collector leaves it where a finalizer keeps it.
+func hasToGo(p pods.Pod) bool {
+	return !p.IsTerminal() || !p.IsTerminating() || fields.Int64(p.Object, 0, "metadata", "deletionGracePeriodSeconds") != 0
 }
 
 func (g *podGC) next(c control.Call) time.Duration {

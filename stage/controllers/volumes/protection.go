@@ -3,6 +3,7 @@ package volumes
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -77,7 +78,9 @@ func anyList(texts []string) []any {
 
 func claimInUse(c control.Call, claim *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(c.Cache.List(kinds.Pod, claim.GetNamespace()), func(pod *unstructured.Unstructured) bool {
-		return pods.Of(pod).NodeName() != "" && slices.Contains(claimsOf(pod), control.NameOf(claim))
+		return pods.Of(pod).NodeName() != "" && slices.ContainsFunc(fields.Maps(pod.Object, "spec", "volumes"), func(v map[string]any) bool {
+			return claimOf(pod, v) == claim.GetName() && (v["ephemeral"] == nil || metav1.IsControlledBy(claim, pod))
+		})
 	})
 }
 
@@ -88,13 +91,17 @@ func volumeInUse(_ control.Call, volume *unstructured.Unstructured) bool {
 // claimsOf returns the claims that the volumes of a Pod name, and those that are made for it.
 func claimsOf(pod *unstructured.Unstructured) (names []types.NamespacedName) {
 	for _, v := range fields.Maps(pod.Object, "spec", "volumes") {
-		name := fields.String(v, "persistentVolumeClaim", "claimName")
-		if v["ephemeral"] != nil {
-			name = pod.GetName() + "-" + fields.String(v, "name")
-		}
-		if name != "" {
+		if name := claimOf(pod, v); name != "" {
 			names = append(names, types.NamespacedName{Namespace: pod.GetNamespace(), Name: name})
 		}
 	}
 	return names
+}
+
+// claimOf returns the name of the claim of a volume, "" if it has none.
+func claimOf(pod *unstructured.Unstructured, volume map[string]any) string {
+	if volume["ephemeral"] != nil {
+		return pod.GetName() + "-" + fields.String(volume, "name")
+	}
+	return fields.String(volume, "persistentVolumeClaim", "claimName")
 }

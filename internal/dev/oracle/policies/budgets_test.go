@@ -57,26 +57,31 @@ func scaleOf(resource string) metav1.APIResource {
 }
 
 func createOwners() (steps []step) {
-	const body = "metadata: {ownerReferences: [%s]}\nspec: {replicas: 3, selector: {matchLabels: {app: %s}}, template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: c, image: i}]}}}"
+	const body = "metadata: {ownerReferences: [%s]}\nspec: {replicas: 3, selector: {matchLabels: {app: %s}}, " +
+		"template: {metadata: {labels: {app: %[2]s}}, spec: {containers: [{name: c, image: i}]}}}"
 	for _, o := range []struct {
 		kind        schema.GroupVersionKind
 		name, above string
 	}{
-		{deploymentKind, "d", ""}, {replicaSetKind, "rs", ""}, {replicaSetKind, "rs-d", "{apiVersion: apps/v1, kind: Deployment, name: d, controller: true}"}, {statefulKind, "sts", ""},
+		{deploymentKind, "d", ""}, {replicaSetKind, "rs", ""},
+		{replicaSetKind, "rs-d", "{apiVersion: apps/v1, kind: Deployment, name: d, controller: true}"}, {statefulKind, "sts", ""},
 	} {
 		steps = append(steps, step{do: "create", kind: o.kind, name: o.name, body: fmt.Sprintf(body, o.above, o.name)})
 	}
 	return append(steps, step{do: "create", kind: jobKind, name: "job", body: "spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}"},
-		step{do: "create", kind: rcKind, name: "rc", body: "spec: {replicas: 2, selector: {app: rc}, template: {metadata: {labels: {app: rc}}, spec: {containers: [{name: c, image: i}]}}}"})
+		step{do: "create", kind: rcKind, name: "rc",
+			body: "spec: {replicas: 2, selector: {app: rc}, template: {metadata: {labels: {app: rc}}, spec: {containers: [{name: c, image: i}]}}}"})
 }
 
 func randomBudgets(r *rand.Rand) step {
 	pod, app := fmt.Sprint("p", r.IntN(6)), pick(r, "a", "b")
 	switch r.IntN(20) {
 	case 0, 1, 2, 3, 4:
-		return step{do: "create", kind: podKind, name: pod, body: fmt.Sprintf("metadata: {labels: {app: %s}%s}\nspec: {nodeName: n1, containers: [{name: c, image: i}]}", app, randomOwner(r))}
+		return step{do: "create", kind: podKind, name: pod,
+			body: fmt.Sprintf("metadata: {labels: {app: %s}%s}\nspec: {nodeName: n1, containers: [{name: c, image: i}]}", app, randomOwner(r))}
 	case 5, 6, 7, 8:
-		return step{do: "status", kind: podKind, name: pod, body: fmt.Sprintf(`status: {phase: Running, conditions: [{type: Ready, status: "%s"}]}`, pick(r, "True", "True", "False"))}
+		return step{do: "status", kind: podKind, name: pod,
+			body: fmt.Sprintf(`status: {phase: Running, conditions: [{type: Ready, status: "%s"}]}`, pick(r, "True", "True", "False"))}
 	case 9:
 		return step{do: "delete", kind: podKind, name: pod}
 	case 10:
@@ -112,7 +117,8 @@ func randomOwner(r *rand.Rand) string {
 }
 
 func randomTarget(r *rand.Rand, pod string) step {
-	return step{do: "status", kind: podKind, name: pod, body: fmt.Sprintf(`status: {conditions: [{type: DisruptionTarget, status: "True", reason: %s, lastTransitionTime: "2000-01-01T00:00:%02dZ"}]}`,
+	const body = `status: {conditions: [{type: DisruptionTarget, status: "True", reason: %s, lastTransitionTime: "2000-01-01T00:00:%02dZ"}]}`
+	return step{do: "status", kind: podKind, name: pod, body: fmt.Sprintf(body,
 		pick(r, "PreemptionByScheduler", "EvictionByEvictionAPI", "TerminationByKubelet"), r.IntN(60))}
 }
 

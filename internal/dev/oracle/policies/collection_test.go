@@ -47,7 +47,8 @@ func randomCollection(r *rand.Rand) step {
 	case 6:
 		return step{do: "delete", kind: nodeKind, name: node}
 	case 7, 8, 9:
-		return step{do: "status", kind: podKind, name: pod, body: fmt.Sprintf("status: {phase: %s%s}", pick(r, "Running", "Succeeded", "Failed", "Unknown"), pick(r, "", ", reason: Evicted", ", reason: Error"))}
+		return step{do: "status", kind: podKind, name: pod,
+			body: fmt.Sprintf("status: {phase: %s%s}", pick(r, "Running", "Succeeded", "Failed", "Unknown"), pick(r, "", ", reason: Evicted", ", reason: Error"))}
 	case 10:
 		return step{do: "delete", kind: podKind, name: pod}
 	case 11:
@@ -55,7 +56,8 @@ func randomCollection(r *rand.Rand) step {
 	case 12:
 		return step{do: "patch", kind: podKind, name: pod, body: "metadata: {finalizers: null}"}
 	}
-	return step{do: "status", kind: nodeKind, name: node, body: fmt.Sprintf(`status: {conditions: [{type: Ready, status: "%s"}]}`, pick(r, "True", "False", "Unknown"))}
+	return step{do: "status", kind: nodeKind, name: node,
+		body: fmt.Sprintf(`status: {conditions: [{type: Ready, status: "%s"}]}`, pick(r, "True", "False", "Unknown"))}
 }
 
 const outOfService = "[{key: node.kubernetes.io/out-of-service, effect: NoExecute}]"

@@ -44,7 +44,8 @@ func randomProtection(r *rand.Rand) step {
 			pick(r, "", "nodeName: n1, "), randomVolume(r, claim))}
 	case 3, 4, 5:
 		name := pick(r, claim, claim, pod+"-e")
-		return step{do: "create", kind: claimKind, name: name, body: fmt.Sprintf("metadata: {finalizers: [%s]}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}", randomFinalizers(r))}
+		return step{do: "create", kind: claimKind, name: name,
+			body: fmt.Sprintf("metadata: {finalizers: [%s]}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}", randomFinalizers(r))}
 	case 6:
 		return step{do: "create", kind: volumeKind, name: volume,
 			body: fmt.Sprintf("metadata: {finalizers: [%s]}\nspec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: /x}}", randomFinalizers(r))}
@@ -59,13 +60,15 @@ func randomProtection(r *rand.Rand) step {
 	case 12, 13:
 		return step{do: "delete", kind: claimKind, name: pick(r, claim, pod+"-e")}
 	case 14:
-		return step{do: "patch", kind: pick(r, claimKind, volumeKind), name: pick(r, claim, volume), body: fmt.Sprintf("metadata: {finalizers: [%s]}", randomFinalizers(r))}
+		return step{do: "patch", kind: pick(r, claimKind, volumeKind), name: pick(r, claim, volume),
+			body: fmt.Sprintf("metadata: {finalizers: [%s]}", randomFinalizers(r))}
 	}
 	return step{do: "delete", kind: volumeKind, name: volume}
 }
 
 func randomVolume(r *rand.Rand, claim string) string {
-	return pick(r, "", "{name: e, emptyDir: {}}", fmt.Sprintf("{name: a, persistentVolumeClaim: {claimName: %s}}", claim), fmt.Sprintf("{name: a, persistentVolumeClaim: {claimName: %s}}", claim),
+	named := fmt.Sprintf("{name: a, persistentVolumeClaim: {claimName: %s}}", claim)
+	return pick(r, "", "{name: e, emptyDir: {}}", named, named,
 		"{name: e, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}")
 }
 

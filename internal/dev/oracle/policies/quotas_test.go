@@ -77,13 +77,16 @@ func randomQuotas(r *rand.Rand) step {
 	case 7:
 		return step{do: "patch", kind: podKind, name: pod, body: fmt.Sprintf("spec: {activeDeadlineSeconds: %d}", 10+r.IntN(9))}
 	case 8, 9:
-		return step{do: "create", kind: claimKind, name: other, body: fmt.Sprintf("spec: {accessModes: [ReadWriteOnce], %sresources: {requests: {storage: %s}}}", pick(r, "", "storageClassName: gold, "), pick(r, "1Gi", "500Mi"))}
+		return step{do: "create", kind: claimKind, name: other,
+			body: fmt.Sprintf("spec: {accessModes: [ReadWriteOnce], %sresources: {requests: {storage: %s}}}", pick(r, "", "storageClassName: gold, "), pick(r, "1Gi", "500Mi"))}
 	case 10:
-		return step{do: "create", kind: serviceKind, name: other, body: fmt.Sprintf("spec: {type: %s, ports: [{port: 80}%s]}", pick(r, "ClusterIP", "NodePort", "LoadBalancer"), pick(r, "", ", {name: b, port: 81}"))}
+		return step{do: "create", kind: serviceKind, name: other,
+			body: fmt.Sprintf("spec: {type: %s, ports: [{port: 80}%s]}", pick(r, "ClusterIP", "NodePort", "LoadBalancer"), pick(r, "", ", {name: b, port: 81}"))}
 	case 11:
 		return step{do: "patch", kind: serviceKind, name: other, body: fmt.Sprintf("spec: {type: %s}", pick(r, "NodePort", "LoadBalancer"))}
 	case 12:
-		return step{do: "create", kind: pick(r, configMapKind, deploymentKind), name: other, body: "spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}"}
+		return step{do: "create", kind: pick(r, configMapKind, deploymentKind), name: other,
+			body: "spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}"}
 	case 13, 14:
 		return step{do: "delete", kind: pick(r, claimKind, serviceKind, configMapKind, deploymentKind), name: other}
 	case 15:
@@ -92,7 +95,8 @@ func randomQuotas(r *rand.Rand) step {
 		return step{do: "patch", kind: quotaKind, name: q, body: fmt.Sprintf("spec: {hard: {%s}}", randomHard(r, pick(r, "", podScope)))}
 	}
 	scope := pick(r, "", "", "", podScope)
-	return step{do: "create", kind: quotaKind, name: q, body: fmt.Sprintf("spec: {hard: {%s}%s}", randomHard(r, scope), strings.ReplaceAll(scope, podScope, randomScope(r)))}
+	return step{do: "create", kind: quotaKind, name: q,
+		body: fmt.Sprintf("spec: {hard: {%s}%s}", randomHard(r, scope), strings.ReplaceAll(scope, podScope, randomScope(r)))}
 }
 
 // podScope says that a quota is about Pods only.
@@ -109,7 +113,8 @@ func randomScope(r *rand.Rand) string {
 func randomHard(r *rand.Rand, scope string) string {
 	names := []string{"pods", "count/pods", "requests.cpu", "cpu", "limits.cpu", "requests.memory", "limits.memory", "requests.example.com/gpu", "requests.ephemeral-storage"}
 	if scope == "" {
-		names = append(names, "services", "services.nodeports", "services.loadbalancers", "count/services", "persistentvolumeclaims", "requests.storage", "count/configmaps", "configmaps",
+		names = append(names, "services", "services.nodeports", "services.loadbalancers", "count/services", "persistentvolumeclaims", "requests.storage",
+			"count/configmaps", "configmaps",
 			"count/deployments.apps", "resourcequotas", "gold.storageclass.storage.k8s.io/requests.storage", "gold.storageclass.storage.k8s.io/persistentvolumeclaims")
 	}
 	var hard []string
@@ -127,9 +132,11 @@ func randomHard(r *rand.Rand, scope string) string {
 }
 
 func randomPod(r *rand.Rand) string {
-	resources := pick(r, "", "", ", resources: {requests: {cpu: 100m, memory: 1Gi}}", ", resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {cpu: 1, memory: 1Gi}}", ", resources: {limits: {example.com/gpu: 1}, requests: {example.com/gpu: 1}}",
+	resources := pick(r, "", "", ", resources: {requests: {cpu: 100m, memory: 1Gi}}", ", resources: {requests: {cpu: 500m, memory: 1Gi}, limits: {cpu: 1, memory: 1Gi}}",
+		", resources: {limits: {example.com/gpu: 1}, requests: {example.com/gpu: 1}}",
 		", resources: {limits: {cpu: 200m, memory: 64Mi, ephemeral-storage: 1Gi}, requests: {cpu: 200m, memory: 64Mi, ephemeral-storage: 1Gi}}")
-	init := pick(r, "", "", ", initContainers: [{name: i, image: i, resources: {requests: {cpu: 700m}}}]", ", initContainers: [{name: i, image: i, restartPolicy: Always, resources: {requests: {cpu: 50m}, limits: {cpu: 60m}}}]")
+	init := pick(r, "", "", ", initContainers: [{name: i, image: i, resources: {requests: {cpu: 700m}}}]",
+		", initContainers: [{name: i, image: i, restartPolicy: Always, resources: {requests: {cpu: 50m}, limits: {cpu: 60m}}}]")
 	more := pick(r, "", "", ", activeDeadlineSeconds: 30", ", priorityClassName: high", ", priorityClassName: low", ", overhead: {cpu: 10m}",
 		", affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, namespaces: [x], labelSelector: {}}]}}")
 	return fmt.Sprintf("spec: {nodeName: n1, containers: [{name: c, image: i%s}]%s%s}", resources, init, more)
