@@ -192,8 +192,15 @@ func (r *rollout) syncRolloutStatus() (reconcile.Result, error) {
 		return reconcile.Result{}, nil
 	}
 	left := since.Add(r.spec.deadline).Sub(r.Now)
-	return reconcile.Result{After: max(left, 0) + time.Second}, nil // a second more, because times in objects have no fractions
+	if left < time.Second {
+		return reconcile.Result{After: soon}, nil
+	}
+	return reconcile.Result{After: left + time.Second}, nil // a second more, because times in objects have no fractions
 }
+
+// soon is the first pause of a queue of Kubernetes: so often a Deployment is looked at during the
+// last second of its progress deadline.
+const soon = 5 * time.Millisecond
 
 // specReplicas returns how many Pods a ReplicaSet asks for.
 func specReplicas(rs *unstructured.Unstructured) int64 {
