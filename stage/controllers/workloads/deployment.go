@@ -90,6 +90,7 @@ type rollout struct {
 	spec       deploymentSpec
 	newRS      *unstructured.Unstructured   // the ReplicaSet with the template of the Deployment; nil if there is none
 	oldRSs     []*unstructured.Unstructured // the others, the oldest first
+	resumed    bool                         // the condition says so since this call
 	conditions conditions.List              // as they stand before the status is computed
 	collisions any                          // status.collisionCount
 }

@@ -150,7 +150,9 @@ func (r *rollout) ensureNewRS() error {
 	if n := specReplicas(created); n > 0 {
 		r.recordScaling(created, 0, n)
 	}
-	r.setProgressing("True", "NewReplicaSetCreated", fmt.Sprintf("Created new replica set %q", created.GetName()))
+	if !r.resumed { // else kube-controller-manager writes that first, so that its next write is a conflict
+		r.setProgressing("True", "NewReplicaSetCreated", fmt.Sprintf("Created new replica set %q", created.GetName()))
+	}
 	return nil
 }
 

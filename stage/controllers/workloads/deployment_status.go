@@ -37,6 +37,7 @@ func (r *rollout) setPauseCondition() {
 	case r.spec.paused:
 		r.setProgressing("Unknown", "DeploymentPaused", "Deployment is paused")
 	default:
+		r.resumed = true
 		r.setProgressing("Unknown", "DeploymentResumed", "Deployment is resumed")
 	}
 }

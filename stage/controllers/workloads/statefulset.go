@@ -114,7 +114,7 @@ func (r *statefulRun) act() error {
 		}
 	}
 	for _, p := range r.condemned {
-		if err := r.updateClaims(p); err != nil {
+		if _, err := r.updateClaims(p); err != nil {
 			return err
 		}
 	}
@@ -146,14 +146,18 @@ func (r *statefulRun) processReplica(i int) (wait bool, err error) {
 		if err := r.ensureClaims(r.start + int64(i)); err != nil {
 			return true, err
 		}
-		if err := r.updateClaims(p); err != nil {
+		if _, err := r.updateClaims(p); err != nil {
 			return true, err
 		}
 	}
 	if wait = r.isUnavailable(p); wait && r.ordered {
 		return true, nil
 	}
-	return wait, r.updateClaims(p)
+	changed, err := r.updateClaims(p)
+	if changed || err != nil {
+		r.recordPod("Update", p.GetName(), err)
+	}
+	return wait, err
 }
 
 func (r *statefulRun) isUnavailable(p pods.Pod) bool {
@@ -231,7 +235,7 @@ func (r *statefulRun) createPod(i int) error {
 	if err != nil {
 		return err
 	}
-	if err = r.updateClaims(pods.Of(created)); err != nil {
+	if _, err = r.updateClaims(pods.Of(created)); err != nil {
 		r.recordPod("Update", name, err)
 	}
 	return err

@@ -37,8 +37,9 @@ func (r *statefulRun) owner(p pods.Pod) *unstructured.Unstructured {
 	return nil
 }
 
-// updateClaims has the claims of a Pod owned as the retention policy says.
-func (r *statefulRun) updateClaims(p pods.Pod) error {
+// updateClaims has the claims of a Pod owned as the retention policy says. It reports whether that
+// changed any.
+func (r *statefulRun) updateClaims(p pods.Pod) (changed bool, err error) {
 	for _, name := range r.claimNames(ordinalOf(p.GetName())) {
 		claim := r.Cache.Get(kinds.PersistentVolumeClaim, name)
 		if claim == nil {
@@ -56,10 +57,11 @@ func (r *statefulRun) updateClaims(p pods.Pod) error {
 			continue
 		}
 		if err := r.setOwner(claim, owner, p); err != nil {
-			return fmt.Errorf("could not update claim %s for delete policy ownerRefs: %w", name.Name, err)
+			return changed, fmt.Errorf("could not update claim %s for delete policy ownerRefs: %w", name.Name, err)
 		}
+		changed = true
 	}
-	return nil
+	return changed, nil
 }
 
 func (r *statefulRun) claimNames(ordinal int64) (names []types.NamespacedName) {
