@@ -27,6 +27,9 @@ func (c *call) review() error {
 	if c.verb(c.r) != "create" || c.name != "" {
 		return errMethod()
 	}
+	if c.form.as == "Table" {
+		return noTransform(c.of.hasProtobuf())
+	}
 	var o metav1.CreateOptions
 	if err := c.options(&o); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,4 +85,12 @@ func TestRootCertificateIsKept(t *testing.T) {
 	require.NoError(t, c.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	_, err = c.Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 	require.NoError(t, err)
+}
+
+// Reviews have no Tables.
+func TestReviewsAsTables(t *testing.T) {
+	c := kubernetes.NewForConfigOrDie(apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{}))
+	err := c.AuthorizationV1().RESTClient().Post().Resource("selfsubjectaccessreviews").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").
+		Body(&authorizationv1.SelfSubjectAccessReview{}).Do(t.Context()).Error()
+	require.True(t, apierrors.ReasonForError(err) == metav1.StatusReasonNotAcceptable, "%v", err)
 }
