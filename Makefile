@@ -95,7 +95,7 @@ oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and wit
 conformance-apps: ## Kubernetes' conformance tests of sig-apps on its own control plane, with stage/controllers/kubelet (builds e2e.test: 8 minutes, once)
 	cd internal/dev/e2e/conformance && STAGECRAFT_E2E=1 $(GO) run . -sig apps
 
-SIGS = apps
+SIGS = apps scheduling cli auth instrumentation architecture api-machinery
 conformance-e2e: ## Kubernetes' conformance tests of SIGS on the server in memory
 	cd internal/dev/e2e/conformance && for sig in $(SIGS); do STAGECRAFT_E2E=1 $(GO) run . -memory -sig $$sig || exit; done
 

@@ -65,7 +65,8 @@
 // TokenReview knows whose they are, requests are not taken with them.
 //
 // A hundred kubectl commands print what they print with a kube-apiserver, but for those listed in
-// internal/dev/e2e/testdata/kubectl/differences.txt.
+// internal/dev/e2e/testdata/kubectl/differences.txt. Which conformance tests of Kubernetes a lab passes
+// through this server is listed in internal/dev/e2e/conformance/testdata.
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; /openapi/v2; autoscaling/v1 and what package memory
