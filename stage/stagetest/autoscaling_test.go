@@ -36,3 +36,14 @@ func TestAnAutoscalerFollowsAFunction(t *testing.T) {
 	require.Len(t, lab.List("v1", "Pod", "app=web"), 2)
 	lab.WaitCurrent()
 }
+
+// TestAnAutoscalerThatGoesOnSaysSo where Settle fails.
+func TestAnAutoscalerThatGoesOnSaysSo(t *testing.T) {
+	o := stagetest.LabOptions{Timeout: time.Minute, Metrics: func(autoscaling.Query) ([]autoscaling.Value, error) { return nil, nil }}
+	text := failure(t, o, func(lab *stagetest.Lab) {
+		lab.Apply(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web},
+  spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`)
+		lab.Settle()
+	})
+	require.Contains(t, text, "; HorizontalPodAutoscaler default/web asks LabOptions.Metrics every 15s, so that the lab never settles: use Advance or WaitCurrent")
+}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
@@ -23,14 +26,30 @@ func (l *Lab) Advance(d time.Duration) {
 }
 
 // Settle lets virtual time pass until nothing more will happen. It fails the test if that takes
-// longer than LabOptions.Timeout, as with CronJobs and with Stages that repeat for ever, and if
-// something happens again and again without time passing.
+// longer than LabOptions.Timeout, as with CronJobs, with Stages that repeat for ever and with
+// autoscalers where LabOptions.Metrics is set, and if something happens again and again without time
+// passing.
 func (l *Lab) Settle() {
 	l.t.Helper()
 	l.playUntil(l.Now().Add(l.options.Timeout), never)
 	if next, more := l.next(); more {
-		l.t.Fatalf("stagetest: not settled after %s; the next thing is due in %s", l.options.Timeout, next.Sub(l.Now()))
+		l.t.Fatalf("stagetest: not settled after %s; the next thing is due in %s%s", l.options.Timeout, next.Sub(l.Now()), l.autoscalerSays())
 	}
+}
+
+// autoscalerSays says that an autoscaler keeps the lab from settling, "" if none does: what a function
+// returns may change with the time.
+func (l *Lab) autoscalerSays() string {
+	if l.options.Metrics == nil {
+		return ""
+	}
+	kind := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
+	list, err := l.sim.Cluster().List(context.Background(), kind, "", metav1.ListOptions{})
+	if err != nil || len(list.Items) == 0 {
+		return ""
+	}
+	first := list.Items[0]
+	return fmt.Sprintf("; HorizontalPodAutoscaler %s/%s asks LabOptions.Metrics every 15s, so that the lab never settles: use Advance or WaitCurrent", first.GetNamespace(), first.GetName())
 }
 
 func never() bool { return false }
