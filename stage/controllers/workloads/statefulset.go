@@ -108,26 +108,43 @@ func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, a
 // another revision. In an ordered set it does one thing at a time, and waits for each Pod to be
 // available, or gone.
 func (r *statefulRun) act() error {
-	for i := range r.replicas {
-		if wait, err := r.processReplica(i); err != nil || wait && r.ordered {
-			return err
-		}
+	if stop, err := r.forAll(len(r.replicas), r.processReplica); stop {
+		return err
 	}
-	for _, p := range r.condemned {
-		if _, err := r.updateClaims(p); err != nil {
-			return err
-		}
+	fixClaims := func(i int) (wait bool, err error) {
+		_, err = r.updateClaims(r.condemned[i])
+		return false, err
+	}
+	if stop, err := r.forAll(len(r.condemned), fixClaims); stop {
+		return err
 	}
 	first := r.firstUnavailable()
-	for _, p := range r.condemned {
-		if wait, err := r.processCondemned(p, first); err != nil || wait && r.ordered {
-			return err
-		}
+	condemn := func(i int) (wait bool, err error) { return r.processCondemned(r.condemned[i], first) }
+	if stop, err := r.forAll(len(r.condemned), condemn); stop {
+		return err
 	}
 	if r.onDelete {
 		return nil
 	}
 	return r.rollingUpdate()
+}
+
+// forAll calls a function for 0 to n-1: in an ordered set one after another until one has to be
+// waited for, else in batches until one has an error.
+func (r *statefulRun) forAll(n int, do func(i int) (wait bool, err error)) (stop bool, err error) {
+	if !r.ordered {
+		err = r.SlowStart(n, func(i int) error {
+			_, err := do(i)
+			return err
+		})
+		return err != nil, err
+	}
+	for i := range n {
+		if wait, err := do(i); err != nil || wait {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // processReplica brings one Pod in line. It reports whether an ordered set has to wait for it.
