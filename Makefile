@@ -14,7 +14,7 @@ MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak instructions instructions-update soak hunt hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,11 @@ bench: ## the benchmarks of the root module
 
 peers: ## side by side with kwok and with cli-utils: ratios
 	cd internal/dev/bench && $(GO) run ./ratio && $(GO) run ./kstatus/ratio
+
+level: ## the statements that a rollover of one Deployment of 10,000 executes, per 1 of those of 1,000 of 10; fails beyond 1.3
+	for b in OneDeployment/10000 RollOver; do $(GO) test ./stage/controllers -run '^$$' -bench "$$b" -benchtime 1x -covermode count \
+		-coverpkg ./stage/...,./internal/...,slices,sort -coverprofile /tmp/level.$${b%%/*} >/dev/null || exit 1; done
+	awk 'FNR > 1 {n[FILENAME] += $$2*$$3} END {r = n[ARGV[1]]/n[ARGV[2]]; print r; exit r > 1.3}' /tmp/level.OneDeployment /tmp/level.RollOver
 
 instructions: ## count the instructions of fixed workloads (valgrind); fails beyond 5 % more than recorded
 	$(GO) run ./internal/dev/instructions

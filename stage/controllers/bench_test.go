@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -12,24 +13,58 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// BenchmarkRollOver rolls 1,000 Deployments of 10 replicas out on 100 nodes, and over to another
+// BenchmarkRollOver rolls 1,000 Deployments of 10 replicas out on 200 nodes, and over to another
 // template.
 func BenchmarkRollOver(b *testing.B) {
-	const n = 1000
 	b.ReportAllocs()
 	for b.Loop() {
-		c := clustertest.New(b, clustertest.Options{Nodes: 100, Pods: presets.PodGeneral})
-		c.Load(clustertest.Fleet(n))
-		c.Advance(5 * time.Minute)
-		for i := range n {
-			c.Patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
-		}
-		c.Advance(30 * time.Minute)
-		require.Empty(b, c.Errors)
-		require.Len(b, c.List("Pod", ""), 10*n)
-		for i := range n {
-			c.RequireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
-		}
+		rollOver(b, 1000, 10)
+	}
+}
+
+// BenchmarkOneDeployment does it with one Deployment. The statements that they execute are compared
+// by make level.
+func BenchmarkOneDeployment(b *testing.B) {
+	for _, replicas := range []int{5_000, 10_000} {
+		b.Run(fmt.Sprint(replicas), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				rollOver(b, 1, replicas)
+			}
+		})
+	}
+}
+
+// TestALargeDeploymentAllocatesNoMore: a Pod of it costs at most 1.3 times what one of a small
+// Deployment costs. Times differ, so allocations are compared.
+func TestALargeDeploymentAllocatesNoMore(t *testing.T) {
+	allocations := func(deployments, replicas int) (count, bytes float64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		rollOver(t, deployments, replicas)
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	small, smallBytes := allocations(50, 10)
+	large, largeBytes := allocations(1, 500)
+	t.Log(large/small, "of the allocations,", largeBytes/smallBytes, "of the bytes")
+	require.Less(t, large/small, 1.3)
+	require.Less(t, largeBytes/smallBytes, 1.3)
+}
+
+// rollOver rolls Deployments out, and over to another template.
+func rollOver(t testing.TB, deployments, replicas int) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
+	c.Load(strings.ReplaceAll(clustertest.Fleet(deployments), "replicas: 10", fmt.Sprint("replicas: ", replicas)))
+	c.Advance(5 * time.Minute)
+	for i := range deployments {
+		c.Patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
+	}
+	c.Advance(30 * time.Minute)
+	require.Empty(t, c.Errors)
+	require.Len(t, c.List("Pod", ""), deployments*replicas)
+	for i := range deployments {
+		c.RequireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
 	}
 }
 
@@ -89,37 +124,7 @@ func BenchmarkOwners(b *testing.B) {
 
 // BenchmarkLarge rolls 10 Deployments of 500 replicas out, and over to another template.
 func BenchmarkLarge(b *testing.B) {
-	const n = 10
 	for b.Loop() {
-		c := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
-		c.Load(strings.ReplaceAll(clustertest.Fleet(n), "replicas: 10", "replicas: 500"))
-		c.Advance(5 * time.Minute)
-		for i := range n {
-			c.Patch("Deployment", fmt.Sprintf("web-%04d", i), `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
-		}
-		c.Advance(30 * time.Minute)
-		require.Empty(b, c.Errors)
-		for i := range n {
-			c.RequireCurrent("Deployment", fmt.Sprintf("web-%04d", i))
-		}
-	}
-}
-
-// BenchmarkOneDeployment rolls one Deployment of 10,000 replicas out on 200 nodes, and over to
-// another template; BenchmarkRollOver does it with 1,000 Deployments of 10.
-func BenchmarkOneDeployment(b *testing.B) {
-	for _, replicas := range []int{5_000, 10_000} {
-		b.Run(fmt.Sprint(replicas), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				c := clustertest.New(b, clustertest.Options{Nodes: 200, Pods: presets.PodGeneral})
-				c.Load(strings.ReplaceAll(clustertest.Fleet(1), "replicas: 10", fmt.Sprint("replicas: ", replicas)))
-				c.Advance(5 * time.Minute)
-				c.Patch("Deployment", "web-0000", `{spec: {template: {spec: {containers: [{name: c, image: "i:2"}]}}}}`)
-				c.Advance(30 * time.Minute)
-				require.Empty(b, c.Errors)
-				c.RequireCurrent("Deployment", "web-0000")
-			}
-		})
+		rollOver(b, 10, 500)
 	}
 }
