@@ -24,7 +24,7 @@ func (n *nodeCount) Filter(*scheduling.Cycle, *scheduling.NodeInfo) scheduling.S
 }
 
 // TestWorkPerPod pins what BenchmarkTenThousandPods costs by counts, since times differ: kube-scheduler
-// looks for 492 of 1,200 Nodes, and that is independent of how many Pods there are.
+// looks at 493 of 1,200 Nodes for each Pod, however many Pods there are.
 func TestWorkPerPod(t *testing.T) {
 	few, many := workOf(t, 100), workOf(t, 500)
 	require.LessOrEqual(t, many.asked, 493*500)
