@@ -224,7 +224,7 @@ func TestAWatchThatNobodyReadsEnds(t *testing.T) {
 	})
 }
 
-const podIn = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: []}}"
+const podIn = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: web, image: nginx}]}}"
 
 func TestPodsAreBoundAndEvicted(t *testing.T) {
 	cluster := memory.New(memory.Options{}) // nobody else binds Pods

@@ -154,7 +154,8 @@ func TestApply(t *testing.T) { withBoth(t, apply) }
 
 func apply(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 	labels := map[string]string{"tier": "front"}
-	spec := appsapply.DeploymentSpec().WithReplicas(1).WithSelector(metaapply.LabelSelector().WithMatchLabels(labels)).WithTemplate(coreapply.PodTemplateSpec().WithLabels(labels))
+	template := coreapply.PodTemplateSpec().WithLabels(labels).WithSpec(coreapply.PodSpec().WithContainers(coreapply.Container().WithName("web").WithImage("nginx")))
+	spec := appsapply.DeploymentSpec().WithReplicas(1).WithSelector(metaapply.LabelSelector().WithMatchLabels(labels)).WithTemplate(template)
 	web := appsapply.Deployment("web", "default").WithLabels(labels).WithSpec(spec)
 	require.NoError(t, c.Apply(t.Context(), web, client.FieldOwner("a")))
 	require.NotNil(t, web.UID)
