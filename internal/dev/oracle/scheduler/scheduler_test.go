@@ -38,7 +38,9 @@ func TestOnceDiffered(t *testing.T) {
 	for _, seed := range []uint64{
 		2568,       // a victim uses a claim of the same name in another namespace
 		8898, 9399, // something that may matter to a Pod changes while it has victims deleted
-		60317, // the labels of a nominated Pod change
+		60317,      // the labels of a nominated Pod change
+		60198,      // a Pod makes room on another Node than before
+		1363, 7384, // a Pod uses a claim in two volumes
 	} {
 		compare(t, newScenario(seed), map[string]int{})
 	}
