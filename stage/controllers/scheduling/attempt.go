@@ -91,10 +91,10 @@ func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo,
 	for _, victim := range found.Victims {
 		d.Victims = append(d.Victims, victim.Name())
 	}
-	if err := s.makeRoom(c, queued, found.Node, victims); err != nil {
+	if err := report(c, pod, failure{reason: unschedulable, message: d.Message, nominated: nominated}); err != nil {
 		return err
 	}
-	return report(c, pod, failure{reason: unschedulable, message: d.Message, nominated: nominated})
+	return s.makeRoom(c, queued, found.Node, victims) // others see the nomination before anybody is gone
 }
 
 // makeRoom deletes the victims that are not being deleted already. If there are none, Pods of lower
