@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"stage/explore":                   {"internal/printable", "stage/player", "delay", "internal/object", "stage", "stage/memory"},
 	"stage/timing":                    {"internal/random", "internal/timequeue"},
 	"stage/reconcile":                 {"internal/listwatch", "internal/object", "internal/printable", "internal/random", "stage/timing"},
-	"stage/simulation":                {"internal/random", "stage/controllers/admission", "stage/controllers/kubelet", "stage/defaults", "stage/validation", "stage/player", "stage", "stage/memory", "stage/reconcile", "stage/timing"},
+	"stage/simulation":                {"internal/random", "stage/controllers/admission", "stage/controllers/features", "stage/controllers/kubelet", "stage/defaults", "stage/validation", "stage/player", "stage", "stage/memory", "stage/reconcile", "stage/timing"},
 	"stage/simulation/fault":          {"internal/object", "stage/controllers/nodes", "stage/memory", "stage/simulation/load"},
 	"stage/simulation/load":           {"internal/jq", "internal/printable", "internal/lines", "internal/position"},
 	"stage/simulation/record":         {"internal/printable", "internal/lines", "internal/position", "internal/files", "internal/object", "stage", "stage/controllers/resources"},

@@ -16,7 +16,7 @@ type TraceEvent struct {
 	Key  Key
 
 	ResourceVersion string    // TraceObserved: of the object
-	Stage           string    // all but Observed and TraceForgotten
+	Stage           string    // all but Observed and TraceForgotten; TraceNotModelled: kind and field, and what it is for
 	N               uint64    // TraceScheduled, TracePlayed: the how-many-th entry of the object
 	Due             time.Time // TraceScheduled, Played; TraceEffected: when the transition was due
 	Weight          int64     // TraceScheduled: of the Stage, -1 if it has none
@@ -32,16 +32,17 @@ type TraceKind int
 
 // The kinds of TraceEvent.
 const (
-	TraceObserved  TraceKind = iota // an object was looked at
-	TraceScheduled                  // a Stage was entered
-	TraceCancelled                  // the Stage no longer matches; nothing will be played
-	TracePlayed                     // the delay is over; the effects follow
-	TraceEffected                   // an effect was carried out
-	TraceFailed                     // the transition or the object cannot go on
-	TraceForgotten                  // the object is gone
+	TraceObserved    TraceKind = iota // an object was looked at
+	TraceScheduled                    // a Stage was entered
+	TraceCancelled                    // the Stage no longer matches; nothing will be played
+	TracePlayed                       // the delay is over; the effects follow
+	TraceEffected                     // an effect was carried out
+	TraceFailed                       // the transition or the object cannot go on
+	TraceForgotten                    // the object is gone
+	TraceNotModelled                  // the object asks for something that nothing does; Stage says what, once for each kind and field
 )
 
-var traceKinds = [...]string{"observed", "scheduled", "cancelled", "played", "effect", "failed", "forgotten"}
+var traceKinds = [...]string{"observed", "scheduled", "cancelled", "played", "effect", "failed", "forgotten", "not modelled"}
 
 // String prints the kind in lower case.
 func (k TraceKind) String() string {

@@ -70,8 +70,9 @@
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; /openapi/v2; autoscaling/v1 and what package memory
-// does not store. Not there yet: defaults and validation of built-in kinds, schemas of custom kinds
-// when objects are written, admission, authorisation, periodic bookmarks; unknown fields that a JSON
+// does not store. Not there yet: schemas of custom kinds when objects are written; webhooks and
+// admission policies, whose configurations are stored and have no effect; authorisation, periodic
+// bookmarks; unknown fields that a JSON
 // patch adds; who owns what was written by the subresource scale, and by what the lab's controllers
 // create; Tables of certificatesigningrequests, flowschemas, ipaddresses, mutatingadmissionpolicies
 // and their bindings, prioritylevelconfigurations, resourceclaims, resourceslices and servicecidrs

@@ -26,13 +26,15 @@ const volumesOfOthers = `
 apiVersion: v1
 kind: PersistentVolume
 metadata: {name: kept}
-spec: {storageClassName: other, persistentVolumeReclaimPolicy: Retain, claimRef: {name: other, namespace: victim, uid: "1"}}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /x}, storageClassName: other,
+  persistentVolumeReclaimPolicy: Retain, claimRef: {name: other, namespace: victim, uid: "1"}}
 status: {phase: Bound}
 ---
 apiVersion: v1
 kind: PersistentVolume
 metadata: {name: made-by-hand}
-spec: {storageClassName: kwok-volume, persistentVolumeReclaimPolicy: Delete, claimRef: {name: by-hand, namespace: victim, uid: "2"}}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /x}, storageClassName: kwok-volume,
+  persistentVolumeReclaimPolicy: Delete, claimRef: {name: by-hand, namespace: victim, uid: "2"}}
 status: {phase: Bound}
 `
 

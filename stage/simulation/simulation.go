@@ -60,6 +60,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/admission"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -94,6 +95,9 @@ type Options struct {
 	// Defaults fills in what objects of built-in kinds leave open, and refuses what is not valid, as an
 	// API server does, see packages defaults and validation. Default: objects are stored as they are.
 	Defaults bool
+	// Features observes what objects ask for that nothing here does; each first use is in Trace, as
+	// stage.TraceNotModelled. It costs a look at each new object of a built-in kind. Nil: nobody looks.
+	Features *features.Report
 	// LivelockLimit is how many transitions one object may make without time passing before the
 	// Engine stops playing it and reports a livelock. Default 100.
 	LivelockLimit int
@@ -154,6 +158,7 @@ type Simulation struct {
 	changes changes
 	calls   calls
 	hooks   hooks
+	dropped droppedFields
 	// the Nodes whose kubelets do something for their Pods
 	kubelets map[string]bool
 
@@ -196,7 +201,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 			return nil, err
 		}
 	}
-	return s, nil
+	return s, s.reportFeatures()
 }
 
 // addCluster makes the cluster, or copies the one that the simulation begins with.
@@ -205,7 +210,7 @@ func (s *Simulation) addCluster() error {
 	m := memory.Options{
 		Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds,
 		RequireNamespaces: o.Strict, RequireTemplates: o.Strict && !o.Defaults, RequireOwners: o.Strict,
-		LateCollection: o.GarbageCollection != nil, Admission: o.admission(),
+		LateCollection: o.GarbageCollection != nil, Admission: s.dropped.of(o),
 	}
 	if o.From != nil {
 		s.cluster = o.From.ForkAs(m)

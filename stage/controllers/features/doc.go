@@ -9,7 +9,7 @@
 // # Usage
 //
 //	report := features.NewReport(features.Options{Trace: func(u features.Use) { log.Print(u) }})
-//	err := report.Watch(sim.On) // of a simulation.Simulation
+//	sim, err := simulation.New(set, simulation.Options{Features: report})
 //	…
 //	for _, u := range report.Uses() { … }
 //

@@ -49,6 +49,7 @@ func (u Use) String() string {
 // A Report collects uses.
 type Report struct {
 	options Options
+	told    []func(Use)
 	kinds   map[schema.GroupVersionKind][]*check
 	order   []*check
 }
@@ -105,6 +106,9 @@ func (r *Report) Watch(on func(schema.GroupVersionKind, func(context.Context, wa
 	return nil
 }
 
+// Tell has a function called at the first use of each row, beside Options.Trace.
+func (r *Report) Tell(do func(Use)) { r.told = append(r.told, do) }
+
 // Observe looks at an object that is new or has changed. One of generation 1 that is not new has the
 // fields that it had.
 func (r *Report) Observe(kind schema.GroupVersionKind, obj *unstructured.Unstructured, isNew bool) {
@@ -131,6 +135,9 @@ func (r *Report) met(c *check, obj *unstructured.Unstructured) {
 	c.use.First = types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	if r.options.Trace != nil {
 		r.options.Trace(c.use)
+	}
+	for _, tell := range r.told {
+		tell(c.use)
 	}
 }
 
