@@ -81,6 +81,9 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if of.kind == endpoints {
 		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
 	}
+	if of.kind.Group == "admissionregistration.k8s.io" && (r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch) {
+		w.Header().Add("Warning", `299 - "stagecraft: webhooks are not called and policies are not evaluated: it is stored and has no effect"`)
+	}
 	f, err := negotiate(r, of.hasProtobuf())
 	if err != nil {
 		return nil, err

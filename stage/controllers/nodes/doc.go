@@ -45,8 +45,12 @@
 //	-----------------------------------------+-----------------------------------+------------------
 //	take a Node that never had a heartbeat   | take it for alive while it is     | presets.NodeFast
 //	for unreachable after 50 s               | ready (Options.RequireHeartbeats) | sends none
-//	add tolerations of 300 s to Pods as they | evict as if Pods had them         | stage/memory sets
-//	are created                              |                                   | no defaults
+//	add tolerations of 300 s to Pods as they | evict as if Pods had them         | simulations without
+//	are created                              |                                   | Defaults
+//	know a Node that is made again under its | begin anew, 50 s later            | known by uid
+//	name, and has no heartbeat, as before    |                                   |
+//	record NodeNotReady only for a Node that | record it also for one that was   | lab.Drive writes
+//	was ready in this pass                   | ready in the last one             | the condition
 //	mark Pods not ready if the controller    | do it whoever wrote Unknown       | lab.Drive writes
 //	itself has found the Node unreachable    |                                   | the condition
 //	look at 8 Nodes at a time                | look at one after another         | determinism
