@@ -131,7 +131,7 @@ func TestHelmWaitsForWhatNobodyHasSeen(t *testing.T) {
 	require.NoError(t, newCluster(t).Delete(t.Context(), kind, types.NamespacedName{Namespace: namespace, Name: "early"}, metav1.DeleteOptions{}))
 
 	reader := cliutils.NewStatusReader(helmMapper(t), cliutils.Options{})
-	err := helmInstall(t, namespace, manifest("waits"), 3*time.Second, reader)
+	err := helmInstall(t, namespace, manifest("waits"), 10*time.Second, reader)
 	require.ErrorContains(t, err, "status: InProgress, message: Nothing has reported a status yet")
 
 	reported := make(chan struct{})

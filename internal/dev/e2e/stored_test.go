@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -22,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver"
@@ -78,6 +80,10 @@ func TestStoredObjects(t *testing.T) {
 		t.Run(obj.GetKind()+" "+obj.GetName(), func(t *testing.T) {
 			want, err := theirs.Create(t.Context(), obj.DeepCopy(), metav1.CreateOptions{})
 			require.NoError(t, err)
+			t.Cleanup(func() { // other tests look at all objects of the server
+				name := types.NamespacedName{Namespace: want.GetNamespace(), Name: want.GetName()}
+				require.NoError(t, theirs.Delete(context.Background(), want.GroupVersionKind(), name, metav1.DeleteOptions{}))
+			})
 			got, err := ours.Create(t.Context(), obj.DeepCopy(), metav1.CreateOptions{})
 			require.NoError(t, err)
 			diff := cmp.Diff(maskedObject(t, want), maskedObject(t, got))
