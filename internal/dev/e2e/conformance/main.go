@@ -27,9 +27,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/expected"
 )
 
 const kubebin = "../../kubebin"
+
+const newTable = "# real  memory: conformance tests of Kubernetes 1.36.3 and how they end, written by go run . -update"
 
 type options struct {
 	sig      string
@@ -78,9 +81,12 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	file := filepath.Join("testdata", o.sig+".txt")
-	expected, err := readTable(file, names)
+	want, err := expected.Read(file, newTable)
 	if err != nil {
 		return err
+	}
+	if err := want.Complete(names); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
 	}
 	c, err := startCluster(o.memory)
 	if err != nil {
@@ -88,24 +94,24 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
 	r := runner{program: program, kubeconfig: c.kubeconfig, options: o, out: out}
-	results := r.runAll(ctx, expected.toRun(o.column(), only))
+	results := r.runAll(ctx, want.ToRun(o.column(), only))
 	fmt.Fprintln(out, "output of the tests:", o.logs)
 	if err := errors.Join(ctx.Err(), writeJUnit(filepath.Join(o.logs, "junit.xml"), o.sig, results)); err != nil {
 		return err
 	}
 	if o.update {
-		expected.enter(o.column(), results)
-		return expected.write(file)
+		want.Enter(o.column(), results)
+		return want.Write(file)
 	}
-	return expected.compare(out, o.column(), results)
+	return want.Compare(out, o.column(), results)
 }
 
 // column is that of the list which the results belong to.
-func (o options) column() int {
+func (o options) column() expected.Column {
 	if o.memory {
-		return inMemory
+		return expected.Memory
 	}
-	return onReal
+	return expected.Real
 }
 
 func directory(dir string) (string, error) {

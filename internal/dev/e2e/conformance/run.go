@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/expected"
 	"github.com/stagecraft-go/stagecraft/internal/files"
 )
 
@@ -69,23 +70,9 @@ type runner struct {
 	out io.Writer
 }
 
-// A result is how a test ended.
-type result struct {
-	passed  bool
-	took    time.Duration
-	message string // the first line of its failure
-}
-
-func (r result) state() string {
-	if r.passed {
-		return pass
-	}
-	return fail
-}
-
 // runAll runs tests, several at once.
-func (r *runner) runAll(ctx context.Context, names []string) map[string]result {
-	results, slots := map[string]result{}, make(chan struct{}, max(1, r.options.parallel))
+func (r *runner) runAll(ctx context.Context, names []string) map[string]expected.Result {
+	results, slots := map[string]expected.Result{}, make(chan struct{}, max(1, r.options.parallel))
 	var all sync.WaitGroup
 	for _, name := range names {
 		slots <- struct{}{}
@@ -95,14 +82,14 @@ func (r *runner) runAll(ctx context.Context, names []string) map[string]result {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			results[name] = got
-			fmt.Fprintf(r.out, "%s %6.1fs %s %s\n", got.state(), got.took.Seconds(), name, got.message)
+			fmt.Fprintf(r.out, "%s %6.1fs %s %s\n", got.State, got.Took.Seconds(), name, got.Message)
 		})
 	}
 	all.Wait()
 	return results
 }
 
-func (r *runner) runOne(ctx context.Context, name string) result {
+func (r *runner) runOne(ctx context.Context, name string) expected.Result {
 	const margin = time.Minute // for what a test does when its time is over
 	ctx, cancel := context.WithTimeout(ctx, r.options.timeout+margin)
 	defer cancel()
@@ -113,12 +100,12 @@ func (r *runner) runOne(ctx context.Context, name string) result {
 		"--ginkgo.no-color", "--ginkgo.vv", "--ginkgo.silence-skips", "--ginkgo.timeout="+r.options.timeout.String(),
 		"--ginkgo.focus="+regexp.QuoteMeta(name)+"$")
 	out, err := cmd.CombinedOutput()
-	got := result{took: time.Since(start), passed: err == nil && bytes.Contains(out, []byte("1 Passed"))}
-	if !got.passed {
-		got.message = firstFailure(out)
+	got := expected.Result{State: expected.Pass, Took: time.Since(start)}
+	if err != nil || !bytes.Contains(out, []byte("1 Passed")) {
+		got.State, got.Message = expected.Fail, firstFailure(out)
 	}
 	if err := files.WriteBytes(filepath.Join(r.options.logs, fileName(name)), out); err != nil {
-		got.message += " (" + err.Error() + ")"
+		got.Message += " (" + err.Error() + ")"
 	}
 	return got
 }
@@ -143,7 +130,7 @@ func firstFailure(out []byte) string {
 }
 
 // writeJUnit writes results in the form that systems for continuous integration read.
-func writeJUnit(file, sig string, results map[string]result) error {
+func writeJUnit(file, sig string, results map[string]expected.Result) error {
 	type failure struct {
 		Message string `xml:"message,attr"`
 	}
@@ -158,9 +145,9 @@ func writeJUnit(file, sig string, results map[string]result) error {
 		Cases   []testCase `xml:"testcase"`
 	}{Name: "sig-" + sig}
 	for name, r := range results {
-		c := testCase{Name: name, Seconds: r.took.Seconds()}
-		if !r.passed {
-			c.Failure = &failure{r.message}
+		c := testCase{Name: name, Seconds: r.Took.Seconds()}
+		if r.State != expected.Pass {
+			c.Failure = &failure{r.Message}
 		}
 		suite.Cases = append(suite.Cases, c)
 	}

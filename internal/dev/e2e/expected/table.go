@@ -1,4 +1,10 @@
-package main
+// Package expected keeps how the tests of others end on a real control plane and on the server in
+// memory, with the reason of each that does not pass, as a list in a file.
+//
+// # Concurrency
+//
+// A Table must not be used from several goroutines at once.
+package expected
 
 import (
 	"bytes"
@@ -10,78 +16,97 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/files"
 )
 
-// The columns of a table.
+// A Column of a [Table] is a cluster that tests run on.
+type Column int
+
+// The columns.
 const (
-	onReal = iota
-	inMemory
+	Real   Column = iota // etcd and kube-apiserver
+	Memory               // stage/apiserver
 	columns
 )
 
 // columnNames are before a reason that is about one column.
 var columnNames = [columns]string{"real", "memory"}
 
-// The results of a test.
+// A State is how a test ends.
+type State string
+
+// The states.
 const (
-	pass = "pass"
-	fail = "fail"
-	skip = "skip" // it would wait for long, or does not apply
-	none = "-"    // it was not run yet
+	Pass State = "pass"
+	Fail State = "fail"
+	Skip State = "skip" // it would wait for long, or does not apply
+	none State = "-"    // it was not run yet
 )
 
-// A table has the expected results of tests. Its file has a line for each test: the result on the
+// A Result is how a test ended.
+type Result struct {
+	State   State
+	Took    time.Duration
+	Message string // the first line of its failure
+}
+
+// A Table has the expected results of tests. Its file has a line for each test: the result on the
 // real control plane, that in memory, and the name. Lines that begin with spaces are the reasons
 // why the test before them fails or is skipped.
-type table struct {
+type Table struct {
 	head []string
 	rows []*row
 }
 
 type row struct {
-	results [columns]string
+	results [columns]State
 	name    string
 	reasons []string
 }
 
-const newTable = "# real  memory: conformance tests of Kubernetes 1.36.3 and how they end, written by go run . -update"
-
 var line = regexp.MustCompile(`^(pass|fail|skip|-) +(pass|fail|skip|-) +(\S.*)$`)
 
-// readTable reads a table, and gives it rows for further tests. A file that does not exist has none.
-func readTable(file string, names []string) (*table, error) {
+// Read reads a table. A file that does not exist has no tests, and the head, a line.
+func Read(file, head string) (*Table, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		text = []byte(newTable + "\n")
+		text = []byte(head + "\n")
 	} else if err != nil {
 		return nil, err
 	}
-	t := &table{}
+	t := &Table{}
 	for i, l := range strings.Split(strings.TrimRight(string(text), "\n"), "\n") {
 		if err := t.read(l); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
 		}
 	}
+	return t, nil
+}
+
+// Complete adds tests that the table does not have yet. It returns an error for those that it has
+// and that are not there.
+func (t *Table) Complete(names []string) error {
+	var errs []error
 	for _, r := range t.rows {
 		if !slices.Contains(names, r.name) {
-			return nil, fmt.Errorf("%s: there is no test %q", file, r.name)
+			errs = append(errs, fmt.Errorf("there is no test %q", r.name))
 		}
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(t.rows, func(r *row) bool { return r.name == name }) {
-			t.rows = append(t.rows, &row{name: name, results: [columns]string{none, none}})
+			t.rows = append(t.rows, &row{name: name, results: [columns]State{none, none}})
 		}
 	}
-	return t, nil
+	return errors.Join(errs...)
 }
 
-func (t *table) read(l string) error {
+func (t *Table) read(l string) error {
 	m := line.FindStringSubmatch(l)
 	switch {
 	case m != nil:
-		t.rows = append(t.rows, &row{results: [columns]string{m[1], m[2]}, name: m[3]})
+		t.rows = append(t.rows, &row{results: [columns]State{State(m[1]), State(m[2])}, name: m[3]})
 	case strings.HasPrefix(l, " ") && len(t.rows) > 0:
 		r := t.rows[len(t.rows)-1]
 		r.reasons = append(r.reasons, strings.TrimSpace(l))
@@ -93,10 +118,10 @@ func (t *table) read(l string) error {
 	return nil
 }
 
-// toRun returns the tests that are not skipped and whose names match.
-func (t *table) toRun(column int, only *regexp.Regexp) (names []string) {
+// ToRun returns the tests that are not skipped and whose names match.
+func (t *Table) ToRun(column Column, only *regexp.Regexp) (names []string) {
 	for _, r := range t.rows {
-		if r.results[column] != skip && only.MatchString(r.name) {
+		if r.results[column] != Skip && only.MatchString(r.name) {
 			names = append(names, r.name)
 		}
 	}
@@ -106,38 +131,39 @@ func (t *table) toRun(column int, only *regexp.Regexp) (names []string) {
 // longestReason is where the messages of failures are cut, which may print whole objects.
 const longestReason = 140
 
-// enter takes over results. A failure without a reason gets the first line of its message.
-func (t *table) enter(column int, results map[string]result) {
+// Enter takes over results. A failure without a reason gets the first line of its message.
+func (t *Table) Enter(column Column, results map[string]Result) {
 	for _, r := range t.rows {
 		got, ran := results[r.name]
 		if !ran {
 			continue
 		}
 		of := columnNames[column] + ": "
-		switch r.results[column] = got.state(); {
-		case got.passed:
+		switch r.results[column] = got.State; {
+		case got.State == Pass:
 			r.reasons = slices.DeleteFunc(r.reasons, func(s string) bool { return strings.HasPrefix(s, of) })
 		case !r.hasReason(column):
-			r.reasons = append(r.reasons, of+got.message[:min(len(got.message), longestReason)])
+			r.reasons = append(r.reasons, of+got.Message[:min(len(got.Message), longestReason)])
 		}
 	}
 }
 
 // hasReason reports whether a row has a reason that is about a column, or about all.
-func (r *row) hasReason(column int) bool {
+func (r *row) hasReason(column Column) bool {
 	return slices.ContainsFunc(r.reasons, func(s string) bool {
 		return strings.HasPrefix(s, columnNames[column]+": ") || !strings.HasPrefix(s, columnNames[1-column]+": ")
 	})
 }
 
-func (t *table) write(file string) error {
+// Write writes the table, ordered by names.
+func (t *Table) Write(file string) error {
 	var b bytes.Buffer
 	for _, l := range t.head {
 		fmt.Fprintln(&b, l)
 	}
 	slices.SortStableFunc(t.rows, func(a, b *row) int { return strings.Compare(a.name, b.name) })
 	for _, r := range t.rows {
-		fmt.Fprintf(&b, "%-5s %-6s %s\n", r.results[onReal], r.results[inMemory], r.name)
+		fmt.Fprintf(&b, "%-5s %-6s %s\n", r.results[Real], r.results[Memory], r.name)
 		for _, reason := range r.reasons {
 			fmt.Fprintf(&b, "             %s\n", reason)
 		}
@@ -145,20 +171,20 @@ func (t *table) write(file string) error {
 	return files.WriteBytes(file, b.Bytes())
 }
 
-// compare prints how many tests passed, and returns an error for those that ended in another way
+// Compare prints how many tests passed, and returns an error for those that ended in another way
 // than expected, and for those whose failure has no reason.
-func (t *table) compare(out io.Writer, column int, results map[string]result) error {
+func (t *Table) Compare(out io.Writer, column Column, results map[string]Result) error {
 	var errs []error
 	passed := 0
 	for _, r := range t.rows {
 		got, ran := results[r.name]
-		if got.passed {
+		if got.State == Pass {
 			passed++
 		}
-		if want := r.results[column]; ran && got.state() != want {
-			errs = append(errs, fmt.Errorf("%s: is %s, listed as %s", r.name, got.state(), want))
+		if want := r.results[column]; ran && got.State != want {
+			errs = append(errs, fmt.Errorf("%s: is %s, listed as %s", r.name, got.State, want))
 		}
-		if is := r.results[column]; (is == fail || is == skip) && !r.hasReason(column) {
+		if is := r.results[column]; (is == Fail || is == Skip) && !r.hasReason(column) {
 			errs = append(errs, fmt.Errorf("%s: is listed as %s without a reason", r.name, r.results[column]))
 		}
 	}
