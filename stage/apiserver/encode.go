@@ -70,6 +70,13 @@ func typed(u runtime.Unstructured, kind string) (runtime.Object, error) {
 
 // marshalList returns a list in a form.
 func (c *call) marshalList(list *unstructured.UnstructuredList) ([]byte, error) {
+	for i := range list.Items {
+		u, err := c.read(&list.Items[i])
+		if err != nil {
+			return nil, err
+		}
+		list.Items[i] = *u
+	}
 	f := c.form
 	switch {
 	case f.as == "Table":
@@ -127,6 +134,10 @@ func (c *call) marshalWatched(e watch.Event, isFirst bool) ([]byte, error) {
 	f := c.form
 	switch obj := e.Object.(type) {
 	case *unstructured.Unstructured:
+		obj, err := c.readWatched(e.Type, obj)
+		if err != nil {
+			return nil, err
+		}
 		if f.as != "Table" {
 			return f.marshal(obj)
 		}

@@ -20,8 +20,9 @@ const (
 	scale      = `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},"spec":{"replicas":-1}}`
 	binding    = `{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node"}}`
 	definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"a.x.io"},"spec":{"group":"x.io","scope":"Cluster",` +
-		`"names":{"plural":"a","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}},` +
-		`"additionalPrinterColumns":[{"name":"B","type":"integer","jsonPath":".spec[?(@.b)]"}],"subresources":{"scale":{"specReplicasPath":"."}}}]}}`
+		`"names":{"plural":"a","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":` +
+		`{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"n":{"type":"integer","default":1,"x-kubernetes-validations":[{"rule":"self < 9"}]}}}},` +
+		`"additionalPrinterColumns":[{"name":"B","type":"integer","jsonPath":".spec[?(@.b)]"}],"subresources":{"scale":{"specReplicasPath":".spec.n","statusReplicasPath":".status.n"}}}]}}`
 )
 
 // A request is what a client sends.

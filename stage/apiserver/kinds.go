@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -46,6 +47,8 @@ type resource struct {
 	scale   *scalePaths    // nil: it has no scale
 	columns []printColumn  // additionalPrinterColumns of a custom kind
 	schema  map[string]any // openAPIV3Schema of a custom kind; nil if it is a built-in one
+
+	definition *unstructured.Unstructured // of a custom kind
 }
 
 // groupResource is the name of the resource in errors.
@@ -78,11 +81,9 @@ type kindIndex struct {
 	index   map[schema.GroupVersionResource]*resource
 }
 
-var definitions = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
-
 func (x *kindIndex) start(c *memory.Cluster) (err error) {
 	x.cluster = c
-	x.changes, err = c.Feed(definitions, "", metav1.ListOptions{})
+	x.changes, err = c.Feed(definitions.Kind, "", metav1.ListOptions{})
 	return err
 }
 
@@ -185,25 +186,27 @@ func (x *kindIndex) addCustom(stored map[schema.GroupVersionKind]memory.Kind) {
 
 // A customKind is what a definition says of a kind.
 type customKind struct {
-	names   map[string]any // spec.names
-	version map[string]any // an item of spec.versions
+	definition *unstructured.Unstructured
+	names      map[string]any // spec.names
+	version    map[string]any // an item of spec.versions
 }
 
 // definedNames returns what definitions say of their kinds.
 func (x *kindIndex) definedNames() map[schema.GroupVersionKind]customKind {
 	kinds := map[schema.GroupVersionKind]customKind{}
-	found, err := x.cluster.List(context.Background(), definitions, "", metav1.ListOptions{})
+	found, err := x.cluster.Shared().List(context.Background(), definitions.Kind, "", metav1.ListOptions{})
 	if err != nil {
 		return kinds
 	}
-	for _, d := range found.Items {
+	for i := range found.Items {
+		d := &found.Items[i]
 		group, _, _ := unstructured.NestedString(d.Object, "spec", "group")
 		names, _, _ := unstructured.NestedMap(d.Object, "spec", "names")
 		versions, _, _ := unstructured.NestedSlice(d.Object, "spec", "versions")
 		for _, v := range versions {
 			if fields, ok := v.(map[string]any); ok {
 				kind := schema.GroupVersionKind{Group: group, Version: text(fields, "name"), Kind: text(names, "kind")}
-				kinds[kind] = customKind{names, fields}
+				kinds[kind] = customKind{d, names, fields}
 			}
 		}
 	}
@@ -236,7 +239,7 @@ func customResource(k memory.Kind, c customKind) *resource {
 		r.Subresources = append(r.Subresources, discoveryv2.APISubresourceDiscovery{
 			Subresource: "scale", ResponseKind: &metav1.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Verbs: fieldVerbs})
 	}
-	r.columns = columnsOf(c.version)
+	r.columns, r.definition = columnsOf(c.version), c.definition
 	if r.schema, _, _ = unstructured.NestedMap(c.version, "schema", "openAPIV3Schema"); r.schema == nil {
 		r.schema = map[string]any{"type": "object"}
 	}

@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// checkFields looks for fields in the patch of a built-in kind that the kind does not have. They are
+// checkFields looks for fields in a patch that the kind does not have. They are
 // refused, or told in headers, and left out of the patch. The operations of a JSON patch and those
 // that strategic patches write as $… are left as they are.
 func (c *call) checkFields(kind types.PatchType, data []byte, validation string) ([]byte, error) {
-	if kind == types.JSONPatchType || !c.of.hasProtobuf() || c.subresource == "scale" {
+	if kind == types.JSONPatchType || !c.of.hasProtobuf() && c.of.definition == nil || c.subresource == "scale" {
 		return data, nil
 	}
 	text := data
@@ -29,7 +29,7 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 		}
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
+	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
 		return data, nil
 	}
 	faults := c.unknownFields(fields, text)
@@ -73,6 +73,9 @@ var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 
 // unknownFields returns the faults of a strict reader of the kind.
 func (c *call) unknownFields(fields map[string]any, text []byte) (faults []error) {
+	if c.of.definition != nil {
+		return c.unknownCustom(fields)
+	}
 	if fields["kind"] == nil || fields["apiVersion"] == nil {
 		fields = maps.Clone(fields)
 		fields["apiVersion"], fields["kind"] = c.of.kind.ToAPIVersionAndKind()

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/validation"
@@ -44,6 +45,7 @@ type Request struct {
 type Server struct {
 	cluster *memory.Cluster
 	kinds   kindIndex
+	schemas *definitions.Index
 	log     func(Request)
 	bare    bool
 	ca      string
@@ -51,11 +53,13 @@ type Server struct {
 }
 
 // New returns a server for a cluster, which from now on fills in what objects leave open and refuses what is
-// not valid, see packages defaults and validation. It creates the namespaces that every cluster has, and what
+// not valid, see packages defaults and validation; that holds for definitions and the objects of their kinds, too.
+// It creates the namespaces that every cluster has, and what
 // kube-controller-manager creates in each, where these are missing.
 func New(c *memory.Cluster, o Options) (*Server, error) {
-	s := &Server{cluster: c, log: o.Log, bare: o.Bare, ca: o.ca}
+	s := &Server{cluster: c, schemas: definitions.New(), log: o.Log, bare: o.Bare, ca: o.ca}
 	c.Extend(defaults.Hooks())
+	c.Extend(s.schemas.Hooks())
 	c.Extend(validation.Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -32,6 +33,7 @@ type call struct {
 	bare    bool
 	ca      string
 	cluster *memory.Cluster // as the user of the request
+	schemas *definitions.Index
 	form    form
 	w       http.ResponseWriter
 	r       *http.Request
@@ -88,7 +90,7 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if err != nil {
 		return nil, err
 	}
-	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared().TrackingFields(), form: f, w: w, r: r, query: r.URL.Query()}
+	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared().TrackingFields(), schemas: s.schemas, form: f, w: w, r: r, query: r.URL.Query()}
 	if user := r.Header.Get("Impersonate-User"); user != "" {
 		c.cluster = c.cluster.Impersonate(user)
 	}
@@ -129,6 +131,10 @@ func (c *call) write(code int, u *unstructured.Unstructured) error {
 }
 
 func (c *call) marshal(u *unstructured.Unstructured) ([]byte, error) {
+	u, err := c.read(u)
+	if err != nil {
+		return nil, err
+	}
 	if c.form.as != "Table" {
 		return c.form.marshal(u)
 	}
@@ -217,7 +223,7 @@ const maxManager = 128
 
 // object reads an object of the resource's kind, and checks that it is where the path says.
 func (c *call) object(validation string) (*unstructured.Unstructured, error) {
-	u, err := decode(c.w, c.r, c.of.kind, strictness(validation))
+	u, err := c.decode(strictness(validation))
 	if err != nil {
 		return nil, err
 	}

@@ -65,6 +65,19 @@ func (v *Review) List(kind schema.GroupVersionKind, namespace string) (found []*
 	return found
 }
 
+// Get returns an object, nil if it is not there. It is the stored one and must not be changed. It
+// must not be called by what Hooks.Remote returns, which reads the cluster itself.
+func (v *Review) Get(kind schema.GroupVersionKind, name types.NamespacedName) *unstructured.Unstructured {
+	k := v.store.kinds[kind]
+	if k == nil {
+		return nil
+	}
+	if r := k.table.records[k.key(name)]; r != nil {
+		return r.object()
+	}
+	return nil
+}
+
 // PutStatus replaces the status of another object together with the write that is reviewed. It does
 // nothing in a dry run, and if the object is not there. The status must not be changed afterwards.
 func (v *Review) PutStatus(kind schema.GroupVersionKind, name types.NamespacedName, status map[string]any) {

@@ -1,0 +1,186 @@
+package definitions
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// Kind is the kind of definitions.
+var Kind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
+var resource = schema.GroupResource{Group: Kind.Group, Resource: "customresourcedefinitions"}
+
+// An Index has the compiled schemas of a cluster's custom kinds.
+type Index struct {
+	mu          sync.Mutex
+	definitions map[string]*definition // by name
+}
+
+// New returns an index without schemas.
+func New() *Index { return &Index{definitions: map[string]*definition{}} }
+
+// Hooks are the hooks of a cluster that carry out its definitions.
+func (x *Index) Hooks() memory.Hooks {
+	return memory.Hooks{Name: "definitions", Default: x.fill, Validate: x.validate}
+}
+
+// fill prunes an object of a custom kind and fills in its defaults.
+func (x *Index) fill(v *memory.Review) error {
+	if v.Resource == resource {
+		fillDefinition(v)
+		return nil
+	}
+	s, err := x.reviewed(v)
+	if s == nil || err != nil {
+		return err
+	}
+	for name, value := range v.New.Object { // what is below the root may be shared with others
+		if name != "metadata" {
+			v.New.Object[name] = runtime.DeepCopyJSONValue(value)
+		}
+	}
+	s.prune(v.New.Object)
+	s.fill(v.New.Object)
+	return nil
+}
+
+// validate refuses a definition or an object of a custom kind that is not valid.
+func (x *Index) validate(v *memory.Review) error {
+	if v.Resource == resource {
+		return checkDefinition(v)
+	}
+	s, err := x.reviewed(v)
+	if s == nil || err != nil {
+		return err
+	}
+	if faults := s.check(v); len(faults) > 0 {
+		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
+	}
+	return nil
+}
+
+// reviewed returns the schema for the object of a write; nil if its kind has no definition.
+func (x *Index) reviewed(v *memory.Review) (*version, error) {
+	if v.Resource.Group == "" {
+		return nil, nil
+	}
+	crd := v.Get(Kind, types.NamespacedName{Name: v.Resource.String()})
+	if crd == nil {
+		return nil, nil
+	}
+	return x.schema(crd, v.Kind.Version)
+}
+
+// Unknown removes fields from an object that its kind does not have, and returns their paths.
+// Metadata is part of it. An object of a kind without a definition stays as it is.
+func (x *Index) Unknown(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) ([]string, error) {
+	kind := obj.GroupVersionKind()
+	crd, err := c.Definition(ctx, kind)
+	if crd == nil || err != nil {
+		return nil, err
+	}
+	s, err := x.schema(crd, kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	return s.unknown(obj.Object)
+}
+
+// Read returns an object as a client sees it that reads it in a version: with the defaults of the
+// version that is stored, and without fields that the version does not have. An object whose
+// definition has had one schema since its creation is returned as it is, others as copies.
+func (x *Index) Read(crd, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if crd == nil || isAsWritten(crd) {
+		return obj, nil
+	}
+	read, err := x.schema(crd, obj.GroupVersionKind().Version)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := x.schema(crd, storageVersion(crd))
+	if err != nil {
+		return nil, err
+	}
+	obj = obj.DeepCopy()
+	stored.fill(obj.Object)
+	read.prune(obj.Object)
+	return obj, nil
+}
+
+// isAsWritten reports whether the objects of a definition are stored as they have to be read.
+func isAsWritten(crd *unstructured.Unstructured) bool {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	return crd.GetGeneration() <= 1 && len(versions) == 1
+}
+
+// storageVersion is the version in which objects are stored.
+func storageVersion(crd *unstructured.Unstructured) string {
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		if fields, _ := v.(map[string]any); fields["storage"] == true {
+			name, _ := fields["name"].(string)
+			return name
+		}
+	}
+	return ""
+}
+
+// A definition has the schemas of a CustomResourceDefinition.
+type definition struct {
+	spec     map[string]any
+	internal *apiextensions.CustomResourceDefinition
+	versions map[string]*version
+}
+
+// schema returns the compiled schema of a version.
+func (x *Index) schema(crd *unstructured.Unstructured, name string) (*version, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	spec, _ := crd.Object["spec"].(map[string]any)
+	d := x.definitions[crd.GetName()]
+	if d == nil || !reflect.DeepEqual(d.spec, spec) { // the same map is equal at once
+		internal, err := internalOf(crd.Object)
+		if err != nil {
+			return nil, notValid(crd, err)
+		}
+		d = &definition{internal: internal, versions: map[string]*version{}}
+		x.definitions[crd.GetName()] = d
+	}
+	d.spec = spec
+	if d.versions[name] == nil {
+		v, err := compile(d.internal, name)
+		if err != nil {
+			return nil, notValid(crd, err)
+		}
+		d.versions[name] = v
+	}
+	return d.versions[name], nil
+}
+
+// notValid is the answer to a request for a kind whose definition came into the cluster before
+// definitions were validated.
+func notValid(crd *unstructured.Unstructured, err error) error {
+	return apierrors.NewInternalError(fmt.Errorf("the definition %s is not valid: %w", crd.GetName(), err))
+}
+
+// internalOf returns a definition in the form that the libraries take, with defaults.
+func internalOf(fields map[string]any) (*apiextensions.CustomResourceDefinition, error) {
+	given, into := &apiextensionsv1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, given); err != nil {
+		return nil, err
+	}
+	apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(given)
+	return into, apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(given, into, nil)
+}
