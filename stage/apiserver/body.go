@@ -164,6 +164,15 @@ func summary(data []byte) string {
 
 // decodeFields reads an object of a kind without a Go type.
 func decodeFields(data []byte, kind schema.GroupVersionKind, mediaType string) (*unstructured.Unstructured, error) {
+	u, err := readFields(data, kind, mediaType)
+	if err == nil && u.GroupVersionKind() != kind {
+		return nil, otherKind(u.GroupVersionKind(), kind)
+	}
+	return u, err
+}
+
+// readFields reads an object; kind is the one that it should have.
+func readFields(data []byte, kind schema.GroupVersionKind, mediaType string) (*unstructured.Unstructured, error) {
 	if mediaType == yamlType {
 		var err error
 		if data, err = yaml.YAMLToJSON(data); err != nil {
@@ -171,14 +180,8 @@ func decodeFields(data []byte, kind schema.GroupVersionKind, mediaType string) (
 		}
 	}
 	u := &unstructured.Unstructured{}
-	_, read, err := unstructured.UnstructuredJSONScheme.Decode(data, &kind, u)
-	switch {
-	case runtime.IsMissingKind(err), runtime.IsMissingVersion(err):
+	if _, _, err := unstructured.UnstructuredJSONScheme.Decode(data, &kind, u); err != nil {
 		return nil, unrecognized(data, kind, err)
-	case err != nil:
-		return nil, unrecognized(data, kind, err)
-	case *read != kind:
-		return nil, otherKind(*read, kind)
 	}
 	return u, nil
 }

@@ -59,7 +59,9 @@
 // schemas of built-in kinds and those of definitions; get, list with pages and selectors, watch with
 // bookmarks of initial events, create, update, all types of patch, delete, deletecollection; JSON, YAML
 // and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and
-// PartialObjectMetadata; fieldValidation of built-in kinds; managedFields from creation on; dry runs;
+// PartialObjectMetadata; fieldValidation; definitions, whose objects are pruned, filled in with defaults
+// and validated by their schema, rules in CEL included, as k8s.io/apiextensions-apiserver does it, in
+// several versions without conversion; managedFields from creation on; dry runs;
 // the subresources status, scale, binding, eviction, finalize, approval, and log, which is empty;
 // reviews of access, which allow everything; tokens of ServiceAccounts, which are not signed: a
 // TokenReview knows whose they are, requests are not taken with them.
@@ -70,8 +72,7 @@
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; /openapi/v2; autoscaling/v1 and what package memory
-// does not store. Not there yet: schemas of custom kinds when objects are written; webhooks and
-// admission policies, whose configurations are stored and have no effect; authorisation, periodic
+// does not store. Not there yet: webhooks and admission policies, whose configurations are stored and have no effect; authorisation, periodic
 // bookmarks; unknown fields that a JSON
 // patch adds; who owns what was written by the subresource scale, and by what the lab's controllers
 // create; Tables of certificatesigningrequests, flowschemas, ipaddresses, mutatingadmissionpolicies

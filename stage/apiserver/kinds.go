@@ -38,6 +38,11 @@ var recorded = sync.OnceValue(func() (versions []recordedVersion) {
 	return versions
 })
 
+// isRecorded reports whether a group is one of kube-apiserver itself.
+func isRecorded(group string) bool {
+	return slices.ContainsFunc(recorded(), func(v recordedVersion) bool { return v.Group == group })
+}
+
 // A resource is what is served under one name.
 type resource struct {
 	discoveryv2.APIResourceDiscovery
@@ -48,7 +53,8 @@ type resource struct {
 	columns []printColumn  // additionalPrinterColumns of a custom kind
 	schema  map[string]any // openAPIV3Schema of a custom kind; nil if it is a built-in one
 
-	definition *unstructured.Unstructured // of a custom kind
+	definition  *unstructured.Unstructured // of a custom kind
+	deprecation string                     // a warning, "" if the version is not deprecated
 }
 
 // groupResource is the name of the resource in errors.
@@ -240,6 +246,7 @@ func customResource(k memory.Kind, c customKind) *resource {
 			Subresource: "scale", ResponseKind: &metav1.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Verbs: fieldVerbs})
 	}
 	r.columns, r.definition = columnsOf(c.version), c.definition
+	r.deprecation = deprecationOf(c)
 	if r.schema, _, _ = unstructured.NestedMap(c.version, "schema", "openAPIV3Schema"); r.schema == nil {
 		r.schema = map[string]any{"type": "object"}
 	}

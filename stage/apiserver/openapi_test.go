@@ -64,7 +64,7 @@ func TestUnknownFieldsOfPatches(t *testing.T) {
 	require.NoError(t, patch(types.MergePatchType, `{"dat":{"a":"c"},"data":{"a":"d"}}`, "Ignore"))
 	require.NoError(t, patch(types.StrategicMergePatchType, `{"$setElementOrder/x":[],"data":{"e":"f"}}`, "Ignore"))
 	require.ErrorContains(t, patch(types.ApplyYAMLPatchType, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"dat":{"a":"b"}}`, "Ignore"),
-		`failed to create typed patch object (default/c; /v1, Kind=ConfigMap): .dat: field not declared in schema`)
+		`failed to create typed patch object (/c; /v1, Kind=ConfigMap): .dat: field not declared in schema`)
 	list, err := cluster.List(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "default", metav1.ListOptions{FieldSelector: "metadata.name=c"})
 	require.NoError(t, err)
 	require.NotContains(t, list.Items[0].Object, "dat")

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -37,10 +39,17 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 		return data, nil
 	}
 	if kind == types.ApplyYAMLPatchType {
-		return nil, c.undeclared(faults)
+		metadata, _ := fields["metadata"].(map[string]any)
+		return nil, c.undeclared(faults, metadata)
+	}
+	if c.of.definition != nil && validation == metav1.FieldValidationStrict {
+		return nil, notStrict(string(data), runtime.NewStrictDecodingError(faults))
 	}
 	if err := strictness(validation).report(c.w, runtime.NewStrictDecodingError(faults), c.of.kind); err != nil {
 		return nil, err
+	}
+	if c.of.definition != nil {
+		return data, nil // the cluster drops them
 	}
 	for _, fault := range faults {
 		if m := unknownField.FindStringSubmatch(fault.Error()); m != nil {
@@ -51,8 +60,9 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 }
 
 // undeclared is the answer to a server-side apply of fields that the kind does not have, whatever
-// fieldValidation is.
-func (c *call) undeclared(faults []error) error {
+// fieldValidation is. The namespace is named if the body has it.
+func (c *call) undeclared(faults []error, metadata map[string]any) error {
+	namespace := text(metadata, "namespace")
 	var lines []string
 	for _, fault := range faults {
 		if m := unknownField.FindStringSubmatch(fault.Error()); m != nil {
@@ -62,11 +72,13 @@ func (c *call) undeclared(faults []error) error {
 	if len(lines) == 0 {
 		return badRequest("error decoding YAML: %v", faults[0])
 	}
-	text := lines[0]
+	fault := lines[0]
 	if len(lines) > 1 {
-		text = "errors:\n  " + strings.Join(lines, "\n  ")
+		fault = "errors:\n  " + strings.Join(lines, "\n  ")
 	}
-	return statusError(http.StatusInternalServerError, "", fmt.Sprintf("failed to create typed patch object (%s; %s): %s", c.key(), c.of.kind, text))
+	key := types.NamespacedName{Namespace: namespace, Name: c.name}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+		Message: fmt.Sprintf("failed to create typed patch object (%s; %s): %s", key, c.of.kind, fault)}}
 }
 
 var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)

@@ -115,7 +115,7 @@ func (c *call) rescale(scale *unstructured.Unstructured, dryRun []string) (*unst
 	switch {
 	case err != nil:
 		return nil, badRequest("spec.replicas: %v", err)
-	case wanted < 0:
+	case wanted < 0 && c.of.definition == nil:
 		return nil, apierrors.NewInvalid(scales.GroupKind(), c.name, field.ErrorList{
 			field.Invalid(field.NewPath("spec", "replicas"), wanted, "must be greater than or equal to 0")})
 	}

@@ -52,6 +52,9 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 	switch {
 	case of == nil && t.resource == bindings:
 		return s.serveBinding(t, w, r)
+	case of == nil && !isRecorded(t.resource.Group):
+		serveNothing(s, w, r)
+		return nil
 	case of == nil:
 		return errUnknown()
 	case t.namespace != "" && !of.isNamespaced():
@@ -85,6 +88,9 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	}
 	if of.kind.Group == "admissionregistration.k8s.io" && (r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch) {
 		w.Header().Add("Warning", `299 - "stagecraft: webhooks are not called and policies are not evaluated: it is stored and has no effect"`)
+	}
+	if of.deprecation != "" {
+		warn(w, of.deprecation)
 	}
 	f, err := negotiate(r, of.hasProtobuf())
 	if err != nil {
@@ -260,6 +266,7 @@ func (c *call) create() error {
 	if u, err = c.cluster.Create(c.ctx, u, o); err != nil {
 		return err
 	}
+	c.warnOfFinalizers(nil, u)
 	if c.of.kind == namespaces && !c.bare && len(o.DryRun) == 0 {
 		if err := provision(c.ctx, c.cluster, u.GetName(), c.ca); err != nil {
 			return err
@@ -284,9 +291,11 @@ func (c *call) update() error {
 		return err
 	}
 	o.FieldManager = c.manager(o.FieldManager)
+	before := c.stored()
 	if u, err = c.cluster.Update(c.ctx, u, o, c.subresources()...); err != nil {
 		return err
 	}
+	c.warnOfFinalizers(before, u)
 	return c.write(http.StatusOK, u)
 }
 
@@ -311,16 +320,25 @@ func (c *call) patch() error {
 	if err != nil {
 		return err
 	}
-	_, err = c.cluster.Get(c.ctx, c.of.kind, c.key())
-	isNew := apierrors.IsNotFound(err)
+	before := c.stored()
 	u, err := c.cluster.Patch(c.ctx, c.of.kind, c.key(), kind, data, o, c.subresources()...)
 	if err != nil {
 		return err
 	}
-	if isNew {
+	c.warnOfFinalizers(before, u)
+	if before == nil {
 		return c.write(http.StatusCreated, u)
 	}
 	return c.write(http.StatusOK, u)
+}
+
+// stored returns the object of the path, nil if there is none.
+func (c *call) stored() *unstructured.Unstructured {
+	u, err := c.cluster.Get(c.ctx, c.of.kind, c.key())
+	if err != nil {
+		return nil
+	}
+	return u
 }
 
 // patchBody reads a patch, its type and its options.
@@ -337,7 +355,12 @@ func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []
 		return o, "", nil, err
 	}
 	known := c.patchTypes()
-	if kind = types.PatchType(mediaType); !slices.Contains(known, string(kind)) {
+	kind = types.PatchType(mediaType)
+	switch {
+	case slices.Contains(known, string(kind)):
+	case c.of.definition != nil:
+		return o, "", nil, unsupported(known...)
+	default:
 		return o, "", nil, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
 	}
 	if data, err = readBody(c.r); err != nil {

@@ -158,7 +158,8 @@ func versionGiven() error {
 
 func (r *request) mustHaveVersion() error {
 	fault := field.Invalid(metadataPath.Child("resourceVersion"), 0, "must be specified for an update")
-	return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, fieldErrors{fault})
+	resource := r.resource() // in the place of the kind, as there
+	return apierrors.NewInvalid(schema.GroupKind{Group: resource.Group, Kind: resource.Resource}, r.Name.Name, fieldErrors{fault})
 }
 
 // checkSameKind refuses a body of another kind than the request's, and of another version, unless

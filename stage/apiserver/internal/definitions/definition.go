@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -80,7 +81,8 @@ func definitionFaults(v *memory.Review) (field.ErrorList, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	if v.Old == nil {
+	if v.Old == nil { // kube-apiserver gives it the rest of its status later
+		now.Status = apiextensions.CustomResourceDefinitionStatus{StoredVersions: now.Status.StoredVersions}
 		return validation.ValidateCustomResourceDefinition(context.Background(), now), nil
 	}
 	before, err := internalOf(v.Old.Object)

@@ -182,5 +182,8 @@ func internalOf(fields map[string]any) (*apiextensions.CustomResourceDefinition,
 		return nil, err
 	}
 	apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(given)
+	if len(given.Status.StoredVersions) == 0 {
+		given.Status.StoredVersions = nil
+	}
 	return into, apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(given, into, nil)
 }
