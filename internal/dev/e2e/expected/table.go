@@ -95,11 +95,34 @@ func (t *Table) Complete(names []string) error {
 		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(t.rows, func(r *row) bool { return r.name == name }) {
-			t.rows = append(t.rows, &row{name: name, results: [columns]State{none, none}})
-		}
+		t.Add(name, none)
 	}
 	return errors.Join(errs...)
+}
+
+// Add adds a test that is expected to end in the same way in all columns, if the table does not have
+// it yet.
+func (t *Table) Add(name string, state State) {
+	if !slices.ContainsFunc(t.rows, func(r *row) bool { return r.name == name }) {
+		t.rows = append(t.rows, &row{name: name, results: [columns]State{state, state}})
+	}
+}
+
+// Drop removes the tests that pass in all columns: a list of exceptions has none.
+func (t *Table) Drop() {
+	t.rows = slices.DeleteFunc(t.rows, func(r *row) bool {
+		return !slices.ContainsFunc(r.results[:], func(s State) bool { return s != Pass })
+	})
+}
+
+// Names returns the tests whose names begin with a prefix.
+func (t *Table) Names(prefix string) (names []string) {
+	for _, r := range t.rows {
+		if strings.HasPrefix(r.name, prefix) {
+			names = append(names, r.name)
+		}
+	}
+	return names
 }
 
 func (t *Table) read(l string) error {

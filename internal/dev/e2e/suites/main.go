@@ -1,0 +1,120 @@
+// Command suites runs integration tests of other projects, which need an API server and no
+// controllers, on etcd and kube-apiserver as envtest starts them, and on stage/apiserver:
+//
+//	go run . [-suite lws] [-only REGEXP]            both, and compares
+//	go run . [-suite lws] [-only REGEXP] -on memory one of them
+//
+// The tests are those of a module as the module proxy has it, unchanged. Each package has a server
+// of its own, which envtest is told of as an existing cluster; on the real one envtest starts its
+// own. The results are compared with the list testdata/SUITE.txt, which has the reason of each
+// failure and leaves out what passes on both: a test that ends in another way is an error. With -update the list is written
+// anew: its reasons are kept, and those of new failures are to be filled in.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/expected"
+)
+
+const kubebin = "../../kubebin"
+
+const newTable = "# real  memory: tests of %s and how they end, written by go run . -suite %s -update"
+
+type options struct {
+	suite, only, on string
+	update          bool
+	timeout         time.Duration
+	logs            string
+}
+
+func main() {
+	log.SetLogger(logr.Discard())
+	var o options
+	flag.StringVar(&o.suite, "suite", "controller-runtime", "one of "+strings.Join(names(), ", "))
+	flag.StringVar(&o.only, "only", "", "run only packages whose directory a `regexp` matches; others stay as listed")
+	flag.StringVar(&o.on, "on", "real,memory", "which `servers`")
+	flag.BoolVar(&o.update, "update", false, "write the list anew")
+	flag.DurationVar(&o.timeout, "timeout", 30*time.Minute, "how long the tests of one package may take")
+	flag.StringVar(&o.logs, "logs", "", "the `directory` for the output of tests (default a temporary one)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "suites:", err)
+		os.Exit(1)
+	}
+}
+
+// servers are those that tests run on, by what -on calls them.
+var servers = []string{expected.Real: "real", expected.Memory: "memory"}
+
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	s, ok := suites[o.suite]
+	if !ok {
+		return fmt.Errorf("-suite: want one of %s", strings.Join(names(), ", "))
+	}
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	r := runner{suite: s, timeout: o.timeout, out: out}
+	if r.logs, err = directory(o.logs); err != nil {
+		return err
+	}
+	if r.assets, err = controlplane.Assets(kubebin, os.Stderr); err != nil {
+		return err
+	}
+	if r.dir, err = prepare(ctx, s); err != nil {
+		return err
+	}
+	results, err := r.runAll(ctx, only, strings.Split(o.on, ","))
+	fmt.Fprintln(out, "output of the tests:", r.logs)
+	if err := errors.Join(err, ctx.Err()); err != nil {
+		return err
+	}
+	return conclude(out, o, results)
+}
+
+// conclude compares results with the list, or writes it.
+func conclude(out io.Writer, o options, results []*outcome) error {
+	file := filepath.Join("testdata", o.suite+".txt")
+	list, err := expected.Read(file, fmt.Sprintf(newTable, suites[o.suite].module+" "+suites[o.suite].version, o.suite))
+	if err != nil {
+		return err
+	}
+	printTable(out, results)
+	var errs []error
+	for _, r := range results {
+		errs = append(errs, r.compare(list, o.update))
+	}
+	if o.update {
+		list.Drop()
+		return errors.Join(append(errs, list.Write(file))...)
+	}
+	return errors.Join(errs...)
+}
+
+func directory(dir string) (string, error) {
+	if dir == "" {
+		return os.MkdirTemp("", "suites-")
+	}
+	dir, err := filepath.Abs(dir)
+	return dir, errors.Join(err, os.MkdirAll(dir, 0o755))
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/expected"
+	"github.com/stagecraft-go/stagecraft/internal/files"
+)
+
+// A runner runs the tests of a suite, package by package.
+type runner struct {
+	suite   suite
+	dir     string // of the module
+	assets  string // the directory of etcd and kube-apiserver
+	timeout time.Duration
+	logs    string
+	out     io.Writer
+}
+
+// runAll runs the packages whose directories match, on servers.
+func (r *runner) runAll(ctx context.Context, only *regexp.Regexp, on []string) (all []*outcome, err error) {
+	for _, pkg := range r.suite.packages {
+		if only.MatchString(pkg) && err == nil {
+			o := &outcome{pkg: pkg}
+			err = r.runPackage(ctx, o, on)
+			all = append(all, o)
+		}
+	}
+	return all, err
+}
+
+// runPackage builds the tests of a package and runs them on servers.
+func (r *runner) runPackage(ctx context.Context, o *outcome, on []string) error {
+	dir, err := os.MkdirTemp("", "suites-build-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "tests")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags=-s -w", "-o", program, "./"+o.pkg)
+	build.Dir, build.Env = r.dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	if text, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s: %w\n%s", o.pkg, err, text)
+	}
+	for _, name := range on {
+		column := slices.Index(servers, name)
+		if column < 0 {
+			return fmt.Errorf("-on: %q: want %s", name, strings.Join(servers, " or "))
+		}
+		if err := r.runOn(ctx, o, expected.Column(column), program); err != nil {
+			return fmt.Errorf("%s: %w", o.pkg, err)
+		}
+		fmt.Fprintf(r.out, "%s on %s: %s\n", o.pkg, name, o.summary(expected.Column(column)))
+	}
+	return nil
+}
+
+// runOn runs the tests of a package on one server.
+func (r *runner) runOn(ctx context.Context, o *outcome, on expected.Column, program string) (err error) {
+	env := []string{"KUBEBUILDER_ASSETS=" + r.assets, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=2m"}
+	if on == expected.Memory {
+		kubeconfig, stop, err := startServer()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+		// A test that starts a real server all the same does not find it.
+		env = []string{"KUBEBUILDER_ASSETS=" + filepath.Dir(kubeconfig), "USE_EXISTING_CLUSTER=true", "KUBECONFIG=" + kubeconfig}
+	}
+	report := filepath.Join(filepath.Dir(program), servers[on]+".json")
+	args := []string{"-test.v", "-test.timeout=" + r.timeout.String()}
+	usesGinkgo, err := r.usesGinkgo(ctx, o.pkg)
+	if err != nil {
+		return err
+	}
+	if usesGinkgo { // the same order each time
+		args = append(args, "-ginkgo.no-color", "-ginkgo.seed=1", "-ginkgo.json-report="+report)
+	}
+	start := time.Now()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = filepath.Join(r.dir, o.pkg), append(os.Environ(), env...)
+	text, failed := cmd.CombinedOutput()
+	o.took[on] = time.Since(start)
+	if err := files.WriteBytes(filepath.Join(r.logs, strings.ReplaceAll(o.pkg, "/", "-")+"."+servers[on]+".log"), text); err != nil {
+		return err
+	}
+	o.results[on], err = readResults(o.pkg, text, report)
+	if len(o.results[on]) == 0 {
+		return errors.Join(errors.New("no test has run"), failed, err)
+	}
+	return err // its results tell about failures
+}
+
+// usesGinkgo reports whether the tests of a package take Ginkgo's flags.
+func (r *runner) usesGinkgo(ctx context.Context, pkg string) (bool, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-test", "-deps", "./"+pkg)
+	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	out, err := cmd.Output()
+	return bytes.Contains(out, []byte("github.com/onsi/ginkgo/v2\n")), err
+}
