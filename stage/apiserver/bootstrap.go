@@ -27,11 +27,11 @@ func (s *Server) bootstrap() error {
 			return err
 		}
 	}
-	if s.bare {
-		return nil
-	}
 	if err := ensure(ctx, s.cluster, ownService()); err != nil {
 		return err
+	}
+	if s.bare {
+		return nil
 	}
 	found, err := s.cluster.List(ctx, namespaces, "", metav1.ListOptions{})
 	if err != nil {

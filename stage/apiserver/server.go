@@ -22,8 +22,8 @@ type Options struct {
 	// Middleware stands before the server: it can delay, refuse and count requests, as a fault between
 	// client and server does. Default: nothing.
 	Middleware func(http.Handler) http.Handler
-	// Bare leaves out what kube-controller-manager creates in each namespace, the ServiceAccount
-	// default and the ConfigMap kube-root-ca.crt, and the Service kubernetes in the namespace default.
+	// Bare leaves out what kube-controller-manager creates in each namespace: the ServiceAccount
+	// default and the ConfigMap kube-root-ca.crt.
 	Bare bool
 
 	ca string // the certificate in that ConfigMap, PEM

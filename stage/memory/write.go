@@ -181,7 +181,7 @@ func textMap(v any) bool {
 // create stores an object that admit returned.
 func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Unstructured, error) {
 	metadata := metadataOf(root)
-	if v, _ := metadata["resourceVersion"].(string); v != "" {
+	if v, _ := metadata["resourceVersion"].(string); v != "" && !r.dryRun {
 		return nil, versionGiven()
 	}
 	if err := r.place(metadata); err != nil {

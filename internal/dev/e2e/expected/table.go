@@ -166,7 +166,7 @@ func (t *Table) Enter(column Column, results map[string]Result) {
 		case got.State == Pass:
 			r.reasons = slices.DeleteFunc(r.reasons, func(s string) bool { return strings.HasPrefix(s, of) })
 		case !r.hasReason(column):
-			r.reasons = append(r.reasons, of+got.Message[:min(len(got.Message), longestReason)])
+			r.reasons = append(r.reasons, of+strings.TrimSpace(got.Message[:min(len(got.Message), longestReason)]))
 		}
 	}
 }
