@@ -13,8 +13,9 @@ SEED ?= 1
 MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
+SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings tidy matrix release develop proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings suites tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -103,6 +104,9 @@ conformance-apps: ## Kubernetes' conformance tests of sig-apps on its own contro
 SIGS = apps scheduling cli auth instrumentation architecture api-machinery
 conformance-e2e: ## Kubernetes' conformance tests of SIGS on the server in memory
 	cd internal/dev/e2e/conformance && for sig in $(SIGS); do STAGECRAFT_E2E=1 $(GO) run . -memory -sig $$sig || exit; done
+
+suites: ## integration tests of others, SUITES, on etcd and kube-apiserver and on stage/apiserver (half an hour)
+	cd internal/dev/e2e/suites && for suite in $(SUITES); do STAGECRAFT_E2E=1 $(GO) run . -suite $$suite || exit; done
 
 controllers-e2e: ## kube-controller-manager and kube-scheduler on stage/apiserver for DURATION (5m), our controllers off
 	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestControllersOfKubernetes -timeout 0 -v . -rollouts $(if $(filter file,$(origin DURATION)),5m,$(DURATION))
