@@ -50,7 +50,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "run only packages whose directory a `regexp` matches; others stay as listed")
 	flag.StringVar(&o.on, "on", "real,memory", "which `servers`")
 	flag.BoolVar(&o.update, "update", false, "write the list anew")
-	flag.DurationVar(&o.timeout, "timeout", 30*time.Minute, "how long the tests of one package may take")
+	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long the tests of one package may take")
 	flag.StringVar(&o.logs, "logs", "", "the `directory` for the output of tests (default a temporary one)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

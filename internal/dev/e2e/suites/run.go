@@ -79,13 +79,16 @@ func (r *runner) runOn(ctx context.Context, o *outcome, on expected.Column, prog
 		env = []string{"KUBEBUILDER_ASSETS=" + filepath.Dir(kubeconfig), "USE_EXISTING_CLUSTER=true", "KUBECONFIG=" + kubeconfig}
 	}
 	report := filepath.Join(filepath.Dir(program), servers[on]+".json")
-	args := []string{"-test.v", "-test.timeout=" + r.timeout.String()}
+	args := []string{"-test.v", "-test.timeout=" + (r.timeout + time.Minute).String()}
+	if r.suite.skip != "" { // as a subtest of any test
+		args = append(args, "-test.skip=./"+r.suite.skip)
+	}
 	usesGinkgo, err := r.usesGinkgo(ctx, o.pkg)
 	if err != nil {
 		return err
 	}
-	if usesGinkgo { // the same order each time
-		args = append(args, "-ginkgo.no-color", "-ginkgo.seed=1", "-ginkgo.json-report="+report)
+	if usesGinkgo { // the same order each time, and a report when time is up
+		args = append(args, "-ginkgo.no-color", "-ginkgo.seed=1", "-ginkgo.timeout="+r.timeout.String(), "-ginkgo.json-report="+report)
 	}
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, program, args...)
