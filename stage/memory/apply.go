@@ -316,11 +316,14 @@ func (r *request) own(before, next map[string]any) {
 	}
 }
 
-// ownNew gives all fields of a new object to the manager of this request.
+// ownNew gives all fields of a new object to the manager of this request. An object without fields
+// has no managedFields.
 func (r *request) ownNew(root map[string]any) {
 	mine, _ := r.split(nil)
 	mine.fields = pathSet(leavesOf(r.kind.schema, root))
-	metadataOf(root)["managedFields"] = r.entries([]owner{mine})
+	if list := r.entries([]owner{mine}); len(list) > 0 {
+		metadataOf(root)["managedFields"] = list
+	}
 }
 
 // reassign gives the fields that changed to the manager of this request.
