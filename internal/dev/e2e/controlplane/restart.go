@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,13 +23,29 @@ const (
 // script writes a script that starts a server, and that writes its process id and its arguments to
 // files.
 func (p *Plane) script(s Server) (string, error) {
-	command := killedWithParent(p.Program(string(s)))
+	path := filepath.Join(p.bin, string(s))
+	text := fmt.Sprintf("#!/bin/sh\necho $$ >%q\nprintf '%%s\\n' \"$@\" >%q\n%s\n", path+".pid", path+".args", execKilledWithParent(p.Program(string(s))))
+	return path, os.WriteFile(path, []byte(text), 0o700)
+}
+
+// execKilledWithParent is the line of a script that ends as killedWithParent.
+func execKilledWithParent(program string) string {
+	command := killedWithParent(program)
 	for i, word := range command {
 		command[i] = strconv.Quote(word)
 	}
-	path := filepath.Join(p.bin, string(s))
-	text := fmt.Sprintf("#!/bin/sh\necho $$ >%q\nprintf '%%s\\n' \"$@\" >%q\nexec %s \"$@\"\n", path+".pid", path+".args", strings.Join(command, " "))
-	return path, os.WriteFile(path, []byte(text), 0o700)
+	return "exec " + strings.Join(command, " ") + ` "$@"`
+}
+
+// Scripts writes into a directory scripts that start the servers of another one, and that are killed
+// when the process that starts them ends. It is for KUBEBUILDER_ASSETS of tests, which may leave them.
+func Scripts(assets, dir string) error {
+	var errs []error
+	for _, s := range []Server{Etcd, APIServer} {
+		text := "#!/bin/sh\n" + execKilledWithParent(filepath.Join(assets, string(s))) + "\n"
+		errs = append(errs, os.WriteFile(filepath.Join(dir, string(s)), []byte(text), 0o700))
+	}
+	return errors.Join(errs...)
 }
 
 // Kill kills a server, as a crash would, and returns when the process has ended. The files that it

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/expected"
 	"github.com/stagecraft-go/stagecraft/internal/files"
 )
@@ -68,31 +69,19 @@ func (r *runner) runPackage(ctx context.Context, o *outcome, on []string) error 
 
 // runOn runs the tests of a package on one server.
 func (r *runner) runOn(ctx context.Context, o *outcome, on expected.Column, program string) (err error) {
-	env := []string{"KUBEBUILDER_ASSETS=" + r.assets, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=2m"}
-	if on == expected.Memory {
-		kubeconfig, stop, err := startServer()
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, stop()) }()
-		// A test that starts a real server all the same does not find it.
-		env = []string{"KUBEBUILDER_ASSETS=" + filepath.Dir(kubeconfig), "USE_EXISTING_CLUSTER=true", "KUBECONFIG=" + kubeconfig}
-	}
-	report := filepath.Join(filepath.Dir(program), servers[on]+".json")
-	args := []string{"-test.v", "-test.timeout=" + (r.timeout + time.Minute).String()}
-	if r.suite.skip != "" { // as a subtest of any test
-		args = append(args, "-test.skip=./"+r.suite.skip)
-	}
-	usesGinkgo, err := r.usesGinkgo(ctx, o.pkg)
+	env, stop, err := r.start(on, filepath.Dir(program))
 	if err != nil {
 		return err
 	}
-	if usesGinkgo { // the same order each time, and a report when time is up
-		args = append(args, "-ginkgo.no-color", "-ginkgo.seed=1", "-ginkgo.timeout="+r.timeout.String(), "-ginkgo.json-report="+report)
+	defer func() { err = errors.Join(err, stop()) }()
+	report := filepath.Join(filepath.Dir(program), servers[on]+".json")
+	args, err := r.flags(ctx, o.pkg, report)
+	if err != nil {
+		return err
 	}
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = filepath.Join(r.dir, o.pkg), append(os.Environ(), env...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = filepath.Join(r.dir, o.pkg), append(os.Environ(), env...), time.Minute
 	text, failed := cmd.CombinedOutput()
 	o.took[on] = time.Since(start)
 	if err := files.WriteBytes(filepath.Join(r.logs, strings.ReplaceAll(o.pkg, "/", "-")+"."+servers[on]+".log"), text); err != nil {
@@ -103,6 +92,30 @@ func (r *runner) runOn(ctx context.Context, o *outcome, on expected.Column, prog
 		return errors.Join(errors.New("no test has run"), failed, err)
 	}
 	return err // its results tell about failures
+}
+
+// start returns the environment for tests on a server: for the real one where it is, which they start
+// themselves. A test that starts a real one all the same does not find it.
+func (r *runner) start(on expected.Column, dir string) (env []string, stop func() error, err error) {
+	if on == expected.Real {
+		env = []string{"KUBEBUILDER_ASSETS=" + dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=2m"}
+		return env, func() error { return nil }, controlplane.Scripts(r.assets, dir)
+	}
+	kubeconfig, stop, err := startServer()
+	return []string{"KUBEBUILDER_ASSETS=" + filepath.Dir(kubeconfig), "USE_EXISTING_CLUSTER=true", "KUBECONFIG=" + kubeconfig}, stop, err
+}
+
+// flags returns those of the tests of a package: the same order each time, and a report.
+func (r *runner) flags(ctx context.Context, pkg, report string) ([]string, error) {
+	flags := []string{"-test.v", "-test.timeout=" + (r.timeout + time.Minute).String()}
+	if r.suite.skip != "" { // as a subtest of any test
+		flags = append(flags, "-test.skip=./"+r.suite.skip)
+	}
+	usesGinkgo, err := r.usesGinkgo(ctx, pkg)
+	if usesGinkgo {
+		flags = append(flags, "-ginkgo.no-color", "-ginkgo.seed=1", "-ginkgo.timeout="+r.timeout.String(), "-ginkgo.json-report="+report)
+	}
+	return flags, err
 }
 
 // usesGinkgo reports whether the tests of a package take Ginkgo's flags.
