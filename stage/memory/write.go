@@ -188,7 +188,7 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 		return nil, err
 	}
 	if r.kind.table.records[r.Name] != nil {
-		return nil, apierrors.NewAlreadyExists(r.resource(), r.Name.Name)
+		return nil, r.taken(root)
 	}
 	if !withStatus {
 		r.initialStatus(root)
@@ -213,6 +213,21 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 		return &unstructured.Unstructured{Object: root}, nil
 	}
 	return r.insert(r.kind, r.Name, root).object(), nil
+}
+
+// taken returns the error for an object whose name is taken: what is not valid is refused for that
+// first. Admission, which may keep account of objects, is not asked.
+func (r *request) taken(root map[string]any) error {
+	if err := r.checkWorkload(root); err != nil {
+		return err
+	}
+	if err := r.fill(nil, root); err != nil {
+		return err
+	}
+	if err := r.validate(r.reviewOf(nil, root)); err != nil {
+		return err
+	}
+	return apierrors.NewAlreadyExists(r.resource(), r.Name.Name)
 }
 
 // place sets the name and namespace of the object, and checks both.

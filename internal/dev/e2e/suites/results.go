@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,7 +91,8 @@ func (r report) addTo(results map[string]expected.Result, pkg string) {
 			}
 			name = fmt.Sprintf("%s (%d)", base, n)
 		}
-		results[name] = expected.Result{State: state, Took: s.RunTime, Message: strings.Join(strings.Fields(s.Failure.Message), " ")}
+		message := cmp.Or(strings.Join(strings.Fields(s.Failure.Message), " "), "no message")
+		results[name] = expected.Result{State: state, Took: s.RunTime, Message: message}
 	}
 }
 

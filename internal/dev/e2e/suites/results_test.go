@@ -36,7 +36,7 @@ func TestResultsAreRead(t *testing.T) {
 	require.Equal(t, map[string]expected.Result{
 		"pkg/cache TestPlain":         {State: expected.Pass, Took: 500 * time.Millisecond, Message: "see the log"},
 		"pkg/cache TestPlain/sub":     {State: expected.Skip, Took: 250 * time.Millisecond, Message: "see the log"},
-		"pkg/cache a cache reads":     {State: expected.Pass, Took: time.Microsecond},
+		"pkg/cache a cache reads":     {State: expected.Pass, Took: time.Microsecond, Message: "no message"},
 		"pkg/cache a cache reads (2)": {State: expected.Fail, Message: "two lines"},
 	}, got)
 }
