@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +23,7 @@ type Review struct {
 	New *unstructured.Unstructured
 
 	store     *store
+	ctx       context.Context
 	old, new  unstructured.Unstructured
 	rehearsed bool // the write is carried out again after a remote call
 }
@@ -28,7 +31,7 @@ type Review struct {
 // reviewOf returns the Review of the current write, which is the same object each time.
 func (r *request) reviewOf(before, next map[string]any) *Review {
 	v := &r.reviewed
-	*v = Review{Request: r.Request, Resource: r.resource(), DryRun: r.dryRun, Manager: r.manager, store: r.store}
+	*v = Review{Request: r.Request, Resource: r.resource(), DryRun: r.dryRun, Manager: r.manager, store: r.store, ctx: r.ctx}
 	v.old.Object, v.new.Object = before, next
 	if before != nil {
 		v.Old = &v.old
@@ -37,6 +40,15 @@ func (r *request) reviewOf(before, next map[string]any) *Review {
 		v.New = &v.new
 	}
 	return v
+}
+
+// Context is that of the method of [Cluster] that was called to write; of the garbage collector's and
+// of a loaded file's, context.Background.
+func (v *Review) Context() context.Context {
+	if v.ctx == nil {
+		return context.Background()
+	}
+	return v.ctx
 }
 
 // kept returns a Review of the same write that stays valid after it.

@@ -23,8 +23,8 @@ import (
 // it, Orphan not at all, so that only the references to it are removed. The default is that of the
 // API: Orphan for Jobs and ReplicationControllers, Background for all others. Deleting a Namespace
 // deletes the objects in it first, and Pods before all others.
-func (c *Cluster) Delete(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
-	r := request{Request: Request{Verb: "delete", Kind: gvk, Name: name}, dryRun: len(o.DryRun) > 0}
+func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+	r := request{ctx: ctx, Request: Request{Verb: "delete", Kind: gvk, Name: name}, dryRun: len(o.DryRun) > 0}
 	_, err := c.write(r, func(r *request) (*unstructured.Unstructured, error) {
 		old, err := r.stored()
 		if err != nil {

@@ -27,8 +27,9 @@ var budgets = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudg
 //
 // The status of a budget is written by controllers, see package stage/controllers/disruption: a
 // budget without a status allows nothing.
-func (c *Cluster) Evict(_ context.Context, pod types.NamespacedName, o metav1.DeleteOptions) error {
+func (c *Cluster) Evict(ctx context.Context, pod types.NamespacedName, o metav1.DeleteOptions) error {
 	r := request{
+		ctx:     ctx,
 		Request: Request{Verb: "create", Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Name: pod, Subresource: "eviction"},
 		dryRun:  len(o.DryRun) > 0,
 	}

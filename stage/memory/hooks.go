@@ -10,14 +10,14 @@ import (
 
 // Hooks are what an API server does with an object before it is stored, beside
 // [Options.Admission]. They are called for writes of objects and of their status through any handle,
-// in this order: Default, Options.Admission, Remote, Validate. Each may be nil. An error refuses the
-// write. What the garbage collector deletes or changes is not reviewed.
+// in this order: Default, Options.Admission, Remote, Default, Validate, Confirm. Each may be nil. An
+// error refuses the write. What the garbage collector deletes or changes is not reviewed.
 type Hooks struct {
 	// Name tells hooks apart: a cluster has one of each name.
 	Name string
 	// Default fills in what the sender of an object left open, before the server sets anything.
 	Default func(*Review) error
-	// Validate refuses what must not be stored. It is called last and changes nothing.
+	// Validate refuses what must not be stored. It changes nothing.
 	Validate func(*Review) error
 	// Remote returns what has to be asked outside the cluster about a write, nil: nothing. The
 	// function that it returns is called without the lock of the cluster, so that it may take time,
@@ -25,6 +25,9 @@ type Hooks struct {
 	// called after Options.Admission, for a deletion too (Review.New is nil), and again if the stored
 	// object has changed meanwhile.
 	Remote func(*Review) func() error
+	// Confirm is as Remote, but what it returns is called last, about an object that is valid, and
+	// must not change it.
+	Confirm func(*Review) func() error
 }
 
 // Extend adds hooks to the cluster of this handle, after those that were added before, or in the
@@ -44,6 +47,7 @@ func (c *Cluster) Extend(h Hooks) {
 type remoteCall struct {
 	review *Review
 	do     []func() error
+	isLast bool // nobody has to be asked afterwards
 }
 
 func (*remoteCall) Error() string { return "a webhook has to be called" }
@@ -60,7 +64,7 @@ func (c *remoteCall) ask() error {
 
 // mostCalls is how often one write is carried out at most, because its object changes while a
 // webhook is asked.
-const mostCalls = 5
+const mostCalls = 10
 
 // attempt carries out a write, and asks what has to be asked. It is called with mu held, and
 // releases it while it asks.
@@ -81,7 +85,7 @@ func (c *Cluster) attempt(r request, f func(*request) (*unstructured.Unstructure
 		if err != nil {
 			return r, nil, err
 		}
-		r.decided = call.review
+		r.decided, r.settled = call.review, call.isLast
 	}
 	return r, nil, apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
 }
@@ -105,14 +109,32 @@ func (r *request) review(before, next map[string]any) error {
 		return nil
 	}
 	v := r.reviewOf(before, next)
-	call := r.remote(v)
+	if call := r.remote(v); call != nil {
+		v.rehearsed = true
+		if err := r.admission(v); err != nil {
+			return err
+		}
+		return call
+	}
+	if r.decided != nil && !r.settled && next != nil {
+		if err := r.fill(before, next); err != nil {
+			return err
+		}
+	}
+	return r.agree(r.reviewOf(before, next))
+}
+
+// agree asks those who change nothing, or no longer ask anybody.
+func (r *request) agree(v *Review) error {
+	call := r.confirm(v)
+	v.rehearsed = call != nil
 	if err := r.admission(v); err != nil {
 		return err
 	}
-	if call != nil {
-		return call
+	if err := r.validate(v); err != nil || call == nil {
+		return err
 	}
-	return r.validate(v)
+	return call
 }
 
 // admission calls Options.Admission, which is not asked about deletions and writes of a status.
@@ -146,22 +168,39 @@ func (r *request) remote(v *Review) *remoteCall {
 		}
 		return nil
 	}
-	var asked *Review
+	r.decided, r.settled = nil, false
+	return r.calls(v, func(h Hooks) func(*Review) func() error { return h.Remote })
+}
+
+// confirm returns the calls that have to be made last.
+func (r *request) confirm(v *Review) *remoteCall {
+	if r.settled {
+		return nil
+	}
+	call := r.calls(v, func(h Hooks) func(*Review) func() error { return h.Confirm })
+	if call != nil {
+		call.isLast = true
+	}
+	return call
+}
+
+// calls asks the hooks which calls have to be made, nil if there are none.
+func (r *request) calls(v *Review, hook func(Hooks) func(*Review) func() error) *remoteCall {
 	call := &remoteCall{}
 	for _, h := range r.hooks {
-		if h.Remote == nil {
+		ask := hook(h)
+		if ask == nil {
 			continue
 		}
-		if asked == nil {
-			asked = v.kept()
+		if call.review == nil {
+			call.review = v.kept()
 		}
-		if do := h.Remote(asked); do != nil {
+		if do := ask(call.review); do != nil {
 			call.do = append(call.do, do)
 		}
 	}
 	if len(call.do) == 0 {
 		return nil
 	}
-	v.rehearsed, call.review = true, asked
 	return call
 }

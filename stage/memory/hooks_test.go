@@ -1,11 +1,13 @@
 package memory_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,7 +44,7 @@ func with(v *memory.Review, field string) {
 }
 
 // TestHooksAreCalledInOrder holds that hooks see all writes of all handles: defaults first, then
-// admission, then what is remote, then validation.
+// admission, then what is remote, then validation, then who has to agree.
 func TestHooksAreCalledInOrder(t *testing.T) {
 	var calls []string
 	c := memory.New(memory.Options{Admission: func(v *memory.Review) error {
@@ -69,13 +71,49 @@ func TestHooksAreCalledInOrder(t *testing.T) {
 				return nil
 			}
 		},
+		Confirm: func(v *memory.Review) func() error {
+			return func() error {
+				calls = append(calls, "confirm")
+				require.Equal(t, map[string]string{"default": "x", "admitted": "x", "remote": "x"}, data(t, v.New))
+				require.Equal(t, "a request", v.Context().Value(key{}))
+				return nil
+			}
+		},
 	})
-	_, err := c.Impersonate("jane").Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
+	_, err := c.Impersonate("jane").Create(context.WithValue(t.Context(), key{}, "a request"), newConfigMap(nil), metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"default", "admission", "remote", "default", "admission", "validate"}, calls, "the write is carried out again after the call")
+	require.Equal(t, []string{"default", "admission", "remote", // nobody has been asked: it is carried out again
+		"default", "default", "admission", "validate", "confirm", "default", "admission", "validate"}, calls)
 	stored, err := c.Get(t.Context(), configMap, hooked)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"default": "x", "admitted": "x", "remote": "x"}, data(t, stored))
+}
+
+type key struct{}
+
+// TestWhoConfirmsMayRefuse holds that who is asked last is not asked about what is not valid, and
+// that its error refuses the write.
+func TestWhoConfirmsMayRefuse(t *testing.T) {
+	c := memory.New(memory.Options{})
+	asked := 0
+	c.Extend(memory.Hooks{
+		Validate: func(v *memory.Review) error {
+			if data(t, v.New)["bad"] != "" {
+				return errors.New("not valid")
+			}
+			return nil
+		},
+		Confirm: func(*memory.Review) func() error {
+			return func() error { asked++; return errors.New("not now") }
+		},
+	})
+	_, err := c.Create(t.Context(), newConfigMap(map[string]any{"bad": "x"}), metav1.CreateOptions{})
+	require.EqualError(t, err, "not valid")
+	require.Zero(t, asked)
+	_, err = c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
+	require.EqualError(t, err, "not now")
+	_, err = c.Get(t.Context(), configMap, hooked)
+	require.True(t, apierrors.IsNotFound(err))
 }
 
 // TestRemoteCallsMayUseTheCluster holds that a call is made without the lock, again if the object

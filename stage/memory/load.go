@@ -19,7 +19,7 @@ import (
 // Lists: definitions first, then namespaces, then the others in their order. Unlike
 // Create it keeps their status, and namespaced objects without a namespace go to
 // "default". It tries every object and returns all errors, joined.
-func (c *Cluster) Load(_ context.Context, data []byte) error {
+func (c *Cluster) Load(ctx context.Context, data []byte) error {
 	objs, err := decodeAll(data)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (c *Cluster) Load(_ context.Context, data []byte) error {
 	for _, obj := range objs {
 		c.defaultNamespace(obj)
 		_, given := object.Get(obj.Object, "status")
-		if _, err := c.create(obj, metav1.CreateOptions{}, given); err != nil {
+		if _, err := c.create(ctx, obj, metav1.CreateOptions{}, given); err != nil {
 			errs = append(errs, fmt.Errorf("%s %q: %w", obj.GetKind(), obj.GetName(), err))
 		}
 	}

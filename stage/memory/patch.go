@@ -22,8 +22,9 @@ import (
 // else 415) and server-side apply, which creates what is absent. A patch that sets
 // metadata.resourceVersion to another than the stored one is a Conflict, one that sets
 // another uid is Invalid.
-func (c *Cluster) Patch(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r := patchRequest(gvk, name, t, o, subresources...)
+	r.ctx = ctx
 	body, undecodable := decodeBody(t, data)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
 		switch {

@@ -30,8 +30,8 @@ type sharing struct{ *Cluster }
 func (s sharing) As(user string) player.Writer { return sharing{s.Impersonate(user)} }
 
 // CreateValue stores the object itself.
-func (s sharing) CreateValue(_ context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	r := request{Request: newRequest("create", obj, nil), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+func (s sharing) CreateValue(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	r := request{ctx: ctx, Request: newRequest("create", obj, nil), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
 	return s.write(r, func(r *request) (*unstructured.Unstructured, error) {
 		if err := r.settleForm(obj.Object); err != nil {
 			return nil, err

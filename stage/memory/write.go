@@ -26,6 +26,8 @@ type request struct {
 	dryRun  bool
 	tracks  bool    // who owns the fields of an object is known from its creation on
 	decided *Review // the write as those have made it who were asked outside the cluster
+	settled bool    // ... and those have agreed to who are asked last
+	ctx     context.Context
 
 	statusOnly bool // the root of the next version is not shared, and only its status differs
 }
@@ -80,12 +82,12 @@ var errModified = errors.New("the object has been modified; please apply your ch
 
 // Create stores a new object and returns it as stored. For a kind with the status
 // subresource the status is dropped.
-func (c *Cluster) Create(_ context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	return c.create(obj, o, false)
+func (c *Cluster) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	return c.create(ctx, obj, o, false)
 }
 
-func (c *Cluster) create(obj *unstructured.Unstructured, o metav1.CreateOptions, withStatus bool) (*unstructured.Unstructured, error) {
-	r := request{Request: newRequest("create", obj, nil), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+func (c *Cluster) create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions, withStatus bool) (*unstructured.Unstructured, error) {
+	r := request{ctx: ctx, Request: newRequest("create", obj, nil), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
 		root, err := r.admit(obj.Object)
 		if err != nil {
@@ -97,8 +99,8 @@ func (c *Cluster) create(obj *unstructured.Unstructured, o metav1.CreateOptions,
 
 // Update replaces an object, or its status if subresources is "status", and returns
 // it as stored. If it has a resourceVersion, that must be the stored one.
-func (c *Cluster) Update(_ context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	r := request{Request: newRequest("update", obj, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
+func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	r := request{ctx: ctx, Request: newRequest("update", obj, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
 		root, err := r.admit(obj.Object)
 		if err != nil {
