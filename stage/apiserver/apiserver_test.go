@@ -181,14 +181,14 @@ status: {phase: Pending}
 	require.NoError(t, pods.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: named}), "a Pending Pod needs no budget")
 }
 
-// TestWebhooksWithoutEffectAreSaid holds that nobody takes a webhook for called because its
+// TestPoliciesWithoutEffectAreSaid holds that nobody takes a policy for evaluated because its
 // configuration is stored.
-func TestWebhooksWithoutEffectAreSaid(t *testing.T) {
+func TestPoliciesWithoutEffectAreSaid(t *testing.T) {
 	s, err := apiserver.New(memory.New(memory.Options{}), apiserver.Options{})
 	require.NoError(t, err)
-	body := `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "a"}}`
+	body := `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "a"}}`
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodPost, "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", strings.NewReader(body))
+	r := httptest.NewRequest(http.MethodPost, "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	s.ServeHTTP(w, r)
 	require.Equal(t, http.StatusCreated, w.Code)

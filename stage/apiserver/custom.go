@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -148,11 +147,6 @@ func (c customKind) successor() (newest string) {
 		}
 	}
 	return newest
-}
-
-// warn adds a warning to an answer.
-func warn(w http.ResponseWriter, text string) {
-	w.Header().Add("Warning", fmt.Sprintf("299 - %q", text))
 }
 
 // warnOfFinalizers warns of names of new finalizers that others may use, too.

@@ -34,7 +34,10 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
 		return data, nil
 	}
-	faults := c.unknownFields(fields, text)
+	faults, err := c.unknownFields(fields, text)
+	if err != nil {
+		return nil, notStrict(string(data), err)
+	}
 	if len(faults) == 0 {
 		return data, nil
 	}
@@ -83,30 +86,30 @@ func (c *call) undeclared(faults []error, metadata map[string]any) error {
 
 var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 
-// unknownFields returns the faults of a strict reader of the kind.
-func (c *call) unknownFields(fields map[string]any, text []byte) (faults []error) {
+// unknownFields returns the faults of a strict reader of the kind. The error is that a value has the
+// wrong type.
+func (c *call) unknownFields(fields map[string]any, text []byte) (faults []error, err error) {
 	if c.of.definition != nil {
-		return c.unknownCustom(fields)
+		return c.unknownCustom(fields), nil
 	}
 	if fields["kind"] == nil || fields["apiVersion"] == nil {
 		fields = maps.Clone(fields)
 		fields["apiVersion"], fields["kind"] = c.of.kind.ToAPIVersionAndKind()
-		var err error
 		if text, err = json.Marshal(fields); err != nil {
-			return nil
+			return nil, nil
 		}
 	}
-	_, _, err := builtinReaders[jsonType].Decode(text, &c.of.kind, nil)
+	_, _, err = builtinReaders[jsonType].Decode(text, &c.of.kind, nil)
 	strict, isStrict := runtime.AsStrictDecodingError(err)
 	if !isStrict {
-		return nil
+		return nil, err
 	}
 	for _, fault := range strict.Errors() {
 		if !strings.Contains(fault.Error(), "$") {
 			faults = append(faults, fault)
 		}
 	}
-	return faults
+	return faults, nil
 }
 
 // dropField removes a field at a path such as spec.containers[0].imag.

@@ -1,14 +1,17 @@
 package apiserver
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/webhooks"
 	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/validation"
@@ -25,6 +28,13 @@ type Options struct {
 	// Bare leaves out what kube-controller-manager creates in each namespace: the ServiceAccount
 	// default and the ConfigMap kube-root-ca.crt.
 	Bare bool
+
+	// Webhooks returns the server of the admission webhooks on a host: of a URL, "127.0.0.1:9443", or
+	// of a Service, "name.namespace.svc"; nil for other hosts. They are called without a connection,
+	// also in a testing/synctest bubble. For a manager it is GetWebhookServer().WebhookMux(). It is
+	// called for each request, by any goroutine. Default: URLs are called over the network, and
+	// Services cannot be reached.
+	Webhooks func(host string) http.Handler
 
 	ca string // the certificate in that ConfigMap, PEM
 }
@@ -61,6 +71,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	c.Extend(defaults.Hooks())
 	c.Extend(s.schemas.Hooks())
 	c.Extend(validation.Hooks())
+	c.Extend(webhooks.New(c, s.fill, o.Webhooks).Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err
 	}
@@ -72,6 +83,11 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 		s.handler = o.Middleware(s.handler)
 	}
 	return s, nil
+}
+
+// fill fills in the defaults of an object of a custom kind.
+func (s *Server) fill(u *unstructured.Unstructured) {
+	s.schemas.Fill(context.Background(), s.cluster.Shared(), u)
 }
 
 // ServeHTTP answers one request.

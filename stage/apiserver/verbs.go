@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
@@ -86,8 +87,8 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if of.kind == endpoints {
 		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
 	}
-	if of.kind.Group == "admissionregistration.k8s.io" && (r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch) {
-		w.Header().Add("Warning", `299 - "stagecraft: webhooks are not called and policies are not evaluated: it is stored and has no effect"`)
+	if strings.HasPrefix(of.kind.Kind, "ValidatingAdmissionPolicy") && (r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch) {
+		w.Header().Add("Warning", `299 - "stagecraft: policies are not evaluated: it is stored and has no effect"`)
 	}
 	if of.deprecation != "" {
 		warn(w, of.deprecation)
@@ -96,7 +97,7 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if err != nil {
 		return nil, err
 	}
-	c := &call{target: t, ctx: r.Context(), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared().TrackingFields(), schemas: s.schemas, form: f, w: w, r: r, query: r.URL.Query()}
+	c := &call{target: t, ctx: warning.WithWarningRecorder(r.Context(), &recorder{header: w.Header()}), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared().TrackingFields(), schemas: s.schemas, form: f, w: w, r: r, query: r.URL.Query()}
 	if user := r.Header.Get("Impersonate-User"); user != "" {
 		c.cluster = c.cluster.Impersonate(user)
 	}

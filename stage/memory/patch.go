@@ -27,6 +27,9 @@ func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name t
 	r.ctx = ctx
 	body, undecodable := decodeBody(t, data)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
+		if r.decided != nil { // the object of the first time has parts of the body
+			body, undecodable = decodeBody(t, data)
+		}
 		switch {
 		case undecodable != nil:
 			return nil, undecodable

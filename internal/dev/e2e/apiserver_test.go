@@ -218,6 +218,10 @@ func dropTimes(v any) {
 // sortCauses puts the causes of a refusal, which kube-apiserver finds in no order, into one.
 func sortCauses(status, details map[string]any) {
 	causes, _ := details["causes"].([]any)
+	for _, c := range causes {
+		cause := c.(map[string]any)
+		cause["message"] = uids.ReplaceAllString(fmt.Sprint(cause["message"]), "UID")
+	}
 	if len(causes) < 2 {
 		return
 	}

@@ -98,6 +98,18 @@ func (x *Index) Unknown(ctx context.Context, c *memory.Cluster, obj *unstructure
 	return s.unknown(obj.Object)
 }
 
+// Fill fills in the defaults of an object of a custom kind. Other objects stay as they are.
+func (x *Index) Fill(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) {
+	kind := obj.GroupVersionKind()
+	crd, err := c.Definition(ctx, kind)
+	if crd == nil || err != nil {
+		return
+	}
+	if s, err := x.schema(crd, kind.Version); err == nil {
+		s.fill(obj.Object)
+	}
+}
+
 // Read returns an object as a client sees it that reads it in a version: with the defaults of the
 // version that is stored, and without fields that the version does not have. An object whose
 // definition has had one schema since its creation is returned as it is, others as copies.
