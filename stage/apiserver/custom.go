@@ -99,6 +99,9 @@ func (c *call) unknownCustom(fields map[string]any) []error {
 
 // read returns an object as the version of the request shows it.
 func (c *call) read(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if c.of.storage != c.of.kind {
+		return c.fromStorage(u), nil
+	}
 	if c.of.definition == nil || u.GroupVersionKind() != c.of.kind {
 		return u, nil
 	}
@@ -107,7 +110,7 @@ func (c *call) read(u *unstructured.Unstructured) (*unstructured.Unstructured, e
 
 // readWatched is read for an event of a watch.
 func (c *call) readWatched(event watch.EventType, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if event == watch.Bookmark {
+	if event == watch.Bookmark && c.of.definition != nil {
 		return u, nil
 	}
 	return c.read(u)

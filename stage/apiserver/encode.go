@@ -77,6 +77,9 @@ func (c *call) marshalList(list *unstructured.UnstructuredList) ([]byte, error) 
 		}
 		list.Items[i] = *u
 	}
+	if c.of.storage != c.of.kind {
+		list.SetGroupVersionKind(c.of.kind.GroupVersion().WithKind(c.of.kind.Kind + "List"))
+	}
 	f := c.form
 	switch {
 	case f.as == "Table":

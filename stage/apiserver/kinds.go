@@ -47,6 +47,7 @@ func isRecorded(group string) bool {
 type resource struct {
 	discoveryv2.APIResourceDiscovery
 	kind    schema.GroupVersionKind
+	storage schema.GroupVersionKind // the kind as which objects are stored
 	version schema.GroupVersion
 	virtual bool           // nothing is stored, as for reviews of access
 	scale   *scalePaths    // nil: it has no scale
@@ -156,7 +157,7 @@ func builtinGroup(v recordedVersion, stored map[schema.GroupVersionKind]memory.K
 		d.Subresources = slices.DeleteFunc(slices.Clone(d.Subresources), func(s discoveryv2.APISubresourceDiscovery) bool {
 			return !servedSubresources[s.Subresource]
 		})
-		r := &resource{APIResourceDiscovery: d, kind: kind, version: g.GroupVersion, virtual: !isStored}
+		r := &resource{APIResourceDiscovery: d, kind: kind, storage: storageOf(kind), version: g.GroupVersion, virtual: !isStored}
 		if r.has("scale", "get") {
 			r.scale = builtinScale
 		}
@@ -226,7 +227,7 @@ var (
 
 // customResource describes a kind without recorded discovery.
 func customResource(k memory.Kind, c customKind) *resource {
-	r := &resource{kind: k.GroupVersionKind, version: k.GroupVersion(), APIResourceDiscovery: discoveryv2.APIResourceDiscovery{
+	r := &resource{kind: k.GroupVersionKind, storage: k.GroupVersionKind, version: k.GroupVersion(), APIResourceDiscovery: discoveryv2.APIResourceDiscovery{
 		Resource: k.Resource, Scope: discoveryv2.ScopeNamespace, Verbs: objectVerbs,
 		SingularResource: cmp.Or(text(c.names, "singular"), strings.ToLower(k.Kind)),
 		ResponseKind:     &metav1.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind},

@@ -75,7 +75,7 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 	case !slices.Contains(of.Verbs, t.verb(r)) || !t.takes(t.verb(r), of):
 		return errMethod()
 	}
-	err = verbs[t.verb(r)](c)
+	err = c.ofRequest(verbs[t.verb(r)](c))
 	if err == nil && c.keeps(t.verb(r)) {
 		_ = provision(c.ctx, s.cluster, c.namespace, s.ca) // it has been answered; the next change tries again
 	}
@@ -164,7 +164,7 @@ func (f form) contentType(stream string) string {
 }
 
 func (c *call) get() error {
-	u, err := c.cluster.Get(c.ctx, c.of.kind, c.key())
+	u, err := c.cluster.Get(c.ctx, c.of.storage, c.key())
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,10 @@ func (c *call) listOptions() (o metav1.ListOptions, err error) {
 	if faults := validation.ValidateListOptions(&given, true); len(faults) > 0 {
 		return o, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", faults)
 	}
-	return o, internalversion.Convert_internalversion_ListOptions_To_v1_ListOptions(&given, &o, nil)
+	if err := internalversion.Convert_internalversion_ListOptions_To_v1_ListOptions(&given, &o, nil); err != nil {
+		return o, err
+	}
+	return o, c.selectStorage(&o)
 }
 
 func (c *call) list() error {
@@ -188,7 +191,7 @@ func (c *call) list() error {
 	if err != nil {
 		return err
 	}
-	list, err := c.cluster.List(c.ctx, c.of.kind, c.namespace, o)
+	list, err := c.cluster.List(c.ctx, c.of.storage, c.namespace, o)
 	if err != nil {
 		return err
 	}
@@ -234,7 +237,10 @@ func (c *call) object(validation string) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	return u, c.place(u)
+	if err := c.place(u); err != nil {
+		return nil, err
+	}
+	return c.toStorage(u), nil
 }
 
 // place gives an object the namespace of the path.
@@ -321,8 +327,11 @@ func (c *call) patch() error {
 	if err != nil {
 		return err
 	}
+	if data, err = c.patchOfStorage(kind, data); err != nil {
+		return err
+	}
 	before := c.stored()
-	u, err := c.cluster.Patch(c.ctx, c.of.kind, c.key(), kind, data, o, c.subresources()...)
+	u, err := c.cluster.Patch(c.ctx, c.of.storage, c.key(), kind, data, o, c.subresources()...)
 	if err != nil {
 		return err
 	}
@@ -335,7 +344,7 @@ func (c *call) patch() error {
 
 // stored returns the object of the path, nil if there is none.
 func (c *call) stored() *unstructured.Unstructured {
-	u, err := c.cluster.Get(c.ctx, c.of.kind, c.key())
+	u, err := c.cluster.Get(c.ctx, c.of.storage, c.key())
 	if err != nil {
 		return nil
 	}
@@ -418,14 +427,14 @@ func (c *call) delete() error {
 	if err != nil {
 		return err
 	}
-	before, err := c.cluster.Get(c.ctx, c.of.kind, c.key())
+	before, err := c.cluster.Get(c.ctx, c.of.storage, c.key())
 	if err != nil {
 		return err
 	}
-	if err := c.cluster.Delete(c.ctx, c.of.kind, c.key(), o); err != nil {
+	if err := c.cluster.Delete(c.ctx, c.of.storage, c.key(), o); err != nil {
 		return err
 	}
-	after, err := c.cluster.Get(c.ctx, c.of.kind, c.key())
+	after, err := c.cluster.Get(c.ctx, c.of.storage, c.key())
 	switch {
 	case err == nil && after.GetUID() == before.GetUID():
 		return c.write(http.StatusOK, after)
@@ -471,13 +480,13 @@ func (c *call) deleteCollection() error {
 	if err != nil {
 		return err
 	}
-	found, err := c.cluster.List(c.ctx, c.of.kind, c.namespace, selection)
+	found, err := c.cluster.List(c.ctx, c.of.storage, c.namespace, selection)
 	if err != nil {
 		return err
 	}
 	for i := range found.Items {
 		name := types.NamespacedName{Namespace: found.Items[i].GetNamespace(), Name: found.Items[i].GetName()}
-		if err := c.cluster.Delete(c.ctx, c.of.kind, name, o); err != nil && !apierrors.IsNotFound(err) {
+		if err := c.cluster.Delete(c.ctx, c.of.storage, name, o); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ func (c *call) watch() error {
 	if o.TimeoutSeconds == nil {
 		o.TimeoutSeconds = new(int64(watchSeconds))
 	}
-	events, err := c.cluster.Watch(c.ctx, c.of.kind, c.namespace, o)
+	events, err := c.cluster.Watch(c.ctx, c.of.storage, c.namespace, o)
 	if err != nil {
 		return err
 	}

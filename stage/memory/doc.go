@@ -62,7 +62,7 @@
 //     A namespace need not exist unless Options.RequireNamespaces says so, a workload needs neither
 //     template nor selector unless Options.RequireTemplates does.
 //   - Conversion: between versions of a custom kind only apiVersion changes. Events of
-//     "" and of events.k8s.io are different objects.
+//     "" and of events.k8s.io are different objects; package apiserver serves those of "" in both.
 //   - Subresources other than status and, by Cluster.Evict, eviction; DeleteCollection; periodic
 //     bookmarks.
 //   - An object whose owner was never there is kept, unless Options.RequireOwners. One whose owner
