@@ -24,6 +24,7 @@ import (
 // A write is one that a process asked for.
 type write struct {
 	Site
+	subject   string               // the process, or what its replicas have in common
 	name      types.NamespacedName // of the object
 	effective bool                 // it changed something
 	orphan    bool                 // it made or deleted an object whose owner is gone, as the collector does
@@ -90,6 +91,17 @@ func (p *Process) before(site Site, q request) (after []*planned, err error) {
 			after = append(after, f)
 			continue
 		}
+		switch f.Do {
+		case Pause:
+			r.pause(p, f)
+			continue
+		case Overlap:
+			r.overlap(p, f)
+			continue
+		case Skew:
+			r.skew(p.program, f)
+			continue
+		}
 		r.strikes(f, f.For)
 		switch f.Do {
 		case CrashBefore:
@@ -114,7 +126,7 @@ func (p *Process) carryOut(site Site, q request) (*unstructured.Unstructured, er
 	old, _ := r.shared.Get(context.Background(), q.kind, q.name)
 	behind := p.behind()
 	obj, err := q.do()
-	w := write{Site: site, name: q.name, effective: err == nil && changes(q, old, obj), line: len(r.outcome.Story), at: r.sim.Now()}
+	w := write{Site: site, subject: p.program.subject, name: q.name, effective: err == nil && changes(q, old, obj), line: len(r.outcome.Story), at: r.sim.Now()}
 	if obj != nil {
 		w.name = nameOf(obj)
 	}
@@ -205,7 +217,7 @@ func (p *Process) informs(kind schema.GroupVersionKind) bool {
 	if slices.Contains(p.kinds, kind) {
 		return true
 	}
-	p.run.outcome.reads.add(p.program.name, kind)
+	p.run.outcome.reads.add(p.program.subject, kind)
 	return false
 }
 
@@ -255,8 +267,11 @@ func (p *Process) Watch(ctx context.Context, kind schema.GroupVersionKind, names
 	return p.cluster().Watch(ctx, kind, namespace, o)
 }
 
-// Now returns the virtual time.
-func (p *Process) Now() time.Time { return p.run.sim.Now() }
+// Now returns the virtual time, as the clock of the machine has it that the process runs on.
+func (p *Process) Now() time.Time {
+	p.run.outcome.clocked = true
+	return p.run.clock(p.program)
+}
 
 func copyOf(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object.CopyMap(obj.Object)}

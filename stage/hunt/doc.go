@@ -39,6 +39,10 @@
 //     except the kinds of Options.Keeps;
 //   - no controller changes an object of a cache.
 //
+// [Run.Replicas] adds several processes of which one leads: leaders crash, pause and act after they
+// have lost the lease, or two lead for a while. The lease is not an object of the cluster, and a
+// replica that waits has no controllers.
+//
 // # What a finding means
 //
 // The run can happen on a cluster: a crash is a kill -9, a lag a slow watch, a lost answer a broken

@@ -26,7 +26,7 @@ func systematic(base *Outcome) []phase {
 		}
 		return p
 	}
-	return []phase{
+	phases := []phase{
 		one("crashes", writes, Fault{Do: CrashAfter}, Fault{Do: CrashBefore}, Fault{Do: Lose}),
 		one("lags", events, Fault{Do: Lag}, Fault{Do: Relist}),
 		one("refusals", writes, Fault{Do: Refuse}, Fault{Do: Refuse, Code: 409}, Fault{Do: Refuse, Code: 429, Times: 3}),
@@ -35,6 +35,23 @@ func systematic(base *Outcome) []phase {
 		one("deletions by others", eventsBefore, Fault{Do: Kill}),
 		together(base, before),
 	}
+	if base.clocked || len(base.elected) > 0 {
+		phases = append(phases, one("clocks", events, Fault{Do: Skew}, Fault{Do: Skew, By: -time.Minute}))
+	}
+	if led := base.ledOf(writes); len(led) > 0 {
+		phases = append(phases, one("leaders", led, Fault{Do: Pause}, Fault{Do: Overlap}, Fault{Do: CrashAfter, For: time.Minute}))
+	}
+	return phases
+}
+
+// ledOf returns the sites of processes of which one leads.
+func (o *Outcome) ledOf(sites []Site) (led []Site) {
+	for _, s := range sites {
+		if slices.Contains(o.elected, s.Process) {
+			led = append(led, s)
+		}
+	}
+	return led
 }
 
 // together has users act and the process crash at the same write.
@@ -118,10 +135,15 @@ func (d *draws) at(s Site) Fault {
 	} else {
 		f.Do = []string{CrashBefore, CrashAfter, CrashAfter, Lose, Refuse, Touch, Step, Recreate, Delete}[d.random.IntN(9)]
 	}
+	if led := s.IsWrite() && slices.Contains(d.base.elected, s.Process); led && d.random.IntN(3) == 0 {
+		f.Do = []string{Pause, Overlap}[d.random.IntN(2)]
+	} else if d.base.clocked && d.random.IntN(8) == 0 {
+		f.Do, f.By = Skew, time.Duration(d.random.IntN(5)-2)*time.Minute
+	}
 	switch f.Do {
-	case Lag, Relist, CrashBefore, CrashAfter:
+	case Lag, Relist, CrashBefore, CrashAfter, Pause, Overlap, Skew:
 		f.For = []time.Duration{0, time.Second, 10 * time.Second, time.Minute, 2 * time.Minute}[d.random.IntN(5)]
-		if d.options.TimeTravel && s.IsWrite() && d.random.IntN(2) == 0 {
+		if d.options.TimeTravel && (f.Do == CrashBefore || f.Do == CrashAfter) && d.random.IntN(2) == 0 {
 			f.Behind = 1 + d.random.IntN(8)
 		}
 	case Refuse:

@@ -36,6 +36,9 @@ const (
 	Step        = "step"         // the users take their next steps now, up to one
 	Recreate    = "recreate"     // a user deletes an object that was applied, and applies it again
 	Delete      = "delete"       // a user deletes an object that was applied
+	Pause       = "pause"        // the process stands still before the write; of replicas, another one leads meanwhile
+	Overlap     = "overlap"      // another replica takes the lease for expired and leads, and this one goes on
+	Skew        = "skew"         // the clock of the process differs from here on
 )
 
 // A Fault is one thing that goes wrong, or that somebody does at a bad moment. The zero value of a
@@ -43,8 +46,12 @@ const (
 type Fault struct {
 	Do string
 	At Site
-	// For is how long a crashed process is down (default 1s), or a view lags (default 30s).
+	// For is how long a crashed process is down (default 1s), a view lags (default 30s), a process
+	// pauses (default 30s), a leader goes on that has lost the lease (default 10s), or a clock differs
+	// (default 2m).
 	For time.Duration
+	// By is by how much a clock is ahead (default 1m), or behind if it is negative.
+	By time.Duration
 	// Behind is how many events earlier the views of a crashed process begin when it starts again.
 	// They catch up after 10s. Default 0.
 	Behind int
@@ -63,6 +70,9 @@ func (f Fault) String() string {
 	s := f.Do + " " + f.At.String()
 	if f.For > 0 {
 		s += " for=" + f.For.String()
+	}
+	if f.By != 0 {
+		s += " by=" + f.By.String()
 	}
 	for _, p := range []struct {
 		name  string
@@ -194,6 +204,7 @@ func parseFault(text string) (f Fault, field string, err error) {
 // parameters are those that a fault may have.
 var parameters = map[string][]string{
 	CrashBefore: {"for", "behind"}, CrashAfter: {"for", "behind"}, Lose: {}, Refuse: {"code", "times"}, Touch: {},
+	Pause: {"for"}, Overlap: {"for"}, Skew: {"for", "by"},
 	Lag: {"for"}, Relist: {"for"}, Kill: {}, Step: {"number"}, Recreate: {"number"}, Delete: {"number"},
 }
 
@@ -207,7 +218,7 @@ func (f Fault) checkSite() error {
 		return fmt.Errorf("%q is none of %s", f.At.Verb, strings.Join(verbs, ", "))
 	}
 	seen := slices.Contains([]string{Lag, Relist, Kill}, f.Do)
-	either := slices.Contains([]string{Step, Recreate, Delete}, f.Do)
+	either := slices.Contains([]string{Step, Recreate, Delete, Skew}, f.Do)
 	switch {
 	case seen && f.At.IsWrite():
 		return fmt.Errorf("%s strikes at what a process sees, not at a write", f.Do)
@@ -222,6 +233,11 @@ func (f *Fault) set(name, value string) (err error) {
 	case "for":
 		if f.For, err = time.ParseDuration(value); err != nil || f.For <= 0 || f.For > maxHold {
 			return fmt.Errorf("%q is no duration above 0 and up to %s", value, maxHold)
+		}
+		return nil
+	case "by":
+		if f.By, err = time.ParseDuration(value); err != nil || f.By == 0 || f.By.Abs() > maxHold {
+			return fmt.Errorf("%q is no duration up to %s that is not 0", value, maxHold)
 		}
 		return nil
 	case "behind":

@@ -16,6 +16,9 @@ seed 7
 fault crash-after operator store default/a create Task #1 for=10s behind=2
 fault refuse operator "my store" /a update Store/status #2 code=409 times=3
 fault lag operator sees default/a MODIFIED Store #1 for=1m0s
+fault pause operator-1 store default/a create Task #1 for=10s
+fault overlap operator-1 store default/a create Task #2
+fault skew operator sees default/a ADDED Store #1 for=1m0s by=-1m0s
 fault recreate operator store default/a create Task #1 number=2
 `
 
@@ -47,6 +50,8 @@ func TestPlansAreRefusedWithLineAndField(t *testing.T) {
 		{"hunt v1\nseed 1\nfault crash-after o c d/a create Task #1 for=-1s", `p:3: for: "-1s" is no duration above 0`},
 		{"hunt v1\nseed 1\nfault refuse o c d/a create Task #1 code=404", `p:3: code: "404" is none of 409`},
 		{"hunt v1\nseed 1\nfault refuse o c d/a create Task #1 times=0", `p:3: times: "0" is no number from 1`},
+		{"hunt v1\nseed 1\nfault skew o c d/a create Task #1 by=0s", `p:3: by: "0s" is no duration up to 1h0m0s that is not 0`},
+		{"hunt v1\nseed 1\nfault pause o sees d/a ADDED Task #1", "p:3: site: pause strikes at a write, not at what a process sees"},
 		{"hunt v1\nseed 1\nfault refuse \"o c d/a create Task #1", "p:3: fault: a quotation mark is missing"},
 	} {
 		_, err := hunt.ParsePlan("p", c.line)

@@ -31,6 +31,8 @@ type Outcome struct {
 	effects map[Site]int   // effective writes, without their numbers
 	writes  []write
 	reads   informers
+	clocked bool           // a process asked for the time
+	elected []string       // processes of which one leads
 	uses    []features.Use // what the lab does not model
 	judged  int            // sites before the end was judged
 }
@@ -161,20 +163,35 @@ func (r *Run) restOften() {
 // playUntil plays until a time, or later if that is not long after the last fault, or until nothing
 // is due.
 func (r *Run) playUntil(end time.Time) {
-	for {
-		r.observe()
-		at, program, ok := r.earliest()
-		if after := r.disturbed.Add(r.options.Patience); after.After(end) {
-			end = after
-		}
-		if !ok || at.After(end) {
-			if ok && end.After(r.sim.Now()) {
-				r.must(r.sim.Advance(context.Background(), end.Sub(r.sim.Now())))
-			}
-			return
-		}
-		r.playNext(at, program)
-		r.checkAlways()
+	for r.observe(); r.playFirst(r.rest(end)); r.observe() {
+	}
+	if !r.isIdle() {
+		r.advanceTo(r.rest(end))
+	}
+}
+
+// rest returns a time, or later if that is not long after the last fault.
+func (r *Run) rest(end time.Time) time.Time {
+	if after := r.disturbed.Add(r.options.Patience); after.After(end) {
+		return after
+	}
+	return end
+}
+
+// playFirst plays what is due first, if that is not after a time, and reports whether it has.
+func (r *Run) playFirst(end time.Time) bool {
+	at, program, ok := r.earliest()
+	if !ok || at.After(end) {
+		return false
+	}
+	r.playNext(at, program)
+	r.checkAlways()
+	return true
+}
+
+func (r *Run) advanceTo(end time.Time) {
+	if end.After(r.sim.Now()) {
+		r.must(r.sim.Advance(context.Background(), end.Sub(r.sim.Now())))
 	}
 }
 
@@ -184,10 +201,10 @@ func (r *Run) observe() {
 		r.logs[kind].read()
 	}
 	for _, p := range r.programs {
-		if p.life == nil && !p.up.After(r.sim.Now()) {
+		if at, ok := p.begins(); p.life == nil && ok && !at.After(r.sim.Now()) {
 			r.begin(p)
 		}
-		if p.life != nil {
+		if p.life != nil && !p.paused {
 			p.life.see()
 		}
 	}
@@ -233,7 +250,7 @@ func (r *Run) playNext(at time.Time, p *program) {
 		return
 	}
 	r.must(r.sim.Advance(context.Background(), at.Sub(r.sim.Now())))
-	if p.life != nil {
+	if p.life != nil && !r.lostLease(p.life) {
 		if at, ok := p.life.loop.NextDue(); ok && !at.After(r.sim.Now()) {
 			p.life.step(r.sim.Now())
 		}
@@ -276,6 +293,7 @@ func (r *Run) restart(twin *Outcome) {
 		if p.life != nil {
 			p.life.die()
 		}
+		p.release()
 		p.up = r.sim.Now()
 	}
 	r.tell("hunt", "all processes start again")
@@ -343,6 +361,6 @@ func (r *Run) markExtra(twin *Outcome) {
 
 // like is what writes have in common that do the same.
 func (w write) like() Site {
-	w.Nth = 0
+	w.Nth, w.Process = 0, w.subject
 	return w.Site
 }

@@ -28,6 +28,7 @@ type Process struct {
 	given      []given
 	failing    map[string]error // the last error of keys that have not succeeded since
 	dead       bool
+	expires    time.Time // when it learns that it has lost the lease; zero: it has not
 	context    context.Context
 	end        context.CancelFunc
 	controller string // the one that reconciles
@@ -57,13 +58,14 @@ func (r *Run) begin(p *program) {
 	life := &Process{run: r, program: p, views: map[schema.GroupVersionKind]*view{}, failing: map[string]error{}}
 	life.context, life.end = context.WithCancel(context.Background())
 	p.life = life
+	p.takeLease()
 	controllers := slices.Clone(p.start(life))
 	for i := range controllers {
 		c := &controllers[i]
-		r.keys[p.name+"/"+c.Name] = c.For
+		r.keys[p.subject+"/"+c.Name] = c.For
 		c.Reconcile = life.watched(c.Name, c.Reconcile)
 	}
-	for _, kind := range r.informers[p.name] {
+	for _, kind := range r.informers[p.subject] {
 		controllers = append(controllers, reconcile.Controller{
 			Name: "informer of " + kind.String(), For: kind, When: func(reconcile.Change) bool { return false },
 		})
@@ -74,7 +76,10 @@ func (r *Run) begin(p *program) {
 	}
 	life.loop = reconcile.NewLoop(life, o, controllers...)
 	life.kinds = life.loop.Kinds()
-	if p.lives > 1 {
+	switch {
+	case p.election != nil:
+		r.tell(p.name, "leads")
+	case p.lives > 1:
 		r.tell(p.name, "starts again")
 	}
 	life.list()
@@ -84,6 +89,7 @@ func (r *Run) begin(p *program) {
 func (p *Process) watched(controller string, do func(context.Context, reconcile.Request) (reconcile.Result, error)) func(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return func(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
 		p.controller, p.key = controller, request.Name
+		request.Now = p.run.clock(p.program)
 		defer func() {
 			if cause := recover(); cause != nil {
 				result, err = reconcile.Result{}, p.fallen(cause)
@@ -145,6 +151,7 @@ func (p *Process) die() {
 	p.dead = true
 	p.end()
 	p.checkCaches()
+	p.program.leaveLease(p.run.sim.Now())
 	p.program.life = nil
 }
 
@@ -159,11 +166,17 @@ func (p *Process) step(now time.Time) {
 // nextOf returns when a program has something to do.
 func (r *Run) nextOf(p *program) (at time.Time, ok bool) {
 	if p.life == nil {
-		return p.up, true
+		return p.begins()
+	}
+	if p.paused {
+		return at, false
 	}
 	at, ok = p.life.loop.NextDue()
 	if held, is := p.life.catchesUp(); is && (!ok || held.Before(at)) {
-		return held, true
+		at, ok = held, true
+	}
+	if lost := p.life.expires; !lost.IsZero() && (!ok || lost.Before(at)) {
+		return lost, true
 	}
 	return at, ok
 }

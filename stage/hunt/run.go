@@ -53,12 +53,17 @@ type Run struct {
 
 // A program is a process by its name, whichever life it is in.
 type program struct {
-	name  string
-	start func(*Process) []reconcile.Controller
-	life  *Process // nil while it is down
-	lives int
-	up    time.Time // when it starts again
-	back  int       // how many events earlier its views begin then
+	name     string
+	subject  string // what its replicas have in common: their name without the number
+	start    func(*Process) []reconcile.Controller
+	life     *Process // nil while it is down
+	lives    int
+	up       time.Time // when it starts again
+	back     int       // how many events earlier its views begin then
+	election *election // nil: it needs no lease
+	paused   bool
+	skew     time.Duration // of its machine's clock, until skewed
+	skewed   time.Time
 }
 
 // A planned fault strikes at its site, or has.
@@ -84,7 +89,17 @@ type condition struct {
 // be made there, and the process is the client that they use. Names are those of sites and must
 // differ.
 func (r *Run) Process(name string, start func(*Process) []reconcile.Controller) {
-	r.programs = append(r.programs, &program{name: name, start: start, up: r.start})
+	r.programs = append(r.programs, &program{name: name, subject: name, start: start, up: r.start})
+}
+
+// subjectOf returns what the replicas of a process have in common.
+func (r *Run) subjectOf(process string) string {
+	for _, p := range r.programs {
+		if p.name == process {
+			return p.subject
+		}
+	}
+	return process
 }
 
 // Cluster returns the API server, for example to extend it with hooks that stand for webhooks. What

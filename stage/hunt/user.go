@@ -220,7 +220,7 @@ func (r *Run) deletePresent(kind schema.GroupVersionKind, name types.NamespacedN
 
 // touch annotates the object of the key that is reconciled: the twin has it, too.
 func (r *Run) touch(at Site) error {
-	kind, ok := r.keys[at.Process+"/"+at.Controller]
+	kind, ok := r.keys[r.subjectOf(at.Process)+"/"+at.Controller]
 	obj, err := r.shared.Get(context.Background(), kind, at.Key)
 	if !ok || err != nil || obj.GetDeletionTimestamp() != nil {
 		return errNothing

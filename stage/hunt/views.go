@@ -189,6 +189,8 @@ func (p *Process) meets(kind schema.GroupVersionKind, e event, v *view) {
 			v.held, v.relist = p.run.sim.Now().Add(lasts), f.Do == Relist
 			p.run.strikes(f, lasts)
 			return
+		case Skew:
+			p.run.skew(p.program, f)
 		default:
 			p.run.strikes(f, 0)
 			p.run.strike(f.Fault)
