@@ -2,9 +2,6 @@ package apiserver_test
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -179,18 +176,4 @@ status: {phase: Pending}
 	require.NoError(t, post.Namespace("default").Resource("bindings").Body(binding).Do(t.Context()).Error())
 	require.Equal(t, []string{"ann", "ann"}, users)
 	require.NoError(t, pods.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: named}), "a Pending Pod needs no budget")
-}
-
-// TestPoliciesWithoutEffectAreSaid holds that nobody takes a policy for evaluated because its
-// configuration is stored.
-func TestPoliciesWithoutEffectAreSaid(t *testing.T) {
-	s, err := apiserver.New(memory.New(memory.Options{}), apiserver.Options{})
-	require.NoError(t, err)
-	body := `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "a"}}`
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodPost, "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	s.ServeHTTP(w, r)
-	require.Equal(t, http.StatusCreated, w.Code)
-	require.Contains(t, w.Header().Get("Warning"), "has no effect")
 }

@@ -62,7 +62,9 @@
 // PartialObjectMetadata; fieldValidation; definitions, whose objects are pruned, filled in with defaults
 // and validated by their schema, rules in CEL included, as k8s.io/apiextensions-apiserver does it, in
 // several versions without conversion; admission webhooks, as the plugins of k8s.io/apiserver call
-// them, over the network or handed to a handler of the test ([Options].Webhooks); managedFields from creation on; dry runs;
+// them, over the network or handed to a handler of the test ([Options].Webhooks);
+// ValidatingAdmissionPolicies, as k8s.io/apiserver decides about them, but that nobody keeps what they
+// have to say to an audit log; managedFields from creation on; dry runs;
 // the subresources status, scale, binding, eviction, finalize, approval, and log, which is empty;
 // reviews of access, which allow everything; tokens of ServiceAccounts, which are not signed: a
 // TokenReview knows whose they are, requests are not taken with them.
@@ -73,7 +75,7 @@
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; /openapi/v2; autoscaling/v1 and what package memory
-// does not store. Not there yet: admission policies, whose configurations are stored and have no effect; authorisation, periodic
+// does not store. Not there yet: authorisation, periodic
 // bookmarks; unknown fields that a JSON
 // patch adds; who owns what was written by the subresource scale, and by what the lab's controllers
 // create; Tables of certificatesigningrequests, flowschemas, ipaddresses, mutatingadmissionpolicies

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/policies"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/webhooks"
 	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -71,6 +72,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	c.Extend(defaults.Hooks())
 	c.Extend(s.schemas.Hooks())
 	c.Extend(validation.Hooks())
+	c.Extend(policies.New(c).Hooks())
 	c.Extend(webhooks.New(c, s.fill, o.Webhooks).Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
+	discoveryv2 "k8s.io/api/apidiscovery/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -14,6 +16,18 @@ import (
 // errUnknown is the answer for a resource or subresource that does not exist.
 func errUnknown() error {
 	return statusError(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
+}
+
+// errNotStored is the answer for a resource that kube-apiserver has and an in-memory cluster has not.
+func errNotStored(t target) error {
+	isServed := func(r discoveryv2.APIResourceDiscovery) bool { return r.Resource == t.resource.Resource }
+	for _, v := range recorded() {
+		if v.Group == t.resource.Group && slices.ContainsFunc(v.Resources, isServed) {
+			return statusError(http.StatusNotFound, metav1.StatusReasonNotFound,
+				fmt.Sprintf("the server could not find the requested resource: an in-memory cluster has no %s", t.resource.GroupResource()))
+		}
+	}
+	return errUnknown()
 }
 
 // errMethod is the answer for a verb that a resource does not have.

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/attributes"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -57,7 +58,7 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 		serveNothing(s, w, r)
 		return nil
 	case of == nil:
-		return errUnknown()
+		return errNotStored(t)
 	case t.namespace != "" && !of.isNamespaced():
 		return errUnknown()
 	}
@@ -87,9 +88,6 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if of.kind == endpoints {
 		w.Header().Add("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
 	}
-	if strings.HasPrefix(of.kind.Kind, "ValidatingAdmissionPolicy") && (r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch) {
-		w.Header().Add("Warning", `299 - "stagecraft: policies are not evaluated: it is stored and has no effect"`)
-	}
 	if of.deprecation != "" {
 		warn(w, of.deprecation)
 	}
@@ -97,11 +95,17 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if err != nil {
 		return nil, err
 	}
-	c := &call{target: t, ctx: warning.WithWarningRecorder(r.Context(), &recorder{header: w.Header()}), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared().TrackingFields(), schemas: s.schemas, form: f, w: w, r: r, query: r.URL.Query()}
+	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared().TrackingFields(), schemas: s.schemas, form: f, w: w, r: r, query: r.URL.Query()}
 	if user := r.Header.Get("Impersonate-User"); user != "" {
 		c.cluster = c.cluster.Impersonate(user)
 	}
 	return c, nil
+}
+
+// context is that of the writes of a request.
+func (t target) context(w http.ResponseWriter, r *http.Request) context.Context {
+	ctx := warning.WithWarningRecorder(r.Context(), &recorder{header: w.Header()})
+	return attributes.WithRequest(ctx, attributes.Request{FieldManager: r.URL.Query().Get("fieldManager"), IsCollection: t.verb(r) == "deletecollection"})
 }
 
 // verbs are what can be asked of objects and collections.
