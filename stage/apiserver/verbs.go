@@ -18,11 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
-	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/attributes"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -100,12 +98,6 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 		c.cluster = c.cluster.Impersonate(user)
 	}
 	return c, nil
-}
-
-// context is that of the writes of a request.
-func (t target) context(w http.ResponseWriter, r *http.Request) context.Context {
-	ctx := warning.WithWarningRecorder(r.Context(), &recorder{header: w.Header()})
-	return attributes.WithRequest(ctx, attributes.Request{FieldManager: r.URL.Query().Get("fieldManager"), IsCollection: t.verb(r) == "deletecollection"})
 }
 
 // verbs are what can be asked of objects and collections.

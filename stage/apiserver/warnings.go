@@ -1,11 +1,14 @@
 package apiserver
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
 
 	"k8s.io/apiserver/pkg/warning"
+
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/attributes"
 )
 
 // warn adds a warning to an answer.
@@ -28,4 +31,10 @@ func (r *recorder) AddWarning(_, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	addWarning(r.header, text)
+}
+
+// context is that of the writes of a request.
+func (t target) context(w http.ResponseWriter, r *http.Request) context.Context {
+	ctx := warning.WithWarningRecorder(r.Context(), &recorder{header: w.Header()})
+	return attributes.WithRequest(ctx, attributes.Request{FieldManager: r.URL.Query().Get("fieldManager"), IsCollection: t.verb(r) == "deletecollection"})
 }
