@@ -55,7 +55,7 @@
 // pass over HTTP here and there, and the answers of a table of raw requests are equal (both in
 // internal/dev/e2e). Objects are those of package memory, so its differences are differences here.
 //
-// What is served: discovery (aggregated and not), /version and health; OpenAPI v3, with the recorded
+// What is served: discovery (aggregated and not), /version and health; OpenAPI v3 and v2, with the recorded
 // schemas of built-in kinds and those of definitions; get, list with pages and selectors, watch with
 // bookmarks of initial events, create, update, all types of patch, delete, deletecollection; JSON, YAML
 // and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and
@@ -74,7 +74,7 @@
 // through this server is listed in internal/dev/e2e/conformance/testdata.
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
-// ephemeralcontainers and resize; /openapi/v2; autoscaling/v1 and what package memory
+// ephemeralcontainers and resize; autoscaling/v1 and what package memory
 // does not store. Not there yet: authorisation, periodic
 // bookmarks; unknown fields that a JSON
 // patch adds; who owns what was written by the subresource scale, and by what the lab's controllers

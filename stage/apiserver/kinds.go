@@ -86,6 +86,7 @@ type kindIndex struct {
 	changes *memory.Feed // of definitions
 	groups  []group
 	index   map[schema.GroupVersionResource]*resource
+	v2      *specV2 // nil: it has to be made
 }
 
 func (x *kindIndex) start(c *memory.Cluster) (err error) {
@@ -122,7 +123,7 @@ func (x *kindIndex) refresh() {
 	if !changed {
 		return
 	}
-	x.groups, x.index = nil, map[schema.GroupVersionResource]*resource{}
+	x.groups, x.v2, x.index = nil, nil, map[schema.GroupVersionResource]*resource{}
 	stored := map[schema.GroupVersionKind]memory.Kind{}
 	for _, k := range x.cluster.Kinds() {
 		stored[k.GroupVersionKind] = k

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver"
@@ -69,4 +70,23 @@ func TestUnknownFieldsOfPatches(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, list.Items[0].Object, "dat")
 	require.Subset(t, list.Items[0].Object["data"], map[string]any{"a": "d", "e": "f"})
+}
+
+// TestOpenAPIv2 holds that the document of v2 can be read as protobuf, and follows definitions.
+func TestOpenAPIv2(t *testing.T) {
+	config := apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{})
+	names := func() map[string]bool {
+		document, err := kubernetes.NewForConfigOrDie(config).Discovery().OpenAPISchema()
+		require.NoError(t, err)
+		found := map[string]bool{}
+		for _, d := range document.GetDefinitions().GetAdditionalProperties() {
+			found[d.GetName()] = true
+		}
+		return found
+	}
+	require.True(t, names()["io.k8s.api.core.v1.Pod"])
+	require.False(t, names()["io.x.v1.Oven"])
+	_, err := dynamic.NewForConfigOrDie(config).Resource(definitionKind).Create(t.Context(), fields(t, ovens), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.True(t, names()["io.x.v1.Oven"])
 }

@@ -52,6 +52,8 @@ func route(path string) endpoint {
 // specOf is the endpoint of the rest of a path after /openapi.
 func specOf(rest []string) endpoint {
 	switch {
+	case rest[0] == "v2" && len(rest) == 1:
+		return endpointFunc(serveSpecV2)
 	case rest[0] != "v3":
 	case len(rest) == 1:
 		return endpointFunc(serveSpecs)
