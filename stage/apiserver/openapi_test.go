@@ -2,6 +2,8 @@ package apiserver_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -89,4 +92,20 @@ func TestOpenAPIv2(t *testing.T) {
 	_, err := dynamic.NewForConfigOrDie(config).Resource(definitionKind).Create(t.Context(), fields(t, ovens), metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.True(t, names()["io.x.v1.Oven"])
+}
+
+// TestOpenAPIv2IsSwagger holds that the document is what libraries take for one.
+func TestOpenAPIv2IsSwagger(t *testing.T) {
+	s, err := apiserver.New(memory.New(memory.Options{}), apiserver.Options{})
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi/v2", nil))
+	var swagger spec.Swagger
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &swagger))
+	require.Equal(t, "#/definitions/io.k8s.api.core.v1.PodSpec", swagger.Definitions["io.k8s.api.core.v1.Pod"].Properties["spec"].Ref.String())
+	r := httptest.NewRequest(http.MethodGet, "/openapi/v2", nil)
+	r.Header.Set("If-None-Match", w.Header().Get("Etag"))
+	again := httptest.NewRecorder()
+	s.ServeHTTP(again, r)
+	require.Equal(t, http.StatusNotModified, again.Code)
 }

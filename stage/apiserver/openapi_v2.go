@@ -146,38 +146,43 @@ func responsesV2(responses map[string]any) map[string]any {
 // schemaV2 returns a schema in the form of v2, which has references without anything beside them but
 // a description, and one type.
 func schemaV2(v any) any {
-	switch v := v.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = schemaV2(v[i])
-		}
-		return out
-	case map[string]any:
-		return objectV2(v)
+	schema, is := v.(map[string]any)
+	if !is {
+		return v
 	}
-	return v
-}
-
-func objectV2(v map[string]any) map[string]any {
 	out := map[string]any{}
-	for name, value := range v {
-		switch only := singleReference(value); {
-		case name == "$ref":
-			ref, _ := value.(string)
-			out[name] = definitionPrefix + strings.TrimPrefix(ref, schemaPrefix)
-		case name == "allOf" && only != "":
-			out["$ref"] = definitionPrefix + strings.TrimPrefix(only, schemaPrefix)
-		case name == "nullable" || name == "anyOf" || name == "not" || name == "allOf":
-		case name == "oneOf" && v["type"] == nil: // numbers or text: clients take text for both
-			out["type"] = "string"
-		case name == "oneOf":
-		default:
+	for name, value := range schema {
+		switch name {
+		case "nullable", "anyOf", "not":
+		case "$ref":
+			out[name] = definitionPrefix + strings.TrimPrefix(text(schema, name), schemaPrefix)
+		case "allOf":
+			if only := singleReference(value); only != "" {
+				out["$ref"] = definitionPrefix + strings.TrimPrefix(only, schemaPrefix)
+			}
+		case "oneOf":
+			if schema["type"] == nil { // numbers or text: clients take text for both
+				out["type"] = "string"
+			}
+		case "items", "additionalProperties":
 			out[name] = schemaV2(value)
+		case "properties":
+			out[name] = propertiesV2(value)
+		default:
+			out[name] = value
 		}
 	}
 	if out["$ref"] != nil {
 		delete(out, "default")
+	}
+	return out
+}
+
+func propertiesV2(v any) map[string]any {
+	out := map[string]any{}
+	properties, _ := v.(map[string]any)
+	for name, schema := range properties {
+		out[name] = schemaV2(schema)
 	}
 	return out
 }
