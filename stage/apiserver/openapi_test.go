@@ -102,7 +102,8 @@ func TestOpenAPIv2IsSwagger(t *testing.T) {
 	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi/v2", nil))
 	var swagger spec.Swagger
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &swagger))
-	require.Equal(t, "#/definitions/io.k8s.api.core.v1.PodSpec", swagger.Definitions["io.k8s.api.core.v1.Pod"].Properties["spec"].Ref.String())
+	ofPod := swagger.Definitions["io.k8s.api.core.v1.Pod"].Properties["spec"].Ref
+	require.Equal(t, "#/definitions/io.k8s.api.core.v1.PodSpec", ofPod.String())
 	r := httptest.NewRequest(http.MethodGet, "/openapi/v2", nil)
 	r.Header.Set("If-None-Match", w.Header().Get("Etag"))
 	again := httptest.NewRecorder()

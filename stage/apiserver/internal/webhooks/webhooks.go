@@ -46,9 +46,10 @@ func New(c *memory.Cluster, fill func(*unstructured.Unstructured), h Handlers) *
 // Hooks are the hooks of a cluster that call its webhooks.
 func (c *Caller) Hooks() memory.Hooks {
 	return memory.Hooks{
-		Name:    "webhooks",
-		Remote:  func(v *memory.Review) func() error { return c.ask(v, mutatingKind) },
-		Confirm: func(v *memory.Review) func() error { return c.ask(v, validatingKind) },
+		Name:     "webhooks",
+		Validate: validate,
+		Remote:   func(v *memory.Review) func() error { return c.ask(v, mutatingKind) },
+		Confirm:  func(v *memory.Review) func() error { return c.ask(v, validatingKind) },
 	}
 }
 
