@@ -373,7 +373,7 @@ func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []
 		return o, "", nil, err
 	}
 	if kind == types.ApplyYAMLPatchType {
-		err = c.checkApplied(data)
+		err = c.checkApplied(data, o.FieldValidation)
 	}
 	if err == nil {
 		data, err = c.checkFields(kind, data, o.FieldValidation)
@@ -385,11 +385,17 @@ func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []
 	return o, kind, data, err
 }
 
-// checkApplied checks that what is applied has the name of the path.
-func (c *call) checkApplied(data []byte) error {
+// checkApplied checks that what is applied has the name of the path, and each field once.
+func (c *call) checkApplied(data []byte, validation string) error {
 	var given metav1.PartialObjectMetadata
 	if err := yaml.Unmarshal(data, &given); err != nil {
 		return badRequest("error decoding YAML: %v", err)
+	}
+	if err := yaml.UnmarshalStrict(data, &map[string]any{}); err != nil && validation != metav1.FieldValidationIgnore {
+		if validation == metav1.FieldValidationStrict {
+			return badRequest("error strict decoding YAML: %v", err)
+		}
+		warn(c.w, err.Error())
 	}
 	switch given.Name {
 	case c.name:
