@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -316,103 +315,6 @@ func (c *call) subresources() []string {
 		return nil
 	}
 	return []string{c.subresource}
-}
-
-func (c *call) patch() error {
-	o, kind, data, err := c.patchBody()
-	if err != nil {
-		return err
-	}
-	if data, err = c.patchOfStorage(kind, data); err != nil {
-		return err
-	}
-	before := c.stored()
-	u, err := c.cluster.Patch(c.ctx, c.of.storage, c.key(), kind, data, o, c.subresources()...)
-	if err != nil {
-		return err
-	}
-	c.warnOfFinalizers(before, u)
-	if before == nil {
-		return c.write(http.StatusCreated, u)
-	}
-	return c.write(http.StatusOK, u)
-}
-
-// stored returns the object of the path, nil if there is none.
-func (c *call) stored() *unstructured.Unstructured {
-	u, err := c.cluster.Get(c.ctx, c.of.storage, c.key())
-	if err != nil {
-		return nil
-	}
-	return u
-}
-
-// patchBody reads a patch, its type and its options.
-func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []byte, err error) {
-	if err = c.options(&o); err != nil {
-		return o, "", nil, err
-	}
-	patchType := types.PatchType(c.r.Header.Get("Content-Type"))
-	if err = invalidOptions("PatchOptions", metavalidation.ValidatePatchOptions(&o, patchType)); err != nil {
-		return o, "", nil, err
-	}
-	mediaType, err := mediaTypeOf(c.r)
-	if err != nil {
-		return o, "", nil, err
-	}
-	known := c.patchTypes()
-	kind = types.PatchType(mediaType)
-	switch {
-	case slices.Contains(known, string(kind)):
-	case c.of.definition != nil:
-		return o, "", nil, unsupported(known...)
-	default:
-		return o, "", nil, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type")
-	}
-	if data, err = readBody(c.r); err != nil {
-		return o, "", nil, err
-	}
-	if kind == types.ApplyYAMLPatchType {
-		err = c.checkApplied(data, o.FieldValidation)
-	}
-	if err == nil {
-		data, err = c.checkFields(kind, data, o.FieldValidation)
-	}
-	if kind == types.ApplyYAMLPatchType {
-		return o, kind, data, err
-	}
-	o.FieldManager = c.manager(o.FieldManager)
-	return o, kind, data, err
-}
-
-// checkApplied checks that what is applied has the name of the path, and each field once.
-func (c *call) checkApplied(data []byte, validation string) error {
-	var given metav1.PartialObjectMetadata
-	if err := yaml.Unmarshal(data, &given); err != nil {
-		return badRequest("error decoding YAML: %v", err)
-	}
-	if err := yaml.UnmarshalStrict(data, &map[string]any{}); err != nil && validation != metav1.FieldValidationIgnore {
-		if validation == metav1.FieldValidationStrict {
-			return badRequest("error strict decoding YAML: %v", err)
-		}
-		warn(c.w, err.Error())
-	}
-	switch given.Name {
-	case c.name:
-		return nil
-	case "":
-		return badRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", c.name)
-	}
-	return badRequest("the name of the object (%s) does not match the name on the URL (%s)", given.Name, c.name)
-}
-
-// patchTypes are the types of patches that a kind can take.
-func (c *call) patchTypes() []string {
-	all := []string{string(types.JSONPatchType), string(types.MergePatchType)}
-	if c.of.hasProtobuf() {
-		all = append(all, string(types.StrategicMergePatchType))
-	}
-	return append(all, string(types.ApplyYAMLPatchType))
 }
 
 func (c *call) deleteOptions() (o metav1.DeleteOptions, err error) {
