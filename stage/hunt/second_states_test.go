@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage/hunt"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -131,7 +132,7 @@ func lockStays(bug bool) func(*hunt.Run) {
 		}
 		if version == "" {
 			version = text(x, "spec", "version")
-			x.SetAnnotations(map[string]string{lock: version})
+			set(x, version, "metadata", "annotations", lock)
 			var err error
 			if x, err = c.save(x); err != nil {
 				return 0, err
@@ -141,7 +142,7 @@ func lockStays(bug bool) func(*hunt.Run) {
 		if err != nil && !bug {
 			return 0, err
 		}
-		x.SetAnnotations(nil)
+		unstructured.RemoveNestedField(x.Object, "metadata", "annotations", lock)
 		if unlocked := c.update(x); unlocked != nil {
 			return 0, unlocked
 		}

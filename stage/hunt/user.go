@@ -24,8 +24,15 @@ func (u *User) Cluster() *memory.Cluster { return u.run.sim.Cluster() }
 // Apply creates objects, or changes them to what is given, see [stagetest.Lab.Apply]. The users
 // delete them at the end.
 func (u *User) Apply(manifests ...any) error {
+	before := map[string]string{}
+	for _, obj := range u.run.lab.Applied() {
+		before[nameOfObject(obj)] = obj.GetResourceVersion()
+	}
 	u.run.lab.Apply(manifests...)
 	for _, obj := range u.run.lab.Applied() {
+		if before[nameOfObject(obj)] == obj.GetResourceVersion() {
+			continue
+		}
 		u.run.tell("user", "applies %s", nameOfObject(obj))
 		u.run.remember(obj)
 	}
@@ -162,7 +169,7 @@ func (r *Run) act(f Fault) error {
 	}
 	r.dropCreation(obj) // of an earlier Recreate, which has not come to it yet
 	_ = r.deleteApplied(obj)
-	r.do(pendingAction{end: r.sim.Now().Add(r.options.Patience), name: "create again", creates: nameOfObject(obj), do: func(u *User) error { return u.createAgain(obj) }})
+	r.do(pendingAction{end: r.sim.Now().Add(2 * r.options.Patience), name: "create again", creates: nameOfObject(obj), do: func(u *User) error { return u.createAgain(obj) }})
 	return nil
 }
 
