@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"stage/stagetest":                 {"internal/printable", "stage/controllers/admission", "stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/controllers/autoscaling", "stage/controllers/features", "stage/controllers/kubelet", "stage/controllers/nodes", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/files", "internal/object", "internal/txtar"},
 	"stage/hunt":                      {"internal/files", "internal/object", "stage/controllers/features", "stage/memory", "stage/reconcile", "stage/simulation", "stage/stagetest"},
 	"internal/dev/conformance/record": {"stage"},
+	"internal/dev/hunt/newest":        {"internal/files", "stage/hunt"},
 	"internal/dev/instructions":       {"internal/files", "kstatus", "stage", "stage/presets", "stage/simulation"},
 	"internal/dev/conformance":        {"stage", "kstatus", "internal/dev/conformance/record", "staged", "staged/control", "staged/kubestellar"},
 	"staged/control":                  {},

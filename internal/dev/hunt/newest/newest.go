@@ -1,0 +1,54 @@
+// Package newest hunts an operator for a time, seed after seed, and collects what is found.
+package newest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/internal/files"
+	"github.com/stagecraft-go/stagecraft/stage/hunt"
+)
+
+// Hunt hunts for the time in the environment variable HUNT_FOR, in rounds with a seed each. What is found
+// is logged with its story, written as a plan into HUNT_OUT, and not looked for in the rounds after.
+func Hunt(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) {
+	limit, err := time.ParseDuration(os.Getenv("HUNT_FOR"))
+	if err != nil {
+		t.Skip("HUNT_FOR says for how long")
+	}
+	end := time.Now().Add(limit)
+	for runs := 0; time.Now().Before(end); o.Seed++ {
+		o.Runs, o.Time = 2000, time.Until(end)
+		report, err := hunt.Search(o, scenario)
+		require.NoError(t, err)
+		runs += report.Runs
+		t.Logf("seed %d, %d runs in all\n%s", o.Seed, runs, report)
+		for _, f := range report.Failures {
+			t.Logf("seed %d, run %d\n%s", o.Seed, f.Run, f)
+			o.Known = append(o.Known, f.Check+" ("+f.Kind+")")
+			keep(t, f)
+		}
+	}
+}
+
+func keep(t *testing.T, f hunt.Failure) {
+	name := strings.NewReplacer(" ", "-", "/", "-").Replace(t.Name() + "-" + f.Check + "-" + f.Kind)
+	require.NoError(t, files.WriteBytes(filepath.Join(os.Getenv("HUNT_OUT"), name), []byte(f.String())))
+}
+
+// Replay plays the plans of a test in directory plans: each shows the finding that it is named for.
+func Replay(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) {
+	names, err := filepath.Glob(filepath.Join("plans", t.Name()+"-*"))
+	require.NoError(t, err)
+	for _, name := range names {
+		out, err := hunt.Replay(o, scenario, name)
+		require.NoError(t, err)
+		require.NotEmpty(t, out.Findings, name)
+		t.Logf("%s: %s", name, out.Findings[0])
+	}
+}

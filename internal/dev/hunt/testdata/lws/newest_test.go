@@ -1,0 +1,62 @@
+//go:build lws9
+
+package lws_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/hunt/newest"
+	"github.com/stagecraft-go/stagecraft/stage/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
+)
+
+func newestOptions() hunt.Options {
+	return hunt.Options{Lab: stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}}}
+}
+
+// newestScenario is that of v0.9.0 with steps, without the checks of known bugs.
+func newestScenario(manifest string, steps func(*hunt.Run)) func(*hunt.Run) {
+	scheme := newScheme()
+	return func(r *hunt.Run) {
+		r.Cluster().Extend(memory.Hooks{Name: "webhook of LeaderWorkerSet", Default: label})
+		r.Process("operator", func(p *hunt.Process) []reconcile.Controller {
+			return ctrlruntime.Setup(p, ctrlruntime.Options{Scheme: scheme}, setup)
+		})
+		r.Apply(manifest)
+		steps(r)
+	}
+}
+
+func patch(kind schema.GroupVersionKind, body string) func(*hunt.User) error {
+	return func(u *hunt.User) error { return u.Patch(kind, "default/a", body) }
+}
+
+func hunting(t *testing.T, scenario func(*hunt.Run)) {
+	newest.Replay(t, newestOptions(), scenario)
+	newest.Hunt(t, newestOptions(), scenario)
+}
+
+// TestNewestScale: groups come and go.
+func TestNewestScale(t *testing.T) {
+	hunting(t, newestScenario(set, func(r *hunt.Run) {
+		r.At(10*time.Minute, "scale up", patch(sets, `{"spec":{"replicas":2}}`))
+		r.At(20*time.Minute, "scale down", patch(sets, `{"spec":{"replicas":1}}`))
+	}))
+}
+
+// TestNewestRollout: two groups take a new image one after the other, with a group more for the time.
+func TestNewestRollout(t *testing.T) {
+	two := strings.NewReplacer("replicas: 1", "replicas: 2", "maxSurge: 0", "maxSurge: 1").Replace(set)
+	hunting(t, newestScenario(two, func(r *hunt.Run) {
+		r.At(10*time.Minute, "new image", patch(sets, `{"spec":{"leaderWorkerTemplate":{"workerTemplate":{"spec":{"terminationGracePeriodSeconds":20,
+			"containers":[{"name":"c","image":"two","command":["sleep","1000d"]}]}}}}}`))
+		r.At(30*time.Minute, "delete a leader", func(u *hunt.User) error { return u.Delete(pods, "default/a-0") })
+	}))
+}
