@@ -74,8 +74,8 @@
 // through this server is listed in internal/dev/e2e/conformance/testdata.
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
-// ephemeralcontainers and resize; autoscaling/v1 and what package memory
-// does not store. Not there yet: authorisation, periodic
+// ephemeralcontainers and resize; what package memory does not store. Of HorizontalPodAutoscalers
+// autoscaling/v1 shows the CPU alone. Not there yet: authorisation, periodic
 // bookmarks; unknown fields that a JSON
 // patch adds; who owns what was written by the subresource scale, and by what the lab's controllers
 // create; Tables of certificatesigningrequests, flowschemas, ipaddresses, mutatingadmissionpolicies

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed" // discovery.json
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -128,8 +129,9 @@ func (x *kindIndex) refresh() {
 	for _, k := range x.cluster.Kinds() {
 		stored[k.GroupVersionKind] = k
 	}
+	known := maps.Clone(stored)
 	for _, v := range recorded() {
-		x.add(builtinGroup(v, stored))
+		x.add(builtinGroup(v, known, stored))
 	}
 	x.addCustom(stored)
 }
@@ -145,16 +147,16 @@ func (x *kindIndex) add(g group) {
 }
 
 // builtinGroup returns what a cluster stores of a group version of kube-apiserver, and what needs no
-// storage. It takes these kinds out of stored.
-func builtinGroup(v recordedVersion, stored map[schema.GroupVersionKind]memory.Kind) group {
+// storage. It takes these kinds out of rest.
+func builtinGroup(v recordedVersion, stored, rest map[schema.GroupVersionKind]memory.Kind) group {
 	g := group{GroupVersion: schema.GroupVersion{Group: v.Group, Version: v.Version}}
 	for _, d := range v.Resources {
 		kind := g.WithKind(d.ResponseKind.Kind)
-		_, isStored := stored[kind]
+		_, isStored := stored[storageOf(kind)]
 		if !isStored && !isVirtual(kind.GroupKind()) {
 			continue
 		}
-		delete(stored, kind)
+		delete(rest, kind)
 		d.Subresources = slices.DeleteFunc(slices.Clone(d.Subresources), func(s discoveryv2.APISubresourceDiscovery) bool {
 			return !servedSubresources[s.Subresource]
 		})

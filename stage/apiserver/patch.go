@@ -16,7 +16,7 @@ func (c *call) patch() error {
 	if err != nil {
 		return err
 	}
-	if data, err = c.patchOfStorage(kind, data); err != nil {
+	if kind, data, err = c.patchOfStorage(kind, data); err != nil {
 		return err
 	}
 	before := c.stored()

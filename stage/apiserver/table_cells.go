@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -60,6 +61,8 @@ func (c cells) of(u *unstructured.Unstructured) []any {
 		return c.cronJob(o)
 	case *policyv1.PodDisruptionBudget:
 		return c.budget(o)
+	case *autoscalingv1.HorizontalPodAutoscaler:
+		return c.autoscaler(laterAutoscaler(o))
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		return c.autoscaler(o)
 	}
