@@ -10,8 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/attributes"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/policies"
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/rules"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/webhooks"
 	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -72,8 +74,9 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	c.Extend(defaults.Hooks())
 	c.Extend(s.schemas.Hooks())
 	c.Extend(validation.Hooks())
-	c.Extend(policies.New(c).Hooks())
-	c.Extend(webhooks.New(c, s.fill, o.Webhooks).Hooks())
+	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
+	c.Extend(policies.New(c, compiler, objects).Hooks())
+	c.Extend(webhooks.New(compiler, objects, o.Webhooks).Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err
 	}

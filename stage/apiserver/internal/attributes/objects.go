@@ -13,10 +13,16 @@ import (
 )
 
 // Objects tell the plugins how to handle the objects of a cluster, which are fields for all kinds.
-// Its versions are those of the cluster; a conversion changes apiVersion and kind.
-func Objects(c *memory.Cluster) admission.ObjectInterfaces { return objects{c} }
+// Its versions are those of the cluster; a conversion changes apiVersion and kind. fill fills in the
+// defaults of custom objects.
+func Objects(c *memory.Cluster, fill func(*unstructured.Unstructured)) admission.ObjectInterfaces {
+	return objects{c, fill}
+}
 
-type objects struct{ cluster *memory.Cluster }
+type objects struct {
+	cluster *memory.Cluster
+	fill    func(*unstructured.Unstructured)
+}
 
 var _ admission.ObjectInterfaces = objects{}
 
@@ -39,11 +45,16 @@ func (objects) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool,
 
 func (objects) Recognizes(schema.GroupVersionKind) bool { return true }
 
-// Default does nothing: the cluster fills in defaults when all webhooks have been called.
-func (objects) Default(runtime.Object) {}
+// Default fills in the defaults of custom objects. Those of built-in kinds the cluster fills in when
+// all webhooks have been called.
+func (o objects) Default(obj runtime.Object) {
+	if u, is := obj.(*unstructured.Unstructured); is {
+		o.fill(u)
+	}
+}
 
 // Convert gives an object the fields of another one, and leaves its kind.
-func (objects) Convert(in, out, _ any) error {
+func (o objects) Convert(in, out, _ any) error {
 	from, isObject := in.(*unstructured.Unstructured)
 	to, isTarget := out.(*unstructured.Unstructured)
 	if !isObject || !isTarget {
@@ -52,6 +63,9 @@ func (objects) Convert(in, out, _ any) error {
 	kind := to.GroupVersionKind()
 	to.Object = runtime.DeepCopyJSON(from.Object)
 	to.SetGroupVersionKind(kind)
+	if kind != from.GroupVersionKind() {
+		o.fill(to)
+	}
 	return nil
 }
 

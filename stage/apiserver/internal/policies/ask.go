@@ -130,7 +130,7 @@ func (w *write) decide() error {
 	for i, b := range w.bound {
 		hooks[i] = b.hook(kinds)
 	}
-	return dispatcher.Dispatch(w.context, w.attributes, attributes.Objects(w.index.cluster), hooks)
+	return dispatcher.Dispatch(w.context, w.attributes, w.index.objects, hooks)
 }
 
 // hook returns a policy in the form that is dispatched.

@@ -2,7 +2,6 @@ package policies
 
 import (
 	"fmt"
-	"sync"
 
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,32 +9,14 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/rules"
 )
-
-// A compiler compiles expressions. It is safe for concurrent use.
-type compiler struct {
-	base  func() *environment.EnvSet
-	plain func() cel.Compiler // of expressions without variables
-}
-
-// newCompiler returns a compiler that makes its environments, which takes long, when it needs them.
-func newCompiler() *compiler {
-	c := &compiler{base: sync.OnceValue(func() *environment.EnvSet {
-		return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
-	})}
-	c.plain = sync.OnceValue(func() cel.Compiler { return cel.NewCompiler(c.base()) })
-	return c
-}
-
-// composed returns a compiler for the expressions of a policy, which share variables.
-func (c *compiler) composed() (*cel.CompositedCompiler, error) {
-	return cel.NewCompositedCompiler(c.base())
-}
 
 // compile compiles a policy. An expression that does not compile is an error each time that it is
 // evaluated: it came into the cluster before policies were validated.
-func (c *compiler) compile(given *admissionregistration.ValidatingAdmissionPolicy) (*policy, error) {
-	composed, err := c.composed()
+func compile(c *rules.Compiler, given *admissionregistration.ValidatingAdmissionPolicy) (*policy, error) {
+	composed, err := c.Composed()
 	if err != nil {
 		return nil, err
 	}

@@ -7,33 +7,28 @@ import (
 
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
-	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
-	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/rules"
 )
 
 // expressions are checked by compiling them. What an object had before may use what is only there
 // for expressions that are stored.
 type expressions struct {
-	conditions cel.Compiler            // of matchConditions, which know no variables
-	composed   *cel.CompositedCompiler // of the others
-	hasParams  bool
-	known      map[string]bool // were there before
+	composed  *cel.CompositedCompiler
+	hasParams bool
+	known     map[string]bool // were there before
 }
 
 func (c checker) expressions() (*expressions, error) {
-	composed, err := c.composed()
+	composed, err := c.Composed()
 	if err != nil {
 		return nil, err
 	}
-	x := &expressions{conditions: c.plain(), composed: composed, hasParams: c.spec.ParamKind != nil, known: map[string]bool{}}
-	for _, m := range c.before.MatchConditions {
-		x.known[m.Expression] = true
-	}
+	x := &expressions{composed: composed, hasParams: c.spec.ParamKind != nil, known: map[string]bool{}}
 	for _, v := range c.before.Validations {
 		x.known[v.Expression], x.known[v.MessageExpression] = true, true
 	}
@@ -51,57 +46,10 @@ func (x *expressions) mode(expression string) environment.Type {
 }
 
 // check compiles an expression. Messages know no authorizer.
-func (x *expressions) check(by cel.Compiler, e cel.ExpressionAccessor, path *field.Path) field.ErrorList {
+func (x *expressions) check(e cel.ExpressionAccessor, path *field.Path) field.ErrorList {
 	_, isMessage := e.(*validating.MessageExpressionCondition)
-	result := by.CompileCELExpression(e, cel.OptionalVariableDeclarations{HasParams: x.hasParams, HasAuthorizer: !isMessage}, x.mode(e.GetExpression()))
-	return faultsOf(result.Error, e.GetExpression(), path)
-}
-
-func faultsOf(err *apiservercel.Error, expression string, path *field.Path) field.ErrorList {
-	switch {
-	case err == nil:
-		return nil
-	case err.Type == apiservercel.ErrorTypeRequired:
-		return field.ErrorList{field.Required(path, err.Detail)}
-	case err.Type == apiservercel.ErrorTypeInvalid:
-		return field.ErrorList{field.Invalid(path, expression, err.Detail)}
-	}
-	return field.ErrorList{field.InternalError(path, err)}
-}
-
-// mostConditions is how many matchConditions there may be.
-const mostConditions = 64
-
-func (x *expressions) checkMatchConditions(all []admissionregistration.MatchCondition, path *field.Path) (faults field.ErrorList) {
-	if len(all) > mostConditions {
-		faults = append(faults, field.TooMany(path, len(all), mostConditions))
-	}
-	seen := map[string]bool{}
-	for i, m := range all {
-		at := path.Index(i)
-		if expression := strings.TrimSpace(m.Expression); expression == "" {
-			faults = append(faults, field.Required(at.Child("expression"), ""))
-		} else {
-			faults = append(faults, x.check(x.conditions, &matchconditions.MatchCondition{Expression: expression}, at.Child("expression"))...)
-		}
-		if m.Name == "" {
-			faults = append(faults, field.Required(at.Child("name"), ""))
-			continue
-		}
-		faults = append(faults, checkQualified(m.Name, at.Child("name"))...)
-		if seen[m.Name] {
-			faults = append(faults, field.Duplicate(at.Child("name"), m.Name))
-		}
-		seen[m.Name] = true
-	}
-	return faults
-}
-
-func checkQualified(name string, path *field.Path) (faults field.ErrorList) {
-	for _, message := range utilvalidation.IsQualifiedName(name) {
-		faults = append(faults, field.Invalid(path, name, message))
-	}
-	return faults
+	result := x.composed.CompileCELExpression(e, cel.OptionalVariableDeclarations{HasParams: x.hasParams, HasAuthorizer: !isMessage}, x.mode(e.GetExpression()))
+	return rules.Faults(result.Error, e.GetExpression(), path)
 }
 
 // checkVariable checks a variable; the expressions that are checked later know it.
@@ -117,7 +65,7 @@ func (x *expressions) checkVariable(v admissionregistration.Variable, path *fiel
 	}
 	result := x.composed.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression},
 		cel.OptionalVariableDeclarations{HasParams: x.hasParams, HasAuthorizer: true}, x.mode(v.Expression))
-	return append(faults, faultsOf(result.Error, v.Expression, path.Child("expression"))...)
+	return append(faults, rules.Faults(result.Error, v.Expression, path.Child("expression"))...)
 }
 
 // reserved are the words that are no identifiers in CEL.
@@ -140,14 +88,14 @@ func (x *expressions) checkValidation(v admissionregistration.Validation, path *
 	if strings.TrimSpace(v.Expression) == "" {
 		faults = append(faults, field.Required(path.Child("expression"), "expression is not specified"))
 	} else {
-		faults = append(faults, x.check(x.composed, &validating.ValidationCondition{Expression: v.Expression}, path.Child("expression"))...)
+		faults = append(faults, x.check(&validating.ValidationCondition{Expression: v.Expression}, path.Child("expression"))...)
 	}
 	switch at := path.Child("messageExpression"); {
 	case v.MessageExpression == "":
 	case strings.TrimSpace(v.MessageExpression) == "":
 		faults = append(faults, field.Invalid(at, v.MessageExpression, empty))
 	default:
-		faults = append(faults, x.check(x.composed, &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression}, at)...)
+		faults = append(faults, x.check(&validating.MessageExpressionCondition{MessageExpression: v.MessageExpression}, at)...)
 	}
 	switch message := strings.TrimSpace(v.Message); {
 	case v.Message != "" && message == "":
@@ -156,7 +104,7 @@ func (x *expressions) checkValidation(v admissionregistration.Validation, path *
 		faults = append(faults, field.Invalid(path.Child("message"), v.Message, "must not contain line breaks"))
 	}
 	if v.Reason != nil {
-		faults = append(faults, oneOf(v.Reason, path.Child("reason"), reasons...)...)
+		faults = append(faults, rules.OneOf(v.Reason, path.Child("reason"), reasons...)...)
 	}
 	return faults
 }
@@ -165,7 +113,7 @@ func (x *expressions) checkValidation(v admissionregistration.Validation, path *
 const longestAnnotation = 5 * 1024
 
 func (x *expressions) checkAnnotation(policy string, a admissionregistration.AuditAnnotation, path *field.Path) (faults field.ErrorList) {
-	faults = append(faults, checkQualified(policy+"/"+a.Key, path.Child("key"))...)
+	faults = append(faults, rules.CheckQualified(policy+"/"+a.Key, path.Child("key"))...)
 	at, expression := path.Child("valueExpression"), strings.TrimSpace(a.ValueExpression)
 	switch {
 	case expression == "":
@@ -175,5 +123,5 @@ func (x *expressions) checkAnnotation(policy string, a admissionregistration.Aud
 	}
 	result := x.composed.CompileCELExpression(&validating.AuditAnnotationCondition{ValueExpression: expression},
 		cel.OptionalVariableDeclarations{HasParams: x.hasParams, HasAuthorizer: true}, x.mode(a.ValueExpression))
-	return append(faults, faultsOf(result.Error, a.ValueExpression, at)...)
+	return append(faults, rules.Faults(result.Error, a.ValueExpression, at)...)
 }

@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/rules"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -23,7 +25,8 @@ var (
 // cluster share it.
 type Index struct {
 	cluster  *memory.Cluster
-	compiler *compiler
+	compiler *rules.Compiler
+	objects  admission.ObjectInterfaces
 
 	mu       sync.Mutex
 	policies compiled[*policy]
@@ -31,8 +34,8 @@ type Index struct {
 }
 
 // New returns an index for a cluster, of which only the kinds are asked.
-func New(c *memory.Cluster) *Index {
-	return &Index{cluster: c, compiler: newCompiler()}
+func New(c *memory.Cluster, by *rules.Compiler, o admission.ObjectInterfaces) *Index {
+	return &Index{cluster: c, compiler: by, objects: o}
 }
 
 // Hooks are the hooks of a cluster that carry out its policies.
@@ -55,7 +58,7 @@ func (x *Index) policy(u *unstructured.Unstructured) (*policy, error) {
 		if err := read(u, given); err != nil {
 			return nil, err
 		}
-		return x.compiler.compile(given)
+		return compile(x.compiler, given)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/util/jsonpath"
 
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/rules"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -61,7 +62,7 @@ func (x *Index) policyFaults(v *memory.Review) (field.ErrorList, error) {
 			return nil, err
 		}
 	}
-	c := checker{compiler: x.compiler, name: given.Name, spec: &given.Spec, before: &before.Spec}
+	c := checker{Compiler: x.compiler, name: given.Name, spec: &given.Spec, before: &before.Spec}
 	return c.check(field.NewPath("spec"))
 }
 
@@ -95,7 +96,7 @@ func checkWarning(w admissionregistration.ExpressionWarning, path *field.Path) (
 
 // A checker checks a policy.
 type checker struct {
-	*compiler
+	*rules.Compiler
 	name         string
 	spec, before *admissionregistration.ValidatingAdmissionPolicySpec // before: as it was, or empty
 }
@@ -105,7 +106,7 @@ func (c checker) check(path *field.Path) (faults field.ErrorList, err error) {
 	if err != nil {
 		return nil, err
 	}
-	faults = append(faults, oneOf(c.spec.FailurePolicy, path.Child("failurePolicy"), admissionregistration.Fail, admissionregistration.Ignore)...)
+	faults = append(faults, rules.OneOf(c.spec.FailurePolicy, path.Child("failurePolicy"), admissionregistration.Fail, admissionregistration.Ignore)...)
 	if c.spec.ParamKind != nil {
 		faults = append(faults, checkParamKind(*c.spec.ParamKind, path.Child("paramKind"))...)
 	}
@@ -118,7 +119,7 @@ func (c checker) check(path *field.Path) (faults field.ErrorList, err error) {
 		}
 	}
 	if !reflect.DeepEqual(c.spec.ParamKind, c.before.ParamKind) || !reflect.DeepEqual(c.spec.MatchConditions, c.before.MatchConditions) {
-		faults = append(faults, expressions.checkMatchConditions(c.spec.MatchConditions, path.Child("matchConditions"))...)
+		faults = append(faults, c.conditions(c.spec.MatchConditions, path.Child("matchConditions"))...)
 	}
 	for i, v := range c.spec.Variables {
 		faults = append(faults, expressions.checkVariable(v, path.Child("variables").Index(i))...)
@@ -128,6 +129,15 @@ func (c checker) check(path *field.Path) (faults field.ErrorList, err error) {
 
 // mostAnnotations is how many auditAnnotations a policy may have.
 const mostAnnotations = 20
+
+// conditions returns the faults of matchConditions, which know no variables.
+func (c checker) conditions(all []admissionregistration.MatchCondition, path *field.Path) field.ErrorList {
+	known := map[string]bool{}
+	for _, m := range c.before.MatchConditions {
+		known[m.Expression] = true
+	}
+	return c.Check(rules.Conditions{All: all, HasParams: c.spec.ParamKind != nil, Known: known}, path)
+}
 
 func (c checker) checkValidations(expressions *expressions, path *field.Path) (faults field.ErrorList) {
 	validations, annotations := path.Child("validations"), path.Child("auditAnnotations")
@@ -150,17 +160,6 @@ func (c checker) checkValidations(expressions *expressions, path *field.Path) (f
 		seen[a.Key] = true
 	}
 	return faults
-}
-
-// oneOf checks a field that is required and has one of a few values.
-func oneOf[T ~string](given *T, path *field.Path, values ...T) field.ErrorList {
-	switch {
-	case given == nil:
-		return field.ErrorList{field.Required(path, "")}
-	case !slices.Contains(values, *given):
-		return field.ErrorList{field.NotSupported(path, *given, values)}
-	}
-	return nil
 }
 
 func checkParamKind(kind admissionregistration.ParamKind, path *field.Path) (faults field.ErrorList) {
@@ -233,12 +232,12 @@ func checkParamRef(ref *admissionregistration.ParamRef, path *field.Path) (fault
 	if action != nil && *action == "" {
 		action = nil
 	}
-	return append(faults, oneOf(action, path.Child("parameterNotFoundAction"), admissionregistration.DenyAction, admissionregistration.AllowAction)...)
+	return append(faults, rules.OneOf(action, path.Child("parameterNotFoundAction"), admissionregistration.DenyAction, admissionregistration.AllowAction)...)
 }
 
 func checkActions(actions []admissionregistration.ValidationAction, path *field.Path) (faults field.ErrorList) {
 	for i, a := range actions {
-		faults = append(faults, oneOf(&a, path.Index(i), admissionregistration.Audit, admissionregistration.Deny, admissionregistration.Warn)...)
+		faults = append(faults, rules.OneOf(&a, path.Index(i), admissionregistration.Audit, admissionregistration.Deny, admissionregistration.Warn)...)
 		if slices.Contains(actions[:i], a) {
 			faults = append(faults, field.Duplicate(path.Index(i), a))
 		}

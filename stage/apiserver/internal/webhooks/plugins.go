@@ -9,7 +9,6 @@ import (
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,8 +23,8 @@ import (
 )
 
 // newPlugin makes the plugin of k8s.io/apiserver for configurations of a kind.
-func newPlugin(kind schema.GroupVersionKind, configurations []*unstructured.Unstructured, namespace *metav1.ObjectMeta, h Handlers) (*plugin, error) {
-	found := &found{namespace: &corev1.Namespace{ObjectMeta: *namespace}}
+func newPlugin(kind schema.GroupVersionKind, configurations []*unstructured.Unstructured, namespace *corev1.Namespace, h Handlers) (*plugin, error) {
+	found := &found{namespace: namespace}
 	p := &plugin{}
 	for _, u := range configurations {
 		if err := found.add(u); err != nil {

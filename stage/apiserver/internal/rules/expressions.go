@@ -1,0 +1,102 @@
+package rules
+
+import (
+	"strings"
+	"sync"
+
+	admissionregistration "k8s.io/api/admissionregistration/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	apiservercel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
+
+// A Compiler compiles expressions. It is safe for concurrent use.
+type Compiler struct {
+	base  func() *environment.EnvSet
+	plain func() cel.Compiler // of expressions without variables
+}
+
+// NewCompiler returns a compiler that makes its environments, which takes long, when it needs them.
+func NewCompiler() *Compiler {
+	c := &Compiler{base: sync.OnceValue(func() *environment.EnvSet {
+		return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+	})}
+	c.plain = sync.OnceValue(func() cel.Compiler { return cel.NewCompiler(c.base()) })
+	return c
+}
+
+// Composed returns a compiler for the expressions of a policy, which share variables.
+func (c *Compiler) Composed() (*cel.CompositedCompiler, error) {
+	return cel.NewCompositedCompiler(c.base())
+}
+
+// Faults returns the faults of an expression that has been compiled.
+func Faults(err *apiservercel.Error, expression string, path *field.Path) field.ErrorList {
+	switch {
+	case err == nil:
+		return nil
+	case err.Type == apiservercel.ErrorTypeRequired:
+		return field.ErrorList{field.Required(path, err.Detail)}
+	case err.Type == apiservercel.ErrorTypeInvalid:
+		return field.ErrorList{field.Invalid(path, expression, err.Detail)}
+	}
+	return field.ErrorList{field.InternalError(path, err)}
+}
+
+// mostConditions is how many matchConditions there may be.
+const mostConditions = 64
+
+// Conditions are the matchConditions of a policy or a webhook.
+type Conditions struct {
+	All       []admissionregistration.MatchCondition
+	HasParams bool            // the policy has parameters
+	Known     map[string]bool // expressions that the object had before: they may use what new ones must not
+}
+
+// Check returns the faults of conditions.
+func (c *Compiler) Check(of Conditions, path *field.Path) (faults field.ErrorList) {
+	all := of.All
+	if len(all) > mostConditions {
+		faults = append(faults, field.TooMany(path, len(all), mostConditions))
+	}
+	seen := map[string]bool{}
+	for i, m := range all {
+		at := path.Index(i)
+		if expression := strings.TrimSpace(m.Expression); expression == "" {
+			faults = append(faults, field.Required(at.Child("expression"), ""))
+		} else {
+			faults = append(faults, c.checkCondition(of, expression, at.Child("expression"))...)
+		}
+		if m.Name == "" {
+			faults = append(faults, field.Required(at.Child("name"), ""))
+			continue
+		}
+		faults = append(faults, CheckQualified(m.Name, at.Child("name"))...)
+		if seen[m.Name] {
+			faults = append(faults, field.Duplicate(at.Child("name"), m.Name))
+		}
+		seen[m.Name] = true
+	}
+	return faults
+}
+
+func (c *Compiler) checkCondition(of Conditions, expression string, path *field.Path) field.ErrorList {
+	mode := environment.NewExpressions
+	if of.Known[expression] {
+		mode = environment.StoredExpressions
+	}
+	declared := cel.OptionalVariableDeclarations{HasParams: of.HasParams, HasAuthorizer: true}
+	result := c.plain().CompileCELExpression(&matchconditions.MatchCondition{Expression: expression}, declared, mode)
+	return Faults(result.Error, expression, path)
+}
+
+// CheckQualified returns the faults of a name with an optional prefix.
+func CheckQualified(name string, path *field.Path) (faults field.ErrorList) {
+	for _, message := range utilvalidation.IsQualifiedName(name) {
+		faults = append(faults, field.Invalid(path, name, message))
+	}
+	return faults
+}
