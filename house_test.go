@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 	"stage/simulation/sweep":          {"internal/files", "internal/lines", "internal/position", "internal/printable", "stage/simulation/statistics"},
 	"stage/simulation/expect":         {"internal/position", "stage/simulation/measure", "stage/simulation/record"},
 	"stage/stagetest":                 {"internal/printable", "stage/controllers/admission", "stage", "stage/memory", "stage/simulation", "stage/reconcile", "stage/controllers", "stage/controllers/autoscaling", "stage/controllers/features", "stage/controllers/kubelet", "stage/controllers/nodes", "stage/presets", "kstatus", "kstatus/kstatustest", "internal/files", "internal/object", "internal/txtar"},
-	"stage/hunt":                      {"internal/files", "internal/object", "stage/controllers/features", "stage/memory", "stage/reconcile", "stage/simulation", "stage/stagetest"},
+	"stage/hunt":                      {"internal/files", "internal/object", "stage/controllers/features", "stage/memory", "stage/reconcile", "stage/simulation", "stage/simulation/fault", "stage/stagetest"},
 	"internal/dev/conformance/record": {"stage"},
 	"internal/dev/hunt/newest":        {"internal/files", "stage/hunt"},
 	"internal/dev/instructions":       {"internal/files", "kstatus", "stage", "stage/presets", "stage/simulation"},

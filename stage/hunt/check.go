@@ -29,14 +29,16 @@ const (
 // judge checks the final state.
 func (r *Run) judge(twin *Outcome) {
 	r.checkCease()
-	r.checkErrors()
+	if !r.plan.orphans() {
+		r.checkErrors()
+	}
 	for _, c := range r.finally {
 		if err := c.do(&View{r}); err != nil {
 			r.find(checkEventually, c.name, "%s: %v", c.name, err)
 		}
 	}
 	r.outcome.end = r.state()
-	if twin != nil && !r.plan.steps() {
+	if twin != nil && !r.plan.steps() && !r.plan.orphans() {
 		r.compare(twin.end)
 	}
 }
@@ -89,7 +91,7 @@ func (r *Run) compare(twin map[string]any) {
 // checkRestart finds writes of controllers that have started again over the final state.
 func (r *Run) checkRestart(writes []write, twin *Outcome) {
 	for _, w := range writes {
-		if w.effective && (twin == nil || len(r.plan.Faults) == 0 || !r.struckSinceRestart()) {
+		if w.effective && !r.plan.orphans() && (twin == nil || len(r.plan.Faults) == 0 || !r.struckSinceRestart()) {
 			r.find(checkRestart, w.Kind, "%s %s: %s %s %s", w.Controller, w.Key, w.Verb, w.Kind, w.name)
 			return
 		}
@@ -125,7 +127,7 @@ func (r *Run) checkDeleted(twin *Outcome) {
 			r.outcome.left = append(r.outcome.left, name)
 		}
 	}
-	if len(r.outcome.left) > 0 {
+	if len(r.outcome.left) > 0 && !r.plan.orphans() {
 		kind, _, _ := strings.Cut(r.outcome.left[0], " ")
 		r.find(checkLeft, kind, "%s", strings.Join(r.outcome.left, "\n"))
 	}

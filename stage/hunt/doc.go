@@ -68,7 +68,8 @@
 // tested.
 //
 // Where users act at a bad moment, more than one end can be right. A run in which a step comes sooner
-// is not compared with its twin at the end, and where an object of the controllers was deleted, the
+// is not compared with its twin at the end, nor is one in which users keep what a controller has made
+// (orphans); and where an object of the controllers was deleted, the
 // end without that deletion is as good. An object that is made and gone while a watch is interrupted
 // is reported all the same: no controller without resyncs could know of it.
 //

@@ -35,6 +35,10 @@ func systematic(base *Outcome) []phase {
 		one("deletions by others", eventsBefore, Fault{Do: Kill}),
 		together(base, before),
 	}
+	phases = append(phases,
+		one("other deletions", before, Fault{Do: Delete, Policy: "foreground"}, Fault{Do: Delete, Policy: "orphan"}, Fault{Do: Recreate, Policy: "foreground"}),
+		one("slow watches", events, Fault{Do: Slow}),
+		one("Pods and Nodes", ofPods(eventsBefore), Fault{Do: FailPod}, Fault{Do: StopNode}, Fault{Do: RemoveNode}))
 	if base.clocked || len(base.elected) > 0 {
 		phases = append(phases, one("clocks", events, Fault{Do: Skew}, Fault{Do: Skew, By: -time.Minute}))
 	}
@@ -42,6 +46,11 @@ func systematic(base *Outcome) []phase {
 		phases = append(phases, one("leaders", led, Fault{Do: Pause}, Fault{Do: Overlap}, Fault{Do: CrashAfter, For: time.Minute}))
 	}
 	return phases
+}
+
+// ofPods returns the events of Pods.
+func ofPods(events []Site) []Site {
+	return slices.DeleteFunc(slices.Clone(events), func(s Site) bool { return s.Kind != pods.Kind || s.Verb == "DELETED" })
 }
 
 // ledOf returns the sites of processes of which one leads.
@@ -140,8 +149,14 @@ func (d *draws) at(s Site) Fault {
 	} else if d.base.clocked && d.random.IntN(8) == 0 {
 		f.Do, f.By = Skew, time.Duration(d.random.IntN(5)-2)*time.Minute
 	}
+	if !s.IsWrite() && d.random.IntN(6) == 0 {
+		f.Do = Slow
+		if len(ofPods([]Site{s})) > 0 {
+			f.Do = []string{Slow, FailPod, StopNode, RemoveNode}[d.random.IntN(4)]
+		}
+	}
 	switch f.Do {
-	case Lag, Relist, CrashBefore, CrashAfter, Pause, Overlap, Skew:
+	case Lag, Relist, Slow, CrashBefore, CrashAfter, Pause, Overlap, Skew:
 		f.For = []time.Duration{0, time.Second, 10 * time.Second, time.Minute, 2 * time.Minute}[d.random.IntN(5)]
 		if d.options.TimeTravel && (f.Do == CrashBefore || f.Do == CrashAfter) && d.random.IntN(2) == 0 {
 			f.Behind = 1 + d.random.IntN(8)
@@ -150,6 +165,9 @@ func (d *draws) at(s Site) Fault {
 		f.Code, f.Times = []int{0, 409, 429, 503, 504}[d.random.IntN(5)], d.random.IntN(4)
 	case Step, Recreate, Delete:
 		f.Number = d.random.IntN(3)
+		if f.Do != Step && d.random.IntN(4) == 0 {
+			f.Policy = []string{"foreground", "orphan"}[d.random.IntN(2)]
+		}
 	}
 	return f
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A Plan is a seed and the faults of a run. It is plain data. As text it is
@@ -38,6 +40,10 @@ const (
 	Delete      = "delete"       // a user deletes an object that was applied
 	Pause       = "pause"        // the process stands still before the write; of replicas, another one leads meanwhile
 	Overlap     = "overlap"      // another replica takes the lease for expired and leads, and this one goes on
+	Slow        = "slow"         // events of its kind are seen one by one, each later, for a while
+	StopNode    = "stop-node"    // the kubelet of the Pod's Node stops for a while
+	RemoveNode  = "remove-node"  // the Node of the Pod is deleted, and comes again
+	FailPod     = "fail-pod"     // the Pod fails, as one that its kubelet evicts
 	Skew        = "skew"         // the clock of the process differs from here on
 )
 
@@ -47,11 +53,15 @@ type Fault struct {
 	Do string
 	At Site
 	// For is how long a crashed process is down (default 1s), a view lags (default 30s), a process
-	// pauses (default 30s), a leader goes on that has lost the lease (default 10s), or a clock differs
+	// pauses (default 30s), a watch is slow (default 30s), a Node fails (default 10m), a leader goes on that has lost the lease (default 10s), or a clock differs
 	// (default 2m).
 	For time.Duration
-	// By is by how much a clock is ahead (default 1m), or behind if it is negative.
+	// By is by how much a clock is ahead (default 1m), or behind if it is negative; of a slow watch,
+	// how late each event is (default 2s).
 	By time.Duration
+	// Policy is how Delete and Recreate delete: background, foreground or orphan. Default background,
+	// as kubectl.
+	Policy string
 	// Behind is how many events earlier the views of a crashed process begin when it starts again.
 	// They catch up after 10s. Default 0.
 	Behind int
@@ -74,6 +84,9 @@ func (f Fault) String() string {
 	if f.By != 0 {
 		s += " by=" + f.By.String()
 	}
+	if f.Policy != "" {
+		s += " policy=" + f.Policy
+	}
 	for _, p := range []struct {
 		name  string
 		value int
@@ -87,7 +100,12 @@ func (f Fault) String() string {
 
 // ofProcess reports whether the twin does without the fault.
 func (f Fault) ofProcess() bool {
-	return !slices.Contains([]string{Touch, Kill, Step, Recreate, Delete}, f.Do)
+	return !slices.Contains([]string{Touch, Kill, Step, Recreate, Delete, StopNode, RemoveNode, FailPod}, f.Do)
+}
+
+// ofOthers reports whether the end without the fault is as good as that of the twin with it.
+func (f Fault) ofOthers() bool {
+	return slices.Contains([]string{Kill, StopNode, RemoveNode, FailPod}, f.Do)
 }
 
 // String prints the plan as [ParsePlan] reads it.
@@ -205,7 +223,14 @@ func parseFault(text string) (f Fault, field string, err error) {
 var parameters = map[string][]string{
 	CrashBefore: {"for", "behind"}, CrashAfter: {"for", "behind"}, Lose: {}, Refuse: {"code", "times"}, Touch: {},
 	Pause: {"for"}, Overlap: {"for"}, Skew: {"for", "by"},
-	Lag: {"for"}, Relist: {"for"}, Kill: {}, Step: {"number"}, Recreate: {"number"}, Delete: {"number"},
+	Lag: {"for"}, Relist: {"for"}, Kill: {}, Step: {"number"}, Recreate: {"number", "policy"}, Delete: {"number", "policy"},
+	Slow: {"for", "by"}, StopNode: {"for"}, RemoveNode: {"for"}, FailPod: {},
+}
+
+// policies are those of deletions.
+var policies = map[string]metav1.DeletionPropagation{
+	"": metav1.DeletePropagationBackground, "background": metav1.DeletePropagationBackground,
+	"foreground": metav1.DeletePropagationForeground, "orphan": metav1.DeletePropagationOrphan,
 }
 
 // checkSite reports a fault at a place where it cannot be.
@@ -217,7 +242,7 @@ func (f Fault) checkSite() error {
 	if !slices.Contains(verbs, f.At.Verb) {
 		return fmt.Errorf("%q is none of %s", f.At.Verb, strings.Join(verbs, ", "))
 	}
-	seen := slices.Contains([]string{Lag, Relist, Kill}, f.Do)
+	seen := slices.Contains([]string{Lag, Relist, Slow, Kill, StopNode, RemoveNode, FailPod}, f.Do)
 	either := slices.Contains([]string{Step, Recreate, Delete, Skew}, f.Do)
 	switch {
 	case seen && f.At.IsWrite():
@@ -238,6 +263,11 @@ func (f *Fault) set(name, value string) (err error) {
 	case "by":
 		if f.By, err = time.ParseDuration(value); err != nil || f.By == 0 || f.By.Abs() > maxHold {
 			return fmt.Errorf("%q is no duration up to %s that is not 0", value, maxHold)
+		}
+		return nil
+	case "policy":
+		if f.Policy = value; policies[value] == "" {
+			return fmt.Errorf("%q is none of background, foreground, orphan", value)
 		}
 		return nil
 	case "behind":

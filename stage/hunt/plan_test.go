@@ -19,6 +19,11 @@ fault lag operator sees default/a MODIFIED Store #1 for=1m0s
 fault pause operator-1 store default/a create Task #1 for=10s
 fault overlap operator-1 store default/a create Task #2
 fault skew operator sees default/a ADDED Store #1 for=1m0s by=-1m0s
+fault slow operator sees default/a ADDED Store #1 by=5s
+fault stop-node operator sees default/a-0 MODIFIED Pod #1 for=1m0s
+fault remove-node operator sees default/a-0 MODIFIED Pod #2
+fault fail-pod operator sees default/a-0 MODIFIED Pod #3
+fault delete operator store default/a create Task #1 policy=orphan
 fault recreate operator store default/a create Task #1 number=2
 `
 
@@ -51,6 +56,8 @@ func TestPlansAreRefusedWithLineAndField(t *testing.T) {
 		{"hunt v1\nseed 1\nfault refuse o c d/a create Task #1 code=404", `p:3: code: "404" is none of 409`},
 		{"hunt v1\nseed 1\nfault refuse o c d/a create Task #1 times=0", `p:3: times: "0" is no number from 1`},
 		{"hunt v1\nseed 1\nfault skew o c d/a create Task #1 by=0s", `p:3: by: "0s" is no duration up to 1h0m0s that is not 0`},
+		{"hunt v1\nseed 1\nfault delete o c d/a create Task #1 policy=now", `p:3: policy: "now" is none of background, foreground, orphan`},
+		{"hunt v1\nseed 1\nfault fail-pod o c d/a create Pod #1", "p:3: site: fail-pod strikes at what a process sees, not at a write"},
 		{"hunt v1\nseed 1\nfault pause o sees d/a ADDED Task #1", "p:3: site: pause strikes at a write, not at what a process sees"},
 		{"hunt v1\nseed 1\nfault refuse \"o c d/a create Task #1", "p:3: fault: a quotation mark is missing"},
 	} {

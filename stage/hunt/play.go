@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
@@ -113,7 +114,7 @@ func (s *scene) carryOut(plan Plan, twinOf func([]Fault) (*Outcome, error)) (out
 		if twin, err = twinOf(r.acted); err != nil {
 			return nil, err
 		}
-		unkilled := slices.DeleteFunc(slices.Clone(r.acted), func(f Fault) bool { return f.Do == Kill })
+		unkilled := slices.DeleteFunc(slices.Clone(r.acted), Fault.ofOthers)
 		if r.other, err = twinOf(unkilled); err != nil {
 			return nil, err
 		}
@@ -130,6 +131,12 @@ func (s *scene) carryOut(plan Plan, twinOf func([]Fault) (*Outcome, error)) (out
 // of users who wait: the twin has users act at the same sites.
 func (p Plan) steps() bool {
 	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Do == Step })
+}
+
+// orphans reports whether users let objects stay that a controller has made: how many there were at
+// that moment decides how the run ends, and they may be in the way of those that come later.
+func (p Plan) orphans() bool {
+	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Policy == "orphan" })
 }
 
 // lastStep is when the users take their last step.
@@ -198,7 +205,7 @@ func (r *Run) advanceTo(end time.Time) {
 // observe has the processes see what has happened.
 func (r *Run) observe() {
 	for _, kind := range r.logged {
-		r.logs[kind].read()
+		r.logs[kind].read(r.sim.Now())
 	}
 	for _, p := range r.programs {
 		if at, ok := p.begins(); p.life == nil && ok && !at.After(r.sim.Now()) {
@@ -307,7 +314,7 @@ func (r *Run) deleteAll(twin *Outcome) {
 	r.deleting = true
 	r.tell("hunt", "the users delete what they applied")
 	for _, obj := range slices.Backward(r.applied) {
-		_ = r.deleteApplied(obj) // it may be gone
+		_ = r.deleteApplied(metav1.DeletePropagationBackground, obj) // it may be gone
 	}
 	r.playUntil(r.sim.Now().Add(r.options.Patience))
 	r.checkDeleted(twin)

@@ -280,7 +280,7 @@ func (f Fault) atRest() Fault {
 		f.At = Site{}
 	case Touch:
 		f.At = Site{Process: f.At.Process, Controller: f.At.Controller, Key: f.At.Key}
-	case Kill:
+	case Kill, StopNode, RemoveNode, FailPod:
 		f.At = Site{Key: f.At.Key, Kind: f.At.Kind}
 	}
 	return f

@@ -18,6 +18,7 @@ func (h *search) shrink(f *Failure) {
 		func(f *Fault) { f.Code = 0 },
 		func(f *Fault) { f.Number = 0 },
 		func(f *Fault) { f.By = 0 },
+		func(f *Fault) { f.Policy = "" },
 		func(f *Fault) { f.For = 0 },
 	} {
 		h.tryAll(f, func(p Plan, i int) (Plan, bool) {

@@ -68,12 +68,21 @@ func (u *User) Patch(kind schema.GroupVersionKind, key, patch string) error {
 
 // Delete deletes an object, by namespace/name, in the background, as kubectl does.
 func (u *User) Delete(kind schema.GroupVersionKind, key string) error {
+	return u.DeleteAs(metav1.DeletePropagationBackground, kind, key)
+}
+
+// DeleteAs deletes an object, by namespace/name: in the foreground it goes after what it owns, and
+// orphans stay.
+func (u *User) DeleteAs(policy metav1.DeletionPropagation, kind schema.GroupVersionKind, key string) error {
 	name, _ := parseKey(key)
-	background := metav1.DeletePropagationBackground
-	err := u.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{PropagationPolicy: &background})
+	err := u.Cluster().Delete(context.Background(), kind, name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	if err == nil {
 		u.run.deleted[kind]++
-		u.run.tell("user", "deletes %s %s", kind.Kind, name)
+		how := ""
+		if policy != metav1.DeletePropagationBackground {
+			how = ": " + string(policy)
+		}
+		u.run.tell("user", "deletes %s %s%s", kind.Kind, name, how)
 	}
 	return err
 }
@@ -153,6 +162,10 @@ func (r *Run) act(f Fault) error {
 		return nil
 	case f.Do == Kill:
 		return r.kill(f.At)
+	case f.Do == FailPod:
+		return r.failPod(f)
+	case f.Do == StopNode || f.Do == RemoveNode:
+		return r.strikesNode(f)
 	case f.Do == Touch:
 		return r.touch(f.At)
 	case number > len(r.applied):
@@ -162,13 +175,13 @@ func (r *Run) act(f Fault) error {
 	if f.Do == Delete {
 		pending := len(r.users)
 		r.dropCreation(obj)
-		if err := r.deletePresent(obj.GroupVersionKind(), nameOf(obj)); len(r.users) == pending {
+		if err := r.deletePresent(policies[f.Policy], obj.GroupVersionKind(), nameOf(obj)); len(r.users) == pending {
 			return err
 		}
 		return nil
 	}
 	r.dropCreation(obj) // of an earlier Recreate, which has not come to it yet
-	_ = r.deleteApplied(obj)
+	_ = r.deleteApplied(policies[f.Policy], obj)
 	r.do(pendingAction{end: r.sim.Now().Add(2 * r.options.Patience), name: "create again", creates: nameOfObject(obj), do: func(u *User) error { return u.createAgain(obj) }})
 	return nil
 }
@@ -192,8 +205,8 @@ func (u *User) createAgain(obj *unstructured.Unstructured) error {
 
 var errNothing = errors.New("there is no such object")
 
-func (r *Run) deleteApplied(obj *unstructured.Unstructured) error {
-	return (&User{r}).Delete(obj.GroupVersionKind(), nameOf(obj).String())
+func (r *Run) deleteApplied(policy metav1.DeletionPropagation, obj *unstructured.Unstructured) error {
+	return (&User{r}).DeleteAs(policy, obj.GroupVersionKind(), nameOf(obj).String())
 }
 
 // kindNamed returns the kind that a site names.
@@ -213,16 +226,16 @@ func (r *Run) kill(at Site) error {
 	if !ok || slices.ContainsFunc(r.applied, applied) {
 		return errNothing
 	}
-	return r.deletePresent(kind, at.Key)
+	return r.deletePresent(metav1.DeletePropagationBackground, kind, at.Key)
 }
 
 // deletePresent deletes an object unless that is done already.
-func (r *Run) deletePresent(kind schema.GroupVersionKind, name types.NamespacedName) error {
+func (r *Run) deletePresent(policy metav1.DeletionPropagation, kind schema.GroupVersionKind, name types.NamespacedName) error {
 	obj, err := r.shared.Get(context.Background(), kind, name)
 	if err != nil || obj.GetDeletionTimestamp() != nil {
 		return errNothing
 	}
-	return (&User{r}).Delete(kind, name.String())
+	return (&User{r}).DeleteAs(policy, kind, name.String())
 }
 
 // touch annotates the object of the key that is reconciled: the twin has it, too.

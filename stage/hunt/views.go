@@ -34,13 +34,16 @@ type event struct {
 	watch.EventType
 	obj *unstructured.Unstructured
 	nth int // of its object and type
+	at  time.Time
 }
 
 // A view is what a process has seen of a kind.
 type view struct {
 	at     int // how many events of the log
 	held   time.Time
-	relist bool // what is held is seen as it ended
+	relist bool          // what is held is seen as it ended
+	slow   time.Time     // until when each event is seen later
+	late   time.Duration // by how much
 }
 
 // isHeld reports whether the view is behind because of a fault.
@@ -59,12 +62,12 @@ func (r *Run) logOf(kind schema.GroupVersionKind) *eventLog {
 	r.logs[kind] = l
 	r.logged = append(r.logged, kind)
 	slices.SortFunc(r.logged, byText)
-	l.read()
+	l.read(r.sim.Now())
 	return l
 }
 
 // read takes in what has happened.
-func (l *eventLog) read() {
+func (l *eventLog) read(now time.Time) {
 	for e, ok := l.feed.Next(); ok; e, ok = l.feed.Next() {
 		obj, ok := e.Object.(*unstructured.Unstructured)
 		if !ok {
@@ -72,7 +75,7 @@ func (l *eventLog) read() {
 		}
 		at := eventOf{nameOf(obj), e.Type}
 		l.counts[at]++
-		l.events = append(l.events, event{e.Type, obj, l.counts[at]})
+		l.events = append(l.events, event{e.Type, obj, l.counts[at], now})
 	}
 }
 
@@ -133,7 +136,7 @@ func (p *Process) list() {
 		if l == nil {
 			panic(labFailure{"process " + p.program.name + " watches " + kind.String() + ", which is missing from the Kinds or Definitions of Options.Lab"})
 		}
-		l.read()
+		l.read(p.run.sim.Now())
 		v := &view{at: max(0, len(l.events)-p.program.back)}
 		if p.program.back > 0 {
 			v.held = p.run.sim.Now().Add(10 * time.Second)
@@ -166,6 +169,10 @@ func (p *Process) see() {
 		}
 		for v.at < len(l.events) && !v.isHeld(p.run.sim.Now()) {
 			e := l.events[v.at]
+			if due := e.at.Add(v.late); v.slow.After(p.run.sim.Now()) && due.After(p.run.sim.Now()) {
+				v.held = due
+				break
+			}
 			if p.meets(kind, e, v); v.isHeld(p.run.sim.Now()) {
 				break
 			}
@@ -187,6 +194,12 @@ func (p *Process) meets(kind schema.GroupVersionKind, e event, v *view) {
 		case Lag, Relist:
 			lasts := cmp.Or(f.For, 30*time.Second)
 			v.held, v.relist = p.run.sim.Now().Add(lasts), f.Do == Relist
+			p.run.strikes(f, lasts)
+			return
+		case Slow:
+			lasts := cmp.Or(f.For, 30*time.Second)
+			v.late, v.slow = cmp.Or(f.By.Abs(), 2*time.Second), p.run.sim.Now().Add(lasts)
+			v.held = e.at.Add(v.late)
 			p.run.strikes(f, lasts)
 			return
 		case Skew:
