@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
@@ -45,12 +46,13 @@ type options struct {
 
 func main() {
 	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard()) // it tells of each request that a webhook refuses
 	var o options
 	flag.StringVar(&o.suite, "suite", "controller-runtime", "one of "+strings.Join(names(), ", "))
 	flag.StringVar(&o.only, "only", "", "run only packages whose directory a `regexp` matches; others stay as listed")
 	flag.StringVar(&o.on, "on", "real,memory", "which `servers`")
 	flag.BoolVar(&o.update, "update", false, "write the list anew")
-	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long the tests of one package may take")
+	flag.DurationVar(&o.timeout, "timeout", 20*time.Minute, "how long the tests of one package may take")
 	flag.StringVar(&o.logs, "logs", "", "the `directory` for the output of tests (default a temporary one)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,9 @@ func (r *runner) runOn(ctx context.Context, o *outcome, on expected.Column, prog
 	if err != nil {
 		return err
 	}
+	if err := waitForPort(ctx); err != nil {
+		return err
+	}
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = filepath.Join(r.dir, o.pkg), append(os.Environ(), env...), time.Minute
@@ -92,6 +96,24 @@ func (r *runner) runOn(ctx context.Context, o *outcome, on expected.Column, prog
 		return errors.Join(errors.New("no test has run"), failed, err)
 	}
 	return err // its results tell about failures
+}
+
+// metrics is where managers serve their metrics by default: two cannot run at once.
+const metrics = ":8080"
+
+// waitForPort waits until nothing listens there.
+func waitForPort(ctx context.Context) error {
+	for {
+		l, err := net.Listen("tcp", metrics)
+		if err == nil {
+			return l.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("managers of tests listen at %s: %w", metrics, err)
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // start returns the environment for tests on a server: for the real one where it is, which they start
