@@ -197,21 +197,29 @@ func fieldsOf(obj runtime.Object, kind schema.GroupVersionKind) (*unstructured.U
 	return u, nil
 }
 
-// decodeOptions reads DeleteOptions from a body; without a body they are left as they are.
-func decodeOptions(r *http.Request, into *metav1.DeleteOptions) error {
+// decodeOptions reads DeleteOptions from a body; without a body they are left as they are. They may
+// be those of the version of the resource, which clients of custom kinds send.
+func decodeOptions(r *http.Request, version schema.GroupVersion, into *metav1.DeleteOptions) error {
 	data, err := readBody(r)
 	if err != nil || len(data) == 0 {
 		return err
+	}
+	var given metav1.TypeMeta
+	if yaml.Unmarshal(data, &given) == nil && given.GroupVersionKind() == version.WithKind("DeleteOptions") {
+		if err := yaml.Unmarshal(data, into); err != nil {
+			return badRequest("%v", err)
+		}
+		return nil
 	}
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
 	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(data, &kind, nil)
 	if err != nil {
 		return badRequest("%v", err)
 	}
-	given, ok := obj.(*metav1.DeleteOptions)
+	options, ok := obj.(*metav1.DeleteOptions)
 	if !ok {
 		return badRequest("the body is no DeleteOptions but a %T", obj)
 	}
-	*into = *given
+	*into = *options
 	return nil
 }

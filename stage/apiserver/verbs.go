@@ -321,7 +321,7 @@ func (c *call) deleteOptions() (o metav1.DeleteOptions, err error) {
 	if err := c.options(&o); err != nil {
 		return o, err
 	}
-	return o, decodeOptions(c.r, &o)
+	return o, decodeOptions(c.r, c.of.version, &o)
 }
 
 // delete answers with the object where it is still there or its kind says so, with a Status
