@@ -111,8 +111,9 @@ suites: ## integration tests of others, SUITES, on etcd and kube-apiserver and o
 controllers-e2e: ## kube-controller-manager and kube-scheduler on stage/apiserver for DURATION (5m), our controllers off
 	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestControllersOfKubernetes -timeout 0 -v . -rollouts $(if $(filter file,$(origin DURATION)),5m,$(DURATION))
 
-apiserver-figures: ## stage/apiserver beside etcd and kube-apiserver: start to first answered request
-	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestStartFigures -v . -figures
+apiserver-figures: ## stage/apiserver beside etcd and kube-apiserver: start, CPU per request, watchers, memory, a manager (ten minutes)
+	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run 'TestStartFigures|TestManagerFigures' -v . -figures
+	cd internal/dev/e2e/figures && STAGECRAFT_E2E=1 $(GO) run .
 
 histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)

@@ -99,9 +99,12 @@ func (c *call) unknownFields(fields map[string]any, text []byte) (faults []error
 			return nil, nil
 		}
 	}
-	_, _, err = builtinReaders[jsonType].Decode(text, &c.of.kind, nil)
+	_, read, err := builtinReaders[jsonType].Decode(text, &c.of.kind, nil)
 	strict, isStrict := runtime.AsStrictDecodingError(err)
-	if !isStrict {
+	switch {
+	case read == nil || *read != c.of.kind:
+		return nil, nil // the cluster refuses it
+	case !isStrict:
 		return nil, err
 	}
 	for _, fault := range strict.Errors() {

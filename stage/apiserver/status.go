@@ -22,7 +22,7 @@ func errUnknown() error {
 func errNotStored(t target) error {
 	isServed := func(r discoveryv2.APIResourceDiscovery) bool { return r.Resource == t.resource.Resource }
 	for _, v := range recorded() {
-		if v.Group == t.resource.Group && slices.ContainsFunc(v.Resources, isServed) {
+		if v.Group == t.resource.Group && v.Version == t.resource.Version && slices.ContainsFunc(v.Resources, isServed) {
 			return statusError(http.StatusNotFound, metav1.StatusReasonNotFound,
 				fmt.Sprintf("the server could not find the requested resource: an in-memory cluster has no %s", t.resource.GroupResource()))
 		}
