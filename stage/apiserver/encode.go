@@ -119,6 +119,15 @@ func (f form) partial(u *unstructured.Unstructured) *metav1.PartialObjectMetadat
 
 // marshalEvent returns an event of a watch in a form, with the frame of a stream.
 func (c *call) marshalEvent(e watch.Event, isFirst bool) ([]byte, error) {
+	u, isObject := e.Object.(*unstructured.Unstructured)
+	if !isObject || e.Type == watch.Bookmark || c.form.as == "Table" {
+		return c.encodeEvent(e, isFirst)
+	}
+	key := eventKey{kind: c.of.kind, event: e.Type, form: c.form}
+	return c.events.get(key, u, func() ([]byte, error) { return c.encodeEvent(e, isFirst) })
+}
+
+func (c *call) encodeEvent(e watch.Event, isFirst bool) ([]byte, error) {
 	f := c.form
 	object, err := c.marshalWatched(e, isFirst)
 	if err != nil {

@@ -59,6 +59,7 @@ type Server struct {
 	cluster *memory.Cluster
 	kinds   kindIndex
 	schemas *definitions.Index
+	events  eventCache
 	log     func(Request)
 	bare    bool
 	ca      string
