@@ -42,6 +42,7 @@ const (
 	Pass State = "pass"
 	Fail State = "fail"
 	Skip State = "skip" // it would wait for long, or does not apply
+	Vary State = "vary" // it passes or fails from run to run
 	none State = "-"    // it was not run yet
 )
 
@@ -66,7 +67,7 @@ type row struct {
 	reasons []string
 }
 
-var line = regexp.MustCompile(`^(pass|fail|skip|-) +(pass|fail|skip|-) +(\S.*)$`)
+var line = regexp.MustCompile(`^(pass|fail|skip|vary|-) +(pass|fail|skip|vary|-) +(\S.*)$`)
 
 // Read reads a table. A file that does not exist has no tests, and the head, a line.
 func Read(file, head string) (*Table, error) {
@@ -136,7 +137,7 @@ func (t *Table) read(l string) error {
 	case strings.HasPrefix(l, "#") && len(t.rows) == 0:
 		t.head = append(t.head, l)
 	default:
-		return fmt.Errorf("%q: want two of pass, fail, skip and -, and the name of a test", l)
+		return fmt.Errorf("%q: want two of pass, fail, skip, vary and -, and the name of a test", l)
 	}
 	return nil
 }
@@ -158,7 +159,7 @@ const longestReason = 140
 func (t *Table) Enter(column Column, results map[string]Result) {
 	for _, r := range t.rows {
 		got, ran := results[r.name]
-		if !ran {
+		if !ran || r.results[column] == Vary {
 			continue
 		}
 		of := columnNames[column] + ": "
@@ -204,10 +205,10 @@ func (t *Table) Compare(out io.Writer, column Column, results map[string]Result)
 		if got.State == Pass {
 			passed++
 		}
-		if want := r.results[column]; ran && got.State != want {
+		if want := r.results[column]; ran && got.State != want && want != Vary {
 			errs = append(errs, fmt.Errorf("%s: is %s, listed as %s", r.name, got.State, want))
 		}
-		if is := r.results[column]; (is == Fail || is == Skip) && !r.hasReason(column) {
+		if is := r.results[column]; (is == Fail || is == Skip || is == Vary) && !r.hasReason(column) {
 			errs = append(errs, fmt.Errorf("%s: is listed as %s without a reason", r.name, r.results[column]))
 		}
 	}

@@ -49,6 +49,21 @@ func TestResultsAreCompared(t *testing.T) {
 	require.Empty(t, list.rows[0].reasons)
 }
 
+// TestVaryingResults holds that what passes and fails from run to run needs a reason, and stays in
+// the list.
+func TestVaryingResults(t *testing.T) {
+	list := &Table{rows: []*row{{name: "a", results: [columns]State{Pass, Vary}}}}
+	for _, state := range []State{Pass, Fail} {
+		list.rows[0].reasons = nil
+		results := map[string]Result{"a": {State: state}}
+		require.EqualError(t, list.Compare(t.Output(), Memory, results), "a: is listed as vary without a reason")
+		list.rows[0].reasons = []string{"memory: a race of the test"}
+		list.Enter(Memory, results)
+		list.Drop()
+		require.NoError(t, list.Compare(t.Output(), Memory, results))
+	}
+}
+
 func TestTablesAreCompleted(t *testing.T) {
 	list := &Table{rows: []*row{{name: "a"}, {name: "gone"}}}
 	require.EqualError(t, list.Complete([]string{"a", "new"}), `there is no test "gone"`)
