@@ -11,6 +11,13 @@
 //
 // [Listen] serves on loopback, with TLS and a token, for programs; [New] is the handler itself.
 //
+// Tests that use envtest of controller-runtime take the server as a cluster that exists: with
+// Environment.UseExistingCluster and its Config, or unchanged with USE_EXISTING_CLUSTER=true and
+// KUBECONFIG. As envtest has no controllers, give it a cluster without a lab, and one for each package:
+//
+//	cluster := memory.New(memory.Options{RequireNamespaces: true, LateCollection: true})
+//	listener, err := apiserver.Listen(cluster, apiserver.ListenOptions{Options: apiserver.Options{Bare: true}})
+//
 // # Time
 //
 // Time is virtual, fast or real; the API is the same. The server has no time of its own but for
@@ -71,7 +78,8 @@
 //
 // A hundred kubectl commands print what they print with a kube-apiserver, but for those listed in
 // internal/dev/e2e/testdata/kubectl/differences.txt. Which conformance tests of Kubernetes a lab passes
-// through this server is listed in internal/dev/e2e/conformance/testdata.
+// through this server is listed in internal/dev/e2e/conformance/testdata, and which integration tests of
+// controller-runtime and of two operators fail or vary, and why, in internal/dev/e2e/suites/testdata.
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; what package memory does not store. Of HorizontalPodAutoscalers
