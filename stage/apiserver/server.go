@@ -12,6 +12,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/attributes"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
+	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/podaccounts"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/policies"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/rules"
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/webhooks"
@@ -31,6 +32,11 @@ type Options struct {
 	// Bare leaves out what kube-controller-manager creates in each namespace: the ServiceAccount
 	// default and the ConfigMap kube-root-ca.crt.
 	Bare bool
+
+	// ServiceAccounts gives new Pods a ServiceAccount, which has to exist, and the volume with its
+	// token, as the admission plugin ServiceAccount of kube-apiserver does. Default: it does not, so
+	// that Pods are what was written, and need no ServiceAccount.
+	ServiceAccounts bool
 
 	// Webhooks returns the server of the admission webhooks on a host: of a URL, "127.0.0.1:9443", or
 	// of a Service, "name.namespace.svc"; nil for other hosts. They are called without a connection,
@@ -73,6 +79,9 @@ type Server struct {
 func New(c *memory.Cluster, o Options) (*Server, error) {
 	s := &Server{cluster: c, schemas: definitions.New(), log: o.Log, bare: o.Bare, ca: o.ca}
 	c.Extend(defaults.Hooks())
+	if o.ServiceAccounts {
+		c.Extend(podaccounts.Hooks())
+	}
 	c.Extend(s.schemas.Hooks())
 	c.Extend(validation.Hooks())
 	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
