@@ -71,7 +71,9 @@
 // several versions without conversion; admission webhooks, as the plugins of k8s.io/apiserver call
 // them, over the network or handed to a handler of the test ([Options].Webhooks);
 // ValidatingAdmissionPolicies, as k8s.io/apiserver decides about them, but that nobody keeps what they
-// have to say to an audit log; managedFields from creation on; dry runs;
+// have to say to an audit log, and that nobody checks the types of their expressions for their status;
+// the admission plugin ServiceAccount by [Options].ServiceAccounts; managedFields from creation on; dry
+// runs;
 // the subresources status, scale, binding, eviction, finalize, approval, and log, which is empty;
 // reviews of access, which allow everything; tokens of ServiceAccounts, which are not signed: a
 // TokenReview knows whose they are, requests are not taken with them.
@@ -84,7 +86,9 @@
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; what package memory does not store. Of HorizontalPodAutoscalers
 // autoscaling/v1 shows the CPU alone. Not there yet: authorisation, periodic
-// bookmarks; unknown fields that a JSON
+// bookmarks; MutatingAdmissionPolicies, which are refused; webhooks and policies about the
+// subresources scale, binding and eviction, which are not asked as such (a scale and a binding are to
+// them an update of the object itself) or not at all (an eviction); unknown fields that a JSON
 // patch adds; who owns what was written by the subresource scale, and by what the lab's controllers
 // create; Tables of certificatesigningrequests, flowschemas, ipaddresses, mutatingadmissionpolicies
 // and their bindings, prioritylevelconfigurations, resourceclaims, resourceslices and servicecidrs
