@@ -41,8 +41,9 @@ func keep(t *testing.T, f hunt.Failure) {
 	require.NoError(t, files.WriteBytes(filepath.Join(os.Getenv("HUNT_OUT"), name), []byte(f.String())))
 }
 
-// Replay plays the plans of a test in directory plans: each shows the finding that it is named for.
-func Replay(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) {
+// Replay plays the plans of a test in directory plans, each of which shows a finding, and returns their
+// findings.
+func Replay(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) (found []hunt.Finding) {
 	names, err := filepath.Glob(filepath.Join("plans", t.Name()+"-*"))
 	require.NoError(t, err)
 	for _, name := range names {
@@ -50,5 +51,7 @@ func Replay(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) {
 		require.NoError(t, err)
 		require.NotEmpty(t, out.Findings, name)
 		t.Logf("%s: %s", name, out.Findings[0])
+		found = append(found, out.Findings...)
 	}
+	return found
 }

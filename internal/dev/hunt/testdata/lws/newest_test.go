@@ -3,10 +3,13 @@
 package lws_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/hunt/newest"
@@ -16,6 +19,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
 )
+
+var revisions = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
 
 func newestOptions() hunt.Options {
 	return hunt.Options{Lab: stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}}}
@@ -59,4 +64,25 @@ func TestNewestRollout(t *testing.T) {
 			"containers":[{"name":"c","image":"two","command":["sleep","1000d"]}]}}}}}`))
 		r.At(30*time.Minute, "delete a leader", func(u *hunt.User) error { return u.Delete(pods, "default/a-0") })
 	}))
+}
+
+// TestNewestRevisions: a ControllerRevision is made anew in each reconcile until the StatefulSet of the
+// leaders is seen. Found by TestNewestScale.
+func TestNewestRevisions(t *testing.T) {
+	found := newest.Replay(t, newestOptions(), newestScenario(set, func(r *hunt.Run) {
+		r.Always("a template has one revision", func(v *hunt.View) error {
+			made := 0
+			for _, revision := range v.List(revisions, "default") {
+				if owner := metav1.GetControllerOf(revision); owner != nil && owner.Kind == sets.Kind {
+					made++
+				}
+			}
+			if made > 1 {
+				return fmt.Errorf("it has %d", made)
+			}
+			return nil
+		})
+	}))
+	require.NotEmpty(t, found)
+	require.Equal(t, "always", found[0].Check)
 }
