@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -77,8 +78,12 @@ var states = map[string]expected.State{"passed": expected.Pass, "skipped": expec
 
 func (r report) addTo(results map[string]expected.Result, pkg string) {
 	for _, s := range r.SpecReports {
-		if s.LeafNodeType != "It" || s.State == "pending" {
+		isTest := s.LeafNodeType == "It"
+		if s.State == "pending" || !isTest && s.State != "failed" { // what comes before and after all tests counts if it fails
 			continue
+		}
+		if !isTest {
+			s.LeafNodeText = s.LeafNodeType
 		}
 		name := strings.Join(strings.Fields(strings.Join(append([]string{pkg}, append(s.ContainerHierarchyTexts, s.LeafNodeText)...), " ")), " ")
 		state, known := states[s.State]
@@ -147,8 +152,12 @@ func (o *outcome) both() (n int) {
 	return n
 }
 
-// printTable prints for each package, and in all, how many tests pass and how long they take.
+// printTable prints for each package, and in all, how many tests pass and how long they take on the
+// two servers, if they have run on both.
 func printTable(out io.Writer, all []*outcome) {
+	if slices.ContainsFunc(all, func(o *outcome) bool { return o.results[expected.Real] == nil || o.results[expected.Memory] == nil }) {
+		return
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "real\tmemory\t%\treal s\tmemory s\t package")
 	passes, both, took := 0, 0, [2]time.Duration{}

@@ -23,6 +23,7 @@ FAIL
 
 const ginkgoReport = `[{"SpecReports": [
 	{"LeafNodeType": "BeforeSuite", "State": "passed"},
+	{"LeafNodeType": "AfterSuite", "State": "failed", "Failure": {"Message": "left over"}},
 	{"ContainerHierarchyTexts": ["a cache"], "LeafNodeType": "It", "LeafNodeText": "reads", "State": "passed", "RunTime": 1000},
 	{"ContainerHierarchyTexts": ["a cache"], "LeafNodeType": "It", "LeafNodeText": "reads", "State": "panicked", "Failure": {"Message": "two\nlines"}},
 	{"ContainerHierarchyTexts": [], "LeafNodeType": "It", "LeafNodeText": "waits", "State": "pending"}
@@ -37,6 +38,7 @@ func TestResultsAreRead(t *testing.T) {
 		"pkg/cache TestPlain":         {State: expected.Pass, Took: 500 * time.Millisecond, Message: "see the log"},
 		"pkg/cache TestPlain/sub":     {State: expected.Skip, Took: 250 * time.Millisecond, Message: "see the log"},
 		"pkg/cache a cache reads":     {State: expected.Pass, Took: time.Microsecond, Message: "no message"},
+		"pkg/cache AfterSuite":        {State: expected.Fail, Message: "left over"},
 		"pkg/cache a cache reads (2)": {State: expected.Fail, Message: "two lines"},
 	}, got)
 }
