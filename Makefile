@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings suites tidy matrix release develop proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings suites tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,9 @@ oracle: ## SCENARIOS (200) random lives of workloads with the controllers of Kub
 
 hunt: ## RUNS (2000) runs of each correct controller, which must find nothing, and the table of mutants
 	$(GO) test ./stage/hunt -run 'TestMutants|TestCorrect' -timeout 0 -v -twin-runs $(or $(RUNS),2000)
+
+hunt-managers: ## whole managers with a bug over the API server in memory, which must be found, and their correct twins
+	cd stage/apiserver && $(GO) test ./hunting -v -timeout 10m -managers
 
 hunt-operators: ## public operators at versions that have a known bug, which must be found, and with the fix; a first build takes minutes
 	internal/dev/hunt/operators

@@ -41,7 +41,7 @@
 //
 // [Run.Replicas] adds several processes of which one leads: leaders crash, pause and act after they
 // have lost the lease, or two lead for a while. The lease is not an object of the cluster, and a
-// replica that waits has no controllers.
+// replica that waits has no controllers. Whole managers are hunted by package stage/apiserver/hunting.
 //
 // # What a finding means
 //

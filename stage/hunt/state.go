@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // uncompared are kinds that say nothing of the controllers under test, or that differ with the order
@@ -38,16 +40,32 @@ type canon struct {
 	names  map[string]string // names without what was generated
 }
 
+// A State is that of a cluster, comparable with those of other clusters, see [Masked].
+type State struct{ objects map[string]any }
+
+// StateOf returns the state of a cluster without fields of some names, at any depth.
+func StateOf(c *memory.Cluster, ignore ...string) State {
+	return State{stateOf(c, ignore, nil)}
+}
+
+// Differences returns lines that say where another state differs from that of its twin.
+func (s State) Differences(here State) []string {
+	_, lines := difference(s.objects, here.objects)
+	return lines
+}
+
 // state returns the objects of the cluster by name, comparable with those of other runs.
-func (r *Run) state() map[string]any {
+func (r *Run) state() map[string]any { return stateOf(r.shared, r.options.Ignore, r.initial) }
+
+func stateOf(cluster *memory.Cluster, ignore []string, initial map[types.UID]bool) map[string]any {
 	var objs []*unstructured.Unstructured
-	for o := range r.shared.All() {
-		if !uncompared[o.GetKind()] && !isOldReplicaSet(o) && !r.initial[o.GetUID()] {
+	for o := range cluster.All() {
+		if !uncompared[o.GetKind()] && !isOldReplicaSet(o) && !initial[o.GetUID()] {
 			objs = append(objs, o)
 		}
 	}
 	c := canon{map[string]bool{}, map[string]string{}, map[string]string{}}
-	for _, path := range r.options.Ignore {
+	for _, path := range ignore {
 		c.ignore[path] = true
 	}
 	for _, o := range objs {
