@@ -66,7 +66,7 @@
 // schemas of built-in kinds and those of definitions; get, list with pages and selectors, watch with
 // bookmarks of initial events, create, update, all types of patch, delete, deletecollection; JSON, YAML
 // and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and
-// PartialObjectMetadata; fieldValidation; definitions, whose objects are pruned, filled in with defaults
+// PartialObjectMetadata; periodic bookmarks; fieldValidation; definitions, whose objects are pruned, filled in with defaults
 // and validated by their schema, rules in CEL included, as k8s.io/apiextensions-apiserver does it, in
 // several versions without conversion; admission webhooks, as the plugins of k8s.io/apiserver call
 // them, over the network or handed to a handler of the test ([Options].Webhooks);
@@ -85,8 +85,8 @@
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; what package memory does not store. Of HorizontalPodAutoscalers
-// autoscaling/v1 shows the CPU alone. Not there yet: authorisation, periodic
-// bookmarks; MutatingAdmissionPolicies, which are refused; webhooks and policies about the
+// autoscaling/v1 shows the CPU alone. Not there yet: authorisation; conversion webhooks,
+// so that a definition with one may serve one version only; MutatingAdmissionPolicies, which are refused; webhooks and policies about the
 // subresources scale, binding and eviction, which are not asked as such (a scale and a binding are to
 // them an update of the object itself) or not at all (an eviction); unknown fields that a JSON
 // patch adds; who owns what was written by the subresource scale, and by what the lab's controllers

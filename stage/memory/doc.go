@@ -63,8 +63,7 @@
 //     template nor selector unless Options.RequireTemplates does.
 //   - Conversion: between versions of a custom kind only apiVersion changes. Events of
 //     "" and of events.k8s.io are different objects; package apiserver serves those of "" in both.
-//   - Subresources other than status and, by Cluster.Evict, eviction; DeleteCollection; periodic
-//     bookmarks.
+//   - Subresources other than status and, by Cluster.Evict, eviction; DeleteCollection.
 //   - An object whose owner was never there is kept, unless Options.RequireOwners. One whose owner
 //     is of an unknown kind is kept even then; the collector of Kubernetes tries again until the
 //     kind is known.

@@ -100,6 +100,7 @@ type watcher struct {
 	initial   []watch.Event
 	next      uint64 // number of the next event to read; needs mu
 	unbounded bool   // all events that it has not read are kept, without a limit
+	bookmarks bool   // it is told each minute which version it has seen
 }
 
 // Watch reports what happens to the objects of a kind after o.ResourceVersion, in a
@@ -110,7 +111,8 @@ type watcher struct {
 // With o.SendInitialEvents a BOOKMARK with the annotation k8s.io/initial-events-end follows the
 // present objects. If the events since a version are no longer kept, or the reader is more than a
 // million events behind, the watch ends with an ERROR event, Expired (410). Stop, the end of ctx
-// and o.TimeoutSeconds end it too. Writers never wait for a watch.
+// and o.TimeoutSeconds end it too. With o.AllowWatchBookmarks a BOOKMARK comes each minute of the
+// machine's clock. Writers never wait for a watch.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +120,7 @@ func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{handle: c, kind: k, out: make(chan watch.Event), wake: make(chan struct{}, 1)}
+	w := &watcher{handle: c, kind: k, bookmarks: o.AllowWatchBookmarks, out: make(chan watch.Event), wake: make(chan struct{}, 1)}
 	if w.selection, err = newSelection(k, namespace, o); err != nil {
 		return nil, err
 	}
@@ -166,15 +168,33 @@ func (w *watcher) present(mark bool) {
 	for _, r := range w.selection.of(w.kind.table) {
 		w.initial = append(w.initial, watch.Event{Type: watch.Added, Object: r.object()})
 	}
-	if !mark {
-		return
+	if mark {
+		bookmark := w.bookmark()
+		bookmark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+		w.initial = append(w.initial, watch.Event{Type: watch.Bookmark, Object: bookmark})
 	}
-	bookmark := &unstructured.Unstructured{}
-	bookmark.SetGroupVersionKind(w.kind.GroupVersionKind)
-	bookmark.SetResourceVersion(strconv.FormatUint(w.handle.version, 10))
-	bookmark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
-	w.initial = append(w.initial, watch.Event{Type: watch.Bookmark, Object: bookmark})
 }
+
+// bookmark returns an object with nothing but the present version.
+func (w *watcher) bookmark() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(w.kind.GroupVersionKind)
+	u.SetResourceVersion(strconv.FormatUint(w.handle.version, 10))
+	return u
+}
+
+// progress returns a bookmark if all events have been read.
+func (w *watcher) progress() []watch.Event {
+	w.handle.mu.RLock()
+	defer w.handle.mu.RUnlock()
+	if w.next < w.kind.table.log.head() {
+		return nil
+	}
+	return []watch.Event{{Type: watch.Bookmark, Object: w.bookmark()}}
+}
+
+// bookmarkPeriod is that of kube-apiserver.
+const bookmarkPeriod = time.Minute
 
 func parseVersion(s string) (uint64, error) {
 	if s == "" {
@@ -211,6 +231,12 @@ func (w *watcher) run() {
 		return
 	}
 	w.initial = nil
+	var minute <-chan time.Time
+	if w.bookmarks {
+		ticker := time.NewTicker(bookmarkPeriod)
+		defer ticker.Stop()
+		minute = ticker.C
+	}
 	for {
 		batch, ok := w.read(nil)
 		if !ok {
@@ -227,6 +253,10 @@ func (w *watcher) run() {
 		case <-w.ctx.Done():
 			return
 		case <-w.wake:
+		case <-minute:
+			if !w.send(w.progress()) {
+				return
+			}
 		}
 	}
 }

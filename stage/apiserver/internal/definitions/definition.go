@@ -76,10 +76,22 @@ func isSame(before, now *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(before.Object["spec"], now.Object["spec"])
 }
 
+// converts refuses a definition whose objects would have to be converted by a webhook.
+func converts(crd *apiextensions.CustomResourceDefinition) *field.Error {
+	served := slices.DeleteFunc(slices.Clone(crd.Spec.Versions), func(v apiextensions.CustomResourceDefinitionVersion) bool { return !v.Served })
+	if len(served) < 2 || crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy != apiextensions.WebhookConverter {
+		return nil
+	}
+	return field.Forbidden(field.NewPath("spec", "conversion", "strategy"), "this server calls no conversion webhooks: serve one version, or use None")
+}
+
 func definitionFaults(v *memory.Review) (field.ErrorList, error) {
 	now, err := internalOf(v.New.Object)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if fault := converts(now); fault != nil {
+		return field.ErrorList{fault}, nil
 	}
 	if v.Old == nil { // kube-apiserver gives it the rest of its status later
 		now.Status = apiextensions.CustomResourceDefinitionStatus{StoredVersions: now.Status.StoredVersions}
