@@ -117,6 +117,9 @@ func expectationStays(bug bool) func(*hunt.Run) {
 			expected := map[string]sets.Set[string]{}
 			seen := reconcile.Watch{Kind: tasks, Map: func(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 				owner := metav1.GetControllerOf(ch.Object())
+				if owner == nil {
+					return nil // an orphan
+				}
 				if ch.New != nil {
 					expected[owner.Name].Delete(ch.New.GetName())
 				}
@@ -310,7 +313,11 @@ func creationIgnored(bug bool) func(*hunt.Run) {
 			if ch.Old == nil || ch.New != nil && text(ch.Old, "status", "phase") == text(ch.New, "status", "phase") {
 				return nil
 			}
-			return []types.NamespacedName{{Namespace: "default", Name: metav1.GetControllerOf(ch.Object()).Name}}
+			owner := metav1.GetControllerOf(ch.Object())
+			if owner == nil {
+				return nil
+			}
+			return []types.NamespacedName{{Namespace: "default", Name: owner.Name}}
 		}
 	}
 	do := func(c client, image *object, name string) (time.Duration, error) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage/hunt"
@@ -102,7 +103,7 @@ func endPreview(c client, v *object) error {
 	if err != nil {
 		return err
 	}
-	if task != nil && task.GetOwnerReferences()[0].UID == v.GetUID() {
+	if task != nil && metav1.IsControlledBy(task, v) {
 		if err := c.remove(task); err != nil {
 			return err
 		}
@@ -344,7 +345,7 @@ func writeSize(c client, b *object, size string) error {
 		set(cm, size, "data", "size")
 		return c.create(cm)
 	}
-	if cm.GetOwnerReferences()[0].UID != b.GetUID() {
+	if !metav1.IsControlledBy(cm, b) {
 		return fmt.Errorf("ConfigMap %s is not ours", cm.GetName())
 	}
 	if text(cm, "data", "size") == size {

@@ -193,11 +193,11 @@ func succeeds() func(*object) string { return func(*object) string { return "Suc
 func failsFirst() func(*object) string {
 	failed := map[types.UID]bool{}
 	return func(task *object) string {
-		owner := metav1.GetControllerOf(task).UID
-		if failed[owner] {
+		owner := metav1.GetControllerOf(task)
+		if owner == nil || failed[owner.UID] {
 			return "Succeeded"
 		}
-		failed[owner] = true
+		failed[owner.UID] = true
 		return "Failed"
 	}
 }
