@@ -48,6 +48,8 @@ func statusAsMemory(bug bool) func(*hunt.Run) {
 			task := child(tasks, s, s.GetName()+"-"+text(s, "spec", "backup"))
 			if bug {
 				nameless(task)
+			} else if now, err := c.Live().Get(c.ctx, stores, nameOf(s)); err != nil || text(now, "status", "last") == text(s, "spec", "backup") {
+				return ignoreNotFound(err) // the own status may not have been seen yet, and others may delete a Task that was made
 			}
 			if err := c.ensure(task); err != nil {
 				return err
