@@ -64,15 +64,26 @@ func authenticated(c *call, review *unstructured.Unstructured) map[string]any {
 	return c.tokenReview(text)
 }
 
-// user is who sends the request.
+// user is who sends the request, in the form of reviews.
 func (c *call) user() map[string]any {
-	name, groups := "kubernetes-admin", []any{"system:masters", "system:authenticated"}
-	if as := c.r.Header.Get("Impersonate-User"); as != "" {
-		name, groups = as, []any{}
-		for _, g := range c.r.Header.Values("Impersonate-Group") {
-			groups = append(groups, g)
-		}
-		groups = append(groups, "system:authenticated")
+	out := map[string]any{"username": c.requester.Name, "groups": anys(c.requester.Groups)}
+	if c.requester.UID != "" {
+		out["uid"] = c.requester.UID
 	}
-	return map[string]any{"username": name, "groups": groups}
+	if len(c.requester.Extra) > 0 {
+		extra := map[string]any{}
+		for key, values := range c.requester.Extra {
+			extra[key] = anys(values)
+		}
+		out["extra"] = extra
+	}
+	return out
+}
+
+func anys(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, text := range texts {
+		out[i] = text
+	}
+	return out
 }

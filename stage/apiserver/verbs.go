@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
@@ -34,10 +36,12 @@ type call struct {
 	cluster *memory.Cluster // as the user of the request
 	schemas *definitions.Index
 	events  *eventCache
-	form    form
-	w       http.ResponseWriter
-	r       *http.Request
-	query   url.Values
+
+	requester *user.DefaultInfo
+	form      form
+	w         http.ResponseWriter
+	r         *http.Request
+	query     url.Values
 }
 
 // serve answers a request for objects.
@@ -97,6 +101,10 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if user := r.Header.Get("Impersonate-User"); user != "" {
 		c.cluster = c.cluster.Impersonate(user)
 	}
+	if c.requester, err = requesterOf(r); err != nil {
+		return nil, err
+	}
+	c.ctx = request.WithUser(c.ctx, c.requester)
 	return c, nil
 }
 

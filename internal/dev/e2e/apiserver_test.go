@@ -97,6 +97,7 @@ func requireSameJSON(t *testing.T, recorded, now string) {
 type httpRequest struct {
 	Method, Path, Body           string
 	Accept, ContentType, Compare string
+	Headers                      map[string]string
 }
 
 type httpAnswer struct {
@@ -150,6 +151,9 @@ func send(t *testing.T, config *rest.Config, r httpRequest) httpAnswer {
 	}
 	if r.Body != "" {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.Headers {
+		req.Header.Set(name, value)
 	}
 	if r.ContentType != "" {
 		req.Header.Set("Content-Type", r.ContentType)
