@@ -56,6 +56,25 @@
 // A Server is safe for concurrent use. Requests are answered by the goroutine that net/http has for
 // them, watches too; a slow reader delays nobody else.
 //
+// # In place of fakes
+//
+// Take this server for whatever runs by itself: clients of client-go, informers, managers, programs. A
+// reconciler that a test calls step by step, byte for byte the same each time, takes the client of
+// package stage/stagetest/fakes/ctrlruntime: what a manager does over HTTP depends on goroutines.
+//
+// What the fakes of client-go have is here:
+//
+//	fake.NewClientset(objects…)           kubernetes.NewForConfig(Start(t, cluster, Options{})); lab.Apply or Create for the objects
+//	NewSimpleDynamicClient(scheme)        dynamic.NewForConfig(…)
+//	clientgo.Attach(&client.Fake, …)      the same; the package is no longer there
+//	client.Actions()                      [Options].Log: each request with its verb, path and code
+//	client.PrependReactor(…)              [Options].Middleware: an http.Handler before the server, which refuses, delays or drops answers
+//	interceptor.Funcs                     the same
+//
+// Unlike a fake it has what every cluster has: set [Options].Bare to leave out the ConfigMap
+// kube-root-ca.crt and the ServiceAccount of each namespace. Objects are validated, and clients try
+// again what is refused with a Retry-After, which takes no time in a bubble.
+//
 // # Compatibility
 //
 // It answers as kube-apiserver 1.36 and says so in /version. The scenarios of internal/dev/contract

@@ -136,6 +136,10 @@ func (c canon) object(o *unstructured.Unstructured) map[string]any {
 		delete(metadata, "uid")
 		metadata["name"] = c.text(o.GetName())
 	}
+	if status, ok := made["status"].(map[string]any); ok && o.GetKind() == "Pod" && status["phase"] == "Failed" {
+		// How far it had come when it failed depends on when.
+		made["status"] = map[string]any{"phase": status["phase"], "reason": status["reason"]}
+	}
 	return made
 }
 

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -79,13 +80,43 @@ func (l nodeLister) WatchWithContext(ctx context.Context, o metav1.ListOptions) 
 	if err != nil {
 		return nil, l.report(ctx, err)
 	}
-	return watch.Filter(changes, func(e watch.Event) (watch.Event, bool) {
+	return observe(changes, func(e watch.Event) {
 		if e.Type == watch.Error {
 			_ = l.report(ctx, apierrors.FromObject(e.Object))
 		}
-		return e, true
 	}), nil
 }
+
+// An observedWatch is a watch whose events somebody sees on their way. Unlike one of watch.Filter it
+// ends when it is stopped, also if an event waits for its reader.
+type observedWatch struct {
+	changes watch.Interface
+	out     chan watch.Event
+	stop    func()
+	stopped chan struct{}
+}
+
+func observe(changes watch.Interface, see func(watch.Event)) watch.Interface {
+	w := &observedWatch{changes: changes, out: make(chan watch.Event), stopped: make(chan struct{})}
+	w.stop = sync.OnceFunc(func() { close(w.stopped); changes.Stop() })
+	go w.run(see)
+	return w
+}
+
+func (w *observedWatch) run(see func(watch.Event)) {
+	defer close(w.out)
+	for e := range w.changes.ResultChan() {
+		see(e)
+		select {
+		case w.out <- e:
+		case <-w.stopped:
+			return
+		}
+	}
+}
+
+func (w *observedWatch) Stop()                          { w.stop() }
+func (w *observedWatch) ResultChan() <-chan watch.Event { return w.out }
 
 // report calls Options.Failed with an error, and returns the error.
 func (l nodeLister) report(ctx context.Context, err error) error {

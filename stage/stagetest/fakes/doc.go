@@ -1,8 +1,6 @@
-// Package fakes is the root of a module with clients, for the code under test, of the cluster of a
-// lab:
+// Package fakes is the root of a module with a client of the cluster of a lab for the code under test:
 //
-//	fakes/clientgo      typed clientsets and the dynamic client of client-go, by their fakes
-//	fakes/ctrlruntime   the client of controller-runtime
+//	fakes/ctrlruntime   the client of controller-runtime, for reconcilers that are called step by step
 //
-// A test that imports one of them does not link the other.
+// Clients of client-go, informers and whole managers use module stage/apiserver.
 package fakes

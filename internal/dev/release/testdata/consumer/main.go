@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
@@ -18,7 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/clientgo"
+	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/gomega"
 )
 
@@ -32,7 +31,7 @@ func main() {
 	if _, err := apiserver.New(memory.New(memory.Options{}), apiserver.Options{}); err != nil {
 		log.Fatal(err)
 	}
-	clientgo.Attach(&fake.NewClientset().Fake, memory.New(memory.Options{}), scheme.Scheme)
+	ctrlruntime.New(memory.New(memory.Options{}), ctrlruntime.Options{Scheme: scheme.Scheme})
 
 	web := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "web"}}}
 	if current, err := gomega.BeCurrent().Match(web); err != nil || !current {

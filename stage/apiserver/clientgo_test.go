@@ -1,8 +1,10 @@
-package clientgo_test
+package apiserver_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,34 +17,37 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/watch"
 	appsapply "k8s.io/client-go/applyconfigurations/apps/v1"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
-	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/stagecraft-go/stagecraft/stage/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/clientgo"
 )
 
 // attached returns a lab and a clientset that reads and writes its cluster.
-func attached(t *testing.T) (*stagetest.Lab, *fake.Clientset) {
+func attached(t *testing.T) (*stagetest.Lab, kubernetes.Interface) {
 	lab := stagetest.New(t, stagetest.LabOptions{})
-	client := fake.NewClientset()
-	clientgo.Attach(&client.Fake, lab.Cluster(), scheme.Scheme)
-	return lab, client
+	return lab, kubernetes.NewForConfigOrDie(apiserver.Start(t, lab.Cluster(), apiserver.Options{}))
 }
 
-func deployment(name string) *appsv1.Deployment {
+func podSpec() corev1.PodSpec {
+	return corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}
+}
+
+func podNamed(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: podSpec()}
+}
+
+func newDeployment(name string) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
@@ -54,17 +59,9 @@ func deployment(name string) *appsv1.Deployment {
 	}
 }
 
-func podSpec() corev1.PodSpec {
-	return corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}
-}
-
-func pod(name string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: podSpec()}
-}
-
 func TestADeploymentBecomesCurrent(t *testing.T) {
 	lab, client := attached(t)
-	created, err := client.AppsV1().Deployments("default").Create(t.Context(), deployment("web"), metav1.CreateOptions{})
+	created, err := client.AppsV1().Deployments("default").Create(t.Context(), newDeployment("web"), metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.NotEmpty(t, created.UID)
 	require.Empty(t, created.Kind, "typed clients leave the kind empty")
@@ -86,7 +83,7 @@ func TestADeploymentBecomesCurrent(t *testing.T) {
 func TestStatusIsASubresource(t *testing.T) {
 	_, client := attached(t)
 	deployments := client.AppsV1().Deployments("default")
-	web := deployment("web")
+	web := newDeployment("web")
 	web.Status.Replicas = 7
 	web, err := deployments.Create(t.Context(), web, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -110,7 +107,7 @@ func TestStatusIsASubresource(t *testing.T) {
 
 func TestOldVersionsConflict(t *testing.T) {
 	_, client := attached(t)
-	old, err := client.CoreV1().Pods("default").Create(t.Context(), pod("web"), metav1.CreateOptions{})
+	old, err := client.CoreV1().Pods("default").Create(t.Context(), podNamed("web"), metav1.CreateOptions{})
 	require.NoError(t, err)
 	next := old.DeepCopy()
 	next.Labels = map[string]string{"a": "b"}
@@ -118,7 +115,7 @@ func TestOldVersionsConflict(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.CoreV1().Pods("default").Update(t.Context(), old, metav1.UpdateOptions{})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
-	_, err = client.CoreV1().Pods("default").Create(t.Context(), pod("web"), metav1.CreateOptions{})
+	_, err = client.CoreV1().Pods("default").Create(t.Context(), podNamed("web"), metav1.CreateOptions{})
 	require.True(t, apierrors.IsAlreadyExists(err), "%v", err)
 	_, err = client.CoreV1().Pods("default").Get(t.Context(), "other", metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
@@ -127,7 +124,7 @@ func TestOldVersionsConflict(t *testing.T) {
 func TestPatchesOfAllTypes(t *testing.T) {
 	_, client := attached(t)
 	deployments := client.AppsV1().Deployments("default")
-	_, err := deployments.Create(t.Context(), deployment("web"), metav1.CreateOptions{})
+	_, err := deployments.Create(t.Context(), newDeployment("web"), metav1.CreateOptions{})
 	require.NoError(t, err)
 	for kind, c := range map[types.PatchType]struct{ patch, image string }{
 		types.JSONPatchType:           {`[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"json"}]`, "json"},
@@ -147,7 +144,7 @@ func TestPatchesOfAllTypes(t *testing.T) {
 
 func TestNamesAreGenerated(t *testing.T) {
 	_, client := attached(t)
-	p := pod("")
+	p := podNamed("")
 	p.GenerateName = "web-"
 	a, err := client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -160,7 +157,7 @@ func TestNamesAreGenerated(t *testing.T) {
 func TestDeletionsTakeTheirTime(t *testing.T) {
 	lab, client := attached(t)
 	pods := client.CoreV1().Pods("default")
-	held := pod("held")
+	held := podNamed("held")
 	held.Finalizers = []string{"example.com/hold"}
 	_, err := pods.Create(t.Context(), held, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -180,7 +177,7 @@ func TestDeletionsTakeTheirTime(t *testing.T) {
 
 func TestDependentsGoWithTheirOwners(t *testing.T) {
 	lab, client := attached(t)
-	_, err := client.AppsV1().Deployments("default").Create(t.Context(), deployment("web"), metav1.CreateOptions{})
+	_, err := client.AppsV1().Deployments("default").Create(t.Context(), newDeployment("web"), metav1.CreateOptions{})
 	require.NoError(t, err)
 	lab.Settle()
 	require.NoError(t, client.AppsV1().Deployments("default").DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=other"}))
@@ -226,49 +223,51 @@ func TestAWatchThatNobodyReadsEnds(t *testing.T) {
 
 const podIn = "{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: web, image: nginx}]}}"
 
+// TestPodsAreBoundAndEvicted is in a bubble: client-go tries again for a while when the server is too busy.
 func TestPodsAreBoundAndEvicted(t *testing.T) {
-	cluster := memory.New(memory.Options{}) // nobody else binds Pods
-	client := fake.NewClientset()
-	clientgo.Attach(&client.Fake, cluster, scheme.Scheme)
-	pods := client.CoreV1().Pods("default")
-	web := pod("web")
-	web.Labels = map[string]string{"app": "web"}
-	_, err := pods.Create(t.Context(), web, metav1.CreateOptions{})
-	require.NoError(t, err)
-	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"}, Target: corev1.ObjectReference{Kind: "Node", Name: "node-1"}}
-	require.NoError(t, pods.Bind(t.Context(), binding, metav1.CreateOptions{}))
-	web, err = pods.Get(t.Context(), "web", metav1.GetOptions{})
-	require.NoError(t, err)
-	require.Equal(t, "node-1", web.Spec.NodeName)
-	require.Equal(t, corev1.PodScheduled, web.Status.Conditions[0].Type)
-	require.ErrorContains(t, pods.Bind(t.Context(), binding, metav1.CreateOptions{}), `already assigned to node "node-1"`)
+	synctest.Test(t, func(t *testing.T) {
+		cluster := memory.New(memory.Options{}) // nobody else binds Pods
+		client := kubernetes.NewForConfigOrDie(apiserver.Start(t, cluster, apiserver.Options{}))
+		pods := client.CoreV1().Pods("default")
+		web := podNamed("web")
+		web.Labels = map[string]string{"app": "web"}
+		_, err := pods.Create(t.Context(), web, metav1.CreateOptions{})
+		require.NoError(t, err)
+		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"}, Target: corev1.ObjectReference{Kind: "Node", Name: "node-1"}}
+		require.NoError(t, pods.Bind(t.Context(), binding, metav1.CreateOptions{}))
+		web, err = pods.Get(t.Context(), "web", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, "node-1", web.Spec.NodeName)
+		require.Equal(t, corev1.PodScheduled, web.Status.Conditions[0].Type)
+		require.ErrorContains(t, pods.Bind(t.Context(), binding, metav1.CreateOptions{}), `already assigned to node "node-1"`)
 
-	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{
-		MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: web.Labels},
-	}}
-	budget, err = client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), budget, metav1.CreateOptions{})
-	require.NoError(t, err)
-	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"}, DeleteOptions: metav1.NewDeleteOptions(0)}
-	web.Status.Phase = corev1.PodRunning // a Pod that is Pending needs no budget
-	_, err = pods.UpdateStatus(t.Context(), web, metav1.UpdateOptions{})
-	require.NoError(t, err)
-	require.True(t, apierrors.IsTooManyRequests(pods.EvictV1(t.Context(), eviction)))
-	budget.Status.DisruptionsAllowed, budget.Status.ObservedGeneration = 1, 1
-	_, err = client.PolicyV1().PodDisruptionBudgets("default").UpdateStatus(t.Context(), budget, metav1.UpdateOptions{})
-	require.NoError(t, err)
-	require.NoError(t, pods.EvictV1(t.Context(), eviction))
-	require.True(t, apierrors.IsNotFound(pods.EvictV1(t.Context(), eviction)))
-	budget, err = client.PolicyV1().PodDisruptionBudgets("default").Get(t.Context(), "web", metav1.GetOptions{})
-	require.NoError(t, err)
-	require.Zero(t, budget.Status.DisruptionsAllowed)
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: web.Labels},
+		}}
+		budget, err = client.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), budget, metav1.CreateOptions{})
+		require.NoError(t, err)
+		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default"}, DeleteOptions: metav1.NewDeleteOptions(0)}
+		web.Status.Phase = corev1.PodRunning // a Pod that is Pending needs no budget
+		_, err = pods.UpdateStatus(t.Context(), web, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		require.True(t, apierrors.IsTooManyRequests(pods.EvictV1(t.Context(), eviction)))
+		budget.Status.DisruptionsAllowed, budget.Status.ObservedGeneration = 1, 1
+		_, err = client.PolicyV1().PodDisruptionBudgets("default").UpdateStatus(t.Context(), budget, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		require.NoError(t, pods.EvictV1(t.Context(), eviction))
+		require.True(t, apierrors.IsNotFound(pods.EvictV1(t.Context(), eviction)))
+		budget, err = client.PolicyV1().PodDisruptionBudgets("default").Get(t.Context(), "web", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Zero(t, budget.Status.DisruptionsAllowed)
+	})
 }
 
 func TestWorkloadsAreScaled(t *testing.T) {
 	lab, client := attached(t)
 	deployments := client.AppsV1().Deployments("default")
-	_, err := deployments.Create(t.Context(), deployment("web"), metav1.CreateOptions{})
+	_, err := deployments.Create(t.Context(), newDeployment("web"), metav1.CreateOptions{})
 	require.NoError(t, err)
-	lab.WaitCurrent(deployment("web"))
+	lab.WaitCurrent(newDeployment("web"))
 	scale, err := deployments.GetScale(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, scale.Status.Replicas)
@@ -277,7 +276,7 @@ func TestWorkloadsAreScaled(t *testing.T) {
 	scale, err = deployments.UpdateScale(t.Context(), "web", scale, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, scale.Spec.Replicas)
-	lab.WaitCurrent(deployment("web"))
+	lab.WaitCurrent(newDeployment("web"))
 	web, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, web.Status.ReadyReplicas)
@@ -286,17 +285,32 @@ func TestWorkloadsAreScaled(t *testing.T) {
 func TestUnknownResourcesAreNotFound(t *testing.T) {
 	_, client := attached(t)
 	_, err := client.PolicyV1beta1().PodDisruptionBudgets("default").List(t.Context(), metav1.ListOptions{})
-	require.ErrorContains(t, err, "policy/v1beta1, Resource=poddisruptionbudgets is no known resource")
+	require.True(t, apierrors.IsNotFound(err), "%v", err)
 	_, err = client.PolicyV1beta1().PodDisruptionBudgets("default").Watch(t.Context(), metav1.ListOptions{})
 	require.True(t, apierrors.IsNotFound(err))
 }
 
-func TestReactorsThatComeLaterComeFirst(t *testing.T) {
-	_, client := attached(t)
-	client.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("quota") })
-	_, err := client.CoreV1().Pods("default").Create(t.Context(), pod("web"), metav1.CreateOptions{})
-	require.EqualError(t, err, "quota")
-	require.Len(t, client.Actions(), 1)
+// TestFaultsAndTheLogOfRequests shows what takes the place of reactors and of Fake.Actions.
+func TestFaultsAndTheLogOfRequests(t *testing.T) {
+	var seen []string
+	failing := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") {
+				http.Error(w, "quota", http.StatusTooManyRequests)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	client := kubernetes.NewForConfigOrDie(apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{
+		Middleware: failing,
+		Log:        func(r apiserver.Request) { seen = append(seen, fmt.Sprint(r.Verb, " ", r.URI, " ", r.Code)) },
+	}))
+	_, err := client.CoreV1().Pods("default").Create(t.Context(), podNamed("web"), metav1.CreateOptions{})
+	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
+	_, err = client.CoreV1().Pods("default").Get(t.Context(), "web", metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err))
+	require.Equal(t, []string{"create /api/v1/namespaces/default/pods 429", "get /api/v1/namespaces/default/pods/web 404"}, seen)
 }
 
 // TestAControllerInABubble runs a controller as they are written with client-go: an informer, a
@@ -305,8 +319,7 @@ func TestReactorsThatComeLaterComeFirst(t *testing.T) {
 func TestAControllerInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
-		client := fake.NewClientset()
-		clientgo.Attach(&client.Fake, lab.Cluster(), scheme.Scheme)
+		client := kubernetes.NewForConfigOrDie(apiserver.Start(t, lab.Cluster(), apiserver.Options{Bare: true})) // no ConfigMap but those of the test
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(client, time.Hour)
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
@@ -319,7 +332,7 @@ func TestAControllerInABubble(t *testing.T) {
 		factory.WaitForCacheSync(ctx.Done())
 		go func() {
 			for name, shutdown := queue.Get(); !shutdown; name, shutdown = queue.Get() {
-				_, err := client.AppsV1().Deployments("default").Create(ctx, deployment(name), metav1.CreateOptions{})
+				_, err := client.AppsV1().Deployments("default").Create(ctx, newDeployment(name), metav1.CreateOptions{})
 				if err != nil {
 					queue.AddRateLimited(name)
 				}
@@ -328,7 +341,7 @@ func TestAControllerInABubble(t *testing.T) {
 		}()
 		lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}")
 		began := lab.Now()
-		lab.WaitCurrent(deployment("web"))
+		lab.WaitCurrent(newDeployment("web"))
 		require.Equal(t, time.Minute, lab.Now().Sub(began))
 		synctest.Wait()
 		seen, err := pods.Pods("default").List(labels.Everything())
@@ -341,34 +354,33 @@ func TestAControllerInABubble(t *testing.T) {
 	})
 }
 
-func TestTheDynamicFake(t *testing.T) {
+func TestTheDynamicClient(t *testing.T) {
 	lab := stagetest.New(t, stagetest.LabOptions{})
-	lab.Apply(definition)
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), clientgo.ListKinds(lab.Cluster()))
-	clientgo.Attach(&client.Fake, lab.Cluster(), nil)
-	trains := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "trains"}).Namespace("default")
+	lab.Apply(trains)
+	client := dynamic.NewForConfigOrDie(apiserver.Start(t, lab.Cluster(), apiserver.Options{}))
+	resource := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "trains"}).Namespace("default")
 	train := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Train", "metadata": map[string]any{"name": "t", "labels": map[string]any{"line": "u1"}}, "status": map[string]any{"phase": "Moving"},
 	}}
-	got, err := trains.Create(t.Context(), train, metav1.CreateOptions{})
+	got, err := resource.Create(t.Context(), train, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Nil(t, got.Object["status"], "it is a subresource")
 	require.Equal(t, "Train", got.GetKind())
-	got, err = trains.Patch(t.Context(), "t", types.MergePatchType, []byte(`{"status":{"phase":"Moving"}}`), metav1.PatchOptions{}, "status")
+	got, err = resource.Patch(t.Context(), "t", types.MergePatchType, []byte(`{"status":{"phase":"Moving"}}`), metav1.PatchOptions{}, "status")
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"phase": "Moving"}, got.Object["status"])
-	found, err := trains.List(t.Context(), metav1.ListOptions{LabelSelector: "line in (u1,u2)"})
+	found, err := resource.List(t.Context(), metav1.ListOptions{LabelSelector: "line in (u1,u2)"})
 	require.NoError(t, err)
 	require.Len(t, found.Items, 1)
 	require.Equal(t, "Train", found.Items[0].GetKind())
-	changes, err := trains.Watch(t.Context(), metav1.ListOptions{ResourceVersion: found.GetResourceVersion()})
+	changes, err := resource.Watch(t.Context(), metav1.ListOptions{ResourceVersion: found.GetResourceVersion()})
 	require.NoError(t, err)
 	defer changes.Stop()
-	require.NoError(t, trains.Delete(t.Context(), "t", metav1.DeleteOptions{}))
+	require.NoError(t, resource.Delete(t.Context(), "t", metav1.DeleteOptions{}))
 	require.Equal(t, watch.Deleted, (<-changes.ResultChan()).Type)
 }
 
-const definition = `
+const trains = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: trains.example.com}
@@ -376,5 +388,5 @@ spec:
   group: example.com
   scope: Namespaced
   names: {kind: Train, plural: trains}
-  versions: [{name: v1, served: true, storage: true, subresources: {status: {}}}]
+  versions: [{name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 `
