@@ -157,11 +157,12 @@ func taints(f fieldOf) {
 	}
 }
 
-// eventNamespace refuses an Event about an object of another namespace.
+// eventNamespace refuses an Event about an object of another namespace. Those with an eventTime are
+// Events of events.k8s.io, for which kube-apiserver does not ask for it.
 func eventNamespace(f fieldOf) {
 	about, own := text(nested(f.within, "involvedObject")["namespace"]), text(nested(f.within, "metadata")["namespace"])
 	switch {
-	case about == own:
+	case about == own, !isEmpty(f.within["eventTime"]):
 	case about == "" && own == "default":
 	default:
 		f.add(field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace"))

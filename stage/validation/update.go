@@ -52,6 +52,8 @@ func update(f *faults, v *memory.Review, rs rules) {
 // frozen are checks of updates that say more than that a field is immutable.
 var frozen = map[schema.GroupResource]func(f *faults, before, now map[string]any){
 	{Group: "apps", Resource: "statefulsets"}: statefulSetUpdate,
+	{Resource: "configmaps"}:                  immutableConfig,
+	{Resource: "secrets"}:                     immutableConfig,
 }
 
 const statefulSetText = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"

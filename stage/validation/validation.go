@@ -34,6 +34,8 @@ func Hooks() memory.Hooks { return memory.Hooks{Name: "validation", Validate: Ch
 var kinds = map[schema.GroupResource]rules{
 	{Resource: "pods"}:                                                    pod,
 	{Resource: "podtemplates"}:                                            podTmpl,
+	{Resource: "configmaps"}:                                              settings,
+	{Resource: "secrets"}:                                                 secrets,
 	{Resource: "services"}:                                                service,
 	{Resource: "persistentvolumeclaims"}:                                  claim,
 	{Resource: "persistentvolumes"}:                                       volumeRule,

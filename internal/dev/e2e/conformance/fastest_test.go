@@ -23,7 +23,7 @@ func TestFastest(t *testing.T) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	text, err := os.ReadFile("testdata/fastest.txt")
+	text, err := os.ReadFile("testdata/fastest.list")
 	require.NoError(t, err)
 	c, err := startCluster(true)
 	require.NoError(t, err)

@@ -81,7 +81,7 @@ func (c *Caller) plugin(v *memory.Review, kind schema.GroupVersionKind, configur
 	key := &strings.Builder{}
 	fmt.Fprintf(key, "%s %s %v", kind.Kind, namespace.Name, namespace.Labels)
 	for _, u := range configurations {
-		fmt.Fprintf(key, " %s/%s", u.GetUID(), u.GetResourceVersion())
+		fmt.Fprintf(key, " %p", u.Object) // forks may have other objects of the same uid and version
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,6 +92,7 @@ func (c *Caller) plugin(v *memory.Review, kind schema.GroupVersionKind, configur
 	if err != nil {
 		return nil, err
 	}
+	p.of = configurations
 	if len(c.plugins) >= pluginsToForget {
 		clear(c.plugins)
 	}
@@ -102,6 +103,7 @@ func (c *Caller) plugin(v *memory.Review, kind schema.GroupVersionKind, configur
 // A plugin calls the webhooks of one state of the configurations about writes in one namespace. It is
 // immutable.
 type plugin struct {
+	of    []*unstructured.Unstructured // as they are stored: no others have their addresses meanwhile
 	rules []admissionregistration.RuleWithOperations
 	call  call
 }
