@@ -53,9 +53,9 @@ func TestAllFaultsAreNamed(t *testing.T) {
 		"keys": {`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {"a/b": x, c: y}, binaryData: {c: eA==}}`, []string{
 			`data[c]: Invalid value: "c": duplicate of key present in binaryData`, `data[a/b]: Invalid value: "a/b"`}},
 		"Secret": {`{apiVersion: v1, kind: Secret, metadata: {name: a}, type: kubernetes.io/tls, data: {tls.crt: eA==}}`, []string{`data[tls.key]: Required value`}},
-		"login":  {`{apiVersion: v1, kind: Secret, metadata: {name: a}, type: kubernetes.io/dockerconfigjson, data: {.dockerconfigjson: eA==}}`, []string{
+		"login": {`{apiVersion: v1, kind: Secret, metadata: {name: a}, type: kubernetes.io/dockerconfigjson, data: {.dockerconfigjson: eA==}}`, []string{
 			`data[.dockerconfigjson]: Invalid value: "<secret contents redacted>"`}},
-		"label":  {`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: "not a label"}}}`, []string{`metadata.labels: Invalid value: "not a label"`}},
+		"label": {`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: "not a label"}}}`, []string{`metadata.labels: Invalid value: "not a label"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newCluster().Create(t.Context(), object(t, c.text), metav1.CreateOptions{})
