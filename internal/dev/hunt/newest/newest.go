@@ -4,7 +4,9 @@ package newest
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,20 +16,22 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/hunt"
 )
 
-// Hunt hunts for the time in the environment variable HUNT_FOR, in rounds with a seed each. What is found
-// is logged with its story, written as a plan into HUNT_OUT, and not looked for in the rounds after.
+// Hunt hunts for the time in the environment variable HUNT_FOR, in rounds with a seed each, from HUNT_SEED
+// (0) on. What is found is logged with its story, written as a plan into HUNT_OUT, and not looked for in
+// the rounds after. The CPU time of the process so far is logged, too.
 func Hunt(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) {
 	limit, err := time.ParseDuration(os.Getenv("HUNT_FOR"))
 	if err != nil {
 		t.Skip("HUNT_FOR says for how long")
 	}
+	o.Seed, _ = strconv.ParseUint(os.Getenv("HUNT_SEED"), 10, 64)
 	end := time.Now().Add(limit)
 	for runs := 0; time.Now().Before(end); o.Seed++ {
 		o.Runs, o.Time = 2000, time.Until(end)
 		report, err := hunt.Search(o, scenario)
 		require.NoError(t, err)
 		runs += report.Runs
-		t.Logf("seed %d, %d runs in all\n%s", o.Seed, runs, report)
+		t.Logf("%s, seed %d, %d runs in all, %s of CPU so far\n%s", t.Name(), o.Seed, runs, cpu(t), report)
 		for _, f := range report.Failures {
 			t.Logf("seed %d, run %d\n%s", o.Seed, f.Run, f)
 			o.Known = append(o.Known, f.Check+" ("+f.Kind+")")
@@ -54,4 +58,11 @@ func Replay(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) (found []hun
 		found = append(found, out.Findings...)
 	}
 	return found
+}
+
+// cpu is the time that the process has used, system calls included.
+func cpu(t *testing.T) time.Duration {
+	var used syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Round(time.Second)
 }

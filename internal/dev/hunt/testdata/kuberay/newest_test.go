@@ -44,7 +44,7 @@ func newestScenario(steps func(*hunt.Run)) func(*hunt.Run) {
 	s := scheme()
 	return func(r *hunt.Run) {
 		r.Process("operator", func(p *hunt.Process) []reconcile.Controller {
-			expectations.Now = p.Now
+			expectations.Now = r.Cluster().Now
 			return ctrlruntime.Setup(p, ctrlruntime.Options{Scheme: s}, func(m manager.Manager) error {
 				return ray.NewReconciler(context.Background(), m, ray.RayClusterReconcilerOptions{}).SetupWithManager(m, 1)
 			})

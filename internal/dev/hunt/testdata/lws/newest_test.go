@@ -20,8 +20,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/stagetest/fakes/ctrlruntime"
 )
 
-var revisions = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
-
 func newestOptions() hunt.Options {
 	return hunt.Options{Lab: stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}}}
 }

@@ -1,0 +1,5 @@
+//go:build lws9 && fixed963
+
+package lws_test
+
+const has963 = false
