@@ -50,6 +50,13 @@ func TestFaultsOfOthers(t *testing.T) {
 			require.Greater(t, events(out, "ADDED", "Pod"), events(base, "ADDED", "Pod"), "a Pod is made anew")
 		})
 	}
+	t.Run("a Node that has failed", func(t *testing.T) {
+		stop := hunt.Fault{Do: hunt.StopNode, At: ready}
+		out, err := hunt.Play(o, scenario, hunt.Plan{Seed: 1, Faults: []hunt.Fault{stop, stop}})
+		require.NoError(t, err)
+		require.Empty(t, out.Findings)
+		require.Equal(t, 1, strings.Count(story(out), "is back"))
+	})
 }
 
 // events counts the events that were seen.

@@ -18,7 +18,7 @@ import (
 // nodeFaults are faults of the Node of a Pod.
 var nodeFaults = map[string]fault.Fault{StopNode: fault.StopKubelet(), RemoveNode: fault.Remove()}
 
-// strikesNode has the Node of a Pod fail, for a while.
+// strikesNode has the Node of a Pod fail, for a while, unless it has failed.
 func (r *Run) strikesNode(f Fault) error {
 	pod, err := r.shared.Get(context.Background(), pods, f.At.Key)
 	if err != nil || f.At.Kind != pods.Kind {
@@ -26,7 +26,8 @@ func (r *Run) strikesNode(f Fault) error {
 	}
 	name, _ := object.String(pod.Object, "spec", "nodeName")
 	node, err := r.shared.Get(context.Background(), schema.GroupVersionKind{Version: "v1", Kind: "Node"}, types.NamespacedName{Name: name})
-	if err != nil {
+	back := "node " + name // what ends the fault that it has
+	if err != nil || slices.ContainsFunc(r.users, func(a pendingAction) bool { return a.name == back }) {
 		return errNothing
 	}
 	strikes, lasts := nodeFaults[f.Do], cmp.Or(f.For, 10*time.Minute)
@@ -37,7 +38,7 @@ func (r *Run) strikesNode(f Fault) error {
 	end := r.sim.Now().Add(lasts)
 	r.disturbed = latest(r.disturbed, end)
 	r.tell("node", "%s: %s", name, f.Do)
-	r.users = append(r.users, pendingAction{at: end, end: end, name: "node " + name, do: func(*User) error {
+	r.users = append(r.users, pendingAction{at: end, end: end, name: back, do: func(*User) error {
 		r.tell("node", "%s is back", name)
 		return strikes.End(context.Background(), target())
 	}})

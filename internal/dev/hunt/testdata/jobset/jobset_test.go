@@ -98,9 +98,10 @@ func suspend(value string) func(*hunt.User) error {
 }
 
 // options: a Job that somebody deletes just when it fails has not failed, so the number of restarts may differ.
+// Conditions that were true for a moment stay as false, if the operator has seen that moment.
 func options() hunt.Options {
 	return hunt.Options{
-		Ignore: []string{"jobset.sigs.k8s.io/restart-attempt", "restarts", "restartsCountTowardsMax"},
+		Ignore: []string{"jobset.sigs.k8s.io/restart-attempt", "restarts", "restartsCountTowardsMax", "conditions"},
 		Lab:    stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}},
 	}
 }
@@ -108,17 +109,27 @@ func options() hunt.Options {
 // TestNewestRestarts: a Job fails, the set starts anew; then it is suspended and goes on.
 func TestNewestRestarts(t *testing.T) {
 	hunting(t, scenario(strings.ReplaceAll(set("AnyOrder"), "DRIVER", "1000d"), func(r *hunt.Run) {
-		r.At(10*time.Minute, "fail", fail)
-		r.At(20*time.Minute, "suspend", suspend("true"))
-		r.At(30*time.Minute, "resume", suspend("false"))
+		r.At(time.Hour, "fail", fail)
+		r.At(2*time.Hour, "suspend", suspend("true"))
+		r.At(3*time.Hour, "resume", suspend("false"))
 	}))
 }
 
 // TestNewestOrder: the driver starts before the workers, and when it ends, the set does.
 func TestNewestOrder(t *testing.T) {
 	hunting(t, scenario(strings.ReplaceAll(set("InOrder"), "DRIVER", "3m"), func(r *hunt.Run) {
-		r.At(10*time.Minute, "nothing", func(*hunt.User) error { return nil })
+		r.At(time.Hour, "nothing", func(*hunt.User) error { return nil })
 	}))
+}
+
+// TestNewestVolumes: workers start when the driver is ready, and the set has a claim; a Job fails.
+func TestNewestVolumes(t *testing.T) {
+	manifest := strings.NewReplacer("DRIVER", "1000d", "  startupPolicy: {startupPolicyOrder: AnyOrder}\n", "", "{name: worker, groupName: default,", "{name: worker, groupName: default, dependsOn: [{name: driver, status: Ready}],",
+		"  replicatedJobs:", `  volumeClaimPolicies:
+  - templates: [{metadata: {name: v}, spec: {accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}}]
+    retentionPolicy: {whenDeleted: Delete}
+  replicatedJobs:`).Replace(set("AnyOrder"))
+	hunting(t, scenario(manifest, func(r *hunt.Run) { r.At(time.Hour, "fail", fail) }))
 }
 
 func hunting(t *testing.T, scenario func(*hunt.Run)) {

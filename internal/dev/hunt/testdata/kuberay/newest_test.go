@@ -5,6 +5,7 @@ package kuberay_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,12 +35,12 @@ func newestOptions() hunt.Options {
 	}
 }
 
-func hunting(t *testing.T, steps func(*hunt.Run)) {
-	newest.Replay(t, newestOptions(), newestScenario(steps))
-	newest.Hunt(t, newestOptions(), newestScenario(steps))
+func hunting(t *testing.T, manifest string, steps func(*hunt.Run)) {
+	newest.Replay(t, newestOptions(), newestScenario(manifest, steps))
+	newest.Hunt(t, newestOptions(), newestScenario(manifest, steps))
 }
 
-func newestScenario(steps func(*hunt.Run)) func(*hunt.Run) {
+func newestScenario(manifest string, steps func(*hunt.Run)) func(*hunt.Run) {
 	log.SetLogger(logr.Discard())
 	s := scheme()
 	return func(r *hunt.Run) {
@@ -49,7 +50,7 @@ func newestScenario(steps func(*hunt.Run)) func(*hunt.Run) {
 				return ray.NewReconciler(context.Background(), m, ray.RayClusterReconcilerOptions{}).SetupWithManager(m, 1)
 			})
 		})
-		r.Apply(cluster)
+		r.Apply(manifest)
 		steps(r)
 	}
 }
@@ -67,24 +68,40 @@ func suspend(value string) func(*hunt.User) error {
 
 // TestNewestScale: workers come and go.
 func TestNewestScale(t *testing.T) {
-	hunting(t, func(r *hunt.Run) {
-		r.At(20*time.Minute, "scale up", workers(3))
-		r.At(40*time.Minute, "scale down", workers(1))
+	hunting(t, cluster, func(r *hunt.Run) {
+		r.At(time.Hour, "scale up", workers(3))
+		r.At(2*time.Hour, "scale down", workers(1))
 	})
 }
 
 // TestNewestSuspend: all Pods go, and come again.
 func TestNewestSuspend(t *testing.T) {
-	hunting(t, func(r *hunt.Run) {
-		r.At(20*time.Minute, "suspend", suspend("true"))
-		r.At(40*time.Minute, "resume", suspend("false"))
+	hunting(t, cluster, func(r *hunt.Run) {
+		r.At(time.Hour, "suspend", suspend("true"))
+		r.At(2*time.Hour, "resume", suspend("false"))
+	})
+}
+
+// TestNewestRedis: what the head keeps in Redis is removed by a Job before the cluster goes.
+func TestNewestRedis(t *testing.T) {
+	hunting(t, strings.Replace(cluster, "  rayVersion", "  gcsFaultToleranceOptions: {redisAddress: \"redis:6379\"}\n  rayVersion", 1), func(r *hunt.Run) {
+		r.At(time.Hour, "scale up", workers(2))
+	})
+}
+
+// TestNewestUpgrade: all Pods are made anew for another version.
+func TestNewestUpgrade(t *testing.T) {
+	hunting(t, strings.Replace(cluster, "  rayVersion", "  upgradeStrategy: {type: Recreate}\n  rayVersion", 1), func(r *hunt.Run) {
+		r.At(time.Hour, "another image", func(u *hunt.User) error {
+			return u.Patch(clusters, "default/a", `{"spec":{"headGroupSpec":{"template":{"spec":{"containers":[{"name":"head","image":"two"}]}}}}}`)
+		})
 	})
 }
 
 // TestNewestObservedGeneration: a change of the spec that changes nothing else in the status never shows in
 // observedGeneration, since InconsistentRayClusterStatus does not compare it. Found by TestNewestScale.
 func TestNewestObservedGeneration(t *testing.T) {
-	found := newest.Replay(t, newestOptions(), newestScenario(func(r *hunt.Run) {
+	found := newest.Replay(t, newestOptions(), newestScenario(cluster, func(r *hunt.Run) {
 		r.At(10*time.Minute, "another version", func(u *hunt.User) error { return u.Patch(clusters, "default/a", `{"spec":{"rayVersion":"2.51.0"}}`) })
 		r.Eventually("observedGeneration is current", func(v *hunt.View) error {
 			a := v.Get(clusters, "default/a")

@@ -49,8 +49,8 @@ func hunting(t *testing.T, scenario func(*hunt.Run)) {
 // TestNewestScale: groups come and go.
 func TestNewestScale(t *testing.T) {
 	hunting(t, newestScenario(set, func(r *hunt.Run) {
-		r.At(10*time.Minute, "scale up", patch(sets, `{"spec":{"replicas":2}}`))
-		r.At(20*time.Minute, "scale down", patch(sets, `{"spec":{"replicas":1}}`))
+		r.At(time.Hour, "scale up", patch(sets, `{"spec":{"replicas":2}}`))
+		r.At(2*time.Hour, "scale down", patch(sets, `{"spec":{"replicas":1}}`))
 	}))
 }
 
@@ -58,9 +58,19 @@ func TestNewestScale(t *testing.T) {
 func TestNewestRollout(t *testing.T) {
 	two := strings.NewReplacer("replicas: 1", "replicas: 2", "maxSurge: 0", "maxSurge: 1").Replace(set)
 	hunting(t, newestScenario(two, func(r *hunt.Run) {
-		r.At(10*time.Minute, "new image", patch(sets, `{"spec":{"leaderWorkerTemplate":{"workerTemplate":{"spec":{"terminationGracePeriodSeconds":20,
+		r.At(time.Hour, "new image", patch(sets, `{"spec":{"leaderWorkerTemplate":{"workerTemplate":{"spec":{"terminationGracePeriodSeconds":20,
 			"containers":[{"name":"c","image":"two","command":["sleep","1000d"]}]}}}}}`))
-		r.At(30*time.Minute, "delete a leader", func(u *hunt.User) error { return u.Delete(pods, "default/a-0") })
+		r.At(2*time.Hour, "delete a leader", func(u *hunt.User) error { return u.Delete(pods, "default/a-0") })
+	}))
+}
+
+// TestNewestLeaderReady: workers are made when their leader is ready, each group has a Service, and a
+// worker that is deleted has the group made anew.
+func TestNewestLeaderReady(t *testing.T) {
+	ready := strings.NewReplacer("LeaderCreated", "LeaderReady", "Shared", "UniquePerReplica", "replicas: 1", "replicas: 2").Replace(set)
+	hunting(t, newestScenario(ready, func(r *hunt.Run) {
+		r.At(time.Hour, "delete a worker", func(u *hunt.User) error { return u.Delete(pods, "default/a-1-1") })
+		r.At(2*time.Hour, "scale down", patch(sets, `{"spec":{"replicas":1}}`))
 	}))
 }
 
