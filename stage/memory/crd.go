@@ -14,7 +14,8 @@ func (s *store) define(crd map[string]any) {
 	for _, v := range versions {
 		version, _ := object.ToMap(v)
 		if served, given := object.Bool(version, "served"); served || !given {
-			s.addCustom(customKind(crd, version))
+			openapi, _ := object.Map(version, "schema", "openAPIV3Schema")
+			s.addCustom(customKind(crd, version), openapi)
 		}
 	}
 }

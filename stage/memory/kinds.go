@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/stagecraft-go/stagecraft/internal/managedfields"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,6 +42,7 @@ type kind struct {
 	Kind
 	traits
 	schema     patch.Schema
+	fields     func() managedfields.Type
 	builtin    bool
 	table      *table
 	apiVersion string
@@ -161,14 +164,15 @@ func (s *store) addBuiltins() {
 				Kind:    Kind{gvk, row.resource, row.traits.has(cluster), row.traits.has(status), strings.Fields(row.fields)},
 				traits:  row.traits,
 				schema:  merge,
+				fields:  func() managedfields.Type { return managedfields.BuiltIn(gvk) },
 				builtin: true,
 			})
 		}
 	}
 }
 
-// addCustom adds a kind, or replaces a custom one of the same name.
-func (s *store) addCustom(k Kind) {
+// addCustom adds a kind with its OpenAPI schema, or replaces a custom one of the same name.
+func (s *store) addCustom(k Kind, openapi map[string]any) {
 	if old := s.kinds[k.GroupVersionKind]; old != nil && old.builtin {
 		return
 	}
@@ -176,7 +180,7 @@ func (s *store) addCustom(k Kind) {
 		k.Resource = strings.ToLower(k.Kind) + "s"
 	}
 	k.Fields = slices.Clone(k.Fields)
-	s.add(&kind{Kind: k, traits: counted | ownMeta})
+	s.add(&kind{Kind: k, traits: counted | ownMeta, fields: sync.OnceValue(func() managedfields.Type { return managedfields.Defined(openapi) })})
 }
 
 // add adds a kind with its table. All versions of a resource share one table.

@@ -28,10 +28,10 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	if err := r.fill(before, next); err != nil {
 		return nil, err
 	}
+	r.own(before, next)
 	if err := r.review(before, next); err != nil {
 		return nil, err
 	}
-	r.own(before, next)
 	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status is compared first, because in most writes only the status differs
 		return old.object(), nil
 	}
@@ -55,6 +55,9 @@ func (r *request) settleMetadata(before, next map[string]any) error {
 	next["metadata"] = metadata
 	if same(old, shared) {
 		return nil
+	}
+	if r.Subresource == "" {
+		r.given = metadata["managedFields"]
 	}
 	dropEmpty(metadata)
 	if faults := checkUpdate(old, metadata); len(faults) > 0 {

@@ -54,7 +54,7 @@ func newStore(o Options) *store {
 	}
 	s.addBuiltins()
 	for _, k := range o.Kinds {
-		s.addCustom(k)
+		s.addCustom(k, nil)
 	}
 	return s
 }

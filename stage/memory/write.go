@@ -22,7 +22,8 @@ type request struct {
 	Request
 	kind    *kind
 	manager string // field manager
-	managed []any  // the managedFields to store, after an apply
+	entries *[]any // the managedFields to store, after an apply
+	given   any    // the managedFields that the client sent
 	dryRun  bool
 	tracks  bool    // who owns the fields of an object is known from its creation on
 	decided *Review // the write as those have made it who were asked outside the cluster
@@ -205,7 +206,7 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if r.resource() == definitions {
 		root["status"] = established(root, r.timestamp(0))
 	}
-	if r.tracks && r.managed == nil {
+	if r.tracks && r.entries == nil {
 		r.ownNew(root)
 	}
 	if err := r.review(nil, root); err != nil {
@@ -264,8 +265,8 @@ func (r *request) birth(metadata map[string]any) {
 	for _, field := range [...]string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"} {
 		delete(metadata, field)
 	}
-	if r.managed != nil {
-		metadata["managedFields"] = r.managed
+	if r.entries != nil {
+		setEntries(metadata, *r.entries)
 	}
 	metadata["uid"] = r.uid(r.kind.table, r.Name)
 	metadata["creationTimestamp"] = r.currentTimestamp()

@@ -1,0 +1,147 @@
+package managedfields
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/merge"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+// conflictError is what the client is told about fields that others own.
+func conflictError(conflicts merge.Conflicts) error {
+	slices.SortStableFunc(conflicts, func(a, b merge.Conflict) int { return strings.Compare(a.Manager, b.Manager) })
+	found := map[string][]string{}
+	var causes []metav1.StatusCause
+	for _, c := range conflicts {
+		found[c.Manager] = append(found[c.Manager], c.Path.String())
+		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Message: "conflict with " + managerName(c.Manager), Field: c.Path.String()})
+	}
+	if len(causes) == 1 {
+		return apierrors.NewApplyConflict(causes, fmt.Sprintf("Apply failed with 1 conflict: %s: %s", causes[0].Message, causes[0].Field))
+	}
+	var lines []string
+	for _, id := range slices.Sorted(maps.Keys(found)) {
+		lines = append(lines, fmt.Sprintf("conflicts with %s:", managerName(id)))
+		for _, p := range found[id] {
+			lines = append(lines, "- "+p)
+		}
+	}
+	return apierrors.NewApplyConflict(causes, fmt.Sprintf("Apply failed with %d conflicts: %s", len(causes), strings.Join(lines, "\n")))
+}
+
+// managerName names a manager as conflicts do.
+func managerName(id string) string {
+	var e metav1.ManagedFieldsEntry
+	if err := json.Unmarshal([]byte(id), &e); err != nil {
+		return fmt.Sprintf("%q", id)
+	}
+	name := fmt.Sprintf("%q", e.Manager)
+	if e.Subresource != "" {
+		name += fmt.Sprintf(" with subresource %q", e.Subresource)
+	}
+	if e.Operation == metav1.ManagedFieldsOperationUpdate {
+		name += " using " + e.APIVersion
+	}
+	return name
+}
+
+// notTyped is the error about an object whose fields are not of the type of the kind.
+func (w Writer) notTyped(which string, obj map[string]any, err error) error {
+	name, _ := object.String(obj, "metadata", "name")
+	namespace, _ := object.String(obj, "metadata", "namespace")
+	kind, _ := object.String(obj, "kind")
+	return fmt.Errorf("failed to create typed %s object (%s/%s; %s, Kind=%s): %w", which, namespace, name, w.APIVersion, kind, err)
+}
+
+// kubectl is the manager whose applies take over what kubectl has applied without a server's help.
+const (
+	kubectl     = "kubectl"
+	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+)
+
+// serious leaves out the conflicts about fields that kubectl has applied itself, if kubectl applies.
+func (w Writer) serious(conflicts merge.Conflicts, live *typed.TypedValue, before map[string]any) merge.Conflicts {
+	own := w.lastApplied(live, before)
+	if own == nil {
+		return conflicts
+	}
+	return slices.DeleteFunc(conflicts, func(c merge.Conflict) bool { return own.Has(c.Path) })
+}
+
+// lastApplied returns the fields that kubectl has applied without a server's help and that still are
+// as it has applied them, nil if that is not known.
+func (w Writer) lastApplied(live *typed.TypedValue, before map[string]any) *fieldpath.Set {
+	text, _ := object.String(before, "metadata", "annotations", lastApplied)
+	var config map[string]any
+	if w.Manager != kubectl || json.Unmarshal([]byte(text), &config) != nil || config["apiVersion"] != w.APIVersion {
+		return nil
+	}
+	then, err := w.Type.FromUnstructured(config)
+	if err != nil {
+		return nil
+	}
+	fields, err := then.ToFieldSet()
+	if err != nil {
+		return nil
+	}
+	diff, err := then.Compare(live)
+	if err != nil {
+		return nil
+	}
+	return fields.Difference(diff.Modified).Difference(diff.Added).Difference(diff.Removed)
+}
+
+// annotated writes what kubectl applies into the annotation in which it looks for that when a server
+// does not help, if the object has it.
+func (w Writer) annotated(next, config map[string]any) map[string]any {
+	if text, _ := object.String(next, "metadata", "annotations", lastApplied); w.Manager != kubectl || text == "" {
+		return next
+	}
+	metadata := maps.Clone(metadataOf(next))
+	annotations, _ := metadata["annotations"].(map[string]any)
+	annotations = maps.Clone(annotations)
+	if annotations[lastApplied] = encodeConfig(config); sizeOf(annotations) > mostAnnotations {
+		delete(annotations, lastApplied)
+	}
+	metadata["annotations"] = annotations
+	next = maps.Clone(next)
+	next["metadata"] = metadata
+	return next
+}
+
+// mostAnnotations is how long the annotations of an object may be, in bytes.
+const mostAnnotations = 256 << 10
+
+func sizeOf(annotations map[string]any) (bytes int) {
+	for key, v := range annotations {
+		text, _ := v.(string)
+		bytes += len(key) + len(text)
+	}
+	return bytes
+}
+
+// encodeConfig is a configuration as text, without the annotation.
+func encodeConfig(config map[string]any) string {
+	if _, ok := object.String(config, "metadata", "annotations", lastApplied); ok {
+		metadata := maps.Clone(metadataOf(config))
+		annotations, _ := metadata["annotations"].(map[string]any)
+		annotations = maps.Clone(annotations)
+		delete(annotations, lastApplied)
+		metadata["annotations"] = annotations
+		config = maps.Clone(config)
+		config["metadata"] = metadata
+	}
+	data, err := json.Marshal(config)
+	if err != nil {
+		return "" // a JSON value can always be encoded
+	}
+	return string(data) + "\n"
+}

@@ -1,0 +1,179 @@
+package managedfields
+
+import (
+	_ "embed" // types.txt
+	"encoding/json"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	smd "sigs.k8s.io/structured-merge-diff/v6/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+//go:generate go run -C ../dev/bench ./patch/gentypes ../../../stage/apiserver/openapi.json.gz ../../managedfields/types.txt
+
+// typesText has one line for each type: its name, and the fields that differ from what is deduced from
+// a value, or that hold objects.
+//
+//	core.v1.ContainerPort containerPort=?=0~0 protocol=?~"TCP"
+//
+// A field is its name, what it refers to (a type, ? for deduced, * for replaced as a whole, [keys]
+// before the type of the elements of a list that merges, {} before that of the values of a map), after
+// a second = the value that objects of the Go type always have, and after ~ the default of a key.
+//
+//go:embed types.txt
+var typesText string
+
+// Names of types.
+const (
+	objectMeta  = "ObjectMeta"
+	unknownKind = "v1/ConfigMap"       // a kind with nothing but metadata
+	deduced     = "__untyped_deduced_" // maps merge, lists are replaced
+	replaced    = "__untyped_atomic_"  // everything is replaced
+)
+
+// reference says of what type a value is.
+type reference struct {
+	named    string     // a type, "" for the others
+	elements *reference // ... of a list or a map
+	isList   bool
+	keys     []string
+}
+
+type structField struct {
+	reference
+	name   string
+	zero   any // what an object has that does not have the field, if always
+	always bool
+}
+
+type table struct {
+	structs map[string][]structField
+	parser  *typed.Parser
+}
+
+var builtIns = sync.OnceValue(func() *table {
+	t := &table{map[string][]structField{}, &typed.Parser{Schema: smd.Schema{Types: []smd.TypeDef{untyped(replaced, replaced, smd.Atomic), untyped(deduced, deduced, smd.Separable)}}}}
+	for line := range strings.Lines(typesText) {
+		words := strings.Fields(line)
+		t.add(words[0], words[1:])
+	}
+	return t
+})
+
+// untyped is a type that a value may have that says nothing else.
+func untyped(name, values string, relationship smd.ElementRelationship) smd.TypeDef {
+	scalar := smd.Untyped
+	return smd.TypeDef{Name: name, Atom: smd.Atom{
+		Scalar: &scalar,
+		List:   &smd.List{ElementType: named(replaced), ElementRelationship: smd.Atomic},
+		Map:    &smd.Map{ElementType: named(values), ElementRelationship: relationship},
+	}}
+}
+
+func named(name string) smd.TypeRef { return smd.TypeRef{NamedType: &name} }
+
+func (t *table) add(name string, fields []string) {
+	m := &smd.Map{ElementType: named(deduced), ElementRelationship: smd.Separable}
+	for _, text := range fields {
+		text, ofKey, _ := strings.Cut(text, "~")
+		field, rest, _ := strings.Cut(text, "=")
+		ref, zero, always := strings.Cut(rest, "=")
+		f := structField{readReference(ref), field, value(zero), always}
+		t.structs[name] = append(t.structs[name], f)
+		m.Fields = append(m.Fields, smd.StructField{Name: field, Type: f.ref(), Default: value(ofKey)})
+	}
+	t.parser.Schema.Types = append(t.parser.Schema.Types, smd.TypeDef{Name: name, Atom: smd.Atom{Map: m}})
+}
+
+// value reads a JSON value, nil if there is none.
+func value(text string) (v any) {
+	if text == "" || json.Unmarshal([]byte(text), &v) != nil {
+		return nil
+	}
+	if n, isNumber := v.(float64); isNumber {
+		return int64(n)
+	}
+	return v
+}
+
+func readReference(text string) reference {
+	switch {
+	case text == "?":
+		return reference{named: deduced}
+	case text == "*":
+		return reference{named: replaced}
+	case strings.HasPrefix(text, "{}"):
+		elements := readReference(text[2:])
+		return reference{elements: &elements}
+	case strings.HasPrefix(text, "["):
+		keys, element, _ := strings.Cut(text[1:], "]")
+		elements := readReference(element)
+		return reference{elements: &elements, isList: true, keys: strings.FieldsFunc(keys, func(r rune) bool { return r == ',' })}
+	}
+	return reference{named: text}
+}
+
+func (r reference) ref() smd.TypeRef {
+	switch {
+	case r.named != "":
+		return named(r.named)
+	case r.isList:
+		return smd.TypeRef{Inlined: smd.Atom{List: &smd.List{ElementType: r.elements.ref(), ElementRelationship: smd.Associative, Keys: r.keys}}}
+	}
+	return smd.TypeRef{Inlined: smd.Atom{Map: &smd.Map{ElementType: r.elements.ref(), ElementRelationship: smd.Separable}}}
+}
+
+// complete returns an object with the fields that an API server sees in it, since its Go types always
+// have them.
+func (t Type) complete(obj map[string]any) map[string]any {
+	out, _ := object.ToMap(builtIns().complete(t.root, obj))
+	return out
+}
+
+func (t *table) complete(r reference, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if r.named == "" && !r.isList && r.elements != nil {
+			v = maps.Clone(v)
+			for key, e := range v {
+				v[key] = t.complete(*r.elements, e)
+			}
+			return v
+		}
+		return t.completeStruct(t.structs[r.named], v)
+	case []any:
+		if !r.isList || len(t.structs[r.elements.named]) == 0 {
+			return v
+		}
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = t.complete(*r.elements, e)
+		}
+		return out
+	}
+	return v
+}
+
+func (t *table) completeStruct(fields []structField, m map[string]any) map[string]any {
+	if len(fields) == 0 {
+		return m
+	}
+	out := maps.Clone(m)
+	if out == nil {
+		out = map[string]any{} // an object that is not there yet
+	}
+	for _, f := range fields {
+		v, given := m[f.name]
+		if !given && !f.always {
+			continue
+		}
+		if v == nil {
+			v = f.zero
+		}
+		out[f.name] = t.complete(f.reference, v)
+	}
+	return out
+}

@@ -1,0 +1,102 @@
+package memory
+
+import (
+	"github.com/stagecraft-go/stagecraft/internal/managedfields"
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+)
+
+// writer is who carries out this request. The objects are those that it has to do with.
+func (r *request) writer(objects ...map[string]any) managedfields.Writer {
+	return managedfields.Writer{
+		Type:        r.kind.fields(),
+		APIVersion:  r.kind.apiVersion,
+		Manager:     r.manager,
+		Subresource: r.Subresource,
+		Time:        r.timestamp(0),
+		Ignored:     r.ignored(objects),
+	}
+}
+
+// ignored are the fields at the top of objects that this request does not write.
+func (r *request) ignored(objects []map[string]any) (names []string) {
+	switch {
+	case r.Subresource == "" && r.kind.Status:
+		return []string{"status"}
+	case r.Subresource != "status":
+		return nil
+	}
+	for _, obj := range objects {
+		for name := range obj {
+			if name != "status" && (name != "metadata" || r.kind.traits&ownMeta == ownMeta) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// own writes managedFields after a write. Objects without them get none, but by an apply.
+func (r *request) own(before, next map[string]any) {
+	entries, _ := metadataOf(before)["managedFields"].([]any)
+	if len(entries) == 0 && r.entries == nil {
+		return
+	}
+	switch {
+	case r.entries != nil:
+		entries = *r.entries
+	case managedfields.IsReset(r.given):
+		entries = nil
+	default:
+		entries = r.reassigned(before, next)
+	}
+	if !r.keepsEntries(before, next, entries) {
+		setEntries(metadataOf(next), entries)
+	}
+}
+
+// reassigned gives the fields that have changed to the manager of this request. Objects whose fields
+// are not of the types of the kind have no managedFields.
+func (r *request) reassigned(before, next map[string]any) []any {
+	base := before
+	if given, _ := r.given.([]any); len(given) > 0 && managedfields.Check(given) == nil {
+		base = withField(before, "metadata", withField(metadataOf(before), "managedFields", given))
+	}
+	entries, err := r.writer(before, next).Update(base, next)
+	if err != nil {
+		return nil
+	}
+	return entries
+}
+
+// ownNew gives all fields of a new object to the manager of this request.
+func (r *request) ownNew(root map[string]any) {
+	entries, err := r.writer(root).Update(nil, root)
+	if err == nil {
+		setEntries(metadataOf(root), entries)
+	}
+}
+
+func setEntries(metadata map[string]any, entries []any) {
+	if len(entries) == 0 {
+		delete(metadata, "managedFields")
+		return
+	}
+	metadata["managedFields"] = entries
+}
+
+// keepsEntries reports whether nothing has changed but times in managedFields, which alone are no
+// reason to store an object again.
+func (r *request) keepsEntries(before, next map[string]any, entries []any) bool {
+	old, _ := metadataOf(before)["managedFields"].([]any)
+	return patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) && patch.Equal(withoutTimes(old), withoutTimes(entries))
+}
+
+func withoutTimes(entries []any) []any {
+	out := make([]any, len(entries))
+	for i, v := range entries {
+		entry, _ := object.ToMap(v)
+		out[i] = withField(entry, "time", nil)
+	}
+	return out
+}
