@@ -10,6 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/merge"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
@@ -39,10 +40,7 @@ func conflictError(conflicts merge.Conflicts) error {
 
 // managerName names a manager as conflicts do.
 func managerName(id string) string {
-	var e metav1.ManagedFieldsEntry
-	if err := json.Unmarshal([]byte(id), &e); err != nil {
-		return fmt.Sprintf("%q", id)
-	}
+	e := identified(id)
 	name := fmt.Sprintf("%q", e.Manager)
 	if e.Subresource != "" {
 		name += fmt.Sprintf(" with subresource %q", e.Subresource)
@@ -58,7 +56,7 @@ func (w Writer) notTyped(which string, obj map[string]any, err error) error {
 	name, _ := object.String(obj, "metadata", "name")
 	namespace, _ := object.String(obj, "metadata", "namespace")
 	kind, _ := object.String(obj, "kind")
-	return fmt.Errorf("failed to create typed %s object (%s/%s; %s, Kind=%s): %w", which, namespace, name, w.APIVersion, kind, err)
+	return fmt.Errorf("failed to create typed %s object (%s/%s; %s): %w", which, namespace, name, schema.FromAPIVersionAndKind(w.APIVersion, kind), err)
 }
 
 // kubectl is the manager whose applies take over what kubectl has applied without a server's help.

@@ -34,8 +34,8 @@ type Writer struct {
 	APIVersion  string
 	Manager     string
 	Subresource string
-	Time        string   // RFC 3339
-	Ignored     []string // fields of the object that this request cannot write
+	Time        string     // RFC 3339
+	Ignored     [][]string // paths of fields that this request cannot write
 }
 
 // Update returns the managedFields of an object that was changed by other requests than an apply, nil
@@ -53,20 +53,18 @@ func (w Writer) Update(before, next map[string]any) ([]any, error) {
 }
 
 func (w Writer) update(o *owners, before, next map[string]any) error {
-	old, err := w.Type.FromUnstructured(w.Type.complete(before), typed.AllowDuplicates)
-	if err != nil {
-		return err
-	}
-	now, err := w.Type.FromUnstructured(w.Type.complete(next), typed.AllowDuplicates)
-	if err != nil {
-		return err
-	}
+	// They are not checked: what is compared is what is stored.
+	old, now := w.Type.unchecked(before), w.Type.unchecked(next)
 	_, fields, err := w.updater().Update(old, now, w.version(), o.fields, current)
 	if err != nil {
 		return err
 	}
+	mine := stripped(fields[current])
+	if w.Subresource == "scale" && mine != nil && !o.owns(mine.Set()) {
+		return nil // a Scale whose fields nobody owns has no managedFields, so nobody becomes their owner
+	}
 	o.fields = fields
-	if mine := stripped(fields[current]); mine != nil {
+	if mine != nil {
 		o.gain(w.id(metav1.ManagedFieldsOperationUpdate), mine, w.Time)
 	}
 	delete(fields, current)
@@ -139,8 +137,12 @@ func (w Writer) updater() *merge.Updater {
 	b := merge.UpdaterBuilder{Converter: sameForm{}}
 	if len(w.Ignored) > 0 {
 		set := fieldpath.NewSet()
-		for _, name := range w.Ignored {
-			set.Insert(fieldpath.MakePathOrDie(name))
+		for _, names := range w.Ignored {
+			var path fieldpath.Path
+			for _, name := range names {
+				path = append(path, fieldpath.FieldNameElement(name))
+			}
+			set.Insert(path)
 		}
 		b.IgnoreFilter = map[fieldpath.APIVersion]fieldpath.Filter{w.version(): fieldpath.NewExcludeSetFilter(set)}
 	}

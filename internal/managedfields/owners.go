@@ -2,10 +2,10 @@ package managedfields
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,11 +37,15 @@ func identify(e metav1.ManagedFieldsEntry) string {
 	if e.Operation == metav1.ManagedFieldsOperationApply {
 		e.APIVersion = ""
 	}
-	data, err := json.Marshal(e)
-	if err != nil {
-		return e.Manager // texts can always be encoded
-	}
-	return string(data)
+	return strings.Join([]string{e.Manager, string(e.Operation), e.APIVersion, e.Subresource}, separator)
+}
+
+const separator = "\x00"
+
+// identified is the inverse of identify.
+func identified(id string) (e metav1.ManagedFieldsEntry) {
+	parts := strings.Split(id, separator)
+	return metav1.ManagedFieldsEntry{Manager: parts[0], Operation: metav1.ManagedFieldsOperationType(parts[1]), APIVersion: parts[2], Subresource: parts[3]}
 }
 
 // Check refuses managedFields that cannot be read.
@@ -146,6 +150,16 @@ func writeSet(set *fieldpath.Set) (map[string]any, error) {
 	return tree, fault
 }
 
+// owns reports whether a manager owns one of the fields.
+func (o *owners) owns(fields *fieldpath.Set) bool {
+	for _, v := range o.fields {
+		if !v.Set().Intersection(fields).Empty() {
+			return true
+		}
+	}
+	return false
+}
+
 // set gives a manager exactly these fields, or none.
 func (o *owners) set(id string, v fieldpath.VersionedSet) {
 	if v == nil {
@@ -232,10 +246,7 @@ func (o *owners) entry(id string) (map[string]any, error) {
 	if was, _ := old.value["time"].(string); old.value != nil && was == o.times[id] && old.fields.Equals(v.Set()) && old.value["apiVersion"] == string(v.APIVersion()) {
 		return old.value, nil
 	}
-	var e metav1.ManagedFieldsEntry
-	if err := json.Unmarshal([]byte(id), &e); err != nil {
-		return nil, err
-	}
+	e := identified(id)
 	fields, err := writeSet(v.Set())
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	smd "sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+	smdvalue "sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
 //go:generate go run -C ../dev/bench ./patch/gentypes ../../../stage/apiserver/openapi.json.gz ../../managedfields/types.txt
@@ -126,9 +127,17 @@ func (r reference) ref() smd.TypeRef {
 	return smd.TypeRef{Inlined: smd.Atom{Map: &smd.Map{ElementType: r.elements.ref(), ElementRelationship: smd.Separable}}}
 }
 
+// unchecked is an object as an API server sees it.
+func (t Type) unchecked(obj map[string]any) *typed.TypedValue {
+	return typed.AsTypedUnvalidated(smdvalue.NewValueInterface(t.complete(obj)), t.Schema, t.TypeRef)
+}
+
 // complete returns an object with the fields that an API server sees in it, since its Go types always
 // have them.
 func (t Type) complete(obj map[string]any) map[string]any {
+	if t.root.named == "" {
+		return obj
+	}
 	out, _ := object.ToMap(builtIns().complete(t.root, obj))
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver/internal/definitions"
@@ -55,6 +56,7 @@ type resource struct {
 	columns []printColumn  // additionalPrinterColumns of a custom kind
 	schema  map[string]any // openAPIV3Schema of a custom kind; nil if it is a built-in one
 
+	types       func() (managedfields.TypeConverter, error)
 	definition  *unstructured.Unstructured // of a custom kind
 	deprecation string                     // a warning, "" if the version is not deprecated
 }
@@ -142,6 +144,7 @@ func (x *kindIndex) add(g group) {
 	}
 	x.groups = append(x.groups, g)
 	for _, r := range g.resources {
+		r.types = sync.OnceValues(r.newTypes)
 		x.index[g.WithResource(r.Resource)] = r
 	}
 }

@@ -2,17 +2,15 @@ package apiserver
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -31,19 +29,21 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 		}
 	}
 	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
+	if err := utiljson.Unmarshal(text, &fields); err != nil || fields == nil {
 		return data, nil
 	}
 	faults, err := c.unknownFields(fields, text)
+	if kind == types.ApplyYAMLPatchType {
+		if c.of.definition != nil || err != nil || len(faults) > 0 {
+			err = c.checkTypes(fields)
+		}
+		return data, err
+	}
 	if err != nil {
 		return nil, notStrict(string(data), err)
 	}
 	if len(faults) == 0 {
 		return data, nil
-	}
-	if kind == types.ApplyYAMLPatchType {
-		metadata, _ := fields["metadata"].(map[string]any)
-		return nil, c.undeclared(faults, metadata)
 	}
 	if c.of.definition != nil && validation == metav1.FieldValidationStrict {
 		return nil, notStrict(string(data), runtime.NewStrictDecodingError(faults))
@@ -60,28 +60,6 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 		}
 	}
 	return json.Marshal(fields)
-}
-
-// undeclared is the answer to a server-side apply of fields that the kind does not have, whatever
-// fieldValidation is. The namespace is named if the body has it.
-func (c *call) undeclared(faults []error, metadata map[string]any) error {
-	namespace := text(metadata, "namespace")
-	var lines []string
-	for _, fault := range faults {
-		if m := unknownField.FindStringSubmatch(fault.Error()); m != nil {
-			lines = append(lines, "."+m[1]+": field not declared in schema")
-		}
-	}
-	if len(lines) == 0 {
-		return badRequest("error decoding YAML: %v", faults[0])
-	}
-	fault := lines[0]
-	if len(lines) > 1 {
-		fault = "errors:\n  " + strings.Join(lines, "\n  ")
-	}
-	key := types.NamespacedName{Namespace: namespace, Name: c.name}
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
-		Message: fmt.Sprintf("failed to create typed patch object (%s; %s): %s", key, c.of.kind, fault)}}
 }
 
 var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 var scales = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
@@ -119,20 +121,8 @@ func (c *call) rescale(scale *unstructured.Unstructured, dryRun []string) (*unst
 		return nil, apierrors.NewInvalid(scales.GroupKind(), c.name, field.ErrorList{
 			field.Invalid(field.NewPath("spec", "replicas"), wanted, "must be greater than or equal to 0")})
 	}
-	body := map[string]any{}
-	if err := unstructured.SetNestedField(body, wanted, c.of.scale.wanted...); err != nil {
-		return nil, err
-	}
-	if v := scale.GetResourceVersion(); v != "" {
-		if err := unstructured.SetNestedField(body, v, "metadata", "resourceVersion"); err != nil {
-			return nil, err
-		}
-	}
-	data, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	return c.cluster.Patch(c.ctx, c.of.kind, c.key(), types.MergePatchType, data, metav1.PatchOptions{DryRun: dryRun, FieldManager: c.manager("")})
+	change := memory.Scale{Path: c.of.scale.wanted, Replicas: wanted, ResourceVersion: scale.GetResourceVersion()}
+	return c.cluster.Scale(c.ctx, c.of.kind, c.key(), change, metav1.UpdateOptions{DryRun: dryRun, FieldManager: c.manager("")})
 }
 
 // scaleOf returns the Scale of an object.

@@ -2,10 +2,8 @@ package apiserver
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -101,46 +99,14 @@ func (c *call) bind() error {
 		return err
 	}
 	c.name = given.GetName()
-	node, _, _ := unstructured.NestedString(given.Object, "target", "name")
-	for {
-		pod, err := c.cluster.Get(c.ctx, pods, c.key())
-		if err == nil {
-			err = c.checkBinding(pod, node)
-		}
-		if err != nil {
-			return err
-		}
-		patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q},"spec":{"nodeName":%q}}`, pod.GetResourceVersion(), node)
-		_, err = c.cluster.Patch(c.ctx, pods, c.key(), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-		if err == nil {
-			break
-		}
-		if !apierrors.IsConflict(err) {
-			return err
-		}
+	var o metav1.CreateOptions
+	if err := c.options(&o); err != nil {
+		return err
 	}
-	const scheduled = `{"status":{"conditions":[{"type":"PodScheduled","status":"True"}]}}`
-	if _, err := c.cluster.Patch(c.ctx, pods, c.key(), types.StrategicMergePatchType, []byte(scheduled), metav1.PatchOptions{}, "status"); err != nil {
+	if err := c.cluster.Bind(c.ctx, c.key(), given, o); err != nil {
 		return err
 	}
 	return c.created()
-}
-
-// checkBinding refuses to assign a Pod that is assigned or on its way out.
-func (c *call) checkBinding(pod *unstructured.Unstructured, node string) error {
-	bound, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
-	refused := func(format string, args ...any) error {
-		return apierrors.NewConflict(schema.GroupResource{Resource: "pods/binding"}, c.name, fmt.Errorf(format, args...))
-	}
-	switch {
-	case node == "":
-		return apierrors.NewBadRequest("target.name: Required value")
-	case pod.GetDeletionTimestamp() != nil:
-		return refused("pod %s is being deleted, cannot be assigned to a host", c.name)
-	case bound != "":
-		return refused("pod %s is already assigned to node %q", c.name, bound)
-	}
-	return nil
 }
 
 // created answers that a subresource has done what was asked.

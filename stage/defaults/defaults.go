@@ -24,10 +24,10 @@ import (
 )
 
 // Hooks are the hooks of a cluster that fill in.
-func Hooks() memory.Hooks { return memory.Hooks{Name: "defaults", Default: Fill} }
+func Hooks() memory.Hooks { return memory.Hooks{Name: "defaults", Default: Fill, Admit: strategies} }
 
-// Fill fills in the object of a write. It is a memory.Hooks.Default. Objects of kinds that are not
-// built in stay as they are.
+// Fill fills in what follows from the object of a write alone. It is a memory.Hooks.Default. Objects
+// of kinds that are not built in stay as they are.
 func Fill(v *memory.Review) error {
 	var before map[string]any
 	if v.Old != nil {
@@ -39,5 +39,5 @@ func Fill(v *memory.Review) error {
 		clear(root)
 		maps.Copy(root, filled)
 	}
-	return strategies(v)
+	return nil
 }

@@ -41,6 +41,7 @@ const (
 	scheduling = "scheduling.k8s.io"
 )
 
+// strategies does them. It is a memory.Hooks.Admit.
 func strategies(v *memory.Review) error {
 	list := creations[v.Resource]
 	if v.Old != nil {

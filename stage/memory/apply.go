@@ -2,12 +2,14 @@ package memory
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -62,15 +64,11 @@ func (r *request) admitApply(body any, o metav1.PatchOptions) (map[string]any, e
 	if metadata["managedFields"] != nil {
 		return nil, apierrors.NewBadRequest("metadata.managedFields must be nil")
 	}
-	if !r.kind.ClusterScoped && metadata["namespace"] == nil {
-		metadata["namespace"] = r.Name.Namespace
-	}
 	if r.kind.ClusterScoped {
 		delete(metadata, "namespace")
 	}
 	if err := r.checkSameKind(config, nil); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid object type: %s", schema.FromAPIVersionAndKind(fmt.Sprint(config["apiVersion"]), fmt.Sprint(config["kind"]))))
 	}
 	return config, r.checkSameObject(config)
 }
-

@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"maps"
+
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -69,6 +71,16 @@ func selectableFields(version map[string]any) (paths []string) {
 		}
 	}
 	return paths
+}
+
+// establish gives a new definition its status, which the server itself owns.
+func (r *request) establish(root map[string]any) {
+	named := *r
+	named.manager, named.Subresource = "kube-apiserver", "status"
+	before := maps.Clone(root)
+	before["status"] = map[string]any{"conditions": nil, "storedVersions": storedVersions(root)}
+	root["status"] = established(root, r.timestamp(0))
+	named.own(before, root)
 }
 
 // established is the status that an API server gives to a definition whose names are

@@ -32,6 +32,7 @@ func (c *Cluster) Evict(ctx context.Context, pod types.NamespacedName, o metav1.
 		ctx:     ctx,
 		Request: Request{Verb: "create", Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Name: pod, Subresource: "eviction"},
 		dryRun:  len(o.DryRun) > 0,
+		special: true,
 	}
 	_, err := c.write(r, func(r *request) (*unstructured.Unstructured, error) { return nil, r.evict(o) })
 	return err

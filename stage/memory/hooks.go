@@ -10,13 +10,16 @@ import (
 
 // Hooks are what an API server does with an object before it is stored, beside
 // [Options.Admission]. They are called for writes of objects and of their status through any handle,
-// in this order: Default, Options.Admission, Remote, Default, Validate, Confirm. Each may be nil. An
+// in this order: Default, Admit, Options.Admission, Remote, Default, Admit, Validate, Confirm. Each may be nil. An
 // error refuses the write. What the garbage collector deletes or changes is not reviewed.
 type Hooks struct {
 	// Name tells hooks apart: a cluster has one of each name.
 	Name string
 	// Default fills in what the sender of an object left open, before the server sets anything.
 	Default func(*Review) error
+	// Admit adds what the server decides about an object. The manager of the write does not own it
+	// in managedFields.
+	Admit func(*Review) error
 	// Validate refuses what must not be stored. It changes nothing.
 	Validate func(*Review) error
 	// Remote returns what has to be asked outside the cluster about a write, nil: nothing. The
@@ -92,11 +95,21 @@ func (c *Cluster) attempt(r request, f func(*request) (*unstructured.Unstructure
 
 // fill calls the hooks that fill in what the sender of an object left open.
 func (r *request) fill(before, next map[string]any) error {
+	return r.call(before, next, func(h Hooks) func(*Review) error { return h.Default })
+}
+
+// admits calls the hooks that add what the server decides.
+func (r *request) admits(before, next map[string]any) error {
+	return r.call(before, next, func(h Hooks) func(*Review) error { return h.Admit })
+}
+
+func (r *request) call(before, next map[string]any, hook func(Hooks) func(*Review) error) error {
 	for _, h := range r.hooks {
-		if h.Default == nil {
+		do := hook(h)
+		if do == nil {
 			continue
 		}
-		if err := h.Default(r.reviewOf(before, next)); err != nil {
+		if err := do(r.reviewOf(before, next)); err != nil {
 			return err
 		}
 	}
@@ -120,6 +133,9 @@ func (r *request) review(before, next map[string]any) error {
 		if err := r.fill(before, next); err != nil {
 			return err
 		}
+		if err := r.admits(before, next); err != nil {
+			return err
+		}
 	}
 	return r.agree(r.reviewOf(before, next))
 }
@@ -139,7 +155,7 @@ func (r *request) agree(v *Review) error {
 
 // admission calls Options.Admission, which is not asked about deletions and writes of a status.
 func (r *request) admission(v *Review) error {
-	if r.options.Admission == nil || r.Subresource != "" || v.New == nil {
+	if r.options.Admission == nil || r.Subresource == "status" || v.New == nil {
 		return nil
 	}
 	return r.options.Admission(v)

@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"maps"
+
 	"github.com/stagecraft-go/stagecraft/internal/managedfields"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
@@ -18,28 +20,38 @@ func (r *request) writer(objects ...map[string]any) managedfields.Writer {
 	}
 }
 
-// ignored are the fields at the top of objects that this request does not write.
-func (r *request) ignored(objects []map[string]any) (names []string) {
-	switch {
-	case r.Subresource == "" && r.kind.Status:
-		return []string{"status"}
-	case r.Subresource != "status":
-		return nil
+// ignored are the fields that this request does not write: the status, or of a request for the status
+// what else the objects have.
+func (r *request) ignored(objects []map[string]any) (paths [][]string) {
+	if r.Subresource != "status" {
+		if r.kind.Status {
+			paths = append(paths, []string{"status"})
+		}
+		return paths
 	}
 	for _, obj := range objects {
 		for name := range obj {
-			if name != "status" && (name != "metadata" || r.kind.traits&ownMeta == ownMeta) {
-				names = append(names, name)
+			if name != "status" && name != "metadata" {
+				paths = append(paths, []string{name})
 			}
 		}
 	}
-	return names
+	switch {
+	case r.kind.traits&ownMeta == ownMeta:
+		return append(paths, []string{"metadata"})
+	case r.kind.has(ownLabels):
+		return append(paths, []string{"metadata", "labels"})
+	case r.kind.has(ownOwners):
+		return append(paths, []string{"metadata", "ownerReferences"})
+	}
+	return paths
 }
 
-// own writes managedFields after a write. Objects without them get none, but by an apply.
+// own writes managedFields after a write. Objects without them get none, but by an apply. Nobody
+// owns what a Binding changes.
 func (r *request) own(before, next map[string]any) {
 	entries, _ := metadataOf(before)["managedFields"].([]any)
-	if len(entries) == 0 && r.entries == nil {
+	if len(entries) == 0 && r.entries == nil && r.given == nil || r.Subresource == "binding" {
 		return
 	}
 	switch {
@@ -58,15 +70,32 @@ func (r *request) own(before, next map[string]any) {
 // reassigned gives the fields that have changed to the manager of this request. Objects whose fields
 // are not of the types of the kind have no managedFields.
 func (r *request) reassigned(before, next map[string]any) []any {
-	base := before
+	base := r.asRead(before)
 	if given, _ := r.given.([]any); len(given) > 0 && managedfields.Check(given) == nil {
-		base = withField(before, "metadata", withField(metadataOf(before), "managedFields", given))
+		base = withField(base, "metadata", withField(metadataOf(before), "managedFields", given))
+	}
+	if list, _ := metadataOf(base)["managedFields"].([]any); len(list) == 0 {
+		return nil
 	}
 	entries, err := r.writer(before, next).Update(base, next)
 	if err != nil {
 		return nil
 	}
 	return entries
+}
+
+func (r *request) applies() bool { return r.Verb == "apply" }
+
+// asRead is a stored object as clients read it: custom ones have the defaults that were defined later.
+func (r *request) asRead(obj map[string]any) map[string]any {
+	if r.kind.builtin || len(r.hooks) == 0 {
+		return obj
+	}
+	read := maps.Clone(obj)
+	if err := r.fill(obj, read); err != nil {
+		return obj
+	}
+	return read
 }
 
 // ownNew gives all fields of a new object to the manager of this request.

@@ -29,6 +29,9 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		return nil, err
 	}
 	r.own(before, next)
+	if err := r.admits(before, next); err != nil {
+		return nil, err
+	}
 	if err := r.review(before, next); err != nil {
 		return nil, err
 	}
@@ -91,7 +94,7 @@ func (r *request) modified() error {
 // result is not shared.
 func (r *request) isolate(before, next map[string]any) map[string]any {
 	switch {
-	case r.Subresource == "status" && r.statusOnly:
+	case r.Subresource == "status" && r.statusOnly, r.Subresource == "binding":
 		return next
 	case r.Subresource == "status":
 		return r.isolateStatus(before, next)
@@ -154,7 +157,7 @@ func restore(before, next map[string]any) {
 
 // count increments the generation if more than metadata and status changed.
 func (r *request) count(before, next map[string]any) {
-	if r.kind.has(counted) && r.Subresource == "" && r.contentChanged(before, next) {
+	if r.kind.has(counted) && (r.Subresource == "" || r.Subresource == "scale") && r.contentChanged(before, next) {
 		bump(metadataOf(next))
 	}
 }

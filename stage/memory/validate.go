@@ -179,7 +179,7 @@ func (r *request) checkSameObject(root map[string]any) error {
 	switch {
 	case name != r.Name.Name:
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, r.Name.Name))
-	case namespace != r.Name.Namespace:
+	case namespace != r.Name.Namespace && (namespace != "" || !r.applies()):
 		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	return nil

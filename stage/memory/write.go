@@ -30,6 +30,7 @@ type request struct {
 	settled bool    // ... and those have agreed to who are asked last
 	ctx     context.Context
 
+	special    bool // of a method of its own for a subresource
 	statusOnly bool // the root of the next version is not shared, and only its status differs
 }
 
@@ -58,7 +59,7 @@ func (r *request) do(f func(*request) (*unstructured.Unstructured, error)) (obj 
 	}
 	r.Name = r.kind.key(r.Name)
 	switch {
-	case r.Subresource == "", r.Subresource == "status" && r.kind.Status, r.Subresource == "eviction" && r.Verb == "create" && r.resource() == pods:
+	case r.Subresource == "", r.Subresource == "status" && r.kind.Status, r.special:
 		return f(r)
 	default:
 		return nil, apierrors.NewNotFound(r.resource(), r.Name.Name)
@@ -203,11 +204,14 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if err := r.fill(nil, root); err != nil {
 		return nil, err
 	}
-	if r.resource() == definitions {
-		root["status"] = established(root, r.timestamp(0))
-	}
 	if r.tracks && r.entries == nil {
 		r.ownNew(root)
+	}
+	if err := r.admits(nil, root); err != nil {
+		return nil, err
+	}
+	if r.resource() == definitions {
+		r.establish(root)
 	}
 	if err := r.review(nil, root); err != nil {
 		return nil, err
@@ -225,6 +229,9 @@ func (r *request) taken(root map[string]any) error {
 		return err
 	}
 	if err := r.fill(nil, root); err != nil {
+		return err
+	}
+	if err := r.admits(nil, root); err != nil {
 		return err
 	}
 	if err := r.validate(r.reviewOf(nil, root)); err != nil {

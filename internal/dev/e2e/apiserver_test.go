@@ -183,7 +183,9 @@ func (a httpAnswer) comparable(t *testing.T, how string) string {
 			delete(details, "uid")
 			sortCauses(fields, details)
 		}
-		fields["message"] = uids.ReplaceAllString(fmt.Sprint(fields["message"]), "UID")
+		lines := strings.Split(uids.ReplaceAllString(fmt.Sprint(fields["message"]), "UID"), "\n")
+		slices.Sort(lines[1:]) // faults of types are found in no order
+		fields["message"] = strings.Join(lines, "\n")
 		delete(fields, "metadata")
 		parts["status"] = fields
 	case how == "object":
@@ -197,26 +199,41 @@ func (a httpAnswer) comparable(t *testing.T, how string) string {
 	return string(text)
 }
 
-// dropTimes removes what differs from server to server from an object or a list.
+// dropTimes removes what differs from server to server from an object or a list, and nulls.
 func dropTimes(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		if v["continue"] == "" { // lists of custom objects have it there
 			delete(v, "continue")
 		}
-		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "lastTransitionTime", "managedFields"} {
+		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "lastTransitionTime"} {
 			if _, isObject := v[field].(map[string]any); !isObject {
 				delete(v, field)
 			}
 		}
-		for _, e := range v {
-			dropTimes(e)
+		if entries, ok := v["managedFields"].([]any); ok {
+			dropEntryTimes(entries)
+		}
+		for field, e := range v {
+			if dropTimes(e); e == nil {
+				delete(v, field)
+			}
 		}
 	case []any:
 		for _, e := range v {
 			dropTimes(e)
 		}
 	}
+}
+
+// dropEntryTimes removes the times of managedFields, and the order that depends on them.
+func dropEntryTimes(entries []any) {
+	for _, e := range entries {
+		if entry, ok := e.(map[string]any); ok {
+			delete(entry, "time")
+		}
+	}
+	slices.SortFunc(entries, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
 // sortCauses puts the causes of a refusal, which kube-apiserver finds in no order, into one.

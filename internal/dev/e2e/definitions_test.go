@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -44,6 +45,25 @@ func (c definitionCase) definition(t *testing.T) httpRequest {
 		"spec": map[string]any{"group": c.group(), "scope": "Namespaced", "names": map[string]any{"plural": "things", "kind": "Thing", "shortNames": []any{"th"}}, "versions": append([]any{v1}, c.Versions...)}})
 	require.NoError(t, err)
 	return httpRequest{Method: http.MethodPost, Path: definitionsPath, Body: string(body)}
+}
+
+// define makes the kind of a case, until the test ends.
+func (c definitionCase) define(t *testing.T, config *rest.Config) {
+	answer := send(t, config, c.definition(t))
+	require.Equal(t, http.StatusCreated, answer.code, "%s", answer.body)
+	list := httpRequest{Path: fmt.Sprintf("/apis/%s/v1/namespaces/default/things", c.group())}
+	require.Eventually(t, func() bool { return send(t, config, list).code == http.StatusOK }, 10*time.Second, 20*time.Millisecond)
+	t.Cleanup(func() {
+		client, err := rest.HTTPClientFor(config)
+		require.NoError(t, err)
+		defer client.CloseIdleConnections()
+		path := strings.TrimSuffix(config.Host, "/") + definitionsPath + "/things." + c.group()
+		r, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, path, nil)
+		require.NoError(t, err)
+		answer, err := client.Do(r)
+		require.NoError(t, err)
+		answer.Body.Close()
+	})
 }
 
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -111,11 +131,7 @@ func TestDefinitions(t *testing.T) {
 			for _, config := range []*rest.Config{plane.Config(), ours} {
 				send(t, config, create)
 				if c.Version != nil {
-					answer := send(t, config, c.definition(t))
-					require.Equal(t, http.StatusCreated, answer.code, "%s", answer.body)
-					list := httpRequest{Path: fmt.Sprintf("/apis/%s/v1/namespaces/%s/things", c.group(), namespace)}
-					require.Eventually(t, func() bool { return send(t, config, list).code == http.StatusOK }, 10*time.Second, 20*time.Millisecond)
-					defer send(t, config, httpRequest{Method: http.MethodDelete, Path: definitionsPath + "/things." + c.group()})
+					c.define(t, config)
 				}
 			}
 			for i := range c.Requests {

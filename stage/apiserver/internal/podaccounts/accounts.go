@@ -25,7 +25,7 @@ import (
 )
 
 // Hooks are the hooks of a cluster that do that.
-func Hooks() memory.Hooks { return memory.Hooks{Name: "serviceaccounts", Default: fill} }
+func Hooks() memory.Hooks { return memory.Hooks{Name: "serviceaccounts", Admit: fill} }
 
 var (
 	pods     = schema.GroupResource{Resource: "pods"}

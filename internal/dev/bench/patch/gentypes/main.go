@@ -183,6 +183,9 @@ func (t *types) fields(name string) string {
 		p := s.Properties[field]
 		ref := t.ref(p)
 		value, always := zero[field]
+		if _, isMap := p.Default.(map[string]any); zero == nil && isMap {
+			value, always = p.Default, true // a struct of a type that is not in k8s.io/api
+		}
 		isKey := slices.Contains(t.keys[name], field) && p.Default != nil
 		if ref == deduced && !t.isMap(p) && !always && !isKey {
 			continue

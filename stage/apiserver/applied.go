@@ -1,0 +1,63 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+// checkTypes refuses a configuration whose fields are not those of the kind, or not of their types,
+// whatever fieldValidation is.
+func (c *call) checkTypes(config map[string]any) error {
+	converter, err := c.of.types()
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{Object: config}
+	if u.GroupVersionKind() != c.of.kind {
+		return nil // the cluster refuses it
+	}
+	if _, err = converter.ObjectToTyped(u); err == nil {
+		return nil
+	}
+	var faults smd.ValidationErrors
+	if errors.As(err, &faults) { // they are found in no order
+		slices.SortFunc(faults, func(a, b smd.ValidationError) int { return strings.Compare(a.Path, b.Path) })
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+		Message: fmt.Sprintf("failed to create typed patch object (%s/%s; %s): %v", u.GetNamespace(), u.GetName(), c.of.kind, err)}}
+}
+
+// newTypes reads the types of the fields of a kind from its schema.
+func (r *resource) newTypes() (managedfields.TypeConverter, error) {
+	if r.schema != nil && r.definition == nil {
+		return managedfields.NewDeducedTypeConverter(), nil
+	}
+	schemas := map[string]any{}
+	if r.schema != nil {
+		r.addSchemas(schemas)
+		addReferred(schemas, schemas[r.schemaName()])
+	} else {
+		schemas[r.schemaName()] = recordedSchemas()[r.schemaName()]
+		addReferred(schemas, schemas[r.schemaName()])
+	}
+	data, err := json.Marshal(schemas)
+	if err != nil {
+		return nil, err
+	}
+	var specs map[string]*spec.Schema
+	if err := json.Unmarshal(data, &specs); err != nil {
+		return nil, err
+	}
+	return managedfields.NewTypeConverter(specs, false)
+}
