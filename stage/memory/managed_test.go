@@ -56,9 +56,10 @@ func TestListsMergeByTheirKeys(t *testing.T) {
 // TestCustomListsMergeAsTheirDefinitionSays holds that types of lists and maps in a definition count.
 func TestCustomListsMergeAsTheirDefinitionSays(t *testing.T) {
 	w := writer{t, memory.New(memory.Options{})}
-	_, err := w.Create(t.Context(), parsed(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: cakes.example.com}, spec: {group: example.com, scope: Namespaced,
-  names: {plural: cakes, kind: Cake}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
-  layers: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, properties: {name: {type: string}}}}, guests: {type: array, x-kubernetes-list-type: set, items: {type: string}},
+	_, err := w.Create(t.Context(), parsed(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: cakes.example.com},
+  spec: {group: example.com, scope: Namespaced, names: {plural: cakes, kind: Cake}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+  layers: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, properties: {name: {type: string}}}},
+  guests: {type: array, x-kubernetes-list-type: set, items: {type: string}},
   steps: {type: array, items: {type: string}}, oven: {type: object, x-kubernetes-map-type: atomic}}}}}}}]}}`), metav1.CreateOptions{})
 	require.NoError(t, err)
 	const head = `{apiVersion: example.com/v1, kind: Cake, metadata: {name: c, namespace: default}, spec: `
@@ -86,7 +87,8 @@ func TestWhatTheServerAddsIsOwnedByNobody(t *testing.T) {
 		return func(v *memory.Review) error { return unstructured.SetNestedField(v.New.Object, "x", "data", field) }
 	}
 	c.Extend(memory.Hooks{Name: "test", Default: add("default"), Admit: add("admitted")})
-	u, err := c.Create(t.Context(), parsed(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {mine: x}}`), metav1.CreateOptions{FieldManager: "me"})
+	mine := parsed(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {mine: x}}`)
+	u, err := c.Create(t.Context(), mine, metav1.CreateOptions{FieldManager: "me"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"mine": "x", "default": "x", "admitted": "x"}, u.Object["data"])
 	require.JSONEq(t, `{"f:data":{".":{},"f:default":{},"f:mine":{}}}`, fieldsOf(t, u, "me"))
