@@ -57,7 +57,8 @@ func TestListsMergeByTheirKeys(t *testing.T) {
 func TestCustomListsMergeAsTheirDefinitionSays(t *testing.T) {
 	w := writer{t, memory.New(memory.Options{})}
 	_, err := w.Create(t.Context(), parsed(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: cakes.example.com},
-  spec: {group: example.com, scope: Namespaced, names: {plural: cakes, kind: Cake}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+  spec: {group: example.com, scope: Namespaced, names: {plural: cakes, kind: Cake},
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
   layers: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, properties: {name: {type: string}}}},
   guests: {type: array, x-kubernetes-list-type: set, items: {type: string}},
   steps: {type: array, items: {type: string}}, oven: {type: object, x-kubernetes-map-type: atomic}}}}}}}]}}`), metav1.CreateOptions{})
