@@ -49,8 +49,13 @@
 // connection, a refusal an API server that is busy. A finding repeats byte for byte with its plan,
 // and its twin does not have it; what the run without faults has is reported as such, first and at
 // once. Faults are taken out of the plan for as long as the same check fails about the same kind, so
-// that each fault that is left is needed. The story prints every write of the controllers, and marks
-// the first one that the twin does not have. Where it ends differently, the difference is printed.
+// that each fault that is left is needed. The story prints the writes of the controllers, those that repeat
+// an earlier one once, and marks the first one that the twin does not have. Where it ends differently,
+// the difference is printed. The plan is kept in testdata/hunt and the name of the test. To look into it:
+//
+//	go test -run TestSurvivesEverything -hunt.replay=testdata/hunt/TestSurvivesEverything/the-same-end-Deployment.hunt .
+//
+// plays it alone and prints every line of the story. Committed, it is played first by each go test.
 //
 // A difference need not be a bug: two ends may be as good as each other. Then say so in the
 // controller, or compare less (Options.Ignore). A bug that is not mended yet is left out by its check

@@ -2,6 +2,7 @@ package hunt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ func told(story []Line) (lines []string) {
 	said, again := map[string]bool{}, 0
 	for _, l := range story {
 		key := l.Who + l.Text
-		if said[key] && l.Who != "user" && l.Who != "hunt" {
+		if said[key] && !slices.Contains([]string{"user", "hunt", "fault"}, l.Who) {
 			again++
 			continue
 		}
@@ -45,7 +46,16 @@ func told(story []Line) (lines []string) {
 		lines = append(lines[:maxStory], fmt.Sprintf("… %d more lines", len(lines)-maxStory))
 	}
 	if again > 0 {
-		lines = append(lines, fmt.Sprintf("(%d lines that repeat an earlier one are left out)", again))
+		lines = append(lines, fmt.Sprintf("(%d lines that repeat an earlier one are left out; -hunt.replay prints them)", again))
+	}
+	return lines
+}
+
+// texts returns all lines.
+func texts(story []Line) []string {
+	lines := make([]string, len(story))
+	for i, l := range story {
+		lines[i] = l.String()
 	}
 	return lines
 }

@@ -16,7 +16,7 @@ import (
 
 // The flags of a test with hunts.
 var (
-	replayFlag = flag.String("hunt.replay", "", "play the plan in a `file` and nothing else, and print the story")
+	replayFlag = flag.String("hunt.replay", "", "play the plan in a `file` and nothing else, and print the whole story")
 	runsFlag   = flag.Int("hunt.runs", 0, "how many runs a hunt makes at most")
 	timeFlag   = flag.Duration("hunt.time", 0, "how long a hunt searches; it then makes as many runs as there is time for")
 )
@@ -29,7 +29,8 @@ func Test(t *testing.T, o Options, scenario func(*Run)) {
 	t.Helper()
 	o.Corpus = cmp.Or(o.Corpus, filepath.Join("testdata", "hunt", fileName(t.Name())))
 	if *replayFlag != "" {
-		replay(t, o, scenario, *replayFlag)
+		out := replay(t, o, scenario, *replayFlag)
+		t.Logf("the whole story\n%s", strings.Join(texts(out.Story), "\n"))
 		return
 	}
 	plans, _ := filepath.Glob(filepath.Join(o.Corpus, "*.hunt")) // the pattern is well formed
@@ -86,18 +87,16 @@ func fileName(s string) string {
 }
 
 // replay plays the plan in a file, and fails the test if a check fails, or if a fault struck nothing.
-func replay(t *testing.T, o Options, scenario func(*Run), name string) {
+func replay(t *testing.T, o Options, scenario func(*Run), name string) *Outcome {
 	t.Helper()
-	f, err := Replay(o, scenario, name)
+	out, err := Replay(o, scenario, name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, found := range f.Findings {
-		t.Errorf("%s", Failure{Finding: found, Outcome: f})
+	for _, found := range out.Findings {
+		t.Errorf("%s: %s\n%s", name, found, out.Plan)
 	}
-	if len(f.Findings) == 0 {
-		t.Logf("%s-- story --\n%s", f.Plan, strings.Join(told(f.Story), "\n"))
-	}
+	return out
 }
 
 // Replay plays the plan in a file. A plan that is malformed, of another version, or that has a fault
