@@ -20,7 +20,6 @@ package validation
 
 import (
 	"k8s.io/apimachinery/pkg/api/errors"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -80,7 +79,7 @@ func Check(v *memory.Review) error {
 	f := &faults{kind: v.Kind.Kind}
 	obj := v.New.Object
 	if v.Old == nil || !same(v.Old.Object, obj, "metadata") {
-		metadata(f, obj)
+		metadata(f, v)
 	}
 	rs, known := kinds[v.Resource]
 	switch {
@@ -100,15 +99,4 @@ func anyData(f fieldOf) {
 	if f.value == nil {
 		f.add(field.Required(f.path, "data is mandatory"))
 	}
-}
-
-// metadata checks labels and annotations.
-func metadata(f *faults, obj map[string]any) {
-	m := nested(obj, "metadata")
-	if m["labels"] == nil && m["annotations"] == nil {
-		return
-	}
-	path := field.NewPath("metadata")
-	labels(fieldOf{f, path.Child("labels"), m["labels"], m})
-	f.list = append(f.list, apivalidation.ValidateAnnotations(texts(m["annotations"]), path.Child("annotations"))...)
 }
