@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/stage/validation"
 )
 
 // Events of both groups are the same objects. They are stored as those of the core group.
@@ -83,6 +86,12 @@ func (c *call) selectStorage(o *metav1.ListOptions) error {
 
 // eventSelectors are the fields of Events of events.k8s.io that can be selected.
 var eventSelectors = []string{"metadata", "reason", "regarding", "reportingController", "type"}
+
+// askedInGroup returns the context of requests for Events of events.k8s.io, which are checked more
+// strictly.
+func askedInGroup(ctx context.Context) context.Context {
+	return validation.AskedIn(ctx, groupEvents.Group)
+}
 
 // ofRequest returns an error about an object with the group of the request.
 func (c *call) ofRequest(err error) error {

@@ -105,6 +105,9 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 		return nil, err
 	}
 	c.ctx = request.WithUser(c.ctx, c.requester)
+	if of.kind == groupEvents {
+		c.ctx = askedInGroup(c.ctx)
+	}
 	return c, nil
 }
 

@@ -32,7 +32,8 @@ var creations = map[schema.GroupResource][]func(*memory.Review) error{
 
 // changes are the same for objects that are stored already.
 var changes = map[schema.GroupResource][]func(*memory.Review) error{
-	{Resource: "services"}:                  {clusterIPs},
+	{Resource: "pods"}:                      {podUpdate},
+	{Resource: "services"}:                  {serviceOfType, clusterIPs},
 	{Group: "apps", Resource: "daemonsets"}: {templateGeneration},
 }
 

@@ -58,6 +58,7 @@ const (
 	annotated                    // ... and of annotations
 	graceful                     // deletion has a grace period
 	freeNames                    // names need only be path segments
+	labelNames                   // names are labels of DNS
 	ownLabels                    // a status write cannot change labels
 	ownOwners                    // a status write cannot change owner references
 	orphans                      // by default a deletion leaves the dependents
@@ -75,9 +76,9 @@ var builtins = map[schema.GroupVersion][]struct {
 	{Version: "v1"}: {
 		{"ConfigMap", "configmaps", 0, ""},
 		{"Endpoints", "endpoints", 0, ""},
-		{"Event", "events", 0, "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason reportingComponent source type"},
+		{"Event", "events", freeNames, "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason reportingComponent source type"},
 		{"LimitRange", "limitranges", 0, ""},
-		{"Namespace", "namespaces", cluster | status, "status.phase name"},
+		{"Namespace", "namespaces", cluster | status | labelNames, "status.phase name"},
 		{"Node", "nodes", cluster | status, "spec.unschedulable"},
 		{"PersistentVolume", "persistentvolumes", cluster | status, "name"},
 		{"PersistentVolumeClaim", "persistentvolumeclaims", status, "name"},
@@ -86,7 +87,7 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"ReplicationController", "replicationcontrollers", status | counted | orphans, "status.replicas"},
 		{"ResourceQuota", "resourcequotas", status, ""},
 		{"Secret", "secrets", 0, "type"},
-		{"Service", "services", status, "spec.clusterIP spec.type"},
+		{"Service", "services", status | labelNames, "spec.clusterIP spec.type"},
 		{"ServiceAccount", "serviceaccounts", 0, ""},
 	},
 	{Group: "apps", Version: "v1"}: {
@@ -94,7 +95,7 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"DaemonSet", "daemonsets", status | counted, ""},
 		{"Deployment", "deployments", status | counted | annotated | ownLabels, ""},
 		{"ReplicaSet", "replicasets", status | counted, "status.replicas"},
-		{"StatefulSet", "statefulsets", status | counted, ""},
+		{"StatefulSet", "statefulsets", status | counted | labelNames, ""},
 	},
 	{Group: "batch", Version: "v1"}: {
 		{"CronJob", "cronjobs", status | counted, ""},
@@ -104,7 +105,7 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"HorizontalPodAutoscaler", "horizontalpodautoscalers", status, ""},
 	},
 	{Group: "policy", Version: "v1"}: {
-		{"PodDisruptionBudget", "poddisruptionbudgets", status | counted, ""},
+		{"PodDisruptionBudget", "poddisruptionbudgets", status | counted | freeNames, ""},
 	},
 	{Group: "networking.k8s.io", Version: "v1"}: {
 		{"IPAddress", "ipaddresses", cluster, ""},
@@ -133,7 +134,7 @@ var builtins = map[schema.GroupVersion][]struct {
 	{Group: "scheduling.k8s.io", Version: "v1"}: {{"PriorityClass", "priorityclasses", cluster | counted, ""}},
 	{Group: "node.k8s.io", Version: "v1"}:       {{"RuntimeClass", "runtimeclasses", cluster, ""}},
 	{Group: "certificates.k8s.io", Version: "v1"}: {
-		{"CertificateSigningRequest", "certificatesigningrequests", cluster | status, "spec.signerName"},
+		{"CertificateSigningRequest", "certificatesigningrequests", cluster | status | freeNames, "spec.signerName"},
 	},
 	{Group: "admissionregistration.k8s.io", Version: "v1"}: {
 		{"MutatingWebhookConfiguration", "mutatingwebhookconfigurations", cluster | counted, ""},

@@ -44,6 +44,11 @@ func (k *kind) checkNames(name types.NamespacedName) (faults fieldErrors) {
 	for _, text := range k.nameFaults(name.Name) {
 		faults = append(faults, field.Invalid(metadataPath.Child("name"), name.Name, text))
 	}
+	if len(faults) > 0 && k.groupResource() == namespaces { // its name is a label, too
+		for _, text := range validation.IsValidLabelValue(name.Name) {
+			faults = append(faults, field.Invalid(metadataPath.Child("labels"), name.Name, text))
+		}
+	}
 	if !k.ClusterScoped && name.Namespace == "" {
 		faults = append(faults, field.Required(metadataPath.Child("namespace"), ""))
 	}
@@ -55,21 +60,32 @@ func (k *kind) checkNames(name types.NamespacedName) (faults fieldErrors) {
 	return faults
 }
 
+// nameFaults are what is wrong with a name by the rule of the kind: the functions Validate…Name of
+// k8s.io/kubernetes/pkg/apis/*/validation.
 func (k *kind) nameFaults(name string) []string {
 	switch {
-	case k.has(freeNames) && (name == "." || name == ".." || strings.ContainsAny(name, "/%")):
-		return []string{"may not be '.' or '..', nor contain '/' or '%'"}
 	case k.has(freeNames):
-		return nil
-	case k.groupResource() == namespaces:
+		return segmentFaults(name)
+	case k.has(labelNames):
 		return labelFaults(name)
-	case k.groupResource() == schema.GroupResource{Resource: "services"}:
-		return validation.IsDNS1035Label(name)
 	case isSubdomain(name):
 		return nil
 	default:
 		return validation.IsDNS1123Subdomain(name)
 	}
+}
+
+// segmentFaults are what makes a name no segment of a path.
+func segmentFaults(name string) (faults []string) {
+	if name == "." || name == ".." {
+		return []string{"may not be '" + name + "'"}
+	}
+	for _, c := range []string{"/", "%"} {
+		if strings.Contains(name, c) {
+			faults = append(faults, "may not contain '"+c+"'")
+		}
+	}
+	return faults
 }
 
 func labelFaults(name string) []string {

@@ -113,7 +113,7 @@ func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o 
 			return nil, err
 		}
 		if uid, ok := object.String(root, "metadata", "uid"); ok && uid != "" && uid != string(old.object().GetUID()) {
-			return nil, r.conflict("Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, old.object().GetUID())
+			return nil, r.conflict("StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s", r.storageKey(), uid, old.object().GetUID())
 		}
 		return r.replace(old, root)
 	})
@@ -318,3 +318,20 @@ func finalizersOf(metadata map[string]any) []string {
 }
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
+
+// storagePrefixes are the places of kinds in etcd that have other names than the kinds.
+var storagePrefixes = map[string]string{
+	"services": "services/specs", "endpoints": "services/endpoints", "nodes": "minions", "replicationcontrollers": "controllers", "ingresses": "ingress",
+}
+
+// storageKey is where an API server keeps the object, which it says in conflicts.
+func (r *request) storageKey() string {
+	prefix := r.kind.Resource
+	if other := storagePrefixes[prefix]; other != "" {
+		prefix = other
+	}
+	if r.Name.Namespace != "" {
+		prefix += "/" + r.Name.Namespace
+	}
+	return "/" + prefix + "/" + r.Name.Name
+}

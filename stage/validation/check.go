@@ -21,8 +21,11 @@ type fieldOf struct {
 
 // faults are those of one object.
 type faults struct {
-	list field.ErrorList
-	kind string
+	list     field.ErrorList
+	kind     string
+	name     string         // of the object
+	before   map[string]any // nil if the object is new
+	isStrict bool           // it is an Event of events.k8s.io
 }
 
 // in reports whether the object is of a kind.
@@ -103,6 +106,17 @@ func elements(checks ...check) check {
 		for i, v := range list(f.value) {
 			for _, c := range checks {
 				c(fieldOf{f.faults, f.path.Index(i), v, f.within})
+			}
+		}
+	}
+}
+
+// atCreation makes checks only of objects that are new.
+func atCreation(checks ...check) check {
+	return func(f fieldOf) {
+		for _, c := range checks {
+			if f.before == nil {
+				c(f)
 			}
 		}
 	}

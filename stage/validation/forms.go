@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,5 +141,26 @@ func atMostAll(f fieldOf) {
 // isZeroShare reports whether a number or percentage is nothing.
 func isZeroShare(v any) bool {
 	n, isNumber := v.(int64)
-	return isNumber && n == 0 || text(v) == "0%"
+	s, isText := v.(string)
+	number, _ := strconv.Atoi(s) // 0 of a text that is neither, as for the server
+	return isNumber && n == 0 || isText && (s == "0%" || len(validation.IsValidPercent(s)) > 0 && number == 0)
+}
+
+// networks checks one or two networks, of which at most one is of each IP family.
+func networks(f fieldOf) {
+	families := map[bool]int{}
+	for i, v := range list(f.value) {
+		network(fieldOf{f.faults, f.path.Index(i), v, f.within})
+		if p, err := netip.ParsePrefix(text(v)); err == nil {
+			families[p.Addr().Is4()]++
+		}
+	}
+	switch n := len(list(f.value)); {
+	case n == 0:
+		f.add(field.Required(f.path, "at least one CIDR required"))
+	case n > 2:
+		f.add(field.Invalid(f.path, f.value, "may only hold up to 2 values"))
+	case families[true] > 1 || families[false] > 1:
+		f.add(field.Invalid(f.path, f.value, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
+	}
 }

@@ -1,6 +1,8 @@
 package validation
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -8,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -22,8 +25,8 @@ func metadata(f *faults, v *memory.Review) {
 	if m["annotations"] != nil {
 		f.list = append(f.list, apivalidation.ValidateAnnotations(texts(m["annotations"]), path.Child("annotations"))...)
 	}
-	if refs := list(m["ownerReferences"]); !areSoundOwners(refs) {
-		owners(f, refs, path.Child("ownerReferences"))
+	if m["ownerReferences"] != nil {
+		owners(f, list(m["ownerReferences"]), path.Child("ownerReferences"))
 	}
 	if m["finalizers"] != nil {
 		finalizers(f, v, list(m["finalizers"]), path.Child("finalizers"))
@@ -43,31 +46,57 @@ func generation(f *faults, v *memory.Review, path *field.Path) {
 	}
 }
 
-// areSoundOwners reports whether nothing is wrong with owner references.
-func areSoundOwners(refs []any) bool {
-	controllers := 0
-	for _, v := range refs {
+// owners checks owner references, as ValidateOwnerReferences of Kubernetes 1.36 does: that of later
+// versions of apimachinery has other texts.
+func owners(f *faults, refs []any, path *field.Path) {
+	controller := ""
+	for i, v := range refs {
 		m, _ := v.(map[string]any)
-		if m["controller"] == true {
-			controllers++
+		owner(f, m, path)
+		if m["controller"] != true || isIn(refs[:i], m) { // the server drops those that are there twice
+			continue
 		}
-		version := text(m["apiVersion"])
-		if version == "" || strings.Count(version, "/") > 1 || strings.HasSuffix(version, "/") || text(m["kind"]) == "" || m["kind"] == "Event" || text(m["name"]) == "" || text(m["uid"]) == "" {
-			return false
+		name := text(m["kind"]) + "/" + text(m["name"])
+		if controller != "" {
+			f.add(field.Invalid(path, ownersOf(refs), fmt.Sprintf("Only one reference can have Controller set to true. Found \"true\" in references for %v and %v", controller, name)))
+			continue
 		}
+		controller = name
 	}
-	return controllers < 2
 }
 
-func owners(f *faults, refs []any, path *field.Path) {
+func owner(f *faults, m map[string]any, path *field.Path) {
+	group, version, _ := strings.Cut(text(m["apiVersion"]), "/")
+	if version == "" && !strings.Contains(text(m["apiVersion"]), "/") {
+		group, version = "", group
+	}
+	if version == "" || strings.Contains(version, "/") {
+		f.add(field.Invalid(path.Child("apiVersion"), text(m["apiVersion"]), "version must not be empty"))
+	}
+	for _, name := range ownerFields {
+		if text(m[name]) == "" {
+			f.add(field.Invalid(path.Child(name), "", "must not be empty"))
+		}
+	}
+	if m["kind"] == "Event" && (group == "" || group == "events.k8s.io") && version != "" {
+		f.add(field.Invalid(path, ownersOf([]any{m})[0], fmt.Sprintf("%s/%s, Kind=Event is disallowed from being an owner", group, version)))
+	}
+}
+
+var ownerFields = [...]string{"kind", "name", "uid"}
+
+func isIn(refs []any, m map[string]any) bool {
+	return slices.ContainsFunc(refs, func(v any) bool { return object.DeepEqual(v, m) })
+}
+
+// ownersOf are owner references as they are printed.
+func ownersOf(refs []any) []metav1.OwnerReference {
 	all := make([]metav1.OwnerReference, len(refs))
 	for i, v := range refs {
 		m, _ := v.(map[string]any)
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m, &all[i]); err != nil {
-			return // the schema refuses it
-		}
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(m, &all[i]) // what has another type is not printed
 	}
-	f.list = append(f.list, apivalidation.ValidateOwnerReferences(all, path)...)
+	return all
 }
 
 func finalizers(f *faults, v *memory.Review, list []any, path *field.Path) {
@@ -75,10 +104,8 @@ func finalizers(f *faults, v *memory.Review, list []any, path *field.Path) {
 	for i, e := range list {
 		names[i] = text(e)
 	}
-	if v.Old == nil {
-		f.list = append(f.list, apivalidation.ValidateFinalizers(names, path)...)
-	}
-	if _, known := kinds[v.Resource]; !known || v.Resource.Group == "admissionregistration.k8s.io" {
+	f.list = append(f.list, apivalidation.ValidateFinalizers(names, path)...)
+	if _, known := kinds[v.Resource]; !known || !f.isStrict && freeFinalizers[v.Resource.Group+"/"+v.Resource.Resource] {
 		return
 	}
 	for i, name := range names {
@@ -87,3 +114,6 @@ func finalizers(f *faults, v *memory.Review, list []any, path *field.Path) {
 		}
 	}
 }
+
+// freeFinalizers are the kinds of which a finalizer need not be qualified.
+var freeFinalizers = map[string]bool{"/events": true, "policy/poddisruptionbudgets": true, "coordination.k8s.io/leases": true, "node.k8s.io/runtimeclasses": true}

@@ -70,6 +70,10 @@ var fieldPaths = []string{"metadata.name", "metadata.namespace", "metadata.uid",
 
 func fieldPath(f fieldOf) {
 	s := text(f.value)
+	if version := text(f.within["apiVersion"]); s != "" && version != "" && version != "v1" {
+		f.add(field.Invalid(f.path, s, "error converting fieldPath: unsupported pod version: "+version))
+		return
+	}
 	if s == "" || slices.Contains(fieldPaths, s) || strings.HasPrefix(s, "metadata.labels['") || strings.HasPrefix(s, "metadata.annotations['") {
 		return
 	}
@@ -268,7 +272,36 @@ func osName(f fieldOf) {
 var sysctlName = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`)
 
 func sysctl(f fieldOf) {
-	if s := text(f.value); s != "" && !sysctlName.MatchString(s) {
+	if s := text(f.value); s != "" && (len(s) > 253 || !sysctlName.MatchString(s)) {
 		f.add(field.Invalid(f.path, s, "must have at most 253 characters and match regex "+sysctlName.String()))
+	}
+}
+
+// uniqueSpreads refuses the second constraint of a key and an action.
+func uniqueSpreads(f fieldOf) {
+	seen := map[string]bool{}
+	for i, v := range list(f.value) {
+		m, _ := v.(map[string]any)
+		pair := fmt.Sprintf("{%s, %s}", text(m["topologyKey"]), text(m["whenUnsatisfiable"]))
+		if seen[pair] {
+			f.add(field.Duplicate(f.path.Index(i).Child("{topologyKey, whenUnsatisfiable}"), pair))
+		}
+		seen[pair] = true
+	}
+}
+
+// portsOfHost refuses ports of the Node that differ from those of the container, of Pods in the
+// network of their Node.
+func portsOfHost(f fieldOf) {
+	if f.within["hostNetwork"] != true {
+		return
+	}
+	for i, c := range list(f.within["containers"]) {
+		m, _ := c.(map[string]any)
+		for j, v := range list(m["ports"]) {
+			if p, _ := v.(map[string]any); !isEmpty(p["hostPort"]) && !alike(p["hostPort"], p["containerPort"]) {
+				f.add(field.Invalid(f.path.Child("containers").Index(i).Child("ports").Index(j).Child("hostPort"), p["hostPort"], "must match `containerPort` when `hostNetwork` is true"))
+			}
+		}
 	}
 }

@@ -8,14 +8,15 @@ import (
 
 // what is checked of the parts of a Pod
 var (
-	protocol   = oneOf("SCTP", "TCP", "UDP")
-	actionPort = rules{of("port", port)}
-	httpGet    = rules{of("port", port), given("scheme", oneOf("HTTP", "HTTPS")), given("httpHeaders", each(rules{of("name", header)}))}
-	grpc       = rules{given("port", portNumber)}
-	execute    = rules{of("command", required)}
-	handler    = rules{of("", oneHandler("exec", "grpc", "httpGet", "tcpSocket")), given("httpGet", in(httpGet)), given("tcpSocket", in(actionPort)), given("grpc", in(grpc)), given("exec", in(execute))}
-	hook       = rules{of("", oneHandler("exec", "httpGet", "sleep", "tcpSocket")), given("httpGet", in(httpGet)), given("tcpSocket", in(actionPort)), given("exec", in(execute))}
-	probe      = slices.Concat(handler, rules{
+	taintEffect = oneOf("NoSchedule", "PreferNoSchedule", "NoExecute")
+	protocol    = oneOf("SCTP", "TCP", "UDP")
+	actionPort  = rules{of("port", port)}
+	httpGet     = rules{of("port", port), given("scheme", oneOf("HTTP", "HTTPS")), given("httpHeaders", each(rules{of("name", header)}))}
+	grpc        = rules{given("port", portNumber)}
+	execute     = rules{of("command", required)}
+	handler     = rules{of("", oneHandler("exec", "grpc", "httpGet", "tcpSocket")), given("httpGet", in(httpGet)), given("tcpSocket", in(actionPort)), given("grpc", in(grpc)), given("exec", in(execute))}
+	hook        = rules{of("", oneHandler("exec", "httpGet", "sleep", "tcpSocket")), given("httpGet", in(httpGet)), given("tcpSocket", in(actionPort)), given("exec", in(execute))}
+	probe       = slices.Concat(handler, rules{
 		given("initialDelaySeconds", notNegative), given("timeoutSeconds", notNegative), given("periodSeconds", notNegative), given("successThreshold", notNegative),
 		given("failureThreshold", notNegative), given("terminationGracePeriodSeconds", positive),
 	})
@@ -35,8 +36,8 @@ var (
 	mount       = rules{of("name", required), of("mountPath", required)}
 	container   = rules{
 		of("name", required, label), of("image", required),
-		given("imagePullPolicy", oneOf("Always", "IfNotPresent", "Never")),
-		given("terminationMessagePolicy", oneOf("FallbackToLogsOnError", "File")),
+		given("imagePullPolicy", oneOf("Always", "IfNotPresent", "Never")), given("restartPolicy", mustBe("Always", "Never", "OnFailure")),
+		given("terminationMessagePolicy", oneOf("File", "FallbackToLogsOnError")),
 		given("ports", each(rules{given("name", portName), of("containerPort", requiredPort), given("hostPort", hostPort), given("protocol", protocol)}), unique("name")),
 		given("env", each(envVar)), given("envFrom", each(envFrom)),
 		given("resources", in(resources)),
@@ -64,7 +65,7 @@ var (
 		given("podAffinity", in(podAffinity)), given("podAntiAffinity", in(podAffinity)),
 	}
 	toleration = rules{
-		given("key", qualified), of("", effectOfSeconds), given("effect", oneOf("NoExecute", "NoSchedule", "PreferNoSchedule")), given("operator", oneOf("Equal", "Exists")), of("", keyOfOperator),
+		given("key", qualified), of("", effectOfSeconds), given("effect", taintEffect), given("operator", oneOf("Equal", "Exists")), of("", keyOfOperator),
 	}
 	spread = rules{
 		given("maxSkew", aboveZero), of("topologyKey", requiredFor("can not be empty")),
@@ -78,13 +79,13 @@ var podSpec = rules{
 	given("volumes", each(volume), unique("name")),
 	of("containers", required, each(container)),
 	given("initContainers", each(container), elements(onlySidecars("startupProbe", "readinessProbe", "livenessProbe", "lifecycle"))),
-	of("", mountsOfVolumes), of("", uniqueContainers), of("", uniqueHostPorts),
+	of("", mountsOfVolumes), of("", uniqueContainers), of("", uniqueHostPorts), of("", portsOfHost),
 	given("restartPolicy", oneOf("Always", "OnFailure", "Never")),
-	given("dnsPolicy", oneOf("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")),
-	given("activeDeadlineSeconds", lifeInSecond),
+	given("dnsPolicy", oneOf("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")),
+	given("activeDeadlineSeconds", lifeInSecond), given("preemptionPolicy", required, oneOf("PreemptLowerPriority", "Never")),
 	given("nodeSelector", labels), given("nodeName", subdomain), given("serviceAccountName", subdomain), given("priorityClassName", subdomain), given("runtimeClassName", subdomain),
 	given("hostname", label), given("subdomain", label),
-	given("affinity", in(affinity)), given("tolerations", each(toleration)), given("topologySpreadConstraints", each(spread)),
+	given("affinity", in(affinity)), given("tolerations", each(toleration)), given("topologySpreadConstraints", each(spread), uniqueSpreads),
 	given("readinessGates", each(rules{of("conditionType", nonEmptyQualified)})),
 	given("schedulingGates", schedulingGates),
 	given("hostAliases", each(rules{of("ip", address), given("hostnames", elements(hostName))})),

@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -11,6 +12,9 @@ func replicaBounds(f fieldOf) {
 	most, _ := f.within["maxReplicas"].(int64)
 	if hasLeast && least < 1 {
 		f.add(field.Invalid(f.path.Child("minReplicas"), least, "must be greater than or equal to 1"))
+	}
+	if hasLeast && least == 0 && !hasOutsideMetric(f.within) {
+		f.add(field.Forbidden(f.path.Child("metrics"), "must specify at least one Object or External metric to support scaling to zero replicas"))
 	}
 	switch {
 	case most == 0:
@@ -40,7 +44,7 @@ var metricSources = map[string]string{"ContainerResource": "containerResource", 
 
 var (
 	metric = rules{
-		of("type", requiredFor("must specify a metric source type"), oneOf("ContainerResource", "External", "Object", "Pods", "Resource")),
+		of("type", requiredFor("must specify a metric source type"), mustBe("ContainerResource", "External", "Object", "Pods", "Resource")),
 		of("", sourceOfMetric),
 		given("resource", in(rules{of("name", requiredFor("must specify a resource name")), of("target", metricTarget, resourceTarget)})),
 		given("pods", in(rules{of("metric", metricName), of("target", metricTarget, averageTarget)})),
@@ -73,6 +77,7 @@ func metricTarget(f fieldOf) {
 	switch kind := text(m["type"]); kind {
 	case "":
 		f.add(field.Required(f.path.Child("type"), "must specify a metric target type"))
+		f.add(field.Invalid(f.path.Child("type"), kind, "must be either Utilization, Value, or AverageValue"))
 	case "Utilization", "Value", "AverageValue":
 	default:
 		f.add(field.Invalid(f.path.Child("type"), kind, "must be either Utilization, Value, or AverageValue"))
@@ -99,7 +104,7 @@ func resourceTarget(f fieldOf) {
 
 func averageTarget(f fieldOf) {
 	m, _ := f.value.(map[string]any)
-	if q, ok := quantity(m["averageValue"]); !ok || q.Sign() <= 0 {
+	if q, ok := quantity(m["averageValue"]); !ok || q.IsZero() {
 		f.add(field.Required(f.path.Child("averageValue"), "must specify a positive target averageValue"))
 	}
 }
@@ -108,4 +113,12 @@ func oneOfShares(f fieldOf) {
 	if f.within["minAvailable"] != nil && f.within["maxUnavailable"] != nil {
 		f.add(field.Invalid(f.path, fmt.Sprint(f.within), "minAvailable and maxUnavailable cannot be both set"))
 	}
+}
+
+func hasOutsideMetric(spec map[string]any) bool {
+	isOutside := func(v any) bool {
+		m, _ := v.(map[string]any)
+		return m["type"] == "Object" || m["type"] == "External"
+	}
+	return slices.ContainsFunc(list(spec["metrics"]), isOutside)
 }

@@ -10,37 +10,43 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// immutable are the fields that no update may change, by kind.
+// immutable are the fields that no update may change, by kind: ValidateImmutableField in the
+// functions Validate…Update of k8s.io/kubernetes/pkg/apis/*/validation.
 var immutable = map[schema.GroupResource][][]string{
-	{Group: "apps", Resource: "deployments"}:                              {{"spec", "selector"}},
-	{Group: "apps", Resource: "replicasets"}:                              {{"spec", "selector"}},
-	{Group: "apps", Resource: "daemonsets"}:                               {{"spec", "selector"}},
-	{Group: "apps", Resource: "controllerrevisions"}:                      {{"data"}},
-	{Group: "batch", Resource: "jobs"}:                                    {{"spec", "selector"}, {"spec", "completionMode"}, {"spec", "podFailurePolicy"}, {"spec", "backoffLimitPerIndex"}},
-	{Group: "storage.k8s.io", Resource: "storageclasses"}:                 {{"provisioner"}, {"reclaimPolicy"}, {"volumeBindingMode"}},
-	{Group: "scheduling.k8s.io", Resource: "priorityclasses"}:             {{"value"}, {"preemptionPolicy"}},
-	{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:        {{"roleRef"}},
-	{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}: {{"roleRef"}},
-	{Group: "node.k8s.io", Resource: "runtimeclasses"}:                    {{"handler"}},
-	{Group: "discovery.k8s.io", Resource: "endpointslices"}:               {{"addressType"}},
-	{Resource: "secrets"}:                                                 {{"type"}},
+	{Group: "apps", Resource: "deployments"}:                       {{"spec", "selector"}},
+	{Group: "apps", Resource: "replicasets"}:                       {{"spec", "selector"}},
+	{Group: "apps", Resource: "daemonsets"}:                        {{"spec", "selector"}},
+	{Group: "apps", Resource: "controllerrevisions"}:               {{"data"}},
+	{Group: "batch", Resource: "jobs"}:                             {{"spec", "selector"}, {"spec", "completionMode"}, {"spec", "podFailurePolicy"}, {"spec", "backoffLimitPerIndex"}, {"spec", "managedBy"}, {"spec", "successPolicy"}},
+	{Group: "node.k8s.io", Resource: "runtimeclasses"}:             {{"handler"}},
+	{Group: "discovery.k8s.io", Resource: "endpointslices"}:        {{"addressType"}},
+	{Group: "networking.k8s.io", Resource: "ingressclasses"}:       {{"spec", "controller"}},
+	{Group: "networking.k8s.io", Resource: "ipaddresses"}:          {{"spec", "parentRef"}},
+	{Group: "storage.k8s.io", Resource: "storageclasses"}:          {{"parameters"}, {"provisioner"}, {"reclaimPolicy"}, {"volumeBindingMode"}},
+	{Group: "scheduling.k8s.io", Resource: "priorityclasses"}:      {{"preemptionPolicy"}},
+	{Group: "resource.k8s.io", Resource: "resourceclaims"}:         {{"spec"}},
+	{Group: "resource.k8s.io", Resource: "resourceclaimtemplates"}: {{"spec"}},
+	{Group: "storage.k8s.io", Resource: "volumeattachments"}:       {{"spec"}},
+	{Group: "storage.k8s.io", Resource: "csistoragecapacities"}:    {{"nodeTopology"}, {"storageClassName"}},
+	{Resource: "secrets"}:                                          {{"type"}},
 }
 
 // update checks what changed, and that it may.
 func update(f *faults, v *memory.Review, rs rules) {
 	before, now := v.Old.Object, v.New.Object
-	changed := false
-	for name := range now {
-		changed = changed || name != "metadata" && name != "status" && !same(before, now, name)
-	}
-	if !changed {
+	if !isChanged(before, now) {
 		return
 	}
-	rs.check(f, nil, now)
+	if !onlyChanges[v.Resource] {
+		rs.check(f, nil, now)
+	}
 	for _, path := range immutable[v.Resource] {
 		old, is := valueAt(before, path)
 		next, _ := valueAt(now, path)
-		if is && !object.DeepEqual(old, next) {
+		if is && !alike(old, next) || !is && next != nil {
+			if _, isText := old.(string); isText && next == nil {
+				next = ""
+			}
 			f.add(field.Invalid(field.NewPath(path[0], path[1:]...), next, "field is immutable"))
 		}
 	}
@@ -49,11 +55,42 @@ func update(f *faults, v *memory.Review, rs rules) {
 	}
 }
 
+// isChanged reports whether more than the metadata and the status changes.
+func isChanged(before, now map[string]any) bool {
+	changed := len(before) != len(now)
+	for name := range now {
+		changed = changed || name != "metadata" && name != "status" && !same(before, now, name)
+	}
+	return changed
+}
+
+// onlyChanges are the kinds of which an update is not checked beyond that.
+var onlyChanges = map[schema.GroupResource]bool{
+	{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}: true,
+	{Group: "resource.k8s.io", Resource: "resourceclaims"}:                 true,
+	{Group: "networking.k8s.io", Resource: "servicecidrs"}:                 true,
+	{Group: "networking.k8s.io", Resource: "ipaddresses"}:                  true,
+}
+
 // frozen are checks of updates that say more than that a field is immutable.
 var frozen = map[schema.GroupResource]func(f *faults, before, now map[string]any){
-	{Group: "apps", Resource: "statefulsets"}: statefulSetUpdate,
-	{Resource: "configmaps"}:                  immutableConfig,
-	{Resource: "secrets"}:                     immutableConfig,
+	{Group: "apps", Resource: "statefulsets"}:                             statefulSetUpdate,
+	{Group: "batch", Resource: "jobs"}:                                    jobUpdate,
+	{Resource: "pods"}:                                                    podUpdate,
+	{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:        roleRefUpdate,
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}: roleRefUpdate,
+	{Resource: "configmaps"}:                                              immutableConfig,
+	{Resource: "secrets"}:                                                 immutableConfig,
+	{Resource: "events"}:                                                  eventUpdate,
+	{Resource: "nodes"}:                                                   nodeUpdate,
+	{Resource: "services"}:                                                serviceUpdate,
+	{Resource: "persistentvolumes"}:                                       volumeUpdate,
+	{Resource: "persistentvolumeclaims"}:                                  claimUpdate,
+	{Resource: "resourcequotas"}:                                          quotaUpdate,
+	{Group: "scheduling.k8s.io", Resource: "priorityclasses"}:             priorityUpdate,
+	{Group: "storage.k8s.io", Resource: "csinodes"}:                       csiNodeUpdate,
+	{Group: "storage.k8s.io", Resource: "csidrivers"}:                     csiDriverUpdate,
+	{Group: "networking.k8s.io", Resource: "servicecidrs"}:                cidrUpdate,
 }
 
 const statefulSetText = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -63,7 +100,7 @@ func statefulSetUpdate(f *faults, before, now map[string]any) {
 	old, next := nested(before, "spec"), nested(now, "spec")
 	for _, m := range []map[string]any{old, next} {
 		for name := range m {
-			if !mutable[name] && !object.DeepEqual(old[name], next[name]) {
+			if !mutable[name] && !alike(old[name], next[name]) {
 				f.add(field.Forbidden(field.NewPath("spec"), statefulSetText))
 				return
 			}

@@ -31,43 +31,56 @@ func Hooks() memory.Hooks { return memory.Hooks{Name: "validation", Validate: Ch
 
 // kinds are what is checked of each kind.
 var kinds = map[schema.GroupResource]rules{
-	{Resource: "pods"}:                                                    pod,
-	{Resource: "podtemplates"}:                                            podTmpl,
-	{Resource: "configmaps"}:                                              settings,
-	{Resource: "secrets"}:                                                 secrets,
-	{Resource: "services"}:                                                service,
-	{Resource: "persistentvolumeclaims"}:                                  claim,
-	{Resource: "persistentvolumes"}:                                       volumeRule,
-	{Resource: "limitranges"}:                                             limits,
-	{Resource: "resourcequotas"}:                                          quota,
-	{Resource: "endpoints"}:                                               points,
-	{Resource: "nodes"}:                                                   node,
-	{Resource: "events"}:                                                  {of("", eventNamespace)},
-	{Resource: "replicationcontrollers"}:                                  replicationController,
-	{Group: "apps", Resource: "deployments"}:                              deployment,
-	{Group: "apps", Resource: "replicasets"}:                              replicaSet,
-	{Group: "apps", Resource: "daemonsets"}:                               daemonSet,
-	{Group: "apps", Resource: "statefulsets"}:                             statefulSet,
-	{Group: "apps", Resource: "controllerrevisions"}:                      {of("data", anyData), given("revision", notNegative)},
-	{Group: "batch", Resource: "jobs"}:                                    job,
-	{Group: "batch", Resource: "cronjobs"}:                                cronJob,
-	{Group: "autoscaling", Resource: "horizontalpodautoscalers"}:          autoscaler,
-	{Group: "policy", Resource: "poddisruptionbudgets"}:                   budget,
-	{Group: "networking.k8s.io", Resource: "ingresses"}:                   ingress,
-	{Group: "networking.k8s.io", Resource: "ingressclasses"}:              ingressClass,
-	{Group: "networking.k8s.io", Resource: "networkpolicies"}:             networkPolicy,
-	{Group: "storage.k8s.io", Resource: "storageclasses"}:                 storageClass,
-	{Group: "storage.k8s.io", Resource: "csinodes"}:                       csiNode,
-	{Group: "storage.k8s.io", Resource: "csistoragecapacities"}:           capacities,
-	{Group: "storage.k8s.io", Resource: "volumeattachments"}:              attachment,
-	{Group: "coordination.k8s.io", Resource: "leases"}:                    lease,
-	{Group: "discovery.k8s.io", Resource: "endpointslices"}:               slice,
-	{Group: "rbac.authorization.k8s.io", Resource: "roles"}:               role,
-	{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}:        role,
-	{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:        binding,
-	{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}: clusters,
-	{Group: "node.k8s.io", Resource: "runtimeclasses"}:                    runtimes,
-	{Group: "events.k8s.io", Resource: "events"}:                          event,
+	{Resource: "pods"}:                                                               pod,
+	{Resource: "podtemplates"}:                                                       podTmpl,
+	{Resource: "configmaps"}:                                                         settings,
+	{Resource: "secrets"}:                                                            secrets,
+	{Resource: "services"}:                                                           service,
+	{Resource: "persistentvolumeclaims"}:                                             claim,
+	{Resource: "persistentvolumes"}:                                                  volumeRule,
+	{Resource: "limitranges"}:                                                        limits,
+	{Resource: "resourcequotas"}:                                                     quota,
+	{Resource: "endpoints"}:                                                          points,
+	{Resource: "nodes"}:                                                              node,
+	{Resource: "events"}:                                                             {of("", event)},
+	{Resource: "replicationcontrollers"}:                                             replicationController,
+	{Group: "apps", Resource: "deployments"}:                                         deployment,
+	{Group: "apps", Resource: "replicasets"}:                                         replicaSet,
+	{Group: "apps", Resource: "daemonsets"}:                                          daemonSet,
+	{Group: "apps", Resource: "statefulsets"}:                                        statefulSet,
+	{Group: "apps", Resource: "controllerrevisions"}:                                 {of("data", anyData), given("revision", notNegative)},
+	{Group: "batch", Resource: "jobs"}:                                               job,
+	{Group: "batch", Resource: "cronjobs"}:                                           cronJob,
+	{Group: "autoscaling", Resource: "horizontalpodautoscalers"}:                     autoscaler,
+	{Group: "policy", Resource: "poddisruptionbudgets"}:                              budget,
+	{Group: "networking.k8s.io", Resource: "ingresses"}:                              ingress,
+	{Group: "networking.k8s.io", Resource: "ingressclasses"}:                         ingressClass,
+	{Group: "networking.k8s.io", Resource: "networkpolicies"}:                        networkPolicy,
+	{Group: "storage.k8s.io", Resource: "storageclasses"}:                            storageClass,
+	{Group: "storage.k8s.io", Resource: "csinodes"}:                                  csiNode,
+	{Group: "storage.k8s.io", Resource: "csistoragecapacities"}:                      capacities,
+	{Group: "storage.k8s.io", Resource: "volumeattachments"}:                         attachment,
+	{Group: "coordination.k8s.io", Resource: "leases"}:                               lease,
+	{Group: "discovery.k8s.io", Resource: "endpointslices"}:                          slice,
+	{Group: "rbac.authorization.k8s.io", Resource: "roles"}:                          role,
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}:                   role,
+	{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:                   binding,
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}:            clusters,
+	{Group: "node.k8s.io", Resource: "runtimeclasses"}:                               runtimes,
+	{Group: eventsGroup, Resource: "events"}:                                         {of("", event)},
+	{Resource: "namespaces"}:                                                         nil,
+	{Resource: "serviceaccounts"}:                                                    nil,
+	{Group: "scheduling.k8s.io", Resource: "priorityclasses"}:                        priorityClass,
+	{Group: "storage.k8s.io", Resource: "csidrivers"}:                                csiDriver,
+	{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}:                   attributesClass,
+	{Group: "networking.k8s.io", Resource: "servicecidrs"}:                           cidrs,
+	{Group: "networking.k8s.io", Resource: "ipaddresses"}:                            ipAddress,
+	{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}:                 flowSchema,
+	{Group: "flowcontrol.apiserver.k8s.io", Resource: "prioritylevelconfigurations"}: priorityLevel,
+	{Group: "resource.k8s.io", Resource: "deviceclasses"}:                            deviceClass,
+	{Group: "resource.k8s.io", Resource: "resourceclaims"}:                           deviceClaim,
+	{Group: "resource.k8s.io", Resource: "resourceclaimtemplates"}:                   deviceTmpl,
+	{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}:           signingRequest,
 }
 
 // Check refuses the object of a write. It is a memory.Hooks.Validate. The error is Invalid (422),
@@ -76,8 +89,14 @@ func Check(v *memory.Review) error {
 	if v.Subresource != "" {
 		return nil
 	}
-	f := &faults{kind: v.Kind.Kind}
+	f := &faults{kind: v.Kind.Kind, name: v.Name.Name}
+	if v.Old != nil {
+		f.before = v.Old.Object
+	}
 	obj := v.New.Object
+	if v.Resource.Resource == "events" {
+		f.isStrict = v.Resource.Group == eventsGroup || v.Context().Value(groupKey{}) == eventsGroup
+	}
 	if v.Old == nil || !same(v.Old.Object, obj, "metadata") {
 		metadata(f, v)
 	}

@@ -22,7 +22,7 @@ func newCluster() *memory.Cluster {
 	return c
 }
 
-func object(t *testing.T, text string) *unstructured.Unstructured {
+func object(t testing.TB, text string) *unstructured.Unstructured {
 	data, err := yaml.YAMLToJSON([]byte(text))
 	require.NoError(t, err)
 	obj := &unstructured.Unstructured{}

@@ -3,6 +3,7 @@ package validation
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -11,7 +12,7 @@ var (
 	item       = rules{of("key", required), of("path", required)}
 	secret     = rules{of("secretName", required), given("items", each(item))}
 	configMap  = rules{of("name", required), given("items", each(item))}
-	hostPath   = rules{of("path", required)}
+	hostPath   = rules{of("path", required), given("type", mustBe("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"))}
 	nfs        = rules{of("server", required), of("path", required, absolute)}
 	volume     = rules{
 		of("name", required, label),
@@ -20,20 +21,20 @@ var (
 		given("downwardAPI", downwardFiles),
 		given("projected", projectedPaths, in(rules{given("sources", each(rules{given("downwardAPI", downwardFiles)}))})),
 		given("ephemeral", in(rules{of("volumeClaimTemplate", required, in(rules{given("spec", in(claimSpec))}))})),
-		given("csi", in(rules{of("driver", required, subdomain)})),
+		given("csi", in(rules{of("driver", driverName)})),
 	}
 	claimSpec = rules{
 		given("selector", selector),
 		of("accessModes", requiredFor("at least 1 access mode is required"), accessModes),
 		of("resources", storageRequest),
 		given("storageClassName", subdomain),
-		given("volumeMode", oneOf("Block", "Filesystem")),
+		given("volumeMode", mustBe("Block", "Filesystem")),
 	}
 )
 
 func accessModes(f fieldOf) {
 	for _, v := range list(f.value) {
-		oneOf(claimModes...)(fieldOf{f.faults, f.path, v, f.within})
+		mustBe(claimModes...)(fieldOf{f.faults, f.path, v, f.within})
 	}
 }
 
@@ -73,6 +74,9 @@ func projectedPaths(f fieldOf) {
 	seen := map[string]bool{}
 	for _, s := range list(m["sources"]) {
 		source, _ := s.(map[string]any)
+		if token, is := source["serviceAccountToken"].(map[string]any); is && text(token["path"]) == "" {
+			f.add(field.Required(f.path.Child("path"), ""))
+		}
 		for _, path := range projected(source) {
 			switch {
 			case path == "":
@@ -108,10 +112,10 @@ var persistentVolume = rules{
 	of("", oneVolume),
 	given("persistentVolumeReclaimPolicy", oneOf("Delete", "Recycle", "Retain")),
 	given("storageClassName", subdomain),
-	given("volumeMode", oneOf("Block", "Filesystem")),
+	given("volumeMode", mustBe("Block", "Filesystem")),
 	given("hostPath", in(hostPath)), given("nfs", in(nfs)),
-	given("csi", in(rules{of("driver", required, subdomain), of("volumeHandle", required)})),
-	given("nodeAffinity", in(rules{of("required", requiredFor("must specify required node constraints"), in(nodeSelector))})),
+	given("csi", in(rules{of("driver", driverName), of("volumeHandle", required)})),
+	given("nodeAffinity", in(rules{of("required", nodeConstraints, in(nodeSelector))})),
 }
 
 func capacity(f fieldOf) {
@@ -125,6 +129,7 @@ func capacity(f fieldOf) {
 		f.add(field.NotSupported(f.path, m, []string{"storage"}))
 	case q.Sign() < 0:
 		f.add(field.Invalid(f.path.Key("storage"), q.String(), "must be greater than zero"))
+		f.add(field.Invalid(f.path.Key("storage"), q.Value(), "must be a valid resource quantity"))
 	case q.IsZero():
 		f.add(field.Invalid(f.path.Key("storage"), q.String(), "must be greater than zero"))
 	}
@@ -133,10 +138,12 @@ func capacity(f fieldOf) {
 // volumeSources are the fields of a PersistentVolume that say where it is.
 const volumeSources = " awsElasticBlockStore azureDisk azureFile cephfs cinder csi fc flexVolume flocker gcePersistentDisk glusterfs hostPath iscsi local nfs photonPersistentDisk portworxVolume quobyte rbd scaleIO storageos vsphereVolume "
 
+func isVolumeSource(name string) bool { return strings.Contains(volumeSources, " "+name+" ") }
+
 func oneVolume(f fieldOf) {
 	n := 0
 	for _, name := range sortedKeys(f.within) {
-		if !strings.Contains(volumeSources, " "+name+" ") {
+		if !isVolumeSource(name) {
 			continue
 		}
 		if n++; n > 1 {
@@ -153,4 +160,26 @@ func isVolume(m map[string]any) bool {
 	f := &faults{}
 	volume.check(f, field.NewPath("volume"), m)
 	return len(f.list) == 0
+}
+
+func nodeConstraints(f fieldOf) {
+	if f.value == nil {
+		f.add(field.Required(f.path, "must specify required node constraints"))
+	}
+}
+
+// driverName is ValidateCSIDriverName of core/validation.
+func driverName(f fieldOf) {
+	const most = 63
+	name := text(f.value)
+	if name == "" {
+		f.add(field.Required(f.path, ""))
+		return
+	}
+	if len(name) > most {
+		f.add(field.TooLong(f.path, "", most))
+	}
+	for _, message := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
+		f.add(field.Invalid(f.path, name, message))
+	}
 }

@@ -1,11 +1,8 @@
 package validation
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	klabels "k8s.io/apimachinery/pkg/labels"
@@ -23,7 +20,7 @@ func templateOf(policies ...string) check {
 		if policy := text(spec["restartPolicy"]); slices.Contains([]string{"Always", "OnFailure", "Never"}, policy) && !slices.Contains(policies, policy) {
 			f.add(field.NotSupported(f.path.Child("spec", "restartPolicy"), policy, policies))
 		}
-		if policy := text(spec["restartPolicy"]); policy != "" && !slices.Contains([]string{"Always", "OnFailure", "Never"}, policy) {
+		if policy := text(spec["restartPolicy"]); len(policies) < 3 && policy != "" && !slices.Contains([]string{"Always", "OnFailure", "Never"}, policy) {
 			f.add(field.NotSupported(f.path.Child("spec", "restartPolicy"), policy, policies))
 		}
 		if spec["activeDeadlineSeconds"] != nil && policies[0] == "Always" {
@@ -33,14 +30,16 @@ func templateOf(policies ...string) check {
 }
 
 // podSelector checks the selector of a workload, and that its template has the labels.
+//
+// A DaemonSet need not have one, and for a StatefulSet the server says less about a wrong one.
 func podSelector(emptyText string) check {
 	return func(f fieldOf) {
 		template := nested(f.within, "template")
 		labelsPath := parentField(f.path).Child("template", "metadata", "labels")
 		s := selectorOf(f.value)
-		if s == nil {
+		if s == nil && !f.in("DaemonSet") {
 			f.add(field.Required(f.path, ""))
-		} else {
+		} else if s != nil {
 			selector(f)
 			if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
 				f.add(field.Invalid(f.path, s, emptyText))
@@ -49,8 +48,11 @@ func podSelector(emptyText string) check {
 		read, err := metav1.LabelSelectorAsSelector(s)
 		set := texts(nested(template, "metadata", "labels"))
 		switch {
-		case err != nil:
+		case err != nil && f.in("StatefulSet"):
+			f.add(field.Invalid(f.path, s, ""))
+		case err != nil && !f.in("DaemonSet"):
 			f.add(field.Invalid(f.path, s, "invalid label selector"))
+		case err != nil:
 		case !read.Empty() && !read.Matches(klabels.Set(set)) || s == nil:
 			f.add(field.Invalid(labelsPath, nested(template, "metadata", "labels"), "`selector` does not match template `labels`"))
 		}
@@ -76,15 +78,15 @@ var (
 	}))}
 	statefulSet = rules{of("spec", always(rules{
 		of("podManagementPolicy", managementPolicy), of("updateStrategy", statefulStrategy),
-		given("persistentVolumeClaimRetentionPolicy", in(rules{given("whenDeleted", oneOf("Delete", "Retain")), given("whenScaled", oneOf("Delete", "Retain"))})),
-		given("replicas", notNegative), given("minReadySeconds", notNegative), given("revisionHistoryLimit", notNegative),
+		given("persistentVolumeClaimRetentionPolicy", in(rules{given("whenDeleted", oneOf("Retain", "Delete")), given("whenScaled", oneOf("Retain", "Delete"))})),
+		given("replicas", notNegative), given("minReadySeconds", notNegative), given("revisionHistoryLimit", atCreation(notNegative)),
 		given("ordinals", in(rules{given("start", notNegative)})),
-		given("serviceName", label),
+		given("serviceName", atCreation(label)),
 		of("selector", podSelector("empty selector is invalid for statefulset")), of("template", statefulTemplate),
-		given("volumeClaimTemplates", each(rules{given("spec", in(claimSpec))})),
+		given("volumeClaimTemplates", atCreation(each(rules{given("spec", in(claimSpec))}))),
 	}))}
 	replicationController = rules{of("spec", always(rules{
-		given("replicas", notNegative), given("minReadySeconds", notNegative), of("selector", required, labels),
+		given("replicas", notNegative), given("minReadySeconds", notNegative), of("selector", required),
 		of("template", required, templateOrNothing),
 	}))}
 	autoscaler = rules{of("spec", always(rules{
@@ -101,7 +103,7 @@ var (
 	}
 	budget = rules{of("spec", always(rules{
 		of("", oneOfShares), given("minAvailable", share, atMostAll), given("maxUnavailable", share, atMostAll), given("selector", selector),
-		given("unhealthyPodEvictionPolicy", oneOf("AlwaysAllow", "IfHealthyBudget")),
+		given("unhealthyPodEvictionPolicy", mustBe("AlwaysAllow", "IfHealthyBudget")),
 	}))}
 )
 
@@ -118,7 +120,7 @@ func statefulTemplate(f fieldOf) {
 		m, _ := v.(map[string]any)
 		name := nested(m, "metadata")["name"]
 		isNamed := func(v any) bool { m, _ := v.(map[string]any); return m["name"] == name }
-		volumes = append(slices.DeleteFunc(volumes, isNamed), map[string]any{"name": name, "emptyDir": map[string]any{}})
+		volumes = append(slices.DeleteFunc(volumes, isNamed), map[string]any{"name": name, "persistentVolumeClaim": map[string]any{"claimName": name}})
 	}
 	spec["volumes"] = volumes
 	template = maps.Clone(template)
@@ -180,7 +182,7 @@ func daemonStrategy(f fieldOf) {
 			f.add(field.Invalid(path.Child("maxSurge"), update["maxSurge"], "may not be set when maxUnavailable is non-zero"))
 		}
 	default:
-		f.add(field.NotSupported(f.path, strategy, []string{"OnDelete", "RollingUpdate"}))
+		f.add(field.NotSupported(f.path, strategy, []string{"RollingUpdate", "OnDelete"}))
 	}
 }
 
@@ -201,128 +203,5 @@ func statefulStrategy(f fieldOf) {
 		rules{given("partition", notNegative)}.check(f.faults, f.path.Child("rollingUpdate"), nested(strategy, "rollingUpdate"))
 	default:
 		f.add(field.Invalid(f.path, strategy, "must be 'RollingUpdate' or 'OnDelete'"))
-	}
-}
-
-var (
-	byHand  = templateOf("OnFailure", "Never")
-	jobSpec = rules{
-		given("parallelism", notNegative), given("completions", notNegative), given("activeDeadlineSeconds", notNegative), given("backoffLimit", notNegative), given("ttlSecondsAfterFinished", notNegative),
-		given("backoffLimitPerIndex", notNegative), given("maxFailedIndexes", notNegative), given("completionMode", oneOf("Indexed", "NonIndexed")), of("", indexed),
-		given("podFailurePolicy", in(rules{given("rules", each(failureRule))})),
-		given("podReplacementPolicy", oneOf("Failed", "TerminatingOrFailed")),
-		of("template", jobTemplate),
-	}
-	job     = rules{of("spec", always(rules{of("", jobSelector)}), always(jobSpec))}
-	cronJob = rules{of("spec", always(rules{
-		of("schedule", required), given("timeZone", timeZone), given("startingDeadlineSeconds", notNegative),
-		given("concurrencyPolicy", oneOf("Allow", "Forbid", "Replace")), given("successfulJobsHistoryLimit", notNegative), given("failedJobsHistoryLimit", notNegative),
-		of("jobTemplate", always(rules{of("spec", always(jobSpec))})),
-	}))}
-	failureRule = rules{
-		of("action", requiredFor(`valid values: ["Count" "FailIndex" "FailJob" "Ignore"]`), oneOf("Count", "FailIndex", "FailJob", "Ignore")),
-		of("", oneRequirement),
-		given("onExitCodes", in(rules{
-			of("operator", requiredFor(`valid values: ["In" "NotIn"]`), oneOf("In", "NotIn")), of("values", exitCodes),
-		})),
-		given("onPodConditions", each(rules{of("type", nonEmptyQualified), given("status", oneOf("False", "True", "Unknown"))})),
-	}
-)
-
-func jobTemplate(f fieldOf) {
-	template, _ := f.value.(map[string]any)
-	path := f.path.Child("spec", "restartPolicy")
-	spec := nested(template, "spec")
-	if policy := text(spec["restartPolicy"]); policy == "" || policy == "Always" {
-		f.add(field.Required(path, `valid values: "OnFailure", "Never"`))
-		byAll(f)
-		return
-	}
-	byHand(f)
-	if nested(f.within, "podFailurePolicy") != nil && text(spec["restartPolicy"]) != "Never" {
-		f.add(field.Invalid(path, text(spec["restartPolicy"]), `only "Never" is supported when podFailurePolicy is specified`))
-	}
-}
-
-var byAll = templateOf("OnFailure", "Never", "Always")
-
-// jobSelector checks the selector that is made for a Job, or that which it brings.
-func jobSelector(f fieldOf) {
-	if f.within["selector"] == nil {
-		f.add(field.Required(f.path.Child("selector"), ""))
-		return
-	}
-	selector(fieldOf{f.faults, f.path.Child("selector"), f.within["selector"], f.within})
-}
-
-func indexed(f fieldOf) {
-	completions, hasCompletions := f.within["completions"].(int64)
-	parallelism, _ := f.within["parallelism"].(int64)
-	isIndexed := text(f.within["completionMode"]) == "Indexed"
-	failed, hasFailed := f.within["maxFailedIndexes"].(int64)
-	perIndex := f.within["backoffLimitPerIndex"]
-	limit := func(name string, n, most int64, message string) {
-		if n > most {
-			f.add(field.Invalid(f.path.Child(name), n, message))
-		}
-	}
-	if !isIndexed {
-		for _, name := range []string{"backoffLimitPerIndex", "maxFailedIndexes"} {
-			if f.within[name] != nil {
-				f.add(field.Invalid(f.path.Child(name), f.within[name], "requires indexed completion mode"))
-			}
-		}
-		return
-	}
-	if !hasCompletions {
-		f.add(field.Required(f.path.Child("completions"), "when completion mode is Indexed"))
-	}
-	const most = 100000
-	limit("parallelism", parallelism, most, fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", most))
-	if hasFailed && perIndex == nil {
-		f.add(field.Required(f.path.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
-	}
-	if hasFailed && hasCompletions {
-		limit("maxFailedIndexes", failed, completions, "must be less than or equal to completions")
-	}
-	if hasFailed {
-		limit("maxFailedIndexes", failed, most, fmt.Sprintf("must be less than or equal to %d", most))
-	}
-}
-
-func oneRequirement(f fieldOf) {
-	codes, conditions := f.within["onExitCodes"] != nil, len(list(f.within["onPodConditions"])) > 0
-	switch {
-	case codes && conditions:
-		f.add(field.Invalid(f.path, "", "specifying both OnExitCodes and OnPodConditions is not supported"))
-	case !codes && !conditions:
-		f.add(field.Invalid(f.path, "", "specifying one of OnExitCodes and OnPodConditions is required"))
-	}
-}
-
-func exitCodes(f fieldOf) {
-	if len(list(f.value)) == 0 {
-		f.add(field.Invalid(f.path, nil, "at least one value is required"))
-	}
-	for i, v := range list(f.value) {
-		if text(f.within["operator"]) == "In" && v == int64(0) {
-			f.add(field.Invalid(f.path.Index(i), v, "must not be 0 for the In operator"))
-		}
-	}
-	distinct(f)
-}
-
-func timeZone(f fieldOf) {
-	s, said := f.value.(string)
-	switch {
-	case !said:
-	case s == "":
-		f.add(field.Invalid(f.path, s, "timeZone must be nil or non-empty string"))
-	case strings.EqualFold(s, "Local"):
-		f.add(field.Invalid(f.path, s, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
-	default:
-		if _, err := time.LoadLocation(s); err != nil {
-			f.add(field.Invalid(f.path, s, err.Error()))
-		}
 	}
 }

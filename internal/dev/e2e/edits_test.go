@@ -163,7 +163,9 @@ func wrongMetadata() (all []edit) {
 	}
 	add([]any{owner("apiVersion", "a/b/c")}, "ownerReferences")
 	add([]any{owner("kind", "Event")}, "ownerReferences")
-	add([]any{owner("controller", true), owner("controller", true)}, "ownerReferences")
+	other := owner("controller", true)
+	other["name"] = "b"
+	add([]any{owner("controller", true), other}, "ownerReferences")
 	add(int64(-1), "generation")
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,9 +28,9 @@ var (
 	bounds   = flag.Bool("bounds", false, "write testdata/refused")
 )
 
-// answerTo returns what a server says to a write, "" if it takes it. The causes of a fault are
-// sorted, and of each only the first line is kept: a cause of a Pod goes on with a comparison of Go
-// values.
+// answerTo returns what a server says to a write, "" if it takes it. The causes are sorted, and each
+// is named once: a kube-apiserver says the faults of metadata up to four times at an update. Only the
+// first line of a cause is kept: that of a Pod goes on with a comparison of Go values.
 func answerTo(t *testing.T, err error) string {
 	var status apierrors.APIStatus
 	switch {
@@ -48,7 +49,20 @@ func answerTo(t *testing.T, err error) string {
 		causes = append(causes, fmt.Sprintf("\n  %s %s: %s", c.Type, c.Field, uids.ReplaceAllString(message, "UID")))
 	}
 	slices.Sort(causes)
-	return strings.Join(causes, "")
+	return strings.Join(slices.Compact(causes), "")
+}
+
+// A kube-apiserver prints some values as it has them in Go, with fields in capitals: then values are
+// not compared.
+var (
+	goValue = regexp.MustCompile(`value: [\[{].*"[A-Z][A-Za-z]+":`)
+	values  = regexp.MustCompile(`value: [\[{].*[\]}]`)
+)
+
+func withoutValues(s string) string {
+	lines := strings.Split(values.ReplaceAllString(s, "value: …"), "\n")
+	slices.Sort(lines)
+	return strings.Join(slices.Compact(lines), "\n")
 }
 
 // A tally counts the answers to writes of one kind.
@@ -61,6 +75,9 @@ type answers struct {
 }
 
 func (a *answers) add(of fmt.Stringer, obj *unstructured.Unstructured, want, got string) {
+	if goValue.MatchString(want) {
+		want, got = withoutValues(want), withoutValues(got)
+	}
 	kind := obj.GroupVersionKind().GroupKind().String()
 	n := a.kinds[kind]
 	if n == nil {
@@ -193,6 +210,11 @@ func TestRefusedUpdates(t *testing.T) {
 		}
 		for _, e := range edits {
 			_, want := theirs.Update(t.Context(), e.of(before), dry)
+			if obj.GetKind() == "FlowSchema" && apierrors.IsConflict(want) { // its status has been written
+				before, want = theirs.Get(t.Context(), obj.GroupVersionKind(), types.NamespacedName{Name: obj.GetName()})
+				require.NoError(t, want)
+				_, want = theirs.Update(t.Context(), e.of(before), dry)
+			}
 			_, got := ours.Update(t.Context(), e.of(here), dry)
 			all.add(e, obj, answerTo(t, want), answerTo(t, got))
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -119,7 +120,7 @@ func withoutNodePorts(v *memory.Review, ports []map[string]any) error {
 	for i, p := range ports {
 		next[i] = p
 		switch n := fields.Int64(p, 0, "nodePort"); {
-		case n == 0:
+		case n == 0, !slices.Contains([]string{"", "ClusterIP", "ExternalName"}, fields.String(v.New.Object, "spec", "type")): // validation refuses another type
 		case had[n]:
 			p = maps.Clone(p)
 			delete(p, "nodePort")
