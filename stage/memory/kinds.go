@@ -52,17 +52,17 @@ type kind struct {
 type traits uint16
 
 const (
-	cluster   traits = 1 << iota // ClusterScoped
-	status                       // Status
-	counted                      // metadata.generation counts changes of the spec
-	annotated                    // ... and of annotations
-	graceful                     // deletion has a grace period
-	freeNames                    // names need only be path segments
-	labelNames                   // names are labels of DNS
-	ownLabels                    // a status write cannot change labels
-	ownOwners                    // a status write cannot change owner references
-	orphans                      // by default a deletion leaves the dependents
-	ownMeta   = ownLabels | ownOwners
+	cluster    traits = 1 << iota // ClusterScoped
+	status                        // Status
+	counted                       // metadata.generation counts changes of the spec
+	annotated                     // ... and of annotations
+	graceful                      // deletion has a grace period
+	freeNames                     // names need only be path segments
+	labelNames                    // names are labels of DNS
+	ownLabels                     // a status write cannot change labels
+	ownOwners                     // a status write cannot change owner references
+	orphans                       // by default a deletion leaves the dependents
+	ownMeta    = ownLabels | ownOwners
 )
 
 func (t traits) has(any traits) bool { return t&any != 0 }

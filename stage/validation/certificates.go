@@ -30,7 +30,7 @@ func pemRequest(f fieldOf) {
 		return // the schema refuses it
 	}
 	if err := faultOfRequest(decoded); err != nil {
-		f.add(field.Invalid(f.path, f.value, err.Error()))
+		f.add(field.Invalid(f.path(), f.value, err.Error()))
 	}
 }
 
@@ -52,18 +52,18 @@ func signer(f fieldOf) {
 	domain, path, _ := strings.Cut(name, "/")
 	switch {
 	case name == "":
-		f.add(field.Required(f.path, ""))
+		f.add(field.Required(f.path(), ""))
 		return
 	case name == "kubernetes.io/legacy-unknown":
-		f.add(field.Invalid(f.path, name, "the legacy signerName is not allowed via this API version"))
+		f.add(field.Invalid(f.path(), name, "the legacy signerName is not allowed via this API version"))
 		return
 	case strings.Count(name, "/") != 1:
-		f.add(field.Invalid(f.path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'"))
+		f.add(field.Invalid(f.path(), name, "must be a fully qualified domain and path of the form 'example.com/signer-name'"))
 		return
 	}
 	partsOf(f, domain, validation.IsDNS1123Label)
 	if !strings.Contains(domain, ".") {
-		f.add(field.Invalid(f.path, domain, "should be a domain with at least two segments separated by dots"))
+		f.add(field.Invalid(f.path(), domain, "should be a domain with at least two segments separated by dots"))
 	}
 	partsOf(f, path, validation.IsDNS1123Subdomain)
 }
@@ -73,7 +73,7 @@ func partsOf(f fieldOf, s string, faultsOf func(string) []string) {
 	for part := range strings.SplitSeq(s, ".") {
 		faults := faultsOf(part)
 		for _, message := range faults {
-			f.add(field.Invalid(f.path, s, fmt.Sprintf("validating label %q: %s", part, message)))
+			f.add(field.Invalid(f.path(), s, fmt.Sprintf("validating label %q: %s", part, message)))
 		}
 		if len(faults) > 0 {
 			return

@@ -14,7 +14,8 @@ type check func(f fieldOf)
 // A fieldOf is a field of an object.
 type fieldOf struct {
 	*faults
-	path   *field.Path
+	base   *field.Path
+	name   string         // of the field below base, "" if it is base: most fields are sound, and have no path
 	value  any            // nil if it is missing
 	within map[string]any // the object
 }
@@ -23,9 +24,16 @@ type fieldOf struct {
 type faults struct {
 	list     field.ErrorList
 	kind     string
-	name     string         // of the object
+	object   string         // its name
 	before   map[string]any // nil if the object is new
 	isStrict bool           // it is an Event of events.k8s.io
+}
+
+func (f fieldOf) path() *field.Path {
+	if f.name == "" {
+		return f.base
+	}
+	return child(f.base, f.name)
 }
 
 // in reports whether the object is of a kind.
@@ -52,12 +60,12 @@ func given(name string, checks ...check) rule { return rule{name, true, checks} 
 // check checks an object.
 func (rs rules) check(all *faults, path *field.Path, obj map[string]any) {
 	for _, r := range rs {
-		f := fieldOf{all, path, obj, obj}
+		f := fieldOf{all, path, "", obj, obj}
 		if r.name != "" {
 			if f.value = obj[r.name]; f.value == nil && r.isGiven {
 				continue
 			}
-			f.path = child(path, r.name)
+			f.name = r.name
 		}
 		for _, c := range r.checks {
 			c(f)
@@ -76,7 +84,7 @@ func child(path *field.Path, name string) *field.Path {
 func in(rs rules) check {
 	return func(f fieldOf) {
 		if m, is := f.value.(map[string]any); is {
-			rs.check(f.faults, f.path, m)
+			rs.check(f.faults, f.path(), m)
 		}
 	}
 }
@@ -85,7 +93,7 @@ func in(rs rules) check {
 func always(rs rules) check {
 	return func(f fieldOf) {
 		m, _ := f.value.(map[string]any)
-		rs.check(f.faults, f.path, m)
+		rs.check(f.faults, f.path(), m)
 	}
 }
 
@@ -94,7 +102,7 @@ func each(rs rules) check {
 	return func(f fieldOf) {
 		for i, v := range list(f.value) {
 			if m, is := v.(map[string]any); is {
-				rs.check(f.faults, f.path.Index(i), m)
+				rs.check(f.faults, f.path().Index(i), m)
 			}
 		}
 	}
@@ -105,7 +113,7 @@ func elements(checks ...check) check {
 	return func(f fieldOf) {
 		for i, v := range list(f.value) {
 			for _, c := range checks {
-				c(fieldOf{f.faults, f.path.Index(i), v, f.within})
+				c(fieldOf{f.faults, f.path().Index(i), "", v, f.within})
 			}
 		}
 	}
@@ -139,7 +147,7 @@ func required(f fieldOf) { requiredFor("")(f) }
 func requiredFor(detail string) check {
 	return func(f fieldOf) {
 		if isEmpty(f.value) {
-			f.add(field.Required(f.path, detail))
+			f.add(field.Required(f.path(), detail))
 		}
 	}
 }
@@ -164,7 +172,7 @@ func isEmpty(v any) bool {
 func strictly(faultsOf func(string) []string) check {
 	return func(f fieldOf) {
 		for _, message := range faultsOf(text(f.value)) {
-			f.add(field.Invalid(f.path, text(f.value), message))
+			f.add(field.Invalid(f.path(), text(f.value), message))
 		}
 	}
 }
@@ -175,7 +183,7 @@ func form(faultsOf func(string) []string) check {
 	return func(f fieldOf) {
 		if s := text(f.value); s != "" && !isPlain(s) {
 			for _, message := range faultsOf(s) {
-				f.add(field.Invalid(f.path, s, message))
+				f.add(field.Invalid(f.path(), s, message))
 			}
 		}
 	}
@@ -201,7 +209,7 @@ func isPlain(s string) bool {
 func oneOf(values ...string) check {
 	return func(f fieldOf) {
 		if s := text(f.value); s != "" && !slices.Contains(values, s) {
-			f.add(field.NotSupported(f.path, s, values))
+			f.add(field.NotSupported(f.path(), s, values))
 		}
 	}
 }
@@ -210,7 +218,7 @@ func oneOf(values ...string) check {
 func between(least, most int64, message string) check {
 	return func(f fieldOf) {
 		if n, is := f.value.(int64); is && (n < least || n > most) {
-			f.add(field.Invalid(f.path, n, message))
+			f.add(field.Invalid(f.path(), n, message))
 		}
 	}
 }
@@ -235,7 +243,7 @@ func unique(name string) check {
 			m, _ := v.(map[string]any)
 			s := text(m[name])
 			if s != "" && seen[s] {
-				f.add(field.Duplicate(f.path.Index(i).Child(name), s))
+				f.add(field.Duplicate(f.path().Index(i).Child(name), s))
 			}
 			seen[s] = true
 		}
@@ -248,7 +256,7 @@ func distinct(f fieldOf) {
 	for i, v := range list(f.value) {
 		s := fmt.Sprint(v)
 		if seen[s] {
-			f.add(field.Duplicate(f.path.Index(i), v))
+			f.add(field.Duplicate(f.path().Index(i), v))
 		}
 		seen[s] = true
 	}
@@ -264,7 +272,7 @@ func quantities(bound func(resource.Quantity) string) check {
 				continue
 			}
 			if message := bound(q); message != "" {
-				f.add(field.Invalid(f.path.Key(name), q.String(), message))
+				f.add(field.Invalid(f.path().Key(name), q.String(), message))
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func configKeys(f fieldOf) {
 	data, _ := f.value.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		for _, fault := range validation.IsConfigMapKey(key) {
-			f.add(field.Invalid(f.path.Key(key), key, fault))
+			f.add(field.Invalid(f.path().Key(key), key, fault))
 		}
 	}
 }

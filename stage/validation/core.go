@@ -29,7 +29,7 @@ func limitType(f fieldOf) {
 		return
 	}
 	if kind != "Pod" && kind != "Container" && kind != "PersistentVolumeClaim" && !strings.Contains(kind, "/") {
-		f.add(field.Invalid(f.path, kind, "must be a standard limit type or fully qualified"))
+		f.add(field.Invalid(f.path(), kind, "must be a standard limit type or fully qualified"))
 	}
 }
 
@@ -38,7 +38,7 @@ func limitTypes(f fieldOf) { unique("type")(f) }
 func subset(f fieldOf) {
 	m, _ := f.value.(map[string]any)
 	if len(list(m["addresses"]))+len(list(m["notReadyAddresses"])) == 0 {
-		f.add(field.Required(f.path, "must specify `addresses` or `notReadyAddresses`"))
+		f.add(field.Required(f.path(), "must specify `addresses` or `notReadyAddresses`"))
 	}
 }
 
@@ -62,7 +62,7 @@ func endpointIP(f fieldOf) {
 		{ip.IsLinkLocalMulticast(), "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"},
 	} {
 		if c.isWrong {
-			f.add(field.Invalid(f.path, s, c.message))
+			f.add(field.Invalid(f.path(), s, c.message))
 		}
 	}
 }
@@ -70,7 +70,7 @@ func endpointIP(f fieldOf) {
 func namesOfPorts(f fieldOf) {
 	for i, v := range list(f.value) {
 		if m, _ := v.(map[string]any); len(list(f.value)) > 1 && text(m["name"]) == "" {
-			f.add(field.Required(f.path.Index(i).Child("name"), ""))
+			f.add(field.Required(f.path().Index(i).Child("name"), ""))
 		}
 	}
 }
@@ -82,10 +82,10 @@ func taints(f fieldOf) {
 	for i, v := range list(nested(f.within, "spec")["taints"]) {
 		m, _ := v.(map[string]any)
 		at := path.Index(i)
-		nonEmptyQualified(fieldOf{f.faults, at.Child("key"), m["key"], m})
-		labelText(fieldOf{f.faults, at.Child("value"), m["value"], m})
-		required(fieldOf{f.faults, at.Child("effect"), m["effect"], m})
-		taintEffect(fieldOf{f.faults, at.Child("effect"), m["effect"], m})
+		nonEmptyQualified(fieldOf{f.faults, at.Child("key"), "", m["key"], m})
+		labelText(fieldOf{f.faults, at.Child("value"), "", m["value"], m})
+		required(fieldOf{f.faults, at.Child("effect"), "", m["effect"], m})
+		taintEffect(fieldOf{f.faults, at.Child("effect"), "", m["effect"], m})
 		key := text(m["key"]) + text(m["effect"])
 		if seen[key] {
 			fault := field.Duplicate(at, m)
@@ -103,7 +103,7 @@ func nodeAmounts(f fieldOf) {
 		amounts := nested(m, kind)
 		for _, name := range sortedKeys(amounts) {
 			if q, ok := quantity(amounts[name]); ok && q.Sign() < 0 {
-				f.add(field.Invalid(f.path.Child(kind, name), q.String(), "must be greater than or equal to 0"))
+				f.add(field.Invalid(f.path().Child(kind, name), q.String(), "must be greater than or equal to 0"))
 			}
 		}
 	}

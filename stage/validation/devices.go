@@ -30,7 +30,7 @@ var (
 
 func requiredIfNil(f fieldOf) {
 	if f.value == nil {
-		f.add(field.Required(f.path, ""))
+		f.add(field.Required(f.path(), ""))
 	}
 }
 
@@ -38,9 +38,9 @@ func exactlyOrFirst(f fieldOf) {
 	exactly, first := f.within["exactly"] != nil, len(list(f.within["firstAvailable"])) > 0
 	switch {
 	case !exactly && !first:
-		f.add(field.Required(f.path, "exactly one of `exactly` or `firstAvailable` is required"))
+		f.add(field.Required(f.path(), "exactly one of `exactly` or `firstAvailable` is required"))
 	case exactly && first:
-		f.add(field.Invalid(f.path, nil, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"))
+		f.add(field.Invalid(f.path(), nil, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"))
 	}
 }
 
@@ -48,11 +48,11 @@ func countOfMode(f fieldOf) {
 	n, _ := f.within["count"].(int64)
 	switch mode := text(f.within["allocationMode"]); {
 	case mode == "All" && n != 0:
-		f.add(field.Invalid(f.path.Child("count"), n, "must not be specified when allocationMode is 'All'"))
+		f.add(field.Invalid(f.path().Child("count"), n, "must not be specified when allocationMode is 'All'"))
 	case mode == "ExactCount" && n <= 0:
-		f.add(field.Invalid(f.path.Child("count"), n, "must be greater than zero"))
+		f.add(field.Invalid(f.path().Child("count"), n, "must be greater than zero"))
 	case mode != "All" && mode != "ExactCount":
-		f.add(field.NotSupported(f.path.Child("allocationMode"), mode, []string{"All", "ExactCount"}))
+		f.add(field.NotSupported(f.path().Child("allocationMode"), mode, []string{"All", "ExactCount"}))
 	}
 }
 
@@ -64,7 +64,7 @@ func uniqueOnce(name string) check {
 		for i, v := range list(f.value) {
 			m, _ := v.(map[string]any)
 			if s := text(m[name]); seen[s] {
-				f.add(field.Duplicate(f.path.Index(i), s))
+				f.add(field.Duplicate(f.path().Index(i), s))
 			} else {
 				seen[s] = true
 			}
@@ -91,7 +91,7 @@ func refsOfRequests(f fieldOf) {
 			c, _ := v.(map[string]any)
 			for j, name := range list(c["requests"]) {
 				if !names[text(name)] {
-					f.add(field.Invalid(f.path.Child(kind).Index(i).Child("requests").Index(j), text(name), "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"))
+					f.add(field.Invalid(f.path().Child(kind).Index(i).Child("requests").Index(j), text(name), "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"))
 				}
 			}
 		}
@@ -100,13 +100,13 @@ func refsOfRequests(f fieldOf) {
 
 func matchOrDistinct(f fieldOf) {
 	if f.within["matchAttribute"] == nil && f.within["distinctAttribute"] == nil {
-		f.add(field.Required(f.path, `exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
+		f.add(field.Required(f.path(), `exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
 	}
 }
 
 // fullyQualified asks for a domain and a name.
 func fullyQualified(f fieldOf) {
 	if s := text(f.value); s != "" && !strings.Contains(s, "/") {
-		f.add(field.Invalid(f.path, s, "must include a domain"))
+		f.add(field.Invalid(f.path(), s, "must include a domain"))
 	}
 }

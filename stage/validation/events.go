@@ -29,8 +29,8 @@ func event(f fieldOf) {
 	if !f.isStrict || f.before != nil {
 		return
 	}
-	for _, message := range validation.IsDNS1123Subdomain(f.name) {
-		f.add(field.Invalid(field.NewPath("metadata", "name"), f.name, message))
+	for _, message := range validation.IsDNS1123Subdomain(f.object) {
+		f.add(field.Invalid(field.NewPath("metadata", "name"), f.object, message))
 	}
 	seriesOfEvent(f, f.within)
 	if isEmpty(f.within["eventTime"]) {
@@ -65,14 +65,14 @@ func reporter(f fieldOf) {
 	if f.isStrict {
 		name = "reportingController"
 	}
-	who := fieldOf{f.faults, field.NewPath(name), f.within["reportingComponent"], f.within}
+	who := fieldOf{f.faults, field.NewPath(name), "", f.within["reportingComponent"], f.within}
 	required(who)
 	nonEmptyQualified(who)
 	for _, name := range []string{"reportingInstance", "action", "reason"} {
-		v := fieldOf{f.faults, field.NewPath(name), f.within[name], f.within}
+		v := fieldOf{f.faults, field.NewPath(name), "", f.within[name], f.within}
 		required(v)
 		if len(text(v.value)) > most {
-			f.add(field.Invalid(v.path, "", fmt.Sprintf("can have at most %d characters", most)))
+			f.add(field.Invalid(v.path(), "", fmt.Sprintf("can have at most %d characters", most)))
 		}
 	}
 	if len(text(f.within["message"])) > longest {
@@ -99,7 +99,7 @@ func eventUpdate(f *faults, before, now map[string]any) {
 		return
 	}
 	if !object.DeepEqual(before["series"], now["series"]) {
-		seriesOfEvent(fieldOf{f, nil, nil, now}, now)
+		seriesOfEvent(fieldOf{f, nil, "", nil, now}, now)
 	}
 	for _, name := range []string{"involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "type", "eventTime", "action", "related", "reportingComponent", "reportingInstance"} {
 		if alike(before[name], now[name]) {

@@ -56,8 +56,8 @@ func positivePrecedence(f fieldOf) {
 	n, _ := f.value.(int64)
 	between(1, 1<<62, "must be a positive value")(f)
 	between(-1<<62, mostPrecedence, "must not be greater than 10000")(f)
-	if n == 1 && f.name != "exempt" {
-		f.add(field.Invalid(f.path, n, "only the schema named 'exempt' may have matchingPrecedence 1"))
+	if n == 1 && f.object != "exempt" {
+		f.add(field.Invalid(f.path(), n, "only the schema named 'exempt' may have matchingPrecedence 1"))
 	}
 }
 
@@ -71,7 +71,7 @@ func subjectOfKind(f fieldOf) {
 	}
 	for i, name := range fields {
 		m, is := f.within[name].(map[string]any)
-		path := f.path.Child(name)
+		path := f.path().Child(name)
 		switch {
 		case kinds[i] == kind && !is:
 			f.add(field.Required(path, name+" is required when subject kind is '"+kind+"'"))
@@ -91,7 +91,7 @@ func accountName(f fieldOf) {
 
 func someRules(f fieldOf) {
 	if len(list(f.within["resourceRules"]))+len(list(f.within["nonResourceRules"])) == 0 {
-		f.add(field.Required(f.path, "at least one of resourceRules and nonResourceRules has to be non-empty"))
+		f.add(field.Required(f.path(), "at least one of resourceRules and nonResourceRules has to be non-empty"))
 	}
 }
 
@@ -100,9 +100,9 @@ func flowList(empty, what string) check {
 	return func(f fieldOf) {
 		switch values := list(f.value); {
 		case len(values) == 0:
-			f.add(field.Required(f.path, empty))
+			f.add(field.Required(f.path(), empty))
 		case len(values) > 1 && slices.Contains(values, any("*")):
-			f.add(field.Invalid(f.path, values, "if '*' is present, must not specify other "+what))
+			f.add(field.Invalid(f.path(), values, "if '*' is present, must not specify other "+what))
 		}
 	}
 }
@@ -111,24 +111,24 @@ func knownVerbs(f fieldOf) {
 	values := list(f.value)
 	isUnknown := func(v any) bool { return !slices.Contains(flowVerbs, text(v)) }
 	if !slices.Contains(values, any("*")) && slices.ContainsFunc(values, isUnknown) {
-		f.add(field.NotSupported(f.path, values, flowVerbs))
+		f.add(field.NotSupported(f.path(), values, flowVerbs))
 	}
 }
 
 func flowNamespaces(f fieldOf) {
 	values := list(f.value)
 	if len(values) == 0 && f.within["clusterScope"] != true {
-		f.add(field.Required(f.path, "resource rules that are not cluster scoped must supply at least one namespace"))
+		f.add(field.Required(f.path(), "resource rules that are not cluster scoped must supply at least one namespace"))
 	}
 	if slices.Contains(values, any("*")) {
 		if len(values) > 1 {
-			f.add(field.Invalid(f.path, values, "if '*' is present, must not specify other namespaces"))
+			f.add(field.Invalid(f.path(), values, "if '*' is present, must not specify other namespaces"))
 		}
 		return
 	}
 	for i, v := range values {
 		for _, message := range validation.IsDNS1123Label(text(v)) {
-			f.add(field.Invalid(f.path.Index(i), text(v), "each member of this list must be '*' or a DNS-1123 label; "+message))
+			f.add(field.Invalid(f.path().Index(i), text(v), "each member of this list must be '*' or a DNS-1123 label; "+message))
 		}
 	}
 }
@@ -140,7 +140,7 @@ func urlPaths(f fieldOf) {
 	}
 	for i, v := range values {
 		if message := faultOfPath(text(v)); message != "" {
-			f.add(field.Invalid(f.path.Index(i), text(v), message))
+			f.add(field.Invalid(f.path().Index(i), text(v), message))
 		}
 	}
 }
@@ -165,8 +165,8 @@ func faultOfPath(path string) string {
 }
 
 func exemptByName(f fieldOf) {
-	if kind := text(f.within["type"]); (f.name == "exempt") != (kind == "Exempt") {
-		f.add(field.Invalid(f.path.Child("type"), kind, "must be 'Exempt' if and only if `name` is 'exempt'"))
+	if kind := text(f.within["type"]); (f.object == "exempt") != (kind == "Exempt") {
+		f.add(field.Invalid(f.path().Child("type"), kind, "must be 'Exempt' if and only if `name` is 'exempt'"))
 	}
 }
 
@@ -175,30 +175,30 @@ func limitedOrExempt(f fieldOf) {
 	switch f.within["type"] {
 	case "Exempt":
 		if isLimited {
-			f.add(field.Forbidden(f.path.Child("limited"), "must be nil if the type is not Limited"))
+			f.add(field.Forbidden(f.path().Child("limited"), "must be nil if the type is not Limited"))
 		}
-		exempt.check(f.faults, f.path.Child("exempt"), nested(f.within, "exempt"))
+		exempt.check(f.faults, f.path().Child("exempt"), nested(f.within, "exempt"))
 	case "Limited":
 		if f.within["exempt"] != nil {
-			f.add(field.Forbidden(f.path.Child("exempt"), "must be nil if the type is Limited"))
+			f.add(field.Forbidden(f.path().Child("exempt"), "must be nil if the type is Limited"))
 		}
 		if !isLimited {
-			f.add(field.Required(f.path.Child("limited"), "must not be empty when type is Limited"))
+			f.add(field.Required(f.path().Child("limited"), "must not be empty when type is Limited"))
 			return
 		}
-		limited.check(f.faults, f.path.Child("limited"), nested(f.within, "limited"))
+		limited.check(f.faults, f.path().Child("limited"), nested(f.within, "limited"))
 	}
 }
 
 func queuingOfType(f fieldOf) {
-	path, is := f.path.Child("queuing"), f.within["queuing"] != nil
+	path, is := f.path().Child("queuing"), f.within["queuing"] != nil
 	switch kind := f.within["type"]; {
 	case kind == "Reject" && is:
 		f.add(field.Forbidden(path, "must be nil if limited.limitResponse.type is not Limited"))
 	case kind == "Queue" && !is:
 		f.add(field.Required(path, "must not be empty if limited.limitResponse.type is Limited"))
 	case kind == "Queue":
-		queues(fieldOf{f.faults, path, nil, nested(f.within, "queuing")})
+		queues(fieldOf{f.faults, path, "", nil, nested(f.within, "queuing")})
 	}
 }
 
@@ -206,13 +206,13 @@ func queues(f fieldOf) {
 	number := func(name string) int64 { n, _ := f.within[name].(int64); return n }
 	limit, n, hand := number("queueLengthLimit"), number("queues"), number("handSize")
 	if limit <= 0 {
-		f.add(field.Invalid(f.path.Child("queueLengthLimit"), limit, "must be positive"))
+		f.add(field.Invalid(f.path().Child("queueLengthLimit"), limit, "must be positive"))
 	}
 	switch {
 	case n <= 0:
-		f.add(field.Invalid(f.path.Child("queues"), n, "must be positive"))
+		f.add(field.Invalid(f.path().Child("queues"), n, "must be positive"))
 	case n > mostQueues:
-		f.add(field.Invalid(f.path.Child("queues"), n, "must not be greater than 10000000"))
+		f.add(field.Invalid(f.path().Child("queues"), n, "must not be greater than 10000000"))
 	}
 	handOf(f, n, hand)
 }
@@ -221,7 +221,7 @@ func queues(f fieldOf) {
 // k8s.io/apiserver/pkg/util/shufflesharding).
 func handOf(f fieldOf, queues, hand int64) {
 	const most = 60
-	path := f.path.Child("handSize")
+	path := f.path().Child("handSize")
 	switch bits := entropyBits(queues, hand); {
 	case hand <= 0:
 		f.add(field.Invalid(path, hand, "must be positive"))

@@ -51,7 +51,7 @@ func isNetwork(s string) []string {
 // nonEmptyQualified is qualified, for a text that must not be empty.
 func nonEmptyQualified(f fieldOf) {
 	for _, message := range validation.IsQualifiedName(text(f.value)) {
-		f.add(field.Invalid(f.path, text(f.value), message))
+		f.add(field.Invalid(f.path(), text(f.value), message))
 	}
 }
 
@@ -61,7 +61,7 @@ func labels(f fieldOf) {
 	if isPlainMap(m) {
 		return
 	}
-	f.list = append(f.list, metavalidation.ValidateLabels(texts(f.value), f.path)...)
+	f.list = append(f.list, metavalidation.ValidateLabels(texts(f.value), f.path())...)
 }
 
 // isPlainMap reports whether nothing can be wrong with labels.
@@ -86,7 +86,7 @@ func texts(v any) map[string]string {
 // selector checks a label selector.
 func selector(f fieldOf) {
 	if s := selectorOf(f.value); s != nil {
-		f.list = append(f.list, metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, f.path)...)
+		f.list = append(f.list, metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, f.path())...)
 	}
 }
 
@@ -107,12 +107,12 @@ func port(f fieldOf) {
 	switch v := f.value.(type) {
 	case string:
 		for _, message := range validation.IsValidPortName(v) {
-			f.add(field.Invalid(f.path, v, message))
+			f.add(field.Invalid(f.path(), v, message))
 		}
 	case int64:
 		portNumber(f)
 	case nil:
-		f.add(field.Invalid(f.path, 0, "must be between 1 and 65535, inclusive"))
+		f.add(field.Invalid(f.path(), 0, "must be between 1 and 65535, inclusive"))
 	}
 }
 
@@ -121,7 +121,7 @@ func share(f fieldOf) {
 	switch v := f.value.(type) {
 	case string:
 		for _, message := range validation.IsValidPercent(v) {
-			f.add(field.Invalid(f.path, v, message))
+			f.add(field.Invalid(f.path(), v, message))
 		}
 	case int64:
 		notNegative(f)
@@ -133,7 +133,7 @@ func atMostAll(f fieldOf) {
 	var n int
 	if s := text(f.value); len(validation.IsValidPercent(s)) == 0 {
 		if _, err := fmt.Sscanf(s, "%d%%", &n); err == nil && n > 100 {
-			f.add(field.Invalid(f.path, s, "must not be greater than 100%"))
+			f.add(field.Invalid(f.path(), s, "must not be greater than 100%"))
 		}
 	}
 }
@@ -150,17 +150,17 @@ func isZeroShare(v any) bool {
 func networks(f fieldOf) {
 	families := map[bool]int{}
 	for i, v := range list(f.value) {
-		network(fieldOf{f.faults, f.path.Index(i), v, f.within})
+		network(fieldOf{f.faults, f.path().Index(i), "", v, f.within})
 		if p, err := netip.ParsePrefix(text(v)); err == nil {
 			families[p.Addr().Is4()]++
 		}
 	}
 	switch n := len(list(f.value)); {
 	case n == 0:
-		f.add(field.Required(f.path, "at least one CIDR required"))
+		f.add(field.Required(f.path(), "at least one CIDR required"))
 	case n > 2:
-		f.add(field.Invalid(f.path, f.value, "may only hold up to 2 values"))
+		f.add(field.Invalid(f.path(), f.value, "may only hold up to 2 values"))
 	case families[true] > 1 || families[false] > 1:
-		f.add(field.Invalid(f.path, f.value, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
+		f.add(field.Invalid(f.path(), f.value, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
 	}
 }

@@ -39,7 +39,7 @@ var (
 
 func jobTemplate(f fieldOf) {
 	template, _ := f.value.(map[string]any)
-	path := f.path.Child("spec", "restartPolicy")
+	path := f.path().Child("spec", "restartPolicy")
 	spec := nested(template, "spec")
 	if policy := text(spec["restartPolicy"]); policy == "" || policy == "Always" {
 		f.add(field.Required(path, `valid values: "OnFailure", "Never"`))
@@ -66,7 +66,7 @@ func jobSelector(f fieldOf) {
 	if s == nil {
 		f.add(field.Required(path.Child("selector"), ""))
 	} else {
-		selector(fieldOf{f.faults, path.Child("selector"), spec["selector"], spec})
+		selector(fieldOf{f.faults, path.Child("selector"), "", spec["selector"], spec})
 	}
 	if read, err := metav1.LabelSelectorAsSelector(s); err == nil && !read.Matches(klabels.Set(texts(given))) {
 		f.add(field.Invalid(path.Child("template", "metadata", "labels"), given, "`selector` does not match template `labels`"))
@@ -76,7 +76,7 @@ func jobSelector(f fieldOf) {
 // generatedLabels are the labels of the Pods of a Job, with those of old versions.
 func generatedLabels(f fieldOf, path *field.Path, spec, given map[string]any) {
 	uid := text(nested(f.within, "metadata")["uid"])
-	want := klabels.Set{"controller-uid": uid, "job-name": f.name, "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": f.name}
+	want := klabels.Set{"controller-uid": uid, "job-name": f.object, "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": f.object}
 	for name, value := range want {
 		at := path.Child("template", "metadata", "labels").Key(name)
 		old := nested(f.before, "spec", "template", "metadata", "labels")
@@ -110,13 +110,13 @@ func indexed(f fieldOf) {
 	perIndex := f.within["backoffLimitPerIndex"]
 	limit := func(name string, n, most int64, message string) {
 		if n > most {
-			f.add(field.Invalid(f.path.Child(name), n, message))
+			f.add(field.Invalid(f.path().Child(name), n, message))
 		}
 	}
 	if mode := f.within["completionMode"]; mode == nil || mode == "NonIndexed" {
 		for _, name := range []string{"backoffLimitPerIndex", "maxFailedIndexes"} {
 			if f.within[name] != nil {
-				f.add(field.Invalid(f.path.Child(name), f.within[name], "requires indexed completion mode"))
+				f.add(field.Invalid(f.path().Child(name), f.within[name], "requires indexed completion mode"))
 			}
 		}
 	}
@@ -124,12 +124,12 @@ func indexed(f fieldOf) {
 		return
 	}
 	if !hasCompletions {
-		f.add(field.Required(f.path.Child("completions"), "when completion mode is Indexed"))
+		f.add(field.Required(f.path().Child("completions"), "when completion mode is Indexed"))
 	}
 	const most = 100000
 	limit("parallelism", parallelism, most, fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", most))
 	if hasFailed && perIndex == nil {
-		f.add(field.Required(f.path.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
+		f.add(field.Required(f.path().Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
 	}
 	if hasFailed && hasCompletions {
 		limit("maxFailedIndexes", failed, completions, "must be less than or equal to completions")
@@ -143,19 +143,19 @@ func oneRequirement(f fieldOf) {
 	codes, conditions := f.within["onExitCodes"] != nil, len(list(f.within["onPodConditions"])) > 0
 	switch {
 	case codes && conditions:
-		f.add(field.Invalid(f.path, field.OmitValueType{}, "specifying both OnExitCodes and OnPodConditions is not supported"))
+		f.add(field.Invalid(f.path(), field.OmitValueType{}, "specifying both OnExitCodes and OnPodConditions is not supported"))
 	case !codes && !conditions:
-		f.add(field.Invalid(f.path, field.OmitValueType{}, "specifying one of OnExitCodes and OnPodConditions is required"))
+		f.add(field.Invalid(f.path(), field.OmitValueType{}, "specifying one of OnExitCodes and OnPodConditions is required"))
 	}
 }
 
 func exitCodes(f fieldOf) {
 	if len(list(f.value)) == 0 {
-		f.add(field.Invalid(f.path, nil, "at least one value is required"))
+		f.add(field.Invalid(f.path(), nil, "at least one value is required"))
 	}
 	for i, v := range list(f.value) {
 		if text(f.within["operator"]) == "In" && v == int64(0) {
-			f.add(field.Invalid(f.path.Index(i), v, "must not be 0 for the In operator"))
+			f.add(field.Invalid(f.path().Index(i), v, "must not be 0 for the In operator"))
 		}
 	}
 	distinct(f)
@@ -166,14 +166,14 @@ func timeZone(f fieldOf) {
 	switch {
 	case !said:
 	case s == "":
-		f.add(field.Invalid(f.path, s, "timeZone must be nil or non-empty string"))
+		f.add(field.Invalid(f.path(), s, "timeZone must be nil or non-empty string"))
 	case !isZone(s):
-		f.add(field.Invalid(f.path, s, "unknown time zone "+s))
+		f.add(field.Invalid(f.path(), s, "unknown time zone "+s))
 	case strings.EqualFold(s, "Local"):
-		f.add(field.Invalid(f.path, s, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
+		f.add(field.Invalid(f.path(), s, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"))
 	default:
 		if _, err := time.LoadLocation(s); err != nil {
-			f.add(field.Invalid(f.path, s, err.Error()))
+			f.add(field.Invalid(f.path(), s, err.Error()))
 		}
 	}
 }
@@ -192,8 +192,8 @@ func isZone(s string) bool {
 // shortName leaves room for what the Jobs of a CronJob have at the end of their names.
 func shortName(f fieldOf) {
 	const most = 52
-	if len(f.name) > most && f.before == nil {
-		f.add(field.Invalid(field.NewPath("metadata", "name"), f.name, fmt.Sprintf("must be no more than %d characters", most)))
+	if len(f.object) > most && f.before == nil {
+		f.add(field.Invalid(field.NewPath("metadata", "name"), f.object, fmt.Sprintf("must be no more than %d characters", most)))
 	}
 }
 
@@ -204,8 +204,8 @@ func indexedNames(f fieldOf) {
 	if spec["completionMode"] != "Indexed" || n <= 0 || f.before != nil {
 		return
 	}
-	last := fmt.Sprintf("%s-%d", f.name, n-1)
+	last := fmt.Sprintf("%s-%d", f.object, n-1)
 	if len(validation.IsDNS1123Label(last)) > 0 {
-		f.add(field.Invalid(field.NewPath("metadata", "name"), f.name, "will not able to create pod with invalid DNS label: "+last))
+		f.add(field.Invalid(field.NewPath("metadata", "name"), f.object, "will not able to create pod with invalid DNS label: "+last))
 	}
 }

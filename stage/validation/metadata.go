@@ -17,33 +17,51 @@ import (
 // metadata checks what every object has, as ValidateObjectMeta and ValidateObjectMetaUpdate of
 // apimachinery's api/validation and of core/validation do. Names are checked by the cluster.
 func metadata(f *faults, v *memory.Review) {
-	m, path := nested(v.New.Object, "metadata"), field.NewPath("metadata")
-	generation(f, v, path.Child("generation"))
-	if m["labels"] != nil {
-		labels(fieldOf{f, path.Child("labels"), m["labels"], m})
+	m := nested(v.New.Object, "metadata")
+	generation(f, v)
+	if all, _ := m["labels"].(map[string]any); !isPlainMap(all) {
+		labels(fieldOf{f, metadataPath, "labels", all, m})
 	}
 	if m["annotations"] != nil {
-		f.list = append(f.list, apivalidation.ValidateAnnotations(texts(m["annotations"]), path.Child("annotations"))...)
+		f.list = append(f.list, apivalidation.ValidateAnnotations(texts(m["annotations"]), metadataPath.Child("annotations"))...)
 	}
-	if m["ownerReferences"] != nil {
-		owners(f, list(m["ownerReferences"]), path.Child("ownerReferences"))
+	if refs := list(m["ownerReferences"]); !areSoundOwners(refs) {
+		owners(f, refs, metadataPath.Child("ownerReferences"))
 	}
 	if m["finalizers"] != nil {
-		finalizers(f, v, list(m["finalizers"]), path.Child("finalizers"))
+		finalizers(f, v, list(m["finalizers"]), metadataPath.Child("finalizers"))
 	}
 }
 
-func generation(f *faults, v *memory.Review, path *field.Path) {
+var metadataPath = field.NewPath("metadata")
+
+func generation(f *faults, v *memory.Review) {
 	n, _ := nested(v.New.Object, "metadata")["generation"].(int64)
 	switch {
 	case v.Old == nil && n < 0:
-		f.add(field.Invalid(path, n, "must be greater than or equal to 0"))
+		f.add(field.Invalid(metadataPath.Child("generation"), n, "must be greater than or equal to 0"))
 	case v.Old == nil:
 	default:
 		if old, _ := nested(v.Old.Object, "metadata")["generation"].(int64); n < old {
-			f.add(field.Invalid(path, n, "must not be decremented"))
+			f.add(field.Invalid(metadataPath.Child("generation"), n, "must not be decremented"))
 		}
 	}
+}
+
+// areSoundOwners reports whether nothing can be wrong with owner references.
+func areSoundOwners(refs []any) bool {
+	controllers := 0
+	for _, v := range refs {
+		m, _ := v.(map[string]any)
+		if m["controller"] == true {
+			controllers++
+		}
+		version := text(m["apiVersion"])
+		if version == "" || strings.Count(version, "/") > 1 || strings.HasSuffix(version, "/") || text(m["kind"]) == "" || m["kind"] == "Event" || text(m["name"]) == "" || text(m["uid"]) == "" {
+			return false
+		}
+	}
+	return controllers < 2
 }
 
 // owners checks owner references, as ValidateOwnerReferences of Kubernetes 1.36 does: that of later

@@ -21,21 +21,21 @@ var (
 		service := nested(m, "service")
 		switch {
 		case service == nil && m["resource"] == nil:
-			f.add(field.Invalid(f.path, "", "resource or service backend is required"))
+			f.add(field.Invalid(f.path(), "", "resource or service backend is required"))
 			return
 		case service == nil:
 			return
 		}
-		path := f.path.Child("service", "name")
-		required(fieldOf{f.faults, path, service["name"], service})
-		label(fieldOf{f.faults, path, service["name"], service})
+		path := f.path().Child("service", "name")
+		required(fieldOf{f.faults, path, "", service["name"], service})
+		label(fieldOf{f.faults, path, "", service["name"], service})
 		p := nested(service, "port")
 		if isEmpty(p["name"]) && isEmpty(p["number"]) {
-			f.add(field.Required(f.path, "port name or number is required"))
+			f.add(field.Required(f.path(), "port name or number is required"))
 			return
 		}
-		portName(fieldOf{f.faults, f.path.Child("service", "port", "name"), p["name"], p})
-		hostPort(fieldOf{f.faults, f.path.Child("service", "port", "number"), p["number"], p})
+		portName(fieldOf{f.faults, f.path().Child("service", "port", "name"), "", p["name"], p})
+		hostPort(fieldOf{f.faults, f.path().Child("service", "port", "number"), "", p["number"], p})
 	})
 	ingress = rules{of("spec", always(rules{
 		of("", ingressIsUsed),
@@ -83,7 +83,7 @@ var (
 
 func ingressIsUsed(f fieldOf) {
 	if len(list(f.within["rules"])) == 0 && f.within["defaultBackend"] == nil {
-		f.add(field.Invalid(f.path, nil, "either `defaultBackend` or `rules` must be specified"))
+		f.add(field.Invalid(f.path(), nil, "either `defaultBackend` or `rules` must be specified"))
 	}
 }
 
@@ -92,7 +92,7 @@ func pathOfType(f fieldOf) {
 		return
 	}
 	if !strings.HasPrefix(text(f.value), "/") {
-		f.add(field.Invalid(f.path, text(f.value), "must be an absolute path"))
+		f.add(field.Invalid(f.path(), text(f.value), "must be an absolute path"))
 	}
 }
 
@@ -100,16 +100,16 @@ func domainPath(f fieldOf) {
 	const most = 250
 	s := text(f.value)
 	if len(s) > most {
-		f.add(field.TooLong(f.path, "", most))
+		f.add(field.TooLong(f.path(), "", most))
 	}
 	if s != "" && !strings.Contains(s, "/") {
-		f.add(field.Invalid(f.path, s, `must be a domain-prefixed path (such as "acme.io/foo")`))
+		f.add(field.Invalid(f.path(), s, `must be a domain-prefixed path (such as "acme.io/foo")`))
 	}
 }
 
 func onePeer(f fieldOf) {
 	if f.within["ipBlock"] == nil && f.within["namespaceSelector"] == nil && f.within["podSelector"] == nil {
-		f.add(field.Required(f.path, "must specify a peer"))
+		f.add(field.Required(f.path(), "must specify a peer"))
 	}
 }
 
@@ -119,13 +119,13 @@ func endOfPorts(f fieldOf) {
 	last, _ := f.value.(int64)
 	switch {
 	case f.within["port"] == nil:
-		f.add(field.Invalid(f.path, last, "may not be specified when `port` is not specified"))
+		f.add(field.Invalid(f.path(), last, "may not be specified when `port` is not specified"))
 		return
 	case !isNumber:
-		f.add(field.Invalid(f.path, last, "may not be specified when `port` is non-numeric"))
+		f.add(field.Invalid(f.path(), last, "may not be specified when `port` is non-numeric"))
 		return
 	case last < first:
-		f.add(field.Invalid(f.path, first, "must be greater than or equal to `port`"))
+		f.add(field.Invalid(f.path(), first, "must be greater than or equal to `port`"))
 	}
 	portNumber(f)
 }
@@ -144,14 +144,14 @@ func ruleHost(f fieldOf) {
 		return
 	}
 	if _, err := netip.ParseAddr(text(f.value)); err == nil {
-		f.add(field.Invalid(f.path, text(f.value), "must be a DNS name, not an IP address"))
+		f.add(field.Invalid(f.path(), text(f.value), "must be a DNS name, not an IP address"))
 	}
 	ingressHost(f)
 }
 
 func pathTypeGiven(f fieldOf) {
 	if f.value == nil {
-		f.add(field.Required(f.path, "pathType must be specified"))
+		f.add(field.Required(f.path(), "pathType must be specified"))
 		return
 	}
 	mustBe("Exact", "ImplementationSpecific", "Prefix")(f)
@@ -174,7 +174,7 @@ func uniqueTopologies(f fieldOf) {
 		}
 		key := fmt.Sprint(term)
 		if seen[key] {
-			f.add(field.Duplicate(f.path.Index(i).Child("matchLabelExpressions"), ""))
+			f.add(field.Duplicate(f.path().Index(i).Child("matchLabelExpressions"), ""))
 		}
 		seen[key] = true
 	}
@@ -183,13 +183,13 @@ func uniqueTopologies(f fieldOf) {
 // overheadLimits checks what the Pods of a class take beside their containers; the server calls it
 // limits.
 func overheadLimits(f fieldOf) {
-	quantities(atLeastZero)(fieldOf{f.faults, parentField(f.path).Child("limits"), f.value, f.within})
+	quantities(atLeastZero)(fieldOf{f.faults, parentField(f.path()).Child("limits"), "", f.value, f.within})
 }
 
 // roleName is the name of a Role or ClusterRole.
 func roleName(f fieldOf) {
 	for _, message := range pathfield.IsValidPathSegmentName(text(f.value)) {
-		f.add(field.Invalid(f.path, text(f.value), message))
+		f.add(field.Invalid(f.path(), text(f.value), message))
 	}
 }
 
@@ -197,7 +197,7 @@ func roleName(f fieldOf) {
 func qualifiedLower(f fieldOf) {
 	if s := text(f.value); s != "" {
 		for _, message := range validation.IsQualifiedName(strings.ToLower(s)) {
-			f.add(field.Invalid(f.path, strings.ToLower(s), message))
+			f.add(field.Invalid(f.path(), strings.ToLower(s), message))
 		}
 	}
 }
@@ -207,12 +207,12 @@ func volumeOfAttachment(f fieldOf) {
 	name, said := m["persistentVolumeName"].(string)
 	switch {
 	case m["inlineVolumeSpec"] == nil && !said:
-		f.add(field.Required(f.path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"))
+		f.add(field.Required(f.path(), "must specify exactly one of inlineVolumeSpec and persistentVolumeName"))
 	case said && name == "":
-		f.add(field.Required(f.path.Child("persistentVolumeName"), "must specify non empty persistentVolumeName"))
+		f.add(field.Required(f.path().Child("persistentVolumeName"), "must specify non empty persistentVolumeName"))
 		fallthrough
 	case said:
-		hostName(fieldOf{f.faults, f.path.Child("persistentVolumeName"), name, m})
+		hostName(fieldOf{f.faults, f.path().Child("persistentVolumeName"), "", name, m})
 	}
 }
 
@@ -222,7 +222,7 @@ func sliceNames(f fieldOf) {
 		m, _ := v.(map[string]any)
 		name := text(m["name"])
 		if seen[name] {
-			f.add(field.Duplicate(f.path.Index(i).Child("name"), name))
+			f.add(field.Duplicate(f.path().Index(i).Child("name"), name))
 		}
 		seen[name] = true
 	}
@@ -233,10 +233,10 @@ func groupsAndResources(f fieldOf) {
 		return
 	}
 	if len(list(f.within["apiGroups"])) == 0 {
-		f.add(field.Required(f.path.Child("apiGroups"), "resource rules must supply at least one api group"))
+		f.add(field.Required(f.path().Child("apiGroups"), "resource rules must supply at least one api group"))
 	}
 	if len(list(f.within["resources"])) == 0 {
-		f.add(field.Required(f.path.Child("resources"), "resource rules must supply at least one resource"))
+		f.add(field.Required(f.path().Child("resources"), "resource rules must supply at least one resource"))
 	}
 }
 
@@ -245,39 +245,39 @@ func subjectName(f fieldOf) {
 	group := text(f.within["apiGroup"])
 	switch text(f.within["kind"]) {
 	case "ServiceAccount":
-		subdomain(fieldOf{f.faults, f.path.Child("name"), f.within["name"], f.within})
+		subdomain(fieldOf{f.faults, f.path().Child("name"), "", f.within["name"], f.within})
 		if group != "" {
-			f.add(field.NotSupported(f.path.Child("apiGroup"), group, []string{""}))
+			f.add(field.NotSupported(f.path().Child("apiGroup"), group, []string{""}))
 		}
 		if f.in("ClusterRoleBinding") {
-			required(fieldOf{f.faults, f.path.Child("namespace"), f.within["namespace"], f.within})
+			required(fieldOf{f.faults, f.path().Child("namespace"), "", f.within["namespace"], f.within})
 		}
 	case "User", "Group":
-		mustBe("rbac.authorization.k8s.io")(fieldOf{f.faults, f.path.Child("apiGroup"), f.within["apiGroup"], f.within})
+		mustBe("rbac.authorization.k8s.io")(fieldOf{f.faults, f.path().Child("apiGroup"), "", f.within["apiGroup"], f.within})
 	}
 }
 
 func nodeID(f fieldOf) {
 	const most = 256
 	if s := text(f.value); len(s) > most {
-		f.add(field.Invalid(f.path, s, fmt.Sprintf("must be %d characters or less", most)))
+		f.add(field.Invalid(f.path(), s, fmt.Sprintf("must be %d characters or less", most)))
 	}
 }
 
 // parameterScope is the end of validateIngressClassParametersReference of networking/validation.
 func parameterScope(f fieldOf) {
 	scope, space := f.within["scope"], f.within["namespace"]
-	path, at := f.path.Child("scope"), f.path.Child("namespace")
+	path, at := f.path().Child("scope"), f.path().Child("namespace")
 	switch {
 	case scope == nil:
 		f.add(field.Required(path, ""))
 	case scope == "Namespace" && space == nil:
 		f.add(field.Required(at, "`parameters.scope` is set to 'Namespace'"))
 	case scope == "Namespace":
-		strictly(validation.IsDNS1123Label)(fieldOf{f.faults, at, space, f.within})
+		strictly(validation.IsDNS1123Label)(fieldOf{f.faults, at, "", space, f.within})
 	case scope == "Cluster" && space != nil:
 		f.add(field.Forbidden(at, "`parameters.scope` is set to 'Cluster'"))
 	default:
-		mustBe("Cluster", "Namespace")(fieldOf{f.faults, path, scope, f.within})
+		mustBe("Cluster", "Namespace")(fieldOf{f.faults, path, "", scope, f.within})
 	}
 }

@@ -14,14 +14,14 @@ import (
 func mustBe(values ...string) check {
 	return func(f fieldOf) {
 		if !slices.Contains(values, text(f.value)) {
-			f.add(field.NotSupported(f.path, text(f.value), values))
+			f.add(field.NotSupported(f.path(), text(f.value), values))
 		}
 	}
 }
 
 func header(f fieldOf) {
 	for _, message := range validation.IsHTTPHeaderName(text(f.value)) {
-		f.add(field.Invalid(parentOf(parentField(f.path)), text(f.value), message))
+		f.add(field.Invalid(parentOf(parentField(f.path())), text(f.value), message))
 	}
 }
 
@@ -34,11 +34,11 @@ func oneHandler(names ...string) check {
 				continue
 			}
 			if n++; n > 1 {
-				f.add(field.Forbidden(f.path.Child(name), "may not specify more than 1 handler type"))
+				f.add(field.Forbidden(f.path().Child(name), "may not specify more than 1 handler type"))
 			}
 		}
 		if n == 0 {
-			f.add(field.Required(f.path, "must specify a handler type"))
+			f.add(field.Required(f.path(), "must specify a handler type"))
 		}
 	}
 }
@@ -47,15 +47,15 @@ func oneSource(f fieldOf) {
 	n := len(f.within)
 	switch {
 	case n == 0:
-		f.add(field.Invalid(f.path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
+		f.add(field.Invalid(f.path(), "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"))
 	case n > 1:
-		f.add(field.Invalid(f.path, "", "may not have more than one field specified at a time"))
+		f.add(field.Invalid(f.path(), "", "may not have more than one field specified at a time"))
 	}
 }
 
 func oneEnvSource(f fieldOf) {
 	if f.within["configMapRef"] == nil && f.within["secretRef"] == nil {
-		f.add(field.Invalid(parentOf(f.path), "", "must specify one of: `configMapRef` or `secretRef`"))
+		f.add(field.Invalid(parentOf(f.path()), "", "must specify one of: `configMapRef` or `secretRef`"))
 	}
 }
 
@@ -71,18 +71,18 @@ var fieldPaths = []string{"metadata.name", "metadata.namespace", "metadata.uid",
 func fieldPath(f fieldOf) {
 	s := text(f.value)
 	if version := text(f.within["apiVersion"]); s != "" && version != "" && version != "v1" {
-		f.add(field.Invalid(f.path, s, "error converting fieldPath: unsupported pod version: "+version))
+		f.add(field.Invalid(f.path(), s, "error converting fieldPath: unsupported pod version: "+version))
 		return
 	}
 	if s == "" || slices.Contains(fieldPaths, s) || strings.HasPrefix(s, "metadata.labels['") || strings.HasPrefix(s, "metadata.annotations['") {
 		return
 	}
-	f.add(field.Invalid(f.path, s, "error converting fieldPath: field label not supported: "+s))
+	f.add(field.Invalid(f.path(), s, "error converting fieldPath: field label not supported: "+s))
 }
 
 func requiredPort(f fieldOf) {
 	if isEmpty(f.value) {
-		f.add(field.Required(f.path, ""))
+		f.add(field.Required(f.path(), ""))
 		return
 	}
 	portNumber(f)
@@ -107,11 +107,11 @@ func requestsWithinLimits(f fieldOf) {
 		switch {
 		case !ok:
 		case !limited && exact:
-			f.add(field.Required(child(f.path.Root(), ""), "Limit must be set for non overcommitable resources"))
+			f.add(field.Required(child(f.path().Root(), ""), "Limit must be set for non overcommitable resources"))
 		case limited && exact && request.Cmp(limit) != 0:
-			f.add(field.Invalid(f.path, request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
+			f.add(field.Invalid(f.path(), request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String())))
 		case limited && request.Cmp(limit) > 0:
-			f.add(field.Invalid(f.path, request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+			f.add(field.Invalid(f.path(), request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
 		}
 	}
 }
@@ -122,7 +122,7 @@ func uniqueMounts(f fieldOf) {
 		m, _ := v.(map[string]any)
 		path := text(m["mountPath"])
 		if path != "" && seen[path] {
-			f.add(field.Invalid(f.path.Index(i).Child("mountPath"), path, "must be unique"))
+			f.add(field.Invalid(f.path().Index(i).Child("mountPath"), path, "must be unique"))
 		}
 		seen[path] = true
 	}
@@ -136,7 +136,7 @@ func onlySidecars(names ...string) check {
 			if m[name] == nil || text(m["restartPolicy"]) == "Always" {
 				continue
 			}
-			f.add(field.Forbidden(f.path.Child(name), "may not be set for init containers without restartPolicy=Always"))
+			f.add(field.Forbidden(f.path().Child(name), "may not be set for init containers without restartPolicy=Always"))
 		}
 	}
 }
@@ -154,7 +154,7 @@ func mountsOfVolumes(f fieldOf) {
 			for j, v := range list(m["volumeMounts"]) {
 				mount, _ := v.(map[string]any)
 				if name := text(mount["name"]); !volumes[name] {
-					f.add(field.NotFound(f.path.Child(kind).Index(i).Child("volumeMounts").Index(j).Child("name"), name))
+					f.add(field.NotFound(f.path().Child(kind).Index(i).Child("volumeMounts").Index(j).Child("name"), name))
 				}
 			}
 		}
@@ -168,7 +168,7 @@ func uniqueContainers(f fieldOf) {
 			m, _ := c.(map[string]any)
 			name := text(m["name"])
 			if name != "" && seen[name] {
-				f.add(field.Duplicate(f.path.Child(kind).Index(i).Child("name"), name))
+				f.add(field.Duplicate(f.path().Child(kind).Index(i).Child("name"), name))
 			}
 			seen[name] = true
 		}
@@ -182,7 +182,7 @@ func uniqueHostPorts(f fieldOf) {
 		m, _ := c.(map[string]any)
 		for j, v := range list(m["ports"]) {
 			p, _ := v.(map[string]any)
-			path := f.path.Child("containers").Index(i).Child("ports").Index(j)
+			path := f.path().Child("containers").Index(i).Child("ports").Index(j)
 			n, _ := p["hostPort"].(int64)
 			if n == 0 {
 				continue
@@ -198,7 +198,7 @@ func uniqueHostPorts(f fieldOf) {
 
 func nodeOperator(f fieldOf) {
 	operator, values := text(f.value), list(f.within["values"])
-	path := parentField(f.path).Child("values")
+	path := parentField(f.path()).Child("values")
 	switch operator {
 	case "In", "NotIn":
 		if len(values) == 0 {
@@ -213,9 +213,9 @@ func nodeOperator(f fieldOf) {
 			f.add(field.Required(path, "must be specified single value when `operator` is 'Lt' or 'Gt'"))
 		}
 	default:
-		f.add(field.Invalid(f.path, operator, "not a valid selector operator"))
+		f.add(field.Invalid(f.path(), operator, "not a valid selector operator"))
 	}
-	elements(labelText)(fieldOf{f.faults, path, f.within["values"], f.within})
+	elements(labelText)(fieldOf{f.faults, path, "", f.within["values"], f.within})
 }
 
 // parentField is the object that a field is in.
@@ -226,7 +226,7 @@ func parentField(path *field.Path) *field.Path {
 
 func effectOfSeconds(f fieldOf) {
 	if f.within["tolerationSeconds"] != nil && text(f.within["effect"]) != "NoExecute" {
-		f.add(field.Invalid(f.path.Child("effect"), text(f.within["effect"]), "effect must be 'NoExecute' when `tolerationSeconds` is set"))
+		f.add(field.Invalid(f.path().Child("effect"), text(f.within["effect"]), "effect must be 'NoExecute' when `tolerationSeconds` is set"))
 	}
 }
 
@@ -234,12 +234,12 @@ func keyOfOperator(f fieldOf) {
 	operator, key, value := text(f.within["operator"]), text(f.within["key"]), text(f.within["value"])
 	switch {
 	case key == "" && operator != "Exists":
-		f.add(field.Invalid(f.path.Child("operator"), operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
+		f.add(field.Invalid(f.path().Child("operator"), operator, "operator must be Exists when `key` is empty, which means \"match all values and all keys\""))
 	case operator == "Exists" && value != "":
-		f.add(field.Invalid(f.path.Child("operator"), value, "value must be empty when `operator` is 'Exists'"))
+		f.add(field.Invalid(f.path().Child("operator"), value, "value must be empty when `operator` is 'Exists'"))
 	case operator == "" || operator == "Equal":
 		for _, message := range validation.IsValidLabelValue(value) {
-			f.add(field.Invalid(f.path.Child("operator"), value, message))
+			f.add(field.Invalid(f.path().Child("operator"), value, message))
 		}
 	}
 }
@@ -249,9 +249,9 @@ func schedulingGates(f fieldOf) {
 	for i, v := range list(f.value) {
 		m, _ := v.(map[string]any)
 		name := text(m["name"])
-		nonEmptyQualified(fieldOf{f.faults, f.path.Index(i), name, m})
+		nonEmptyQualified(fieldOf{f.faults, f.path().Index(i), "", name, m})
 		if seen[name] {
-			f.add(field.Duplicate(f.path.Index(i), name))
+			f.add(field.Duplicate(f.path().Index(i), name))
 		}
 		seen[name] = true
 	}
@@ -259,13 +259,13 @@ func schedulingGates(f fieldOf) {
 
 func dnsOption(f fieldOf) {
 	if text(f.within["name"]) == "" {
-		f.add(field.Required(f.path, "must not be empty"))
+		f.add(field.Required(f.path(), "must not be empty"))
 	}
 }
 
 func osName(f fieldOf) {
 	if name := text(nested(f.within, "os")["name"]); name != "" && name != "linux" && name != "windows" {
-		f.add(field.NotSupported(f.path, name, []string{"linux", "windows"}))
+		f.add(field.NotSupported(f.path(), name, []string{"linux", "windows"}))
 	}
 }
 
@@ -273,7 +273,7 @@ var sysctlName = regexp.MustCompile(`^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z
 
 func sysctl(f fieldOf) {
 	if s := text(f.value); s != "" && (len(s) > 253 || !sysctlName.MatchString(s)) {
-		f.add(field.Invalid(f.path, s, "must have at most 253 characters and match regex "+sysctlName.String()))
+		f.add(field.Invalid(f.path(), s, "must have at most 253 characters and match regex "+sysctlName.String()))
 	}
 }
 
@@ -284,7 +284,7 @@ func uniqueSpreads(f fieldOf) {
 		m, _ := v.(map[string]any)
 		pair := fmt.Sprintf("{%s, %s}", text(m["topologyKey"]), text(m["whenUnsatisfiable"]))
 		if seen[pair] {
-			f.add(field.Duplicate(f.path.Index(i).Child("{topologyKey, whenUnsatisfiable}"), pair))
+			f.add(field.Duplicate(f.path().Index(i).Child("{topologyKey, whenUnsatisfiable}"), pair))
 		}
 		seen[pair] = true
 	}
@@ -300,7 +300,7 @@ func portsOfHost(f fieldOf) {
 		m, _ := c.(map[string]any)
 		for j, v := range list(m["ports"]) {
 			if p, _ := v.(map[string]any); !isEmpty(p["hostPort"]) && !alike(p["hostPort"], p["containerPort"]) {
-				f.add(field.Invalid(f.path.Child("containers").Index(i).Child("ports").Index(j).Child("hostPort"), p["hostPort"], "must match `containerPort` when `hostNetwork` is true"))
+				f.add(field.Invalid(f.path().Child("containers").Index(i).Child("ports").Index(j).Child("hostPort"), p["hostPort"], "must match `containerPort` when `hostNetwork` is true"))
 			}
 		}
 	}

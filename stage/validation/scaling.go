@@ -11,19 +11,19 @@ func replicaBounds(f fieldOf) {
 	least, hasLeast := f.within["minReplicas"].(int64)
 	most, _ := f.within["maxReplicas"].(int64)
 	if hasLeast && least < 1 {
-		f.add(field.Invalid(f.path.Child("minReplicas"), least, "must be greater than or equal to 1"))
+		f.add(field.Invalid(f.path().Child("minReplicas"), least, "must be greater than or equal to 1"))
 	}
 	if hasLeast && least == 0 && !hasOutsideMetric(f.within) {
-		f.add(field.Forbidden(f.path.Child("metrics"), "must specify at least one Object or External metric to support scaling to zero replicas"))
+		f.add(field.Forbidden(f.path().Child("metrics"), "must specify at least one Object or External metric to support scaling to zero replicas"))
 	}
 	switch {
 	case most == 0:
-		f.add(field.Required(f.path.Child("maxReplicas"), "must be set and greater than 0"))
+		f.add(field.Required(f.path().Child("maxReplicas"), "must be set and greater than 0"))
 	case most < 1:
-		f.add(field.Invalid(f.path.Child("maxReplicas"), most, "must be greater than or equal to 1"))
+		f.add(field.Invalid(f.path().Child("maxReplicas"), most, "must be greater than or equal to 1"))
 	}
 	if hasLeast && most < least {
-		f.add(field.Invalid(f.path.Child("maxReplicas"), most, "must be greater than or equal to `minReplicas`"))
+		f.add(field.Invalid(f.path().Child("maxReplicas"), most, "must be greater than or equal to `minReplicas`"))
 	}
 }
 
@@ -35,7 +35,7 @@ func targetVersion(f fieldOf) {
 		isGrouped = isGrouped || version[i] == '/'
 	}
 	if version != "v1" && !isGrouped {
-		f.add(field.Invalid(f.path.Child("apiVersion"), version, "apiVersion must specify API group"))
+		f.add(field.Invalid(f.path().Child("apiVersion"), version, "apiVersion must specify API group"))
 	}
 }
 
@@ -56,11 +56,11 @@ var (
 func sourceOfMetric(f fieldOf) {
 	name := metricSources[text(f.within["type"])]
 	if name != "" && f.within[name] == nil {
-		f.add(field.Required(f.path.Child(name), "must populate information for the given metric source"))
+		f.add(field.Required(f.path().Child(name), "must populate information for the given metric source"))
 	}
 	for _, other := range sortedKeys(f.within) {
 		if other != "type" && name != "" && other != name {
-			f.add(field.Forbidden(f.path.Child(other), "must populate the given metric source only"))
+			f.add(field.Forbidden(f.path().Child(other), "must populate the given metric source only"))
 		}
 	}
 }
@@ -68,7 +68,7 @@ func sourceOfMetric(f fieldOf) {
 func metricName(f fieldOf) {
 	m, _ := f.value.(map[string]any)
 	if text(m["name"]) == "" {
-		f.add(field.Required(f.path.Child("name"), "must specify a metric name"))
+		f.add(field.Required(f.path().Child("name"), "must specify a metric name"))
 	}
 }
 
@@ -76,19 +76,19 @@ func metricTarget(f fieldOf) {
 	m, _ := f.value.(map[string]any)
 	switch kind := text(m["type"]); kind {
 	case "":
-		f.add(field.Required(f.path.Child("type"), "must specify a metric target type"))
-		f.add(field.Invalid(f.path.Child("type"), kind, "must be either Utilization, Value, or AverageValue"))
+		f.add(field.Required(f.path().Child("type"), "must specify a metric target type"))
+		f.add(field.Invalid(f.path().Child("type"), kind, "must be either Utilization, Value, or AverageValue"))
 	case "Utilization", "Value", "AverageValue":
 	default:
-		f.add(field.Invalid(f.path.Child("type"), kind, "must be either Utilization, Value, or AverageValue"))
+		f.add(field.Invalid(f.path().Child("type"), kind, "must be either Utilization, Value, or AverageValue"))
 	}
 	for _, name := range []string{"value", "averageValue"} {
 		if q, ok := quantity(m[name]); ok && q.Sign() <= 0 {
-			f.add(field.Invalid(f.path.Child(name), q.String(), "must be positive"))
+			f.add(field.Invalid(f.path().Child(name), q.String(), "must be positive"))
 		}
 	}
 	if n, said := m["averageUtilization"].(int64); said && n < 1 {
-		f.add(field.Invalid(f.path.Child("averageUtilization"), n, "must be greater than 0"))
+		f.add(field.Invalid(f.path().Child("averageUtilization"), n, "must be greater than 0"))
 	}
 }
 
@@ -96,22 +96,22 @@ func resourceTarget(f fieldOf) {
 	m, _ := f.value.(map[string]any)
 	switch {
 	case m["averageUtilization"] == nil && m["averageValue"] == nil:
-		f.add(field.Required(f.path.Child("averageUtilization"), "must set either a target raw value or a target utilization"))
+		f.add(field.Required(f.path().Child("averageUtilization"), "must set either a target raw value or a target utilization"))
 	case m["averageUtilization"] != nil && m["averageValue"] != nil:
-		f.add(field.Forbidden(f.path.Child("averageValue"), "may not set both a target raw value and a target utilization"))
+		f.add(field.Forbidden(f.path().Child("averageValue"), "may not set both a target raw value and a target utilization"))
 	}
 }
 
 func averageTarget(f fieldOf) {
 	m, _ := f.value.(map[string]any)
 	if q, ok := quantity(m["averageValue"]); !ok || q.IsZero() {
-		f.add(field.Required(f.path.Child("averageValue"), "must specify a positive target averageValue"))
+		f.add(field.Required(f.path().Child("averageValue"), "must specify a positive target averageValue"))
 	}
 }
 
 func oneOfShares(f fieldOf) {
 	if f.within["minAvailable"] != nil && f.within["maxUnavailable"] != nil {
-		f.add(field.Invalid(f.path, fmt.Sprint(f.within), "minAvailable and maxUnavailable cannot be both set"))
+		f.add(field.Invalid(f.path(), fmt.Sprint(f.within), "minAvailable and maxUnavailable cannot be both set"))
 	}
 }
 

@@ -18,10 +18,10 @@ func schedule(f fieldOf) {
 		return
 	}
 	if err := faultOfSchedule(s); err != nil {
-		f.add(field.Invalid(f.path, s, err.Error()))
+		f.add(field.Invalid(f.path(), s, err.Error()))
 	}
 	if strings.Contains(s, "TZ") && f.before == nil {
-		f.add(field.Invalid(f.path, s, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+		f.add(field.Invalid(f.path(), s, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
 	}
 }
 

@@ -31,12 +31,12 @@ var (
 func portsOf(f fieldOf) {
 	kind, ip := text(f.within["type"]), text(f.within["clusterIP"])
 	if len(list(f.value)) == 0 && ip != "None" && kind != "ExternalName" {
-		f.add(field.Required(f.path, ""))
+		f.add(field.Required(f.path(), ""))
 	}
 	if len(list(f.value)) > 1 {
 		for i, v := range list(f.value) {
 			if m, _ := v.(map[string]any); text(m["name"]) == "" {
-				f.add(field.Required(f.path.Index(i).Child("name"), ""))
+				f.add(field.Required(f.path().Index(i).Child("name"), ""))
 			}
 		}
 	}
@@ -49,12 +49,12 @@ func uniquePorts(f fieldOf) {
 		n, _ := m["nodePort"].(int64)
 		key := fmt.Sprint(m["protocol"], m["nodePort"])
 		if n != 0 && nodePorts[key] {
-			f.add(field.Duplicate(f.path.Index(i).Child("nodePort"), n))
+			f.add(field.Duplicate(f.path().Index(i).Child("nodePort"), n))
 		}
 		nodePorts[key] = true
 		key = fmt.Sprint(m["protocol"], m["port"])
 		if seen[key] {
-			f.add(field.Duplicate(f.path.Index(i), m))
+			f.add(field.Duplicate(f.path().Index(i), m))
 		}
 		seen[key] = true
 	}
@@ -69,20 +69,20 @@ func clusterIPs(f fieldOf) {
 	first, ips := text(f.within["clusterIP"]), list(f.value)
 	switch {
 	case first == "" && len(ips) > 0:
-		f.add(field.Invalid(f.path, ips, "must be empty when `clusterIP` is not specified"))
+		f.add(field.Invalid(f.path(), ips, "must be empty when `clusterIP` is not specified"))
 	case len(ips) > 0 && ips[0] != first:
-		f.add(field.Invalid(f.path, ips, "first value must match `clusterIP`"))
+		f.add(field.Invalid(f.path(), ips, "first value must match `clusterIP`"))
 	}
 	v4, v6 := 0, 0
 	for i, v := range ips {
 		if i == 0 && v == "None" {
 			if len(ips) > 1 {
-				f.add(field.Invalid(f.path, ips, "'None' must be the first and only value"))
+				f.add(field.Invalid(f.path(), ips, "'None' must be the first and only value"))
 				return
 			}
 			continue
 		}
-		address(fieldOf{f.faults, f.path.Index(i), v, f.within})
+		address(fieldOf{f.faults, f.path().Index(i), "", v, f.within})
 		switch ip, err := netip.ParseAddr(text(v)); {
 		case err != nil:
 		case ip.Is4():
@@ -92,10 +92,10 @@ func clusterIPs(f fieldOf) {
 		}
 	}
 	if len(ips) > 2 {
-		f.add(field.Invalid(f.path, ips, "may only hold up to 2 values"))
+		f.add(field.Invalid(f.path(), ips, "may only hold up to 2 values"))
 	}
 	if v4 > 1 || v6 > 1 {
-		f.add(field.Invalid(f.path, ips, "may specify no more than one IP for each IP family"))
+		f.add(field.Invalid(f.path(), ips, "may specify no more than one IP for each IP family"))
 	}
 }
 
@@ -105,11 +105,11 @@ func externalName(f fieldOf) {
 	}
 	name := strings.TrimSuffix(text(f.within["externalName"]), ".")
 	if name == "" {
-		f.add(field.Required(f.path.Child("externalName"), ""))
+		f.add(field.Required(f.path().Child("externalName"), ""))
 		return
 	}
 	for _, message := range validation.IsDNS1123Subdomain(name) {
-		f.add(field.Invalid(f.path.Child("externalName"), name, message))
+		f.add(field.Invalid(f.path().Child("externalName"), name, message))
 	}
 }
 
@@ -118,9 +118,9 @@ func trafficPolicy(f fieldOf) {
 	outside := kind == "LoadBalancer" || kind == "NodePort" || kind == "ClusterIP" && len(list(f.within["externalIPs"])) > 0
 	switch {
 	case policy != "" && !outside:
-		f.add(field.Invalid(f.path, policy, "may only be set for externally-accessible services"))
+		f.add(field.Invalid(f.path(), policy, "may only be set for externally-accessible services"))
 	case outside && policy == "":
-		f.add(field.Required(f.path, ""))
+		f.add(field.Required(f.path(), ""))
 	case outside:
 		oneOf("Cluster", "Local")(f)
 	}
@@ -132,7 +132,7 @@ func nodePortsOfType(f fieldOf) {
 	}
 	for i, v := range list(f.value) {
 		if m, _ := v.(map[string]any); !isEmpty(m["nodePort"]) {
-			f.add(field.Forbidden(f.path.Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'"))
+			f.add(field.Forbidden(f.path().Index(i).Child("nodePort"), "may not be used when `type` is 'ClusterIP'"))
 		}
 	}
 }
@@ -140,7 +140,7 @@ func nodePortsOfType(f fieldOf) {
 // affinityConfig checks how long a client stays with a Pod.
 func affinityConfig(f fieldOf) {
 	const most = 86400
-	config, path := nested(f.within, "sessionAffinityConfig"), parentField(f.path).Child("sessionAffinityConfig")
+	config, path := nested(f.within, "sessionAffinityConfig"), parentField(f.path()).Child("sessionAffinityConfig")
 	switch text(f.value) {
 	case "None":
 		if config != nil {
@@ -172,16 +172,16 @@ func families(f fieldOf) {
 	if f.within["type"] == "ExternalName" {
 		for _, name := range []string{"clusterIPs", "ipFamilies", "ipFamilyPolicy"} {
 			if !isEmpty(f.within[name]) {
-				f.add(field.Forbidden(f.path.Child(name), "may not be set for ExternalName services"))
+				f.add(field.Forbidden(f.path().Child(name), "may not be set for ExternalName services"))
 			}
 		}
 		return
 	}
-	path := f.path.Child("ipFamilies")
-	elements(mustBe("IPv4", "IPv6"))(fieldOf{f.faults, path, f.within["ipFamilies"], f.within})
-	distinct(fieldOf{f.faults, path, f.within["ipFamilies"], f.within})
+	path := f.path().Child("ipFamilies")
+	elements(mustBe("IPv4", "IPv6"))(fieldOf{f.faults, path, "", f.within["ipFamilies"], f.within})
+	distinct(fieldOf{f.faults, path, "", f.within["ipFamilies"], f.within})
 	if policy := f.within["ipFamilyPolicy"]; policy != nil {
-		mustBe("PreferDualStack", "RequireDualStack", "SingleStack")(fieldOf{f.faults, f.path.Child("ipFamilyPolicy"), policy, f.within})
+		mustBe("PreferDualStack", "RequireDualStack", "SingleStack")(fieldOf{f.faults, f.path().Child("ipFamilyPolicy"), "", policy, f.within})
 	}
 	ips, all := list(f.within["clusterIPs"]), list(f.within["ipFamilies"])
 	for i := range min(len(ips), len(all)) {
@@ -191,7 +191,7 @@ func families(f fieldOf) {
 			family = "IPv4"
 		}
 		if err == nil && all[i] != family && slices.Contains([]string{"IPv4", "IPv6"}, text(all[i])) {
-			f.add(field.Invalid(f.path.Child("clusterIPs").Index(i), ips[i], fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", all[i], i)))
+			f.add(field.Invalid(f.path().Child("clusterIPs").Index(i), ips[i], fmt.Sprintf("expected an %s value as indicated by `ipFamilies[%d]`", all[i], i)))
 		}
 	}
 }
@@ -201,22 +201,22 @@ func onlyForBalancers(f fieldOf) {
 	const message = "may only be used when `type` is 'LoadBalancer'"
 	isBalancer := f.within["type"] == "LoadBalancer"
 	ranges := list(f.within["loadBalancerSourceRanges"])
-	path := f.path.Child("LoadBalancerSourceRanges") // as the server says it
+	path := f.path().Child("LoadBalancerSourceRanges") // as the server says it
 	if len(ranges) > 0 && !isBalancer {
 		f.add(field.Forbidden(path, message))
 	}
 	for i, v := range ranges {
-		network(fieldOf{f.faults, path.Index(i), strings.TrimSpace(text(v)), f.within})
+		network(fieldOf{f.faults, path.Index(i), "", strings.TrimSpace(text(v)), f.within})
 	}
 	if f.within["allocateLoadBalancerNodePorts"] != nil && !isBalancer {
-		f.add(field.Forbidden(f.path.Child("allocateLoadBalancerNodePorts"), message))
+		f.add(field.Forbidden(f.path().Child("allocateLoadBalancerNodePorts"), message))
 	}
 	switch class := f.within["loadBalancerClass"]; {
 	case class == nil:
 	case isBalancer:
-		nonEmptyQualified(fieldOf{f.faults, f.path.Child("loadBalancerClass"), class, f.within})
+		nonEmptyQualified(fieldOf{f.faults, f.path().Child("loadBalancerClass"), "", class, f.within})
 	default:
-		f.add(field.Forbidden(f.path.Child("loadBalancerClass"), message))
+		f.add(field.Forbidden(f.path().Child("loadBalancerClass"), message))
 	}
 }
 
@@ -225,7 +225,7 @@ func internalPolicy(f fieldOf) {
 	case f.value != nil:
 		mustBe("Cluster", "Local")(f)
 	case slices.Contains([]string{"ClusterIP", "NodePort", "LoadBalancer"}, text(f.within["type"])):
-		f.add(field.Required(f.path, ""))
+		f.add(field.Required(f.path(), ""))
 	}
 }
 
@@ -237,6 +237,6 @@ func healthCheckPort(f fieldOf) {
 	case needed:
 		portNumber(f)
 	default:
-		f.add(field.Invalid(f.path, f.value, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
+		f.add(field.Invalid(f.path(), f.value, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"))
 	}
 }

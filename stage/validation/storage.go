@@ -26,15 +26,15 @@ var (
 func userPriority(f fieldOf) {
 	const most, prefix = 1000000000, "system-"
 	value, _ := f.value.(int64)
-	if !strings.HasPrefix(f.name, prefix) {
+	if !strings.HasPrefix(f.object, prefix) {
 		if value > most {
-			f.add(field.Forbidden(f.path, fmt.Sprintf("maximum allowed value of a user defined priority is %d", most)))
+			f.add(field.Forbidden(f.path(), fmt.Sprintf("maximum allowed value of a user defined priority is %d", most)))
 		}
 		return
 	}
 	known := map[string]int64{"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
-	if known[f.name] == 0 {
-		f.add(field.Forbidden(field.NewPath("metadata", "name"), "priority class names with '"+prefix+"' prefix are reserved for system use only. error: "+f.name+" is not a known system priority class"))
+	if known[f.object] == 0 {
+		f.add(field.Forbidden(field.NewPath("metadata", "name"), "priority class names with '"+prefix+"' prefix are reserved for system use only. error: "+f.object+" is not a known system priority class"))
 	}
 }
 
@@ -43,13 +43,13 @@ func tokens(f fieldOf) {
 	seen := map[string]bool{}
 	for i, v := range list(f.value) {
 		m, _ := v.(map[string]any)
-		path, audience := f.path.Index(i), text(m["audience"])
+		path, audience := f.path().Index(i), text(m["audience"])
 		if seen[audience] {
 			f.add(field.Duplicate(path.Child("audience"), audience))
 			continue
 		}
 		seen[audience] = true
-		seconds := fieldOf{f.faults, path.Child("expirationSeconds"), m["expirationSeconds"], m}
+		seconds := fieldOf{f.faults, path.Child("expirationSeconds"), "", m["expirationSeconds"], m}
 		between(600, 1<<62, "may not specify a duration less than 10 minutes")(seconds)
 		between(-1<<62, 1<<32, "may not specify a duration larger than 2^32 seconds")(seconds)
 	}
@@ -57,6 +57,6 @@ func tokens(f fieldOf) {
 
 func lifecycleModes(f fieldOf) {
 	for _, v := range list(f.value) {
-		mustBe("Persistent", "Ephemeral")(fieldOf{f.faults, f.path, v, f.within})
+		mustBe("Persistent", "Ephemeral")(fieldOf{f.faults, f.path(), "", v, f.within})
 	}
 }

@@ -261,7 +261,7 @@ func cidrUpdate(f *faults, before, now map[string]any) {
 		}
 	}
 	if len(next) > len(old) {
-		networks(fieldOf{f, path, next, nested(now, "spec")})
+		networks(fieldOf{f, path, "", next, nested(now, "spec")})
 	}
 }
 

@@ -16,7 +16,10 @@ const podText = "pod updates may not change fields other than `spec.containers[*
 // podUpdate is ValidatePodUpdate of core/validation, but that a Pod may be bound by an update, as the
 // scheduler of a lab does.
 func podUpdate(f *faults, before, now map[string]any) {
-	old, next, path := nested(before, "spec"), nested(now, "spec"), field.NewPath("spec")
+	old, next, path := nested(before, "spec"), nested(now, "spec"), specPath
+	if isOnlyBound(old, next) {
+		return
+	}
 	for _, name := range []string{"containers", "initContainers"} {
 		if !containersStay(f, path.Child(name), list(old[name]), list(next[name])) {
 			return
@@ -45,6 +48,18 @@ func podUpdate(f *faults, before, now map[string]any) {
 	if !alike(old, munged) {
 		f.add(field.Forbidden(path, podText))
 	}
+}
+
+var specPath = field.NewPath("spec")
+
+// isOnlyBound reports whether no more changes than where a Pod runs, which it did not before.
+func isOnlyBound(old, next map[string]any) bool {
+	for name, v := range next {
+		if name != "nodeName" && !object.DeepEqual(v, old[name]) {
+			return false
+		}
+	}
+	return isEmpty(old["nodeName"]) && len(next) == len(old)+1
 }
 
 func containersStay(f *faults, path *field.Path, old, next []any) bool {

@@ -34,7 +34,7 @@ var (
 
 func accessModes(f fieldOf) {
 	for _, v := range list(f.value) {
-		mustBe(claimModes...)(fieldOf{f.faults, f.path, v, f.within})
+		mustBe(claimModes...)(fieldOf{f.faults, f.path(), "", v, f.within})
 	}
 }
 
@@ -43,9 +43,9 @@ func storageRequest(f fieldOf) {
 	q, ok := quantity(requests["storage"])
 	switch {
 	case !ok:
-		f.add(field.Required(f.path.Key("storage"), ""))
+		f.add(field.Required(f.path().Key("storage"), ""))
 	case q.Sign() <= 0:
-		f.add(field.Invalid(f.path.Key("storage"), q.String(), "must be greater than zero"))
+		f.add(field.Invalid(f.path().Key("storage"), q.String(), "must be greater than zero"))
 	}
 }
 
@@ -56,15 +56,15 @@ func downwardFiles(f fieldOf) {
 	for _, v := range list(m["items"]) {
 		file, _ := v.(map[string]any)
 		if text(file["path"]) == "" {
-			f.add(field.Required(f.path.Child("path"), ""))
+			f.add(field.Required(f.path().Child("path"), ""))
 		}
 		if file["fieldRef"] == nil && file["resourceFieldRef"] == nil {
-			f.add(field.Required(f.path, "one of fieldRef and resourceFieldRef is required"))
+			f.add(field.Required(f.path(), "one of fieldRef and resourceFieldRef is required"))
 		}
 		rules{
 			given("fieldRef", in(fieldRef)),
 			given("resourceFieldRef", in(rules{of("containerName", required)}), in(resourceRef)),
-		}.check(f.faults, f.path, file)
+		}.check(f.faults, f.path(), file)
 	}
 }
 
@@ -75,14 +75,14 @@ func projectedPaths(f fieldOf) {
 	for _, s := range list(m["sources"]) {
 		source, _ := s.(map[string]any)
 		if token, is := source["serviceAccountToken"].(map[string]any); is && text(token["path"]) == "" {
-			f.add(field.Required(f.path.Child("path"), ""))
+			f.add(field.Required(f.path().Child("path"), ""))
 		}
 		for _, path := range projected(source) {
 			switch {
 			case path == "":
-				f.add(field.Required(f.path.Child("path"), ""))
+				f.add(field.Required(f.path().Child("path"), ""))
 			case seen[path]:
-				f.add(field.Invalid(f.path, path, "conflicting duplicate paths"))
+				f.add(field.Invalid(f.path(), path, "conflicting duplicate paths"))
 			}
 			seen[path] = true
 		}
@@ -123,15 +123,15 @@ func capacity(f fieldOf) {
 	q, ok := quantity(m["storage"])
 	switch {
 	case len(m) == 0:
-		f.add(field.Required(f.path, ""))
-		f.add(field.NotSupported(f.path, m, []string{"storage"}))
+		f.add(field.Required(f.path(), ""))
+		f.add(field.NotSupported(f.path(), m, []string{"storage"}))
 	case !ok || len(m) > 1:
-		f.add(field.NotSupported(f.path, m, []string{"storage"}))
+		f.add(field.NotSupported(f.path(), m, []string{"storage"}))
 	case q.Sign() < 0:
-		f.add(field.Invalid(f.path.Key("storage"), q.String(), "must be greater than zero"))
-		f.add(field.Invalid(f.path.Key("storage"), q.Value(), "must be a valid resource quantity"))
+		f.add(field.Invalid(f.path().Key("storage"), q.String(), "must be greater than zero"))
+		f.add(field.Invalid(f.path().Key("storage"), q.Value(), "must be a valid resource quantity"))
 	case q.IsZero():
-		f.add(field.Invalid(f.path.Key("storage"), q.String(), "must be greater than zero"))
+		f.add(field.Invalid(f.path().Key("storage"), q.String(), "must be greater than zero"))
 	}
 }
 
@@ -147,11 +147,11 @@ func oneVolume(f fieldOf) {
 			continue
 		}
 		if n++; n > 1 {
-			f.add(field.Forbidden(f.path.Child(name), "may not specify more than 1 volume type"))
+			f.add(field.Forbidden(f.path().Child(name), "may not specify more than 1 volume type"))
 		}
 	}
 	if n == 0 {
-		f.add(field.Required(f.path, "must specify a volume type"))
+		f.add(field.Required(f.path(), "must specify a volume type"))
 	}
 }
 
@@ -164,7 +164,7 @@ func isVolume(m map[string]any) bool {
 
 func nodeConstraints(f fieldOf) {
 	if f.value == nil {
-		f.add(field.Required(f.path, "must specify required node constraints"))
+		f.add(field.Required(f.path(), "must specify required node constraints"))
 	}
 }
 
@@ -173,13 +173,13 @@ func driverName(f fieldOf) {
 	const most = 63
 	name := text(f.value)
 	if name == "" {
-		f.add(field.Required(f.path, ""))
+		f.add(field.Required(f.path(), ""))
 		return
 	}
 	if len(name) > most {
-		f.add(field.TooLong(f.path, "", most))
+		f.add(field.TooLong(f.path(), "", most))
 	}
 	for _, message := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
-		f.add(field.Invalid(f.path, name, message))
+		f.add(field.Invalid(f.path(), name, message))
 	}
 }

@@ -13,18 +13,18 @@ import (
 func templateOf(policies ...string) check {
 	return func(f fieldOf) {
 		template, _ := f.value.(map[string]any)
-		path := f.path.Child("labels")
-		labels(fieldOf{f.faults, path, nested(template, "metadata", "labels"), template})
+		path := f.path().Child("labels")
+		labels(fieldOf{f.faults, path, "", nested(template, "metadata", "labels"), template})
 		spec := nested(template, "spec")
-		podSpec.check(f.faults, f.path.Child("spec"), spec)
+		podSpec.check(f.faults, f.path().Child("spec"), spec)
 		if policy := text(spec["restartPolicy"]); slices.Contains([]string{"Always", "OnFailure", "Never"}, policy) && !slices.Contains(policies, policy) {
-			f.add(field.NotSupported(f.path.Child("spec", "restartPolicy"), policy, policies))
+			f.add(field.NotSupported(f.path().Child("spec", "restartPolicy"), policy, policies))
 		}
 		if policy := text(spec["restartPolicy"]); len(policies) < 3 && policy != "" && !slices.Contains([]string{"Always", "OnFailure", "Never"}, policy) {
-			f.add(field.NotSupported(f.path.Child("spec", "restartPolicy"), policy, policies))
+			f.add(field.NotSupported(f.path().Child("spec", "restartPolicy"), policy, policies))
 		}
 		if spec["activeDeadlineSeconds"] != nil && policies[0] == "Always" {
-			f.add(field.Forbidden(f.path.Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in ReplicaSet is not Supported"))
+			f.add(field.Forbidden(f.path().Child("spec", "activeDeadlineSeconds"), "activeDeadlineSeconds in ReplicaSet is not Supported"))
 		}
 	}
 }
@@ -35,23 +35,23 @@ func templateOf(policies ...string) check {
 func podSelector(emptyText string) check {
 	return func(f fieldOf) {
 		template := nested(f.within, "template")
-		labelsPath := parentField(f.path).Child("template", "metadata", "labels")
+		labelsPath := parentField(f.path()).Child("template", "metadata", "labels")
 		s := selectorOf(f.value)
 		if s == nil && !f.in("DaemonSet") {
-			f.add(field.Required(f.path, ""))
+			f.add(field.Required(f.path(), ""))
 		} else if s != nil {
 			selector(f)
 			if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
-				f.add(field.Invalid(f.path, s, emptyText))
+				f.add(field.Invalid(f.path(), s, emptyText))
 			}
 		}
 		read, err := metav1.LabelSelectorAsSelector(s)
 		set := texts(nested(template, "metadata", "labels"))
 		switch {
 		case err != nil && f.in("StatefulSet"):
-			f.add(field.Invalid(f.path, s, ""))
+			f.add(field.Invalid(f.path(), s, ""))
 		case err != nil && !f.in("DaemonSet"):
-			f.add(field.Invalid(f.path, s, "invalid label selector"))
+			f.add(field.Invalid(f.path(), s, "invalid label selector"))
 		case err != nil:
 		case !read.Empty() && !read.Matches(klabels.Set(set)) || s == nil:
 			f.add(field.Invalid(labelsPath, nested(template, "metadata", "labels"), "`selector` does not match template `labels`"))
@@ -134,7 +134,7 @@ func templateOrNothing(f fieldOf) {
 		return
 	}
 	if s := texts(f.within["selector"]); len(s) > 0 && !klabels.SelectorFromSet(s).Matches(klabels.Set(texts(nested(f.within, "template", "metadata", "labels")))) {
-		f.add(field.Invalid(f.path.Child("metadata", "labels"), texts(nested(f.within, "template", "metadata", "labels")), "`selector` does not match template `labels`"))
+		f.add(field.Invalid(f.path().Child("metadata", "labels"), texts(nested(f.within, "template", "metadata", "labels")), "`selector` does not match template `labels`"))
 	}
 	always1(f)
 }
@@ -143,7 +143,7 @@ func afterReady(f fieldOf) {
 	deadline, said := f.value.(int64)
 	ready, _ := f.within["minReadySeconds"].(int64)
 	if said && deadline <= ready {
-		f.add(field.Invalid(f.path, deadline, "must be greater than minReadySeconds"))
+		f.add(field.Invalid(f.path(), deadline, "must be greater than minReadySeconds"))
 	}
 }
 
@@ -153,23 +153,23 @@ func deploymentStrategy(f fieldOf) {
 	switch text(strategy["type"]) {
 	case "Recreate":
 		if update != nil {
-			f.add(field.Forbidden(f.path.Child("rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'"))
+			f.add(field.Forbidden(f.path().Child("rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'"))
 		}
 	case "RollingUpdate":
-		path := f.path.Child("rollingUpdate")
+		path := f.path().Child("rollingUpdate")
 		rules{given("maxUnavailable", share), given("maxSurge", share)}.check(f.faults, path, update)
 		if isZeroShare(update["maxUnavailable"]) && isZeroShare(update["maxSurge"]) {
 			f.add(field.Invalid(path.Child("maxUnavailable"), update["maxUnavailable"], "may not be 0 when `maxSurge` is 0"))
 		}
-		atMostAll(fieldOf{f.faults, path.Child("maxUnavailable"), update["maxUnavailable"], update})
+		atMostAll(fieldOf{f.faults, path.Child("maxUnavailable"), "", update["maxUnavailable"], update})
 	default:
-		f.add(field.NotSupported(f.path, strategy, []string{"Recreate", "RollingUpdate"}))
+		f.add(field.NotSupported(f.path(), strategy, []string{"Recreate", "RollingUpdate"}))
 	}
 }
 
 func daemonStrategy(f fieldOf) {
 	strategy, _ := f.value.(map[string]any)
-	update, path := nested(strategy, "rollingUpdate"), f.path.Child("rollingUpdate")
+	update, path := nested(strategy, "rollingUpdate"), f.path().Child("rollingUpdate")
 	switch text(strategy["type"]) {
 	case "OnDelete":
 	case "RollingUpdate":
@@ -182,13 +182,13 @@ func daemonStrategy(f fieldOf) {
 			f.add(field.Invalid(path.Child("maxSurge"), update["maxSurge"], "may not be set when maxUnavailable is non-zero"))
 		}
 	default:
-		f.add(field.NotSupported(f.path, strategy, []string{"RollingUpdate", "OnDelete"}))
+		f.add(field.NotSupported(f.path(), strategy, []string{"RollingUpdate", "OnDelete"}))
 	}
 }
 
 func managementPolicy(f fieldOf) {
 	if s := text(f.value); s != "OrderedReady" && s != "Parallel" {
-		f.add(field.Invalid(f.path, s, "must be 'OrderedReady' or 'Parallel'"))
+		f.add(field.Invalid(f.path(), s, "must be 'OrderedReady' or 'Parallel'"))
 	}
 }
 
@@ -197,11 +197,11 @@ func statefulStrategy(f fieldOf) {
 	switch kind := text(strategy["type"]); kind {
 	case "OnDelete":
 		if strategy["rollingUpdate"] != nil {
-			f.add(field.Invalid(f.path.Child("rollingUpdate"), strategy["rollingUpdate"], "only allowed for updateStrategy 'RollingUpdate'"))
+			f.add(field.Invalid(f.path().Child("rollingUpdate"), strategy["rollingUpdate"], "only allowed for updateStrategy 'RollingUpdate'"))
 		}
 	case "RollingUpdate":
-		rules{given("partition", notNegative)}.check(f.faults, f.path.Child("rollingUpdate"), nested(strategy, "rollingUpdate"))
+		rules{given("partition", notNegative)}.check(f.faults, f.path().Child("rollingUpdate"), nested(strategy, "rollingUpdate"))
 	default:
-		f.add(field.Invalid(f.path, strategy, "must be 'RollingUpdate' or 'OnDelete'"))
+		f.add(field.Invalid(f.path(), strategy, "must be 'RollingUpdate' or 'OnDelete'"))
 	}
 }
