@@ -1,6 +1,11 @@
 package apiserver_test
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,7 +63,7 @@ func TestTokensExpire(t *testing.T) {
 func TestApproval(t *testing.T) {
 	c := kubernetes.NewForConfigOrDie(apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{})).CertificatesV1().CertificateSigningRequests()
 	csr, err := c.Create(t.Context(), &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: certificatesv1.CertificateSigningRequestSpec{
-		Request: []byte("pem"), SignerName: "example.com/signer", Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth}}}, metav1.CreateOptions{})
+		Request: certificateRequest(t), SignerName: "example.com/signer", Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth}}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	csr.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Test"}}
 	csr, err = c.UpdateApproval(t.Context(), "a", csr, metav1.UpdateOptions{})
@@ -93,4 +98,13 @@ func TestReviewsAsTables(t *testing.T) {
 	err := c.AuthorizationV1().RESTClient().Post().Resource("selfsubjectaccessreviews").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").
 		Body(&authorizationv1.SelfSubjectAccessReview{}).Do(t.Context()).Error()
 	require.True(t, apierrors.ReasonForError(err) == metav1.StatusReasonNotAcceptable, "%v", err)
+}
+
+// certificateRequest is a request for a certificate.
+func certificateRequest(t *testing.T) []byte {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "me"}}, key)
+	require.NoError(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }

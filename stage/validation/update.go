@@ -31,6 +31,9 @@ var immutable = map[schema.GroupResource][][]string{
 	{Resource: "secrets"}:                                          {{"type"}},
 }
 
+// defaulted are fields that only objects which were stored without their defaults do not have.
+var defaulted = map[string]bool{"completionMode": true, "preemptionPolicy": true, "reclaimPolicy": true, "volumeBindingMode": true, "type": true}
+
 // update checks what changed, and that it may.
 func update(f *faults, v *memory.Review, rs rules) {
 	before, now := v.Old.Object, v.New.Object
@@ -43,7 +46,7 @@ func update(f *faults, v *memory.Review, rs rules) {
 	for _, path := range immutable[v.Resource] {
 		old, is := valueAt(before, path)
 		next, _ := valueAt(now, path)
-		if is && !alike(old, next) || !is && next != nil {
+		if is && !alike(old, next) || !is && next != nil && !defaulted[path[len(path)-1]] {
 			if _, isText := old.(string); isText && next == nil {
 				next = ""
 			}

@@ -25,7 +25,7 @@ func jobUpdate(f *faults, before, now map[string]any) {
 	if old["suspend"] == true && isStopped(before) {
 		was, is = withoutDirectives(was), withoutDirectives(is)
 	}
-	if !alike(was, is) {
+	if nested(was, "spec")["dnsPolicy"] != nil && !alike(was, is) { // it is stored with its defaults
 		f.add(field.Invalid(path.Child("template"), next["template"], "field is immutable"))
 	}
 }
@@ -144,7 +144,7 @@ func volumeUpdate(f *faults, before, now map[string]any) {
 	if !alike(was, is) {
 		f.add(field.Forbidden(field.NewPath("spec", "persistentvolumesource"), "spec.persistentvolumesource is immutable after creation"))
 	}
-	if !alike(old["volumeMode"], next["volumeMode"]) {
+	if old["volumeMode"] != nil && !alike(old["volumeMode"], next["volumeMode"]) {
 		f.add(field.Invalid(field.NewPath("volumeMode"), next["volumeMode"], "field is immutable"))
 	}
 	if old["nodeAffinity"] != nil && !alike(old["nodeAffinity"], next["nodeAffinity"]) {
@@ -172,6 +172,9 @@ func claimUpdate(f *faults, before, now map[string]any) {
 	if isEmpty(old["volumeName"]) {
 		was["volumeName"] = next["volumeName"]
 	}
+	if old["volumeMode"] == nil { // it is stored without its defaults
+		was["volumeMode"] = next["volumeMode"]
+	}
 	if old["storageClassName"] == nil { // the class is the default one, once there is one
 		was["storageClassName"] = next["storageClassName"]
 	}
@@ -186,7 +189,7 @@ func claimUpdate(f *faults, before, now map[string]any) {
 	if least, ok := quantity(nested(old, "resources", "requests")["storage"]); ok && (!isAsked || asked.Cmp(least) < 0) && asked.Cmp(given) <= 0 {
 		f.add(field.Forbidden(path.Child("resources", "requests", "storage"), "field can not be less than status.capacity"))
 	}
-	if !alike(old["volumeMode"], next["volumeMode"]) {
+	if old["volumeMode"] != nil && !alike(old["volumeMode"], next["volumeMode"]) {
 		f.add(field.Invalid(field.NewPath("volumeMode"), next["volumeMode"], "field is immutable"))
 	}
 }
@@ -240,10 +243,10 @@ func csiNodeUpdate(f *faults, before, now map[string]any) {
 // csiDriverUpdate is ValidateCSIDriverUpdate of storage/validation.
 func csiDriverUpdate(f *faults, before, now map[string]any) {
 	old, next, path := nested(before, "spec"), nested(now, "spec"), field.NewPath("spec")
-	if !object.DeepEqual(old["attachRequired"], next["attachRequired"]) {
+	if old["attachRequired"] != nil && !object.DeepEqual(old["attachRequired"], next["attachRequired"]) {
 		f.add(field.Invalid(path.Child("attachedRequired"), next["attachRequired"], "field is immutable")) // as the server says it
 	}
-	if !alike(old["volumeLifecycleModes"], next["volumeLifecycleModes"]) {
+	if old["volumeLifecycleModes"] != nil && !alike(old["volumeLifecycleModes"], next["volumeLifecycleModes"]) {
 		f.add(field.Invalid(path.Child("volumeLifecycleModes"), next["volumeLifecycleModes"], "field is immutable"))
 	}
 }

@@ -17,7 +17,7 @@ const podText = "pod updates may not change fields other than `spec.containers[*
 // scheduler of a lab does.
 func podUpdate(f *faults, before, now map[string]any) {
 	old, next, path := nested(before, "spec"), nested(now, "spec"), specPath
-	if isOnlyBound(old, next) {
+	if isOnlyBound(old, next) || old["dnsPolicy"] == nil { // it is stored as it was loaded, without its defaults
 		return
 	}
 	for _, name := range []string{"containers", "initContainers"} {
