@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
@@ -60,4 +61,18 @@ func (r *resource) newTypes() (managedfields.TypeConverter, error) {
 		return nil, err
 	}
 	return managedfields.NewTypeConverter(specs, false)
+}
+
+// typesOf returns the types of the fields of a kind; nil if the server does not know it.
+func (s *Server) typesOf(kind schema.GroupVersionKind) managedfields.TypeConverter {
+	for _, g := range s.kinds.list() {
+		i := slices.IndexFunc(g.resources, func(r *resource) bool { return r.kind == kind })
+		if g.GroupVersion != kind.GroupVersion() || i < 0 {
+			continue
+		}
+		if types, err := g.resources[i].types(); err == nil {
+			return types
+		}
+	}
+	return nil
 }

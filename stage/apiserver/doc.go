@@ -104,11 +104,10 @@
 //
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; what package memory does not store. Of HorizontalPodAutoscalers
-// autoscaling/v1 shows the CPU alone. Not there yet: authorisation; conversion webhooks,
-// so that a definition with one may serve one version only; MutatingAdmissionPolicies, which are refused; webhooks and policies about the
-// subresources scale, binding and eviction, which are not asked as such (a scale and a binding are to
-// them an update of the object itself) or not at all (an eviction); unknown fields that a JSON
-// patch adds; who owns what was written by the subresource scale, and by what the lab's controllers
+// autoscaling/v1 shows the CPU alone. Not there yet: authorisation; conversion webhooks, so that a
+// definition with one may serve one version only; webhooks and policies about the subresources scale,
+// binding and eviction, which see the object instead of a Scale or a Binding, or are not asked at all
+// (an eviction); unknown fields that a JSON patch adds; managedFields of what the lab's controllers
 // create; Tables of certificatesigningrequests, flowschemas, ipaddresses, mutatingadmissionpolicies
 // and their bindings, prioritylevelconfigurations, resourceclaims, resourceslices and servicecidrs
 // have name and age only.

@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,12 +128,31 @@ func TestPoliciesAreValidated(t *testing.T) {
 	require.ErrorContains(t, err, `spec.validations[0].expression: Invalid value: "object.metadata +": compilation failed: ERROR: <input>:1:18: Syntax error`)
 }
 
-// TestMutatingPoliciesAreRefused holds that nobody takes them for carried out.
-func TestMutatingPoliciesAreRefused(t *testing.T) {
-	client := kubernetes.NewForConfigOrDie(apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{})).AdmissionregistrationV1().RESTClient()
-	for _, resource := range []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"} {
-		err := client.Post().Resource(resource).Body([]byte(`{}`)).Do(t.Context()).Error()
-		require.True(t, apierrors.IsNotFound(err))
-		require.EqualError(t, err, "the server could not find the requested resource: an in-memory cluster has no "+resource+".admissionregistration.k8s.io")
+const labelling = `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {name: label}, spec: {reinvocationPolicy: Never,
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]},
+  variables: [{name: team, expression: "'kitchen'"}], mutations: [
+  {patchType: ApplyConfiguration, applyConfiguration: {expression: "Object{metadata: Object.metadata{labels: {'team': variables.team}}}"}},
+  {patchType: JSONPatch, jsonPatch: {expression: "[JSONPatch{op: 'add', path: '/metadata/labels/size', value: 'big'}]"}}]}}`
+
+// TestMutatingPoliciesChangeObjects holds that MutatingAdmissionPolicies change what is written by
+// clients and without one, before it is stored, and that what is not valid is refused.
+func TestMutatingPoliciesChangeObjects(t *testing.T) {
+	cluster := memory.New(memory.Options{})
+	client := kubernetes.NewForConfigOrDie(apiserver.Start(t, cluster, apiserver.Options{}))
+	require.NoError(t, create(t, cluster, fields(t, labelling)))
+	require.NoError(t, create(t, cluster, fields(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: before, namespace: default}}`)))
+	binding := fields(t, `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: label}, spec: {policyName: label}}`)
+	require.NoError(t, create(t, cluster, binding))
+	require.NoError(t, create(t, cluster, fields(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: cluster, namespace: default, labels: {a: b}}}`)))
+	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "client"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"team": "kitchen", "size": "big"}, made.Labels)
+	for name, want := range map[string]map[string]string{"before": nil, "cluster": {"a": "b", "team": "kitchen", "size": "big"}} {
+		got, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, want, got.Labels)
 	}
+	wrong := fields(t, strings.Replace(labelling, "variables.team", "variables.nobody", 1))
+	wrong.SetName("wrong")
+	require.ErrorContains(t, create(t, cluster, wrong), "spec.mutations[0].applyConfiguration.expression: Invalid value")
 }

@@ -85,8 +85,9 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	c.Extend(s.schemas.Hooks())
 	c.Extend(validation.Hooks())
 	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
-	c.Extend(policies.New(c, compiler, objects).Hooks())
-	c.Extend(webhooks.New(compiler, objects, o.Webhooks).Hooks())
+	decide := policies.New(c, compiler, objects, s.typesOf)
+	c.Extend(decide.Hooks())
+	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: o.Webhooks, Before: decide.Mutate}).Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err
 	}

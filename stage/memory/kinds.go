@@ -137,6 +137,8 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"CertificateSigningRequest", "certificatesigningrequests", cluster | status | freeNames, "spec.signerName"},
 	},
 	{Group: "admissionregistration.k8s.io", Version: "v1"}: {
+		{"MutatingAdmissionPolicy", "mutatingadmissionpolicies", cluster | counted, ""},
+		{"MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", cluster | counted, ""},
 		{"MutatingWebhookConfiguration", "mutatingwebhookconfigurations", cluster | counted, ""},
 		{"ValidatingAdmissionPolicy", "validatingadmissionpolicies", cluster | status | counted | ownMeta, ""},
 		{"ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", cluster | counted, ""},

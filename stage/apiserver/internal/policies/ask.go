@@ -3,12 +3,10 @@ package policies
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +23,8 @@ import (
 
 // unguarded are the resources that no policy is about.
 var unguarded = map[schema.GroupResource]bool{
+	{Group: group.Group, Resource: "mutatingadmissionpolicies"}:         true,
+	{Group: group.Group, Resource: "mutatingadmissionpolicybindings"}:   true,
 	{Group: group.Group, Resource: "validatingadmissionpolicies"}:       true,
 	{Group: group.Group, Resource: "validatingadmissionpolicybindings"}: true,
 }
@@ -38,7 +38,7 @@ func (x *Index) ask(v *memory.Review) func() error {
 	w := &write{index: x}
 	for _, u := range all {
 		p, err := x.policy(u)
-		if err == nil && attributes.MayMatch(rulesOf(p), v) {
+		if err == nil && attributes.MayMatch(rulesIn(p.Spec.MatchConstraints), v) {
 			err = w.add(v, p)
 		}
 		if err != nil {
@@ -58,11 +58,11 @@ func notValid(u *unstructured.Unstructured, err error) error {
 	return apierrors.NewInternalError(fmt.Errorf("%s %q is not valid: %w", u.GetKind(), u.GetName(), err))
 }
 
-func rulesOf(p *policy) (all []admissionregistration.RuleWithOperations) {
-	if p.Spec.MatchConstraints == nil {
+func rulesIn(m *admissionregistration.MatchResources) (all []admissionregistration.RuleWithOperations) {
+	if m == nil {
 		return nil
 	}
-	for _, r := range p.Spec.MatchConstraints.ResourceRules {
+	for _, r := range m.ResourceRules {
 		all = append(all, r.RuleWithOperations)
 	}
 	return all
@@ -94,7 +94,7 @@ func (w *write) add(v *memory.Review, p *policy) error {
 		}
 		if binding.Spec.PolicyName == p.Name {
 			b.bindings = append(b.bindings, binding)
-			b.params = append(b.params, paramsOf(v, p, binding.Spec.ParamRef)...)
+			b.params = append(b.params, paramsOf(v, p.paramKind, binding.Spec.ParamRef)...)
 		}
 	}
 	if len(b.bindings) > 0 {
@@ -104,18 +104,18 @@ func (w *write) add(v *memory.Review, p *policy) error {
 }
 
 // paramsOf returns the objects that a binding may refer to.
-func paramsOf(v *memory.Review, p *policy, ref *admissionregistration.ParamRef) params {
+func paramsOf(v *memory.Review, kind schema.GroupVersionKind, ref *admissionregistration.ParamRef) params {
 	switch {
-	case p.paramKind.Empty() || ref == nil:
+	case kind.Empty() || ref == nil:
 		return nil
 	case ref.Name == "":
-		return v.List(p.paramKind, "")
+		return v.List(kind, "")
 	}
 	name := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 	if name.Namespace == "" {
 		name.Namespace = v.Name.Namespace
 	}
-	if found := v.Get(p.paramKind, name); found != nil {
+	if found := v.Get(kind, name); found != nil {
 		return params{found}
 	}
 	return nil
@@ -136,18 +136,7 @@ func (w *write) decide() error {
 // hook returns a policy in the form that is dispatched.
 func (b bound) hook(kinds []memory.Kind) validating.PolicyHook {
 	h := validating.PolicyHook{Policy: b.ValidatingAdmissionPolicy, Bindings: b.bindings, Evaluator: b.evaluator}
-	if b.paramKind.Empty() {
-		return h
-	}
-	i := slices.IndexFunc(kinds, func(k memory.Kind) bool { return k.GroupVersionKind == b.paramKind })
-	switch {
-	case i < 0:
-		h.ConfigurationError = fmt.Errorf("failed to find resource referenced by paramKind: '%v'", b.paramKind)
-	case kinds[i].ClusterScoped:
-		h.ParamInformer, h.ParamScope = informer{objects: b.params, resource: kinds[i]}, meta.RESTScopeRoot
-	default:
-		h.ParamInformer, h.ParamScope = informer{objects: b.params, resource: kinds[i]}, meta.RESTScopeNamespace
-	}
+	h.ParamInformer, h.ParamScope, h.ConfigurationError = b.params.informer(b.paramKind, kinds)
 	return h
 }
 

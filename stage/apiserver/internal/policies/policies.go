@@ -27,15 +27,17 @@ type Index struct {
 	cluster  *memory.Cluster
 	compiler *rules.Compiler
 	objects  admission.ObjectInterfaces
+	types    Types
 
 	mu       sync.Mutex
 	policies compiled[*policy]
 	bindings compiled[*admissionregistration.ValidatingAdmissionPolicyBinding]
+	mutators compiled[*mutator]
 }
 
 // New returns an index for a cluster, of which only the kinds are asked.
-func New(c *memory.Cluster, by *rules.Compiler, o admission.ObjectInterfaces) *Index {
-	return &Index{cluster: c, compiler: by, objects: o}
+func New(c *memory.Cluster, by *rules.Compiler, o admission.ObjectInterfaces, t Types) *Index {
+	return &Index{cluster: c, compiler: by, objects: o, types: t}
 }
 
 // Hooks are the hooks of a cluster that carry out its policies.

@@ -27,6 +27,10 @@ func (x *Index) validate(v *memory.Review) error {
 	switch {
 	case v.Kind == bindingKind && isChanged(v, "spec"):
 		faults, err = bindingFaults(v)
+	case v.Kind == mutatingBindingKind && isChanged(v, "spec"):
+		faults, err = mutatingBindingFaults(v)
+	case v.Kind == mutatingKind && isChanged(v, "spec"):
+		faults, err = x.mutatingFaults(v)
 	case v.Kind == policyKind && v.Subresource == "status":
 		faults, err = statusFaults(v)
 	case v.Kind == policyKind && isChanged(v, "spec"):
@@ -49,7 +53,8 @@ func isChanged(v *memory.Review, field string) bool {
 func bindingFaults(v *memory.Review) (field.ErrorList, error) {
 	given := &admissionregistration.ValidatingAdmissionPolicyBinding{}
 	err := read(v.New, given)
-	return checkBinding(&given.Spec, field.NewPath("spec")), err
+	path := field.NewPath("spec")
+	return append(checkBinding(&given.Spec, path), checkActions(given.Spec.ValidationActions, path.Child("validationActions"))...), err
 }
 
 func (x *Index) policyFaults(v *memory.Review) (field.ErrorList, error) {
@@ -106,6 +111,11 @@ func (c checker) check(path *field.Path) (faults field.ErrorList, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return append(c.checkCommon(expressions, path), c.checkValidations(expressions, path)...), nil
+}
+
+// checkCommon checks what policies of both kinds have.
+func (c checker) checkCommon(expressions *expressions, path *field.Path) (faults field.ErrorList) {
 	faults = append(faults, rules.OneOf(c.spec.FailurePolicy, path.Child("failurePolicy"), admissionregistration.Fail, admissionregistration.Ignore)...)
 	if c.spec.ParamKind != nil {
 		faults = append(faults, checkParamKind(*c.spec.ParamKind, path.Child("paramKind"))...)
@@ -124,7 +134,7 @@ func (c checker) check(path *field.Path) (faults field.ErrorList, err error) {
 	for i, v := range c.spec.Variables {
 		faults = append(faults, expressions.checkVariable(v, path.Child("variables").Index(i))...)
 	}
-	return append(faults, c.checkValidations(expressions, path)...), nil
+	return faults
 }
 
 // mostAnnotations is how many auditAnnotations a policy may have.
@@ -202,8 +212,7 @@ func checkBinding(spec *admissionregistration.ValidatingAdmissionPolicyBindingSp
 		}
 	}
 	faults = append(faults, checkParamRef(spec.ParamRef, path.Child("paramRef"))...)
-	faults = append(faults, checkMatchResources(spec.MatchResources, path.Child("matchResources"))...)
-	return append(faults, checkActions(spec.ValidationActions, path.Child("validationActions"))...)
+	return append(faults, checkMatchResources(spec.MatchResources, path.Child("matchResources"))...)
 }
 
 func checkParamRef(ref *admissionregistration.ParamRef, path *field.Path) (faults field.ErrorList) {

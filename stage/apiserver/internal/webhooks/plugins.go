@@ -38,7 +38,7 @@ func newPlugin(kind schema.GroupVersionKind, configurations []*unstructured.Unst
 		if err != nil {
 			return nil, err
 		}
-		of, p.call = m.Webhook, reinvoked(m.Admit)
+		of, p.call = m.Webhook, m.Admit
 	} else {
 		v, err := validating.NewValidatingAdmissionWebhook(nil)
 		if err != nil {
@@ -63,8 +63,8 @@ func newPlugin(kind schema.GroupVersionKind, configurations []*unstructured.Unst
 	return p, nil
 }
 
-// reinvoked calls webhooks once more that ask for it, if one that was called later has changed the
-// object.
+// reinvoked asks policies and webhooks once more that want it, if one that was asked later has changed
+// the object.
 func reinvoked(admit call) call {
 	return func(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 		err := admit(ctx, a, o)

@@ -29,14 +29,25 @@ type Caller struct {
 	handler  Handlers
 	compiler *rules.Compiler
 	objects  admission.ObjectInterfaces
+	before   func(*memory.Review) func(context.Context, admission.Attributes, admission.ObjectInterfaces) error
 
 	mu      sync.Mutex
 	plugins map[string]*plugin // by what they were made of
 }
 
-// New returns a Caller. Webhooks on hosts with a handler are called without a connection.
-func New(by *rules.Compiler, o admission.ObjectInterfaces, h Handlers) *Caller {
-	return &Caller{handler: h, compiler: by, objects: o, plugins: map[string]*plugin{}}
+// Options are those of a Caller.
+type Options struct {
+	Compiler *rules.Compiler
+	Objects  admission.ObjectInterfaces
+	Handlers Handlers // webhooks on hosts with a handler are called without a connection
+	// Before returns what changes the object of a write before webhooks do, and again if they change
+	// it; nil if nothing does.
+	Before func(*memory.Review) func(context.Context, admission.Attributes, admission.ObjectInterfaces) error
+}
+
+// New returns a Caller.
+func New(o Options) *Caller {
+	return &Caller{handler: o.Handlers, compiler: o.Compiler, objects: o.Objects, before: o.Before, plugins: map[string]*plugin{}}
 }
 
 // Hooks are the hooks of a cluster that call its webhooks.
@@ -44,35 +55,71 @@ func (c *Caller) Hooks() memory.Hooks {
 	return memory.Hooks{
 		Name:     "webhooks",
 		Validate: c.validate,
-		Remote:   func(v *memory.Review) func() error { return c.ask(v, mutatingKind) },
-		Confirm:  func(v *memory.Review) func() error { return c.ask(v, validatingKind) },
+		Remote:   c.mutate,
+		Confirm:  c.confirm,
 	}
 }
 
-// ask returns what calls the webhooks of a kind of configuration; nil if none is concerned.
-func (c *Caller) ask(v *memory.Review, kind schema.GroupVersionKind) func() error {
+// mutate returns what lets others change the object of a write; nil if nobody is concerned.
+func (c *Caller) mutate(v *memory.Review) func() error {
+	var chain []call
+	if first := c.before(v); first != nil {
+		chain = append(chain, first)
+	}
+	if hooks := c.webhooks(v, mutatingKind); hooks != nil {
+		chain = append(chain, hooks)
+	}
+	if len(chain) == 0 {
+		return nil
+	}
+	a := attributes.Of(v)
+	return func() error {
+		if err := reinvoked(inOrder(chain))(v.Context(), a, c.objects); err != nil {
+			return err
+		}
+		if v.New != nil {
+			clear(v.New.Object)
+			maps.Copy(v.New.Object, a.GetObject().(*unstructured.Unstructured).Object)
+		}
+		return nil
+	}
+}
+
+func inOrder(chain []call) call {
+	return func(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+		for _, ask := range chain {
+			if err := ask(ctx, a, o); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// confirm returns what asks validating webhooks; nil if none is concerned.
+func (c *Caller) confirm(v *memory.Review) func() error {
+	ask := c.webhooks(v, validatingKind)
+	if ask == nil {
+		return nil
+	}
+	a := attributes.Of(v)
+	return func() error { return ask(v.Context(), a, c.objects) }
+}
+
+// webhooks returns what calls the webhooks of a kind of configuration; nil if none is concerned.
+func (c *Caller) webhooks(v *memory.Review, kind schema.GroupVersionKind) call {
 	found := v.List(kind, "")
 	if len(found) == 0 || v.Resource.Group == group.Group {
 		return nil
 	}
 	p, err := c.plugin(v, kind, found)
 	if err != nil {
-		return func() error { return err }
+		return func(context.Context, admission.Attributes, admission.ObjectInterfaces) error { return err }
 	}
 	if !attributes.MayMatch(p.rules, v) {
 		return nil
 	}
-	a := attributes.Of(v)
-	return func() error {
-		if err := p.call(v.Context(), a, c.objects); err != nil {
-			return err
-		}
-		if v.New != nil && kind == mutatingKind {
-			clear(v.New.Object)
-			maps.Copy(v.New.Object, a.GetObject().(*unstructured.Unstructured).Object)
-		}
-		return nil
-	}
+	return p.call
 }
 
 // plugin returns the plugin for the configurations and the namespace of a write.
