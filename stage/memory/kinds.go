@@ -108,7 +108,7 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"PodDisruptionBudget", "poddisruptionbudgets", status | counted | freeNames, ""},
 	},
 	{Group: "networking.k8s.io", Version: "v1"}: {
-		{"IPAddress", "ipaddresses", cluster, ""},
+		{"IPAddress", "ipaddresses", cluster | freeNames, ""},
 		{"Ingress", "ingresses", status | counted, ""},
 		{"IngressClass", "ingressclasses", cluster | counted, ""},
 		{"NetworkPolicy", "networkpolicies", counted, ""},

@@ -16,7 +16,7 @@ var (
 	deviceTmpl   = rules{of("spec", always(rules{of("spec", always(deviceSpec))}))}
 	deviceClass  = rules{of("spec", always(rules{given("selectors", each(deviceFilter)), given("config", each(deviceConfig))}))}
 	deviceFilter = rules{of("cel", requiredIfNil)}
-	deviceConfig = rules{of("opaque", requiredIfNil, in(rules{of("driver", required, subdomain), of("parameters", required)}))}
+	deviceConfig = rules{of("opaque", requiredIfNil, in(rules{of("driver", required, subdomain), of("parameters", requiredIfNil)}))}
 	constraint   = rules{of("", matchOrDistinct), given("requests", namesOfRequests), given("matchAttribute", fullyQualified), given("distinctAttribute", fullyQualified)}
 	deviceExact  = rules{
 		of("deviceClassName", required, subdomain), given("selectors", each(deviceFilter)), of("", countOfMode),

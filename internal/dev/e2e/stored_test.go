@@ -71,9 +71,9 @@ func TestStoredObjects(t *testing.T) {
 		createNamespace(t, cluster, "stored")
 	}
 	copyClasses(t, theirs, ours)
-	met := map[string]bool{}
+	met := map[string]int{}
 	for _, obj := range storedObjects(t) {
-		met[obj.GroupVersionKind().String()] = true
+		met[obj.GroupVersionKind().String()]++
 		if isNamespaced[obj.GroupVersionKind().String()] {
 			obj.SetNamespace("stored")
 		}
@@ -87,7 +87,7 @@ func TestStoredObjects(t *testing.T) {
 			got, err := ours.Create(t.Context(), obj.DeepCopy(), metav1.CreateOptions{})
 			require.NoError(t, err)
 			diff := cmp.Diff(maskedObject(t, want), maskedObject(t, got))
-			if reason := storedDifferently[obj.GetKind()]; reason != "" {
+			if reason := storedDifferently[obj.GetKind()]; reason != "" && obj.GetFinalizers() == nil {
 				require.NotEmpty(t, diff, "it is stored the same; the table says: %s", reason)
 				return
 			}
@@ -95,7 +95,8 @@ func TestStoredObjects(t *testing.T) {
 		})
 	}
 	for kind := range isNamespaced {
-		require.True(t, met[kind] || slices.ContainsFunc([]string{"CustomResourceDefinition", "APIService", "IPAddress", "ResourceSlice", "VolumeAttributesClass"}, func(k string) bool { return strings.HasSuffix(kind, "Kind="+k) }), "%s is not in testdata/stored", kind)
+		isLeftOut := slices.ContainsFunc([]string{"CustomResourceDefinition", "APIService", "ResourceSlice"}, func(k string) bool { return strings.HasSuffix(kind, "Kind="+k) })
+		require.True(t, met[kind] >= 3 || isLeftOut, "testdata/stored has %d objects of %s: fewer than a minimal, a typical and a full one", met[kind], kind)
 	}
 }
 
@@ -116,6 +117,7 @@ func copyClasses(t *testing.T, from, to *kube.Cluster) {
 var storedDifferently = map[string]string{
 	"CertificateSigningRequest": "the user of the server is another one",
 	"CSIDriver":                 "metadata.generation counts from the creation on, there from the first change",
+	"VolumeAttributesClass":     "a plugin of the server adds a finalizer, which kube-controller-manager takes away",
 	"CSINode":                   "the Go types of this module are of a later version, in which a status is always there",
 }
 
