@@ -121,6 +121,21 @@ func (r *request) keepsEntries(before, next map[string]any, entries []any) bool 
 	return patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) && patch.Equal(withoutTimes(old), withoutTimes(entries))
 }
 
+// revertTimes takes back times in managedFields if nothing else has changed after the hooks, which may
+// have dropped what was applied.
+func (r *request) revertTimes(before, next map[string]any) {
+	old, _ := metadataOf(before)["managedFields"].([]any)
+	entries, _ := metadataOf(next)["managedFields"].([]any)
+	if len(r.hooks) == 0 || !r.applies() || len(old) == 0 || patch.Equal(old, entries) {
+		return
+	}
+	reverted := maps.Clone(next)
+	reverted["metadata"] = withField(metadataOf(next), "managedFields", old)
+	if r.keepsEntries(before, reverted, entries) {
+		setEntries(metadataOf(next), old)
+	}
+}
+
 func withoutTimes(entries []any) []any {
 	out := make([]any, len(entries))
 	for i, v := range entries {

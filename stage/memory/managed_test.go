@@ -3,6 +3,7 @@ package memory_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -93,4 +94,23 @@ func TestWhatTheServerAddsIsOwnedByNobody(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"mine": "x", "default": "x", "admitted": "x"}, u.Object["data"])
 	require.JSONEq(t, `{"f:data":{".":{},"f:default":{},"f:mine":{}}}`, fieldsOf(t, u, "me"))
+}
+
+// TestAnApplyThatIsDroppedWritesNothing holds that an object is not stored again for a field that a hook
+// drops each time, only because managedFields have another time.
+func TestAnApplyThatIsDroppedWritesNothing(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	w := writer{t, memory.New(memory.Options{Now: func() time.Time { return now }})}
+	w.Extend(memory.Hooks{Name: "test", Admit: func(v *memory.Review) error {
+		unstructured.RemoveNestedField(v.New.Object, "data", "dropped")
+		return nil
+	}})
+	applied := `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {mine: x, dropped: x}}`
+	first, err := w.apply("me", applied, false)
+	require.NoError(t, err)
+	now = now.Add(time.Minute)
+	second, err := w.apply("me", applied, false)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"mine": "x"}, second.Object["data"])
+	require.Equal(t, first, second)
 }
