@@ -1,6 +1,9 @@
 package object
 
-import "reflect"
+import (
+	"maps"
+	"reflect"
+)
 
 // DeepEqual reports whether two JSON values are equal as data: numbers by value (1, 1.0 and
 // json.Number("1") are equal), lists by order, maps by key. A missing key is not null, and an empty
@@ -82,12 +85,13 @@ func DeepCopy(v any) any {
 
 // CopyMap is DeepCopy of an object; nil stays nil.
 func CopyMap(m map[string]any) map[string]any {
-	if m == nil {
-		return nil
-	}
-	out := make(map[string]any, len(m))
+	out := maps.Clone(m) // without hashing each key again
 	for k, v := range m {
-		out[k] = DeepCopy(v)
+		switch v.(type) {
+		case nil, string, bool, int64, float64:
+		default:
+			out[k] = DeepCopy(v)
+		}
 	}
 	return out
 }
