@@ -36,7 +36,7 @@ type copies struct {
 }
 
 func (s *store) fork() *store {
-	to := copies{map[*table]*table{}, map[*kind]*kind{}, map[*record]*record{}}
+	to := copies{make(map[*table]*table, len(s.tables)), make(map[*kind]*kind, len(s.kinds)), map[*record]*record{}}
 	next := &store{
 		options:   s.options,
 		version:   s.version,
@@ -68,17 +68,17 @@ func (s *store) fork() *store {
 func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.GroupVersionKind]*kind) {
 	tables := make(map[schema.GroupResource]*table, len(s.tables))
 	for at, t := range s.tables {
-		tables[at] = newTable(at, s.options)
-		tables[at].apiVersion = t.apiVersion
-		tables[at].incarnations = maps.Clone(t.incarnations)
-		tables[at].log.version = s.version
-		to.tables[t] = tables[at]
+		next := &table{resource: at, name: t.name, log: log{keep: s.options.History, version: s.version}, packFrom: s.options.packFrom}
+		next.apiVersion, next.incarnations = t.apiVersion, maps.Clone(t.incarnations)
+		tables[at], to.tables[t] = next, next
 	}
 	kinds := make(map[schema.GroupVersionKind]*kind, len(s.kinds))
+	all := make([]kind, 0, len(s.kinds))
 	for gvk, k := range s.kinds {
-		next := *k
+		all = append(all, *k)
+		next := &all[len(all)-1]
 		next.table = to.tables[k.table]
-		kinds[gvk], to.kinds[k] = &next, &next
+		kinds[gvk], to.kinds[k] = next, next
 	}
 	return tables, kinds
 }
@@ -86,6 +86,9 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 // objects copies the records of a table.
 func (to copies) objects(t *table) {
 	next := to.tables[t]
+	if len(t.records) > 0 {
+		next.records = make(map[types.NamespacedName]*record, len(t.records))
+	}
 	for _, r := range t.sorted() {
 		c := &record{kind: to.kindOf(r.kind), key: r.key, slot: r.slot, examined: r.examined}
 		to.records[r], next.records[c.key] = c, c

@@ -87,12 +87,12 @@ func (r *record) object() *unstructured.Unstructured { return r.slot.get() }
 // table holds the objects of one resource.
 type table struct {
 	resource     schema.GroupResource
-	name         string // of the resource
-	records      map[types.NamespacedName]*record
-	order        []*record                       // sorted by key; it may contain records whose objects are removed
-	added        []*record                       // not yet in order
-	dropped      int                             // how many records in order are of removed objects
-	incarnations map[types.NamespacedName]uint64 // how many objects each key has had, for keys without an object
+	name         string                           // of the resource
+	records      map[types.NamespacedName]*record // nil until there is one, since most forks have few
+	order        []*record                        // sorted by key; it may contain records whose objects are removed
+	added        []*record                        // not yet in order
+	dropped      int                              // how many records in order are of removed objects
+	incarnations map[types.NamespacedName]uint64  // how many objects each key has had, for keys without an object; nil until one was removed
 	log          log
 	packer       *packer // nil until an object is packed
 	packFrom     int     // the number of records above which idle objects are packed
@@ -101,14 +101,7 @@ type table struct {
 }
 
 func newTable(at schema.GroupResource, o Options) *table {
-	return &table{
-		resource:     at,
-		name:         at.String(),
-		records:      map[types.NamespacedName]*record{},
-		incarnations: map[types.NamespacedName]uint64{},
-		log:          log{keep: o.History, version: 1},
-		packFrom:     o.packFrom,
-	}
+	return &table{resource: at, name: at.String(), log: log{keep: o.History, version: 1}, packFrom: o.packFrom}
 }
 
 // sorted returns the records by namespace and name. The list must not be changed, and
@@ -175,6 +168,9 @@ func (t *table) within(namespace string) []*record {
 // insert stores a new object. The caller must not change its root and metadata afterwards.
 func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *record {
 	r := &record{kind: k, key: key}
+	if k.table.records == nil {
+		k.table.records = map[types.NamespacedName]*record{}
+	}
 	k.table.records[key] = r
 	k.table.added = append(k.table.added, r)
 	if key.Namespace != "" {
@@ -236,6 +232,9 @@ func (s *store) drop(r *record) {
 	r.gone = true
 	delete(t.records, r.key)
 	delete(s.terminated, r)
+	if t.incarnations == nil {
+		t.incarnations = map[types.NamespacedName]uint64{}
+	}
 	t.incarnations[r.key]++
 	t.dropGone()
 	if r.key.Namespace != "" {
