@@ -23,7 +23,7 @@ func (r *rollout) setProgressing(status, reason, message string) {
 // condition returns a condition of a Deployment, which also has the time of its update.
 func (r *rollout) condition(kind, status, reason, message string) conditions.Condition {
 	c := conditions.New(kind, status, reason, message, r.Timestamp())
-	c["lastUpdateTime"] = r.Timestamp()
+	c["lastUpdateTime"] = c["lastTransitionTime"]
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 )
 
@@ -51,12 +52,17 @@ func ControllerRef(owner *unstructured.Unstructured) map[string]any {
 
 // ControllerUID returns the uid of the owner that controls an object, "" if there is none.
 func ControllerUID(obj *unstructured.Unstructured) types.UID {
-	for _, ref := range fields.Maps(obj.Object, "metadata", "ownerReferences") {
-		if fields.Bool(ref, "controller") {
-			return types.UID(fields.String(ref, "uid"))
+	return types.UID(fields.String(controllerOf(obj), "uid"))
+}
+
+// controllerOf returns the reference to the owner that controls an object, nil if there is none.
+func controllerOf(obj *unstructured.Unstructured) map[string]any {
+	for _, v := range fields.Slice(obj.Object, "metadata", "ownerReferences") {
+		if ref, ok := object.ToMap(v); ok && fields.Bool(ref, "controller") {
+			return ref
 		}
 	}
-	return ""
+	return nil
 }
 
 // A Status is the status of an object as it is to be written.

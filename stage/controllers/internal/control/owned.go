@@ -97,6 +97,5 @@ func Selecting(c *reconcile.Cache, owner schema.GroupVersionKind, obj *unstructu
 
 // HasController reports whether an owner controls an object.
 func HasController(obj *unstructured.Unstructured) bool {
-	refs := fields.Maps(obj.Object, "metadata", "ownerReferences")
-	return slices.ContainsFunc(refs, func(ref map[string]any) bool { return fields.Bool(ref, "controller") })
+	return controllerOf(obj) != nil
 }
