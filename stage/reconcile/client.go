@@ -109,6 +109,9 @@ func (c *client) remove(obj *unstructured.Unstructured) {
 		return
 	}
 	if uid := obj.GetUID(); uid != "" {
+		if s.deleted == nil {
+			s.deleted = map[types.UID]bool{}
+		}
 		s.deleted[uid] = true
 	}
 	c.loop.active = c.controller

@@ -160,7 +160,11 @@ func (l *Loop) add(c *Controller) {
 		l.route(w.Kind, route{c, keys})
 	}
 	for _, i := range c.Indexes {
-		l.storeOf(i.Kind).indexes[i] = &objectIndex{value: i.Value}
+		s := l.storeOf(i.Kind)
+		if s.indexes == nil {
+			s.indexes = map[*Index]*objectIndex{}
+		}
+		s.indexes[i] = &objectIndex{value: i.Value}
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A store holds the objects of one kind.
+// A store holds the objects of one kind. Its maps are nil until something is put into them, since most
+// stores of a loop stay empty.
 type store struct {
 	entries      map[types.NamespacedName]*entry
 	all          objectSet
@@ -29,11 +30,8 @@ type entry struct {
 
 func newStore() *store {
 	return &store{
-		entries:      map[types.NamespacedName]*entry{},
 		byNamespace:  objectIndex{value: (*unstructured.Unstructured).GetNamespace},
 		byController: objectIndex{value: controllerUID},
-		indexes:      map[*Index]*objectIndex{},
-		deleted:      map[types.UID]bool{},
 	}
 }
 
@@ -46,6 +44,9 @@ func (s *store) update(obj *unstructured.Unstructured) (Change, bool) {
 		return Change{}, false
 	case e == nil:
 		e = &entry{name: name, obj: obj}
+		if s.entries == nil {
+			s.entries = map[types.NamespacedName]*entry{}
+		}
 		s.entries[name] = e
 		s.each(func(i *objectIndex) { i.setOf(i.value(obj)).add(e) })
 		s.all.add(e)
