@@ -40,8 +40,8 @@ func benchmarks() []benchmark {
 	withPods := mutantOptions(100)
 	withPods.Lab = stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: stores, Status: true}}}
 	return []benchmark{
-		{"without workloads", mutantOptions(100), staleDeletion(false), 4_300},
-		{"with a Deployment", withPods, runsDeployment, 14_300},
+		{"without workloads", mutantOptions(100), staleDeletion(false), 4_000},
+		{"with a Deployment", withPods, runsDeployment, 14_000},
 	}
 }
 
