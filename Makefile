@@ -39,8 +39,8 @@ pictures: ## draw the lifecycles of the presets again
 	$(GO) test ./examples/lifecycle -run TestPictures -update
 
 fuzz: ## each fuzz target for FUZZTIME (30s); FUZZ=FuzzExplainSet FUZZTIME=10m: one for longer
-	@for p in $$($(GO) list ./...); do for f in $$($(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \
-		echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+	@for m in . stage/apiserver; do for p in $$(cd $$m && $(GO) list ./...); do for f in $$(cd $$m && $(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \
+		echo "== $$p $$f"; (cd $$m && $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p) || exit 1; done; done; done
 
 bench: ## the benchmarks of the root module
 	$(GO) test -run '^$$' -bench . -benchmem ./...
