@@ -62,9 +62,7 @@ func (r *request) own(before, next map[string]any) {
 	default:
 		entries = r.reassigned(before, next)
 	}
-	if !r.keepsEntries(before, next, entries) {
-		setEntries(metadataOf(next), entries)
-	}
+	setEntries(metadataOf(next), entries)
 }
 
 // reassigned gives the fields that have changed to the manager of this request. Objects whose fields
@@ -114,24 +112,16 @@ func setEntries(metadata map[string]any, entries []any) {
 	metadata["managedFields"] = entries
 }
 
-// keepsEntries reports whether nothing has changed but times in managedFields, which alone are no
-// reason to store an object again.
-func (r *request) keepsEntries(before, next map[string]any, entries []any) bool {
-	old, _ := metadataOf(before)["managedFields"].([]any)
-	return patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) && patch.Equal(withoutTimes(old), withoutTimes(entries))
-}
-
-// revertTimes takes back times in managedFields if nothing else has changed after the hooks, which may
-// have dropped what was applied.
-func (r *request) revertTimes(before, next map[string]any) {
+// revertTimes takes back what has changed in managedFields if it is times, and if nothing else has
+// changed after the hooks: that is no reason to store an object again.
+func revertTimes(before, next map[string]any) {
 	old, _ := metadataOf(before)["managedFields"].([]any)
 	entries, _ := metadataOf(next)["managedFields"].([]any)
-	if len(r.hooks) == 0 || !r.applies() || len(old) == 0 || patch.Equal(old, entries) {
+	if len(old) == 0 || !patch.Equal(before["status"], next["status"]) {
 		return
 	}
-	reverted := maps.Clone(next)
-	reverted["metadata"] = withField(metadataOf(next), "managedFields", old)
-	if r.keepsEntries(before, reverted, entries) {
+	reverted := withField(next, "metadata", withField(metadataOf(next), "managedFields", old))
+	if patch.Equal(before, reverted) && patch.Equal(withoutTimes(old), withoutTimes(entries)) {
 		setEntries(metadataOf(next), old)
 	}
 }

@@ -35,7 +35,7 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	if err := r.review(before, next); err != nil {
 		return nil, err
 	}
-	r.revertTimes(before, next)
+	revertTimes(before, next)
 	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status is compared first, because in most writes only the status differs
 		return old.object(), nil
 	}
