@@ -38,6 +38,7 @@ type canon struct {
 	ignore map[string]bool
 	uids   map[string]string // names of objects, by uid
 	names  map[string]string // names without what was generated
+	hashes []string          // of templates, if they are ignored; names have them, too
 }
 
 // A State is that of a cluster, comparable with those of other clusters, see [Masked].
@@ -64,9 +65,12 @@ func stateOf(cluster *memory.Cluster, ignore []string, initial map[types.UID]boo
 			objs = append(objs, o)
 		}
 	}
-	c := canon{map[string]bool{}, map[string]string{}, map[string]string{}}
+	c := canon{ignore: map[string]bool{}, uids: map[string]string{}, names: map[string]string{}}
 	for _, path := range ignore {
 		c.ignore[path] = true
+	}
+	if c.ignore[templateHash] {
+		c.hashes = hashesOf(objs)
 	}
 	for _, o := range objs {
 		c.learn(o)
@@ -83,6 +87,19 @@ func stateOf(cluster *memory.Cluster, ignore []string, initial map[types.UID]boo
 		}
 	}
 	return ranked(state, groups)
+}
+
+// templateHash is the label with the hash of a ReplicaSet's template, which is part of names. It has
+// another value if the name that follows from it was taken, by an object that was about to go.
+const templateHash = "pod-template-hash"
+
+func hashesOf(objs []*unstructured.Unstructured) (hashes []string) {
+	for _, o := range objs {
+		if h := o.GetLabels()[templateHash]; h != "" && !slices.Contains(hashes, h) {
+			hashes = append(hashes, h)
+		}
+	}
+	return hashes
 }
 
 func must(b []byte, err error) []byte {
@@ -116,7 +133,10 @@ func isOldReplicaSet(o *unstructured.Unstructured) bool {
 // learn takes in the uid and the name of an object.
 func (c canon) learn(o *unstructured.Unstructured) {
 	if prefix := o.GetGenerateName(); prefix != "" && strings.HasPrefix(o.GetName(), prefix) && !isOrdinal(o.GetName()[len(prefix):]) {
-		c.names[o.GetName()] = prefix + "?"
+		c.names[o.GetName()] = c.text(prefix) + "?"
+	}
+	if base, ok := strings.CutSuffix(o.GetName(), "-"+o.GetLabels()[templateHash]); ok && len(c.hashes) > 0 {
+		c.names[o.GetName()] = base + "-?"
 	}
 	c.uids[string(o.GetUID())] = "uid of " + o.GetKind() + " " + c.place(o)
 }
@@ -201,6 +221,9 @@ func (c canon) text(s string) string {
 		return s[:len(s)-36] + c.text(s[len(s)-36:])
 	case len(s) >= 20 && s[4] == '-' && s[10] == 'T' && s[len(s)-1] == 'Z':
 		return "a time"
+	}
+	for _, h := range c.hashes {
+		s = strings.ReplaceAll(s, h, "hash")
 	}
 	return s
 }

@@ -65,8 +65,9 @@ func TestOurWorkloadControllers(t *testing.T) {
 
 // withoutControllers is a lab in which some controllers do not run: a process has them.
 func withoutControllers(those []reconcile.Controller) hunt.Options {
-	// A revision that was made for a set which is gone gives the next one another name.
-	hashes := []string{"controller-revision-hash", "collisionCount", "currentRevision", "updateRevision", "pod-template-hash"}
+	// A revision that was made for a set which is gone gives the next one another name. How many Pods of a
+	// Job have failed depends on which were on a Node that stopped.
+	hashes := []string{"failed", "controller-revision-hash", "collisionCount", "currentRevision", "updateRevision", "pod-template-hash"}
 	o := hunt.Options{Runs: *workloadRuns, OwnWrites: true, Ignore: hashes, Lab: stagetest.LabOptions{OnlyControllers: true}}
 	o.Controllers = func() []reconcile.Controller {
 		rest := slices.DeleteFunc(stagetest.Controllers(), func(c reconcile.Controller) bool {
