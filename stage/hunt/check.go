@@ -37,9 +37,9 @@ func (r *Run) judge(twin *Outcome) {
 			r.find(checkEventually, c.name, "%s: %v", c.name, err)
 		}
 	}
-	r.outcome.end = r.state()
+	r.outcome.end, r.outcome.replaced = r.state(), r.replacedSince()
 	if twin != nil && !r.plan.steps() && !r.plan.orphans() {
-		r.compare(twin.end)
+		r.compare(twin)
 	}
 }
 
@@ -77,21 +77,26 @@ func (r *Run) isIdle() bool {
 }
 
 // compare finds where the final state differs from that of the twin, and from the one without kills.
-func (r *Run) compare(twin map[string]any) {
-	if object.DeepEqual(twin, r.outcome.end) {
+func (r *Run) compare(twin *Outcome) {
+	if object.DeepEqual(twin.end, r.outcome.end) {
 		return
 	}
-	kind, lines := difference(twin, r.outcome.end)
-	_, others := difference(r.other.end, r.outcome.end)
+	kind, lines := differenceOf(twin, r.outcome)
+	_, others := differenceOf(r.other, r.outcome)
 	if len(lines) > 0 && len(others) > 0 {
 		r.find(checkEnd, kind, "%s", strings.Join(lines, "\n"))
 	}
 }
 
+func differenceOf(twin, here *Outcome) (kind string, lines []string) {
+	names := slices.Concat(twin.replaced, here.replaced)
+	return difference(untouched(twin.end, names), untouched(here.end, names))
+}
+
 // checkRestart finds writes of controllers that have started again over the final state.
 func (r *Run) checkRestart(writes []write, twin *Outcome) {
 	for _, w := range writes {
-		if w.effective && !r.plan.orphans() && (twin == nil || len(r.plan.Faults) == 0 || !r.struckSinceRestart()) {
+		if w.effective && !r.plan.orphans() && !r.plan.skews() && (twin == nil || len(r.plan.Faults) == 0 || !r.struckSinceRestart()) {
 			r.find(checkRestart, w.Kind, "%s %s: %s %s %s", w.Controller, w.Key, w.Verb, w.Kind, w.name)
 			return
 		}

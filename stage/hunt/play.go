@@ -26,16 +26,17 @@ type Outcome struct {
 	// Missed are the faults that struck nothing: their sites did not occur.
 	Missed []Fault
 
-	end     map[string]any // the state at the end, by object
-	left    []string       // what is there after all was deleted
-	counts  map[string]int // objects made and deleted by processes, of precious kinds
-	effects map[Site]int   // effective writes, without their numbers
-	writes  []write
-	reads   informers
-	clocked bool           // a process asked for the time
-	elected []string       // processes of which one leads
-	uses    []features.Use // what the lab does not model
-	judged  int            // sites before the end was judged
+	end      map[string]any // the state at the end, by object
+	replaced []string       // objects of it that were touched before they were made again
+	left     []string       // what is there after all was deleted
+	counts   map[string]int // objects made and deleted by processes, of precious kinds
+	effects  map[Site]int   // effective writes, without their numbers
+	writes   []write
+	reads    informers
+	clocked  bool           // a process asked for the time
+	elected  []string       // processes of which one leads
+	uses     []features.Use // what the lab does not model
+	judged   int            // sites before the end was judged
 }
 
 // A Finding is what a check says of a run.
@@ -137,6 +138,12 @@ func (p Plan) steps() bool {
 // that moment decides how the run ends, and they may be in the way of those that come later.
 func (p Plan) orphans() bool {
 	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Policy == "orphan" })
+}
+
+// skews reports whether a clock differs for a while: what is due for a process that starts again is
+// then other than what was due for it before.
+func (p Plan) skews() bool {
+	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Do == Skew })
 }
 
 // lastStep is when the users take their last step.

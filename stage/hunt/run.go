@@ -34,6 +34,7 @@ type Run struct {
 	always    []condition
 	faults    map[Site][]*planned
 	users     []pendingAction                    // what users do and could not do yet
+	touched   []*unstructured.Unstructured       // as they were when the user touched them
 	keys      map[string]schema.GroupVersionKind // what process/controller reconciles
 	logs      map[schema.GroupVersionKind]*eventLog
 	logged    []schema.GroupVersionKind // the kinds of logs, sorted

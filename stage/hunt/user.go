@@ -3,6 +3,7 @@ package hunt
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -245,10 +247,45 @@ func (r *Run) touch(at Site) error {
 	if !ok || err != nil || obj.GetDeletionTimestamp() != nil {
 		return errNothing
 	}
-	return (&User{r}).Patch(kind, at.Key.String(), touched)
+	r.touched = append(r.touched, obj)
+	return (&User{r}).Patch(kind, at.Key.String(), `{"metadata":{"annotations":{"`+touched+`":"true"}}}`)
 }
 
-const touched = `{"metadata":{"annotations":{"hunt/touched":"true"}}}`
+// touched is the annotation of objects that were touched.
+const touched = "hunt/touched"
+
+// replacedSince are the objects that were touched and were then made again, as a state names them.
+// Whether they were touched depends on when they were made again.
+func (r *Run) replacedSince() (names []string) {
+	for _, obj := range r.touched {
+		now, err := r.shared.Get(context.Background(), obj.GroupVersionKind(), nameOf(obj))
+		if err == nil && now.GetUID() != obj.GetUID() {
+			names = append(names, obj.GetKind()+" "+nameOf(obj).String())
+		}
+	}
+	return names
+}
+
+// untouched is a state in which nobody has touched the objects of some names.
+func untouched(state map[string]any, names []string) map[string]any {
+	for _, name := range names {
+		obj, _ := state[name].(map[string]any)
+		annotations, ok := object.Map(obj, "metadata", "annotations")
+		if !ok || annotations[touched] == nil {
+			continue
+		}
+		annotations, metadata := maps.Clone(annotations), maps.Clone(obj["metadata"].(map[string]any))
+		delete(annotations, touched)
+		if metadata["annotations"] = annotations; len(annotations) == 0 {
+			delete(metadata, "annotations")
+		}
+		obj = maps.Clone(obj)
+		obj["metadata"] = metadata
+		state = maps.Clone(state)
+		state[name] = obj
+	}
+	return state
+}
 
 // nameOfObject is "Deployment default/a".
 func nameOfObject(obj *unstructured.Unstructured) string {
