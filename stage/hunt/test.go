@@ -132,11 +132,12 @@ func Fuzz(f *testing.F, o Options, scenario func(*Run)) {
 	for _, found := range h.base.Findings {
 		f.Fatalf("%s", Failure{Finding: found, Outcome: h.base})
 	}
+	faults := faultsBySite(h.base)
 	for i := range min(len(h.base.Sites), 1<<16) {
 		f.Add([]byte{byte(i), byte(i >> 8), byte(i), 0})
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		out, err := h.play(h.decode(data))
+		out, err := h.play(h.decode(faults, data))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,16 +150,27 @@ func Fuzz(f *testing.F, o Options, scenario func(*Run)) {
 // maxFuzzed is how many faults an input of a fuzz test may have.
 const maxFuzzed = 6
 
-// decode makes a plan of bytes: two for the site, one for what happens, one for how.
-func (h *search) decode(data []byte) Plan {
+// faultsBySite are the faults that the search tries one by one, by their sites.
+func faultsBySite(base *Outcome) map[Site][]Fault {
+	faults := map[Site][]Fault{}
+	for _, phase := range systematic(base) {
+		for _, plan := range phase.plans {
+			if len(plan.Faults) == 1 {
+				at := plan.Faults[0].At
+				faults[at] = append(faults[at], plan.Faults[0])
+			}
+		}
+	}
+	return faults
+}
+
+// decode makes a plan of bytes: two for the site, one for what happens, one for how long views lag.
+func (h *search) decode(faults map[Site][]Fault, data []byte) Plan {
 	p := Plan{Seed: h.seed}
 	for ; len(data) >= 4 && len(p.Faults) < maxFuzzed && len(h.base.Sites) > 0; data = data[4:] {
 		s := h.base.Sites[(int(data[0])|int(data[1])<<8)%len(h.base.Sites)]
-		f := Fault{At: s}
-		if s.IsWrite() {
-			f.Do = []string{CrashBefore, CrashAfter, Lose, Refuse, Touch}[int(data[2])%5]
-		} else {
-			f.Do = []string{Lag, Relist}[int(data[2])%2]
+		f := faults[s][int(data[2])%len(faults[s])]
+		if f.Do == Lag || f.Do == Relist {
 			f.For = time.Duration(1+int(data[3])%100) * time.Second
 		}
 		p.Faults = append(p.Faults, f)
