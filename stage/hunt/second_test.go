@@ -76,6 +76,10 @@ func TestFalseAlarmsOfTheSecondTwins(t *testing.T) {
 		// They gave up before the Machine was gone.
 		"26 an id only in the status": "fault refuse operator Machine default/a delete Instance #1 times=3\n" +
 			"fault recreate operator sees default/a MODIFIED Machine #2\nfault relist operator sees default/a MODIFIED Machine #2 for=2m0s\n",
+		// In the twin, the Cell was touched that came after the first.
+		"34 observedGeneration before the work": "fault touch agent Cell default/a-1 update Task #1\nfault recreate agent sees default/a-1 MODIFIED Cell #2\n",
+		// What is due for a process that starts again under another clock is no finding.
+		"30 a timer that is set once": "fault skew operator sees default/b MODIFIED Preview #2 by=-1m0s\n",
 	} {
 		m := secondMutants[slices.IndexFunc(secondMutants, func(m secondMutant) bool { return m.name == name })]
 		plan, err := hunt.ParsePlan(name, "hunt v1\nseed 0\n"+faults)

@@ -49,7 +49,19 @@ func TestOurWorkloadControllers(t *testing.T) {
 			func() []reconcile.Controller { return []reconcile.Controller{batch.Jobs(), batch.OrphanedPods()} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			report, err := hunt.Search(withoutControllers(c.start()), func(r *hunt.Run) {
+			o := withoutControllers(c.start())
+			switch c.name {
+			case "StatefulSet":
+				// A set takes a revision for its own that has the same data and is that of a set which was
+				// deleted before (CreateControllerRevision in k8s.io/kubernetes/pkg/controller/history), and
+				// does not see it go: a restart makes it again.
+				o.Known = []string{"a restart changes nothing (ControllerRevision)"}
+			case "Job":
+				// How many Pods have failed depends on which were on the Node that stopped: in the twin it is
+				// that of another Pod if the Job was made again meanwhile.
+				o.Ignore = append(o.Ignore, "failed")
+			}
+			report, err := hunt.Search(o, func(r *hunt.Run) {
 				r.Process("operator", func(*hunt.Process) []reconcile.Controller { return c.start() })
 				r.Apply(c.object)
 				r.At(10*time.Minute, "change", func(u *hunt.User) error { return u.Patch(c.kind, "default/a", c.patch) })
@@ -65,14 +77,9 @@ func TestOurWorkloadControllers(t *testing.T) {
 
 // withoutControllers is a lab in which some controllers do not run: a process has them.
 func withoutControllers(those []reconcile.Controller) hunt.Options {
-	// A revision that was made for a set which is gone gives the next one another name. How many Pods of a
-	// Job have failed depends on which were on a Node that stopped.
-	hashes := []string{"failed", "controller-revision-hash", "collisionCount", "currentRevision", "updateRevision", "pod-template-hash"}
-	// A set takes a revision for its own that has the same data and is that of a set which was deleted
-	// before (CreateControllerRevision in k8s.io/kubernetes/pkg/controller/history), and does not see
-	// it go: a restart makes it again.
-	known := []string{"a restart changes nothing (ControllerRevision)"}
-	o := hunt.Options{Runs: *workloadRuns, OwnWrites: true, Ignore: hashes, Known: known, Lab: stagetest.LabOptions{OnlyControllers: true}}
+	// A revision that was made for a set which is gone gives the next one another name.
+	hashes := []string{"controller-revision-hash", "collisionCount", "currentRevision", "updateRevision", "pod-template-hash"}
+	o := hunt.Options{Runs: *workloadRuns, OwnWrites: true, Ignore: hashes, Lab: stagetest.LabOptions{OnlyControllers: true}}
 	o.Controllers = func() []reconcile.Controller {
 		rest := slices.DeleteFunc(stagetest.Controllers(), func(c reconcile.Controller) bool {
 			return slices.ContainsFunc(those, func(o reconcile.Controller) bool { return o.Name == c.Name })
