@@ -52,7 +52,7 @@ func (c mutatingCase) post(t *testing.T, resource string, body map[string]any) h
 
 func (c mutatingCase) namespace() string { return "mutating-" + strings.ReplaceAll(c.Name, " ", "-") }
 
-// setUp makes the namespace, the policies and the bindings, which are removed when the test ends.
+// setUp makes the namespace, the policies and the bindings. The bindings are about this namespace only, so they may stay.
 func (c mutatingCase) setUp(t *testing.T, config *rest.Config) {
 	made := func(r httpRequest) {
 		answer := send(t, config, r)
