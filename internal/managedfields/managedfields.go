@@ -5,8 +5,8 @@
 //	next, entries, err := w.Apply(before, config, false)
 //
 // What lies around that library is done as in k8s.io/apimachinery/pkg/util/managedfields, which cannot
-// be used here: it has the time of the machine, and needs the OpenAPI of every kind at run time. A test
-// of stage/apiserver compares the two.
+// be used here: it has the time of the machine, and needs the OpenAPI of every kind at run time. TestApply
+// of internal/dev/e2e compares the results with those of a kube-apiserver.
 //
 // Objects are not changed; results share parts with them.
 package managedfields
@@ -15,6 +15,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/merge"
@@ -42,6 +43,28 @@ type Writer struct {
 // if nobody owns a field. The entries before are those of the first object, which is empty if the
 // object is new.
 func (w Writer) Update(before, next map[string]any) ([]any, error) {
+	if before == nil && w.Type.shapes != nil && w.Subresource == "" {
+		return w.create(without(next))
+	}
+	return w.change(before, next)
+}
+
+// create is an Update of an object that is new.
+func (w Writer) create(next map[string]any) ([]any, error) {
+	status := len(w.Ignored) == 0
+	if fields := w.Type.shapes.find(next, status); fields != nil {
+		return []any{newEntry(w.id(metav1.ManagedFieldsOperationUpdate), fields, w.Time)}, nil
+	}
+	entries, err := w.change(nil, next)
+	if len(entries) == 1 {
+		entry, _ := object.ToMap(entries[0])
+		fields, _ := object.Map(entry, "fieldsV1")
+		w.Type.shapes.add(next, status, fields)
+	}
+	return entries, err
+}
+
+func (w Writer) change(before, next map[string]any) ([]any, error) {
 	owners, err := decode(entriesOf(before))
 	if err != nil {
 		return nil, err
@@ -54,6 +77,7 @@ func (w Writer) Update(before, next map[string]any) ([]any, error) {
 
 func (w Writer) update(o *owners, before, next map[string]any) error {
 	// They are not checked: what is compared is what is stored.
+	before, next = different(before, next, 1)
 	old, now := w.Type.unchecked(before), w.Type.unchecked(next)
 	_, fields, err := w.updater().Update(old, now, w.version(), o.fields, current)
 	if err != nil {
@@ -208,6 +232,28 @@ func without(obj map[string]any) map[string]any {
 	delete(metadata, "managedFields")
 	obj["metadata"] = metadata
 	return obj
+}
+
+// different returns two objects without the members that are equal, down to a depth. An update asks
+// only for what differs, which is little of most objects.
+func different(before, next map[string]any, depth int) (a, b map[string]any) {
+	if before == nil || next == nil {
+		return before, next
+	}
+	a, b = map[string]any{}, maps.Clone(next)
+	for name, old := range before {
+		now, there := b[name]
+		if there && object.DeepEqual(old, now) {
+			delete(b, name)
+			continue
+		}
+		x, isMap := old.(map[string]any)
+		y, both := now.(map[string]any)
+		if a[name] = old; isMap && both && depth > 0 {
+			a[name], b[name] = different(x, y, depth-1)
+		}
+	}
+	return a, b
 }
 
 // identity is an object that is not there yet.

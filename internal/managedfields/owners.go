@@ -246,17 +246,23 @@ func (o *owners) entry(id string) (map[string]any, error) {
 	if was, _ := old.value["time"].(string); old.value != nil && was == o.times[id] && old.fields.Equals(v.Set()) && old.value["apiVersion"] == string(v.APIVersion()) {
 		return old.value, nil
 	}
-	e := identified(id)
 	fields, err := writeSet(v.Set())
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]any{"apiVersion": string(v.APIVersion()), "fieldsType": "FieldsV1", "fieldsV1": fields, "manager": e.Manager, "operation": string(e.Operation)}
-	if o.times[id] != "" {
-		out["time"] = o.times[id]
+	entry := newEntry(id, fields, o.times[id])
+	entry["apiVersion"] = string(v.APIVersion())
+	return entry, nil
+}
+
+func newEntry(id string, fields map[string]any, now string) map[string]any {
+	e := identified(id)
+	out := map[string]any{"apiVersion": e.APIVersion, "fieldsType": "FieldsV1", "fieldsV1": fields, "manager": e.Manager, "operation": string(e.Operation)}
+	if now != "" {
+		out["time"] = now
 	}
 	if e.Subresource != "" {
 		out["subresource"] = e.Subresource
 	}
-	return out, nil
+	return out
 }

@@ -12,7 +12,8 @@ import (
 // A Type says how the fields of a kind merge, and which of them objects of the kind always have.
 type Type struct {
 	typed.ParseableType
-	root reference
+	root   reference
+	shapes *shapes
 }
 
 // BuiltIn returns the type of a built-in kind of Kubernetes 1.36. Of any other kind, metadata has its
@@ -22,7 +23,7 @@ func BuiltIn(kind schema.GroupVersionKind) Type {
 	if _, known := t.structs[name]; !known {
 		name = unknownKind
 	}
-	return Type{t.parser.Type(name), reference{named: name}}
+	return Type{t.parser.Type(name), reference{named: name}, t.shapes[name]}
 }
 
 // Defined returns the type of a kind with the OpenAPI schema of a CustomResourceDefinition. Fields
@@ -32,7 +33,7 @@ func Defined(openapi map[string]any) Type {
 	root.Map.Fields = withMetadata(root.Map.Fields)
 	all := slices.Clone(builtIns().parser.Schema.Types)
 	all = append(all, smd.TypeDef{Name: "defined", Atom: root})
-	return Type{ParseableType: (&typed.Parser{Schema: smd.Schema{Types: all}}).Type("defined")}
+	return Type{ParseableType: (&typed.Parser{Schema: smd.Schema{Types: all}}).Type("defined"), shapes: newShapes()}
 }
 
 // withMetadata are fields of which metadata is that of an object.

@@ -52,11 +52,12 @@ type structField struct {
 
 type table struct {
 	structs map[string][]structField
+	shapes  map[string]*shapes // of kinds
 	parser  *typed.Parser
 }
 
 var builtIns = sync.OnceValue(func() *table {
-	t := &table{map[string][]structField{}, &typed.Parser{Schema: smd.Schema{Types: []smd.TypeDef{untyped(replaced, replaced, smd.Atomic), untyped(deduced, deduced, smd.Separable)}}}}
+	t := &table{map[string][]structField{}, map[string]*shapes{}, &typed.Parser{Schema: smd.Schema{Types: []smd.TypeDef{untyped(replaced, replaced, smd.Atomic), untyped(deduced, deduced, smd.Separable)}}}}
 	for line := range strings.Lines(typesText) {
 		words := strings.Fields(line)
 		t.add(words[0], words[1:])
@@ -77,6 +78,9 @@ func untyped(name, values string, relationship smd.ElementRelationship) smd.Type
 func named(name string) smd.TypeRef { return smd.TypeRef{NamedType: &name} }
 
 func (t *table) add(name string, fields []string) {
+	if strings.Contains(name, "/") {
+		t.shapes[name] = newShapes()
+	}
 	m := &smd.Map{ElementType: named(deduced), ElementRelationship: smd.Separable}
 	for _, text := range fields {
 		text, ofKey, _ := strings.Cut(text, "~")

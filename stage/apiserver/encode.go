@@ -13,11 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // protobufSerializer writes the Go types of client-go. Objects are fields in the cluster and become
 // Go types only for protobuf.
 var protobufSerializer = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
+
+// usualLength is how many bytes most objects have as JSON, with their managedFields.
+const usualLength = 4 << 10
 
 // hasProtobuf reports whether there is a Go type for a kind.
 func (r *resource) hasProtobuf() bool { return scheme.Scheme.Recognizes(r.kind) }
@@ -34,7 +39,11 @@ func (f form) marshal(u *unstructured.Unstructured) ([]byte, error) {
 		}
 		return f.marshalTyped(obj)
 	}
-	return f.marshalValue(u.Object)
+	if f.mediaType == yamlType {
+		return yaml.Marshal(u.Object)
+	}
+	data, err := memory.AppendJSON(make([]byte, 0, usualLength), u.Object)
+	return append(data, '\n'), err
 }
 
 // marshalTyped returns an object of a Go type, with its kind set, in a form.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -112,6 +113,9 @@ type access struct {
 
 // serve is the server in memory, until its standard input ends.
 func serve() error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200) // as examples/cluster
+	}
 	l, err := apiserver.Listen(memory.New(memory.Options{RequireNamespaces: true}), apiserver.ListenOptions{})
 	if err != nil {
 		return err

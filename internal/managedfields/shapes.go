@@ -1,0 +1,97 @@
+package managedfields
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+)
+
+// shapes remembers which fields new objects of a type had. Comparing one with nothing takes most of
+// the time of its creation, and the fields depend on its shape only, which the Pods of a workload
+// share, and they then share the result. A new shape replaces the one that has its place.
+type shapes struct {
+	mu    sync.Mutex
+	seed  maphash.Seed
+	known [64]shaped
+}
+
+type shaped struct {
+	of     map[string]any // an object of the shape
+	status bool           // the status is among the fields
+	fields map[string]any // in the form FieldsV1
+}
+
+func newShapes() *shapes { return &shapes{seed: maphash.MakeSeed()} }
+
+func (s *shapes) place(obj map[string]any) *shaped {
+	return &s.known[s.hash(obj, false)%uint64(len(s.known))]
+}
+
+// find returns the fields of a new object, nil if no object of its shape is known.
+func (s *shapes) find(obj map[string]any, status bool) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.place(obj); known.fields != nil && known.status == status && sameShape(known.of, obj) {
+		return known.fields
+	}
+	return nil
+}
+
+// add remembers the fields, which must not change any more.
+func (s *shapes) add(obj map[string]any, status bool, fields map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*s.place(obj) = shaped{object.CopyMap(obj), status, fields}
+}
+
+// hash is equal for objects of one shape.
+func (s *shapes) hash(v any, inList bool) (sum uint64) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			sum += maphash.String(s.seed, name) * (3 + s.hash(member, inList)) // in any order
+		}
+	case []any:
+		for _, element := range v {
+			sum = sum*31 + s.hash(element, true)
+		}
+	case string:
+		if inList {
+			return maphash.String(s.seed, v)
+		}
+	}
+	return sum
+}
+
+// sameShape reports whether two values have the same fields: whatever is in lists, which may be keys,
+// is equal, and elsewhere what maps have as members, and of what type these are.
+func sameShape(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && sameMembers(a, b)
+	case string:
+		_, ok := b.(string)
+		return ok
+	case bool:
+		_, ok := b.(bool)
+		return ok
+	case int64:
+		_, ok := b.(int64)
+		return ok
+	}
+	return object.DeepEqual(a, b)
+}
+
+func sameMembers(a, b map[string]any) bool {
+	if len(a) != len(b) || (a == nil) != (b == nil) {
+		return false
+	}
+	for name, v := range a {
+		if w, ok := b[name]; !ok || !sameShape(v, w) {
+			return false
+		}
+	}
+	return true
+}
